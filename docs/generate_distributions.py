@@ -1,0 +1,51 @@
+"""Write docs/distributions.md: what each family declares, so that gaps are seen."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+from ppl.distributions import FAMILIES
+
+CHECKS = {
+    "density": "logp",
+    "cdf": "logcdf",
+    "upper tail": "logccdf",
+    "quantile": "icdf",
+    "draws": "sample",
+    "mean": "mean",
+    "variance": "variance",
+    "mode": "mode",
+    "entropy": "entropy",
+    "exponential form": "log_normaliser",
+}
+
+
+def table() -> str:
+    """One row a family; a cross is a fact the laws check, an empty cell one that it does not declare."""
+    rows = [f"| family | parameters | {' | '.join(CHECKS)} |", f"|---|---|{'---|' * len(CHECKS)}"]
+    for name, family in sorted(FAMILIES.items()):
+        cells = " | ".join("x" if getattr(family, fact) else "" for fact in CHECKS.values())
+        rows.append(f"| {name} | {', '.join(family.order)} | {cells} |")
+    return "\n".join(rows)
+
+
+def page() -> str:
+    lines = [
+        "# Distributions",
+        "",
+        "Every family by what it declares. Each cross is checked by a law in `tests/laws/test_distributions.py`; an",
+        "empty cell is a fact that the family does not declare: asking for it says so, and the law is skipped by name.",
+        "This page is written by `python docs/generate_distributions.py`.",
+        "",
+        table(),
+        "",
+    ]
+    for name, family in sorted(FAMILIES.items()):
+        text = inspect.getdoc(family) or ""
+        lines += [f"## {name}", "", text.replace(".. math::", "\n    "), ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+if __name__ == "__main__":
+    Path(__file__).with_name("distributions.md").write_text(page(), encoding="utf-8")
