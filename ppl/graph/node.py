@@ -1,0 +1,242 @@
+"""The node: an operation applied to inputs.
+
+Vocabulary. A *node* is an operation with its inputs and its attributes. An *attribute* is a constant of the application
+(an axis, a dtype, the value of a constant), never another node. A *leaf* is a node without inputs. An *identity* is an
+attribute value equal only to itself: leaves that a user fills in and random draws carry one, so that two of them are
+never taken for the same thing.
+
+Nodes are hash-consed: an application built twice is one object, so equality is identity and common subexpressions are
+shared for free. Nothing else in the program holds a node alive: with the last reference its memory is returned.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import weakref
+from collections.abc import Hashable, Iterator, Mapping
+from hashlib import blake2b
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+
+class Type(Protocol):
+    """What is known of a value before it is computed; hashable, and it names the class of the nodes that carry it."""
+
+    node_class: ClassVar[type[Node]]
+
+    def __hash__(self) -> int: ...
+
+
+class Identity:
+    """A token equal only to itself. Its number is for printing."""
+
+    __slots__ = ("number",)
+    _numbers = itertools.count(1)
+
+    def __init__(self) -> None:
+        self.number = next(Identity._numbers)
+
+    def __repr__(self) -> str:
+        return f"#{self.number}"
+
+
+class FrozenArray:
+    """A read-only copy of an array, equal to another with the same dtype, shape and bytes (so nan equals nan, and 0.0
+    differs from -0.0). The content of a large one is hashed once, when it is made."""
+
+    __slots__ = ("_hash", "array", "content")
+    _SMALL = 256  # bytes up to which the content itself is kept in place of its hash
+
+    def __init__(self, value: Any) -> None:
+        array = np.array(value, copy=True, order="C")
+        array = array.astype(array.dtype.newbyteorder("="), copy=False)
+        array.flags.writeable = False
+        self.array = array
+        self.content = array.tobytes() if array.nbytes <= self._SMALL else blake2b(array.data, digest_size=32).digest()
+        self._hash = hash((array.dtype.str, array.shape, self.content))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, FrozenArray) or self._hash != other._hash:
+            return False
+        a, b = self.array, other.array
+        return a is b or (a.dtype == b.dtype and a.shape == b.shape and self.content == other.content)
+
+    def __repr__(self) -> str:
+        return np.array2string(self.array, threshold=6, edgeitems=2)
+
+
+class Attrs(Mapping[str, Any]):
+    """The attributes of a node: an immutable mapping with hashable values, equal only to one with the same values of
+    the same kinds (1, 1.0 and True differ, and so do 0.0 and -0.0: they may stand for different results)."""
+
+    __slots__ = ("_hash", "_items", "_key")
+
+    def __init__(self, /, **items: Hashable) -> None:
+        self._items = items
+        self._key = tuple([(name, _exact(items[name])) for name in sorted(items)])
+        self._hash = hash(self._key)
+
+    def __getitem__(self, key: str) -> Any:
+        return self._items[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Attrs) and self._hash == other._hash and self._key == other._key
+
+    def __repr__(self) -> str:
+        return ", ".join(f"{key}={value!r}" for key, value in self._items.items())
+
+    def but(self, **changes: Hashable) -> Attrs:
+        """The same attributes with some of them changed."""
+        return Attrs(**{**self._items, **changes})
+
+
+def _exact(value: Any) -> Any:
+    """What the value is compared by."""
+    kind = type(value)
+    if kind is tuple:
+        return tuple([_exact(item) for item in value])
+    if kind is float or kind is complex:
+        return kind, repr(value)
+    return (kind, value) if kind is bool or isinstance(value, np.generic) else value
+
+
+NO_ATTRS = Attrs()
+
+
+class Op:
+    """What a node does. Subclasses say how the type of the result follows from the inputs; one object an operation."""
+
+    name: str
+    node_class: type[Node] | None = None  # of its nodes, where the type's own class is not enough
+    computed: bool = (
+        False  # whether a node without inputs has a value of its own: a constant, an array made from nothing
+    )
+
+    def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> Type:
+        """The type of the result; raises where the inputs do not fit, naming them."""
+        raise NotImplementedError(f"{type(self).__name__} does not say the type of its result")
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class Node:
+    """An operation applied to inputs. Built twice alike, it is the same object; a random draw is only ever itself.
+
+    `serial` grows with every new node, so inputs always have a smaller one than their users: sorting by it is a
+    topological order.
+    """
+
+    __slots__ = ("__weakref__", "attrs", "inputs", "op", "serial", "type")
+    op: Op
+    inputs: tuple[Node, ...]
+    attrs: Attrs
+    type: Any
+    serial: int
+
+    def __new__(cls, op: Op, inputs: tuple[Node, ...] = (), attrs: Attrs = NO_ATTRS) -> Node:
+        key = (op, tuple(map(id, inputs)), attrs)  # a node that is alive keeps its inputs and so their ids
+        known = _nodes.get(key)
+        if known is not None:
+            return known
+        result_type = op.infer(inputs, attrs)
+        node = object.__new__(op.node_class or result_type.node_class)
+        set_field = object.__setattr__
+        set_field(node, "op", op)
+        set_field(node, "inputs", inputs)
+        set_field(node, "attrs", attrs)
+        set_field(node, "type", result_type)
+        with _building:
+            known = _nodes.get(key)
+            if known is not None:
+                return known
+            set_field(node, "serial", next(_serials))
+            _nodes[key] = node
+        return node
+
+    def __setattr__(self, field: str, value: object) -> None:
+        raise AttributeError(f"nodes are immutable: cannot set {field!r} of {self!r}")
+
+    def __repr__(self) -> str:
+        return f"{self.op.name}({', '.join(str(i.op.name) for i in self.inputs)})"
+
+    def __copy__(self) -> Node:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Node:
+        return self
+
+    def __reduce__(self) -> Any:
+        raise TypeError("graphs are not pickled: save them with ppl.save, which writes JSON and arrays only")
+
+
+class TupleType:
+    """The type of an operation with several results; `Get` takes one of them."""
+
+    __slots__ = ("items",)
+    node_class: ClassVar[type[Node]]
+
+    def __init__(self, items: tuple[Any, ...]) -> None:
+        self.items = items
+
+    def __hash__(self) -> int:
+        return hash(self.items)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TupleType) and self.items == other.items
+
+    def __repr__(self) -> str:
+        return f"({', '.join(map(repr, self.items))})"
+
+
+class TupleNode(Node):
+    """A node with several results: unpack it, or take one by its position."""
+
+    __slots__ = ()
+
+    def __len__(self) -> int:
+        return len(self.type.items)
+
+    def __getitem__(self, position: int) -> Node:
+        return Node(GET, (self,), Attrs(position=range(len(self))[position]))
+
+    def __iter__(self) -> Iterator[Node]:
+        return (self[i] for i in range(len(self)))
+
+
+TupleType.node_class = TupleNode
+
+
+class _Get(Op):
+    name = "get"
+
+    def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> Any:
+        return inputs[0].type.items[attrs["position"]]
+
+
+GET = _Get()
+
+
+def living() -> list[Node]:
+    """Every node that is alive now, oldest first."""
+    alive = [node for ref in _nodes.valuerefs() if (node := ref()) is not None]
+    return sorted(alive, key=lambda node: node.serial)
+
+
+_nodes: weakref.WeakValueDictionary[tuple[Op, tuple[int, ...], Attrs], Node] = weakref.WeakValueDictionary()
+_building = threading.RLock()  # a garbage collection inside it may run code that builds nodes
+_serials = itertools.count()
