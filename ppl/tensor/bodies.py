@@ -1,0 +1,90 @@
+"""How loops and branches turn Python functions into bodies.
+
+A body is traced by calling the function on fresh inputs. What it uses of the outer graph without depending on those
+inputs is computed once, outside (`hoisted`), and comes in as a captured value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ppl.graph import Body, Identity, Node, close, substitute, topological
+from ppl.tensor.tensor import CONSTANT, Tensor, TensorType, as_tensor, placeholder
+
+
+def hoisted(params: Sequence[Node], outputs: Sequence[Node]) -> tuple[Body, list[Node]]:
+    """The body of `outputs` over `params`, and the outer nodes it needs: the last that do not depend on the params."""
+    inside: set[Node] = set(params)
+    needed: dict[Node, None] = {}
+    order = topological(outputs, blockers=inside)
+    for node in order:
+        if node not in inside and any(parent in inside for parent in node.inputs):
+            inside.add(node)
+            needed.update((p, None) for p in node.inputs if p not in inside and p.op is not CONSTANT)
+    needed.update((out, None) for out in outputs if out not in inside and out.op is not CONSTANT)
+    return _closed(params, outputs, list(needed))
+
+
+def lazily_closed(outputs: Sequence[Node]) -> tuple[Body, list[Node]]:
+    """The body that computes `outputs` from leaves, for a branch run only when taken; random draws stay outside."""
+    draws = [n for n in topological(outputs) if n.inputs and any(isinstance(v, Identity) for v in n.attrs.values())]
+    return _closed((), outputs, draws)
+
+
+def _closed(params: Sequence[Node], outputs: Sequence[Node], captured: list[Node]) -> tuple[Body, list[Node]]:
+    stand_ins = [placeholder(node.type) if isinstance(node.type, TensorType) else node for node in captured]
+    swapped = substitute(list(outputs), dict(zip(captured, stand_ins, strict=True)))
+    body, more = close([*params, *stand_ins], swapped)
+    return body, [*captured, *more]
+
+
+def like(x: Tensor) -> Tensor:
+    """A fresh input that can stand for `x`."""
+    return placeholder(x.type)
+
+
+def slice_like(x: Tensor) -> Tensor:
+    """A fresh input that can stand for one entry of `x` along its first axis."""
+    return placeholder(TensorType(x.dtype, x.type.shape[1:]))
+
+
+def listed(results: Any) -> list[Any]:
+    """One result, several, or none, as a list."""
+    if results is None:
+        return []
+    return list(results) if isinstance(results, list | tuple) else [results]
+
+
+def check_state(where: str, names: Sequence[str], before: Sequence[Tensor], after: Sequence[Tensor]) -> None:
+    """Raise where a step changes the dtype or the shape of a state, naming it."""
+    if len(before) != len(after):
+        raise ValueError(f"{where}: a step returns {len(after)} states, there are {len(before)}")
+    for name, old, new in zip(names, before, after, strict=True):
+        if old.dtype != new.dtype:
+            raise TypeError(
+                f"{where}: {name} starts as {old.dtype} and is {new.dtype} after a step. Cast one of them: the start "
+                f'with cast(start, "{new.dtype}"), or the result of the step.'
+            )
+        if not agree(old, new):
+            raise ValueError(
+                f"{where}: {name} starts with shape {old.type.shape} and has shape {new.type.shape} after a step; "
+                "a state keeps its shape."
+            )
+
+
+def agree(a: Tensor, b: Tensor) -> bool:
+    """Whether two shapes are the same as far as they are known."""
+    pairs = zip(a.type.shape, b.type.shape, strict=False)
+    return a.ndim == b.ndim and all(None in (m, n) or m == n for m, n in pairs)
+
+
+def start_of(value: Any, result: Tensor | None) -> Tensor:
+    """The start of a state; a Python number takes the dtype of what a step makes of it."""
+    if isinstance(value, bool | int | float | complex) and result is not None:
+        return as_tensor(value, dtype=result.dtype)
+    return as_tensor(value)
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, bool | int | float | complex)

@@ -1,0 +1,285 @@
+"""Sampling operations: pure functions of a key, of parameters and of a shape.
+
+A key is a tensor of two uint32 numbers (threefry). The same key gives the same draw; `Key` in keys.py hands out fresh
+ones. The inputs of a draw are the key, the parameters and the symbolic ones among the sizes; its attributes are the
+other sizes and the dtype. Parameters broadcast to the shape; with no shape given, the result has theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import jax.scipy.special as jsp
+import numpy as np
+from jax import lax
+
+from ppl.graph import Attrs, Node
+from ppl.tensor.config import config
+from ppl.tensor.ops import JaxOp, TensorOp, broadcast_shape, cast_to, unify
+from ppl.tensor.shaping import common_shape, filled, shape_checked, split_sizes
+from ppl.tensor.tensor import Tensor, TensorType, as_tensor, dtype_name
+
+KEY_TYPE = TensorType("uint32", (2,))
+
+
+def as_key(key: Any) -> Tensor:
+    """The tensor of a key; an error that says how to make one."""
+    key = as_tensor(key)
+    if key.type != KEY_TYPE:
+        raise TypeError(f"a key is a tensor of two uint32 numbers, got {key!r}. Make one with Key.from_seed(seed).")
+    return key
+
+
+def typed(key: Any) -> Any:
+    """The two numbers as JAX's own kind of key."""
+    return jax.random.wrap_key_data(jnp.asarray(key), impl="threefry2x32")
+
+
+class _KeyOp(TensorOp):
+    def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType:
+        return TensorType("uint32", (attrs["n"], 2)) if "n" in attrs else KEY_TYPE
+
+
+class _FoldIn(_KeyOp):
+    """Another key, a function of a key and a whole number."""
+
+    def __call__(self, key: Any, data: Any, *, name: str | None = None) -> Tensor:
+        data = as_tensor(data)
+        if data.ndim or data.dtype[0] not in "ui":
+            raise TypeError(f"key_fold_in: a key is changed by an integer scalar, got {data!r}")
+        return self.build((as_key(key), data), {}, name)
+
+
+class _Split(_KeyOp):
+    """`n` independent keys, as the rows of a matrix."""
+
+    def __call__(self, key: Any, n: int = 2, *, name: str | None = None) -> Tensor:
+        return self.build((as_key(key),), {"n": int(n)}, name)
+
+
+key_fold_in = _FoldIn(
+    "key_fold_in", lambda key, data: jax.random.key_data(jax.random.fold_in(typed(key), jnp.asarray(data, jnp.uint32)))
+)
+key_split = _Split("key_split", lambda key, n: jax.random.key_data(jax.random.split(typed(key), n)))
+
+
+class Draw(TensorOp):
+    """A draw, entry by entry independent, from a law with `count` parameters."""
+
+    def __init__(self, name: str, sample: Callable[..., Any], count: int, kind: str) -> None:
+        super().__init__(name, self._lower)
+        self.sample, self.count, self.kind = sample, count, kind
+
+    def _lower(self, key: Any, *rest: Any, shape: tuple[int | None, ...], dtype: str) -> Any:
+        params = [jnp.asarray(p) for p in rest[: self.count]]
+        return self.sample(typed(key), *params, shape=filled(shape, rest[self.count :]), dtype=np.dtype(dtype))
+
+    def __call__(self, key: Any, *params: Any, shape: Any = None, dtype: Any = None, name: str | None = None) -> Tensor:
+        if len(params) != self.count:
+            raise TypeError(f"{self.name} takes {self.count} parameters after the key, got {len(params)}")
+        given = unify(params, to_float=self.kind != "whole") if params else ()
+        result = dtype_name(dtype) if dtype is not None else self._dtype(given)
+        given = tuple(cast_to(p, result) for p in given) if self.kind == "float" else given
+        sizes = shape if shape is not None else (common_shape(given) if given else ())
+        _, static, symbolic = split_sizes(sizes)
+        return self.build((as_key(key), *given, *symbolic), {"shape": static, "dtype": result}, name)
+
+    def _dtype(self, params: tuple[Tensor, ...]) -> str:
+        if self.kind == "float":
+            return params[0].dtype if params else config.floatX
+        return "uint32" if self.kind == "bits" else "int64"
+
+    def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType:
+        wanted = TensorType(attrs["dtype"], attrs["shape"])
+        params = inputs[1 : 1 + self.count]
+        if params:
+            shape_checked(self.name, broadcast_shape(self.name, params), wanted.shape, params)
+        return wanted
+
+
+# --- continuous
+
+
+def _uniform(key: Any, *, shape: Any, dtype: Any) -> Any:
+    return jax.random.uniform(key, shape, dtype)
+
+
+def _log_gamma_draw(key: Any, alpha: Any, *, shape: Any, dtype: Any) -> Any:
+    return _loggamma(key, jnp.broadcast_to(alpha, shape).astype(dtype))
+
+
+@jax.custom_jvp
+def _loggamma(key: Any, alpha: Any) -> Any:
+    """The logarithm of Gamma(alpha, 1), by Marsaglia and Tsang (2000), all entries at once until the last is accepted.
+
+    For alpha < 1 a draw of alpha + 1 times U^(1/alpha) (their section 6), in logarithms, so that a tiny alpha, whose
+    draws underflow, still has distinct ones. JAX's own sampler takes the entries one by one, ten times slower.
+    """
+    boost_key, loop_key = jax.random.split(key)
+    shape, dtype = alpha.shape, alpha.dtype
+    boost = jnp.where(alpha < 1, -jax.random.exponential(boost_key, shape, dtype) / alpha, 0)
+    d = jnp.where(alpha < 1, alpha + 1, alpha) - 1 / 3
+    c = 1 / jnp.sqrt(9 * d)
+
+    def propose(state: Any) -> Any:
+        step, log_v, open_ = state
+        x_key, u_key = jax.random.split(jax.random.fold_in(loop_key, step))
+        x = jax.random.normal(x_key, shape, dtype)
+        root = 1 + c * x
+        v = jnp.where(root > 0, root, 1) ** 3
+        accepted = (root > 0) & (-jax.random.exponential(u_key, shape, dtype) < x * x / 2 + d * (1 - v + jnp.log(v)))
+        return step + 1, jnp.where(open_ & accepted, jnp.log(v), log_v), open_ & ~accepted
+
+    valid = alpha > 0
+    start = (jnp.uint32(0), jnp.zeros(shape, dtype), valid & jnp.isfinite(alpha))
+    _, log_v, _ = lax.while_loop(lambda state: jnp.any(state[2]), propose, start)
+    return jnp.where(valid, jnp.log(d) + log_v + boost, jnp.where(alpha == 0, -jnp.inf, jnp.nan))
+
+
+@_loggamma.defjvp
+def _loggamma_jvp(primals: Any, tangents: Any) -> Any:
+    """Implicit differentiation of the cumulative distribution function (Figurnov et al. 2018).
+
+    Below exp(-30) it is x^alpha / Gamma(alpha + 1) to rounding, whose derivative is written out: exp(x) may underflow.
+    """
+    (key, alpha), (_, slope) = primals, tangents
+    x = _loggamma(key, alpha)
+    small = x < -30
+    value = jnp.exp(jnp.where(small, 0, x))
+    large = lax.random_gamma_grad(alpha, value) / value
+    return x, slope * jnp.where(small, (jsp.digamma(alpha + 1) - x) / alpha, large)
+
+
+def _von_mises(key: Any, kappa: Any, *, shape: Any, dtype: Any) -> Any:
+    """Best and Fisher's rejection from a wrapped Cauchy (1979), all entries at once.
+
+    Where kappa is nearly 0 the law is uniform, where it is huge it is normal: their formulas lose all digits there.
+    """
+    kappa = jnp.broadcast_to(kappa, shape).astype(dtype)
+    flat, peaked = kappa < 1e-6, kappa > 1e6
+    k = jnp.where(flat | peaked, 1, kappa)
+    tau = 1 + jnp.sqrt(1 + 4 * k * k)
+    rho = (tau - jnp.sqrt(2 * tau)) / (2 * k)
+    r = (1 + rho * rho) / (2 * rho)
+    start_key, loop_key = jax.random.split(key)
+
+    def propose(state: Any) -> Any:
+        step, angle, open_ = state
+        a, b, side = jax.random.uniform(jax.random.fold_in(loop_key, step), (3, *shape), dtype)
+        z = jnp.cos(jnp.pi * a)
+        f = (1 + r * z) / (r + z)
+        c = k * (r - f)
+        accepted = jnp.log(c / jnp.where(b > 0, b, 1)) + 1 - c >= 0
+        found = jnp.where(side < 0.5, -1, 1) * jnp.arccos(jnp.clip(f, -1, 1))
+        return step + 1, jnp.where(open_ & accepted, found, angle), open_ & ~accepted
+
+    start = (jnp.uint32(0), jnp.zeros(shape, dtype), ~(flat | peaked) & jnp.isfinite(kappa))
+    _, angle, _ = lax.while_loop(lambda state: jnp.any(state[2]), propose, start)
+    anywhere = jnp.pi * (2 * jax.random.uniform(start_key, shape, dtype) - 1)
+    close = jax.random.normal(start_key, shape, dtype) / jnp.sqrt(jnp.where(peaked, kappa, 1))
+    return jnp.where(kappa >= 0, jnp.where(flat, anywhere, jnp.where(peaked, close, angle)), jnp.nan)
+
+
+uniform = Draw("random_uniform", _uniform, 0, "float")
+normal = Draw("random_normal", lambda key, *, shape, dtype: jax.random.normal(key, shape, dtype), 0, "float")
+exponential = Draw(
+    "random_exponential", lambda key, *, shape, dtype: jax.random.exponential(key, shape, dtype), 0, "float"
+)
+loggamma = Draw("random_loggamma", _log_gamma_draw, 1, "float")
+
+von_mises = Draw("random_von_mises", _von_mises, 1, "float")
+
+# --- discrete
+
+
+def _poisson(key: Any, lam: Any, *, shape: Any, dtype: Any) -> Any:
+    """Hörmann's transformed rejection for a mean of 10 or more, Knuth's products below; nan is -1, as JAX has it."""
+    return jax.random.poisson(key, lam, shape, jnp.int64).astype(dtype)
+
+
+def _binomial(key: Any, n: Any, p: Any, *, shape: Any, dtype: Any) -> Any:
+    """Inversion for few expected successes, else Hörmann's transformed rejection (1993)."""
+    return jax.random.binomial(key, n, p, shape).astype(dtype)
+
+
+def _randint(key: Any, low: Any, high: Any, *, shape: Any, dtype: Any) -> Any:
+    return jax.random.randint(key, shape, low, high, dtype)
+
+
+def _hypergeometric(key: Any, good: Any, bad: Any, taken: Any, *, shape: Any, dtype: Any) -> Any:
+    """Inversion outwards from the mode, so that no probability underflows; steps of the order of the deviation."""
+    good, bad, taken = (jnp.broadcast_to(x, shape).astype(jnp.float64) for x in (good, bad, taken))
+    low, high = jnp.maximum(0, taken - bad), jnp.minimum(taken, good)
+    valid = (good >= 0) & (bad >= 0) & (taken >= 0) & (taken <= good + bad)
+    mode = jnp.clip(jnp.floor((taken + 1) * (good + 1) / (good + bad + 2)), low, high)
+
+    def log_choose(n: Any, k: Any) -> Any:
+        return jsp.gammaln(n + 1) - jsp.gammaln(k + 1) - jsp.gammaln(n - k + 1)
+
+    at_mode = jnp.exp(log_choose(good, mode) + log_choose(bad, taken - mode) - log_choose(good + bad, taken))
+
+    def further(state: Any) -> Any:
+        left, up, p_up, down, p_down, found, open_ = state
+        p_up = p_up * (good - up) * (taken - up) / ((up + 1) * (bad - taken + up + 1))
+        up = up + 1
+        left, hit = left - p_up, left < p_up
+        found, open_ = jnp.where(open_ & hit, up, found), open_ & ~hit
+        p_down = p_down * down * (bad - taken + down) / ((good - down + 1) * (taken - down + 1))
+        down = down - 1
+        left, hit = left - p_down, left < p_down
+        found, open_ = jnp.where(open_ & hit, down, found), open_ & ~hit
+        return left, up, p_up, down, p_down, found, open_ & ((up < high) | (down > low))
+
+    u = jax.random.uniform(key, shape, jnp.float64) - at_mode
+    start = (u, mode, at_mode, mode, at_mode, mode, (u >= 0) & valid & (low < high))
+    found = lax.while_loop(lambda state: jnp.any(state[-1]), further, start)[-2]
+    return jnp.where(valid, jnp.clip(found, low, high), -1).astype(dtype)
+
+
+bits = Draw("random_bits", lambda key, *, shape, dtype: jax.random.bits(key, shape, dtype), 0, "bits")
+poisson = Draw("random_poisson", _poisson, 1, "int")
+binomial = Draw("random_binomial", _binomial, 2, "int")
+hypergeometric = Draw("random_hypergeometric", _hypergeometric, 3, "int")
+randint = Draw("random_randint", _randint, 2, "whole")
+
+
+# --- rearrangements
+class _Rearranged(JaxOp):
+    """A draw that rearranges or picks entries of an array along an axis."""
+
+    def __call__(self, key: Any, *inputs: Any, name: str | None = None, **attrs: Any) -> Tensor:
+        return self.build((as_key(key), *[as_tensor(x) for x in inputs]), attrs, name)
+
+
+permutation = _Rearranged(
+    "random_permutation", lambda key, x, axis: jax.random.permutation(typed(key), jnp.asarray(x), axis)
+)
+
+
+def _choice(key: Any, x: Any, p: Any = None, *, shape: tuple[int, ...], replace: bool, axis: int) -> Any:
+    return jax.random.choice(typed(key), jnp.asarray(x), shape, replace, p, axis)
+
+
+choice = _Rearranged("random_choice", _choice)
+
+
+def _multinomial(key: Any, n: Any, p: Any, *, shape: Any, dtype: Any) -> Any:
+    """How `n` trials (with a last axis of length one) fall on the last axis of `p`: binomials of what is left over."""
+    p = jnp.broadcast_to(p, shape)
+    left = jnp.broadcast_to(n, (*shape[:-1], 1))[..., 0]
+    tails = jnp.flip(jnp.cumsum(jnp.flip(p, -1), -1), -1)
+    shares = jnp.where(tails > 0, jnp.clip(p / jnp.where(tails > 0, tails, 1), 0, 1), 0)
+
+    def step(carry: Any, inputs: Any) -> Any:
+        left, i = carry
+        count = jax.random.binomial(jax.random.fold_in(key, i), left, inputs)
+        return (left - count, i + 1), count
+
+    (left, _), counts = lax.scan(step, (left, jnp.uint32(0)), jnp.moveaxis(shares[..., :-1], -1, 0))
+    return jnp.concatenate([jnp.moveaxis(counts, 0, -1), left[..., None]], -1).astype(dtype)
+
+
+multinomial = Draw("random_multinomial", _multinomial, 2, "int")

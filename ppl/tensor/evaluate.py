@@ -1,0 +1,72 @@
+"""From graph to JAX: run a graph on arrays, and hand it over as a pure JAX function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from ppl.graph import GET, Body, Node, topological
+from ppl.tensor.tensor import CONSTANT, TensorType, value_of
+
+
+def evaluate(
+    outputs: Sequence[Node], values: Mapping[Node, Any], ambient: Mapping[Node, Any] | None = None
+) -> list[Any]:
+    """The values of `outputs`, given values of nodes they are computed from. Works on arrays and on JAX's tracers.
+
+    What depends only on shapes and constants is computed at once, not left to the compiled program, so that sizes
+    computed from shapes are plain numbers. `ambient` holds values of leaves that stand inside bodies, at any depth.
+    """
+    results: dict[Node, Any] = {**values, **ambient} if ambient else dict(values)
+    for node in topological(outputs, blockers=results):
+        if node in results:
+            continue
+        if node.op is CONSTANT:
+            results[node] = value_of(node)
+        elif node.op is GET:
+            results[node] = results[node.inputs[0]][node.attrs["position"]]
+        elif not hasattr(node.op, "lower"):
+            raise ValueError(f"no value for {node!r}, which the outputs need")
+        else:
+            results[node] = apply_node(node, [results[parent] for parent in node.inputs], ambient)
+    return [results[node] for node in outputs]
+
+
+def apply_node(node: Node, arguments: list[Any], ambient: Mapping[Node, Any] | None = None) -> Any:
+    """The value of one node, given those of its inputs."""
+    attrs = {key: lowered(value, ambient) if isinstance(value, Body) else value for key, value in node.attrs.items()}
+    lower = node.op.lower  # type: ignore[attr-defined]
+    if isinstance(node.type, TensorType) and not node.type.shape and not any(map(_is_traced, arguments)):
+        with jax.ensure_compile_time_eval():
+            value = lower(*arguments, **attrs)
+        return value if _is_traced(value) else np.asarray(value)
+    return lower(*arguments, **attrs)
+
+
+def _is_traced(value: Any) -> bool:
+    return isinstance(value, jax.core.Tracer)
+
+
+def lowered(body: Body, ambient: Mapping[Node, Any] | None = None) -> Callable[..., list[Any]]:
+    """A body as a JAX function of its parameters."""
+    return lambda *arguments: evaluate(body.outputs, dict(zip(body.params, arguments, strict=True)), ambient)
+
+
+def to_jax(inputs: Iterable[Node], outputs: Node | Sequence[Node]) -> Callable[..., Any]:
+    """The graph from `inputs` to `outputs` as a pure JAX function, to which jit, grad, vmap and shard_map apply.
+
+    It computes in the dtypes of its arguments' JAX arrays: for float64 call it inside `jax.enable_x64(True)`.
+    """
+    given = list(inputs)
+    wanted = [outputs] if isinstance(outputs, Node) else list(outputs)
+
+    def run(*arguments: Any) -> Any:
+        if len(arguments) != len(given):
+            raise TypeError(f"the graph has {len(given)} inputs, got {len(arguments)} values")
+        results = evaluate(wanted, dict(zip(given, arguments, strict=True)))
+        return results[0] if isinstance(outputs, Node) else results
+
+    return run

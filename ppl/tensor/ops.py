@@ -1,0 +1,312 @@
+"""Operations on tensors: thin declarations over JAX functions, with the facts that rules need.
+
+Three kinds know the type of their result by own rules: `Elementwise`, `Reduction` and the few that override `infer`.
+Every other operation is a `JaxOp`, whose result type JAX itself works out (`jax.eval_shape`, remembered).
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ppl.graph import NO_ATTRS, Attrs, Node, Op, TupleType
+from ppl.tensor.config import config
+from ppl.tensor.tensor import CONSTANT, FUNCTIONS, Dim, Tensor, TensorType, as_tensor, constant, dtype_name, enter
+
+OPS: dict[str, TensorOp] = {}
+
+
+class TensorOp(Op):
+    """An operation lowered by a JAX function of its inputs' values, with its attributes as keywords.
+
+    The operation is also the user's function: called, it builds the node. `also` are further names for users.
+    """
+
+    computed = True
+
+    def __init__(self, name: str, lower: Callable[..., Any], also: tuple[str, ...] = ()) -> None:
+        if name in OPS:
+            raise ValueError(f"two operations are called {name!r}")
+        self.name, self.lower = name, lower
+        OPS[name] = self
+        for each in (name, *also):
+            enter(each, self)
+
+    def __call__(self, *inputs: Any, **attrs: Any) -> Any:
+        """The node of this operation on `inputs`; `name=` gives it a name."""
+        name = attrs.pop("name", None)
+        return self.build(tuple([as_tensor(x) for x in inputs]), attrs, name)
+
+    def build(self, inputs: tuple[Tensor, ...], attrs: dict[str, Any], name: str | None = None) -> Any:
+        node = Node(self, inputs, Attrs(**attrs) if attrs else NO_ATTRS)
+        return node if name is None else FUNCTIONS["named"](node, name)
+
+
+Result = Literal["same", "float", "bool", "real"]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What algebra knows of an elementwise operation. None: not so, or not declared."""
+
+    unit: float | None = None  # f(x, unit) = x
+    zero: float | None = None  # f(x, zero) = zero
+    commutative: bool = False
+    associative: bool = False
+    idempotent: bool = False  # f(x, x) = x
+    inverse: str | None = None  # name of g with g(f(x)) = x
+    monotone: Literal["increasing", "decreasing"] | None = None
+    range: tuple[float, float] | None = None  # values lie between the two, ends included
+    even: bool = False  # f(-x) = f(x)
+    odd: bool = False  # f(-x) = -f(x)
+
+
+class Elementwise(TensorOp):
+    """Applied entry by entry, with NumPy's broadcasting. Inputs are cast to one dtype when the node is built."""
+
+    def __init__(
+        self, name: str, lower: Callable[..., Any], result: Result = "same", also: tuple[str, ...] = (), **facts: Any
+    ) -> None:
+        super().__init__(name, lower, also)
+        self.result, self.facts = result, Facts(**facts)
+
+    def __call__(self, *inputs: Any, **attrs: Any) -> Tensor:
+        name = attrs.pop("name", None) if attrs else None
+        return self.build(unify(inputs, to_float=self.result == "float"), attrs, name)
+
+    def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType:
+        types = [node.type for node in inputs]
+        dtype = types[-1].dtype  # the last: `switch` has its condition first
+        if self.result == "bool":
+            dtype = "bool"
+        elif self.result == "real" and dtype.startswith("complex"):
+            dtype = "float64" if dtype == "complex128" else "float32"
+        return TensorType(dtype, broadcast_shape(self.name, inputs))
+
+
+def unify(inputs: Any, to_float: bool = False) -> tuple[Tensor, ...]:
+    """The inputs as tensors of one dtype by NumPy's promotion; Python numbers take the dtype of the others."""
+    if all(isinstance(x, Tensor) for x in inputs):
+        dtype = inputs[0].type.dtype
+        if all(x.type.dtype == dtype for x in inputs[1:]) and (not to_float or dtype[0] in "fc"):
+            return tuple(inputs)
+    weak = [x if type(x) in _WEAK else as_tensor(x) for x in inputs]
+    tensors = [x for x in weak if isinstance(x, Tensor)]
+    if not tensors:
+        weak = [as_tensor(x) for x in weak]
+        tensors = weak
+    dtype = _promote(tuple(x.type.dtype if isinstance(x, Tensor) else type(x) for x in weak), to_float)
+    return tuple([cast_to(x, dtype) if isinstance(x, Tensor) else constant(np.array(x, dtype)) for x in weak])
+
+
+_WEAK = (bool, int, float, complex)
+
+
+@functools.cache
+def _promote(kinds: tuple[Any, ...], to_float: bool) -> str:
+    numbers: dict[Any, Any] = {bool: np.bool_(True), int: 1, float: 1.0, complex: 1j}
+    dtype = np.result_type(*[numbers[k] if isinstance(k, type) else np.dtype(k) for k in kinds])
+    if to_float and dtype.kind not in "fc":
+        return config.floatX if dtype.itemsize >= 4 else "float32"
+    return dtype.name
+
+
+def cast_to(x: Tensor, dtype: str) -> Tensor:
+    """`x` with another dtype; a constant is converted at once."""
+    if x.type.dtype == dtype:
+        return x
+    if x.op is CONSTANT:
+        return constant(x.attrs["value"].array.astype(dtype))
+    return Node(CAST, (x,), Attrs(dtype=dtype))  # type: ignore[return-value]
+
+
+def broadcast_shape(name: str, inputs: tuple[Node, ...]) -> tuple[Dim, ...]:
+    """The common shape of the inputs; an error that names both where there is none."""
+    shapes = [node.type.shape for node in inputs]
+    first = shapes[0]
+    if all(shape == first for shape in shapes):
+        return first
+    rank = max(map(len, shapes))
+    result: list[Dim] = [1] * rank
+    for shape in shapes:
+        for axis, dim in enumerate(shape, start=rank - len(shape)):
+            known = result[axis]
+            if dim == 1 or dim == known:
+                continue
+            if known == 1 or known is None:
+                result[axis] = dim
+            elif dim is not None:
+                shown = " and ".join(f"{node!r} of shape {node.type.shape}" for node in inputs)
+                raise ValueError(
+                    f"{name}: the shapes {' and '.join(str(s) for s in shapes)} do not broadcast, in {shown}. Axis "
+                    f"{axis - rank} has lengths {known} and {dim}; make them equal or one of them 1."
+                )
+    return tuple(result)
+
+
+class Reduction(TensorOp):
+    """Takes axes away (all of them by default). Axes are stored sorted and non-negative."""
+
+    one_axis = False
+
+    def __init__(
+        self,
+        name: str,
+        lower: Callable[..., Any],
+        result: Literal["same", "float", "bool", "index", "sum", "real"] = "same",
+        also: tuple[str, ...] = (),
+    ) -> None:
+        super().__init__(name, lower, also)
+        self.result = result
+
+    def __call__(
+        self, x: Any, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, name: str | None = None
+    ) -> Tensor:
+        x = as_tensor(x) if dtype is None else cast_to(as_tensor(x), dtype_name(dtype))
+        if self.result == "float" and x.dtype[0] not in "fc":
+            x = cast_to(x, config.floatX)
+        if self.result == "sum" and x.dtype[0] in "bui":
+            x = cast_to(x, "int64" if x.dtype[0] in "bi" else "uint64")
+        if self.one_axis and isinstance(axis, tuple | list):
+            raise ValueError(f"{self.name} takes one axis or None, got {axis!r}")
+        axes = normal_axes(self.name, x, axis)
+        return self.build((x,), {"axis": axes, "keepdims": bool(keepdims)}, name)
+
+    def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType:
+        x = inputs[0].type
+        axes, keep = attrs["axis"], attrs["keepdims"]
+        shape = tuple(1 if i in axes else d for i, d in enumerate(x.shape) if keep or i not in axes)
+        dtype = {"bool": "bool", "index": "int64"}.get(self.result, x.dtype)
+        if self.result == "real" and dtype.startswith("complex"):
+            dtype = "float64" if dtype == "complex128" else "float32"
+        return TensorType(dtype, shape)
+
+
+def normal_axes(name: str, x: Tensor, axis: Any) -> tuple[int, ...]:
+    """Axes as sorted non-negative numbers; an error that says how many there are."""
+    if axis is None:
+        return tuple(range(x.ndim))
+    given = axis if isinstance(axis, tuple | list) else (axis,)
+    return tuple(sorted({normal_axis(name, x, a) for a in given}))
+
+
+def normal_axis(name: str, x: Tensor, axis: Any) -> int:
+    if not isinstance(axis, int | np.integer) or not -x.ndim <= axis < x.ndim:
+        raise ValueError(f"{name}: axis {axis!r} does not exist, {x!r} has {x.ndim} axes")
+    return int(axis) % x.ndim
+
+
+class JaxOp(TensorOp):
+    """Any JAX function of arrays; the type of its result is JAX's own answer.
+
+    The keyword-only parameters of the function are constants (attributes of the node); users may also give them by
+    position, after the tensors. With `to_float`, integers become floats first, as in NumPy's linear algebra.
+    """
+
+    def __init__(
+        self, name: str, lower: Callable[..., Any], also: tuple[str, ...] = (), *, to_float: bool = False
+    ) -> None:
+        super().__init__(name, lower, also)
+        self.to_float = to_float
+        parameters = inspect.signature(lower).parameters.values()
+        self.constants = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+        open_ended = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+        self.count = None if open_ended else sum(p.kind is p.POSITIONAL_OR_KEYWORD for p in parameters)
+
+    def __call__(self, *inputs: Any, **attrs: Any) -> Any:
+        name = attrs.pop("name", None)
+        count = len(inputs) if self.count is None else self.count
+        for constant_name, value in zip(self.constants, inputs[count:], strict=False):
+            if constant_name in attrs:
+                raise TypeError(f"{self.name} got two values for {constant_name}")
+            attrs[constant_name] = value
+        unknown = attrs.keys() - self.constants.keys()
+        if unknown or len(inputs) < count or len(inputs) > count + len(self.constants):
+            raise TypeError(
+                f"{self.name} takes {count} tensors and {', '.join(self.constants) or 'nothing else'}; got "
+                f"{len(inputs)} arguments{' and ' + ', '.join(sorted(unknown)) if unknown else ''}"
+            )
+        missing = [
+            key for key, default in self.constants.items() if default is inspect.Parameter.empty and key not in attrs
+        ]
+        if missing:
+            raise TypeError(f"{self.name} needs {', '.join(missing)}")
+        given = inputs[:count]
+        tensors = unify(given, to_float=True) if self.to_float else tuple([as_tensor(x) for x in given])
+        fixed = {key: hashable(attrs.get(key, default)) for key, default in self.constants.items()}
+        return self.build(tensors, fixed, name)
+
+    def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType | TupleType:
+        types = tuple(node.type for node in inputs)
+        try:
+            return shape_by_jax(self.lower, types, attrs)
+        except (TypeError, ValueError, IndexError, ZeroDivisionError, NotImplementedError) as error:
+            shown = ", ".join(f"{node!r}" for node in inputs)
+            raise type(error)(
+                f"{self.name}({shown}): {str(error).splitlines()[0] if str(error) else error!r}"
+            ) from error
+
+
+def hashable(value: Any) -> Any:
+    """A constant of an operation in a form that attributes can hold; an error where it is no constant."""
+    if isinstance(value, Tensor):
+        if value.op is not CONSTANT:
+            raise TypeError(f"a constant is needed here, got {value!r}, whose value is not known yet")
+        value = value.attrs["value"].array
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return tuple(hashable(item) for item in value)
+    if isinstance(value, np.generic):
+        return value.item()
+    return (
+        dtype_name(value) if isinstance(value, np.dtype) or (isinstance(value, type) and value not in (int,)) else value
+    )
+
+
+_UNKNOWN_SIZES = (7, 11)
+
+
+@functools.lru_cache(maxsize=10_000)
+def shape_by_jax(lower: Callable[..., Any], types: tuple[TensorType, ...], attrs: Attrs) -> TensorType | TupleType:
+    """The result type by `jax.eval_shape`. Unknown dimensions are tried with two sizes: what differs stays unknown."""
+    known = all(dim is not None for type in types for dim in type.shape)
+    tries = [_eval_shape(lower, types, attrs, size) for size in (_UNKNOWN_SIZES[:1] if known else _UNKNOWN_SIZES)]
+    return _as_type(*tries)
+
+
+def _eval_shape(lower: Callable[..., Any], types: tuple[TensorType, ...], attrs: Attrs, size: int) -> Any:
+    arrays = [
+        jax.ShapeDtypeStruct(tuple(size if dim is None else dim for dim in type.shape), np.dtype(type.dtype))
+        for type in types
+    ]
+    with jax.enable_x64(True):
+        return jax.eval_shape(lambda *xs: lower(*xs, **attrs), *arrays)
+
+
+def _as_type(*results: Any) -> TensorType | TupleType:
+    if isinstance(results[0], tuple | list):
+        return TupleType(tuple(_as_type(*parts) for parts in zip(*results, strict=True)))
+    sizes = zip(*[result.shape for result in results], strict=True)
+    return TensorType(
+        np.dtype(results[0].dtype).name, tuple(dims[0] if len(set(dims)) == 1 else None for dims in sizes)
+    )
+
+
+class _Cast(Elementwise):
+    def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType:
+        return TensorType(attrs["dtype"], inputs[0].type.shape)
+
+    def __call__(self, x: Any, dtype: Any, *, name: str | None = None) -> Tensor:
+        x = cast_to(as_tensor(x), dtype_name(dtype))
+        return x if name is None else FUNCTIONS["named"](x, name)
+
+
+CAST = cast = _Cast("cast", lambda x, dtype: jnp.asarray(x).astype(dtype), also=("astype",))

@@ -1,0 +1,131 @@
+"""Reductions and scans along axes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+import jax.scipy.special as jsp
+import numpy as np
+
+from ppl.graph import Attrs, Node
+from ppl.tensor.elementwise import sqrt, square
+from ppl.tensor.ops import Reduction, TensorOp, cast_to, normal_axis
+from ppl.tensor.shaping import moveaxis, size_along
+from ppl.tensor.tensor import Tensor, TensorType, as_tensor, function
+
+
+def _tupled(f: Callable[..., Any]) -> Callable[..., Any]:
+    """JAX's reduction `f` for axes in a tuple."""
+    return lambda x, axis, keepdims: f(x, axis=tuple(axis), keepdims=keepdims)
+
+
+sum = Reduction("sum", _tupled(jnp.sum), "sum")
+prod = Reduction("prod", _tupled(jnp.prod), "sum", also=("product",))
+mean = Reduction("mean", _tupled(jnp.mean), "float")
+max = Reduction("max", _tupled(jnp.max), also=("amax",))
+min = Reduction("min", _tupled(jnp.min), also=("amin",))
+all = Reduction("all", _tupled(jnp.all), "bool")
+any = Reduction("any", _tupled(jnp.any), "bool")
+logsumexp = Reduction("logsumexp", _tupled(jsp.logsumexp), "float")
+nansum = Reduction("nansum", _tupled(jnp.nansum), "sum")
+nanprod = Reduction("nanprod", _tupled(jnp.nanprod), "sum")
+nanmean = Reduction("nanmean", _tupled(jnp.nanmean), "float")
+nanmax = Reduction("nanmax", _tupled(jnp.nanmax))
+nanmin = Reduction("nanmin", _tupled(jnp.nanmin))
+median = Reduction("median", _tupled(jnp.median), "float")
+count_nonzero = Reduction("count_nonzero", _tupled(jnp.count_nonzero), "index")
+
+
+class _ArgReduction(Reduction):
+    """The position of an entry along one axis, or in the flattened array."""
+
+    one_axis = True
+
+
+def _arg(f: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda x, axis, keepdims: f(
+        x, axis=axis[0] if len(axis) < jnp.ndim(x) or len(axis) == 1 else None, keepdims=keepdims
+    )
+
+
+argmax = _ArgReduction("argmax", _arg(jnp.argmax), "index")
+argmin = _ArgReduction("argmin", _arg(jnp.argmin), "index")
+
+
+class _Cumulative(TensorOp):
+    """Running totals along an axis; the whole array in order where the axis is None."""
+
+    def __call__(self, x: Any, axis: Any = None, *, name: str | None = None) -> Tensor:
+        x = as_tensor(x)
+        if axis is None:
+            x, axis = (x if x.ndim == 1 else x.reshape((-1,))), 0
+        if x.dtype == "bool":
+            x = cast_to(x, "int64")
+        return self.build((x,), {"axis": normal_axis(self.name, x, axis)}, name)
+
+    def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType:
+        return inputs[0].type
+
+
+cumsum = _Cumulative("cumsum", lambda x, axis: jnp.cumsum(x, axis=axis))
+cumprod = _Cumulative("cumprod", lambda x, axis: jnp.cumprod(x, axis=axis))
+cummax = _Cumulative("cummax", lambda x, axis: jnp.maximum.accumulate(x, axis=axis))
+cummin = _Cumulative("cummin", lambda x, axis: jnp.minimum.accumulate(x, axis=axis))
+cumlogsumexp = _Cumulative("cumlogsumexp", lambda x, axis: jnp.logaddexp.accumulate(x, axis=axis))
+
+
+@function()
+def var(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, *, name: str | None = None) -> Tensor:
+    """The mean squared deviation from the mean; `ddof` is taken from the count."""
+    x = as_tensor(x)
+    squares = sum(square(x - mean(x, axis, keepdims=True)), axis, keepdims)
+    from_axes = size_along(x, axis)
+    result = squares / (from_axes - ddof)
+    return result if name is None else result.copy(name)
+
+
+@function()
+def std(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, *, name: str | None = None) -> Tensor:
+    """The square root of `var`."""
+    return sqrt(var(x, axis, ddof, keepdims), name=name)
+
+
+@function()
+def ptp(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
+    """Largest minus smallest."""
+    return max(x, axis, keepdims) - min(x, axis, keepdims)
+
+
+class _AlongAxes(TensorOp):
+    """Keeps the shape; works along some axes, all where None."""
+
+    def __call__(self, x: Any, axis: Any = None, *, name: str | None = None) -> Tensor:
+        x = cast_to(as_tensor(x), np.result_type(as_tensor(x).dtype, np.float32).name)
+        axes = axis if isinstance(axis, tuple) else (tuple(range(x.ndim)) if axis is None else (axis,))
+        return self.build((x,), {"axis": tuple(normal_axis(self.name, x, a) for a in axes)}, name)
+
+    def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType:
+        return inputs[0].type
+
+
+def _softmax(x: Any, axis: tuple[int, ...]) -> Any:
+    weights = jnp.exp(x - jnp.max(x, axis=axis, keepdims=True, initial=-jnp.inf))
+    return weights / jnp.sum(weights, axis=axis, keepdims=True)
+
+
+softmax = _AlongAxes("softmax", _softmax)
+log_softmax = _AlongAxes("log_softmax", lambda x, axis: x - jsp.logsumexp(x, axis=axis, keepdims=True))
+
+
+@function()
+def average(x: Any, axis: Any = None, weights: Any = None) -> Tensor:
+    """The mean, or the mean weighted by `weights`."""
+    x = as_tensor(x)
+    if weights is None:
+        return mean(x, axis)
+    weights = as_tensor(weights)
+    if weights.ndim == 1 and x.ndim > 1:
+        weights = moveaxis(weights.reshape((1,) * (x.ndim - 1) + (-1,)), -1, normal_axis("average", x, axis))
+    return sum(x * weights, axis) / sum(weights + 0 * x, axis)

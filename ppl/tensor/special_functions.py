@@ -1,0 +1,115 @@
+"""Special functions as operations, one line each: JAX's where they are right, else our own (each says why)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+import jax.scipy.special as jsp
+import numpy as np
+
+from ppl.tensor import bessel, steady
+from ppl.tensor.elementwise import INF, exp, gamma, gammaln, log, log1mexp, multiply, power, xlogy
+from ppl.tensor.ops import Elementwise, JaxOp
+from ppl.tensor.reductions import sum as sum_along
+from ppl.tensor.special_incomplete import betaln, gammainc, gammaincc
+from ppl.tensor.tensor import Tensor, as_tensor, constant, function
+
+
+# --- gamma and beta
+def _beta(a: Any, b: Any) -> Any:
+    """B(a, b), by its logarithm where both are positive."""
+    positive = (a > 0) & (b > 0)
+    value = jnp.exp(betaln.lower(jnp.where(positive, a, 1.0), jnp.where(positive, b, 1.0)))
+    return jnp.where(positive, value, jsp.beta(jnp.where(positive, 0.5, a), jnp.where(positive, 0.5, b)))
+
+
+beta = Elementwise("beta", _beta, "float", commutative=True)
+trigamma = Elementwise("trigamma", steady.trigamma, "float", also=("tri_gamma",))
+gammasgn = Elementwise("gammasgn", jsp.gammasgn, "float", range=(-1, 1))
+
+
+# --- Bessel
+iv = Elementwise("iv", bessel.iv, "float")
+ive = Elementwise("ive", bessel.ive, "float")
+kv = Elementwise("kv", bessel.kv, "float", also=("kn",), range=(0, INF))
+kve = Elementwise("kve", bessel.kve, "float", range=(0, INF))
+log_kve = Elementwise("log_kve", bessel.log_kve, "float")
+j0 = Elementwise("j0", lambda x: bessel.jn(0, x), "float", range=(-1, 1), even=True)
+j1 = Elementwise("j1", lambda x: bessel.jn(1, x), "float", range=(-1, 1), odd=True)
+
+# --- entropies, integrals, hypergeometric functions
+kl_div = Elementwise("kl_div", jsp.kl_div, "float", range=(0, INF))
+rel_entr = Elementwise("rel_entr", jsp.rel_entr, "float")
+expi = Elementwise("expi", jsp.expi, "float")
+exp1 = Elementwise("exp1", jsp.exp1, "float", range=(0, INF))
+spence = Elementwise("spence", jsp.spence, "float")
+hyp1f1 = Elementwise("hyp1f1", jsp.hyp1f1, "float")
+hyp2f1 = Elementwise("hyp2f1", jsp.hyp2f1, "float")
+expn = JaxOp("expn", lambda x, *, n: jsp.expn(n, x), to_float=True)
+fresnel = JaxOp("fresnel", lambda x: tuple(jsp.fresnel(x)), to_float=True)
+
+
+@function()
+def xlogx(x: Any) -> Tensor:
+    """x ln x, 0 at 0."""
+    return xlogy(x, x)
+
+
+@function()
+def logdiffexp(a: Any, b: Any) -> Tensor:
+    """ln(exp(a) - exp(b)) for a >= b."""
+    a = as_tensor(a)
+    return a + log1mexp(b - a)
+
+
+@function()
+def factorial(n: Any) -> Tensor:
+    """n! = Γ(n + 1)."""
+    return gamma(as_tensor(n) + 1.0)
+
+
+@function()
+def poch(z: Any, m: Any) -> Tensor:
+    """Γ(z + m) / Γ(z), the rising factorial."""
+    z = as_tensor(z)
+    return gammasgn(z + m) * gammasgn(z) * exp(gammaln(z + m) - gammaln(z))
+
+
+@function("binom")
+def comb(n: Any, k: Any) -> Tensor:
+    """How many ways there are to choose k of n."""
+    n, k = as_tensor(n) * 1.0, as_tensor(k) * 1.0
+    return exp(-betaln(1.0 + n - k, 1.0 + k) - log(n + 1.0)) * ((k >= 0) & (k <= n))
+
+
+@function()
+def multigammaln(a: Any, p: int) -> Tensor:
+    """The logarithm of the multivariate gamma function of dimension `p`."""
+    a = as_tensor(a)
+    steps = constant(np.arange(p) / 2.0)
+    return 0.25 * p * (p - 1) * np.log(np.pi) + sum_along(gammaln(a[..., None] - steps), -1)
+
+
+@function()
+def chi2sf(x: Any, k: Any) -> Tensor:
+    """The probability that a chi-squared variable with k degrees of freedom exceeds x."""
+    return gammaincc(as_tensor(k) / 2.0, as_tensor(x) / 2.0)
+
+
+@function()
+def gammau(a: Any, x: Any) -> Tensor:
+    """The upper incomplete gamma function, not normalised."""
+    return multiply(gammaincc(a, x), gamma(a))
+
+
+@function()
+def gammal(a: Any, x: Any) -> Tensor:
+    """The lower incomplete gamma function, not normalised."""
+    return multiply(gammainc(a, x), gamma(a))
+
+
+@function()
+def complex_from_polar(radius: Any, angle: Any) -> Tensor:
+    """radius exp(i angle)."""
+    return multiply(radius, power(np.e, multiply(1j, angle)))

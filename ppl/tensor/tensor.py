@@ -1,0 +1,457 @@
+"""Symbolic tensors: nodes that carry a dtype and a shape, with NumPy's operators and methods.
+
+Operators and methods are looked up by name in `FUNCTIONS`, the one table of user functions, which the modules of this
+part fill with `@function`. NumPy's own functions find the same table through its protocols, so `np.exp(x)` works.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, NoReturn
+
+import numpy as np
+
+from ppl.graph import Attrs, FrozenArray, Identity, Node, Op
+from ppl.tensor.config import config
+
+Dim = int | None
+FUNCTIONS: dict[str, Callable[..., Any]] = {}
+
+
+def function(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Enter a function into the table of user functions under its own name and `names`."""
+
+    def decorate(f: Callable[..., Any]) -> Callable[..., Any]:
+        for name in (f.__name__, *names):
+            enter(name, f)
+        return f
+
+    return decorate
+
+
+def enter(name: str, f: Callable[..., Any]) -> None:
+    """Enter one function into the table of user functions."""
+    if name in FUNCTIONS:
+        raise ValueError(f"two tensor functions are called {name!r}")
+    FUNCTIONS[name] = f
+
+
+class TensorType:
+    """A dtype and a shape; a dimension that is only known when the program runs is None."""
+
+    __slots__ = ("_hash", "dtype", "shape")
+    dtype: str
+    shape: tuple[Dim, ...]
+    node_class: ClassVar[type[Node]]
+
+    def __init__(self, dtype: Any, shape: tuple[Dim, ...] = ()) -> None:
+        self.dtype = dtype if type(dtype) is str and dtype in _DTYPES else dtype_name(dtype)
+        self.shape = tuple(shape)
+        self._hash = hash((self.dtype, self.shape))
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def broadcastable(self) -> tuple[bool, ...]:
+        """Which axes have length one (Theano's name)."""
+        return tuple(dim == 1 for dim in self.shape)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TensorType) and self.dtype == other.dtype and self.shape == other.shape
+
+    def __repr__(self) -> str:
+        return f"{self.dtype}[{', '.join('?' if dim is None else str(dim) for dim in self.shape)}]"
+
+    def __call__(self, name: str | None = None) -> Tensor:
+        """A new input of this type, as `TensorType("float64", (None,))("x")`."""
+        return placeholder(self, name)
+
+
+_DTYPES = frozenset([
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+    "float16", "float32", "float64", "complex64", "complex128",
+])  # fmt: skip
+
+
+def dtype_name(dtype: Any) -> str:
+    """NumPy's name of a dtype; "floatX" follows the setting."""
+    if isinstance(dtype, str) and dtype == "floatX":
+        return config.floatX
+    name = np.dtype(dtype).name
+    if name not in _DTYPES:
+        raise TypeError(f"tensors hold numbers and booleans, got dtype {name!r}")
+    return name
+
+
+class Tensor(Node):
+    """A symbolic array. Operators, methods and NumPy's functions on it build further nodes."""
+
+    __slots__ = ()
+    type: TensorType
+    __hash__ = Node.__hash__
+
+    @property
+    def dtype(self) -> str:
+        return self.type.dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.type.shape)
+
+    @property
+    def shape(self) -> Any:
+        """One entry an axis: an int where it is known, a symbolic scalar where it is not."""
+        return FUNCTIONS["shape"](self)
+
+    @property
+    def size(self) -> Any:
+        return FUNCTIONS["size"](self)
+
+    @property
+    def broadcastable(self) -> tuple[bool, ...]:
+        return self.type.broadcastable
+
+    @property
+    def name(self) -> str | None:
+        return FUNCTIONS["name_of"](self)
+
+    @property
+    def scope(self) -> str:
+        return self.attrs.get("scope", "/")
+
+    @property
+    def owner(self) -> Node | None:
+        """The node itself where it is computed, None for a leaf (Theano's name)."""
+        return self if self.inputs else None
+
+    def __setattr__(self, field: str, value: object) -> None:
+        if field != "name":
+            super().__setattr__(field, value)
+        FUNCTIONS["set_label"](self, value)
+
+    # --- what symbols cannot do -----------------------------------------------------------------------------------
+    def __bool__(self) -> NoReturn:
+        raise TypeError(
+            f"the truth of {self!r} is not known before the program runs. "
+            "Use switch(condition, a, b) or ifelse, and & | ~ instead of and, or, not."
+        )
+
+    def _no_number(self, what: str) -> NoReturn:
+        raise TypeError(
+            f"{self!r} has no value yet, so it cannot become a Python {what}. Use the functions of ppl.tensor (or "
+            "pm.math) in place of Python's math module, or x.eval({...}) for a value."
+        )
+
+    def __float__(self) -> float:
+        self._no_number("float")
+
+    def __int__(self) -> int:
+        self._no_number("int")
+
+    def __index__(self) -> int:
+        self._no_number("index")
+
+    def __len__(self) -> int:
+        if not self.type.shape:
+            raise TypeError(f"{self!r} is a scalar and has no length")
+        if self.type.shape[0] is None:
+            raise TypeError(f"the length of {self!r} is only known when the program runs: use x.shape[0]")
+        return self.type.shape[0]
+
+    def __iter__(self) -> Iterator[Tensor]:
+        if not self.type.shape:
+            raise TypeError(f"{self!r} is a scalar: it cannot be iterated over")
+        return (self[i] for i in range(len(self)))
+
+    def __contains__(self, item: object) -> NoReturn:
+        raise TypeError(f"`in` needs values: use any(eq({self!r}, item))")
+
+    # --- NumPy's protocols ------------------------------------------------------------------------------------------
+    __array_priority__ = 1000
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
+        self._no_number("array")
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        f = FUNCTIONS.get(ufunc.__name__)
+        if method == "reduce" and ufunc.__name__ in _REDUCE:
+            f = FUNCTIONS[_REDUCE[ufunc.__name__]]
+        elif f is None or method != "__call__" or options.get("out") is not None:
+            return NotImplemented
+        return f(*inputs, **{key: value for key, value in options.items() if key in ("axis", "keepdims", "dtype")})
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        f = FUNCTIONS.get(func.__name__)
+        return NotImplemented if f is None else f(*args, **kwargs)
+
+    # --- operators ----------------------------------------------------------------------------------------------------
+    def __add__(self, other: Any) -> Tensor:
+        return _binary("add", self, other)
+
+    def __radd__(self, other: Any) -> Tensor:
+        return _binary("add", other, self)
+
+    def __sub__(self, other: Any) -> Tensor:
+        return _binary("subtract", self, other)
+
+    def __rsub__(self, other: Any) -> Tensor:
+        return _binary("subtract", other, self)
+
+    def __mul__(self, other: Any) -> Tensor:
+        return _binary("multiply", self, other)
+
+    def __rmul__(self, other: Any) -> Tensor:
+        return _binary("multiply", other, self)
+
+    def __truediv__(self, other: Any) -> Tensor:
+        return _binary("true_divide", self, other)
+
+    def __rtruediv__(self, other: Any) -> Tensor:
+        return _binary("true_divide", other, self)
+
+    def __floordiv__(self, other: Any) -> Tensor:
+        return _binary("floor_divide", self, other)
+
+    def __rfloordiv__(self, other: Any) -> Tensor:
+        return _binary("floor_divide", other, self)
+
+    def __mod__(self, other: Any) -> Tensor:
+        return _binary("mod", self, other)
+
+    def __rmod__(self, other: Any) -> Tensor:
+        return _binary("mod", other, self)
+
+    def __divmod__(self, other: Any) -> tuple[Tensor, Tensor]:
+        return self // other, self % other
+
+    def __pow__(self, other: Any) -> Tensor:
+        return _binary("power", self, other)
+
+    def __rpow__(self, other: Any) -> Tensor:
+        return _binary("power", other, self)
+
+    def __matmul__(self, other: Any) -> Tensor:
+        return _binary("matmul", self, other)
+
+    def __rmatmul__(self, other: Any) -> Tensor:
+        return _binary("matmul", other, self)
+
+    def __and__(self, other: Any) -> Tensor:
+        return _binary("bitwise_and", self, other)
+
+    def __rand__(self, other: Any) -> Tensor:
+        return _binary("bitwise_and", other, self)
+
+    def __or__(self, other: Any) -> Tensor:
+        return _binary("bitwise_or", self, other)
+
+    def __ror__(self, other: Any) -> Tensor:
+        return _binary("bitwise_or", other, self)
+
+    def __xor__(self, other: Any) -> Tensor:
+        return _binary("bitwise_xor", self, other)
+
+    def __rxor__(self, other: Any) -> Tensor:
+        return _binary("bitwise_xor", other, self)
+
+    def __lshift__(self, other: Any) -> Tensor:
+        return _binary("left_shift", self, other)
+
+    def __rlshift__(self, other: Any) -> Tensor:
+        return _binary("left_shift", other, self)
+
+    def __rshift__(self, other: Any) -> Tensor:
+        return _binary("right_shift", self, other)
+
+    def __rrshift__(self, other: Any) -> Tensor:
+        return _binary("right_shift", other, self)
+
+    def __lt__(self, other: Any) -> Tensor:
+        return _binary("less", self, other)
+
+    def __le__(self, other: Any) -> Tensor:
+        return _binary("less_equal", self, other)
+
+    def __gt__(self, other: Any) -> Tensor:
+        return _binary("greater", self, other)
+
+    def __ge__(self, other: Any) -> Tensor:
+        return _binary("greater_equal", self, other)
+
+    def __eq__(self, other: Any) -> Any:
+        return _binary("equal", self, other)
+
+    def __ne__(self, other: Any) -> Any:
+        return _binary("not_equal", self, other)
+
+    def __neg__(self) -> Tensor:
+        return FUNCTIONS["negative"](self)
+
+    def __pos__(self) -> Tensor:
+        return self
+
+    def __abs__(self) -> Tensor:
+        return FUNCTIONS["abs"](self)
+
+    def __invert__(self) -> Tensor:
+        return FUNCTIONS["invert"](self)
+
+    def __round__(self, digits: int = 0) -> Tensor:
+        return FUNCTIONS["round"](self, digits)
+
+    def __getitem__(self, index: Any) -> Tensor:
+        return FUNCTIONS["getitem"](self, index)
+
+    # --- methods ------------------------------------------------------------------------------------------------------
+    @property
+    def T(self) -> Tensor:
+        return FUNCTIONS["transpose"](self)
+
+    @property
+    def mT(self) -> Tensor:
+        return FUNCTIONS["swapaxes"](self, -1, -2)
+
+    @property
+    def real(self) -> Tensor:
+        return FUNCTIONS["real"](self)
+
+    @property
+    def imag(self) -> Tensor:
+        return FUNCTIONS["imag"](self)
+
+    def astype(self, dtype: Any) -> Tensor:
+        return FUNCTIONS["cast"](self, dtype)
+
+    def copy(self, name: str | None = None) -> Tensor:
+        return self if name is None else FUNCTIONS["named"](self, name)
+
+    def reshape(self, *shape: Any, ndim: int | None = None) -> Tensor:
+        return FUNCTIONS["reshape"](self, shape[0] if len(shape) == 1 else shape, ndim=ndim)
+
+    def transpose(self, *axes: Any) -> Tensor:
+        return FUNCTIONS["transpose"](
+            self, axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
+        )
+
+    def dimshuffle(self, *pattern: Any) -> Tensor:
+        return FUNCTIONS["dimshuffle"](self, pattern)
+
+    def dot(self, other: Any) -> Tensor:
+        return FUNCTIONS["dot"](self, other)
+
+    def __getattr__(self, method: str) -> Any:
+        if method in _METHODS:
+            f = FUNCTIONS[method]
+            return lambda *args, **options: f(self, *args, **options)
+        raise AttributeError(f"tensors have no {method!r}; it may be a function of ppl.tensor")
+
+    def __repr__(self) -> str:
+        return FUNCTIONS["describe"](self)
+
+
+# `==` builds a node, as in NumPy and SymJAX. Python's containers compare identity first, and nodes that are equal are
+# identical, so sets and dicts of nodes never reach it; `in` on a list does, hence the error of __bool__.
+_METHODS = frozenset([
+    "sum", "prod", "mean", "var", "std", "max", "min", "argmax", "argmin", "all", "any", "cumsum", "cumprod", "clip",
+    "round", "conj", "conjugate", "flatten", "ravel", "squeeze", "repeat", "swapaxes", "take", "diagonal", "trace",
+    "sort", "argsort", "nonzero", "fill", "norm", "ptp", "searchsorted", "eval", "clone", "get", "cast", "expand_dims",
+    "matmul", "set", "inc", "choose", "compress",
+])  # fmt: skip
+_REDUCE = {
+    "add": "sum",
+    "multiply": "prod",
+    "maximum": "max",
+    "minimum": "min",
+    "logical_and": "all",
+    "logical_or": "any",
+}
+
+TensorType.node_class = Tensor
+
+
+def _binary(name: str, left: Any, right: Any) -> Any:
+    return FUNCTIONS[name](left, right)
+
+
+# --- leaves -----------------------------------------------------------------------------------------------------------
+class _Constant(Op):
+    name = "constant"
+    computed = True
+
+    def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType:
+        array = attrs["value"].array
+        return TensorType(array.dtype.name, array.shape)
+
+
+class _Input(Op):
+    name = "input"
+
+    def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType:
+        return attrs["type"]
+
+
+CONSTANT, INPUT = _Constant(), _Input()
+
+
+def placeholder(type: TensorType, name: str | None = None) -> Tensor:
+    """A leaf whose value is given when the program runs."""
+    attrs = Attrs(type=type, identity=Identity()) if name is None else Attrs(type=type, identity=Identity(), name=name)
+    return Node(INPUT, (), attrs)  # type: ignore[return-value]
+
+
+def constant(value: Any, name: str | None = None, ndim: int | None = None, dtype: Any = None) -> Tensor:
+    """The node of a value that is known now; the value is copied. Python numbers become int64, floatX or bool."""
+    if isinstance(value, Tensor):
+        return value
+    array = np.asarray(value, dtype=None if dtype is None else dtype_name(dtype))
+    if dtype is None and array.dtype == np.float64 and not isinstance(value, np.ndarray | np.generic):
+        array = array.astype(config.floatX)
+    if array.dtype.name not in _DTYPES:
+        raise TypeError(f"a tensor holds numbers and booleans, got {value!r} of dtype {array.dtype}")
+    if ndim is not None and array.ndim != ndim:
+        raise ValueError(f"asked for {ndim} dimensions, but {value!r} has {array.ndim}")
+    node: Tensor = Node(CONSTANT, (), Attrs(value=FrozenArray(array)))  # type: ignore[assignment]
+    return node if name is None else FUNCTIONS["named"](node, name)
+
+
+def as_tensor(value: Any, name: str | None = None, ndim: int | None = None, dtype: Any = None) -> Tensor:
+    """A tensor from a tensor, a number, an array, or a (nested) sequence that may hold tensors."""
+    if isinstance(value, Tensor):
+        tensor = value
+    elif isinstance(value, Node):
+        raise TypeError(f"{value!r} has several results: take one, as {value.op.name}(...)[0]")
+    elif hasattr(value, "__ppl_tensor__"):
+        tensor = value.__ppl_tensor__()
+    elif isinstance(value, list | tuple) and _holds_tensor(value):
+        tensor = FUNCTIONS["stack"]([as_tensor(item) for item in value])
+    elif hasattr(value, "to_numpy") and not isinstance(value, np.ndarray):
+        tensor = constant(value.to_numpy())
+    else:
+        tensor = constant(value, dtype=dtype)
+    if dtype is not None and tensor.dtype != dtype_name(dtype):
+        tensor = FUNCTIONS["cast"](tensor, dtype)
+    if ndim is not None and tensor.ndim != ndim:
+        raise ValueError(f"asked for {ndim} dimensions, but {tensor!r} has {tensor.ndim}")
+    return tensor if name is None else FUNCTIONS["named"](tensor, name)
+
+
+def _holds_tensor(value: Any) -> bool:
+    return (
+        isinstance(value, Tensor)
+        or hasattr(value, "__ppl_tensor__")
+        or (isinstance(value, list | tuple) and any(_holds_tensor(item) for item in value))
+    )
+
+
+def is_constant(node: Node) -> bool:
+    return node.op is CONSTANT
+
+
+def value_of(node: Node) -> np.ndarray:
+    """The value of a constant node."""
+    return node.attrs["value"].array

@@ -1,0 +1,295 @@
+"""Variables: leaves with a value that lasts from one call of a function to the next (Theano's shared variables).
+
+The node stays immutable; the value lives in its `Cell`. Variables are found again by name and scope, as
+`get_variables("w", "/layer*")`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import threading
+import weakref
+import zipfile
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ppl.graph import Attrs, Node, Op
+from ppl.graph.node import living
+from ppl.tensor.config import config
+from ppl.tensor.names import current_scope, matching
+from ppl.tensor.ops import cast_to
+from ppl.tensor.tensor import Tensor, TensorType, as_tensor, dtype_name, function, is_constant, value_of
+
+
+class Cell:
+    """Where the value of a variable is kept, and what is said of how it changes. Who changes the value depending on the
+    value it had holds the lock meanwhile."""
+
+    __slots__ = ("__weakref__", "collected_update", "default_update", "initializer", "lock", "value")
+
+    def __init__(self, value: Any, initializer: Callable[[], Any]) -> None:
+        self.value = value
+        self.initializer = initializer
+        self.lock = threading.RLock()
+        self.default_update: Tensor | None = None  # applied by every function that needs the variable
+        self.collected_update: Tensor | None = None  # handed out by get_updates()
+
+
+class Variable(Tensor):
+    """A tensor with a value of its own."""
+
+    __slots__ = ()
+
+    @property
+    def cell(self) -> Cell:
+        return self.attrs["cell"]
+
+    @property
+    def value(self) -> np.ndarray:
+        """The present value."""
+        return np.asarray(self.cell.value)
+
+    @property
+    def trainable(self) -> bool:
+        return self.attrs["trainable"]
+
+    @property
+    def initializer(self) -> Callable[[], Any]:
+        return self.cell.initializer
+
+    def get_value(self, borrow: bool = False, return_internal_type: bool = False) -> Any:
+        """The present value; a copy unless `borrow`; as a JAX array with `return_internal_type`."""
+        if return_internal_type:
+            return self.cell.value
+        return np.asarray(self.cell.value) if borrow else np.array(self.cell.value)
+
+    def set_value(self, value: Any, borrow: bool = False) -> None:
+        """Give the variable another value of its dtype and number of axes; copied unless `borrow`."""
+        array = self._fitting(value, copy=not borrow)
+        with self.cell.lock:
+            self.cell.value = array
+
+    def update(self, value: Any) -> None:
+        """`set_value`, by SymJAX's name."""
+        self.set_value(value)
+
+    def reset(self) -> None:
+        """Back to the initial value."""
+        self.set_value(self.cell.initializer())
+
+    @property
+    def container(self) -> Cell:
+        """Where the value is kept (Theano's name)."""
+        return self.cell
+
+    @property
+    def default_update(self) -> Tensor | None:
+        """What functions set the variable to when they are called and nothing else is said."""
+        return self.cell.default_update
+
+    def __setattr__(self, field: str, value: object) -> None:
+        if field != "default_update":
+            super().__setattr__(field, value)
+            return
+        self.cell.default_update = None if value is None else fitting_update(self, value)
+
+    def _fitting(self, value: Any, copy: bool) -> np.ndarray:
+        array = np.array(value) if copy else np.asarray(value)
+        if array.dtype != self.dtype:
+            if not np.can_cast(array.dtype, self.dtype, "same_kind"):
+                raise TypeError(f"{self!r} holds {self.dtype}, got {array.dtype}: convert it with .astype()")
+            array = array.astype(self.dtype)
+        fits = array.ndim == self.ndim and all(
+            n in (None, m) for n, m in zip(self.type.shape, array.shape, strict=True)
+        )
+        if not fits:
+            shape = ", ".join("any" if n is None else str(n) for n in self.type.shape)
+            raise ValueError(
+                f"{self!r} holds arrays of shape ({shape}), got {array.shape}. A variable made with shape=(None, ...) "
+                "takes any length."
+            )
+        return array
+
+
+class _Variable(Op):
+    name = "variable"
+    node_class = Variable
+
+    def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType:
+        return attrs["type"]
+
+
+VARIABLE = _Variable()
+_made: weakref.WeakValueDictionary[int, Variable] = weakref.WeakValueDictionary()  # here, not loaded from a file
+
+
+def fitting_update(variable: Variable, value: Any) -> Tensor:
+    """The tensor of an update, checked to be what the variable can hold."""
+    update = as_tensor(value)
+    if update.dtype != variable.dtype and is_constant(update):
+        update = cast_to(update, variable.dtype)
+    if update.dtype != variable.dtype:
+        raise TypeError(
+            f"the update of {variable!r} has dtype {update.dtype}, the variable {variable.dtype}: cast it, as in "
+            f'update.astype("{variable.dtype}")'
+        )
+    known, given = variable.type.shape, update.type.shape
+    if len(known) != len(given) or any(None not in (n, m) and n != m for n, m in zip(known, given, strict=True)):
+        raise ValueError(f"the update of {variable!r} has shape {given}, the variable has {known}: {update!r}")
+    return update
+
+
+def _variable(
+    type: TensorType, value: Any, initializer: Callable[[], Any], name: str | None, trainable: bool
+) -> Variable:
+    cell = Cell(None, initializer)
+    named = {"name": name} if name is not None else {}
+    node: Variable = Node(  # type: ignore[assignment]
+        VARIABLE, (), Attrs(type=type, cell=cell, trainable=trainable, scope=current_scope(), **named)
+    )
+    node.set_value(value)
+    _made[node.serial] = node
+    return node
+
+
+@function()
+def shared(
+    value: Any,
+    name: str | None = None,
+    *,
+    strict: bool = False,
+    allow_downcast: bool | None = None,
+    borrow: bool = False,
+    shape: Any = None,
+) -> Variable:
+    """A variable with the given value. Its lengths may change later unless `shape` fixes them (as in PyTensor).
+
+    >>> state = shared(0, "state")
+    >>> state.set_value(3)
+    >>> state.get_value()
+    array(3)
+    """
+    array = np.asarray(value)
+    if strict and not isinstance(value, np.ndarray | np.generic):
+        raise TypeError(f"shared(strict=True) takes a NumPy array, got {value!r}")
+    if (array.dtype == np.float64 and not isinstance(value, np.ndarray | np.generic)) or allow_downcast:
+        array = array.astype(config.floatX) if array.dtype.kind == "f" else array
+    dims = (None,) * array.ndim if shape is None else tuple(shape)
+    first = array if borrow else np.array(array)
+    return _variable(TensorType(array.dtype.name, dims), first, lambda: first, name, trainable=False)
+
+
+@function("variable_of")
+def make_variable(
+    initializer: Any, name: str = "unnamed", trainable: bool = True, shape: Any = None, dtype: Any = None
+) -> Variable:
+    """A variable by SymJAX's arguments: its initial value is an array, a tensor, or a function of the shape."""
+    name = _distinct(name)
+    if callable(initializer) and not isinstance(initializer, Tensor):
+        if shape is None:
+            raise ValueError(f'Variable "{name}": an initializer that is a function needs shape=')
+        dims = tuple(shape)
+
+        def start() -> Any:
+            value = initializer(dims)
+            return value.eval() if isinstance(value, Tensor) else value
+    else:
+        fixed = initializer
+        if isinstance(fixed, Tensor):
+            fixed = value_of(fixed) if is_constant(fixed) else fixed.eval()
+        kept = np.array(fixed) if shape is None else np.broadcast_to(np.array(fixed), tuple(shape))
+
+        def start() -> Any:
+            return kept
+
+    first = np.asarray(start())
+    kind = (
+        dtype_name(dtype) if dtype is not None else (config.floatX if first.dtype == np.float64 else first.dtype.name)
+    )
+    return _variable(
+        TensorType(kind, first.shape), first.astype(kind), lambda: np.asarray(start()).astype(kind), name, trainable
+    )
+
+
+def _distinct(name: str) -> str:
+    alive = [v for ref in _made.valuerefs() if (v := ref()) is not None]
+    taken = {v.attrs.get("name") for v in alive if v.scope == current_scope()}
+    if name not in taken:
+        return name
+    return next(f"{name}_{n}" for n in range(1, len(taken) + 2) if f"{name}_{n}" not in taken)
+
+
+def get_variables(name: str = "*", scope: str = "/", trainable: bool | None = None) -> list[Variable]:
+    """Living variables whose name and scope match the globs; "/layer*/w" as a name alone looks in scopes too.
+
+    >>> with ppl.Scope("layer1"):
+    ...     w = make_variable(np.zeros(2), "w")
+    >>> [v.name for v in get_variables("/layer*/w")]
+    ['w']
+    """
+    variables = [node for node in living() if isinstance(node, Variable)]
+    return [v for v in matching(variables, name, scope) if trainable is None or v.trainable == trainable]
+
+
+def add_updates(updates: Mapping[Variable, Any]) -> None:
+    """Leave updates of variables for whoever collects them with `get_updates` (layers and optimizers do)."""
+    checked = {variable: fitting_update(variable, value) for variable, value in updates.items()}
+    for variable, value in checked.items():
+        variable.cell.collected_update = value
+
+
+def get_updates(
+    name: str = "*", scope: str = "/", variables: Iterable[Variable] | None = None
+) -> dict[Variable, Tensor]:
+    """The updates left by `add_updates`, of matching variables or of the given ones, for `function(updates=...)`."""
+    if variables is None:
+        gc.collect()  # a variable and its update hold each other: those of programs that are gone may still live
+    chosen = get_variables(name, scope) if variables is None else list(variables)
+    return {v: v.cell.collected_update for v in chosen if v.cell.collected_update is not None}
+
+
+def reset_variables(name: str = "*", scope: str = "/", trainable: bool | None = None) -> None:
+    """Every matching variable back to its initial value."""
+    for variable in get_variables(name, scope, trainable):
+        variable.reset()
+
+
+def _keys(variables: Iterable[Variable]) -> dict[str, Variable]:
+    keyed: dict[str, Variable] = {}
+    for v in variables:
+        key = f"{v.scope}{v.name}"
+        if v.name is None or key in keyed:
+            raise ValueError(f"variables are saved by scope and name, which must be there and distinct: {key!r} is not")
+        keyed[key] = v
+    return keyed
+
+
+def save_variables(file: Any, name: str = "*", scope: str = "/", trainable: bool | None = None) -> None:
+    """The values of matching variables, into an .npz file of plain arrays."""
+    values = {key: v.value for key, v in _keys(get_variables(name, scope, trainable)).items()}
+    with _opened(file, "wb") as stream:
+        np.savez(stream, **values)  # type: ignore[arg-type]
+
+
+def load_variables(file: Any, name: str = "*", scope: str = "/", trainable: bool | None = None) -> None:
+    """Values back from `save_variables`. Nothing changes unless every matching variable finds a value that fits."""
+    keyed = _keys(get_variables(name, scope, trainable))
+    try:
+        with _opened(file, "rb") as stream, np.load(stream, allow_pickle=False) as saved:
+            missing = [key for key in keyed if key not in saved]
+            if missing:
+                raise KeyError(f"the file has no value for {', '.join(missing)}; it holds {', '.join(saved.files)}")
+            values = {key: v._fitting(saved[key], copy=True) for key, v in keyed.items()}
+    except (zipfile.BadZipFile, EOFError) as error:
+        raise ValueError(f"{file!r} is truncated, damaged or not written by save_variables: {error}") from error
+    for key, v in keyed.items():
+        v.set_value(values[key], borrow=True)
+
+
+def _opened(file: Any, mode: str) -> Any:
+    """A path opened, or an open file left open."""
+    return Path(file).open(mode) if isinstance(file, str | Path) else contextlib.nullcontext(file)
