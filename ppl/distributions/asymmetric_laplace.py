@@ -1,0 +1,56 @@
+from ppl.distributions.distribution import Distribution, alternative, param
+from ppl.distributions.domains import open_unit, positive, real
+from ppl.tensor import exp, log, log1p, maximum, minimum, sqrt, switch
+
+
+class AsymmetricLaplace(Distribution):
+    r"""X = μ + (E₁/κ - κE₂)/b with E₁ and E₂ standard exponential.
+
+    .. math:: \log f(x) = \log b - \log(κ + 1/κ) - b|x - μ|κ^s, \qquad s = \mathrm{sign}(x - μ)
+    """
+
+    kappa, mu, b = param(positive), param(real), param(positive)
+    order = ("kappa", "mu", "b", "q")
+    support = real
+    from_quantile = alternative(lambda q: {"kappa": sqrt(q / (1 - q))}, q=open_unit)
+
+    def logp(x, kappa, mu, b):
+        return log(b) - log(kappa + 1 / kappa) - b * _fall(x - mu, kappa)
+
+    def logcdf(x, kappa, mu, b):
+        return _log_tail(x - mu, kappa, b)
+
+    def logccdf(x, kappa, mu, b):
+        return _log_tail(mu - x, 1 / kappa, b)
+
+    def icdf(q, kappa, mu, b):
+        left = kappa**2 / (1 + kappa**2)
+        below = kappa * log(minimum(q / left, 1.0))
+        above = -log(minimum((1 - q) * (1 + kappa**2), 1.0)) / kappa
+        return mu + switch(q < left, below, above) / b
+
+    def sample(key, shape, kappa, mu, b):
+        return mu + (key.exponential(shape) / kappa - kappa * key.exponential(shape)) / b
+
+    def mean(kappa, mu, b):
+        return mu + (1 / kappa - kappa) / b
+
+    def variance(kappa, mu, b):
+        return (kappa**2 + kappa**-2.0) / b**2
+
+    def mode(kappa, mu, b):
+        return mu
+
+    def entropy(kappa, mu, b):
+        return 1 + log(kappa + 1 / kappa) - log(b)
+
+
+def _fall(d, kappa):
+    return maximum(d, 0.0) * kappa - minimum(d, 0.0) / kappa
+
+
+def _log_tail(d, kappa, b):
+    """The logarithm of the distribution function at distance d from μ."""
+    below = b * minimum(d, 0.0) / kappa - log1p(kappa**-2.0)
+    above = log1p(-exp(-b * kappa * maximum(d, 0.0)) / (1 + kappa**2))
+    return switch(d < 0, below, above)

@@ -1,0 +1,36 @@
+from ppl.distributions.distribution import Distribution, param
+from ppl.distributions.domains import integers_between, natural, positive
+from ppl.distributions.summation import log_sum_below
+from ppl.distributions.urn import log_urn
+from ppl.tensor import cast, minimum, round
+
+
+class BetaBinomial(Distribution):
+    r"""The number of successes in n trials whose common probability is Beta(α, β).
+
+    .. math:: f(x) = \binom{n}{x} \frac{B(x + α, n - x + β)}{B(α, β)}
+    """
+
+    alpha, beta, n = param(positive), param(positive), param(natural)
+
+    def support(alpha, beta, n):
+        return integers_between(0, n)
+
+    def logp(x, alpha, beta, n):
+        return log_urn(x, n - x, alpha, beta)
+
+    def logcdf(x, alpha, beta, n):
+        return minimum(log_sum_below(BetaBinomial, x, n, alpha, beta, n), 0.0)
+
+    def sample(key, shape, alpha, beta, n):
+        return key.binomial(n, key.beta(alpha, beta, shape), shape)
+
+    def mean(alpha, beta, n):
+        return n * alpha / (alpha + beta)
+
+    def variance(alpha, beta, n):
+        total = alpha + beta
+        return n * (alpha / total) * (beta / total) * (total + n) / (total + 1)
+
+    def support_point(alpha, beta, n):
+        return cast(round(n * alpha / (alpha + beta)), "int64")

@@ -1,0 +1,37 @@
+import numpy as np
+
+from ppl.distributions.distribution import Distribution, param
+from ppl.distributions.domains import natural, positive
+from ppl.distributions.summation import log_sum_below
+from ppl.distributions.urn import log_urn
+from ppl.tensor import cast, floor, log1p, minimum, switch
+
+
+class BetaNegativeBinomial(Distribution):
+    r"""The number of failures before the n-th success, where the probability of success is Beta(α, β).
+
+    .. math:: f(x) = \binom{x + n - 1}{x} \frac{B(n + α, x + β)}{B(α, β)}
+    """
+
+    alpha, beta, n = param(positive), param(positive), param(positive)
+    support = natural
+
+    def logp(x, alpha, beta, n):
+        return log_urn(n, x, alpha, beta) - log1p(x / n)
+
+    def logcdf(x, alpha, beta, n):
+        return minimum(log_sum_below(BetaNegativeBinomial, x, x, alpha, beta, n), 0.0)
+
+    def sample(key, shape, alpha, beta, n):
+        odds = key.gamma(beta, shape) / key.gamma(alpha, shape)
+        return key.poisson(key.gamma(n, shape) * odds, shape)
+
+    def mean(alpha, beta, n):
+        return switch(alpha > 1, n * beta / (alpha - 1), np.inf)
+
+    def variance(alpha, beta, n):
+        spread = n * (alpha + n - 1) * beta * (alpha + beta - 1) / ((alpha - 2) * (alpha - 1) ** 2)
+        return switch(alpha > 2, spread, np.inf)
+
+    def support_point(alpha, beta, n):
+        return cast(floor(n * beta / (alpha + 1)), "int64")

@@ -1,0 +1,51 @@
+from ppl.distributions.distribution import Distribution, alternative, param
+from ppl.distributions.domains import integers_between, natural, unit
+from ppl.distributions.probability import complement, log_complement, log_of
+from ppl.tensor import betainc, cast, deviance, floor, log, minimum, round, sigmoid, stirling
+
+
+class Binomial(Distribution):
+    r"""The number of successes in n independent trials of probability p.
+
+    .. math:: \log f(x) = \log\binom{n}{x} + x \log p + (n - x) \log(1 - p)
+    """
+
+    n, p = param(natural), param(unit)
+    from_logit = alternative(lambda logit_p: {"p": sigmoid(logit_p)})
+
+    def support(n, p):
+        return integers_between(0, n)
+
+    def logp(x, n, p):
+        ways = stirling(n) - stirling(x) - stirling(n - x)
+        q, log_n = complement(p), log(n)
+        return ways - deviance(x, n * p, log_n + log_of(p)) - deviance(n - x, n * q, log_n + log_complement(p))
+
+    def logcdf(x, n, p):
+        return log(betainc(n - x, x + 1, complement(p)))
+
+    def sample(key, shape, n, p):
+        return key.binomial(n, p, shape)
+
+    def mean(n, p):
+        return n * p
+
+    def variance(n, p):
+        return n * p * complement(p)
+
+    def mode(n, p):
+        return cast(minimum(floor((n + 1) * p), n), "int64")
+
+    def support_point(n, p):
+        return cast(round(n * p), "int64")
+
+    fixed = ("n",)
+
+    def natural(n, p):
+        return (log_of(p) - log_complement(p),)
+
+    def statistics(x):
+        return (x,)
+
+    def log_normaliser(n, p):
+        return -n * log_complement(p)

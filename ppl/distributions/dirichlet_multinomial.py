@@ -1,0 +1,37 @@
+from ppl.distributions.distribution import Distribution, param
+from ppl.distributions.domains import counts_with_sum, natural, positive_vector
+from ppl.distributions.multinomial import near_mean
+from ppl.tensor import expand_dims, gammaln, sum
+
+
+class DirichletMultinomial(Distribution):
+    r"""Multinomial(n, p) with p ~ Dirichlet(a).
+
+    .. math:: f(x) = \frac{n!\, Γ(A)}{Γ(n + A)} \prod_k \frac{Γ(x_k + a_k)}{x_k!\, Γ(a_k)}, \qquad A = \sum_k a_k
+    """
+
+    n, a = param(natural), param(positive_vector)
+
+    def support(n, a):
+        return counts_with_sum(n)
+
+    def event_shape(n, a):
+        return (a.shape[-1],)
+
+    def logp(x, n, a):
+        total = sum(a, axis=-1)
+        each = gammaln(x + a) - gammaln(x + 1.0) - gammaln(a)
+        return gammaln(n + 1.0) + gammaln(total) - gammaln(n + total) + sum(each, axis=-1)
+
+    def sample(key, shape, n, a):
+        return key.multinomial(n, key.dirichlet(a, shape), shape)
+
+    def mean(n, a):
+        return expand_dims(n, -1) * a / sum(a, axis=-1, keepdims=True)
+
+    def variance(n, a):
+        total, n = sum(a, axis=-1, keepdims=True), expand_dims(n, -1)
+        return n * a / total * (1 - a / total) * (n + total) / (1 + total)
+
+    def support_point(n, a):
+        return near_mean(n, a / sum(a, axis=-1, keepdims=True))

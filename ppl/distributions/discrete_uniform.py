@@ -1,0 +1,43 @@
+from ppl.distributions.distribution import Distribution, param
+from ppl.distributions.domains import integer, integers_between
+from ppl.tensor import cast, ceil, clip, floor, log, maximum
+
+
+class DiscreteUniform(Distribution):
+    r"""Any of lower, lower + 1, ..., upper with the same probability.
+
+    .. math:: f(x) = 1/(\mathrm{upper} - \mathrm{lower} + 1)
+    """
+
+    lower, upper = param(integer), param(integer)
+
+    def support(lower, upper):
+        return integers_between(lower, upper)
+
+    def logp(x, lower, upper):
+        return -log(upper - lower + 1)
+
+    def logcdf(x, lower, upper):
+        return log(x - lower + 1) - log(upper - lower + 1)
+
+    def icdf(q, lower, upper):
+        steps = upper - lower + 1
+        return lower + cast(maximum(ceil(q * steps) - 1, 0), "int64")
+
+    def sample(key, shape, lower, upper):
+        return clip(lower + cast(floor(key.uniform(shape) * (upper - lower + 1)), "int64"), lower, upper)
+
+    def mean(lower, upper):
+        return (lower + upper) / 2
+
+    def variance(lower, upper):
+        return ((upper - lower + 1) ** 2 - 1) / 12
+
+    def mode(lower, upper):
+        return lower
+
+    def entropy(lower, upper):
+        return log(upper - lower + 1)
+
+    def support_point(lower, upper):
+        return (lower + upper) // 2

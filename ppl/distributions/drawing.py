@@ -1,0 +1,111 @@
+"""Draws in place of random variables: a graph with draws as a graph of a key.
+
+The subkey of a named draw depends on the key and on its name, that of an unnamed one on its place among the unnamed
+draws of the graph. So the same key gives the same draws, and other variables in the graph do not change a named one.
+The result is a pure function of the key, to be mapped over many keys at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ppl.distributions.draw import RandomVariable, is_draw
+from ppl.distributions.inner import laws_of
+from ppl.graph import Node, bodies, rebuilt, topological
+from ppl.tensor.draws import KEY_TYPE
+from ppl.tensor.evaluate import to_jax
+from ppl.tensor.keys import Key, numbers_of
+from ppl.tensor.tensor import FUNCTIONS, Tensor, placeholder
+
+NAMED_DRAWS, OTHER_DRAWS = 1, 2  # what the key is changed by first, so that a place is never taken for a name
+
+
+def expand_draws(outputs: Sequence[Node], key: Any, values: Mapping[Node, Node] | None = None) -> list[Tensor]:
+    """`outputs` with each draw replaced by a sample from its family; those with `values` are replaced by these."""
+    given = dict(values or {})
+    order = topological(outputs, blockers=given)
+    keys = subkeys([node for node in order if is_draw(node)], key if isinstance(key, Key) else Key(key))
+    laws: dict[Node, Node] = {}  # the draws over expanded parameters, which stand for their laws
+    results: dict[Node, Node] = dict(given)
+
+    def value(node: Node) -> Node:
+        if node not in results:
+            results[node] = sampled(laws[node], keys[node])  # type: ignore[arg-type]
+        return results[node]
+
+    for node in order:
+        if node in results:
+            continue
+        refuse_inner_draws(node)
+        as_laws = set(laws_of(node))
+        new = rebuilt(node, tuple([laws[p] if p in as_laws and p in laws else value(p) for p in node.inputs]))
+        (laws if is_draw(node) else results)[node] = new
+    return [value(node) for node in outputs]  # type: ignore[misc]
+
+
+def subkeys(draws: Sequence[Node], key: Key) -> dict[Node, Key]:
+    """The key of each draw: by its name, or by its place among the draws without one."""
+    names = {node.attrs["identity"]: node.attrs["name"] for node in draws if node.attrs.get("name")}
+    unnamed = {node.attrs["identity"] for node in draws} - set(names)
+    places = {each: i for i, each in enumerate(sorted(unnamed, key=lambda identity: identity.number))}
+
+    def of(identity: Any) -> Key:
+        if identity not in names:
+            return key.fold_in(OTHER_DRAWS).fold_in(places[identity])
+        first, second = (int(n) % 2**31 for n in numbers_of(names[identity]))
+        return key.fold_in(NAMED_DRAWS).fold_in(first).fold_in(second)
+
+    return {node: of(node.attrs["identity"]) for node in draws}
+
+
+def sampled(rv: RandomVariable, key: Key) -> Tensor:
+    """One sample of a draw, from its family."""
+    value = rv.family.sample(key, shape_of_draw(rv), *rv.parameters)
+    return FUNCTIONS["cast"](value, rv.dtype)
+
+
+def shape_of_draw(rv: RandomVariable) -> tuple[Any, ...]:
+    """The shape of a draw, from its parameters where it is not known: numbers and symbolic scalars."""
+    shape = rv.type.shape
+    if None not in shape:
+        return shape
+    event = rv.event_ndim
+    static, symbolic = rv.attrs["size"], iter(rv.inputs[len(rv.parameters) :])
+    sizes = None if static is None else [next(symbolic) if n is None else n for n in static]
+    drops = [p.domain.ndim for p in rv.family.params.values()]
+    result: list[Any] = []
+    for axis, dim in enumerate(shape):
+        if dim is not None:
+            result.append(dim)
+        elif sizes is not None and axis < len(shape) - event:
+            result.append(sizes[axis])
+        else:
+            result.append(_found(rv, axis - len(shape), drops, event))
+    return tuple(result)
+
+
+def _found(rv: RandomVariable, axis: int, drops: Sequence[int], event: int) -> Tensor:
+    """A length that is not known, from a parameter that has it: `axis` is counted from the end of the draw."""
+    for parameter, drop in zip(rv.parameters, drops, strict=False):
+        place = axis if axis >= -event else axis + event - drop
+        fits = place >= -parameter.ndim and (place < -drop) == (axis < -event)
+        if fits and parameter.type.shape[place] is None:
+            return FUNCTIONS["shape"](parameter)[place]
+    raise ValueError(f"{rv.family.__name__}: no parameter tells the length of axis {axis} of {rv!r}; give a size")
+
+
+def refuse_inner_draws(node: Node) -> None:
+    """Draws inside the body of a loop or a derivative are not reached."""
+    for body in bodies(node):
+        inner = [each for each in topological(body.outputs) if is_draw(each)]
+        if inner:
+            raise NotImplementedError(
+                f"{node!r} holds the draw {inner[0]!r} inside: make the draws before, and pass them in"
+            )
+
+
+def sampler(outputs: Sequence[Node], inputs: Sequence[Node] = ()) -> Callable[..., list[Any]]:
+    """A pure JAX function of a key (two uint32 numbers) and of `inputs`, which gives one draw of `outputs`: to be
+    compiled, and mapped over keys."""
+    key = placeholder(KEY_TYPE, "key")
+    return to_jax([key, *inputs], expand_draws(outputs, key))

@@ -1,0 +1,42 @@
+from ppl.distributions.distribution import Distribution, param
+from ppl.distributions.domains import integers_between, natural
+from ppl.distributions.summation import log_sum_below
+from ppl.tensor import cast, deviance, floor, hypergeometric_draw, log, maximum, minimum, stirling
+
+
+class HyperGeometric(Distribution):
+    r"""The number of good ones among n that are taken, without putting back, from N of which k are good.
+
+    .. math:: f(x) = \binom{k}{x} \binom{N - k}{n - x} \Big/ \binom{N}{n}
+    """
+
+    N, k, n = param(natural), param(natural), param(natural)
+
+    def support(N, k, n):
+        return integers_between(maximum(0, n + k - N), minimum(k, n))
+
+    def logp(x, N, k, n):
+        def part(x, row, column):
+            return -stirling(x) - deviance(x, row * (column / N), log(row) + log(column) - log(N))
+
+        margins = stirling(k) + stirling(N - k) + stirling(n) + stirling(N - n) - stirling(N)
+        taken = part(x, k, n) + part(n - x, N - k, n)
+        return margins + taken + part(k - x, k, N - n) + part(N - k - n + x, N - k, N - n)
+
+    def logcdf(x, N, k, n):
+        return minimum(log_sum_below(HyperGeometric, x, minimum(k, n), N, k, n), 0.0)
+
+    def sample(key, shape, N, k, n):
+        return hypergeometric_draw(key.next(), k, N - k, n, shape=shape)
+
+    def mean(N, k, n):
+        return n * (k / N)
+
+    def variance(N, k, n):
+        return n * (k / N) * ((N - k) / N) * ((N - n) / maximum(N - 1, 1))
+
+    def mode(N, k, n):
+        return cast(floor((n + 1) * ((k + 1) / (N + 2))), "int64")
+
+    def support_point(N, k, n):
+        return cast(floor((n + 1) * ((k + 1) / (N + 2))), "int64")

@@ -1,0 +1,141 @@
+import functools
+import math
+
+import numpy as np
+
+from ppl.distributions.constants import LOG_2PI
+from ppl.distributions.covariance import check_positive_definite, square_matrix
+from ppl.distributions.distribution import Distribution, Param, param
+from ppl.distributions.domains import nonnegative, real_matrix, real_vector
+from ppl.tensor import (
+    as_tensor,
+    broadcast_to,
+    cholesky_of,
+    constant,
+    eigh,
+    expand_dims,
+    half_log_det,
+    log,
+    matmul,
+    moveaxis,
+    reshape,
+    solve_triangular,
+    sum,
+)
+from ppl.tensor.tensor import is_constant, value_of
+
+
+class KroneckerNormal(Distribution):
+    r"""A normal vector with covariance K₁ ⊗ K₂ ⊗ ... + σ²I, without ever forming it.
+
+    With K_i = Q_i diag(λ_i) Q_iᵀ, Q = Q₁ ⊗ Q₂ ⊗ ... and λ = λ₁ ⊗ λ₂ ⊗ ...
+
+    .. math:: \log f(x) = -\tfrac12 \sum_j \frac{(Q^T(x - μ))_j^2}{λ_j + σ^2} - \tfrac12 \sum_j \log(λ_j + σ^2)
+              - \tfrac n2 \log 2π
+
+    and by Cholesky factors of the K_i where σ = 0.
+    """
+
+    mu, sigma = param(real_vector), param(nonnegative, 0.0)
+    support = real_vector
+
+    @classmethod
+    def make(cls, mu, covs=None, chols=None, evds=None, sigma=0.0, **options):
+        matrices = covariances(covs=covs, chols=chols, evds=evds)
+        n = math.prod(m.shape[-1] for m in matrices)
+        mu = as_tensor(mu)
+        if mu.ndim == 0 or mu.type.shape[-1] == 1:
+            mu = broadcast_to(mu, (*mu.shape[:-1], n))
+        if isinstance(n, int) and mu.type.shape[-1] not in (None, n):
+            raise ValueError(f"KroneckerNormal: mu has {mu.type.shape[-1]} entries, but the covariance is {n} by {n}")
+        given = {f"cov{i}": matrix for i, matrix in enumerate(matrices)}
+        return Distribution.make.__func__(with_factors(len(matrices)), mu=mu, sigma=sigma, **given, **options)
+
+    def logp(x, mu, sigma, *covs):
+        sizes = [cov.shape[-1] for cov in covs]
+        d = reshape(x - mu, (*x.shape[:-1], *sizes))
+        n = math.prod(sizes)
+        if is_constant(sigma) and not value_of(sigma).any():
+            roots = [cholesky_of(cov) for cov in covs]
+            for i, root in enumerate(roots):
+                d = along(d, i - len(covs), functools.partial(solve_triangular, root, lower=True, b_ndim=2))
+            scale = functools.reduce(add, [half_log_det(r) * (n // r.shape[-1]) for r in roots])
+            return -0.5 * sum(d**2, axis=tuple(range(-len(covs), 0))) - scale - 0.5 * LOG_2PI * n
+        pairs = [eigen(cov) for cov in covs]
+        for i, (_, q) in enumerate(pairs):
+            d = along(d, i - len(covs), functools.partial(matmul, q.mT))
+        spectrum = functools.reduce(lambda a, b: expand_dims(a, -1) * b, [values for values, _ in pairs])
+        spectrum = spectrum + expand_dims(sigma, tuple(range(-len(covs), 0))) ** 2
+        return -0.5 * sum(d**2 / spectrum + log(spectrum), axis=tuple(range(-len(covs), 0))) - 0.5 * LOG_2PI * n
+
+    def sample(key, shape, mu, sigma, *covs):
+        z = reshape(key.normal(shape), (*shape[:-1], *[cov.shape[-1] for cov in covs]))
+        for i, cov in enumerate(covs):
+            root = cholesky_of(cov)
+            z = along(z, i - len(covs), functools.partial(matmul, root))
+        return mu + reshape(z, shape) + expand_dims(sigma, -1) * key.normal(shape)
+
+    def mean(mu, sigma, *covs):
+        return mu
+
+    def mode(mu, sigma, *covs):
+        return mu
+
+
+@functools.cache
+def with_factors(count):
+    """The family with `count` matrices among its parameters."""
+    declared = {"mu": Param(real_vector), "sigma": Param(nonnegative, 0.0)}
+    declared |= {f"cov{i}": Param(real_matrix) for i in range(count)}
+    body = {
+        **declared,
+        "order": tuple(declared),
+        "make": classmethod(Distribution.make.__func__),
+        "__doc__": KroneckerNormal.__doc__,
+    }
+    return type(KroneckerNormal)("KroneckerNormal", (KroneckerNormal,), body, abstract=True)
+
+
+def covariances(**given):
+    """The matrices K_i, from themselves, from Cholesky factors or from eigenvalues and eigenvectors."""
+    found = {key: value for key, value in given.items() if value is not None}
+    if len(found) != 1:
+        shown = " and ".join(found) or "none"
+        raise ValueError(f"KroneckerNormal: give exactly one of covs, chols and evds, got {shown}")
+    ((key, parts),) = found.items()
+    if key == "evds":
+        pairs = [(as_tensor(values), as_tensor(q)) for values, q in parts]
+        return [constant_or(lambda v, q: (q * v) @ q.T, v, q) for v, q in pairs]
+    matrices = [as_tensor(part) for part in parts]
+    for i, matrix in enumerate(matrices):
+        square_matrix(f"KroneckerNormal: {key}[{i}]", matrix)
+        if key == "covs" and is_constant(matrix):
+            check_positive_definite(f"KroneckerNormal: covs[{i}]", value_of(matrix))
+    return [constant_or(lambda c: c @ c.T, m) for m in matrices] if key == "chols" else matrices
+
+
+def constant_or(f, *parts):
+    """f of the parts, computed now where they are constant."""
+    return constant(f(*map(value_of, parts))) if all_constant(parts) else f(*parts)
+
+
+def all_constant(parts):
+    return not [part for part in parts if not is_constant(part)]
+
+
+def eigen(matrix):
+    """Eigenvalues and eigenvectors of a symmetric matrix; of a constant one computed now."""
+    if is_constant(matrix):
+        return tuple(constant(part) for part in np.linalg.eigh(value_of(matrix)))
+    return tuple(eigh(matrix))
+
+
+def along(x, axis, f):
+    """f, which works on the columns of a matrix, on x along an axis."""
+    front = moveaxis(x, axis, 0)
+    columns = f(reshape(front, (front.shape[0], -1)))
+    return moveaxis(reshape(columns, front.shape), 0, axis)
+
+
+def add(a, b):
+    return a + b

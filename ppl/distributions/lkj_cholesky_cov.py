@@ -1,0 +1,122 @@
+import numpy as np
+
+from ppl.distributions.constants import LOG_PI
+from ppl.distributions.distribution import Distribution, param
+from ppl.distributions.domains import Domain, a_distribution, counting, positive
+from ppl.distributions.inner import log_density_of, sample_of
+from ppl.distributions.sizes import known_size
+from ppl.distributions.transforms_multivariate import CholeskyCovPacked
+from ppl.tensor import (
+    all,
+    concatenate,
+    diagonal_of,
+    expand_dims,
+    expand_packed_triangular,
+    eye,
+    gammaln,
+    log,
+    matmul,
+    ones,
+    pack_triangular,
+    sqrt,
+    sum,
+    zeros,
+)  # fmt: skip
+
+
+class LKJCholeskyCov(Distribution):
+    r"""The packed Cholesky factor L of a covariance: standard deviations s ~ sd_dist, correlations R ~ LKJ(η).
+
+    .. math:: \log f(L) = \log p(s) + \sum_i \big[(2η - 2 + n - i) \log(L_{ii}/s_i) - i \log s_i\big] - \log Z(η, n)
+
+    with rows i = 0, ..., n - 1 and s_i the length of row i.
+    """
+
+    n, eta, sd_dist = param(counting), param(positive), param(a_distribution)
+
+    def accept(eta, n, sd_dist):
+        _check(sd_dist, n)
+        return {"n": n, "eta": eta, "sd_dist": sd_dist}
+
+    def support(n, eta, sd_dist):
+        return packed_factor(rows(n))
+
+    def event_shape(n, eta, sd_dist):
+        return (rows(n) * (rows(n) + 1) // 2,)
+
+    def logp(x, n, eta, sd_dist):
+        n = rows(n)
+        chol = expand_packed_triangular(n, x)
+        s = sqrt(sum(chol**2, axis=-1))
+        i = np.arange(n)
+        shape = expand_dims(2 * eta, -1) - 2 + n - i
+        density = sum(shape * log(diagonal_of(chol) / s) - i * log(s), axis=-1)
+        return density + log_density_of(sd_dist, s, axes=1) - log_volume(eta, n)
+
+    def sample(key, shape, n, eta, sd_dist):
+        n, batch = rows(n), tuple(shape)[:-1]
+        s = sample_of(key.fold_in(0), (*batch, n), sd_dist)
+        return pack_triangular(correlation_factor(key.fold_in(1), batch, n, eta) * expand_dims(s, -1))
+
+    def support_point(n, eta, sd_dist):
+        return pack_triangular(eye(rows(n)))
+
+    def result(draw, store, compute_corr=True, store_in_trace=True):
+        if not compute_corr:
+            return draw
+        chol = expand_packed_triangular(rows(draw.parameters[0]), draw)
+        s = sqrt(sum(chol**2, axis=-1))
+        unit = chol / expand_dims(s, -1)
+        corr = matmul(unit, unit.mT)
+        if store_in_trace:
+            corr, s = store("corr", corr), store("stds", s)
+        return chol, corr, s
+
+    @classmethod
+    def event_axes(cls, parameters):
+        return [0, 0, min(parameters[2].ndim, 1)]
+
+
+def _check(sd_dist, n):
+    if getattr(sd_dist, "event_ndim", 2) > 1:
+        raise TypeError(
+            "LKJCholeskyCov: sd_dist must be a distribution of scalars or vectors, made with .dist(...); "
+            f"got {sd_dist!r}"
+        )
+    known = sd_dist.type.shape[-1:]
+    if known not in ((), (1,), (None,), (rows(n),)):
+        raise ValueError(f"LKJCholeskyCov: sd_dist has {known[0]} entries, but n is {rows(n)}")
+
+
+def rows(n):
+    """The number of rows, which must be known when the model is built."""
+    return known_size(n, "the n of an LKJ distribution")
+
+
+def packed_factor(n):
+    """Packed lower triangular matrices with a positive diagonal."""
+    return Domain(
+        "a packed Cholesky factor",
+        lambda x: all(expand_packed_triangular(n, x, diagonal_only=True) > 0, axis=-1),
+        ndim=1,
+        transform=CholeskyCovPacked(n),
+    )
+
+
+def log_volume(eta, n):
+    r"""log Z(η, n): the integral of det(R)^{η-1} over correlation matrices (Lewandowski et al. 2009, eq. 17)."""
+    k = np.arange(1, n)
+    total = sum(0.5 * LOG_PI * k + gammaln(expand_dims(eta, -1) + 0.5 * (n - 1 - k)), axis=-1)
+    return total - (n - 1) * gammaln(eta + 0.5 * (n - 1))
+
+
+def correlation_factor(key, batch, n, eta):
+    """The Cholesky factor of an LKJ correlation matrix: row i is a random direction, i entries long, times √y with
+    y ~ Beta(i/2, η + (n - 1 - i)/2), followed by √(1 - y) (the onion method, section 3.2)."""
+    i = np.arange(1, n)
+    y = key.beta(i / 2, expand_dims(eta, -1) + (n - 1 - i) / 2, shape=(*batch, n - 1))
+    z = key.normal((*batch, n - 1, n)) * np.tril(np.ones((n - 1, n)))
+    below = z * expand_dims(sqrt(y / sum(z**2, axis=-1)), -1)
+    lower = concatenate([zeros((*batch, 1, n)), below], axis=-2)
+    diagonal = concatenate([ones((*batch, 1)), sqrt(1 - y)], axis=-1)
+    return lower + expand_dims(diagonal, -1) * np.eye(n)

@@ -1,0 +1,463 @@
+r"""Measures of numbers computed entry by entry from one random number.
+
+Where y ↦ x is one to one, with y(x) its inverse, log f(x) = log f_Y(y) + log |dy/dx|.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import ppl.tensor as tt
+from ppl.distributions.bounds import log_difference
+from ppl.distributions.law import INVERSES
+from ppl.distributions.measure import (
+    Function,
+    Measure,
+    NoDensityError,
+    measure,
+    measures,
+    only_random_input,
+    require_same_shape,
+    shown,
+)
+from ppl.graph import Attrs, Node, substitute
+from ppl.tensor.ops import Elementwise
+from ppl.tensor.tensor import FUNCTIONS, Tensor, TensorType, as_tensor, is_constant, placeholder, value_of
+
+Pair = tuple[Any, Any]
+
+
+def the_random_operand(node: Tensor) -> tuple[int, Tensor, Measure]:
+    """Position, operand and measure of the one random operand, which the operation must not repeat."""
+    at = only_random_input(node)
+    y: Tensor = node.inputs[at]  # type: ignore[assignment]
+    require_same_shape(node, y)
+    return at, y, measure(y)
+
+
+def one_to_one(
+    node: Tensor,
+    y: Tensor,
+    law: Measure,
+    inverse: Callable[[Any], Pair],
+    increasing: Any,
+    values: tuple[float, float] = (-np.inf, np.inf),
+) -> Measure:
+    """The measure of a map with an inverse; `inverse(x)` gives y and log |dy/dx|, `increasing` may be a symbol, and the
+    results of the map lie between `values`."""
+    low, high = values
+    forward = lambda v: substitute(node, {y: tt.cast(v, y.dtype)})
+
+    def inside(x: Any) -> Any:
+        return (x >= low) & (x <= high) if law.discrete else (x > low) & (x < high)
+
+    def back(x: Any) -> Pair:
+        middle = low + 1.0 if np.isinf(high) else (low + high) / 2
+        x = tt.switch(inside(x), x, middle) if np.isfinite(low) or np.isfinite(high) else x
+        point, slope = inverse(x)
+        return (tt.round(point), 0.0) if law.discrete else (point, slope)
+
+    def logp(x: Any) -> Tensor:
+        x = as_tensor(x)
+        point, slope = back(x)
+        slope = total(slope, x, law.ndim)
+        result = law.logp(point) + slope
+        if law.discrete:
+            hit = tt.isclose(forward(point), x, 1e-9, 1e-12) & tt.isfinite(point)
+            return tt.switch(over_event(hit, law.ndim), result, -np.inf)
+        if np.isinf(low) and np.isinf(high):
+            return result
+        return tt.switch(over_event(inside(x), law.ndim), result, -np.inf)
+
+    def tail(same: Function | None, other: Function | None, ends: Pair) -> Function | None:
+        if same is None or other is None:
+            return None
+
+        def log_tail(x: Any) -> Tensor:
+            x = as_tensor(x)
+            point, _ = inverse(tt.switch(inside(x), x, low + 1.0 if np.isinf(high) else (low + high) / 2))
+            point = snapped(point) if law.discrete else point
+            value = chosen(increasing, lambda: same(point), lambda: other(point))
+            return tt.switch(x < low if law.discrete else x <= low, ends[0], tt.switch(x >= high, ends[1], value))
+
+        return log_tail
+
+    known = law.logcdf is not None
+    return Measure(
+        node,
+        logp,
+        tail(law.logcdf, law.at_least if known else None, (-np.inf, 0.0)),
+        tail(law.above if known else None, law.strictly_below if known else None, (0.0, -np.inf)),
+        (lambda q: chosen(increasing, lambda: forward(law.quantile(q)), lambda: forward(law.quantile(1 - q))))
+        if law.icdf is not None
+        else None,
+        ndim=law.ndim,
+        discrete=law.discrete,
+        positive=low >= 0,
+        independent=law.independent,
+    )
+
+
+def snapped(x: Any) -> Any:
+    """Numbers that are whole but for rounding, made whole."""
+    return tt.switch(tt.isclose(x, tt.round(x), 1e-9, 1e-12), tt.round(x), x)
+
+
+def chosen(condition: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
+    """One of two expressions: now, if the condition is known, else entry by entry."""
+    if isinstance(condition, Tensor) and is_constant(condition) and value_of(condition).ndim == 0:
+        condition = bool(value_of(condition))
+    if isinstance(condition, bool | np.bool_):
+        return then() if condition else otherwise()
+    return tt.switch(condition, then(), otherwise())
+
+
+def total(slope: Any, x: Tensor, ndim: int) -> Any:
+    """The sum of log slopes over the axes of one value."""
+    return tt.sum(slope + 0.0 * x, axis=tuple(range(-ndim, 0))) if ndim else slope
+
+
+def over_event(inside: Any, ndim: int) -> Any:
+    return tt.all(inside, axis=tuple(range(-ndim, 0))) if ndim else inside
+
+
+def by_differentiation(inverse: Callable[[Any], Any], x: Tensor) -> Pair:
+    """The inverse at x and the logarithm of its slope."""
+    point = placeholder(TensorType(tt.config.floatX, x.type.shape))
+    y = inverse(point)
+    slope = tt.log(tt.abs(tt.gradients(tt.sum(y), [point])[0]))
+    x = tt.cast(x, "floatX")
+    return substitute(y, {point: x}), substitute(slope, {point: x})
+
+
+# values of operations that have an inverse only there, or that declare no range
+RANGES = {
+    "arcsin": (-np.pi / 2, np.pi / 2),
+    "arctan": (-np.pi / 2, np.pi / 2),
+    "arccos": (0.0, np.pi),
+    "arccosh": (0.0, np.inf),
+}
+
+
+def monotone(node: Tensor) -> Measure:
+    """An operation with one input that declares its inverse and its direction."""
+    _, y, law = the_random_operand(node)
+    facts = node.op.facts  # type: ignore[attr-defined]
+    inverse, values = FUNCTIONS[facts.inverse], RANGES.get(node.op.name) or facts.range or (-np.inf, np.inf)
+
+    def pair(x: Any) -> Pair:
+        known = INVERSES.get(node.op.name)
+        return known(x, None) if known else by_differentiation(inverse, as_tensor(x))
+
+    return one_to_one(node, y, law, pair, facts.monotone == "increasing", values)
+
+
+measures(
+    *[
+        op.name
+        for op in {id(f): f for f in FUNCTIONS.values() if isinstance(f, Elementwise)}.values()
+        if op.facts.inverse and op.facts.monotone and op.facts.inverse in FUNCTIONS
+    ]
+)(monotone)
+
+
+@measures("log2", "log10", "exp2", "softplus", "cbrt")
+def other_monotone(node: Tensor) -> Measure:
+    """Monotone operations whose inverse is a formula."""
+    inverses: dict[str, Callable[[Any], Pair]] = {
+        "log2": lambda x: (tt.exp(x * np.log(2.0)), x * np.log(2.0) + np.log(np.log(2.0))),
+        "log10": lambda x: (tt.exp(x * np.log(10.0)), x * np.log(10.0) + np.log(np.log(10.0))),
+        "exp2": lambda x: (tt.log2(x), -tt.log(x) - np.log(np.log(2.0))),
+        "softplus": lambda x: (x + tt.log(-tt.expm1(-x)), -tt.log(-tt.expm1(-x))),
+        "cbrt": lambda x: (x**3, np.log(3.0) + 2 * tt.log(tt.abs(x))),
+    }
+    _, y, law = the_random_operand(node)
+    low = 0.0 if node.op.name in ("exp2", "softplus") else -np.inf
+    return one_to_one(node, y, law, inverses[node.op.name], True, (low, np.inf))
+
+
+@measures("add", "subtract")
+def shifted(node: Tensor) -> Measure:
+    """y + c, y - c, c - y."""
+    at, y, law = the_random_operand(node)
+    c = node.inputs[1 - at]
+    inverse = INVERSES[node.op.name + (" of" if at else "")]
+    return one_to_one(node, y, law, lambda x: inverse(x, c), not (at and node.op.name == "subtract"))
+
+
+@measures("multiply", "true_divide")
+def scaled(node: Tensor) -> Measure:
+    """c y and y/c; c/y turns the two half lines round."""
+    at, y, law = the_random_operand(node)
+    c = as_tensor(node.inputs[1 - at])
+    if at and node.op.name == "true_divide":
+        return inverted(node, y, law, c)
+    inverse = INVERSES[node.op.name]
+    result = one_to_one(node, y, law, lambda x: inverse(x, c), c > 0)
+    positive = law.positive and is_constant(c) and bool(np.all(value_of(c) > 0))
+    return Measure(**{**vars_of(result), "positive": positive})
+
+
+@measures("reciprocal")
+def reciprocal(node: Tensor) -> Measure:
+    """1/y."""
+    _, y, law = the_random_operand(node)
+    return inverted(node, y, law, as_tensor(1.0))
+
+
+def inverted(node: Tensor, y: Tensor, law: Measure, c: Tensor) -> Measure:
+    """c/y: decreasing for c > 0 and y > 0; else each half line goes to itself or to the other."""
+    inverse = lambda x: INVERSES["true_divide of"](tt.switch(tt.equal(x, 0), 1.0, x), c)
+    result = one_to_one(node, y, law, inverse, False, (0.0, np.inf) if law.positive else (-np.inf, np.inf))
+    if law.positive and is_constant(c) and bool(np.all(value_of(c) > 0)):
+        return result
+
+    def logp(x: Any) -> Tensor:
+        return tt.switch(tt.equal(x, 0), -np.inf, result.logp(x))
+
+    def logcdf(x: Any) -> Tensor:
+        """P(c/Y ≤ x) for c > 0: all y < 0, and y ≥ c/x for x > 0; only c/x ≤ y < 0 for x < 0."""
+        x = as_tensor(x)
+        bound = c / tt.switch(tt.equal(x, 0), 1.0, x)
+        negative = law.strictly_below(0.0)
+        right = tt.logaddexp(negative, law.at_least(bound))
+        left = log_difference(negative, law.strictly_below(bound))
+        return tt.switch(x > 0, right, tt.switch(x < 0, left, negative))
+
+    known = law.logcdf is not None and is_constant(c) and bool(np.all(value_of(c) > 0))
+    fields = {"logp": logp, "logcdf": logcdf if known else None, "logccdf": None, "icdf": None, "positive": False}
+    return Measure(**{**vars_of(result), **fields})
+
+
+def vars_of(law: Measure) -> dict[str, Any]:
+    return {name: getattr(law, name) for name in law.__dataclass_fields__}
+
+
+# --- two to one
+def two_to_one(node: Tensor, law: Measure, roots: Callable[[Any], tuple[Any, Any, Any]], start: float) -> Measure:
+    """A map that takes two values to one x ≥ start; `roots(x)` gives both, the lower first, and log |dy/dx|."""
+
+    def logp(x: Any) -> Tensor:
+        x = as_tensor(x)
+        inside = x >= start if law.discrete else x > start
+        lower, upper, slope = roots(tt.switch(inside, x, start + 1.0))
+        if law.discrete:
+            both = tt.logaddexp(law.logp(lower), law.logp(upper))
+            return tt.switch(tt.equal(x, start), law.logp(upper), tt.switch(inside, both, -np.inf))
+        both = law.logp(upper) if law.positive else tt.logaddexp(law.logp(lower), law.logp(upper))
+        return tt.switch(inside, both + slope, -np.inf)
+
+    def logcdf(x: Any) -> Tensor:
+        x = as_tensor(x)
+        lower, upper, _ = roots(tt.switch(x >= start, x, start + 1.0))
+        inner = law.below(upper) if law.positive else law.between(law.before(lower), upper)
+        return tt.switch(x >= start, inner, -np.inf)
+
+    if law.ndim:
+        raise NoDensityError(
+            f"No density for {shown(node)}: it takes two values to one, along axes that belong together."
+        )
+    return Measure(
+        node,
+        logp,
+        logcdf if law.logcdf is not None else None,
+        discrete=law.discrete,
+        positive=start >= 0,
+        independent=law.independent,
+    )
+
+
+@measures("abs")
+def absolute(node: Tensor) -> Measure:
+    """|y|: from -x and x."""
+    _, _, law = the_random_operand(node)
+    return two_to_one(node, law, lambda x: (-x, x, 0.0), 0.0)
+
+
+@measures("square")
+def squared(node: Tensor) -> Measure:
+    """y²: from -√x and √x."""
+    _, _, law = the_random_operand(node)
+    return two_to_one(node, law, lambda x: (-tt.sqrt(x), tt.sqrt(x), -np.log(2.0) - 0.5 * tt.log(x)), 0.0)
+
+
+@measures("cosh")
+def hyperbolic_cosine(node: Tensor) -> Measure:
+    """cosh y: from -arccosh x and arccosh x."""
+    _, _, law = the_random_operand(node)
+    return two_to_one(node, law, lambda x: (-tt.arccosh(x), tt.arccosh(x), -0.5 * (tt.log(x - 1) + tt.log(x + 1))), 1.0)
+
+
+@measures("power")
+def power(node: Tensor) -> Measure:
+    """y**c for a constant c: even whole c take y and -y to one value, odd ones keep the sign, others need y ≥ 0. And
+    c**y."""
+    at, y, law = the_random_operand(node)
+    c = as_tensor(node.inputs[1 - at])
+    if at:
+        log_c = tt.log(c)
+        inverse = lambda x: (tt.log(x) / log_c, -tt.log(x) - tt.log(tt.abs(log_c)))
+        return one_to_one(node, y, law, inverse, c > 1, (0.0, np.inf))
+    if not (is_constant(c) and value_of(c).size == 1):
+        if not law.positive:
+            raise NoDensityError(
+                f"No density for {shown(node)}: the exponent must be a constant, or the base positive."
+            )
+        return one_to_one(node, y, law, lambda x: INVERSES["power"](x, c), c > 0, (0.0, np.inf))
+    k = float(value_of(c).reshape(()))
+    log_slope = lambda x: (1 / k - 1) * tt.log(x) - np.log(abs(k))
+    if k == 0:
+        raise NoDensityError(f"No density for {shown(node)}: it is always 1.")
+    if law.positive or k != int(k):
+        positive = lambda x: (x ** (1 / k), log_slope(x))
+        result = one_to_one(node, y, law, positive, k > 0, (0.0, np.inf))
+        partly = {} if law.positive else {"logcdf": None, "logccdf": None, "icdf": None}
+        return Measure(**{**vars_of(result), **partly})
+    if k % 2 == 0 and k > 0:
+        return two_to_one(node, law, lambda x: (-(x ** (1 / k)), x ** (1 / k), log_slope(x)), 0.0)
+    if k > 0:
+        odd = lambda x: (tt.sign(x) * tt.abs(x) ** (1 / k), log_slope(tt.abs(x)))
+        return one_to_one(node, y, law, odd, True)
+    flipped = Node(node.op, (y, as_tensor(np.float64(-k))), node.attrs)
+    result = inverted(node, flipped, power(flipped), as_tensor(1.0))  # type: ignore[arg-type]
+    return Measure(**{**vars_of(result), "icdf": None})
+
+
+# --- to fewer values
+@measures("clip", "maximum", "minimum")
+def clipped(node: Tensor) -> Measure:
+    """Censoring: what lies beyond a bound is moved to it, so the bound has the probability of the tail."""
+    at, _, law = the_random_operand(node)
+    if node.op.name == "clip":
+        if at:
+            raise NoDensityError(f"No density for {shown(node)}: its bounds are random.")
+        lower, upper = node.inputs[1:]
+    else:
+        bound = node.inputs[1 - at]
+        lower, upper = (bound, None) if node.op.name == "maximum" else (None, bound)
+
+    def logp(x: Any) -> Tensor:
+        result = law.logp(x)
+        outside: Any = False
+        if lower is not None:
+            result, outside = tt.switch(tt.equal(x, lower), law.below(lower), result), outside | (x < lower)
+        if upper is not None:
+            result, outside = tt.switch(tt.equal(x, upper), law.at_least(upper), result), outside | (x > upper)
+        return tt.switch(outside, -np.inf, result)
+
+    def tail(inner: Callable[[Any], Any], ends: Pair) -> Callable[[Any], Tensor]:
+        def log_tail(x: Any) -> Tensor:
+            result = inner(x)
+            if lower is not None:
+                result = tt.switch(x < lower, ends[0], result)
+            return result if upper is None else tt.switch(x >= upper, ends[1], result)
+
+        return log_tail
+
+    def icdf(q: Any) -> Tensor:
+        value = law.quantile(q)
+        value = value if lower is None else tt.maximum(value, lower)
+        return value if upper is None else tt.minimum(value, upper)
+
+    if law.ndim:
+        raise NoDensityError(f"No density for {shown(node)}: axes that belong together cannot be censored.")
+    return Measure(
+        node,
+        logp,
+        tail(law.below, (-np.inf, 0.0)),
+        tail(law.above, (0.0, -np.inf)),
+        icdf if law.icdf is not None else None,
+        discrete=law.discrete,
+        independent=law.independent,
+    )
+
+
+@measures("floor", "ceil", "rint", "trunc")
+def rounded(node: Tensor) -> Measure:
+    """The probability of all values that are rounded to x."""
+    _, _, law = the_random_operand(node)
+    if law.discrete:
+        return Measure(**{**vars_of(law), "node": node})
+    if law.ndim:
+        raise NoDensityError(f"No density for {shown(node)}: axes that belong together cannot be rounded.")
+    if node.op.name == "trunc" and not law.positive:
+        raise NoDensityError(f"No density for {shown(node)}: it rounds to zero from both sides. Use floor or round.")
+    left, right = {"floor": (0.0, 1.0), "trunc": (0.0, 1.0), "ceil": (-1.0, 0.0), "rint": (-0.5, 0.5)}[node.op.name]
+    return Measure(
+        node,
+        lambda x: tt.switch(tt.equal(x, tt.floor(x)), law.between(x + left, x + right), -np.inf),
+        lambda x: law.below(tt.floor(x) + right),
+        lambda x: law.above(tt.floor(x) + right),
+        discrete=True,
+        positive=law.positive,
+        independent=law.independent,
+    )
+
+
+@measures("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
+def compared(node: Tensor) -> Measure:
+    """True with the probability of the half line."""
+    at, _, law = the_random_operand(node)
+    c = node.inputs[1 - at]
+    name = node.op.name
+    if at:
+        turned = {"less": "greater", "less_equal": "greater_equal", "greater": "less", "greater_equal": "less_equal"}
+        name = turned.get(name, name)
+    if name in ("equal", "not_equal"):
+        if not law.discrete:
+            raise NoDensityError(
+                f"No density for {shown(node)}: a continuous number equals {shown(c)} with probability 0."
+            )
+        is_equal = law.logp(c)
+        yes, no = (is_equal, tt.log1mexp(is_equal)) if name == "equal" else (tt.log1mexp(is_equal), is_equal)
+        return truth(node, yes, no, law)
+    yes, no = {
+        "less": lambda: (law.strictly_below(c), law.at_least(c)),
+        "less_equal": lambda: (law.below(c), law.above(c)),
+        "greater": lambda: (law.above(c), law.below(c)),
+        "greater_equal": lambda: (law.at_least(c), law.strictly_below(c)),
+    }[name]()
+    return truth(node, yes, no, law)
+
+
+def truth(node: Tensor, yes: Any, no: Any, law: Measure) -> Measure:
+    """True with log-probability `yes`, false with `no`."""
+    if law.ndim:
+        raise NoDensityError(f"No density for {shown(node)}: axes that belong together cannot be compared.")
+
+    def logp(x: Any) -> Tensor:
+        x = as_tensor(x)
+        return tt.switch(tt.equal(x, 1), yes, tt.switch(tt.equal(x, 0), no, -np.inf))
+
+    return Measure(
+        node,
+        logp,
+        lambda x: tt.switch(as_tensor(x) < 0, -np.inf, tt.switch(as_tensor(x) < 1, no, 0.0)),
+        discrete=True,
+        positive=True,
+        independent=law.independent,
+    )
+
+
+@measures("logical_not", "invert")
+def negation(node: Tensor) -> Measure:
+    """not y."""
+    _, y, law = the_random_operand(node)
+    if y.dtype != "bool":
+        raise NoDensityError(f"No density for {shown(node)}: it is not of a truth value.")
+    return truth(node, law.logp(0), law.logp(1), law)
+
+
+@measures("cast", "named", "positive")
+def same(node: Tensor) -> Measure:
+    """The same numbers; a cast of continuous numbers to integers drops digits and is a rounding to zero."""
+    y: Tensor = node.inputs[0]  # type: ignore[assignment]
+    law = measure(y)
+    if node.op.name == "cast" and node.dtype[0] in "biu" and not law.discrete:
+        if node.dtype == "bool":
+            raise NoDensityError(f"No density for {shown(node)}: it is true with probability 1.")
+        return rounded(Node(FUNCTIONS["trunc"], (y,), Attrs()))  # type: ignore[arg-type]
+    return Measure(**{**vars_of(law), "node": node})

@@ -1,0 +1,42 @@
+"""Families made of other draws: mixtures, truncation, censoring.
+
+Among the inputs of such a draw are draws that stand for their laws: nothing asks for their values, and one may serve in
+several places without making these dependent. Their parameters are ordinary inputs, which substitution reaches.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ppl.distributions.distribution import Distribution
+from ppl.distributions.draw import RandomVariable, batch_shape, draw_dtype
+from ppl.graph import Node
+from ppl.tensor.tensor import Tensor, TensorType
+
+
+class Modifier(Distribution, abstract=True):
+    """A family some of whose parameters are draws that stand for their laws."""
+
+    law_at = 0  # the first of these among the parameters
+
+    @classmethod
+    def batch_drop(cls, parameters: tuple[Node, ...], position: int) -> int:
+        """How many of the last axes of a parameter are not of independent draws."""
+        parameter = parameters[position]
+        return parameter.event_ndim if isinstance(parameter, RandomVariable) else 0
+
+    @classmethod
+    def draw_type(cls, parameters: tuple[Node, ...], size: Any) -> TensorType:
+        domain = cls.support_for(parameters)
+        drops = [cls.batch_drop(parameters, i) for i in range(len(parameters))]
+        labels = [getattr(p, "name", None) or f"parameter {i}" for i, p in enumerate(parameters)]
+        batch = batch_shape(cls.__name__, parameters, drops, labels, size)
+        law = parameters[cls.law_at].type.shape
+        event = law[len(law) - domain.ndim :]
+        return TensorType(draw_dtype(domain.discrete), batch + event)
+
+
+def sample_law(key: Any, law: RandomVariable, batch: tuple[Any, ...]) -> Tensor:
+    """Fresh draws from a law, independent of any other use of it; `batch` is the shape of independent draws."""
+    event = tuple(law.shape[law.ndim - law.event_ndim :])
+    return law.family.sample(key, (*batch, *event), *law.parameters)

@@ -1,0 +1,55 @@
+from ppl.distributions.distribution import Distribution, alternative, param
+from ppl.distributions.domains import natural, positive, unit
+from ppl.distributions.probability import complement, log_complement, log_of
+from ppl.tensor import betainc, cast, deviance, floor, log, log1p, maximum, sigmoid, stirling, switch
+
+
+class NegativeBinomial(Distribution):
+    r"""The number of failures before the n-th success of probability p; n need not be whole.
+
+    With μ and α it is a Poisson number whose mean is Gamma distributed with mean μ and shape α: n = α, p = α/(α + μ).
+
+    .. math:: \log f(x) = \log\binom{x + n - 1}{x} + n \log p + x \log(1 - p)
+    """
+
+    n, p = param(positive), param(unit)
+    order = ("mu", "alpha", "p", "n")
+    support = natural
+    from_mean = alternative(lambda mu, alpha: {"n": alpha, "p": sigmoid(log_of(alpha) - log_of(mu))})
+    from_mean_and_n = alternative(lambda mu, n: {"n": n, "p": sigmoid(log_of(n) - log_of(mu))})
+    from_alpha = alternative(lambda alpha, p: {"n": alpha, "p": p})
+
+    def logp(x, n, p):
+        both = x + n
+        ways = stirling(both) - stirling(n) - stirling(x) - log1p(x / n)
+        q, log_both = complement(p), log(both)
+        return ways - deviance(n, both * p, log_both + log_of(p)) - deviance(x, both * q, log_both + log_complement(p))
+
+    def logcdf(x, n, p):
+        return log(betainc(n, x + 1, p))
+
+    def sample(key, shape, n, p):
+        return key.poisson(key.gamma(n, shape) * complement(p) / p, shape)
+
+    def mean(n, p):
+        return n * complement(p) / p
+
+    def variance(n, p):
+        return n * complement(p) / p**2
+
+    def mode(n, p):
+        return cast(switch(n > 1, maximum(floor((n - 1) * complement(p) / p), 0), 0), "int64")
+
+    def support_point(n, p):
+        return cast(floor(n * complement(p) / p), "int64")
+
+    fixed = ("n",)
+
+    def natural(n, p):
+        return (log_complement(p),)
+
+    def statistics(x):
+        return (x,)
+
+    def log_normaliser(n, p):
+        return -n * log_of(p)

@@ -1,0 +1,44 @@
+from ppl.distributions.distribution import Distribution, param
+from ppl.distributions.domains import natural, nonnegative
+from ppl.distributions.probability import log_of
+from ppl.tensor import cast, deviance, floor, gammaincc, log, stirling
+
+
+class Poisson(Distribution):
+    r"""The number of events where μ are expected and none influences another.
+
+    .. math:: \log f(x) = x \log μ - μ - \log x!
+    """
+
+    mu = param(nonnegative)
+    support = natural
+
+    def logp(x, mu):
+        return -stirling(x) - deviance(x, mu, log_of(mu))
+
+    def logcdf(x, mu):
+        return log(gammaincc(x + 1, mu))
+
+    def sample(key, shape, mu):
+        return key.poisson(mu, shape)
+
+    def mean(mu):
+        return mu
+
+    def variance(mu):
+        return mu
+
+    def mode(mu):
+        return cast(floor(mu), "int64")
+
+    def support_point(mu):
+        return cast(floor(mu), "int64")
+
+    def natural(mu):
+        return (log_of(mu),)
+
+    def statistics(x):
+        return (x,)
+
+    def log_normaliser(mu):
+        return mu

@@ -1,0 +1,18 @@
+from ppl.distributions.distribution import Distribution, param
+from ppl.distributions.domains import natural, positive, unit
+from ppl.distributions.negative_binomial import NegativeBinomial
+from ppl.distributions.zero_inflation import zero_inflated
+
+
+class ZeroInflatedNegativeBinomial(Distribution):
+    r"""Negative binomial with probability ψ, else zero.
+
+    .. math:: f(x) = (1 - ψ) [x = 0] + ψ \, \mathrm{NegativeBinomial}(x; n, p)
+    """
+
+    psi, n, p = param(unit), param(positive), param(unit)
+    order = ("psi", "mu", "alpha", "p", "n")
+    support = natural
+    from_mean, from_mean_and_n = NegativeBinomial.from_mean, NegativeBinomial.from_mean_and_n
+    from_alpha = NegativeBinomial.from_alpha
+    logp, logcdf, sample, mean, variance, support_point = zero_inflated(NegativeBinomial)

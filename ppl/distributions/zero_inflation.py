@@ -1,0 +1,93 @@
+"""Counts with more zeros, or with other zeros, than a law has; and positive numbers with zeros among them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ppl.distributions.domains import Domain
+from ppl.distributions.probability import complement, log_complement, log_of
+from ppl.tensor import cast, equal, expm1, log1mexp, logaddexp, minimum, ones_like, switch
+from ppl.tensor.rejection import draw_until
+from ppl.tensor.tensor import as_tensor
+
+# no lower bound is declared: a continuous family has no probability at its bound, these have
+zero_or_positive = Domain("zero or positive", lambda x: x >= 0, examples=(0.0, 0.4, 2.0))
+
+
+def zero_inflated(family: Any) -> tuple[Callable[..., Any], ...]:
+    """logp, logcdf, sample, mean, variance, support_point of: a draw with probability ψ, else zero."""
+
+    def logp(x, psi, *parameters):
+        drawn = log_of(psi) + family.log_density(x, *parameters)
+        return switch(equal(x, 0), logaddexp(log_complement(psi), drawn), drawn)
+
+    def logcdf(x, psi, *parameters):
+        return logaddexp(log_complement(psi), log_of(psi) + family.log_cdf(x, *parameters))
+
+    def sample(key, shape, psi, *parameters):
+        return switch(key.uniform(shape) < psi, family.sample(key, shape, *parameters), 0)
+
+    def mean(psi, *parameters):
+        return psi * family.mean(*parameters)
+
+    def variance(psi, *parameters):
+        return psi * (family.variance(*parameters) + complement(psi) * family.mean(*parameters) ** 2)
+
+    def support_point(psi, *parameters):
+        return cast(psi * family.mean(*parameters), "int64")
+
+    return logp, logcdf, sample, mean, variance, support_point
+
+
+def hurdle(family: Any) -> tuple[Callable[..., Any], ...]:
+    """logp, logcdf, sample, mean, variance, support_point of: with probability ψ a draw given that it is not zero, else
+    zero. A continuous family has no zeros to begin with."""
+
+    def log_zero(parameters):
+        """The log-probability of zero under the family; None where it has none."""
+        domain = family.support_for(parameters)
+        return family.log_density(0, *parameters) if domain.discrete else None
+
+    def given_positive(value, parameters):
+        zero = log_zero(parameters)
+        return value if zero is None else value - log1mexp(zero)
+
+    def logp(x, psi, *parameters):
+        none = equal(x, 0)
+        drawn = family.log_density(switch(none, ones_like(x), x), *parameters)
+        return switch(none, log_complement(psi), log_of(psi) + given_positive(drawn, parameters))
+
+    def logcdf(x, psi, *parameters):
+        none, zero = x <= 0, log_zero(parameters)
+        below = family.log_cdf(switch(none, ones_like(x), x), *parameters)
+        if zero is not None:
+            below = below + log1mexp(minimum(zero - below, -1e-300)) - log1mexp(zero)
+        at_zero = switch(x < 0, -np.inf, log_complement(psi))
+        return switch(none, at_zero, logaddexp(log_complement(psi), log_of(psi) + below))
+
+    def sample(key, shape, psi, *parameters):
+        chosen = key.uniform(shape) < psi
+        if log_zero(parameters) is None:
+            return switch(chosen, family.sample(key, shape, *parameters), 0.0)
+        positive = draw_until(key, lambda key: family.sample(key, shape, *parameters), lambda x: x > 0)
+        return switch(chosen, positive, 0)
+
+    def mean(psi, *parameters):
+        zero = log_zero(parameters)
+        inner = family.mean(*parameters)
+        return psi * (inner if zero is None else inner / -expm1(zero))
+
+    def variance(psi, *parameters):
+        zero = log_zero(parameters)
+        square = family.variance(*parameters) + family.mean(*parameters) ** 2
+        square = square if zero is None else square / -expm1(zero)
+        return psi * square - mean(psi, *parameters) ** 2
+
+    def support_point(psi, *parameters):
+        point = mean(psi, *parameters)
+        return cast(point, "int64") if log_zero(parameters) is not None else as_tensor(point)
+
+    return logp, logcdf, sample, mean, variance, support_point
