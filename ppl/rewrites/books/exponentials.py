@@ -1,0 +1,100 @@
+"""Exponentials and logarithms, and functions that undo one another."""
+
+from __future__ import annotations
+
+import math
+
+from ppl.graph import Node, Op
+from ppl.rewrites.book import Book
+from ppl.rewrites.engine import Engine
+from ppl.rewrites.facts import CONDITIONS, Condition, nonnegative, positive
+from ppl.rewrites.normal import PRODUCT, SUM, Weighted, is_whole, number, terms, weighted
+from ppl.rewrites.rule import Safety, rewrites
+from ppl.tensor.elementwise import abs, exp, log, sigmoid
+from ppl.tensor.ops import OPS, Elementwise
+
+# Where f does not give back everything, g(f(x)) = x needs x in the domain of f.
+_DOMAINS: dict[str, str] = {
+    "log": "nonnegative", "log2": "nonnegative", "sqrt": "nonnegative", "log1p": "at_least_minus_one",
+    "arcsin": "within_one", "arccos": "within_one", "arccosh": "at_least_one", "arctanh": "within_one",
+    "logit": "probability", "erfinv": "within_one", "ndtri": "probability", "erfcinv": "nonnegative",
+}  # fmt: skip
+_NEVER = frozenset(["negative", "positive", "reciprocal", "erfcinv"])
+_UNDONE = [
+    op for op in OPS.values()
+    if isinstance(op, Elementwise) and op.facts.inverse is not None and op.name not in _NEVER and op.result == "float"
+]  # fmt: skip
+_UNDOING: dict[Op, Elementwise] = {OPS[op.facts.inverse]: op for op in _UNDONE if op.facts.inverse is not None}
+
+
+_MODERATE = 50.0
+
+
+def _domain(op: Elementwise) -> Condition | None:
+    name = _DOMAINS.get(op.name)
+    return None if name is None else CONDITIONS[name]
+
+
+@rewrites(*_UNDOING, example=lambda x: log(exp(x)), more=[lambda p: sigmoid(OPS["logit"](p))],
+          p=CONDITIONS["probability"], safety=Safety.domain)  # fmt: skip
+def inverse_functions(node: Node, engine: Engine) -> Node | None:
+    """g(f(x)) = x where g undoes f, on the domain of f."""
+    inner = node.inputs[0]
+    if len(node.inputs) != 1 or inner.op is not _UNDOING.get(node.op):
+        return None
+    x = inner.inputs[0]
+    domain = _domain(inner.op)
+    return x if domain is None or domain.holds(engine.facts(x)) else None
+
+
+@rewrites(log, example=lambda x, y: log(exp(x) * y), more=[lambda x: log(x**2), lambda x: log(x**3),
+          lambda x: log(3 * x), lambda a, b: log(a * b)], a=positive)  # fmt: skip
+def log_of_product(node: Node, engine: Engine) -> Node | None:
+    """log(a·b) = log a + log b where a > 0; log(x²) = 2 log∣x∣; log(x³) = 3 log x."""
+    inner, coefficient = node.inputs[0], 1.0
+    if inner.op is SUM and len(inner.inputs) == 1 and not inner.attrs["shift"]:
+        inner, coefficient = inner.inputs[0], inner.attrs["weights"][0]
+        if coefficient <= 0:
+            return None
+    parts = weighted(inner) if inner.op is PRODUCT else [(inner, 1)]
+    all_nonnegative = all(_even(p) or nonnegative.holds(engine.facts(x)) for x, p in parts)
+    logs: Weighted = []
+    rest: Weighted = []
+    for x, p in parts:
+        fact = engine.facts(x)
+        if positive.holds(fact) or (all_nonnegative and nonnegative.holds(fact)):
+            logs.append((engine.make(log, (x,)), p))
+        elif _even(p):
+            logs.append((engine.make(log, (engine.make(abs, (x,)),)), p))
+        else:
+            rest.append((x, p))
+    if len(rest) == 1:
+        x, p = rest[0]
+        logs.append((engine.make(log, (x,)), p))
+    elif rest:
+        if not logs and coefficient == 1:
+            return None
+        logs.append((engine.make(log, (engine.product(rest, [inner], fit=False),)), 1))
+    if coefficient == 1 and len(parts) == 1 and parts[0][1] == 1:
+        return None
+    return engine.total(logs, math.log(coefficient), [node])
+
+
+def _even(power: float) -> bool:
+    return is_whole(power) and power % 2 == 0
+
+
+@rewrites(exp, example=lambda x: exp(2 * log(x)), more=[lambda x: exp(3 - log(x))], x=positive, safety=Safety.domain)
+def exp_of_logs(node: Node, engine: Engine) -> Node | None:
+    """exp(c·log x) = x^c where x ≥ 0. With other terms the sum stays: their exponential might overflow alone."""
+    inner = node.inputs[0]
+    parts, shift = terms(inner)
+    if any(x.op is not log or w == 0 or not nonnegative.holds(engine.facts(x.inputs[0])) for x, w in parts):
+        return None
+    if not parts or not -_MODERATE <= shift <= _MODERATE:
+        return None
+    factor = number(math.exp(shift), node.type.dtype)
+    return engine.product([*[(x.inputs[0], w) for x, w in parts], (factor, 1)], [node])
+
+
+exponentials = Book("exponentials", inverse_functions, log_of_product, exp_of_logs)

@@ -1,0 +1,191 @@
+"""Indices: two become one, and move to where there is less to compute."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ppl.graph import Attrs, Node
+from ppl.rewrites.book import Book
+from ppl.rewrites.engine import Engine
+from ppl.rewrites.normal import PRODUCT, SUM, weighted
+from ppl.rewrites.rule import Safety, rewrites
+from ppl.tensor.elementwise import exp
+from ppl.tensor.indexing import GETITEM, Plan, index_update
+from ppl.tensor.linalg import MATMUL, matmul
+from ppl.tensor.ops import Elementwise
+from ppl.tensor.shaping import CONCATENATE, concatenate
+from ppl.tensor.tensor import CONSTANT, TensorType, value_of
+
+VECTOR, GRID = TensorType("float64", (6,)), TensorType("float64", (6, 4))
+_ALL = ("slice", None, None, None)
+
+
+def is_basic(plan: Plan) -> bool:
+    """Whether a plan is made of numbers and slices of numbers only."""
+    return all(part[0] in ("int", "slice") and "in" not in part for part in plan)
+
+
+def _is_full(part: tuple[Any, ...]) -> bool:
+    return part == _ALL
+
+
+def _size(node: Node) -> float:
+    return math.inf if None in node.type.shape else math.prod(node.type.shape)
+
+
+@rewrites(GETITEM, example=lambda x: x[1:5][0:2], more=[lambda x: x[1:][2], lambda X: X[1:, 2:][0]],
+          types={"x": VECTOR, "X": GRID}, safety=Safety.exact)  # fmt: skip
+def index_of_index(node: Node, engine: Engine) -> Node | None:
+    """An index of an index is one index."""
+    x = node.inputs[0]
+    if x.op is not GETITEM or len(node.inputs) > 1 or len(x.inputs) > 1:
+        return None
+    first, second = x.attrs["plan"], node.attrs["plan"]
+    source = x.inputs[0]
+    if not (is_basic(first) and is_basic(second)) or None in source.type.shape:
+        return None
+    rest = iter(second)
+    plan = []
+    for part, dim in zip(first, source.type.shape, strict=True):
+        plan.append(part if part[0] == "int" else _composed(range(*slice(*part[1:]).indices(dim)), next(rest)))
+    return engine.make(GETITEM, (source,), Attrs(plan=tuple(plan)))
+
+
+def _composed(places: range, part: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The part of a plan that picks out of `places` what the given part picks out of their positions."""
+    if part[0] == "int":
+        return ("int", places[part[1]])
+    picked = places[slice(*part[1:])]
+    stop: int | None = picked.stop if picked.stop >= 0 else None
+    if len(picked) == 0:
+        return ("slice", 0, 0, None)
+    return ("slice", picked.start, stop, None if picked.step == 1 else picked.step)
+
+
+@rewrites(
+    GETITEM, example=lambda x: x[np.array([3, 1, 4])][np.array([0, 0, 2])], types={"x": VECTOR}, safety=Safety.exact
+)
+def gather_of_gather(node: Node, engine: Engine) -> Node | None:
+    """x[i][j] = x[i[j]] for known positions."""
+    x = node.inputs[0]
+    if x.op is not GETITEM or len(node.inputs) != 2 or len(x.inputs) != 2:
+        return None
+    first, second = x.attrs["plan"], node.attrs["plan"]
+    leading = all(plan[0] == ("array",) and all(map(_is_full, plan[1:])) for plan in (first, second))
+    source, places = x.inputs
+    if not leading or places.type.ndim != 1 or any(i.op is not CONSTANT for i in (places, node.inputs[1])):
+        return None
+    inner = engine.make(GETITEM, (places, node.inputs[1]), Attrs(plan=(("array",),)))
+    return engine.make(GETITEM, (source, inner), Attrs(plan=first))
+
+
+@rewrites(GETITEM, example=lambda x: x[np.arange(6)], types={"x": VECTOR}, safety=Safety.exact)
+def gather_of_everything(node: Node, engine: Engine) -> Node | None:
+    """All entries in their order are the array."""
+    x = node.inputs[0]
+    if len(node.inputs) != 2 or node.inputs[1].op is not CONSTANT or x.type.shape[0] is None:
+        return None
+    plan, places = node.attrs["plan"], value_of(node.inputs[1])
+    if plan[0] != ("array",) or not all(map(_is_full, plan[1:])):
+        return None
+    return x if np.array_equal(places, np.arange(x.type.shape[0])) else None
+
+
+@rewrites(GETITEM, example=lambda x, y: index_update(x, y, slice(0, 3))[0:3], safety=Safety.exact,
+          types={"x": VECTOR, "y": TensorType("float64", (3,))})  # fmt: skip
+def index_of_update(node: Node, engine: Engine) -> Node | None:
+    """What was set at a place is found there."""
+    x = node.inputs[0]
+    if x.op is not index_update or len(x.inputs) != 2 or x.attrs["plan"] != node.attrs["plan"]:
+        return None
+    if not is_basic(node.attrs["plan"]) or None in node.type.shape:
+        return None
+    y = x.inputs[1]
+    return y if y.type.shape == node.type.shape else None
+
+
+@rewrites(GETITEM, example=lambda x, y: concatenate([x, y])[7:9], more=[lambda x, y: concatenate([x, y])[2]],
+          types={"x": VECTOR, "y": VECTOR}, safety=Safety.exact)  # fmt: skip
+def index_of_concatenation(node: Node, engine: Engine) -> Node | None:
+    """An index into joined arrays that meets one of them is an index into that one."""
+    x, plan = node.inputs[0], node.attrs["plan"]
+    if x.op is not CONCATENATE or len(node.inputs) > 1 or not is_basic(plan) or None in x.type.shape:
+        return None
+    axis = x.attrs["axis"]
+    part, total = plan[axis], x.type.shape[axis]
+    places = range(total)[slice(*part[1:])] if part[0] == "slice" else range(total)[part[1] : part[1] + 1 or None]
+    if len(places) == 0:
+        return None
+    start = 0
+    for each in x.inputs:
+        stop = start + each.type.shape[axis]
+        if start <= min(places) and max(places) < stop:
+            local = range(places.start - start, places.stop - start, places.step)
+            moved = ("int", local[0]) if part[0] == "int" else _composed(local, _ALL)
+            return engine.make(GETITEM, (each,), Attrs(plan=(*plan[:axis], moved, *plan[axis + 1 :])))
+        start = stop
+    return None
+
+
+@rewrites(GETITEM, example=lambda x, y: exp(x + y)[1:3], types={"x": VECTOR, "y": VECTOR},
+          more=[lambda x, a: (a * exp(x))[2]], safety=Safety.exact)  # fmt: skip
+def index_of_elementwise(node: Node, engine: Engine) -> Node | None:
+    """f(x, y)[i] = f(x[i], y[i]): only what is asked for is computed."""
+    x, plan = node.inputs[0], node.attrs["plan"]
+    if not (isinstance(x.op, Elementwise) or x.op in (SUM, PRODUCT)) or len(node.inputs) > 1 or not is_basic(plan):
+        return None
+    if None in x.type.shape or _size(node) >= _size(x):
+        return None
+    inputs = []
+    for each in x.inputs:
+        local = _local_plan(each.type.shape, x.type.shape, plan)
+        if local is None:
+            return None
+        inputs.append(engine.make(GETITEM, (each,), Attrs(plan=local)) if local else each)
+    if x.op is SUM:
+        weights = [w for _, w in weighted(x)]
+        return engine.total(list(zip(inputs, weights, strict=True)), x.attrs["shift"], inputs)
+    if x.op is PRODUCT:
+        return engine.product([(each, p) for each, (_, p) in zip(inputs, weighted(x), strict=True)], inputs)
+    return engine.make(x.op, tuple(inputs), x.attrs)
+
+
+def _local_plan(shape: tuple[int, ...], whole: tuple[int, ...], plan: Plan) -> Plan | None:
+    """The plan for an operand that is broadcast to the whole; empty where there is nothing to pick."""
+    missing = len(whole) - len(shape)
+    if missing and any(part[0] == "slice" for part in plan[:missing]) and len(shape):
+        return None
+    parts = []
+    for part, dim, full in zip(plan[missing:], shape, whole[missing:], strict=True):
+        if dim == full:
+            parts.append(part)
+        else:
+            parts.append(("int", 0) if part[0] == "int" else _ALL)
+    if missing and not len(shape):
+        return ()
+    return () if all(map(_is_full, parts)) else tuple(parts)
+
+
+@rewrites(GETITEM, example=lambda A, B: matmul(A, B)[1], types={"A": GRID, "B": TensorType("float64", (4, 3))},
+          saves_work=True)  # fmt: skip
+def index_of_product(node: Node, engine: Engine) -> Node | None:
+    """(A·B)[i] = A[i]·B: only the rows asked for are multiplied."""
+    x, plan = node.inputs[0], node.attrs["plan"]
+    if x.op is not MATMUL or x.type.ndim != 2 or len(node.inputs) > 1 or not is_basic(plan):
+        return None
+    if not _is_full(plan[1]) or None in x.type.shape or _size(node) >= _size(x):
+        return None
+    kept = plan[0] if plan[0][0] == "slice" else ("slice", plan[0][1], plan[0][1] + 1 or None, None)
+    rows = engine.make(GETITEM, (x.inputs[0],), Attrs(plan=(kept, _ALL)))
+    product = engine.make(MATMUL, (rows, x.inputs[1]))
+    return product if plan[0][0] == "slice" else engine.make(GETITEM, (product,), Attrs(plan=(("int", 0), _ALL)))
+
+
+indexing = Book(
+    "indexing",
+    index_of_index, gather_of_gather, gather_of_everything, index_of_update, index_of_concatenation,
+    index_of_elementwise, index_of_product,
+)  # fmt: skip

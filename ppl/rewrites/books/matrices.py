@@ -1,0 +1,332 @@
+"""Linear algebra that uses structure: triangles, diagonals, blocks, Kronecker products, and the order of products."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ppl.graph import GET, Attrs, Node
+from ppl.rewrites.book import Book
+from ppl.rewrites.engine import Engine
+from ppl.rewrites.facts import (
+    Fact,
+    declare_facts,
+    lower_triangular,
+    positive_definite,
+    upper_triangular,
+)
+from ppl.rewrites.rule import Safety, equal, rewrites
+from ppl.tensor import reductions as red
+from ppl.tensor.decompositions import cholesky, det, inv, kron, slogdet, solve_triangular, trace
+from ppl.tensor.diagonals import diagonal
+from ppl.tensor.elementwise import abs, log, sqrt
+from ppl.tensor.linalg import MATMUL, matmul
+from ppl.tensor.ops import OPS
+from ppl.tensor.shaping import EXPAND_DIMS, TRANSPOSE, swapaxes
+from ppl.tensor.tensor import TensorType
+
+SQUARE, TALL, VECTOR = TensorType("float64", (3, 3)), TensorType("float64", (3, 2)), TensorType("float64", (3,))
+DIAGONAL_MATRIX, BLOCKS, SOLVE = OPS["matrix_of_diagonal"], OPS["block_diag_op"], OPS["solve_general"]
+
+
+# --- what is known of matrices
+def _of_cholesky(node: Node, facts: list[Fact]) -> Fact:
+    side = "lower_triangular" if node.attrs["lower"] else "upper_triangular"
+    return Fact(marks=frozenset([side, "positive_diagonal"]))
+
+
+def _of_inverse(node: Node, facts: list[Fact]) -> Fact:
+    kept = {"positive_definite", "symmetric", "lower_triangular", "upper_triangular", "diagonal", "positive_diagonal"}
+    return Fact(marks=facts[0].marks & frozenset(kept))
+
+
+declare_facts(cholesky, _of_cholesky)
+declare_facts(inv, _of_inverse)
+declare_facts(
+    OPS["tril"], lambda node, facts: Fact(marks=frozenset(["lower_triangular"] if node.attrs["k"] <= 0 else []))
+)
+declare_facts(
+    OPS["triu"], lambda node, facts: Fact(marks=frozenset(["upper_triangular"] if node.attrs["k"] >= 0 else []))
+)
+
+
+def is_transpose(x: Node) -> bool:
+    """Whether a node exchanges the last two axes."""
+    rank = x.type.ndim
+    return x.op is TRANSPOSE and x.attrs["axes"] == (*range(rank - 2), rank - 1, rank - 2)
+
+
+def transposed(engine: Engine, x: Node) -> Node:
+    return engine.call(swapaxes, x, -1, -2)
+
+
+def is_diagonal(x: Node) -> bool:
+    return x.op is DIAGONAL_MATRIX and x.attrs["k"] == 0
+
+
+# --- inverses and solutions
+@equal(matrices=["A"])
+def inverse_of_inverse(A):
+    """The inverse of the inverse is the matrix."""
+    return inv(inv(A)), A
+
+
+@rewrites(MATMUL, example=lambda A, b: matmul(inv(A), b), more=[lambda A, B: matmul(inv(A), B)],
+          types={"A": SQUARE, "b": VECTOR, "B": TALL}, saves_work=True)  # fmt: skip
+def inverse_times(node: Node, engine: Engine) -> Node | None:
+    """A⁻¹b is found by solving, without the inverse."""
+    left, right = node.inputs
+    if left.op is not inv or left.type.ndim != right.type.ndim:
+        return None
+    return engine.make(SOLVE, (left.inputs[0], right))
+
+
+@rewrites(SOLVE, example=lambda L, b: matmul(inv(L), b), types={"L": SQUARE, "U": SQUARE, "b": VECTOR},
+          L=lower_triangular,
+          more=[lambda U, b: matmul(inv(U), b)], U=upper_triangular, safety=Safety.domain, saves_work=True)  # fmt: skip
+def solve_with_triangle(node: Node, engine: Engine) -> Node | None:
+    """Equations with a triangular matrix are solved by substitution."""
+    a, b = node.inputs
+    fact = engine.facts(a)
+    lower = lower_triangular.holds(fact)
+    if a.type.ndim != 2 or b.type.ndim != 2 or not (lower or upper_triangular.holds(fact)):
+        return None
+    return engine.call(solve_triangular, a, b, lower=lower)
+
+
+@rewrites(SOLVE, example=lambda A, b: matmul(inv(A), b), types={"A": SQUARE, "b": VECTOR}, A=positive_definite,
+          safety=Safety.domain, saves_work=True)  # fmt: skip
+def solve_positive_definite(node: Node, engine: Engine) -> Node | None:
+    """Equations with a positive definite matrix are solved by its Cholesky factor."""
+    a, b = node.inputs
+    if a.type.ndim != 2 or b.type.ndim != 2 or not positive_definite.holds(engine.facts(a)):
+        return None
+    factor = engine.make(cholesky, (a,), Attrs(lower=True))
+    half = engine.call(solve_triangular, factor, b, lower=True)
+    return engine.call(solve_triangular, factor, half, trans=1, lower=True)
+
+
+@rewrites(inv, example=lambda v: inv(DIAGONAL_MATRIX(v, k=0)), types={"v": VECTOR})
+def inverse_of_diagonal(node: Node, engine: Engine) -> Node | None:
+    """The inverse of a diagonal matrix has the reciprocals on its diagonal."""
+    x = node.inputs[0]
+    return engine.make(DIAGONAL_MATRIX, (engine.power(x.inputs[0], -1),), x.attrs) if is_diagonal(x) else None
+
+
+# --- Cholesky factors
+@rewrites(cholesky, example=lambda L: cholesky(matmul(cholesky(L), cholesky(L).T)), types={"L": SQUARE},
+          L=positive_definite)  # fmt: skip
+def cholesky_of_square(node: Node, engine: Engine) -> Node | None:
+    """The Cholesky factor of LLᵀ is L, where L is lower triangular with a positive diagonal."""
+    x = node.inputs[0]
+    if x.op is not MATMUL or not node.attrs["lower"]:
+        return None
+    left, right = x.inputs
+    marks = engine.facts(left).marks
+    fits = is_transpose(right) and right.inputs[0] is left and {"lower_triangular", "positive_diagonal"} <= marks
+    return left if fits else None
+
+
+@rewrites(cholesky, example=lambda v: cholesky(DIAGONAL_MATRIX(v, k=0)), types={"v": VECTOR})
+def cholesky_of_diagonal(node: Node, engine: Engine) -> Node | None:
+    """The Cholesky factor of a diagonal matrix has the square roots on its diagonal."""
+    x = node.inputs[0]
+    return engine.make(DIAGONAL_MATRIX, (engine.make(sqrt, x.inputs),), x.attrs) if is_diagonal(x) else None
+
+
+# --- determinants
+@rewrites(log, example=lambda A: log(abs(det(A))), types={"A": SQUARE})
+def log_of_determinant(node: Node, engine: Engine) -> Node | None:
+    """log∣det A∣ does not overflow as the second result of slogdet."""
+    x = node.inputs[0]
+    if x.op is not abs or x.inputs[0].op is not det:
+        return None
+    return engine.make(GET, (engine.make(slogdet, x.inputs[0].inputs),), Attrs(position=1))
+
+
+@rewrites(log, example=lambda A: log(det(A)), types={"A": SQUARE}, A=positive_definite, safety=Safety.domain,
+          saves_work=True)  # fmt: skip
+def log_of_positive_determinant(node: Node, engine: Engine) -> Node | None:
+    """The determinant of a positive definite matrix is positive."""
+    x = node.inputs[0]
+    if x.op is not det or not positive_definite.holds(engine.facts(x.inputs[0])):
+        return None
+    return engine.make(GET, (engine.make(slogdet, x.inputs),), Attrs(position=1))
+
+
+@rewrites(GET, example=lambda A: slogdet(A)[1], 
+          types={"A": SQUARE, "B": SQUARE, "M": SQUARE, "v": VECTOR}, A=positive_definite,
+          more=[lambda B: slogdet(cholesky(B))[1], lambda M: slogdet(matmul(M, M.T))[1], lambda M: slogdet(inv(M))[1],
+                lambda v: slogdet(DIAGONAL_MATRIX(v, k=0))[1]], B=positive_definite, saves_work=True)  # fmt: skip
+def log_determinant(node: Node, engine: Engine) -> Node | None:
+    """log∣det∣ of a positive definite, triangular or diagonal matrix, of a product of square ones, of an inverse."""
+    x = node.inputs[0]
+    if x.op is not slogdet or node.attrs["position"] != 1:
+        return None
+    a = x.inputs[0]
+    if is_diagonal(a):
+        return _log_product(engine, a.inputs[0])
+    if a.op is inv:
+        return engine.total([(log_det(engine, a.inputs[0]), -1)], 0, [node])
+    if a.op is MATMUL and all(_is_square(each) and each.type.ndim == a.type.ndim for each in a.inputs):
+        return engine.total([(log_det(engine, each), 1) for each in a.inputs], 0, [node])
+    if is_transpose(a):
+        return log_det(engine, a.inputs[0])
+    fact = engine.facts(a)
+    if lower_triangular.holds(fact) or upper_triangular.holds(fact):
+        return _log_product(engine, _diagonal_of(engine, a))
+    if positive_definite.holds(fact):
+        factor = engine.make(cholesky, (a,), Attrs(lower=True))
+        logs = engine.make(log, (_diagonal_of(engine, factor),))
+        return engine.total([(engine.call(red.sum, logs, axis=-1), 2)], 0, [node])
+    return None
+
+
+def log_det(engine: Engine, a: Node) -> Node:
+    return engine.make(GET, (engine.make(slogdet, (a,)),), Attrs(position=1))
+
+
+def _log_product(engine: Engine, entries: Node) -> Node:
+    logs = engine.make(log, (engine.make(abs, (entries,)),))
+    return engine.call(red.sum, logs, axis=-1)
+
+
+def _diagonal_of(engine: Engine, a: Node) -> Node:
+    return engine.call(OPS["diagonal_of"], a)
+
+
+def _is_square(x: Node) -> bool:
+    return x.type.ndim >= 2 and x.type.shape[-1] is not None and x.type.shape[-1] == x.type.shape[-2]
+
+
+@rewrites(det, example=lambda v: det(DIAGONAL_MATRIX(v, k=0)), more=[lambda A: det(cholesky(A))],
+          types={"v": VECTOR, "A": SQUARE}, A=positive_definite, saves_work=True)  # fmt: skip
+def determinant_of_triangle(node: Node, engine: Engine) -> Node | None:
+    """The determinant of a triangular or diagonal matrix is the product of its diagonal."""
+    a = node.inputs[0]
+    if is_diagonal(a):
+        return engine.call(red.prod, a.inputs[0], axis=-1)
+    fact = engine.facts(a)
+    if not (lower_triangular.holds(fact) or upper_triangular.holds(fact)):
+        return None
+    return engine.call(red.prod, _diagonal_of(engine, a), axis=-1)
+
+
+# --- products
+@rewrites(MATMUL, example=lambda v, B: matmul(DIAGONAL_MATRIX(v, k=0), B), more=[lambda v, B: matmul(B.T,
+          DIAGONAL_MATRIX(v, k=0))], types={"v": VECTOR, "B": TALL})  # fmt: skip
+def product_with_diagonal(node: Node, engine: Engine) -> Node | None:
+    """diag(v)·B scales the rows of B, and B·diag(v) its columns."""
+    left, right = node.inputs
+    if is_diagonal(left):
+        column = engine.make(EXPAND_DIMS, (left.inputs[0],), Attrs(axis=(left.inputs[0].type.ndim,)))
+        return engine.product([(column, 1), (right, 1)], [column, right])
+    if is_diagonal(right):
+        vectors = right.inputs[0]
+        row = engine.make(EXPAND_DIMS, (vectors,), Attrs(axis=(vectors.type.ndim - 1,)))
+        return engine.product([(left, 1), (row, 1)], [left, row])
+    return None
+
+
+@rewrites(MATMUL, example=lambda A, B, v: matmul(matmul(A, B), v), types={"A": SQUARE, "B": SQUARE, "v": VECTOR},
+          more=[lambda v, A, B: matmul(v, matmul(A, B))], saves_work=True)  # fmt: skip
+def association(node: Node, engine: Engine) -> Node | None:
+    """(A·B)·v = A·(B·v), whichever way takes fewer multiplications."""
+    left, right = node.inputs
+    if left.op is MATMUL:
+        a, b = left.inputs
+        if _cost(a, b, right, first=False) < _cost(a, b, right, first=True):
+            return engine.make(MATMUL, (a, engine.make(MATMUL, (b, right))))
+    if right.op is MATMUL:
+        b, c = right.inputs
+        if _cost(left, b, c, first=True) < _cost(left, b, c, first=False):
+            return engine.make(MATMUL, (engine.make(MATMUL, (left, b)), c))
+    return None
+
+
+def _cost(a: Node, b: Node, c: Node, first: bool) -> float:
+    """Multiplications of a·b·c, the first two or the last two together first; infinite where sizes are unknown."""
+    if any(x.type.ndim != 2 for x in (a, b, c)):
+        return float("inf")
+    n, k = _size(a.type.shape[0]), _size(a.type.shape[1])
+    m, p = _size(b.type.shape[1]), _size(c.type.shape[1])
+    return n * k * m + n * m * p if first else k * m * p + n * k * p
+
+
+def _size(dim: int | None) -> float:
+    return 1e3 if dim is None else dim
+
+
+@rewrites(trace, example=lambda A, B: trace(matmul(A, B)), types={"A": SQUARE, "B": SQUARE}, saves_work=True)
+def trace_of_product(node: Node, engine: Engine) -> Node | None:
+    """tr(A·B) = Σᵢⱼ AᵢⱼBⱼᵢ, without the product."""
+    x = node.inputs[0]
+    if x.op is not MATMUL or x.type.ndim != 2 or node.attrs["offset"] != 0:
+        return None
+    if not _is_square(x):
+        return None
+    turned = transposed(engine, x.inputs[1])
+    return engine.call(red.sum, engine.product([(x.inputs[0], 1), (turned, 1)], [x.inputs[0], turned]))
+
+
+@rewrites(
+    diagonal,
+    OPS["diagonal_of"],
+    example=lambda A, B: diagonal(matmul(A, B)),
+    types={"A": SQUARE, "B": SQUARE},
+    saves_work=True,
+)
+def diagonal_of_product(node: Node, engine: Engine) -> Node | None:
+    """The diagonal of A·B is that of row by column sums, without the product."""
+    x = node.inputs[0]
+    if x.op is not MATMUL or x.type.ndim != 2 or node.attrs.get("offset", 0) != 0 or not _is_square(x):
+        return None
+    turned = transposed(engine, x.inputs[1])
+    return engine.call(red.sum, engine.product([(x.inputs[0], 1), (turned, 1)], [x.inputs[0], turned]), axis=1)
+
+
+@rewrites(red.sum, example=lambda A, B: red.sum(matmul(A, B)), types={"A": SQUARE, "B": TALL}, saves_work=True)
+def sum_of_matrix_product(node: Node, engine: Engine) -> Node | None:
+    """Σᵢⱼ(A·B)ᵢⱼ is the product of the column sums of A with the row sums of B."""
+    x = node.inputs[0]
+    if x.op is not MATMUL or x.type.ndim != 2 or len(node.attrs["axis"]) != 2 or node.attrs["keepdims"]:
+        return None
+    if 1 in x.type.shape:
+        return None
+    columns, rows = engine.call(red.sum, x.inputs[0], axis=0), engine.call(red.sum, x.inputs[1], axis=1)
+    return engine.call(red.sum, engine.product([(columns, 1), (rows, 1)], [columns, rows]))
+
+
+# --- blocks
+@rewrites(inv, cholesky, example=lambda A, B: inv(BLOCKS(A, B)), types={"A": SQUARE, "B": SQUARE},
+          more=[lambda A, B: inv(kron(A, B))], saves_work=True)  # fmt: skip
+def block_by_block(node: Node, engine: Engine) -> Node | None:
+    """Inverses and Cholesky factors of block-diagonal matrices and of Kronecker products are taken block by block."""
+    x = node.inputs[0]
+    if x.op not in (BLOCKS, kron) or not all(_is_square(each) and each.type.ndim == 2 for each in x.inputs):
+        return None
+    return engine.make(x.op, tuple([engine.make(node.op, (each,), node.attrs) for each in x.inputs]), x.attrs)
+
+
+@rewrites(GET, example=lambda A, B: slogdet(BLOCKS(A, B))[1], types={"A": SQUARE, "B": SQUARE},
+          more=[lambda A, B: slogdet(kron(A, B))[1]], saves_work=True)  # fmt: skip
+def log_determinant_of_blocks(node: Node, engine: Engine) -> Node | None:
+    """log∣det∣ of a block-diagonal matrix adds up; of A⊗B it is m·log∣det A∣ + n·log∣det B∣."""
+    x = node.inputs[0]
+    if x.op is not slogdet or node.attrs["position"] != 1 or x.inputs[0].op not in (BLOCKS, kron):
+        return None
+    parts = x.inputs[0].inputs
+    if not all(_is_square(each) and each.type.ndim == 2 for each in parts):
+        return None
+    sizes: list[Any] = [1] * len(parts)
+    if x.inputs[0].op is kron:
+        sizes = [parts[1].type.shape[0], parts[0].type.shape[0]]
+    return engine.total([(log_det(engine, each), n) for each, n in zip(parts, sizes, strict=True)], 0, [node])
+
+
+matrices = Book(
+    "matrices",
+    inverse_of_inverse, inverse_times, solve_with_triangle, solve_positive_definite, inverse_of_diagonal,
+    cholesky_of_square, cholesky_of_diagonal, log_of_determinant, log_of_positive_determinant, log_determinant,
+    determinant_of_triangle, product_with_diagonal, association, trace_of_product, diagonal_of_product,
+    sum_of_matrix_product, block_by_block, log_determinant_of_blocks,
+)  # fmt: skip

@@ -1,0 +1,380 @@
+"""Sums along axes: what does not vary along them comes out."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ppl.graph import Attrs, Node
+from ppl.rewrites.book import Book
+from ppl.rewrites.engine import Engine
+from ppl.rewrites.facts import finite, nonnegative, positive
+from ppl.rewrites.normal import PRODUCT, SUM, Weighted, factors, number, terms, weighted
+from ppl.rewrites.rule import rewrites
+from ppl.tensor import elementwise as ew
+from ppl.tensor import reductions as red
+from ppl.tensor import shaping
+from ppl.tensor.elementwise import exp, log
+from ppl.tensor.ops import CAST
+from ppl.tensor.tensor import CONSTANT, TensorType, value_of
+
+VECTOR = TensorType("float64", (5,))
+GRID = TensorType("float64", (3, 4))
+COLUMN = TensorType("float64", (3, 1))
+_FOLD_LIMIT = 1_000_000
+
+
+# --- axes
+def varies(part: Node, rank: int, axes: tuple[int, ...]) -> bool:
+    """Whether an operand of an elementwise expression of `rank` axes may differ along some of them."""
+    shape = part.type.shape
+    missing = rank - len(shape)
+    return any(axis >= missing and shape[axis - missing] != 1 for axis in axes)
+
+
+def without_axes(engine: Engine, part: Node, rank: int, node: Node) -> Node:
+    """An operand that does not vary along the reduced axes, with the shape that the reduction leaves it."""
+    if node.attrs["keepdims"]:
+        return part
+    missing = rank - part.type.ndim
+    axes = tuple(axis - missing for axis in node.attrs["axis"] if axis >= missing)
+    return engine.make(shaping.SQUEEZE, (part,), Attrs(axis=axes)) if axes else part
+
+
+def count(engine: Engine, x: Node, axes: tuple[int, ...]) -> tuple[float, list[Node]]:
+    """How many entries are taken together: the known part as a number, and the unknown sizes."""
+    known, unknown = 1, []
+    for axis in axes:
+        dim = x.type.shape[axis]
+        if dim is None:
+            size = engine.make(shaping.DIM, (x,), Attrs(axis=axis))
+            unknown.append(engine.make(CAST, (size,), Attrs(dtype=x.type.dtype)))
+        else:
+            known *= dim
+    return known, unknown
+
+
+def _repeated(engine: Engine, part: Node, x: Node, node: Node) -> Node:
+    """The sum of an operand that does not vary along the reduced axes."""
+    known, unknown = count(engine, x, node.attrs["axis"])
+    single = without_axes(engine, part, x.type.ndim, node)
+    parts: Weighted = [(single, 1), *[(size, 1) for size in unknown], (number(known, x.type.dtype), 1)]
+    return engine.product(parts, [single])
+
+
+# --- sums
+@rewrites(
+    red.sum, example=lambda x, c: red.sum(c + exp(x)), more=[lambda x: red.sum(2.0 + exp(x))], types={"x": VECTOR}
+)
+def sum_of_sum(node: Node, engine: Engine) -> Node | None:
+    """Σᵢ(c + f(xᵢ)) = N·c + Σᵢf(xᵢ): what does not vary is not added up."""
+    x = node.inputs[0]
+    if x.op is not SUM or x.type.dtype[0] != "f":
+        return None
+    rank, axes = x.type.ndim, node.attrs["axis"]
+    inside: Weighted = []
+    apart: Weighted = []
+    for part, weight in weighted(x):
+        fixed = not varies(part, rank, axes) or part.op is CONSTANT
+        (apart if fixed else inside).append((part, weight))
+    shift = x.attrs["shift"]
+    if len(inside) > 1 and not apart and not shift:
+        return None
+    results: Weighted = [
+        (_total_of(engine, part, x, node), w) if varies(part, rank, axes) else (_repeated(engine, part, x, node), w)
+        for part, w in apart
+    ]
+    if shift:
+        results.append((_repeated(engine, number(shift, x.type.dtype), x, node), 1))
+    if len(inside) == 1:
+        results.append((_total_of(engine, inside[0][0], x, node), inside[0][1]))
+    elif inside:
+        rest = engine.total(inside, 0, [part for part, _ in inside])
+        results.append((_total_of(engine, rest, x, node), 1))
+    return engine.total(results, 0, [node])
+
+
+def _total_of(engine: Engine, part: Node, x: Node, node: Node) -> Node:
+    """The sum of one operand over the axes of the whole; where it lacks some of them, it is repeated along those."""
+    if engine.same_size(part, x):
+        return engine.make(red.sum, (part,), node.attrs)
+    return engine.make(red.sum, (engine.spread(part, [x]),), node.attrs)
+
+
+@rewrites(red.sum, example=lambda x, a: red.sum(a * exp(x)), more=[lambda x, b: red.sum(b * exp(x), axis=1)],
+          types={"x": GRID, "b": COLUMN})  # fmt: skip
+def sum_of_product(node: Node, engine: Engine) -> Node | None:
+    """Σᵢ a·f(xᵢ) = a·Σᵢf(xᵢ)."""
+    x = node.inputs[0]
+    if x.op is not PRODUCT or x.type.dtype[0] != "f":
+        return None
+    rank, axes = x.type.ndim, node.attrs["axis"]
+    apart: Weighted = []
+    inside: Weighted = []
+    for part, power in weighted(x):
+        (inside if varies(part, rank, axes) else apart).append((part, power))
+    if not apart:
+        return None
+    outside = [(without_axes(engine, part, rank, node), power) for part, power in apart]
+    if not inside:
+        return _repeated(engine, engine.product(apart, [x], fit=False), x, node)
+    rest = engine.product(inside, [part for part, _ in inside])
+    if rest.type.ndim != rank or not engine.same_size(rest, x):
+        rest = engine.spread(rest, [x])
+    return engine.product([*outside, (engine.make(red.sum, (rest,), node.attrs), 1)], [node])
+
+
+@rewrites(red.sum, example=lambda x: red.sum(shaping.broadcast_to(x, (4, 5))), types={"x": VECTOR})
+def sum_of_broadcast(node: Node, engine: Engine) -> Node | None:
+    """A sum over an axis along which an array repeats is a multiple."""
+    x = node.inputs[0]
+    if x.op is not shaping.BROADCAST_TO or x.type.dtype[0] != "f":
+        return None
+    source, rank, axes = x.inputs[0], x.type.ndim, node.attrs["axis"]
+    repeats = tuple(a for a in axes if not varies(source, rank, (a,)))
+    if not repeats:
+        return None
+    missing = rank - source.type.ndim
+    known, unknown = count(engine, x, repeats)
+    drop = tuple(a - missing for a in repeats if a >= missing)
+    lasting = tuple(a - missing for a in axes if a not in repeats)
+    lasting = tuple(a - sum(d < a for d in drop) for a in lasting)
+    inner = engine.make(shaping.SQUEEZE, (source,), Attrs(axis=drop)) if drop else source
+    if lasting:
+        inner = engine.make(red.sum, (inner,), Attrs(axis=lasting, keepdims=False))
+    total = engine.product([(inner, 1), *[(n, 1) for n in unknown], (number(known, x.type.dtype), 1)], [inner])
+    shape = tuple(dim for axis, dim in enumerate(x.type.shape) if axis not in axes)
+    if total.type.shape != shape:
+        if None in shape:
+            return None
+        total = engine.make(shaping.BROADCAST_TO, (total,), Attrs(shape=shape))
+    return engine.make(shaping.EXPAND_DIMS, (total,), Attrs(axis=axes)) if node.attrs["keepdims"] else total
+
+
+@rewrites(red.sum, red.max, red.min, example=lambda x: red.sum(x, axis=1), types={"x": COLUMN})
+def reduction_over_one(node: Node, engine: Engine) -> Node | None:
+    """Along an axis of length one there is nothing to reduce."""
+    x, axes = node.inputs[0], node.attrs["axis"]
+    single = tuple(a for a in axes if x.type.shape[a] == 1)
+    if not single:
+        return x if not axes else None
+    rest = tuple(a for a in axes if a not in single)
+    if node.attrs["keepdims"]:
+        return engine.make(node.op, (x,), Attrs(axis=rest, keepdims=True)) if rest else x
+    if rest and len(axes) == x.type.ndim:
+        return None  # a reduction over everything is in simplest form already
+    inner = engine.make(shaping.SQUEEZE, (x,), Attrs(axis=single))
+    rest = tuple(a - sum(s < a for s in single) for a in rest)
+    return engine.make(node.op, (inner,), Attrs(axis=rest, keepdims=False)) if rest else inner
+
+
+@rewrites(red.sum, red.max, red.min, example=lambda x: red.sum(red.sum(x, axis=0)), types={"x": GRID})
+def reduction_chain(node: Node, engine: Engine) -> Node | None:
+    """A sum of sums is one sum over all their axes."""
+    x = node.inputs[0]
+    if x.op is not node.op or x.attrs["keepdims"] != node.attrs["keepdims"]:
+        return None
+    inner, outer = x.attrs["axis"], node.attrs["axis"]
+    if not node.attrs["keepdims"]:
+        left = [a for a in range(x.inputs[0].type.ndim) if a not in inner]
+        outer = tuple(left[a] for a in outer)
+    axes = tuple(sorted({*inner, *outer}))
+    return engine.make(node.op, (x.inputs[0],), Attrs(axis=axes, keepdims=node.attrs["keepdims"]))
+
+
+@rewrites(red.sum, red.max, red.min, red.prod, example=lambda x: red.sum(x.T),
+          more=[lambda x: red.sum(x.reshape((12,)))], types={"x": GRID})  # fmt: skip
+def reduction_of_rearranged(node: Node, engine: Engine) -> Node | None:
+    """A reduction over everything does not see how the entries are arranged."""
+    x = node.inputs[0]
+    if x.op not in (shaping.TRANSPOSE, shaping.RESHAPE, shaping.EXPAND_DIMS, shaping.SQUEEZE) or node.attrs["keepdims"]:
+        return None
+    if len(node.attrs["axis"]) < x.type.ndim:
+        return None
+    source = x.inputs[0]
+    return engine.make(node.op, (source,), Attrs(axis=tuple(range(source.type.ndim)), keepdims=False))
+
+
+@rewrites(red.sum, example=lambda x, y: red.sum(shaping.concatenate([x, y])), types={"x": VECTOR, "y": VECTOR})
+def sum_of_concatenation(node: Node, engine: Engine) -> Node | None:
+    """A sum over arrays joined is the sum of their sums."""
+    x = node.inputs[0]
+    if x.op is not shaping.CONCATENATE or x.attrs["axis"] not in node.attrs["axis"] or x.type.dtype[0] != "f":
+        return None
+    return engine.total([(engine.make(red.sum, (part,), node.attrs), 1) for part in x.inputs], 0, [node])
+
+
+@rewrites(red.mean, example=lambda x: red.mean(x), types={"x": VECTOR})
+def mean_as_sum(node: Node, engine: Engine) -> Node | None:
+    """A mean is a sum over a count."""
+    x = node.inputs[0]
+    known, unknown = count(engine, x, node.attrs["axis"])
+    if known == 0:
+        return None
+    total = engine.make(red.sum, (x,), node.attrs)
+    return engine.product([(total, 1), *[(n, -1) for n in unknown], (number(known, x.type.dtype), -1)], [total])
+
+
+@rewrites(red.sum, example=lambda m: red.sum((m - np.arange(5.0)) ** 2))
+def sum_of_squared_deviations(node: Node, engine: Engine) -> Node | None:
+    """Σᵢ(cᵢ - m)² = Σᵢ(cᵢ - c̄)² + N·(m - c̄)² for data c: its mean and spread say all."""
+    x = node.inputs[0]
+    if x.op is not PRODUCT or weighted(x) != [(x.inputs[0], 2)] or len(node.attrs["axis"]) != x.type.ndim:
+        return None
+    parts, shift = terms(x.inputs[0])
+    data = [(c, w) for c, w in parts if c.op is CONSTANT]
+    rest = [(m, w) for m, w in parts if m.op is not CONSTANT]
+    if len(data) != 1 or not rest or any(m.type.shape for m, _ in rest) or x.type.dtype[0] != "f":
+        return None
+    values = value_of(data[0][0]).astype(np.float64) * data[0][1] + shift
+    if values.size > _FOLD_LIMIT or values.size == 0 or values.shape != x.type.shape or not np.isfinite(values).all():
+        return None
+    centre = math.fsum(values.ravel()) / values.size
+    spread = math.fsum(((values - centre) ** 2).ravel())
+    deviation = engine.total(rest, centre, [m for m, _ in rest])
+    square = engine.power(deviation, 2)
+    result = engine.total([(square, values.size)], spread, [square])
+    if not node.attrs["keepdims"]:
+        return result
+    return engine.make(shaping.EXPAND_DIMS, (result,), Attrs(axis=tuple(range(x.type.ndim))))
+
+
+# --- logarithms of sums and products
+@rewrites(log, example=lambda x: log(red.sum(exp(x))), more=[lambda x, w: log(red.sum(w * exp(x)))],
+          types={"x": VECTOR, "w": VECTOR}, w=positive)  # fmt: skip
+def log_sum_exp(node: Node, engine: Engine) -> Node | None:
+    """log Σᵢ wᵢ·e^xᵢ = logsumexp(x + log w) for positive weights."""
+    total = node.inputs[0]
+    if total.op is not red.sum:
+        return None
+    logs = logarithm_of_positive(engine, total.inputs[0], needs_exp=True)
+    return None if logs is None else engine.make(red.logsumexp, (logs,), total.attrs)
+
+
+def logarithm_of_positive(engine: Engine, x: Node, needs_exp: bool) -> Node | None:
+    """log x for a product of exponentials and of factors known to be positive, without the exponentials."""
+    parts = factors(x)
+    if needs_exp and not any(base.op is exp for base, _ in parts):
+        return None
+    logs: Weighted = []
+    for base, power in parts:
+        if base.op is exp:
+            logs.append((base.inputs[0], power))
+        elif positive.holds(engine.facts(base)):
+            logs.append((engine.make(log, (base,)), power))
+        else:
+            return None
+    return engine.total(logs, 0, [x])
+
+
+@rewrites(log, ew.log1p, example=lambda x, y: log(exp(x) + exp(y)), more=[lambda x, y: log(2 * exp(x) + 3 * exp(y)),
+          lambda x, y: ew.log1p(exp(x) + 2 * exp(y)), lambda a, x: log(exp(x) + a)], a=positive)  # fmt: skip
+def log_add_exp(node: Node, engine: Engine) -> Node | None:
+    """log(Σₖ wₖ·e^xₖ) = the logaddexp of the xₖ + log wₖ."""
+    total = node.inputs[0]
+    parts, shift = terms(total)
+    if total.op is not SUM or (node.op is ew.log1p and len(parts) < 2 and parts[0][1] == 1 and not shift):
+        return None
+    shift = shift + 1 if node.op is ew.log1p else shift
+    if shift < 0 or len(parts) + bool(shift) < 2 or any(w <= 0 for _, w in parts) or len(parts) > 64:
+        return None
+    if not any(base.op is exp for x, _ in parts for base, _ in factors(x)):
+        return None
+    logs: list[Node] = []
+    for x, weight in parts:
+        inner = logarithm_of_positive(engine, x, needs_exp=False)
+        if inner is None:
+            return None
+        logs.append(engine.total([(inner, 1)], math.log(weight), [x]))
+    while len(logs) > 1:
+        pairs = [engine.make(ew.logaddexp, (logs[i], logs[i + 1])) for i in range(0, len(logs) - 1, 2)]
+        logs = pairs + logs[len(pairs) * 2 :]
+    if not shift:
+        return logs[0]
+    offset = math.log(shift)
+    shifted = engine.total([(logs[0], 1)], -offset, [logs[0]])
+    return engine.total([(engine.make(ew.softplus, (shifted,)), 1)], offset, [node])
+
+
+@rewrites(log, example=lambda x: log(red.prod(x)), types={"x": VECTOR}, x=positive)
+def log_of_prod(node: Node, engine: Engine) -> Node | None:
+    """log Πᵢ xᵢ = Σᵢ log xᵢ where no xᵢ is negative."""
+    inner = node.inputs[0]
+    if inner.op is not red.prod or not nonnegative.holds(engine.facts(inner.inputs[0])):
+        return None
+    return engine.make(red.sum, (engine.make(log, inner.inputs),), inner.attrs)
+
+
+@rewrites(red.prod, example=lambda x: red.prod(exp(x)), types={"x": VECTOR})
+def prod_of_exp(node: Node, engine: Engine) -> Node | None:
+    """Πᵢ e^xᵢ = e^Σᵢxᵢ."""
+    x = node.inputs[0]
+    return engine.make(exp, (engine.make(red.sum, x.inputs, node.attrs),)) if x.op is exp else None
+
+
+@rewrites(red.logsumexp, example=lambda x, c: red.logsumexp(x + c), types={"x": VECTOR})
+def logsumexp_of_shifted(node: Node, engine: Engine) -> Node | None:
+    """logsumexp(x + c) = c + logsumexp(x)."""
+    x = node.inputs[0]
+    if x.op is not SUM:
+        return None
+    rank, axes = x.type.ndim, node.attrs["axis"]
+    inside = [(part, w) for part, w in weighted(x) if varies(part, rank, axes)]
+    apart = [(without_axes(engine, part, rank, node), w) for part, w in weighted(x) if not varies(part, rank, axes)]
+    shift = x.attrs["shift"]
+    if not inside or not (apart or shift):
+        return None
+    rest = engine.total(inside, 0, [part for part, _ in inside])
+    if not engine.same_size(rest, x):
+        rest = engine.spread(rest, [x])
+    return engine.total([*apart, (engine.make(node.op, (rest,), node.attrs), 1)], shift, [node])
+
+
+# --- softmax
+@rewrites(log, example=lambda x: log(red.softmax(x)), types={"x": VECTOR})
+def log_of_softmax(node: Node, engine: Engine) -> Node | None:
+    """log softmax x is computed without the exponentials."""
+    inner = node.inputs[0]
+    return engine.make(red.log_softmax, inner.inputs, inner.attrs) if inner.op is red.softmax else None
+
+
+@rewrites(exp, example=lambda x: exp(red.log_softmax(x)), types={"x": VECTOR})
+def exp_of_log_softmax(node: Node, engine: Engine) -> Node | None:
+    """exp(log_softmax x) = softmax x."""
+    inner = node.inputs[0]
+    return engine.make(red.softmax, inner.inputs, inner.attrs) if inner.op is red.log_softmax else None
+
+
+@rewrites(PRODUCT, example=lambda x: exp(x) / red.sum(exp(x), keepdims=True), types={"x": VECTOR})
+def softmax_of_quotient(node: Node, engine: Engine) -> Node | None:
+    """e^x/Σe^x is softmax x, which does not overflow."""
+    parts = weighted(node)
+    for base, power in parts:
+        below = base.inputs[0] if base.op is red.sum and base.attrs["keepdims"] and power == -1 else None
+        if below is None or below.op is not exp or (below, 1) not in [(x, p) for x, p in parts if x is below]:
+            continue
+        quotient = engine.make(red.softmax, below.inputs, Attrs(axis=base.attrs["axis"]))
+        rest = [(x, p) for x, p in parts if x is not base and x is not below]
+        return engine.product([(quotient, 1), *rest], [node])
+    return None
+
+
+@rewrites(red.sum, example=lambda x: red.sum(red.softmax(x)), types={"x": VECTOR}, x=finite)
+def sum_of_softmax(node: Node, engine: Engine) -> Node | None:
+    """The entries of a softmax add up to one."""
+    x = node.inputs[0]
+    if x.op is not red.softmax or x.attrs["axis"] != node.attrs["axis"] or not finite.holds(engine.facts(x)):
+        return None
+    kept = [i for i in range(x.type.ndim) if i not in node.attrs["axis"]]
+    if any(x.type.shape[i] is None for i in kept):
+        return None
+    return engine.spread(number(1, x.type.dtype), [node])
+
+
+reductions = Book(
+    "reductions",
+    sum_of_sum, sum_of_product, sum_of_broadcast, reduction_over_one, reduction_chain, reduction_of_rearranged,
+    sum_of_concatenation, mean_as_sum, sum_of_squared_deviations, log_sum_exp, log_add_exp, log_of_prod, prod_of_exp,
+    logsumexp_of_shifted, log_of_softmax, exp_of_log_softmax, softmax_of_quotient, sum_of_softmax,
+)  # fmt: skip

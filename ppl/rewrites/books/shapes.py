@@ -1,0 +1,158 @@
+"""Rearranging: chains become one step, and what repeats is not written out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ppl.graph import Attrs, Node
+from ppl.rewrites.book import Book
+from ppl.rewrites.engine import Engine
+from ppl.rewrites.normal import PRODUCT, SUM
+from ppl.rewrites.rule import Safety, rewrites
+from ppl.rewrites.sizes import sizes
+from ppl.tensor import shaping
+from ppl.tensor.elementwise import exp, switch
+from ppl.tensor.ops import CAST, OPS, Elementwise, broadcast_shape, cast
+from ppl.tensor.shaping import BROADCAST_TO, DIM, EXPAND_DIMS, RESHAPE, SQUEEZE, TRANSPOSE
+from ppl.tensor.tensor import TensorType
+
+VECTOR = TensorType("float64", (5,))
+GRID = TensorType("float64", (3, 4))
+
+
+@rewrites(RESHAPE, example=lambda x: x.reshape((2, 6)).reshape((12,)), types={"x": GRID}, safety=Safety.exact,
+          more=[lambda x: x.reshape((12,)).reshape((3, 4))])  # fmt: skip
+def reshape_chain(node: Node, engine: Engine) -> Node | None:
+    """Only the last shape matters."""
+    x = node.inputs[0]
+    if x.op in (RESHAPE, EXPAND_DIMS, SQUEEZE) and len(node.inputs) == 1:
+        return engine.make(RESHAPE, (x.inputs[0],), node.attrs)
+    if len(node.inputs) == 1 and None not in node.type.shape and x.type.shape == node.type.shape:
+        return x
+    return None
+
+
+@rewrites(TRANSPOSE, example=lambda x: x.T.T, types={"x": GRID}, safety=Safety.exact)
+def transpose_chain(node: Node, engine: Engine) -> Node | None:
+    """Two rearrangements of axes are one."""
+    x, axes = node.inputs[0], node.attrs["axes"]
+    if axes == tuple(range(len(axes))):
+        return x
+    if x.op is not TRANSPOSE:
+        return None
+    return engine.make(TRANSPOSE, x.inputs, Attrs(axes=tuple(x.attrs["axes"][a] for a in axes)))
+
+
+@rewrites(
+    SQUEEZE, example=lambda x: shaping.squeeze(shaping.expand_dims(x, 0), 0), types={"x": VECTOR}, safety=Safety.exact
+)
+def squeeze_of_expanded(node: Node, engine: Engine) -> Node | None:
+    """A new axis that is dropped again was not needed."""
+    x, drop = node.inputs[0], node.attrs["axis"]
+    if x.op is not EXPAND_DIMS:
+        return None
+    new = x.attrs["axis"]
+    if not set(drop) & set(new):
+        return None
+    origins = [None if a in new else a - sum(n < a for n in new) for a in range(x.type.ndim)]
+    inner_drop = tuple(o for a, o in enumerate(origins) if a in drop and o is not None)
+    left = [a for a in range(x.type.ndim) if a not in drop]
+    inner = engine.make(SQUEEZE, x.inputs, Attrs(axis=inner_drop)) if inner_drop else x.inputs[0]
+    fresh = tuple(i for i, a in enumerate(left) if origins[a] is None)
+    return engine.make(EXPAND_DIMS, (inner,), Attrs(axis=fresh)) if fresh else inner
+
+
+@rewrites(EXPAND_DIMS, example=lambda x: shaping.expand_dims(shaping.squeeze(shaping.reshape(x, (1, 5)), 0), 0),
+          types={"x": VECTOR}, safety=Safety.exact)  # fmt: skip
+def expand_of_squeezed(node: Node, engine: Engine) -> Node | None:
+    """A dropped axis that is put back was not dropped."""
+    x = node.inputs[0]
+    if x.op is SQUEEZE and x.attrs["axis"] == node.attrs["axis"] and x.inputs[0].type.shape == node.type.shape:
+        return x.inputs[0]
+    return None
+
+
+@rewrites(EXPAND_DIMS, SQUEEZE, example=lambda x: shaping.squeeze(shaping.squeeze(shaping.reshape(x, (1, 5, 1)), 2), 0),
+          more=[lambda x: shaping.expand_dims(shaping.expand_dims(x, 0), 2)], types={"x": VECTOR},
+          safety=Safety.exact)  # fmt: skip
+def axes_chain(node: Node, engine: Engine) -> Node | None:
+    """New axes in two steps are new axes in one; so are dropped ones."""
+    x = node.inputs[0]
+    if x.op is not node.op:
+        return None
+    first, second = x.attrs["axis"], node.attrs["axis"]
+    if node.op is EXPAND_DIMS:
+        places = [a for a in range(node.type.ndim) if a not in second]
+        axes = tuple(sorted({*second, *(places[a] for a in first)}))
+    else:
+        places = [a for a in range(x.inputs[0].type.ndim) if a not in first]
+        axes = tuple(sorted({*first, *(places[a] for a in second)}))
+    return engine.make(node.op, x.inputs, Attrs(axis=axes))
+
+
+@rewrites(BROADCAST_TO, example=lambda x: shaping.broadcast_to(shaping.broadcast_to(x, (4, 5)), (2, 4, 5)),
+          types={"x": VECTOR}, safety=Safety.exact)  # fmt: skip
+def broadcast_chain(node: Node, engine: Engine) -> Node | None:
+    """Repeating twice is repeating once."""
+    x = node.inputs[0]
+    if x.op is BROADCAST_TO:
+        return engine.make(BROADCAST_TO, (x.inputs[0], *node.inputs[1:]), node.attrs)
+    if len(node.inputs) == 1 and None not in node.type.shape and x.type.shape == node.type.shape:
+        return x
+    return None
+
+
+_PLAIN = [op for op in OPS.values() if isinstance(op, Elementwise) and op is not CAST]
+
+
+@rewrites(SUM, PRODUCT, CAST, *_PLAIN, example=lambda x: exp(shaping.broadcast_to(x, (3, 5))), types={"x": VECTOR},
+          more=[lambda x, y: x + shaping.broadcast_to(y, (5,))], safety=Safety.exact)  # fmt: skip
+def elementwise_of_broadcast(node: Node, engine: Engine) -> Node | None:
+    """An entry that repeats is computed once: f(broadcast(x), y) = f(x, y), repeated where need be."""
+    if not any(x.op is BROADCAST_TO for x in node.inputs):
+        return None
+    bare = tuple([x.inputs[0] if x.op is BROADCAST_TO else x for x in node.inputs])
+    if node.op is switch and broadcast_shape("switch", bare) != node.type.shape:
+        return None
+    if node.op is SUM:
+        result = engine.total(list(zip(bare, node.attrs["weights"], strict=True)), node.attrs["shift"], bare)
+    elif node.op is PRODUCT:
+        result = engine.product(list(zip(bare, node.attrs["weights"], strict=True)), bare)
+    else:
+        result = engine.make(node.op, bare, node.attrs)
+    return engine.spread(result, node.inputs)
+
+
+@rewrites(DIM, example=lambda x: shaping.shape(exp(x))[0], types={"x": TensorType("float64", (None,))},
+          safety=Safety.exact)  # fmt: skip
+def size_of_computed(node: Node, engine: Engine) -> Node | None:
+    """The size of what is computed entry by entry is that of what it is computed from."""
+    x = node.inputs[0]
+    size = sizes(x, engine.known_sizes)[node.attrs["axis"]]
+    if isinstance(size, int) or len(size) != 1:
+        return None
+    source, axis = next(iter(size))
+    return None if source is x else engine.make(DIM, (source,), Attrs(axis=axis))
+
+
+@rewrites(CAST, example=lambda x: cast(cast(x, "float64"), "float32"), types={"x": TensorType("float32", (5,))},
+          safety=Safety.exact)  # fmt: skip
+def cast_chain(node: Node, engine: Engine) -> Node | None:
+    """A cast that loses nothing, followed by another, is the other."""
+    x = node.inputs[0]
+    if x.type.dtype == node.type.dtype:
+        return x
+    if x.op is not CAST:
+        return None
+    first, between, last = (np.dtype(each.type.dtype) for each in (x.inputs[0], x, node))
+    lossless = np.can_cast(first, between, "safe") and not (
+        first.kind in "iu" and between.kind == "f" and last.kind in "iu"
+    )
+    return engine.make(CAST, x.inputs, node.attrs) if lossless else None
+
+
+shapes = Book(
+    "shapes",
+    reshape_chain, transpose_chain, squeeze_of_expanded, expand_of_squeezed, axes_chain, broadcast_chain,
+    elementwise_of_broadcast, size_of_computed, cast_chain,
+)  # fmt: skip

@@ -1,0 +1,324 @@
+r"""Affine extraction: an expression as :math:`\sum_k c_k\, u_k[s_k] + X_k u_k + b` in given variables.
+
+`Select` parts pick entries of a variable (an index map into its flat entries, repeated entries allowed) with a
+coefficient; `Dense` parts multiply it by a matrix. Index maps are NumPy arrays: an index that comes from data is read
+at its present value, and a plan is made anew when data change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import jax
+import numpy as np
+
+import ppl.tensor as tt
+from ppl.graph import Node, ancestors
+from ppl.tensor.evaluate import evaluate
+from ppl.tensor.indexing import real_index
+from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
+from ppl.tensor.variables import VARIABLE
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Select:
+    """coefficient * variable.ravel()[positions], of the shape of the expression."""
+
+    variable: Tensor
+    positions: np.ndarray
+    coefficient: Tensor
+
+
+@dataclass(frozen=True)
+class Dense:
+    """design @ variable.ravel(); the design has the shape of the expression and one axis more."""
+
+    variable: Tensor
+    design: Tensor
+
+
+Part = Select | Dense
+
+
+def known_shape(node: Any) -> Shape:
+    """The shape of a node, all of which is known."""
+    shape = node.type.shape
+    assert None not in shape, f"{node!r} has a length that is only known when the program runs"
+    return shape
+
+
+@dataclass(frozen=True)
+class Affine:
+    """A sum of parts and an offset."""
+
+    shape: Shape
+    parts: tuple[Part, ...]
+    offset: Tensor
+
+
+class NotAffine(Exception):
+    """The expression is not affine in the variables, or not in a way that is understood; the message says where."""
+
+
+def affine(expression: Tensor, variables: Collection[Node]) -> Affine:
+    """The expression as an affine map of the variables; raises `NotAffine` with the reason."""
+    return _Extraction(variables).of(expression)
+
+
+def data_value(node: Node) -> np.ndarray:
+    """The present value of an expression of constants and data."""
+    if is_constant(node):
+        return value_of(node)
+    held = [n for n in ancestors(node) if n.op is VARIABLE]
+    with jax.enable_x64(True):
+        return np.asarray(evaluate([node], {v: v.attrs["cell"].value for v in held})[0])
+
+
+def is_data(node: Node) -> bool:
+    """Whether an expression is made of constants and data alone."""
+    return all(n.inputs or is_constant(n) or n.op is VARIABLE for n in ancestors(node)) and not any(
+        n.op.name == "draw" for n in ancestors(node)
+    )
+
+
+class _Extraction:
+    def __init__(self, variables: Collection[Node]) -> None:
+        self.variables = set(variables)
+        self.known: dict[Node, bool] = {}
+
+    def depends(self, node: Node) -> bool:
+        if node not in self.known:
+            self.known[node] = not self.variables.isdisjoint(ancestors(node))
+        return self.known[node]
+
+    def of(self, e: Any) -> Affine:
+        shape = e.type.shape
+        if None in shape:
+            raise NotAffine(f"the shape of {e!r} is only known when the program runs")
+        if e in self.variables:
+            positions = np.arange(prod(shape)).reshape(shape)
+            return Affine(shape, (Select(e, positions, as_tensor(1.0)),), as_tensor(0.0))
+        if not self.depends(e):
+            return Affine(shape, (), e)
+        rule = RULES.get(e.op.name)
+        if rule is None:
+            raise NotAffine(f"{e.op.name} is not affine")
+        return rule(self, e)
+
+
+def _add(x: _Extraction, e: Any) -> Affine:
+    return _sum(e.type.shape, x.of(e.inputs[0]), x.of(e.inputs[1]))
+
+
+def _sum(shape: Shape, a: Affine, b: Affine) -> Affine:
+    return Affine(shape, (*_spread(a, shape).parts, *_spread(b, shape).parts), a.offset + b.offset)
+
+
+def _spread(a: Affine, shape: Shape) -> Affine:
+    """The same map broadcast to a larger shape."""
+    if a.shape == shape:
+        return a
+    parts: list[Part] = []
+    for part in a.parts:
+        if isinstance(part, Select):
+            parts.append(Select(part.variable, np.broadcast_to(part.positions, shape), part.coefficient))
+        else:
+            size = part.design.type.shape[-1]
+            lifted = tt.expand_dims(part.design, tuple(range(len(shape) - len(a.shape))))
+            parts.append(Dense(part.variable, tt.broadcast_to(lifted, (*shape, size))))
+    return Affine(shape, tuple(parts), a.offset)
+
+
+def _scaled(a: Affine, factor: Tensor, shape: Shape) -> Affine:
+    spread = _spread(a, shape)
+    parts: list[Part] = []
+    for part in spread.parts:
+        if isinstance(part, Select):
+            parts.append(Select(part.variable, part.positions, part.coefficient * factor))
+        else:
+            parts.append(Dense(part.variable, part.design * (tt.expand_dims(factor, -1) if factor.ndim else factor)))
+    return Affine(shape, tuple(parts), spread.offset if _is_zero(spread.offset) else spread.offset * factor)
+
+
+def _is_zero(t: Tensor) -> bool:
+    return is_constant(t) and not np.any(value_of(t))
+
+
+def _multiply(x: _Extraction, e: Any) -> Affine:
+    a, b = e.inputs
+    if x.depends(a) and x.depends(b):
+        raise NotAffine("a product of two expressions that both depend on it")
+    return _scaled(x.of(a), b, e.type.shape) if x.depends(a) else _scaled(x.of(b), a, e.type.shape)
+
+
+def _divide(x: _Extraction, e: Any) -> Affine:
+    a, b = e.inputs
+    if x.depends(b):
+        raise NotAffine("a division by it")
+    return _scaled(x.of(a), 1.0 / b, e.type.shape)
+
+
+def _through(x: _Extraction, e: Any) -> Affine:
+    return x.of(e.inputs[0])
+
+
+def _structural(x: _Extraction, e: Any) -> Affine:
+    """Indexing, reshaping, transposing: the same on positions, coefficients, designs and offset."""
+    if any(x.depends(i) for i in e.inputs[1:]):
+        raise NotAffine(f"{e.op.name} whose arguments depend on it")
+    inner = x.of(e.inputs[0])
+    move = HOST[e.op.name](e)
+
+    def again(t: Tensor) -> Tensor:
+        spread = tt.broadcast_to(t, inner.shape) if t.type.shape != inner.shape else t
+        return _rebuild(e, spread)
+
+    parts: list[Part] = []
+    for part in inner.parts:
+        if isinstance(part, Select):
+            moved = move(np.broadcast_to(part.positions, inner.shape))
+            coefficient = part.coefficient if part.coefficient.ndim == 0 else again(part.coefficient)
+            parts.append(Select(part.variable, moved, coefficient))
+        else:
+            where = move(np.arange(prod(inner.shape)).reshape(inner.shape))
+            flat = part.design.reshape((prod(inner.shape), part.design.type.shape[-1]))
+            same = where.size == flat.type.shape[0] and np.array_equal(where.ravel(), np.arange(where.size))
+            rows = flat if same else flat[where.ravel()]
+            parts.append(Dense(part.variable, rows.reshape((*e.type.shape, part.design.type.shape[-1]))))
+    offset = inner.offset if inner.offset.ndim == 0 else again(inner.offset)
+    return Affine(e.type.shape, tuple(parts), offset)
+
+
+def _rebuild(e: Any, new: Tensor) -> Tensor:
+    return Node(e.op, (new, *e.inputs[1:]), e.attrs)  # type: ignore[return-value]
+
+
+Move = Callable[[np.ndarray], np.ndarray]
+
+
+def _host_index(e: Any) -> Move:
+    index = real_index(e.attrs["plan"], [data_value(i) for i in e.inputs[1:]])
+    return lambda a: np.asarray(a[index])
+
+
+HOST: dict[str, Callable[[Any], Move]] = {
+    "getitem": _host_index,
+    "reshape": lambda e: lambda a: a.reshape(e.type.shape),
+    "transpose": lambda e: lambda a: a.transpose(e.attrs["axes"]),
+    "expand_dims": lambda e: lambda a: np.expand_dims(a, e.attrs["axis"]),
+    "squeeze": lambda e: lambda a: np.squeeze(a, e.attrs["axis"]),
+    "broadcast_to": lambda e: lambda a: np.broadcast_to(a, e.type.shape),
+}
+
+
+def _matmul(x: _Extraction, e: Any) -> Affine:
+    """X @ u for u a vector (as a column) or u @ X (as a row)."""
+    left, right = e.inputs
+    if x.depends(left) and x.depends(right):
+        raise NotAffine("a matrix product of two expressions that both depend on it")
+    if e.type.ndim != 2:
+        raise NotAffine("a product of stacks of matrices")
+    column = x.depends(right)
+    matrix, vector = (left, right) if column else (right, left)
+    if (column and e.type.shape[1] != 1) or (not column and e.type.shape[0] != 1):
+        raise NotAffine("a matrix product with a matrix of it")
+    if x.depends(matrix):
+        raise NotAffine("a matrix product with a matrix of it")
+    inner = x.of(vector)
+    rows = matrix if column else matrix.T
+    shape: Shape = e.type.shape
+    n, m = rows.type.shape
+    parts: list[Part] = []
+    for part in inner.parts:
+        if isinstance(part, Select):
+            size = prod(known_shape(part.variable))
+            scaled = rows if part.coefficient.ndim == 0 else rows * _flat(part.coefficient, inner.shape)
+            scaled = scaled * part.coefficient if part.coefficient.ndim == 0 else scaled
+            positions = part.positions.ravel()
+            if np.array_equal(positions, np.arange(size)):
+                design = scaled
+            else:
+                design = scaled @ as_tensor((positions[:, None] == np.arange(size)[None, :]).astype(float))
+            parts.append(Dense(part.variable, design.reshape((*shape, size))))
+        else:
+            size = known_shape(part.design)[-1]
+            parts.append(Dense(part.variable, (rows @ part.design.reshape((m, size))).reshape((*shape, size))))
+    offset = inner.offset
+    spread = tt.broadcast_to(offset, inner.shape) if offset.ndim < 2 or offset.type.shape != inner.shape else offset
+    product = left @ spread if column else spread @ right
+    return Affine(shape, tuple(parts), product)
+
+
+def _flat(t: Tensor, shape: Shape) -> Tensor:
+    return tt.broadcast_to(t, shape).reshape((1, prod(shape)))
+
+
+def _reduce_sum(x: _Extraction, e: Any) -> Affine:
+    """A sum over axes: each entry of the result is a combination of entries of the variable."""
+    inner = x.of(e.inputs[0])
+    axes, keep = e.attrs["axis"], e.attrs["keepdims"]
+    parts: list[Part] = []
+    for part in inner.parts:
+        size = prod(known_shape(part.variable))
+        if isinstance(part, Dense):
+            parts.append(Dense(part.variable, tt.sum(part.design, axis=axes, keepdims=keep)))
+            continue
+        if prod(inner.shape) * size > 10_000_000:
+            raise NotAffine("a sum over too many entries of it")
+        hot = as_tensor((part.positions[..., None] == np.arange(size)).astype(float))
+        coefficient = tt.broadcast_to(part.coefficient, inner.shape)
+        parts.append(Dense(part.variable, tt.sum(tt.expand_dims(coefficient, -1) * hot, axis=axes, keepdims=keep)))
+    offset = tt.sum(tt.broadcast_to(inner.offset, inner.shape), axis=axes, keepdims=keep)
+    return Affine(e.type.shape, tuple(parts), offset)
+
+
+def _concatenate(x: _Extraction, e: Any) -> Affine:
+    """Arrays one after the other: each variable keeps its rows, the others get zero."""
+    axis = e.attrs["axis"]
+    pieces = [x.of(i) for i in e.inputs]
+    parts: list[Part] = []
+    start = 0
+    for piece in pieces:
+        stop = start + piece.shape[axis]
+        inside = np.zeros(e.type.shape[axis])
+        inside[start:stop] = 1.0
+        shape1 = [1] * len(e.type.shape)
+        shape1[axis] = -1
+        mask = as_tensor(inside.reshape(shape1))
+        for part in piece.parts:
+            if isinstance(part, Dense):
+                raise NotAffine("a concatenation of matrix products of it")
+            positions = np.zeros(e.type.shape, dtype=int)
+            where = [slice(None)] * len(e.type.shape)
+            where[axis] = slice(start, stop)
+            positions[tuple(where)] = part.positions
+            if part.coefficient.ndim:
+                raise NotAffine("a concatenation of multiples of it")
+            parts.append(Select(part.variable, positions, part.coefficient * mask))
+        start = stop
+    offset = tt.concatenate([tt.broadcast_to(p.offset, p.shape) for p in pieces], axis=axis)
+    return Affine(e.type.shape, tuple(parts), offset)
+
+
+RULES: dict[str, Callable[[_Extraction, Any], Affine]] = {
+    "add": _add,
+    "subtract": lambda x, e: _sum(
+        e.type.shape,
+        x.of(e.inputs[0]),
+        _scaled(_spread(x.of(e.inputs[1]), e.type.shape), as_tensor(-1.0), e.type.shape),
+    ),
+    "negative": lambda x, e: _scaled(x.of(e.inputs[0]), as_tensor(-1.0), e.type.shape),
+    "multiply": _multiply,
+    "true_divide": _divide,
+    "named": _through,
+    "positive": _through,
+    "matmul": _matmul,
+    "sum": _reduce_sum,
+    "concatenate": _concatenate,
+    **dict.fromkeys(HOST, _structural),
+}

@@ -1,0 +1,202 @@
+"""The planner: which variables of a model are integrated out, by which theorem, and in which order.
+
+Barren variables go first (nothing observed depends on them), then finite discrete ones, which a gradient cannot move,
+then Gaussian blocks, then conjugate pairs, until nothing changes. Every step removes dimensions at a cost that does not
+grow with the data, and every variable comes back by an exact draw; what stays is named with the reason.
+"""
+
+from __future__ import annotations
+
+import html
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+
+from ppl.distributions import RandomVariable
+from ppl.graph import ancestors
+from ppl.rewrites.elimination import compaction, conjugate, discrete, gaussian
+from ppl.rewrites.elimination.conjugate import NoMatch
+from ppl.rewrites.elimination.program import Program, Recovery, children, parts
+
+
+@dataclass(frozen=True)
+class Step:
+    """One rewrite: the theorem, what it eliminated, how many dimensions before and after, and why it was allowed."""
+
+    rule: str
+    eliminated: tuple[str, ...]
+    before: str
+    after: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A variable that is still sampled, and why."""
+
+    name: str
+    why: str
+
+
+@dataclass
+class Plan:
+    """What was rewritten, and the program that is left."""
+
+    program: Program
+    steps: list[Step] = field(default_factory=list)
+    kept: list[Kept] = field(default_factory=list)
+    ndim_before: int = 0
+    nodes_before: int = 0
+    milliseconds: float = 0.0
+
+    @property
+    def free(self) -> tuple[str, ...]:
+        """The names that the sampler still moves."""
+        return tuple(rv.name or "" for rv in self.program.free)
+
+    @property
+    def ndim(self) -> int:
+        return self.program.ndim
+
+    @property
+    def nodes(self) -> int:
+        return self.program.nodes
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.ndim_before} dimensions become {self.ndim}, {self.nodes_before} nodes become {self.nodes} "
+            f"({self.milliseconds:.0f} ms)"
+        ]
+        lines += [
+            f"  {step.rule}: {', '.join(step.eliminated)}{'. ' if step.eliminated else ''}{step.why}"
+            for step in self.steps
+        ]
+        if self.kept:
+            lines.append("  still sampled:")
+            lines += [f"    {kept.name}: {kept.why}" for kept in self.kept]
+        elif not self.program.free:
+            lines.append("  nothing is left to sample: draws are independent and exact")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{html.escape(s.rule)}</td><td>{html.escape(', '.join(s.eliminated))}</td><td>{html.escape(s.why)}</td></tr>"
+            for s in self.steps
+        )
+        kept = "".join(
+            f"<tr><td>kept</td><td>{html.escape(k.name)}</td><td>{html.escape(k.why)}</td></tr>" for k in self.kept
+        )
+        head = f"{self.ndim_before} dimensions become {self.ndim}"
+        return f"<p>{head}</p><table><tr><th>rule</th><th>variables</th><th>why</th></tr>{rows}{kept}</table>"
+
+
+def plan(program: Program, protect: Collection[str] = (), eliminate: Collection[str] = ()) -> Plan:
+    """The plan for a program. `protect` names stay, `eliminate` names must go (an error says why one cannot)."""
+    names = {rv.name for rv in program.free}
+    for asked in (*protect, *eliminate):
+        if asked not in names:
+            raise KeyError(f"the model has no free variable {asked!r}; it has {', '.join(sorted(map(str, names)))}")
+    both = set(protect) & set(eliminate)
+    if both:
+        raise ValueError(f"{', '.join(sorted(both))} cannot be both protected and eliminated")
+    start = time.perf_counter()
+    result = Plan(program, ndim_before=program.ndim, nodes_before=program.nodes)
+    protected = frozenset(rv for rv in program.free if rv.name in protect)
+    reasons: dict[str, str] = {rv.name or "": "protected" for rv in protected}
+    while True:
+        before = len(result.program.free)
+        _barren(result, protected)
+        _each(result, protected, "sum over values", discrete.eliminate_one, _is_discrete, reasons)
+        _gaussian(result, protected, reasons)
+        _each(
+            result,
+            protected,
+            "conjugate",
+            conjugate.eliminate_one,
+            lambda rv: conjugate.prior_of(rv) is not None,
+            reasons,
+        )
+        if len(result.program.free) == before:
+            break
+    compacted, what = compaction.compact_all(result.program)
+    for name, words in what:
+        result.steps.append(Step("compaction", (), f"rows of {name}", "cells", f"{name}: {words}."))
+    result.program = compacted
+    result.kept = [Kept(rv.name or "", reasons.get(rv.name or "", _no_rule(rv))) for rv in result.program.free]
+    result.milliseconds = 1e3 * (time.perf_counter() - start)
+    stuck = [k for k in result.kept if k.name in set(eliminate)]
+    if stuck:
+        raise ValueError("cannot eliminate " + "; ".join(f"{k.name}: {k.why}" for k in stuck))
+    return result
+
+
+def _no_rule(rv: RandomVariable) -> str:
+    return f"no rule integrates out {rv.family.__name__} here"
+
+
+def _is_discrete(rv: RandomVariable) -> bool:
+    return rv.dtype[0] != "f"
+
+
+def _barren(result: Plan, protected: frozenset[RandomVariable]) -> None:
+    """Variables that no other factor depends on: drawn forward after sampling."""
+    while True:
+        program = result.program
+        used = ancestors([n for f in program.factors for n in parts(f)])
+        idle = [rv for rv in program.free if rv not in used and rv not in protected and _can_draw(rv)]
+        if not idle:
+            return
+        recoveries = [Recovery(rv, rv) for rv in idle]
+        names = tuple(rv.name or "" for rv in idle)
+        after = program.without(idle).plus(recoveries=recoveries)
+        _note(result, "barren", names, after, "Nothing observed depends on them: they are drawn forward.")
+
+
+def _can_draw(rv: RandomVariable) -> bool:
+    return bool(rv.family.sample)
+
+
+def _gaussian(result: Plan, protected: frozenset[RandomVariable], reasons: dict[str, str]) -> None:
+    after, done, declined = gaussian.eliminate(result.program, protected)
+    for d in declined:
+        reasons[d.variable.name or ""] = d.why
+    for block, _ in done:
+        names = tuple(rv.name or "" for rv in block.variables)
+        shape = f"{block.groups} groups of {block.width}" if block.groups else "no groups"
+        _note(
+            result,
+            "Gaussian block",
+            names,
+            after,
+            f"Normal with normal children: {shape}, {block.ndense} dense columns.",
+        )
+
+
+def _each(
+    result: Plan,
+    protected: frozenset[RandomVariable],
+    rule: str,
+    eliminate_one: Callable[[Program, RandomVariable], Program],
+    suits: Callable[[RandomVariable], bool],
+    reasons: dict[str, str],
+) -> None:
+    for rv in result.program.free:
+        if rv in protected or not suits(rv):
+            continue
+        seen = children(result.program, rv)
+        try:
+            after = eliminate_one(result.program, rv)
+        except NoMatch as why:
+            reasons[rv.name or ""] = str(why)
+            continue
+        kinds = sorted({f.variable.family.__name__ for f in seen if hasattr(f, "variable")})
+        _note(result, rule, (rv.name or "",), after, f"{rv.family.__name__} with {' and '.join(kinds) or 'terms'}.")
+
+
+def _note(result: Plan, rule: str, names: tuple[str, ...], after: Program, why: str) -> None:
+    before = result.program
+    result.steps.append(Step(rule, names, f"{before.ndim} dimensions", f"{after.ndim} dimensions", why))
+    result.program = after

@@ -1,0 +1,112 @@
+"""A model as the planner sees it: factors over random variables, and how eliminated variables come back.
+
+Draw nodes serve as symbols for their values. The joint log-density of a program is the sum over `free` of the family's
+density at the draw, over `observed` of the density at the value, and of the `terms`. A `recovery` (x, expression) says
+that, given everything not eliminated before it, x has the law of the expression; the last elimination is undone first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from ppl.distributions import RandomVariable
+from ppl.graph import Node, ancestors
+from ppl.tensor.tensor import Tensor
+
+
+@dataclass(frozen=True)
+class Observation:
+    """A random variable with its value."""
+
+    variable: RandomVariable
+    value: Tensor
+
+
+@dataclass(frozen=True)
+class Term:
+    """A named log-density that is no longer that of one variable (a marginal, a potential); its entries are summed."""
+
+    name: str
+    density: Tensor
+
+
+Factor = RandomVariable | Observation | Term
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """How an eliminated variable is drawn once everything eliminated after it is known."""
+
+    variable: RandomVariable
+    draw: Tensor
+
+
+@dataclass(frozen=True)
+class Program:
+    """The factors of a model."""
+
+    free: tuple[RandomVariable, ...]
+    observed: tuple[Observation, ...] = ()
+    terms: tuple[Term, ...] = ()
+    recoveries: tuple[Recovery, ...] = ()
+
+    @property
+    def factors(self) -> list[Factor]:
+        return [*self.free, *self.observed, *self.terms]
+
+    @property
+    def ndim(self) -> int:
+        """How many numbers remain to be sampled, unknown lengths counted as one."""
+        total = 0
+        for rv in self.free:
+            size = 1
+            for dim in rv.type.shape:
+                size *= 1 if dim is None else dim
+            total += size
+        return total
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes the factors are made of."""
+        return len(ancestors([n for factor in self.factors for n in parts(factor)]))
+
+    def without(self, factors: Iterable[Factor]) -> Program:
+        """The program without some of its factors."""
+        gone = {id(f) for f in factors}
+        return replace(
+            self,
+            free=tuple(f for f in self.free if id(f) not in gone),
+            observed=tuple(f for f in self.observed if id(f) not in gone),
+            terms=tuple(f for f in self.terms if id(f) not in gone),
+        )
+
+    def plus(
+        self, observed: Iterable[Observation] = (), terms: Iterable[Term] = (), recoveries: Iterable[Recovery] = ()
+    ) -> Program:
+        """The program with further factors and recoveries."""
+        return replace(
+            self,
+            observed=(*self.observed, *observed),
+            terms=(*self.terms, *terms),
+            recoveries=(*self.recoveries, *recoveries),
+        )
+
+
+def parts(factor: Factor) -> tuple[Node, ...]:
+    """What a factor is computed from."""
+    if isinstance(factor, Observation):
+        return (*factor.variable.inputs, factor.value)
+    if isinstance(factor, Term):
+        return (factor.density,)
+    return factor.inputs
+
+
+def reaches(factor: Factor) -> set[Node]:
+    """All nodes a factor depends on, not counting the variable whose factor it is."""
+    return ancestors(list(parts(factor)))
+
+
+def children(program: Program, variable: Node) -> list[Factor]:
+    """The factors that depend on a variable, its own apart."""
+    return [f for f in program.factors if f is not variable and variable in reaches(f)]

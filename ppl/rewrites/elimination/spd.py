@@ -1,0 +1,100 @@
+"""Small positive definite systems: the factor, solutions and log-determinant, for stacks of matrices.
+
+Up to `UNROLLED` columns the factorisation is written out in scalars, which compiles into plain arithmetic; beyond it the
+library's Cholesky factorisation serves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import ppl.tensor as tt
+from ppl.tensor.tensor import Tensor
+
+UNROLLED = 4
+Column = list[Tensor]  # entries of a vector, each of the batch shape
+
+
+class Factor:
+    """M = L L' for M given by its entries, each a tensor of the batch shape."""
+
+    def __init__(self, entries: Sequence[Sequence[Tensor]]) -> None:
+        n = self.size = len(entries)
+        self.lower: list[list[Tensor]] = [[] for _ in range(n)]
+        if n <= UNROLLED:
+            for i in range(n):
+                for j in range(i + 1):
+                    rest = entries[i][j]
+                    for k in range(j):
+                        rest = rest - self.lower[i][k] * self.lower[j][k]
+                    self.lower[i].append(tt.sqrt(rest) if i == j else rest / self.lower[j][j])
+            return
+        matrix = tt.stack(
+            [tt.stack([entries[max(i, j)][min(i, j)] for j in range(n)], axis=-1) for i in range(n)], axis=-2
+        )
+        factor = tt.cholesky(matrix)
+        self.lower = [[factor[..., i, j] for j in range(i + 1)] for i in range(n)]
+
+    def log_det(self) -> Tensor:
+        """log |M|."""
+        total = 2.0 * tt.log(self.lower[0][0])
+        for i in range(1, self.size):
+            total = total + 2.0 * tt.log(self.lower[i][i])
+        return total
+
+    def forward(self, h: Column) -> Column:
+        """L⁻¹ h."""
+        result: Column = []
+        for i in range(self.size):
+            rest = h[i]
+            for k in range(i):
+                rest = rest - self.lower[i][k] * result[k]
+            result.append(rest / self.lower[i][i])
+        return result
+
+    def backward(self, h: Column) -> Column:
+        """L'⁻¹ h."""
+        result: Column = [h[0]] * self.size
+        for i in reversed(range(self.size)):
+            rest = h[i]
+            for k in range(i + 1, self.size):
+                rest = rest - self.lower[k][i] * result[k]
+            result[i] = rest / self.lower[i][i]
+        return result
+
+    def solve(self, h: Column) -> Column:
+        """M⁻¹ h."""
+        return self.backward(self.forward(h))
+
+
+class DenseFactor:
+    """The same for one matrix and vectors, written out where it is small, by the library where it is not."""
+
+    def __init__(self, matrix: Tensor) -> None:
+        n = int(matrix.type.shape[0] or 0)
+        self.size = n
+        self.small = Factor([[matrix[i, j] for j in range(n)] for i in range(n)]) if n <= UNROLLED else None
+        self.lower: Any = tt.cholesky(matrix) if self.small is None else None
+
+    def log_det(self) -> Tensor:
+        """log |M|."""
+        if self.small is not None:
+            return self.small.log_det()
+        return 2.0 * tt.sum(tt.log(tt.diagonal(self.lower)))
+
+    def forward(self, h: Tensor) -> Tensor:
+        """L⁻¹ h."""
+        if self.small is not None:
+            return tt.stack(self.small.forward([h[i] for i in range(self.size)]))
+        return tt.solve_triangular(self.lower, h, lower=True)
+
+    def backward(self, h: Tensor) -> Tensor:
+        """L'⁻¹ h."""
+        if self.small is not None:
+            return tt.stack(self.small.backward([h[i] for i in range(self.size)]))
+        return tt.solve_triangular(self.lower.T, h, lower=False)
+
+    def solve(self, h: Tensor) -> Tensor:
+        """M⁻¹ h."""
+        return self.backward(self.forward(h))

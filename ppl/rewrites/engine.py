@@ -1,0 +1,306 @@
+"""The engine: from a graph to its normal form, bottom-up, each node once.
+
+A node is built over inputs that are normal already; arithmetic goes to `arithmetic`, which collects sums and products;
+anything else is looked up among the rules by its operation. What a rule gives is built the same way, so it is normal
+too. Rules decrease a measure, so this ends; nodes are hash-consed and results remembered, so the work is linear.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple
+
+from ppl.graph import NO_ATTRS, Attrs, Body, Node, Op, bodies, topological
+from ppl.rewrites.arithmetic import HANDLERS, Arithmetic, is_arithmetic, is_product, is_sum
+from ppl.rewrites.facts import ASSUME, Knowledge
+from ppl.rewrites.folding import folded
+from ppl.rewrites.measure import size
+from ppl.rewrites.normal import PRODUCT, SUM, Number, Weighted, number
+from ppl.rewrites.pattern import HOLE, Binding, Builder, Match, matches
+from ppl.rewrites.rule import Equation, Procedure, RuleError
+from ppl.rewrites.sizes import Size, common_sizes, sizes
+from ppl.rewrites.trace import Trace
+from ppl.rewrites.work import work
+from ppl.tensor.names import NAMED
+from ppl.tensor.ops import Elementwise, cast_to
+from ppl.tensor.shaping import broadcast_to, common_shape
+from ppl.tensor.tensor import CONSTANT, value_of
+
+_DEEPEST = 60  # rules that call for rules; beyond it a node stays as it is until the next round
+
+
+class Variant(NamedTuple):
+    """An equation as the engine looks for it: both sides, the left one in normal form."""
+
+    rule: Equation
+    left: Node
+    right: Node
+    needs: frozenset[Op]
+
+
+Entry = Variant | Procedure
+Entries = dict[Op, list[Entry]]
+
+
+class _Strict:
+    """Whether a rule that fails raises (in tests) or is reported once and left out."""
+
+    on = False
+    check_measure = False
+
+
+strict = _Strict()
+_reported: set[str] = set()
+
+
+class Engine(Arithmetic):
+    """One rewriting with one set of rules. `facts` answers what is known of a node."""
+
+    def __init__(self, entries: Entries, trace: Trace | None = None) -> None:
+        super().__init__(Knowledge())
+        self.entries, self.trace = entries, trace
+        self._settled: dict[Node, Node] = {}
+        self.known_sizes: dict[Node, tuple[Size, ...]] = {}
+        self._depth = 0
+        self.was_cut = False
+        self._broken: set[str] = set()
+        self._build = Builder(self._total_like, self._product_like, self.fill)
+
+    # --- the graph
+    def run(self, outputs: Sequence[Node], keep: Collection[Node] = ()) -> list[Node]:
+        """The normal forms of `outputs`. Names are looked through, but for the nodes in `keep`."""
+        order = topological(outputs)
+        assumed: dict[Node, list[Node]] = {}
+        uses: Counter[Node] = Counter(outputs)
+        for node in order:
+            uses.update(node.inputs)
+            if node.op is ASSUME:
+                assumed.setdefault(_bare(node), []).append(node)
+        inner = _interior(order, uses, set(outputs))
+        done: dict[Node, Node] = {}
+        for node in order:
+            if node in inner:
+                continue
+            normal = self._normal(node, done, inner, uses, keep)
+            for promise in assumed.get(node, ()):
+                self.facts.assume(normal, promise.attrs["fact"])
+            done[node] = normal
+        return [done[node] for node in outputs]
+
+    def _normal(
+        self, node: Node, done: dict[Node, Node], inner: set[Node], uses: Counter[Node], keep: Collection[Node]
+    ) -> Node:
+        if not node.inputs:
+            return node
+        if (node.op is NAMED and node not in keep) or node.op is ASSUME:
+            return done[node.inputs[0]]
+        if is_sum(node):
+            return self.gathered_sum(node, done, inner, uses)
+        if is_product(node):
+            return self.gathered_product(node, done, inner, uses)
+        inputs = tuple([done[x] for x in node.inputs])
+        attrs = self._with_bodies(node, inputs) if bodies(node) else node.attrs
+        return self.make(node.op, inputs, attrs)
+
+    def _with_bodies(self, node: Node, inputs: tuple[Node, ...]) -> Attrs:
+        """The attributes with the graphs inside rewritten too; what is known outside of an input holds inside."""
+        changes: dict[str, Body] = {}
+        for key, body in node.attrs.items():
+            if isinstance(body, Body):
+                engine = Engine(self.entries, self.trace)
+                if node.op.name in _SAME_INSIDE and len(inputs) == len(body.params):
+                    for param, outer in zip(body.params, inputs, strict=True):
+                        engine.facts.assume(param, self.facts(outer))
+                changes[key] = Body(body.params, tuple(engine.run(body.outputs)))
+        return node.attrs.but(**changes)
+
+    # --- one node
+    def make(self, op: Op, inputs: tuple[Node, ...], attrs: Attrs = NO_ATTRS) -> Node:
+        """The normal form of an operation on normal inputs."""
+        handler = HANDLERS.get(op)
+        if handler is not None and is_arithmetic(inputs):
+            found = handler(self, inputs)
+            if found is not None:
+                return found
+        return self.settle(Node(op, inputs, attrs))
+
+    def call(self, op: Callable[..., Node], *inputs: object, **options: object) -> Node:
+        """`op(*inputs)` as a user would write it, in normal form."""
+        built = op(*inputs, **options)
+        known = {x for x in inputs if isinstance(x, Node)}
+        done: dict[Node, Node] = {x: x for x in known}
+        for node in topological(built, blockers=known):
+            if node not in done:
+                done[node] = (
+                    self.make(node.op, tuple([done[x] for x in node.inputs]), node.attrs) if node.inputs else node
+                )
+        return done[built]
+
+    def settle(self, node: Node) -> Node:
+        """What the rules make of a node that is normal but for its root."""
+        known = self._settled.get(node)
+        if known is not None:
+            return known
+        found = folded(node)
+        if found is None:
+            found = self._rewritten(node)
+        self._settled[node] = found
+        return found
+
+    def _rewritten(self, node: Node) -> Node:
+        candidates = self.entries.get(node.op)
+        if candidates is None:
+            return node
+        if self._depth > _DEEPEST:
+            self.was_cut = True
+            return node
+        present = {x.op for x in node.inputs} if node.op in (SUM, PRODUCT) else frozenset()
+        self._depth += 1
+        try:
+            for entry in candidates:
+                if isinstance(entry, Variant) and not entry.needs <= present:
+                    continue
+                after = self._tried(entry, node)
+                if after is not None and after is not node:
+                    return after
+        finally:
+            self._depth -= 1
+        return node
+
+    def _tried(self, entry: Entry, node: Node) -> Node | None:
+        rule = entry if isinstance(entry, Procedure) else entry.rule
+        if rule.name in self._broken:
+            return None
+        try:
+            after = self._by_equation(entry, node) if isinstance(entry, Variant) else entry.rewrite(node, self)
+            if after is None or after is node:
+                return None
+            fitted = self._fitted(after, node)
+        except Exception as error:
+            if strict.on:
+                raise RuleError(f"rule {rule.name!r} failed on {node!r}: {error}") from error
+            self._broken.add(rule.name)
+            if rule.name not in _reported:
+                _reported.add(rule.name)
+                warnings.warn(
+                    f"rewriting: rule {rule.name!r} failed on {node!r} ({error}) and is left out; "
+                    "the result is right but may be slower. Please report it.",
+                    stacklevel=2,
+                )
+            return None
+        if fitted is None:
+            return None
+        grows = work if rule.saves_work else size
+        if strict.check_measure and grows(fitted) >= grows(node):
+            raise RuleError(f"rule {rule.name!r} did not decrease the measure: {node!r} became {fitted!r}")
+        if self.trace is not None:
+            self.trace.add(rule.name, node, fitted)
+        return fitted
+
+    def _by_equation(self, entry: Variant, node: Node) -> Node | None:
+        rule = entry.rule
+        for match in matches(entry.left, node, self._build):
+            proved = all(c.holds(self.facts(match.binding[rule.holes[name]])) for name, c in rule.conditions.items())
+            if proved:
+                return self._replaced(entry, node, match)
+        return None
+
+    def _replaced(self, entry: Variant, node: Node, match: Match) -> Node:
+        right = self.fill(entry.right, match.binding, node)
+        if entry.left.op is SUM:
+            return self.total([(right, match.scale), *match.rest], match.shift, like=[node])
+        if entry.left.op is PRODUCT:
+            return self.product([(right, match.scale), *match.rest], like=[node])
+        return right
+
+    # --- patterns
+    def fill(self, pattern: Node, binding: Binding, like: Node) -> Node:
+        """The pattern with what its holes stand for, in normal form; numbers take the dtype of the holes."""
+        done: dict[Node, Node] = dict(binding)
+        dtype = next((x.type.dtype for h, x in binding.items() if h.type.dtype != "bool"), like.type.dtype)
+        for node in topological(pattern, blockers=binding):
+            if node in done:
+                continue
+            if node.op is CONSTANT:
+                floating = node.type.dtype[0] == "f" and not node.type.shape
+                done[node] = number(value_of(node).item(), dtype) if floating else node
+            elif node.op is HOLE:
+                raise RuleError(f"the hole {node.attrs['name']} stands for nothing")
+            elif node.op is SUM:
+                parts = [(done[x], w) for x, w in zip(node.inputs, node.attrs["weights"], strict=True)]
+                done[node] = self.total(parts, node.attrs["shift"], like=[x for x, _ in parts])
+            elif node.op is PRODUCT:
+                parts = [(done[x], w) for x, w in zip(node.inputs, node.attrs["weights"], strict=True)]
+                done[node] = self.product(parts, like=[x for x, _ in parts])
+            else:
+                done[node] = self.make(node.op, tuple([done[x] for x in node.inputs]), node.attrs)
+        return done[pattern]
+
+    def _total_like(self, parts: Weighted, shift: Number, like: Node) -> Node:
+        return self.total(parts, shift, like=[like], fit=False)
+
+    def _product_like(self, parts: Weighted, like: Node) -> Node:
+        return self.product(parts, like=[like], fit=False)
+
+    # --- shapes
+    def same_size(self, a: Node, b: Node) -> bool:
+        """Whether two nodes certainly have the same shape."""
+        if None not in a.type.shape:
+            return bool(a.type.shape == b.type.shape)
+        return sizes(a, self.known_sizes) == sizes(b, self.known_sizes)
+
+    def spread(self, node: Node, like: Sequence[Node]) -> Node:
+        """The node at the common shape of others."""
+        wanted = common_sizes([sizes(x, self.known_sizes) for x in like])
+        if sizes(node, self.known_sizes) == wanted:
+            return node
+        sized = broadcast_to(node, common_shape(like))
+        return self.settle(Node(sized.op, (node, *[self._size(x) for x in sized.inputs[1:]]), sized.attrs))
+
+    def _size(self, node: Node) -> Node:
+        return self.make(node.op, node.inputs, node.attrs) if node.inputs else node
+
+    def _fitted(self, after: Node, before: Node) -> Node | None:
+        """What a rule gave, at the shape and dtype of what it replaces."""
+        wanted, given = before.type, after.type
+        if wanted == given and None not in getattr(wanted, "shape", ()):
+            return after
+        if not hasattr(wanted, "shape"):
+            if wanted != given:
+                raise RuleError(f"{before!r} of type {wanted!r} became {given!r}")
+            return after
+        if given.dtype != wanted.dtype:
+            if after.op is not CONSTANT:
+                raise RuleError(f"{before!r} of dtype {wanted.dtype} became {given.dtype}")
+            after = cast_to(after, wanted.dtype)  # type: ignore[arg-type]
+        if not isinstance(before.op, Elementwise) and before.op not in (SUM, PRODUCT):
+            if len(given.shape) != len(wanted.shape) or any(
+                None not in (n, m) and n != m for n, m in zip(wanted.shape, given.shape, strict=True)
+            ):
+                raise RuleError(f"{before!r} of shape {wanted.shape} became {given.shape}")
+            return after
+        if self.same_size(before, after):
+            return after
+        return self.spread(after, before.inputs)
+
+
+_SAME_INSIDE = frozenset(["value_and_grad_op", "jacobian_op"])
+
+
+def _bare(node: Node) -> Node:
+    """What assumptions and names are about."""
+    while node.op is ASSUME or node.op is NAMED:
+        node = node.inputs[0]
+    return node
+
+
+def _interior(order: list[Node], uses: Counter[Node], outputs: set[Node]) -> set[Node]:
+    """Sums inside a sum, and products inside a product, that nothing else uses: their operands go to the outer one."""
+    found: set[Node] = set()
+    for node in order:
+        kind = is_sum if is_sum(node) else is_product if is_product(node) else None
+        if kind is not None:
+            found.update(x for x in node.inputs if uses[x] == 1 and x not in outputs and kind(x))
+    return found

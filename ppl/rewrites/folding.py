@@ -1,0 +1,92 @@
+"""Constants folded once, on the host by NumPy, so that XLA meets the result only."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+import scipy.special
+
+from ppl.graph import Node, bodies
+from ppl.rewrites.normal import PRODUCT, SUM
+from ppl.tensor import indexing, linalg, shaping
+from ppl.tensor.ops import CAST, Elementwise, Reduction
+from ppl.tensor.tensor import CONSTANT, constant, value_of
+
+_LARGEST = 100_000
+_PURE = frozenset([
+    indexing.GETITEM, linalg.MATMUL, shaping.RESHAPE, shaping.TRANSPOSE, shaping.EXPAND_DIMS, shaping.SQUEEZE,
+    shaping.CONCATENATE, CAST, shaping.DIM,
+])  # fmt: skip
+
+
+def folded(node: Node) -> Node | None:
+    """The constant that a node of constants is; None where it is none, or would be much larger than its inputs."""
+    if node.op is shaping.DIM:
+        return _dim(node)
+    if not node.inputs or any(x.op is not CONSTANT for x in node.inputs):
+        return None
+    if not (isinstance(node.op, Elementwise | Reduction) or node.op in _PURE) or bodies(node):
+        return None
+    if None in node.type.shape or not _worth_it(node):
+        return None
+    value = _computed(node)
+    return None if value is None else constant(value)
+
+
+def _dim(node: Node) -> Node | None:
+    size = node.inputs[0].type.shape[node.attrs["axis"]]
+    return None if size is None else constant(np.int64(size))
+
+
+def _worth_it(node: Node) -> bool:
+    result = int(np.prod(node.type.shape))
+    given = max(value_of(x).size for x in node.inputs)
+    return given <= _LARGEST and result <= max(given, 4096)
+
+
+def _computed(node: Node) -> np.ndarray | None:
+    values = [value_of(x) for x in node.inputs]
+    dtype = np.dtype(node.type.dtype)
+    if node.op in (SUM, PRODUCT):
+        return None
+    f = _host_function(node.op.name) if isinstance(node.op, Elementwise) and not node.attrs else None
+    if f is not None:
+        with np.errstate(all="ignore"):
+            return np.asarray(f(*values)).astype(dtype)
+    if node.op is shaping.TRANSPOSE:
+        return np.transpose(values[0], node.attrs["axes"])
+    if node.op is shaping.EXPAND_DIMS:
+        return np.expand_dims(values[0], node.attrs["axis"])
+    if node.op in (shaping.RESHAPE, shaping.SQUEEZE):
+        return np.reshape(values[0], node.type.shape)
+    if node.op is linalg.MATMUL:
+        return np.matmul(*values)
+    if node.op.name == "sum":
+        return np.sum(values[0], axis=node.attrs["axis"], keepdims=node.attrs["keepdims"], dtype=dtype)
+    return _by_jax(node, values)
+
+
+def _by_jax(node: Node, values: list[np.ndarray]) -> np.ndarray | None:
+    with contextlib.suppress(Exception), jax.enable_x64(True), jax.ensure_compile_time_eval():
+        return np.asarray(node.op.lower(*values, **node.attrs))  # type: ignore[attr-defined]
+    return None
+
+
+_OTHER_NAMES: dict[str, Callable[..., Any]] = {
+    "abs": np.abs, "sigmoid": scipy.special.expit, "switch": np.where, "softplus": lambda x: np.logaddexp(x, 0),
+    "log_sigmoid": lambda x: -np.logaddexp(-x, 0), "rsqrt": lambda x: 1 / np.sqrt(x), "trunc": np.trunc,
+}  # fmt: skip
+
+
+def _host_function(name: str) -> Callable[..., Any] | None:
+    found = _OTHER_NAMES.get(name)
+    if found is not None:
+        return found
+    if isinstance(getattr(np, name, None), np.ufunc):
+        return getattr(np, name)
+    candidate = getattr(scipy.special, name, None)
+    return candidate if isinstance(candidate, np.ufunc) else None

@@ -1,0 +1,83 @@
+"""The order of operands in sums and products: by what they are, not by when they were made.
+
+Nodes come and go while rewriting, so their age would make the order, and with it rounding and compiled programs, depend
+on what else has run. Operands are ordered by their youngest input, then depth, operation, oldest input and content; the
+order of two inputs is that in which the user made them.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import NamedTuple
+
+from ppl.graph import BOUND, Identity, Node
+from ppl.graph.weak import NodeDict
+from ppl.tensor.tensor import CONSTANT, value_of
+
+_MASK = (1 << 61) - 1
+_NONE = -1
+
+
+class Place(NamedTuple):
+    """Where a node stands among others."""
+
+    youngest: int
+    depth: int
+    op: str
+    oldest: int
+    digest: int
+
+
+_places: NodeDict[Place] = NodeDict()
+_names: dict[str, int] = {}
+
+
+def place(node: Node) -> Place:
+    """The place of a node in the order of operands; the same whenever the expression is the same."""
+    known = _places.get(node)
+    if known is not None:
+        return known
+    stack = [node]
+    while stack:
+        top = stack[-1]
+        if top in _places:
+            stack.pop()
+            continue
+        missing = [x for x in top.inputs if x not in _places]
+        if missing:
+            stack.extend(missing)
+            continue
+        _places[top] = _place(top, [_places[x] for x in top.inputs])
+    return _places[node]
+
+
+def _place(node: Node, inputs: list[Place]) -> Place:
+    name = node.op.name
+    if node.op is CONSTANT:
+        return Place(_NONE, 0, name, _NONE, zlib.crc32(value_of(node).tobytes()))
+    number = _number(node)
+    digest = _names.setdefault(name, zlib.crc32(name.encode()))
+    for x in inputs:
+        digest = (digest * 1_000_003 + x.digest) & _MASK
+    if node.attrs:
+        shown = ",".join(f"{k}={v}" for k, v in node.attrs.items() if not isinstance(v, Identity) and k != "cell")
+        digest = (digest * 31 + zlib.crc32(shown.encode())) & _MASK
+    if number is not None:
+        return Place(number, 0 if not inputs else 1 + max(x.depth for x in inputs), name, number, digest)
+    return Place(
+        max(x.youngest for x in inputs),
+        1 + max(x.depth for x in inputs),
+        name,
+        min((x.oldest for x in inputs if x.oldest != _NONE), default=_NONE),
+        digest,
+    )
+
+
+def _number(node: Node) -> int | None:
+    """The number of an input or a draw, in the order in which they were made; None for what is computed."""
+    if node.op is BOUND:
+        return int(node.attrs["position"])
+    for value in node.attrs.values():
+        if isinstance(value, Identity):
+            return value.number
+    return None if node.inputs else node.serial

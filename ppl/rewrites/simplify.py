@@ -1,0 +1,112 @@
+"""What users and the compiler call: `simplify`, `stabilise`, `optimize`."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+from ppl.graph import Node
+from ppl.rewrites import inference as _inference  # noqa: F401  (fills the table of facts)
+from ppl.rewrites.book import Book
+from ppl.rewrites.books.algebra import algebra
+from ppl.rewrites.books.choices import choices
+from ppl.rewrites.books.exponentials import exponentials
+from ppl.rewrites.books.indexing import indexing
+from ppl.rewrites.books.matrices import matrices
+from ppl.rewrites.books.reductions import reductions
+from ppl.rewrites.books.shapes import shapes
+from ppl.rewrites.books.stable import stable
+from ppl.rewrites.engine import Engine
+from ppl.rewrites.lower import lowered
+from ppl.rewrites.preparation import entries
+from ppl.rewrites.trace import Trace
+from ppl.tensor.names import NAMED
+from ppl.tensor.tensor import Tensor, as_tensor
+
+everything = algebra + exponentials + stable + reductions + choices + shapes + indexing + matrices
+_ROUNDS = 4
+
+
+def normal_forms(
+    outputs: Sequence[Node], book: Book, trace: Trace | None = None, keep: Collection[Node] = ()
+) -> list[Node]:
+    """The normal forms of several nodes together; a second round only where the first was cut short."""
+    nodes = list(outputs)
+    for _ in range(_ROUNDS):
+        engine = Engine(entries(book), trace)
+        nodes = engine.run(nodes, keep)
+        if not engine.was_cut:
+            break
+    return nodes
+
+
+def rewritten(
+    outputs: Sequence[Node], book: Book = everything, trace: Trace | None = None, keep: Collection[Node] = ()
+) -> list[Node]:
+    """The outputs in simplest form, as operations that can be run; a name an output carries stays on it."""
+    bare = [_under_name(node) for node in outputs]
+    with _collector_paused():
+        results = lowered(normal_forms(bare, book, trace, keep))
+    return [_named_like(old, new) for old, new in zip(outputs, results, strict=True)]
+
+
+@contextlib.contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Nodes form no cycles; looking for some while a large graph grows takes a third of the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _under_name(node: Node) -> Node:
+    while node.op is NAMED:
+        node = node.inputs[0]
+    return node
+
+
+def _named_like(old: Node, new: Node) -> Node:
+    names = []
+    while old.op is NAMED:
+        names.append(old.attrs)
+        old = old.inputs[0]
+    for attrs in reversed(names):
+        new = Node(NAMED, (new,), attrs)
+    return new
+
+
+def simplify(
+    expression: Any, trace: bool = False, book: Book = everything, without: Sequence[str] = (), unsafe: bool = False
+) -> Any:
+    """The simplest form of an expression; with `trace=True` also the steps that led there.
+
+    `without` names rules to leave out; `unsafe=True` takes in those that may turn a nan into a number.
+
+    >>> import ppl.tensor as tt
+    >>> x = tt.dscalar("x")
+    >>> from ppl.rewrites import text
+    >>> print(text(simplify(tt.log(tt.exp(x) * tt.exp(4 + x)))))
+    2 * x + 4
+    """
+    chosen = (book if unsafe else book.safe()).without(*without)
+    steps = Trace() if trace else None
+    result = rewritten([as_tensor(expression)], chosen, steps)[0]
+    return (result, steps) if trace else result
+
+
+def stabilise(outputs: Sequence[Tensor]) -> list[Tensor]:
+    """Outputs in a form that neither overflows nor loses digits where that can be helped.
+
+    For log-densities, before they are differentiated.
+    """
+    return rewritten(outputs, everything.safe())  # type: ignore[return-value]
+
+
+def optimize(outputs: Sequence[Node]) -> list[Node]:
+    """What the compiler runs in place of `outputs`: the same values, fewer and stabler operations."""
+    return rewritten(outputs, everything.safe())

@@ -1,0 +1,46 @@
+"""What was rewritten: which rule, what stood there before, and what stands there now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ppl.graph import Node
+from ppl.rewrites.text import text
+
+
+class Step(NamedTuple):
+    """One application of a rule."""
+
+    rule: str
+    before: Node
+    after: Node
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {text(self.before)}  →  {text(self.after)}"
+
+
+class Trace:
+    """The steps of one rewriting in their order; prints as text."""
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+
+    def add(self, rule: str, before: Node, after: Node) -> None:
+        self.steps.append(Step(rule, before, after))
+
+    @property
+    def rules(self) -> list[str]:
+        """The names of the rules that were applied, each once, in order."""
+        return list(dict.fromkeys(step.rule for step in self.steps))
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __iter__(self) -> Iterator[Step]:
+        return iter(self.steps)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.steps)) or "nothing to rewrite"
+
+    __repr__ = __str__
