@@ -1,0 +1,95 @@
+"""Log-densities as functions of one flat vector, as samplers want them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from ppl.compile.hoisting import computed, hoisted
+from ppl.compile.pure import Program
+from ppl.tensor.tensor import Tensor
+
+
+@dataclass(frozen=True)
+class Slot:
+    """Where a value lies in the flat vector."""
+
+    variable: Tensor
+    shape: tuple[int, ...]
+    start: int
+
+    @property
+    def stop(self) -> int:
+        return self.start + prod(self.shape)
+
+    def read(self, position: Any) -> Any:
+        """The value in its own shape and dtype; `position` may have axes in front."""
+        part = position[..., self.start : self.stop].reshape(position.shape[:-1] + self.shape)
+        if self.variable.dtype[0] != "f":
+            part = (np if isinstance(part, np.ndarray) else jnp).rint(part)
+        return part if part.dtype == self.variable.dtype else part.astype(self.variable.dtype)
+
+
+def layout(variables: Sequence[Tensor], point: Mapping[str, np.ndarray]) -> list[Slot]:
+    """The places of values in a flat vector, by the shapes they have at `point`."""
+    slots: list[Slot] = []
+    start = 0
+    for variable in variables:
+        slots.append(Slot(variable, np.shape(point[variable.name or ""]), start))
+        start = slots[-1].stop
+    return slots
+
+
+def flattened(slots: Sequence[Slot], point: Mapping[str, np.ndarray]) -> np.ndarray:
+    """The values of a point in one vector."""
+    parts = [np.ravel(point[slot.variable.name or ""]).astype(np.float64) for slot in slots]
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def labels(slots: Sequence[Slot], names: Mapping[Tensor, str] | None = None) -> list[str]:
+    """A name for every entry of the vector: "mu", "beta[2]"."""
+    found: list[str] = []
+    for slot in slots:
+        name = (names or {}).get(slot.variable, slot.variable.name or "")
+        found += [name] if not slot.shape else [f"{name}{list(i)}" for i in np.ndindex(slot.shape)]
+    return found
+
+
+class FlatProgram:
+    """Expressions of values as a pure JAX function of (position, *data); further inputs come after the position.
+
+    What depends on data alone is computed once, before the program runs, and passed with the data.
+    """
+
+    def __init__(self, outputs: Sequence[Tensor], slots: Sequence[Slot], extra: Sequence[Tensor] = ()) -> None:
+        self.slots = list(slots)
+        inputs = [*[slot.variable for slot in slots], *extra]
+        rest, before = hoisted(outputs, inputs)
+        places = list(before)
+        self.program = Program([*inputs, *places], rest)
+        self._before = Program([], list(before.values()))
+        self._extra, self._places = len(extra), len(places)
+
+    @property
+    def data(self) -> tuple[Any, ...]:
+        """The present values of the arrays, and of what is computed from them alone."""
+        return (*(computed(self._before) if self._places else ()), *self.program.data)
+
+    @property
+    def key(self) -> Hashable:
+        """Stands for what is computed and for the layout of the vector."""
+        return self.program.key, tuple(slot.shape for slot in self.slots)
+
+    def __call__(self, position: Any, *data: Any) -> list[Any]:
+        given, arrays = data[: self._extra + self._places], data[self._extra + self._places :]
+        return self.program([*[slot.read(position) for slot in self.slots], *given], *arrays)
+
+
+def scalar(program: FlatProgram) -> Callable[..., Any]:
+    """The first output alone."""
+    return lambda position, *data: program(position, *data)[0]

@@ -1,0 +1,68 @@
+"""Values at once: `x.eval({...})` compiled, `x.get({...})` operation by operation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from ppl.compile.function import function
+from ppl.compile.outputs import flatten
+from ppl.graph import Node, ancestors, leaves
+from ppl.tensor.evaluate import evaluate
+from ppl.tensor.tensor import INPUT, Tensor, enter
+from ppl.tensor.variables import VARIABLE
+
+
+def evaluated(x: Tensor, givens: Mapping[Any, Any] | None = None, **options: Any) -> Any:
+    """The value of `x`, given values for its inputs (keys are tensors or names). The program is kept, not the graph.
+
+    >>> import ppl.tensor as tt
+    >>> x = tt.dscalar("x")
+    >>> (x + 1).eval({x: 2.0})
+    array(3.)
+    """
+    values = _by_node([x], givens or {})
+    nodes = sorted(values, key=lambda node: node.serial)
+    run = function(nodes, x, no_default_updates=True, **{"on_unused_input": "ignore", **options})
+    return run(*[values[node] for node in nodes])
+
+
+def _by_node(graphs: Sequence[Node], givens: Mapping[Any, Any]) -> dict[Tensor, Any]:
+    values: dict[Tensor, Any] = {}
+    for key, value in givens.items():
+        if isinstance(key, str):
+            named = [n for n in ancestors(graphs) if isinstance(n, Tensor) and n.name == key and n.op is INPUT]
+            if len(named) != 1:
+                who = ", ".join(map(repr, graphs))
+                raise KeyError(f"{len(named)} inputs of {who} are called {key!r}; give the tensor itself as the key")
+            key = named[0]
+        if not isinstance(key, Tensor):
+            raise TypeError(f"values are given for tensors or their names, got {key!r}")
+        values[key] = value
+    return values
+
+
+def get(outputs: Any, givens: Mapping[Any, Any] | None = None) -> Any:
+    """Values of a tensor, or of a nested list, tuple or dict of tensors, worked out at once and without compiling.
+
+    `givens` gives values of any tensors on the way, of inputs also by name; what lies behind them is not looked at.
+
+    >>> import ppl.tensor as tt
+    >>> x = tt.dscalar("x")
+    >>> y = x * 2
+    >>> (y + 1).get({y: 10.0})
+    array(11.)
+    """
+    flat, rebuild = flatten(outputs)
+    values = _by_node(flat, givens or {})
+    with jax.enable_x64(True):
+        known: dict[Node, Any] = {node: np.asarray(value, node.type.dtype) for node, value in values.items()}
+        known.update({v: v.attrs["cell"].value for v in leaves(flat) if v.op is VARIABLE and v not in known})
+        return rebuild([np.asarray(value) for value in evaluate(flat, known)])
+
+
+enter("eval", evaluated)
+enter("get", get)

@@ -1,0 +1,101 @@
+"""Graphs as pure JAX functions whose arrays are arguments, with a key that stands for their content.
+
+Arrays that a graph holds (data, large constants) become arguments, so that other arrays of the same shapes run the same
+compiled program. The key is equal for graphs that compute the same thing from as many inputs, in every order of
+construction; with it a program that was compiled for one model serves another built alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ppl.graph import Identity, Node, ancestors, substitute
+from ppl.graph.digest import digest, visiting
+from ppl.tensor.evaluate import evaluate
+from ppl.tensor.ops import OPS
+from ppl.tensor.shaping import DIM
+from ppl.tensor.tensor import CONSTANT, INPUT, Tensor, placeholder, value_of
+from ppl.tensor.variables import VARIABLE, Cell
+
+LARGE = 64  # entries above which a constant is an argument
+
+
+class Program:
+    """Expressions of inputs as a pure function: `program(values of the inputs, *data) -> values of the outputs`."""
+
+    def __init__(self, inputs: Sequence[Node], outputs: Sequence[Tensor]) -> None:
+        self.inputs, self.outputs = list(inputs), list(outputs)
+        reached = ancestors(self.outputs, blockers=self.inputs)
+        given = set(self.inputs)
+        order = [node for node in visiting(self.outputs) if node in reached and node not in given]
+        sizing = _sizing(reached)
+        self._fixed = {v: np.asarray(v.attrs["cell"].value) for v in order if v.op is VARIABLE and v in sizing}
+        self.arrays = [v for v in order if (v.op is VARIABLE and v not in sizing) or _is_large(v)]
+
+    @property
+    def data(self) -> tuple[Any, ...]:
+        """The present values of the arrays."""
+        return tuple([value_of(a) if a.op is CONSTANT else np.asarray(a.attrs["cell"].value) for a in self.arrays])
+
+    @property
+    def key(self) -> Hashable:
+        """Stands for what is computed: equal keys, equal results for equal inputs and data."""
+        open_places = {a: placeholder(a.type) for a in self.arrays}
+        wanted = substitute(self.outputs, open_places)
+        everything = [*self.inputs, *open_places.values(), *wanted]
+        fixed = tuple((v.tobytes(), v.shape) for v in self._fixed.values())
+        objects = tuple(thing for node in visiting(everything) for thing in _beyond_digest(node))
+        return digest(everything), fixed, objects
+
+    def __call__(self, values: Sequence[Any], *data: Any) -> list[Any]:
+        known: dict[Node, Any] = {**self._fixed, **dict(zip(self.arrays, data, strict=True))}
+        known.update(zip(self.inputs, values, strict=True))
+        return evaluate(self.outputs, known)
+
+
+def missing_inputs(program: Program) -> list[Tensor]:
+    """Inputs that the outputs need and the program is not given."""
+    given = set(program.inputs)
+    return [n for n in ancestors(program.outputs, blockers=program.inputs) if n.op is INPUT and n not in given]  # type: ignore[misc]
+
+
+def _is_large(node: Node) -> bool:
+    if node.op is not CONSTANT:
+        return False
+    value = value_of(node)
+    return value.size > LARGE and value.dtype != np.bool_  # a mask decides shapes, so it stays a constant
+
+
+def _sizing(reached: set[Node]) -> set[Node]:
+    """Variables whose values are sizes: these cannot be arguments, since a program has fixed shapes."""
+    sizes: list[Node] = []
+    for node in reached:
+        shape = node.attrs.get("shape", node.attrs.get("size"))
+        if isinstance(shape, tuple) and None in shape:
+            sizes += node.inputs[len(node.inputs) - sum(n is None for n in shape) :]
+    if not sizes:
+        return set()
+    lengths = [node for node in ancestors(sizes) if node.op is DIM]
+    return {node for node in ancestors(sizes, blockers=lengths) if node.op is VARIABLE}
+
+
+def _beyond_digest(node: Node) -> Iterator[Hashable]:
+    """What the digest of a node counts by position only, and yet decides what is computed: functions and families."""
+    if OPS.get(node.op.name) is not node.op and not isinstance(node.op, type(INPUT)):
+        yield node.op
+    if node.attrs:
+        for value in node.attrs.values():
+            yield from _objects(value)
+
+
+def _objects(value: Any) -> Iterator[Hashable]:
+    if isinstance(value, tuple):
+        for item in value:
+            yield from _objects(item)
+    elif isinstance(value, Identity | Cell):
+        return
+    elif callable(value) or type(value).__hash__ is object.__hash__:
+        yield value
