@@ -1,0 +1,22 @@
+"""Samplers for any JAX log-density: nothing here knows of models.
+
+``sample(logp, initial, data=...)`` is the front door. Its contract with callers:
+
+* ``logp(position, *data) -> scalar`` is a pure JAX function of a flat vector; ``data`` are arrays passed as arguments,
+  so that other data of the same shapes reuse the compiled program. A caller who rebuilds ``logp`` gives ``key=``, any
+  hashable that stands for its content.
+* ``initial`` is an array (chains, dim), or a function (chain, attempt) -> position with ``dim=`` given.
+* ``expand(position, *data) -> pytree``: generated quantities of every draw.
+* The result is a ``Run``; with ``blocking=False`` a ``Handle`` that can pause, resume, abort, wait.
+"""
+
+from .driver import Handle as Handle
+from .errors import ChainError as ChainError
+from .errors import SamplingError as SamplingError
+from .errors import StartError as StartError
+from .errors import StorageError as StorageError
+from .programs import PROGRAMS as PROGRAMS
+from .programs import enable_persistent_cache as enable_persistent_cache
+from .progress import ChainProgress as ChainProgress
+from .run import Run as Run
+from .sample import sample as sample

@@ -1,0 +1,47 @@
+"""One thread for NumPy's and SciPy's linear algebra while chains hold the other cores.
+
+OpenBLAS starts a thread a core for every product, and its threads wait for each other by spinning. While as many
+chains are sampling, a product of two 100 x 100 matrices was seen to take seconds instead of half a millisecond. So
+the host's work on a window is done with one thread; the number is put back afterwards. Where the library is another
+one (Accelerate, MKL) or cannot be asked, nothing is changed.
+"""
+
+import contextlib
+import ctypes
+import importlib
+import threading
+from collections.abc import Callable, Iterator
+from functools import cache
+
+_USERS = ("numpy.linalg._umath_linalg", "scipy.linalg._fblas", "scipy.linalg._flapack")
+_NAMES = ("scipy_openblas_{}_num_threads64_", "scipy_openblas_{}_num_threads", "openblas_{}_num_threads64_",
+          "openblas_{}_num_threads")  # fmt: skip
+_LOCK = threading.Lock()
+
+
+@contextlib.contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Inside the block OpenBLAS uses one thread, and only one block runs at a time."""
+    with _LOCK:
+        before = [(put, get()) for get, put in _controls()]
+        try:
+            for put, _ in before:
+                put(1)
+            yield
+        finally:
+            for put, count in before:
+                put(count)
+
+
+@cache
+def _controls() -> list[tuple[Callable[[], int], Callable[[int], object]]]:
+    """Functions that get and set the number of threads of each OpenBLAS in this process."""
+    found = []
+    for module in _USERS:
+        with contextlib.suppress(ImportError, OSError, AttributeError, TypeError):
+            # Symbols of a library that a loaded extension depends on are found through the extension itself.
+            library = ctypes.CDLL(importlib.import_module(module).__file__)
+            name = next((n for n in _NAMES if hasattr(library, n.format("set"))), None)
+            if name is not None:
+                found.append((getattr(library, name.format("get")), getattr(library, name.format("set"))))
+    return found

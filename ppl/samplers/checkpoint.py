@@ -1,0 +1,167 @@
+"""Runs on disk: draws as they are made, and states to go on from.
+
+A checkpoint is a directory: ``run.json`` says what was asked for; each chain has a folder with one .npy table for
+positions, statistics, ... and ``state.npz``, the sampler's state after the first ``done`` rows. Rows are written after
+each dispatch; the state twice a second and at the end, to a new file that then takes the old one's place. So a killed
+process leaves a state whose rows are all there, and rows beyond it are written again, the same to the last bit.
+Nothing is pickled: reading a checkpoint runs no code.
+"""
+
+import json
+import os
+import time
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from .chain import Chain
+from .errors import StorageError
+from .rows import FileRows, MemoryRows, Rows, Shape
+from .run import Divergence
+
+VERSION = 1
+STATE_SECONDS = 0.5
+FREE = {"cores", "draws"}  # settings that do not reach the random numbers
+
+
+class MemoryStore:
+    """Everything is kept in memory and nothing survives the process."""
+
+    def rows(self, chain: int, name: str, shape: Shape) -> Rows:
+        """A table in memory."""
+        return MemoryRows(shape)
+
+    def restore(self, chain: Chain, state: Any) -> bool:
+        """There is never anything to go on from."""
+        return False
+
+    def saved(self, chain: Chain, last: bool) -> None:
+        """Nothing to do."""
+
+    def close(self) -> None:
+        """Nothing to do."""
+
+
+class DirectoryStore:
+    """A checkpoint directory."""
+
+    def __init__(self, path: str | os.PathLike[str], settings: dict[str, Any], resume: bool) -> None:
+        self.path = Path(path)
+        self._tables: dict[int, dict[str, FileRows]] = {}
+        self._written: dict[int, float] = {}
+        described = json.loads(json.dumps({"version": VERSION, **settings}))
+        file = self.path / "run.json"
+        if resume:
+            _compare(file, _read_json(file), described)
+            return
+        if file.exists():
+            raise StorageError(
+                f"{self.path} already holds a run. Give resume={str(self.path)!r} to go on with it, or another"
+                " directory."
+            )
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            _replace(file, json.dumps(described, indent=1).encode())
+        except OSError as error:
+            raise StorageError(f"Cannot write the checkpoint {self.path}: {error}.") from error
+
+    def rows(self, chain: int, name: str, shape: Shape) -> Rows:
+        """A table in the chain's folder."""
+        folder = self.path / f"chain-{chain}"
+        try:
+            folder.mkdir(exist_ok=True)
+            table = FileRows(folder / f"{name}.npy", shape)
+        except (OSError, ValueError) as error:
+            raise StorageError(f"Cannot use the checkpoint {self.path}: {error}.") from error
+        self._tables.setdefault(chain, {})[name] = table
+        return table
+
+    def restore(self, chain: Chain, state: Any) -> bool:
+        """Give ``chain`` back what it had; ``state`` shows what a state looks like. False if it had nothing."""
+        file = self.path / f"chain-{chain.number}" / "state.npz"
+        if not file.exists():
+            return False
+        try:
+            with np.load(file, allow_pickle=False) as saved:
+                facts = json.loads(bytes(saved["facts"]).decode())
+                leaves, structure = jax.tree.flatten(state)
+                found = [saved[f"leaf{i}"] for i in range(len(leaves))]
+        except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
+            raise StorageError(f"{file} cannot be read: {error}. Start afresh in another directory.") from error
+        for name, (count, checksum) in facts["tables"].items():
+            if not self._tables[chain.number][name].verified(count, checksum):
+                raise StorageError(
+                    f"{file.parent / name}.npy is damaged: its first {count} rows do not have the checksum that was"
+                    " saved with them. Start afresh in another directory."
+                )
+        if any(np.shape(a) != np.shape(b) for a, b in zip(leaves, found, strict=True)):
+            raise StorageError(f"{file} belongs to another sampler: its state has other shapes.")
+        chain.state = jax.tree.unflatten(structure, found)
+        chain.done = facts["done"]
+        chain.n_diverging, chain.n_gradients, chain.elapsed = facts["counts"]
+        chain.divergences = [Divergence(d, np.asarray(x)) for d, x in facts["divergences"]]
+        return True
+
+    def saved(self, chain: Chain, last: bool) -> None:
+        """Called after rows were written: save the state too if it is time."""
+        now = time.monotonic()
+        if not last and now - self._written.get(chain.number, 0.0) < STATE_SECONDS:
+            return
+        facts = {
+            "done": chain.done,
+            "counts": [chain.n_diverging, chain.n_gradients, chain.elapsed],
+            "divergences": [(d.draw, d.position.tolist()) for d in chain.divergences],
+            "tables": {n: (t.rows_written, t.checksum) for n, t in self._tables[chain.number].items()},
+        }
+        leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(chain.state)]
+        folder = self.path / f"chain-{chain.number}"
+        try:
+            fresh = folder / "state.new.npz"
+            np.savez(
+                fresh,
+                facts=np.frombuffer(json.dumps(facts).encode(), np.uint8),
+                **{f"leaf{i}": leaf for i, leaf in enumerate(leaves)},  # type: ignore[arg-type]
+            )
+            fresh.replace(folder / "state.npz")
+        except OSError as error:
+            raise disk_error(self.path, error) from error
+        self._written[chain.number] = now
+
+    def close(self) -> None:
+        """Let go of the files; what is in them can still be read."""
+        for tables in self._tables.values():
+            for table in tables.values():
+                table.close()
+
+
+def disk_error(path: Path, error: OSError) -> StorageError:
+    """A full or failing disk, in words."""
+    return StorageError(
+        f"The checkpoint {path} cannot be written: {error.strerror or error}. What was saved before is intact:"
+        f" make room and go on with resume={str(path)!r}."
+    )
+
+
+def _read_json(file: Path) -> dict[str, Any]:
+    try:
+        return json.loads(file.read_text())
+    except (OSError, ValueError) as error:
+        raise StorageError(f"{file.parent} is not a checkpoint that can be resumed: {error}.") from error
+
+
+def _compare(file: Path, saved: dict[str, Any], asked: dict[str, Any]) -> None:
+    for name in sorted((saved.keys() | asked.keys()) - FREE):
+        if saved.get(name) != asked.get(name):
+            raise StorageError(
+                f"{file.parent} was made with {name}={saved.get(name)!r}, now it is {asked.get(name)!r}; the draws"
+                " would not be those of one run. Resume with what it was made with."
+            )
+
+
+def _replace(file: Path, content: bytes) -> None:
+    fresh = file.with_suffix(".new")
+    fresh.write_bytes(content)
+    fresh.replace(file)

@@ -1,0 +1,62 @@
+r"""Metrics: linear maps that make the target look like a standard normal.
+
+A metric is the map A = diag(s) (I + U diag(c) Uᵀ) with orthonormal columns U and c = √λ - 1. Momenta live in the
+whitened space, where the mass matrix is the identity; A Aᵀ plays the part of an inverse mass matrix (an estimate of
+the posterior covariance). With no columns it is the diagonal metric.
+
+The number of columns of U is fixed when a program is compiled and unused ones have c = 0; while ``rank`` is 0 their
+cost is one comparison, so the same program serves diagonal and low-rank warm-up.
+"""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jax import Array, lax
+
+
+class Metric(NamedTuple):
+    """A = diag(scale) (I + basis diag(stretch) basisᵀ)."""
+
+    scale: Array  # (dim,)
+    basis: Array  # (dim, columns), orthonormal columns, padded with zeros
+    stretch: Array  # (columns,): √λ - 1 for each column
+    rank: Array  # how many columns are in use
+
+
+def identity(dim: int, columns: int, dtype: jnp.dtype) -> Metric:
+    """The metric that changes nothing."""
+    return Metric(
+        jnp.ones(dim, dtype), jnp.zeros((dim, columns), dtype), jnp.zeros(columns, dtype), jnp.zeros((), jnp.int32)
+    )
+
+
+def velocity(metric: Metric, momentum: Array) -> Array:
+    """A p: how positions move."""
+    return metric.scale * _stretched(metric, momentum)
+
+
+def force(metric: Metric, gradient: Array) -> Array:
+    """Aᵀ g: how momenta change."""
+    return _stretched(metric, metric.scale * gradient)
+
+
+def _stretched(metric: Metric, z: Array) -> Array:
+    if metric.basis.shape[1] == 0:
+        return z
+
+    def along_columns(z: Array) -> Array:
+        return z + metric.basis @ (metric.stretch * (z @ metric.basis))
+
+    return lax.cond(metric.rank > 0, along_columns, lambda z: z, z)
+
+
+def dot(a: Array, b: Array) -> Array:
+    """a·b, summed in float64 whatever the vectors hold: energies are differences of large numbers.
+
+    Long vectors are summed in eight lanes, because a compiler may not reorder one running sum of floats.
+    """
+    products = (a * b).astype(jnp.float64)
+    whole = products.shape[0] // 8 * 8
+    if whole < 16:
+        return jnp.sum(products)
+    return jnp.sum(jnp.sum(products[:whole].reshape(-1, 8), axis=0)) + jnp.sum(products[whole:])

@@ -1,0 +1,313 @@
+r"""The No-U-Turn sampler as two nested loops that compile into one kernel.
+
+Vocabulary. A *trajectory* is a stretch of leapfrog points around the start. It grows by *doublings*: a fair coin picks
+a side, and a *subtree* of as many new *leaves* as the trajectory has points is added there. Growth stops when the
+trajectory *turns*, that is, when its ends begin to approach each other, when a leaf *diverges*, or at the greatest
+depth. The next draw is one of the trajectory's points, chosen with weight exp(-H) (Betancourt 2017, A.2-A.3).
+
+Turning. For a stretch with momentum sum ρ and end momenta p, p' the stretch turns when ρ·p ≤ 0 or ρ·p' ≤ 0. A subtree
+is valid only if no dyadic sub-stretch of it turns; and when two halves A, B are joined, the two stretches that reach
+one point over the junction are tested as well (Stan's remedy against trajectories that resonate on nearly iid targets).
+
+Recursion without recursion. Leaves of a subtree are numbered n = 0, 1, 2, ... in the order they are made. After an odd
+leaf n, the dyadic stretches that end at n have 2, 4, ..., 2^t leaves, t the number of trailing ones of n. The stretch
+of 2^l leaves consists of A, which began at leaf n+1-2^l, and B, which began at leaf n+1-2^(l-1). All that a test needs
+was known when those stretches began, so each even leaf m stores at slot popcount(m / 2): its momentum, the momentum sum
+before it, and the momentum of the leaf before it. Of the slots in use after n, the topmost belongs to leaf n-1, and
+going one level up is going one slot down (the iterative form is Phan & Pradhan's, 2019; the third array is for the
+junctions).
+"""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jax import Array, lax
+
+from .integrators import Integrator, Point, ValueAndGrad, step
+from .metrics import Metric, dot
+from .randomness import mixed, uniform
+
+DIVERGENCE = 1000.0  # an energy error beyond this is a diverging trajectory (Stan's threshold)
+
+# Counters of the decision hash: leaves take their own number, doublings a range far above any leaf.
+SIDE, JOIN = 1 << 32, 1 << 33
+
+
+class Draw(NamedTuple):
+    """The point that a trajectory hands on: a position, and what is known there."""
+
+    position: Array
+    gradient: Array
+    logp: Array
+    error: Array  # H - H₀
+    offset: Array  # signed number of steps from the start
+
+
+class Info(NamedTuple):
+    """What happened during a transition."""
+
+    energy: Array
+    energy_error: Array
+    max_energy_error: Array
+    acceptance: Array  # mean of min(1, exp(H₀ - H)) over all leaves
+    symmetric_acceptance: Array  # mean of 2 min(1, e^δ) / (1 + e^δ), δ = H₀ - H
+    n_steps: Array
+    depth: Array
+    offset: Array
+    diverging: Array
+    at_max_depth: Array
+    last: Point  # the last leaf: where a divergence happened
+
+
+class _Checkpoints(NamedTuple):
+    """For each slot, facts of the even leaf that owns it: momentum, momentum sum before it, momentum before it."""
+
+    first: Array
+    before: Array
+    previous: Array
+
+
+class _Growth(NamedTuple):
+    """Sums over all leaves of a transition."""
+
+    leaves: Array
+    acceptance: Array
+    symmetric: Array
+    worst: Array  # the energy error of largest magnitude
+
+
+class _Subtree(NamedTuple):
+    n: Array
+    point: Point
+    rho: Array
+    checkpoints: _Checkpoints
+    log_weight: Array
+    draw: Draw
+    growth: _Growth
+    turning: Array
+    diverging: Array
+
+
+class _Trajectory(NamedTuple):
+    depth: Array
+    left: Point
+    right: Point
+    n_left: Array  # points on each side of the start
+    n_right: Array
+    rho: Array
+    log_weight: Array
+    draw: Draw
+    growth: _Growth
+    checkpoints: (
+        _Checkpoints  # room for the next subtree's; cleared by nobody, since slots are written before they are read
+    )
+    turning: Array
+    diverging: Array
+    last_is_right: Array
+
+
+def transition(
+    target: ValueAndGrad,
+    integrator: Integrator,
+    levels: int,
+    metric: Metric,
+    step_size: Array,
+    max_depth: Array,
+    decisions: Array,
+    start: Point,
+) -> tuple[Draw, Info]:
+    """One NUTS transition from ``start``, whose momentum has just been refreshed.
+
+    ``levels`` bounds the depth when the program is compiled (memory is 3 * levels * dim numbers); ``max_depth`` bounds
+    it when it runs. ``decisions`` is the word from which all random choices are hashed.
+    """
+    initial_energy = 0.5 * dot(start.momentum, start.momentum) - start.logp
+    dim, dtype = start.position.shape[0], start.position.dtype
+    slots = max(levels, 1)
+
+    def grow(trajectory: _Trajectory) -> _Trajectory:
+        """Double the trajectory once."""
+        depth = trajectory.depth
+        to_right = (mixed(decisions, depth + SIDE) >> jnp.uint64(63)) == 1
+        edge = _choose(to_right, trajectory.right, trajectory.left)
+        signed_step = jnp.where(to_right, step_size, -step_size)
+        offset = jnp.where(to_right, trajectory.n_right, -trajectory.n_left)
+        direction = jnp.where(to_right, 1, -1)
+        n_leaves = jnp.left_shift(1, depth)
+
+        def add_leaf(tree: _Subtree) -> _Subtree:
+            n, before, previous = tree.n, tree.rho, tree.point.momentum
+            point = step(target, integrator, metric, signed_step, tree.point)
+            p = point.momentum
+            error = 0.5 * dot(p, p) - point.logp - initial_energy
+            error = jnp.where(jnp.isnan(error), jnp.inf, error)
+            growth = _count(tree.growth, error)
+
+            log_weight = jnp.logaddexp(tree.log_weight, -error)
+            take = jnp.log(uniform(decisions, growth.leaves)) < -error - log_weight
+            here = Draw(point.position, point.gradient, point.logp, error, offset + direction * (n + 1))
+            draw = lax.cond(take, lambda: here, lambda: tree.draw)
+
+            even = (n & 1) == 0
+            top = lax.population_count(n >> 1)
+            checkpoints = lax.cond(
+                even, lambda c: _store(c, top, _Checkpoints(p, before, previous)), lambda c: c, tree.checkpoints
+            )
+            rho = before + p
+            turning = lax.cond(even, lambda: jnp.zeros((), bool), lambda: _turns_at(checkpoints, n, rho, previous, p))
+            return _Subtree(n + 1, point, rho, checkpoints, log_weight, draw, growth, turning, error > DIVERGENCE)
+
+        def unfinished(tree: _Subtree) -> Array:
+            return (tree.n < n_leaves) & ~tree.turning & ~tree.diverging
+
+        false = jnp.zeros((), bool)
+        tree = lax.while_loop(
+            unfinished,
+            add_leaf,
+            _Subtree(
+                n=jnp.zeros((), jnp.int64),
+                point=edge,
+                rho=jnp.zeros(dim, dtype),
+                checkpoints=trajectory.checkpoints,
+                log_weight=jnp.asarray(-jnp.inf, jnp.float64),
+                draw=trajectory.draw,
+                growth=trajectory.growth,
+                turning=false,
+                diverging=false,
+            ),
+        )
+        return _joined(trajectory, tree, edge.momentum, to_right, uniform(decisions, depth + JOIN))
+
+    def unfinished(trajectory: _Trajectory) -> Array:
+        return (trajectory.depth < max_depth) & ~trajectory.turning & ~trajectory.diverging
+
+    zero, none = jnp.zeros((), jnp.float64), jnp.zeros((), jnp.int64)
+    false = jnp.zeros((), bool)
+    end = lax.while_loop(
+        unfinished,
+        grow,
+        _Trajectory(
+            depth=none,
+            left=start,
+            right=start,
+            n_left=none,
+            n_right=none,
+            rho=start.momentum,
+            log_weight=zero,
+            draw=Draw(start.position, start.gradient, start.logp, zero, none),
+            growth=_Growth(none, zero, zero, zero),
+            checkpoints=_Checkpoints(*[jnp.zeros((slots, dim), dtype)] * 3),
+            turning=false,
+            diverging=false,
+            last_is_right=false,
+        ),
+    )
+    draw, growth = end.draw, end.growth
+    leaves = jnp.maximum(growth.leaves, 1)
+    info = Info(
+        energy=initial_energy + draw.error,
+        energy_error=draw.error,
+        max_energy_error=growth.worst,
+        acceptance=growth.acceptance / leaves,
+        symmetric_acceptance=growth.symmetric / leaves,
+        n_steps=growth.leaves,
+        depth=end.depth,
+        offset=draw.offset,
+        diverging=end.diverging,
+        at_max_depth=(end.depth >= max_depth) & ~end.turning & ~end.diverging,
+        last=_choose(end.last_is_right, end.right, end.left),
+    )
+    return draw, info
+
+
+def turns(rho: Array, p_first: Array, p_last: Array) -> Array:
+    """Does a stretch with momentum sum ``rho`` and these end momenta turn?"""
+    return (dot(rho, p_first) <= 0) | (dot(rho, p_last) <= 0)
+
+
+def join_turns(rho_a: Array, a_first: Array, a_last: Array, rho_b: Array, b_first: Array, b_last: Array) -> Array:
+    """Does the join of neighbouring stretches A and B turn, or either of them with one point of the other?"""
+    return (
+        turns(rho_a + rho_b, a_first, b_last)
+        | turns(rho_a + b_first, a_first, b_first)
+        | turns(rho_b + a_last, a_last, b_last)
+    )
+
+
+def _turns_at(checkpoints: _Checkpoints, n: Array, rho: Array, previous: Array, p: Array) -> Array:
+    """Does any dyadic stretch that ends at the odd leaf ``n`` turn?"""
+    top = lax.population_count(n >> 1)
+    trailing_ones = lax.population_count(n & ~(n + 1))
+    pair = turns(previous + p, previous, p)  # two single leaves: the junction tests say nothing new
+
+    def at_level(carry: tuple[Array, Array]) -> tuple[Array, Array]:
+        level, _ = carry
+        b = top - (level - 2)
+        a = b - 1
+        before_a, before_b = _row(checkpoints.before, a), _row(checkpoints.before, b)
+        turning = join_turns(
+            before_b - before_a,
+            _row(checkpoints.first, a),
+            _row(checkpoints.previous, b),
+            rho - before_b,
+            _row(checkpoints.first, b),
+            p,
+        )
+        return level + 1, turning
+
+    _, turning = lax.while_loop(lambda c: (c[0] <= trailing_ones) & ~c[1], at_level, (jnp.full((), 2, n.dtype), pair))
+    return turning
+
+
+def _joined(old: _Trajectory, new: _Subtree, junction: Array, to_right: Array, u: Array) -> _Trajectory:
+    """Join a finished subtree to the trajectory; an invalid one leaves only its traces in the sums."""
+    valid = ~new.turning & ~new.diverging
+    # Biased progressive choice: the new half is taken with probability min(1, W_new / W_old).
+    take = valid & (jnp.log(u) < new.log_weight - old.log_weight)
+    p_first, p_last = _row(new.checkpoints.first, 0), new.point.momentum
+    far = jnp.where(to_right, old.left.momentum, old.right.momentum)
+    turning = join_turns(old.rho, far, junction, new.rho, p_first, p_last)
+    return _Trajectory(
+        depth=old.depth + 1,
+        left=_choose(to_right, old.left, new.point),
+        right=_choose(to_right, new.point, old.right),
+        n_left=old.n_left + jnp.where(to_right, 0, new.n),
+        n_right=old.n_right + jnp.where(to_right, new.n, 0),
+        rho=old.rho + new.rho,
+        log_weight=jnp.logaddexp(old.log_weight, new.log_weight),
+        draw=_choose(take, new.draw, old.draw),
+        growth=new.growth,
+        checkpoints=new.checkpoints,
+        turning=new.turning | turning,
+        diverging=new.diverging,
+        last_is_right=to_right,
+    )
+
+
+def _count(growth: _Growth, error: Array) -> _Growth:
+    ratio = jnp.exp(jnp.minimum(-error, 700.0))  # e^δ, kept finite so that the symmetric form is not inf / inf
+    accepted = jnp.minimum(1.0, ratio)
+    return _Growth(
+        leaves=growth.leaves + 1,
+        acceptance=growth.acceptance + accepted,
+        symmetric=growth.symmetric + 2 * accepted / (1 + ratio),
+        worst=jnp.where(jnp.abs(error) > jnp.abs(growth.worst), error, growth.worst),
+    )
+
+
+def _store(checkpoints: _Checkpoints, slot: Array, leaf: _Checkpoints) -> _Checkpoints:
+    return _Checkpoints(
+        *(
+            lax.dynamic_update_slice(rows, row[None], (slot, slot * 0))
+            for rows, row in zip(checkpoints, leaf, strict=True)
+        )
+    )
+
+
+def _row(rows: Array, slot: Array | int) -> Array:
+    return lax.dynamic_index_in_dim(rows, slot, keepdims=False)
+
+
+def _choose(condition: Array, yes, no):  # type: ignore[no-untyped-def]
+    """``yes`` or ``no``, leaf by leaf."""
+    return type(yes)(*(jnp.where(condition, a, b) for a, b in zip(yes, no, strict=True)))

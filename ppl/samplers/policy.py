@@ -1,0 +1,116 @@
+r"""Which metric? The policy that looks at a window of draws between dispatches and decides.
+
+Candidates are fitted on one part of the window and judged on the other. The judge is the *Fisher divergence*
+E‖y + ∇log π(y)‖² of the whitened target from a standard normal; the guard is the *predicted cost*
+
+.. math:: \sqrt{λ_{max}(\mathrm{Cov}\, y) \; λ_{max}(\mathrm{Cov}\, ∇\log π(y))},
+
+the length of a trajectory that crosses the widest direction in steps that the narrowest allows: for a normal target
+the square root of its condition number, and proportional to the gradients that an independent draw costs. The guard
+keeps the Welford diagonal where the Fisher diagonal would make trajectories longer (correlated blocks, funnels).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .low_rank import Whitening, diagonal, low_rank, whiten, whiten_gradient
+
+WORTH = 0.9  # another metric must save a tenth of the predicted cost, the least we can tell from noise
+NOISE = 1.5  # how far above that of white noise a cost must be for a low rank to be worth a look
+FEW_DIMENSIONS = 64
+FEWEST = 20  # a window of fewer draws decides nothing
+
+
+class Candidate(NamedTuple):
+    """A metric with its two held-out scores, both better when smaller."""
+
+    name: str
+    whitening: Whitening
+    divergence: float
+    cost: float
+
+
+def fisher(x: np.ndarray, g: np.ndarray) -> Whitening:
+    """The diagonal of least Fisher divergence."""
+    return diagonal(_usable(np.sqrt(np.sqrt(np.var(x, axis=0) / np.var(g, axis=0)))))
+
+
+def welford(x: np.ndarray, g: np.ndarray) -> Whitening:
+    """The diagonal of standard deviations."""
+    return diagonal(_usable(np.std(x, axis=0, ddof=1)))
+
+
+def candidates(x: np.ndarray, g: np.ndarray, columns: int) -> list[Candidate]:
+    """The metrics fitted to half of the blocks of a window and scored on the other half.
+
+    A low rank is not even tried where a diagonal already costs no more than draws of white noise would seem to.
+    """
+    fit, judge = _halves(len(x))
+    fits = {"welford_diag": welford(x[fit], g[fit]), "fisher_diag": fisher(x[fit], g[fit])}
+    found = [Candidate(name, w, *_scores(w, x[judge], g[judge])) for name, w in fits.items()]
+    if columns and not min(c.cost for c in found) < NOISE * _noise(int(judge.sum()), x.shape[1]):
+        w = low_rank(x[fit], g[fit], columns)
+        found.append(Candidate("low_rank", w, *_scores(w, x[judge], g[judge])))
+    return found
+
+
+def choose(found: list[Candidate], current: str) -> str:
+    """The name of the metric to use: the best, unless what is in use is nearly as good."""
+    by_name = {c.name: c for c in found}
+    if any(not np.isfinite(c.cost) for c in found):
+        return current
+    best = min((by_name["welford_diag"], by_name["fisher_diag"]), key=lambda c: c.cost)
+    in_use = by_name.get(current, best)
+    if in_use.name != "low_rank" and in_use.cost * WORTH <= best.cost:
+        best = in_use
+    rank = by_name.get("low_rank")
+    if rank and rank.whitening.stretch.size and rank.cost < WORTH * best.cost and rank.divergence <= best.divergence:
+        return rank.name
+    return best.name
+
+
+def fit(name: str, x: np.ndarray, g: np.ndarray, columns: int) -> Whitening:
+    """The named metric on the whole window."""
+    if name == "low_rank":
+        return low_rank(x, g, columns)
+    return fisher(x, g) if name == "fisher_diag" else welford(x, g)
+
+
+def _halves(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Alternating blocks, so that both halves see the whole window and neighbours rarely stand on both sides."""
+    block = max(1, n // 8)
+    first = (np.arange(n) // block) % 2 == 0
+    return first, ~first
+
+
+def _scores(w: Whitening, x: np.ndarray, g: np.ndarray) -> tuple[float, float]:
+    y, z = whiten(w, x), whiten_gradient(w, g)
+    y = y - y.mean(axis=0)
+    z = z - z.mean(axis=0)
+    divergence = float(np.mean(np.sum((y + z) ** 2, axis=1)))
+    return divergence, float(_spread(y) * _spread(z))
+
+
+def _spread(rows: np.ndarray) -> float:
+    """The largest standard deviation of the rows in any direction; of many dimensions by thirty power iterations."""
+    if rows.size == 0:
+        return 1.0
+    if not np.all(np.isfinite(rows)):
+        return np.inf
+    if rows.shape[1] <= FEW_DIMENSIONS:
+        return float(np.sqrt(np.linalg.eigvalsh(rows.T @ rows)[-1] / len(rows)))
+    direction = rows[np.argmax(np.sum(rows**2, axis=1))]
+    for _ in range(30):
+        direction = direction / max(np.linalg.norm(direction), 1e-300)
+        direction = rows.T @ (rows @ direction)
+    return float(np.sqrt(np.linalg.norm(direction) / len(rows)))
+
+
+def _noise(n: int, dim: int) -> float:
+    """The cost that ``n`` independent standard normal draws seem to have: (1 + √(dim / n))² (Marchenko & Pastur)."""
+    return (1 + np.sqrt(dim / max(n, 1))) ** 2
+
+
+def _usable(scale: np.ndarray) -> np.ndarray:
+    return np.where(np.isfinite(scale) & (scale > 0), np.clip(scale, 1e-10, 1e10), 1.0)

@@ -1,0 +1,162 @@
+"""From a kernel to an executable: one loop that makes up to ``rows`` draws per dispatch, compiled once and kept.
+
+The count of draws is an argument of the program, so that chunks of any length, warm-up and sampling, and every chain
+share one executable. Draws land in buffers of fixed size. Programs are kept by the identity of the log-density (or a
+key the caller vouches for), the shapes of the data, and what is fixed at compile time.
+"""
+
+import os
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+from jax.experimental.compilation_cache import compilation_cache
+
+from .kernel import Data, Kernel
+
+MARKS = 64  # diverging positions kept per dispatch
+BUFFER_BYTES = 32 << 20
+MOST_ROWS = 1024
+KEPT_PROGRAMS = 64
+
+
+class Chunk(NamedTuple):
+    """The draws of one dispatch: the first ``drawn`` rows of each buffer are filled."""
+
+    drawn: Array
+    positions: Array
+    gradients: Array
+    stats: Array
+    marks: Array
+    mark_rows: Array
+    n_marks: Array
+    facts: Array  # drawn, n_marks, and whether the kernel asks for attention: one copy to the host for three numbers
+
+
+def rows_for(dim: int, itemsize: int) -> int:
+    """How many draws fit a dispatch when its two buffers of vectors may take ``BUFFER_BYTES``."""
+    return max(1, min(MOST_ROWS, BUFFER_BYTES // max(1, 2 * dim * itemsize)))
+
+
+def chunk_program(kernel: Kernel, rows: int) -> Callable[[Array, Any, Data, Any, Array], tuple[Any, Chunk]]:
+    """``advance(key, plan, data, state, n)``: at most ``n`` draws, fewer if the kernel asks for attention."""
+
+    def advance(key: Array, plan: Any, data: Data, state: Any, n: Array) -> tuple[Any, Chunk]:
+        dim, dtype = state.position.shape[0], state.position.dtype
+        none = jnp.zeros((), jnp.int64)
+        vectors = jnp.zeros((rows, dim), dtype)
+        marks = min(rows, MARKS)
+        chunk = Chunk(
+            none, vectors, vectors, jnp.zeros((rows, len(kernel.stats))),
+            jnp.zeros((marks, dim), dtype), jnp.zeros(marks, jnp.int64), none,
+            jnp.zeros(3, jnp.int64),
+        )  # fmt: skip
+
+        def unfinished(carry: tuple[Any, Chunk]) -> Array:
+            state, chunk = carry
+            return (chunk.drawn < n) & ~state.attention
+
+        def one(carry: tuple[Any, Chunk]) -> tuple[Any, Chunk]:
+            state, chunk = carry
+            state, outcome = kernel.step(key, plan, data, state)
+            row = chunk.drawn
+            chunk = chunk._replace(
+                drawn=row + outcome.counts,
+                positions=_put(chunk.positions, row, outcome.position),
+                gradients=_put(chunk.gradients, row, outcome.gradient),
+                stats=_put(chunk.stats, row, outcome.stats),
+            )
+            return state, lax.cond(
+                outcome.marked & (chunk.n_marks < marks), lambda c: _mark(c, row, outcome.mark), lambda c: c, chunk
+            )
+
+        state = state._replace(attention=jnp.zeros((), bool))
+        state, chunk = lax.while_loop(unfinished, one, (state, chunk))
+        return state, chunk._replace(facts=jnp.stack([chunk.drawn, chunk.n_marks, state.attention]))
+
+    return advance
+
+
+def expand_program(expand: Callable[..., Any]) -> Callable[[Array, Data, Array], Any]:
+    """``expanded(positions, data, n)``: generated quantities of the first ``n`` rows, one row after the other.
+
+    Rows are not vectorised together: a row must come out the same to the last bit in whatever chunk it stands.
+    """
+
+    def expanded(positions: Array, data: Data, n: Array) -> Any:
+        shapes = jax.eval_shape(lambda x: expand(x, *data), positions[0])
+        buffers = jax.tree.map(lambda s: jnp.zeros((positions.shape[0], *s.shape), s.dtype), shapes)
+
+        def one(i: Array, buffers: Any) -> Any:
+            values = expand(lax.dynamic_index_in_dim(positions, i, keepdims=False), *data)
+            return jax.tree.map(lambda b, v: _put(b, i, v), buffers, values)
+
+        return lax.fori_loop(0, n, one, buffers)
+
+    return expanded
+
+
+def _put(buffer: Array, row: Array, value: Array) -> Array:
+    start = (row, *[jnp.zeros_like(row)] * (buffer.ndim - 1))
+    return lax.dynamic_update_slice(buffer, jnp.asarray(value, buffer.dtype)[None], start)
+
+
+def _mark(chunk: Chunk, row: Array, position: Array) -> Chunk:
+    return chunk._replace(
+        marks=_put(chunk.marks, chunk.n_marks, position),
+        mark_rows=_put(chunk.mark_rows, chunk.n_marks, row),
+        n_marks=chunk.n_marks + 1,
+    )
+
+
+class Programs:
+    """Compiled programs by key, the least recently used dropped first, with a count of compilations."""
+
+    def __init__(self, most: int = KEPT_PROGRAMS) -> None:
+        self.compilations = 0
+        self.seconds = 0.0
+        self._most = most
+        self._kept: OrderedDict[Hashable, Any] = OrderedDict()
+        self._lock = threading.RLock()
+
+    def get(self, key: Hashable, make: Callable[[], Callable[..., Any]], arguments: tuple[Any, ...]) -> Any:
+        """The executable for ``key`` and the shapes of ``arguments``; compiled now if it is new."""
+        leaves, structure = jax.tree.flatten(arguments)
+        shapes = tuple((np.shape(leaf), jnp.result_type(leaf)) for leaf in leaves)
+        full = (key, structure, shapes, jax.default_backend())
+        with self._lock:
+            if full not in self._kept:
+                began = time.perf_counter()
+                self._kept[full] = jax.jit(make()).lower(*arguments).compile()
+                self.compilations += 1
+                self.seconds += time.perf_counter() - began
+            self._kept.move_to_end(full)
+            while len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+            return self._kept[full]
+
+    def clear(self) -> None:
+        """Forget all programs."""
+        with self._lock:
+            self._kept.clear()
+
+
+PROGRAMS = Programs()
+
+
+def enable_persistent_cache(directory: str | os.PathLike[str]) -> None:
+    """Keep compiled programs in ``directory``, so that another process need not compile them again.
+
+    This changes settings of JAX for the whole process, and is therefore left to the caller: the directory, and that
+    programs are kept however quickly they compiled and however small they are.
+    """
+    jax.config.update("jax_compilation_cache_dir", os.fspath(directory))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+    compilation_cache.reset_cache()  # JAX looks at the directory once, at its first compilation

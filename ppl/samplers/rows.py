@@ -1,0 +1,110 @@
+"""Where the rows of a chain are kept while it grows: in memory, or in a .npy file that anyone can read."""
+
+import zlib
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+
+class Shape(NamedTuple):
+    """What a table of rows looks like when it is full."""
+
+    length: int
+    row: tuple[int, ...]
+    dtype: np.dtype
+
+    @property
+    def bytes_per_row(self) -> int:
+        """The size of one row."""
+        return int(np.prod(self.row, dtype=np.int64)) * self.dtype.itemsize
+
+
+class Rows(Protocol):
+    """A table that is filled from the top."""
+
+    def write(self, begin: int, values: np.ndarray) -> None:
+        """Put ``values`` at rows ``begin``, ``begin`` + 1, ..."""
+
+    def read(self, begin: int, end: int) -> np.ndarray:
+        """Rows ``begin`` to ``end``."""
+
+
+class MemoryRows:
+    """Rows in memory; pages that are never written cost nothing."""
+
+    def __init__(self, shape: Shape) -> None:
+        self._values = np.empty((shape.length, *shape.row), shape.dtype)
+
+    def write(self, begin: int, values: np.ndarray) -> None:
+        """Put ``values`` at rows ``begin``, ``begin`` + 1, ..."""
+        self._values[begin : begin + len(values)] = values
+
+    def read(self, begin: int, end: int) -> np.ndarray:
+        """Rows ``begin`` to ``end``, without a copy."""
+        return self._values[begin:end]
+
+
+class FileRows:
+    """Rows in a .npy file of the full size, sparse until written, with a checksum of what was written in order.
+
+    Rows are written, not mapped: a full disk is then an error that can be caught, not the end of the process.
+    """
+
+    def __init__(self, path: Path, shape: Shape) -> None:
+        self.path, self.shape = path, shape
+        self.checksum = 0
+        self.rows_written = 0  # those in the checksum
+        if not path.exists():
+            with path.open("wb") as file:
+                np.lib.format.write_array_header_1_0(
+                    file,
+                    {
+                        "shape": (shape.length, *shape.row),
+                        "fortran_order": False,
+                        "descr": np.lib.format.dtype_to_descr(shape.dtype),
+                    },
+                )
+        with path.open("rb") as file:
+            np.lib.format.read_magic(file)
+            found = np.lib.format.read_array_header_1_0(file)
+            self._offset = file.tell()
+        if found[0][1:] != shape.row or found[2] != shape.dtype:
+            raise ValueError(f"{path} holds rows of {found[0][1:]} {found[2]}, not of {shape.row} {shape.dtype}")
+        if found[0][0] != shape.length:
+            raise ValueError(f"{path} has room for {found[0][0]} rows, not for {shape.length}")
+        self._file = path.open("r+b", buffering=0)
+        self._file.truncate(self._offset + shape.length * shape.bytes_per_row)
+
+    def write(self, begin: int, values: np.ndarray) -> None:
+        """Put ``values`` at rows ``begin``, ``begin`` + 1, ..."""
+        data = memoryview(np.ascontiguousarray(values, self.shape.dtype)).cast("B") if values.size else memoryview(b"")
+        self._file.seek(self._offset + begin * self.shape.bytes_per_row)
+        left = data
+        while left:
+            left = left[self._file.write(left) :]
+        if begin == self.rows_written:
+            self.checksum = zlib.crc32(data, self.checksum)
+            self.rows_written += len(values)
+
+    def read(self, begin: int, end: int) -> np.ndarray:
+        """Rows ``begin`` to ``end``, mapped from the file."""
+        if end <= begin or self.shape.bytes_per_row == 0:
+            return np.empty((max(0, end - begin), *self.shape.row), self.shape.dtype)
+        return np.load(self.path, mmap_mode="r")[begin:end]
+
+    def verified(self, count: int, checksum: int) -> bool:
+        """Do the first ``count`` rows have this checksum? If so, writing goes on after them."""
+        self._file.seek(self._offset)
+        left, found = count * self.shape.bytes_per_row, 0
+        while left:
+            block = self._file.read(min(left, 1 << 20))
+            if not block:
+                return False
+            found, left = zlib.crc32(block, found), left - len(block)
+        self.checksum, self.rows_written = found, count
+        return found == checksum
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
