@@ -1,0 +1,295 @@
+"""The books of a model: random variables with their names, what is observed, dimensions and coordinates.
+
+What follows from the books is computed elsewhere: the density in `density`, starting points in `point`, draws in
+`sampling` and `predictive`. `Model` (in `model`) brings them together.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from ppl.distributions import RandomVariable
+from ppl.distributions.transforms import Chain, Transform, default_transform
+from ppl.model import context
+from ppl.tensor.tensor import Tensor, TensorType, placeholder
+from ppl.tensor.variables import Variable
+
+UNSET: Any = type("Unset", (), {"__repr__": lambda self: "UNSET", "__bool__": lambda self: False})()
+RESERVED = ("chain", "draw", "__sample__")
+
+
+class Books:
+    """Names, dimensions and values of a model, and the `with` block that says which model is meant."""
+
+    def __init__(
+        self, name: str = "", coords: Mapping[str, Any] | None = None, check_bounds: bool = True, *, model: Any = UNSET
+    ) -> None:
+        self.name = name
+        self.check_bounds = check_bounds
+        self.parent: Books | None = context.current_model() if model is UNSET else model
+        books = self.parent
+        self.named_vars: dict[str, Tensor] = books.named_vars if books else {}
+        self.named_vars_to_dims: dict[str, tuple[str | None, ...]] = books.named_vars_to_dims if books else {}
+        self.free_RVs: list[Tensor] = books.free_RVs if books else []
+        self.observed_RVs: list[Tensor] = books.observed_RVs if books else []
+        self.deterministics: list[Tensor] = books.deterministics if books else []
+        self.potentials: list[Tensor] = books.potentials if books else []
+        self.data_vars: list[Variable] = books.data_vars if books else []
+        self.rvs_to_values: dict[Tensor, Tensor] = books.rvs_to_values if books else {}
+        self.rvs_to_transforms: dict[Tensor, Transform | None] = books.rvs_to_transforms if books else {}
+        self.rvs_to_initial_values: dict[Tensor, Any] = books.rvs_to_initial_values if books else {}
+        self.rvs_to_total_sizes: dict[Tensor, Any] = books.rvs_to_total_sizes if books else {}
+        self._coords: dict[str, tuple[Any, ...] | None] = books._coords if books else {}
+        self._dim_lengths: dict[str, Any] = books._dim_lengths if books else {}
+        if coords:
+            self.add_coords(coords)
+
+    # --- blocks -----------------------------------------------------------------------------------------------------
+    def __enter__(self: Self) -> Self:
+        context.push(self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        context.pop()
+
+    @classmethod
+    def get_context(cls, error_if_none: bool = True) -> Any:
+        """The model of the innermost block."""
+        found = context.current_model()
+        if found is None and error_if_none:
+            return context.modelcontext(None)
+        return found
+
+    @property
+    def root(self) -> Books:
+        """The outermost model."""
+        return self if self.parent is None else self.parent.root
+
+    @property
+    def isroot(self) -> bool:
+        return self.parent is None
+
+    @property
+    def prefix(self) -> str:
+        """What stands before the names of this model's variables."""
+        if self.parent is None or not self.parent.prefix:
+            return self.name
+        return f"{self.parent.prefix}::{self.name}" if self.name else self.parent.prefix
+
+    def name_for(self, name: str) -> str:
+        """The full name of a variable."""
+        return f"{self.prefix}::{name}" if self.prefix and not name.startswith(f"{self.prefix}::") else name
+
+    def name_of(self, name: str) -> str:
+        """The name without the model's prefix."""
+        start = f"{self.prefix}::"
+        return name[len(start) :] if self.prefix and name.startswith(start) else name
+
+    # --- dimensions -------------------------------------------------------------------------------------------------
+    @property
+    def coords(self) -> dict[str, tuple[Any, ...] | None]:
+        """The labels along each dimension."""
+        return self._coords
+
+    @property
+    def dim_lengths(self) -> dict[str, Any]:
+        """The length of each dimension: an int, or a symbol where data decide."""
+        return self._dim_lengths
+
+    def add_coord(self, name: str, values: Any = None, *, length: Any = None, mutable: bool | None = None) -> None:
+        """Declare a dimension by its labels, or by its length alone."""
+        if name in RESERVED:
+            raise ValueError(
+                f"Dimensions can not be named {', '.join(RESERVED)}: results use these names, got {name!r}"
+            )
+        if name in self.named_vars:
+            raise ValueError(f"Name {name!r} is both a dimension and a variable: rename one of them")
+        if values is None and length is None:
+            raise ValueError(f"dimension {name!r} needs its values or its length")
+        labels = None if values is None else _labels(name, values)
+        if name in self._coords:
+            known = self._coords[name]
+            if labels is not None and known is not None and not _same_labels(labels, known):
+                raise ValueError(f"Duplicate and incompatible coordinate: {name!r} is {known} and shall be {labels}")
+            return
+        if labels is not None and isinstance(length, int) and length != len(labels):
+            raise ValueError(f"dimension {name!r} has {len(labels)} labels, but length {length}")
+        if labels is not None:
+            _warn_of_twins(name, labels)
+        self._coords[name] = labels
+        self._dim_lengths[name] = len(labels) if length is None else length  # type: ignore[arg-type]
+
+    def add_coords(self, coords: Mapping[str, Any], *, lengths: Mapping[str, Any] | None = None) -> None:
+        """Declare several dimensions."""
+        if not isinstance(coords, Mapping):
+            raise TypeError(f"coords is a dict from dimension to labels, got {coords!r}")
+        for name, values in coords.items():
+            self.add_coord(name, values, length=(lengths or {}).get(name))
+
+    def shape_from_dims(self, dims: Any) -> tuple[Any, ...]:
+        """The lengths of dimensions."""
+        names = (dims,) if isinstance(dims, str) else tuple(dims)
+        unknown = [d for d in names if d is not None and d not in self._dim_lengths]
+        if unknown:
+            known = ", ".join(self._dim_lengths) or "none"
+            raise KeyError(
+                f"Dimensions {set(unknown)} are unknown to the model and cannot be used to specify a shape. "
+                f"Known: {known}."
+            )
+        return tuple(self._dim_lengths[d] for d in names)
+
+    # --- registering ------------------------------------------------------------------------------------------------
+    def check_name(self, name: str) -> str:
+        """The full name, where it may be used."""
+        if not isinstance(name, str):
+            raise TypeError(
+                f"a variable needs a string as its name, got {name!r}. For a draw without a name use .dist(...)"
+            )
+        full = self.name_for(name)
+        if not name or "/" in name:
+            raise ValueError(f"a variable's name is not empty and has no '/': {name!r}")
+        if full in RESERVED:
+            raise ValueError(f"a variable can not be named {full!r}: results use that name. Call it, say, {full}_1.")
+        if full in self.named_vars:
+            raise ValueError(f"Variable name {full} already exists.")
+        if full in self._coords:
+            raise ValueError(f"Name {full!r} is both a dimension and a variable: rename one of them")
+        return full
+
+    def add_named_variable(self, var: Tensor, dims: Any = None, name: str | None = None) -> None:
+        """Enter a tensor into the books under its name, with its dimensions."""
+        key = name or var.name
+        assert key is not None, "only named tensors are entered"
+        if key in self.named_vars:
+            raise ValueError(f"Variable name {key} already exists.")
+        if dims is not None:
+            self.named_vars_to_dims[key] = self._checked_dims(key, var, dims)
+        self.named_vars[key] = var
+
+    def _checked_dims(self, name: str, var: Tensor, dims: Any) -> tuple[str | None, ...]:
+        names: tuple[str | None, ...] = (dims,) if isinstance(dims, str) else tuple(dims)
+        if len(names) != var.ndim:
+            raise ValueError(f"{name} has {var.ndim} axes, shape {var.type.shape}, but {len(names)} dims: {names}")
+        for axis, (dim, length) in enumerate(zip(names, var.type.shape, strict=True)):
+            if dim is None:
+                continue
+            if not isinstance(dim, str):
+                raise TypeError(f"{name}: dims are strings, got {dim!r}")
+            if dim not in self._dim_lengths:
+                raise ValueError(f"Dimension {dim!r} of {name} is not specified in `coords`.")
+            known = self._dim_lengths[dim]
+            if isinstance(known, int) and length is not None and known != length:
+                raise ValueError(f"{name}: axis {axis} has length {length}, but dimension {dim!r} has length {known}")
+        return names
+
+    def add_free(
+        self, rv: Tensor, dims: Any = None, transform: Any = UNSET, default_transform_: Any = UNSET, initval: Any = None
+    ) -> None:
+        """Enter a random variable that is to be sampled."""
+        self.add_named_variable(rv, dims)
+        chosen = _transform_for(rv, transform, default_transform_)
+        self.free_RVs.append(rv)
+        self.rvs_to_transforms[rv] = chosen
+        self.rvs_to_values[rv] = self.create_value_var(rv, chosen)
+        self.rvs_to_initial_values[rv] = initval
+
+    def create_value_var(self, rv: Tensor, transform: Transform | None) -> Tensor:
+        """The input that stands for the unconstrained value of a random variable."""
+        if transform is None:
+            return placeholder(TensorType(rv.dtype, rv.type.shape), rv.name)
+        inputs = rv.parameters if isinstance(rv, RandomVariable) else ()
+        kind = transform.forward(rv, *inputs).type
+        return placeholder(TensorType(kind.dtype, kind.shape), f"{rv.name}_{transform.name}__")
+
+    def add_observed(self, rv: Tensor, value: Tensor, dims: Any = None, total_size: Any = None) -> None:
+        """Enter a random variable whose value is known."""
+        self.add_named_variable(rv, dims)
+        self.observed_RVs.append(rv)
+        self.rvs_to_values[rv] = value
+        self.rvs_to_transforms[rv] = None
+        if total_size is not None:
+            self.rvs_to_total_sizes[rv] = total_size
+
+    # --- what is in the books ---------------------------------------------------------------------------------------
+    @property
+    def basic_RVs(self) -> list[Tensor]:
+        """Free and observed random variables."""
+        return [*self.free_RVs, *self.observed_RVs]
+
+    @property
+    def unobserved_RVs(self) -> list[Tensor]:
+        """Free random variables and deterministics."""
+        return [*self.free_RVs, *self.deterministics]
+
+    def observed_RVs_set(self) -> frozenset[Tensor]:
+        """The observed random variables, for looking up."""
+        return frozenset(self.observed_RVs)
+
+    @property
+    def value_vars(self) -> list[Tensor]:
+        """The unconstrained inputs of the density, one a free random variable."""
+        return [self.rvs_to_values[rv] for rv in self.free_RVs]
+
+    @property
+    def values_to_rvs(self) -> dict[Tensor, Tensor]:
+        """From value to random variable."""
+        return {value: rv for rv, value in self.rvs_to_values.items()}
+
+    @property
+    def continuous_value_vars(self) -> list[Tensor]:
+        """Values that a gradient can move."""
+        return [v for v in self.value_vars if v.dtype[0] == "f"]
+
+    @property
+    def discrete_value_vars(self) -> list[Tensor]:
+        """Values that only step."""
+        return [v for v in self.value_vars if v.dtype[0] != "f"]
+
+    def __getitem__(self, key: str) -> Tensor:
+        full = self.name_for(key)
+        if full in self.named_vars:
+            return self.named_vars[full]
+        if key in self.named_vars:
+            return self.named_vars[key]
+        raise KeyError(f"the model has no variable {key!r}; it has {', '.join(self.named_vars) or 'none'}")
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.named_vars or self.name_for(key) in self.named_vars
+
+
+def _labels(name: str, values: Any) -> tuple[Any, ...]:
+    if isinstance(values, str) or not np.iterable(values):
+        raise TypeError(f"the coordinates of {name!r} are a sequence of labels, got {values!r}")
+    return tuple(values.tolist() if isinstance(values, np.ndarray) and values.dtype.kind != "M" else values)
+
+
+def _warn_of_twins(name: str, labels: tuple[Any, ...]) -> None:
+    seen: set[Any] = set()
+    for label in labels:
+        if label in seen:
+            text = f"dimension {name!r}: the label {label!r} occurs twice, so results cannot be selected by it"
+            warnings.warn(text, UserWarning, stacklevel=5)
+            return
+        seen.add(label)
+
+
+def _same_labels(a: Sequence[Any], b: Sequence[Any]) -> bool:
+    return len(a) == len(b) and all(x == y for x, y in zip(a, b, strict=True))
+
+
+def _transform_for(rv: Tensor, transform: Any, default: Any) -> Transform | None:
+    """The transform of a free variable: none for counts; the user's after the default one; the one of its support."""
+    if not isinstance(rv, RandomVariable) or rv.dtype[0] != "f":
+        return None
+    if default is UNSET:
+        default = default_transform(rv.family, rv.parameters)
+    if transform is UNSET or transform is None:
+        return default if transform is UNSET else None
+    return transform if default is None else Chain([default, transform])

@@ -1,0 +1,222 @@
+"""Models from models: interventions, observations, other transforms, frozen data, copies.
+
+All are one walk over the named variables of a model, in the order in which they were made, that enters each, changed or
+not, into the books of a new model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ppl.distributions import DRAW, RandomVariable
+from ppl.distributions.transforms import Transform
+from ppl.graph import Node, substitute
+from ppl.model.books import Books
+from ppl.model.model import Model
+from ppl.model.observed import as_data
+from ppl.model.register import observe_variable
+from ppl.tensor.names import NAMED, named
+from ppl.tensor.tensor import Tensor, as_tensor
+from ppl.tensor.variables import Variable, shared
+
+
+class _Rebuilding:
+    """The new model while it is made, and what stands for each node of the old one."""
+
+    def __init__(self, old: Books) -> None:
+        self.old, self.new = old, Model(old.name, check_bounds=old.check_bounds, model=None)
+        self.done: dict[Node, Node] = {}
+
+    def at(self, node: Any) -> Any:
+        return substitute(node, self.done)
+
+    def dims(self, name: str) -> Any:
+        return self.old.named_vars_to_dims.get(name)
+
+    def dimensions(self) -> None:
+        for name, labels in self.old.coords.items():
+            length = self.old.dim_lengths[name]
+            self.new.add_coord(name, labels, length=self.at(length) if isinstance(length, Tensor) else length)
+
+    def data(self, var: Variable, frozen: bool) -> None:
+        if frozen:
+            self.done[var] = as_tensor(var.get_value())
+            return
+        fresh = shared(var.get_value(), var.name)
+        self.done[var] = fresh
+        self.new.data_vars.append(fresh)
+        self.new.named_vars[var.name or ""] = fresh
+
+    def free(self, var: RandomVariable, transform: Transform | None) -> None:
+        fresh = self._draw(var)
+        self.new.add_free(fresh, self.dims(var.name or ""))
+        self.new.rvs_to_transforms[fresh] = transform
+        self.new.rvs_to_values[fresh] = self.new.create_value_var(fresh, transform)
+        initval = self.old.rvs_to_initial_values[var]
+        self.new.rvs_to_initial_values[fresh] = self.at(initval) if isinstance(initval, Tensor) else initval
+
+    def observed(self, var: RandomVariable) -> None:
+        fresh = self._draw(var)
+        self.new.add_observed(fresh, self.at(self.old.rvs_to_values[var]), self.dims(var.name or ""))
+        if var in self.old.rvs_to_total_sizes:
+            self.new.rvs_to_total_sizes[fresh] = self.old.rvs_to_total_sizes[var]
+
+    def observe(self, var: RandomVariable, value: Any) -> None:
+        fresh = self._draw(var)
+        observe_variable(self.new, fresh, as_data(value, var.name or ""), self.dims(var.name or ""), None, {})
+
+    def _draw(self, var: RandomVariable) -> RandomVariable:
+        fresh: RandomVariable = Node(DRAW, tuple(self.at(list(var.inputs))), var.attrs)  # type: ignore[assignment]
+        self.done[var] = fresh
+        return fresh
+
+    def expression(self, var: Tensor, book: list[Tensor]) -> None:
+        fresh: Tensor = Node(NAMED, (self.at(var.inputs[0]),), var.attrs)  # type: ignore[assignment]
+        self.done[var] = fresh
+        self.new.add_named_variable(fresh, self.dims(var.name or ""))
+        book.append(fresh)
+
+    def intervene(self, var: Tensor, value: Any, as_data_variable: bool) -> None:
+        name = var.name or ""
+        if isinstance(value, Tensor):
+            fresh = named(self.at(value), name)
+        else:
+            array = np.broadcast_to(np.asarray(value), [1 if n is None else n for n in var.type.shape]).astype(
+                var.dtype
+            )
+            fresh = shared(array, name) if as_data_variable else named(as_tensor(array), name)
+        self.done[var] = fresh
+        self.new.named_vars[name] = fresh
+        if self.dims(name) is not None:
+            self.new.named_vars_to_dims[name] = self.dims(name)
+        book: list[Any] = self.new.data_vars if isinstance(fresh, Variable) else self.new.deterministics
+        book.append(fresh)
+
+
+def rebuilt(
+    model: Books,
+    *,
+    interventions: Mapping[Tensor, Any] | None = None,
+    observations: Mapping[Tensor, Any] | None = None,
+    transforms: Mapping[Tensor, Transform | None] | None = None,
+    frozen: Sequence[str] = (),
+    as_data_variables: bool = True,
+    left_out: frozenset[str] = frozenset(),
+) -> Model:
+    """A new model like `model`, with some of its variables changed."""
+    walk = _Rebuilding(model)
+    done, seen, bent = interventions or {}, observations or {}, transforms or {}
+    for var in model.data_vars:
+        if var.name not in left_out:
+            walk.data(var, var.name in frozen)
+    walk.dimensions()
+    for name, var in model.named_vars.items():
+        if isinstance(var, Variable) or name in left_out:
+            continue
+        if var in done:
+            walk.intervene(var, done[var], as_data_variables)
+        elif not isinstance(var, RandomVariable):
+            is_potential = any(var is p for p in model.potentials)
+            walk.expression(var, walk.new.potentials if is_potential else walk.new.deterministics)
+        elif var in seen:
+            walk.observe(var, seen[var])
+        elif any(var is rv for rv in model.observed_RVs):
+            walk.observed(var)
+        else:
+            walk.free(var, bent.get(var, model.rvs_to_transforms[var]))
+    return walk.new
+
+
+def _variables(model: Books, chosen: Mapping[Any, Any], what: str) -> dict[Tensor, Any]:
+    found: dict[Tensor, Any] = {}
+    for key, value in chosen.items():
+        var = model[key] if isinstance(key, str) else key
+        if not any(var is each for each in model.named_vars.values()):
+            raise ValueError(f"{what}: {var!r} is no variable of the model")
+        found[var] = value
+    return found
+
+
+def do(
+    model: Books,
+    vars_to_interventions: Mapping[Any, Any],
+    *,
+    make_interventions_shared: bool = True,
+    prune_vars: bool = False,
+) -> Model:
+    """The model in which some variables are set from outside: what they depended on has no influence on them any more.
+
+    Interventions become Data, or fixed values with `make_interventions_shared=False`; `prune_vars` leaves out variables
+    that nothing observed and no intervention's effect needs.
+    """
+    chosen = _variables(model, vars_to_interventions, "do")
+    for var in chosen:
+        if any(var is p for p in model.potentials) or isinstance(var, Variable):
+            raise ValueError(
+                f"do: {var.name!r} is a potential or data; intervene on a random variable or a deterministic"
+            )
+    left_out: frozenset[str] = frozenset()
+    if prune_vars:
+        needed = {id(v) for v in _needed(model, chosen)}
+        left_out = frozenset(name for name, v in model.named_vars.items() if id(v) not in needed)
+    return rebuilt(model, interventions=chosen, as_data_variables=make_interventions_shared, left_out=left_out)
+
+
+def _needed(model: Books, chosen: Mapping[Tensor, Any]) -> set[Node]:
+    from_outside = set(chosen)
+    needed: set[Node] = set(from_outside)
+    stack: list[Node] = [*model.observed_RVs, *model.potentials, *model.deterministics]
+    stack += [model.rvs_to_values[rv] for rv in model.observed_RVs]
+    seen: set[Node] = set()
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        needed.add(node)
+        if node not in from_outside:
+            stack.extend(node.inputs)
+    return needed
+
+
+def observe(model: Books, vars_to_observations: Mapping[Any, Any]) -> Model:
+    """The model in which some free variables are observed."""
+    chosen = _variables(model, vars_to_observations, "observe")
+    for var in chosen:
+        if not any(var is rv for rv in model.free_RVs):
+            raise ValueError(f"observe: {var.name!r} is no free random variable of the model")
+    return rebuilt(model, observations=chosen)
+
+
+def clone_model(model: Books) -> Model:
+    """A copy that shares nothing that can change."""
+    return rebuilt(model)
+
+
+def change_value_transforms(model: Books, vars_to_transforms: Mapping[Any, Transform | None]) -> Model:
+    """The model with other transforms for some free variables; None for no transform."""
+    return rebuilt(model, transforms=_variables(model, vars_to_transforms, "change_value_transforms"))
+
+
+def remove_value_transforms(model: Books, vars: Sequence[Any] | None = None) -> Model:
+    """The model whose free variables (all, or those given) have no transforms."""
+    chosen = model.free_RVs if vars is None else vars
+    return change_value_transforms(model, dict.fromkeys(chosen))
+
+
+def freeze_dims_and_data(model: Books, dims: Sequence[str] | None = None, data: Sequence[str] | None = None) -> Model:
+    """The model with Data as constants (all, or those named), so that all shapes are known; dimensions follow."""
+    known = [v.name or "" for v in model.data_vars]
+    for name in data or ():
+        if name not in known:
+            raise KeyError(f"the model has no Data {name!r}; it has {', '.join(known) or 'none'}")
+    for name in dims or ():
+        if name not in model.dim_lengths:
+            raise KeyError(f"the model has no dimension {name!r}; it has {', '.join(model.dim_lengths) or 'none'}")
+    return rebuilt(model, frozen=known if data is None else list(data))
+
+
+Model.copy = clone_model  # a copy is a rebuilt model, and rebuilding needs the finished class

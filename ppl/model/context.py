@@ -1,0 +1,40 @@
+"""The model that a `with` block is about."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ppl.model.model import Model
+
+
+class _Stack(threading.local):
+    def __init__(self) -> None:
+        self.models: list[Any] = []
+
+
+_stack = _Stack()
+
+
+def push(model: Model) -> None:
+    """Enter the block of a model."""
+    _stack.models.append(model)
+
+
+def pop() -> None:
+    """Leave the innermost block."""
+    _stack.models.pop()
+
+
+def current_model() -> Model | None:
+    """The innermost model, None outside any block."""
+    return _stack.models[-1] if _stack.models else None
+
+
+def modelcontext(model: Model | None) -> Model:
+    """The model given, or the one of the `with` block; an error that says so where there is neither."""
+    found = model if model is not None else current_model()
+    if found is None:
+        raise TypeError("No model on context stack: call this inside a `with model:` block, or pass model=.")
+    return found

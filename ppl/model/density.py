@@ -1,0 +1,75 @@
+"""The joint log-density of a model, as a graph over the unconstrained values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import ppl.tensor as tt
+from ppl.distributions import RandomVariable
+from ppl.graph import Node, substitute
+from ppl.tensor.tensor import Tensor
+
+if TYPE_CHECKING:
+    from ppl.model.model import Model
+
+
+class Joint:
+    """What the density of a model is made of.
+
+    `values` maps each random variable to its value in the support, as an expression of the unconstrained values;
+    `terms` has one log-density a variable, `jacobians` one log-determinant a transformed variable, and `potentials`
+    what the user added. `variables` are those whose terms are wanted, all where None.
+    """
+
+    def __init__(self, model: Model, variables: Sequence[Tensor] | None = None) -> None:
+        self.values: dict[Node, Node] = {}
+        self.terms: dict[Tensor, Tensor] = {}
+        self.jacobians: dict[Tensor, Tensor] = {}
+        for rv in sorted(model.basic_RVs if variables is None else variables, key=lambda rv: rv.serial):
+            self._add(model, rv)
+        self.potentials = [self.at_values(p) for p in model.potentials]
+
+    def _add(self, model: Model, rv: Tensor) -> None:
+        assert isinstance(rv, RandomVariable)
+        inputs = [self.at_values(p) for p in rv.parameters]
+        value, transform = model.rvs_to_values[rv], model.rvs_to_transforms.get(rv)
+        if transform is None:
+            self.values[rv] = self.at_values(value)
+            term = rv.family.log_density(self.values[rv], *inputs)
+        else:
+            self.values[rv] = transform.backward(value, *inputs)
+            term = rv.family.log_density(self.values[rv], *inputs, checked=False)
+            self.jacobians[rv] = transform.log_jac_det(value, *inputs)
+        scale = model.rvs_to_total_sizes.get(rv)
+        self.terms[rv] = term if scale is None else term * scale
+
+    def at_values(self, x: Tensor) -> Any:
+        """An expression with values in place of random variables."""
+        return substitute(x, self.values)
+
+    def logp(self, rv: Tensor, jacobian: bool = True) -> Tensor:
+        """The term of one variable, entry by entry."""
+        term = self.terms[rv]
+        if not jacobian or rv not in self.jacobians:
+            return term
+        extra = self.jacobians[rv]
+        if term.ndim > extra.ndim:
+            return tt.sum(term, axis=tuple(range(extra.ndim, term.ndim))) + extra
+        if extra.ndim > term.ndim:
+            extra = tt.sum(extra, axis=tuple(range(term.ndim, extra.ndim)))
+        return term + extra
+
+    def total(self, jacobian: bool = True) -> Tensor:
+        """The joint log-density."""
+        parts = [tt.sum(self.logp(rv, jacobian)) for rv in self.terms]
+        parts += [tt.sum(p) for p in self.potentials]
+        return add_all(parts)
+
+
+def add_all(parts: Sequence[Tensor]) -> Tensor:
+    """The sum of scalars; zero for none."""
+    total = tt.as_tensor(0.0)
+    for i, part in enumerate(parts):
+        total = part if i == 0 else total + part
+    return total

@@ -1,0 +1,90 @@
+"""Programs over many draws: vectorised in chunks of bounded memory, chains side by side.
+
+A chunk has the same number of rows for every chain and is filled up at the end, so that one compiled program serves
+all, and the values of a chain do not depend on how many chains there are.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import jax
+import numpy as np
+
+from ppl.compile.pure import Program
+from ppl.samplers import PROGRAMS
+
+CHUNK_BYTES = 32 << 20
+_row_bytes: dict[Any, tuple[int, list[Any]]] = {}
+
+
+def over_draws(program: Program, columns: Sequence[np.ndarray], chunk_bytes: int = CHUNK_BYTES) -> list[np.ndarray]:
+    """The outputs for every draw. `columns` has one array an input, (chains, draws, ...); so have the results."""
+    chains, draws = np.shape(columns[0])[:2]
+    data = program.data
+    key = program.key
+    with jax.enable_x64(True):
+        size, kinds = _size_of_row(key, program, columns, data)
+        results = [np.empty((chains, draws, *kind.shape), kind.dtype) for kind in kinds]
+        rows = max(1, min(draws, chunk_bytes // max(1, size)))
+        starts = [(chain, start) for chain in range(chains) for start in range(0, draws, rows)]
+        if not starts:
+            return results
+        run = PROGRAMS.get(
+            ("rows", key),
+            lambda: lambda chunk, arrays: jax.vmap(lambda row: program(row, *arrays))(chunk),
+            ([_part(column, 0, 0, rows) for column in columns], data),
+        )
+
+    def one(place: tuple[int, int]) -> None:
+        chain, start = place
+        stop = min(start + rows, draws)
+        with jax.enable_x64(True):
+            values = run([_part(column, chain, start, rows) for column in columns], data)
+        for result, value in zip(results, values, strict=True):
+            result[chain, start:stop] = np.asarray(value)[: stop - start]
+
+    workers = min(len(starts), os.cpu_count() or 1, 8)
+    if workers == 1:
+        for place in starts:
+            one(place)
+    else:
+        with ThreadPoolExecutor(workers) as pool:
+            list(pool.map(one, starts))
+    return results
+
+
+def _part(column: np.ndarray, chain: int, start: int, rows: int) -> np.ndarray:
+    """Some rows of a chain, the last one repeated where there are no more."""
+    part = column[chain, start : start + rows]
+    if len(part) == rows:
+        return np.ascontiguousarray(part)
+    return np.concatenate([part, np.repeat(part[-1:], rows - len(part), axis=0)])
+
+
+def _size_of_row(key: Any, program: Program, columns: Sequence[np.ndarray], data: Any) -> tuple[int, list[Any]]:
+    """Bytes that a row takes, inputs, results and some room to work in, and the kinds of the results."""
+    shapes = tuple((np.shape(x)[2:], np.asarray(x).dtype.str) for x in columns), tuple(np.shape(d) for d in data)
+    full = (key, shapes)
+    if full not in _row_bytes:
+        row = [jax.ShapeDtypeStruct(column.shape[2:], column.dtype) for column in columns]
+        kinds = jax.eval_shape(lambda values: program(values, *data), row)
+        inputs = sum(int(np.prod(x.shape)) * x.dtype.itemsize for x in row)
+        outputs = sum(int(np.prod(x.shape)) * x.dtype.itemsize for x in kinds)
+        if len(_row_bytes) > 256:
+            _row_bytes.clear()
+        _row_bytes[full] = inputs + 4 * outputs + 64, kinds
+    return _row_bytes[full]
+
+
+def draw_keys(seed: int, purpose: str, chains: int, draws: int) -> np.ndarray:
+    """A key for each draw of each chain, (chains, draws, 2); those of a chain depend on nothing but its number."""
+    label = int.from_bytes(purpose.encode()[:7], "big")
+    words = [
+        np.random.SeedSequence(seed, spawn_key=(label, chain)).generate_state(2 * draws, np.uint32)
+        for chain in range(chains)
+    ]
+    return np.stack(words).reshape(chains, draws, 2) if words else np.zeros((0, draws, 2), np.uint32)

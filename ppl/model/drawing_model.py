@@ -1,0 +1,192 @@
+"""Pictures of models: variables as nodes, plates for dimensions; as NetworkX, Mermaid or graphviz."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ppl.distributions import RandomVariable
+from ppl.model.context import modelcontext
+from ppl.model.printing import parents
+from ppl.tensor.tensor import Tensor
+
+if TYPE_CHECKING:
+    from ppl.model.books import Books
+
+FORMATS = ("plain", "plain_with_params")
+
+
+def _kind(model: Books, var: Tensor) -> str:
+    if any(var is rv for rv in model.observed_RVs):
+        return "observed"
+    if isinstance(var, RandomVariable):
+        return "free"
+    if any(var is p for p in model.potentials):
+        return "potential"
+    return "deterministic" if any(var is d for d in model.deterministics) else "data"
+
+
+def _label(model: Books, var: Tensor, formatting: str) -> str:
+    kind = {"deterministic": "Deterministic", "potential": "Potential", "data": "Data"}.get(_kind(model, var))
+    if isinstance(var, RandomVariable):
+        kind = var.family.__name__
+        if formatting == "plain_with_params":
+            kind += f"({', '.join(p.name or '…' for p in parents(model, var.inputs))})"
+    return f"{var.name}\n~\n{kind}"
+
+
+def _plate(model: Books, var: Tensor, include_dim_lengths: bool) -> str:
+    dims = model.named_vars_to_dims.get(var.name or "", (None,) * var.ndim)
+    lengths = ["?" if n is None else str(n) for n in var.type.shape]
+    names = [d or n for d, n in zip(dims, lengths, strict=True)]
+    if include_dim_lengths:
+        names = [f"{d} ({n})" if d else n for d, n in zip(dims, lengths, strict=True)]
+    return " x ".join(names)
+
+
+def _chosen(model: Books, var_names: Sequence[str] | None) -> list[Tensor]:
+    """The variables asked for and all that they are computed from."""
+    if var_names is None:
+        return list(model.named_vars.values())
+    found: dict[str, Tensor] = {}
+    stack = [model[name] for name in var_names]
+    while stack:
+        var = stack.pop()
+        if var.name not in found:
+            found[var.name or ""] = var
+            stack.extend(parents(model, _sources(model, var)))
+    return [v for v in model.named_vars.values() if v.name in found]
+
+
+def _sources(model: Books, var: Tensor) -> list[Any]:
+    """What a variable is computed from; observed values count, where they are data with a name."""
+    observed = model.rvs_to_values.get(var) if _kind(model, var) == "observed" else None
+    return [*var.inputs, *([observed] if observed is not None and observed.name else [])]
+
+
+def model_to_networkx(
+    model: Books | None = None, *, var_names: Sequence[str] | None = None, formatting: str = "plain",
+    include_dim_lengths: bool = True,
+) -> Any:  # fmt: skip
+    """The model as a directed graph; nodes know their kind, label and plate."""
+    import networkx
+
+    model = modelcontext(model)  # type: ignore[arg-type]
+    if formatting not in FORMATS:
+        raise ValueError(f"formatting is one of {', '.join(FORMATS)}, got {formatting!r}")
+    graph = networkx.DiGraph(name=model.name)
+    chosen = _chosen(model, var_names)
+    for var in chosen:
+        graph.add_node(
+            var.name,
+            kind=_kind(model, var),
+            label=_label(model, var, formatting),
+            plate=_plate(model, var, include_dim_lengths),
+        )
+    for var in chosen:
+        for parent in parents(model, _sources(model, var)):
+            graph.add_edge(parent.name, var.name)
+    return graph
+
+
+def model_to_mermaid(
+    model: Books | None = None,
+    *,
+    var_names: Sequence[str] | None = None,
+    formatting: str = "plain",
+    include_dim_lengths: bool = True,
+) -> str:
+    """The model as Mermaid text, which many viewers draw without any installation."""
+    graph = model_to_networkx(
+        model, var_names=var_names, formatting=formatting, include_dim_lengths=include_dim_lengths
+    )
+    ids = {name: f"v{i}" for i, name in enumerate(graph.nodes)}
+    shapes = {
+        "free": ("([", "])"),
+        "observed": ("([", "])"),
+        "deterministic": ("[", "]"),
+        "potential": ("{{", "}}"),
+        "data": ("[(", ")]"),
+    }
+    lines = ["graph TD"]
+    plates: dict[str, list[str]] = {}
+    for name, about in graph.nodes.items():
+        plates.setdefault(about["plate"], []).append(name)
+    for i, (plate, names) in enumerate(plates.items()):
+        if plate:
+            lines.append(f'subgraph p{i}["{_mermaid(plate)}"]')
+        for name in names:
+            about = graph.nodes[name]
+            left, right = shapes[about["kind"]]
+            lines.append(f'{ids[name]}{left}"{_mermaid(about["label"])}"{right}')
+        if plate:
+            lines.append("end")
+    lines += [f"{ids[a]} --> {ids[b]}" for a, b in graph.edges]
+    shaded = [ids[name] for name, about in graph.nodes.items() if about["kind"] == "observed"]
+    if shaded:
+        lines += ["classDef observed fill:#ccc", f"class {','.join(shaded)} observed"]
+    return "\n".join(lines)
+
+
+def _mermaid(text: str) -> str:
+    return (
+        html.escape(text).replace("\n", "<br>").replace("#", "&#35;")
+        if "#" in text
+        else html.escape(text).replace("\n", "<br>")
+    )
+
+
+def model_to_graphviz(
+    model: Books | None = None, *, var_names: Sequence[str] | None = None, formatting: str = "plain", save: Any = None,
+    figsize: tuple[float, float] | None = None, dpi: int = 300, node_formatters: Any = None, graph_attr: Any = None,
+    include_dim_lengths: bool = True,
+) -> Any:  # fmt: skip
+    """The model as a graphviz picture; `node_formatters` maps a kind ("free", ...) to attributes of a variable."""
+    try:
+        import graphviz
+    except ImportError as error:
+        raise ImportError(
+            "model_to_graphviz needs the extra viz: pip install 'ppl[viz]'. to_mermaid() needs nothing."
+        ) from error
+    found: Any = modelcontext(model)  # type: ignore[arg-type]
+    graph = model_to_networkx(
+        found, var_names=var_names, formatting=formatting, include_dim_lengths=include_dim_lengths
+    )
+    attributes = dict(graph_attr or {})
+    if figsize is not None:
+        attributes |= {"size": f"{figsize[0]},{figsize[1]}", "dpi": str(dpi)}
+    picture = graphviz.Digraph(found.name, graph_attr=attributes)
+    looks = {
+        "free": {"shape": "ellipse"},
+        "observed": {"shape": "ellipse", "style": "filled", "fillcolor": "lightgrey"},
+        "deterministic": {"shape": "box"},
+        "potential": {"shape": "octagon", "style": "filled", "fillcolor": "lightgrey"},
+        "data": {"shape": "box", "style": "rounded, filled", "fillcolor": "lightgrey"},
+    }
+    formatters = dict(node_formatters or {})
+    unknown = set(formatters) - set(looks)
+    if unknown:
+        raise ValueError(f"node_formatters has {', '.join(sorted(unknown))}; the kinds are {', '.join(looks)}")
+    ids = {name: f"v{i}" for i, name in enumerate(graph.nodes)}
+    plates: dict[str, list[str]] = {}
+    for name, about in graph.nodes.items():
+        plates.setdefault(about["plate"], []).append(name)
+    for i, (plate, names) in enumerate(plates.items()):
+        target = graphviz.Digraph(f"cluster_{i}") if plate else picture
+        for name in names:
+            about = graph.nodes[name]
+            look = looks[about["kind"]] | {"label": graphviz.escape(about["label"])}
+            if about["kind"] in formatters:
+                look |= formatters[about["kind"]](found[name])
+            target.node(ids[name], **look)
+        if plate:
+            target.attr(label=graphviz.escape(plate), labeljust="r", labelloc="b", style="rounded")
+            picture.subgraph(target)
+    for a, b in graph.edges:
+        picture.edge(ids[a], ids[b])
+    if save is not None:
+        path = str(save)
+        stem, _, kind = path.rpartition(".")
+        picture.render(stem or path, format=kind if stem else "png", cleanup=True)
+    return picture

@@ -1,0 +1,114 @@
+"""Names of `pymc` that are found on first use: ArviZ's, PyMC's modules, and what is not here yet, with the reason."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import sys
+from types import ModuleType
+from typing import Any
+
+ARVIZ = frozenset(
+    """ELPDData apply_test_function autocorr autocov bayes_factor bfmi compare ess hdi kde loo loo_pit make_ufunc mcse
+    plot_autocorr plot_bf plot_bpv plot_compare plot_density plot_dist plot_dist_comparison plot_dot plot_ecdf plot_elpd
+    plot_energy plot_ess plot_forest plot_hdi plot_kde plot_khat plot_lm plot_loo_pit plot_mcse plot_pair plot_parallel
+    plot_posterior plot_ppc plot_rank plot_separation plot_trace plot_ts plot_violin psens psislw r2_samples r2_score
+    reloo rhat smooth_data summary waic weight_predictions wrap_xarray_ufunc""".split()
+)
+# PyMC's modules by the names that programs reach through them.
+MODULES = {
+    "backends": "predictions_to_inference_data to_inference_data",
+    "blocking": "DictToArrayBijection RaveledVars",
+    "data": "ConstantData Data MutableData get_data",
+    "exceptions": "ImputationWarning IncorrectArgumentsError SamplingError ShapeError ShapeWarning",
+    "func_utils": "find_constrained_prior",
+    "logprob": "icdf logccdf logcdf logp",
+    "model_graph": "model_to_graphviz model_to_mermaid model_to_networkx",
+    "pytensorf": """cont_inputs convert_data convert_observed_data floatX hessian hessian_diag inputvars intX jacobian
+    join_nonshared_inputs make_shared_replacements""",
+    "sampling": "compute_deterministics draw sample sample_posterior_predictive sample_prior_predictive jax",
+    "sampling.jax": "sample_blackjax_nuts sample_numpyro_nuts",
+    "stats": "compute_log_likelihood compute_log_prior",
+    "step_methods": """BinaryGibbsMetropolis BinaryMetropolis CategoricalGibbsMetropolis CauchyProposal CompoundStep
+    DEMetropolisZ LaplaceProposal Metropolis MultivariateNormalProposal NUTS NormalProposal PoissonProposal Slice
+    UniformProposal STEP_METHODS""",
+    "tuning": "find_MAP find_hessian trace_cov",
+    "util": "drop_warning_stat",
+    "vartypes": """bool_types complex_types continuous_types discrete_types float_types int_types isgenerator
+    typefilter""",
+    "model.core": "Deterministic Model Point Potential compile_fn modelcontext set_data",
+    "model.fgraph": "clone_model",
+    "model.transform": "conditioning optimization",
+    "model.transform.conditioning": "change_value_transforms do observe remove_value_transforms",
+    "model.transform.optimization": "freeze_dims_and_data",
+}
+# Why a name is not here, and the names.
+LATER = {
+    "Gaussian processes come in later work": "gp",
+    "variational inference comes in later work": """ADVI ASVGD FullRankADVI ImplicitGradient Inference KLqp SVGD fit
+    Empirical FullRank MeanField sample_approx Approximation Group Stein adadelta adagrad adagrad_window adam adamax
+    apply_momentum apply_nesterov_momentum momentum nesterov_momentum norm_constraint rmsprop sgd total_norm_constraint
+    callbacks variational approximations opvi stein updates inference operators test_functions""",
+    "minibatches serve variational inference, which comes in later work; total_size= scales a density already":
+        "Minibatch minibatch_rv",
+    "sequential Monte Carlo comes in later work": "sample_smc smc",
+    "differential equations come in later work": "ode",
+    "a family of one's own is written with CustomDist": "Continuous Discrete SymbolicRandomVariable",
+    "it has no density that can be computed; only its draws would be there": "PolyaGamma",
+    "LKJCholeskyCov is the better prior of covariances": "WishartBartlett",
+    "NUTS and Metropolis stand in its place": "HamiltonianMC",
+    "DEMetropolisZ does the same without a population of chains": "DEMetropolis",
+    "step methods here are moves of a compiled sweep, which no user's class can join yet": "BlockedStep",
+    "metrics are adapted by sample() itself": "init_nuts guess_scaling",
+    "sample_posterior_predictive and compute_deterministics do what it is for":
+        "vectorize_over_posterior compile_forward_sampling_function",
+    "graphs are compiled by JAX; compile_fn does what it is for": "CallableTensor",
+    "draws are kept on disk by sample(resume=...), which has no such error": "TraceDirectoryError",
+    "it is an inner module of PyMC": """arraystep compound deterministic forward handler hmc initial_point logging mcmc
+    metropolis parallel plots population progress_bar scaling slicer starting state step_sizes""",
+}  # fmt: skip
+WHERE = {name: reason for reason, names in LATER.items() for name in names.split()}
+
+
+def find(name: str) -> Any:
+    """The attribute `name` of `ppl`, where it comes from elsewhere; an error that says why it is not there."""
+    if name in ARVIZ:
+        arviz = importlib.import_module("arviz")
+        if hasattr(arviz, name):
+            return getattr(arviz, name)
+        raise AttributeError(f"ppl.{name} is ArviZ's, and ArviZ {arviz.__version__} has it no more")
+    if name in MODULES:
+        return module(name)
+    if name in WHERE:
+        raise AttributeError(f"ppl has no {name!r} yet: {WHERE[name]}")
+    raise AttributeError(f"module 'ppl' has no attribute {name!r}")
+
+
+def find_in_model(name: str) -> Any:
+    """The attribute `name` of `ppl.model` that is a module of PyMC."""
+    if f"model.{name}" in MODULES:
+        return module(f"model.{name}")
+    raise AttributeError(f"module 'ppl.model' has no attribute {name!r}")
+
+
+@functools.cache
+def module(path: str) -> ModuleType:
+    """A module of PyMC with the names that are here."""
+    made = ModuleType(f"ppl.{path}", f"PyMC's `{path}`: names of ppl by their longer path.")
+    package = sys.modules["ppl"]  # the whole package, which is above this part of it
+    for name in MODULES[path].split():
+        if f"{path}.{name}" in MODULES:
+            value: Any = module(f"{path}.{name}")
+        elif path == "sampling.jax":
+            value = functools.partial(package.sample, nuts_sampler=name.split("_")[1])
+        else:
+            value = getattr(package, name)
+        setattr(made, name, value)
+    return made
+
+
+def page() -> str:
+    """The page of what is not here yet, in Markdown."""
+    rows = [f"| {', '.join(f'`{name}`' for name in names.split())} | {why} |" for why, names in LATER.items()]
+    head = "# Names of PyMC that are not here yet\n\nWritten by `python3 docs/generate_not_yet.py`.\n"
+    return "\n".join([head, "| names | why |", "|---|---|", *rows, ""])

@@ -1,0 +1,29 @@
+"""Errors and warnings by PyMC's names."""
+
+
+class SamplingError(RuntimeError):
+    """Sampling could not start or go on."""
+
+
+class IncorrectArgumentsError(ValueError):
+    """Arguments that contradict each other."""
+
+
+class ShapeError(ValueError):
+    """Shapes that do not fit."""
+
+
+class ShapeWarning(Warning):
+    """Shapes that fit only after a change."""
+
+
+class ImputationWarning(UserWarning):
+    """Missing values became random variables."""
+
+
+class DataError(ValueError):
+    """Data that a model cannot have: outside the support, of the wrong kind, not finite."""
+
+
+class ParameterValueError(ValueError):
+    """A parameter outside its domain."""

@@ -1,0 +1,145 @@
+"""From a run to its result: the values of every name, statistics, data, attributes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from ppl.compile.density import Slot, labels
+from ppl.compile.pure import Program
+from ppl.distributions import is_draw
+from ppl.distributions.drawing import expand_draws
+from ppl.graph import ancestors
+from ppl.model import checks, results
+from ppl.model.draw_rows import draw_keys, over_draws
+from ppl.model.errors import SamplingError
+from ppl.model.log import silenced
+from ppl.model.multitrace import MultiTrace
+from ppl.model.pointwise import log_likelihood_values, log_prior_values
+from ppl.model.rewriting import Posterior
+from ppl.model.sample_stats import complete
+from ppl.tensor.draws import KEY_TYPE
+from ppl.tensor.tensor import placeholder
+
+
+class Request(NamedTuple):
+    """What the user asked the result to be."""
+
+    names: Sequence[str]
+    seed: int
+    tune: int
+    keep_warmup: bool
+    checked: bool
+    quiet: bool
+    as_arviz: bool
+    options: Mapping[str, Any]
+    stat_names: Mapping[str, str]
+
+
+class Finisher:
+    """Makes results from runs, whole or partial."""
+
+    def __init__(self, posterior: Posterior, slots: list[Slot], request: Request) -> None:
+        self.posterior, self.slots, self.request = posterior, slots, request
+        wanted = {name: posterior.outputs[name] for name in request.names}
+        if request.options.get("include_transformed"):
+            wanted |= {s.variable.name or "": s.variable for s in slots if s.variable.name not in wanted}
+        self._names = list(wanted)
+        outputs = list(wanted.values())
+        self._key = placeholder(KEY_TYPE, "key") if any(map(is_draw, ancestors(outputs))) else None
+        inputs = [slot.variable for slot in slots]
+        if self._key is not None:
+            outputs = expand_draws(outputs, self._key)
+            inputs.append(self._key)
+        self.program = Program(inputs, outputs)
+
+    def values(self, positions: np.ndarray) -> dict[str, np.ndarray]:
+        """Every name for every draw, (chains, draws, ...)."""
+        columns = [slot.read(positions) for slot in self.slots]
+        if self._key is not None:
+            columns.append(draw_keys(self.request.seed, "recover", *positions.shape[:2]))
+        if not columns:
+            return {}
+        return dict(zip(self._names, over_draws(self.program, columns), strict=True))
+
+    def __call__(self, run: Any, final: bool) -> Any:
+        request = self.request
+        with silenced(request.quiet or not final):
+            return self._result(run, final and request.checked)
+
+    def _result(self, run: Any, checked: bool) -> Any:
+        request, model = self.request, self.posterior.model
+        found = []
+        if checked and not run.draws:
+            text = "No draws were asked for after tuning, so there is nothing to check."
+            found = [checks.SamplerWarning("info", text)]
+        elif checked:
+            found = checks.convergence(run, labels(self.slots, self.posterior.names))
+        checks.tell(found)
+        values = self.values(run.positions)
+        stats = complete(run.stats, request.stat_names)
+        if not request.as_arviz:
+            return MultiTrace(values, stats, run.chains, found)
+        attrs = self._attrs(run, found)
+        more = {k: request.options.get(k) for k in ("coords", "dims")}
+        chains = {"chain": np.asarray(run.chains)}
+        groups = {
+            "posterior": results.dataset(model, values, attrs=attrs, sample_coords=chains, **more),
+            "sample_stats": results.dataset(model, stats, attrs=attrs, sample_coords=chains),
+        }
+        if request.keep_warmup and run.warmup_positions is not None:
+            tuned = self.values(run.warmup_positions)
+            warm_stats = complete(run.warmup_stats, request.stat_names)
+            groups["warmup_posterior"] = results.dataset(model, tuned, attrs=attrs, sample_coords=chains, **more)
+            groups["warmup_sample_stats"] = results.dataset(model, warm_stats, attrs=attrs, sample_coords=chains)
+        groups |= self._densities(values, run, chains, more)
+        return results.collect({**groups, **results.given_groups(model)})
+
+    def _densities(self, values: Mapping[str, np.ndarray], run: Any, chains: Any, more: Any) -> dict[str, Any]:
+        """The groups of pointwise log-densities that were asked for."""
+        groups, model = {}, self.posterior.model
+        complete_values = dict(values)
+        for name, compute in (("log_likelihood", log_likelihood_values), ("log_prior", log_prior_values)):
+            wanted = self.request.options.get(name)
+            if not wanted:
+                continue
+            missing = [rv.name for rv in model.free_RVs if rv.name not in complete_values]
+            if missing:
+                raise ValueError(
+                    f"idata_kwargs {name}: it needs every free variable, but var_names leaves out {missing}"
+                )
+            terms = compute(model, complete_values, None if wanted is True else wanted)
+            groups[name] = results.dataset(model, terms, sample_coords=chains, **more)
+        return groups
+
+    def _attrs(self, run: Any, found: Sequence[checks.SamplerWarning]) -> dict[str, Any]:
+        device = jax.devices()[0]
+        return {
+            "sampling_time": float(run.sampling_seconds),
+            "tuning_steps": self.request.tune,
+            "compile_time": float(run.compile_seconds),
+            "seed": self.request.seed,
+            "backend": "jax",
+            "jax_version": jax.__version__,
+            "device": f"{device.platform}:{device.device_kind}",
+            "xla_flags": os.environ.get("XLA_FLAGS", ""),
+            "interrupted": int(run.interrupted),
+            "rewrite_plan": self.posterior.plan,
+            "sampler_warnings": "\n".join(f"{w.level}: {w.message}" for w in found),
+        }
+
+
+def refuse_too_large(sizes: Mapping[str, int], chains: int, draws: int) -> None:
+    """Raise before sampling when a result cannot fit into memory."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 2**63
+    total = 8 * chains * draws * sum(sizes.values())
+    if total > memory:
+        name, size = max(sizes.items(), key=lambda item: item[1])
+        raise SamplingError(
+            f"The result would take {total / 2**30:.0f} GiB, and this machine has {memory / 2**30:.0f} GiB of memory:"
+            f' "{name}" alone has {size:,} entries a draw. Leave it out with var_names=, or make fewer draws.'
+        )

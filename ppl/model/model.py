@@ -1,0 +1,286 @@
+"""The model as users meet it: its books, its density, its starting points, its pictures."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+import ppl.tensor as tt
+from ppl.compile import Function, function
+from ppl.model import drawing_model, printing
+from ppl.model.context import modelcontext
+from ppl.model.data import set_one
+from ppl.model.debugging import debug
+from ppl.model.density import Joint, add_all
+from ppl.model.point import Point, initial_point
+from ppl.model.registration import Registration
+from ppl.model.rewriting import rewritten
+from ppl.tensor.tensor import Tensor
+
+
+class Model(Registration):
+    """A Bayesian model. Inside `with Model() as model:` every named distribution becomes a variable of it.
+
+    >>> import ppl as pm
+    >>> with pm.Model() as model:
+    ...     mu = pm.Normal("mu", 0, 5)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
+    >>> [rv.name for rv in model.free_RVs]
+    ['mu']
+    >>> round(float(model.compile_logp()({"mu": 0.0})), 3)
+    -6.866
+    """
+
+    # --- density ----------------------------------------------------------------------------------------------------
+    def logp(self, vars: Any = None, jacobian: bool = True, sum: bool = True) -> Any:
+        """The log-density as a graph over the value variables: of the model, or of some variables.
+
+        With `sum=False` a list with one array a variable, entry by entry.
+        """
+        joint = Joint(self)
+        chosen, potentials = self._chosen(vars)
+        parts = [joint.logp(rv, jacobian) for rv in chosen] + [joint.at_values(p) for p in potentials]
+        return add_all([tt.sum(part) for part in parts]) if sum else parts
+
+    def _chosen(self, vars: Any) -> tuple[list[Tensor], list[Tensor]]:
+        """The variables and potentials meant, in the order of the model."""
+        if vars is None:
+            return self.basic_RVs, self.potentials
+        asked = vars if isinstance(vars, list | tuple) else [vars]
+        by_value = self.values_to_rvs
+        wanted = {
+            by_value.get(self[v] if isinstance(v, str) else v, self[v] if isinstance(v, str) else v) for v in asked
+        }
+        for v in wanted:
+            if not any(v is each for each in (*self.basic_RVs, *self.potentials)):
+                raise ValueError(f"{v!r} is no random variable or potential of this model")
+        return [rv for rv in self.basic_RVs if rv in wanted], [p for p in self.potentials if p in wanted]
+
+    def dlogp(self, vars: Any = None, jacobian: bool = True) -> Tensor:
+        """The gradient of the log-density with respect to continuous values, as one vector."""
+        values = self._continuous(vars)
+        slopes = tt.grad(self.logp(jacobian=jacobian), values, disconnected_inputs="ignore")
+        return tt.concatenate([slope.reshape((-1,)) for slope in slopes])
+
+    def d2logp(self, vars: Any = None, jacobian: bool = True, negate_output: bool = True) -> Tensor:
+        """The matrix of second derivatives, negated unless asked otherwise (as in PyMC)."""
+        values = self._continuous(vars)
+        gradient = self.dlogp(vars, jacobian)
+        blocks = tt.jacobian(gradient, values, disconnected_inputs="ignore")
+        rows = gradient.shape[0]
+        hessian = tt.concatenate([block.reshape((rows, -1)) for block in blocks], axis=1)
+        return -hessian if negate_output else hessian
+
+    def _continuous(self, vars: Any) -> list[Tensor]:
+        if vars is None:
+            return self.continuous_value_vars
+        asked = vars if isinstance(vars, list | tuple) else [vars]
+        return [self.rvs_to_values.get(v, v) for v in asked]
+
+    @property
+    def varlogp(self) -> Tensor:
+        """The log-density of the free variables, on the transformed scale."""
+        return self.logp(self.free_RVs)
+
+    @property
+    def varlogp_nojac(self) -> Tensor:
+        """The log-density of the free variables, without the Jacobians of transforms."""
+        return self.logp(self.free_RVs, jacobian=False)
+
+    @property
+    def observedlogp(self) -> Tensor:
+        """The log-density of the observed variables."""
+        return self.logp(self.observed_RVs)
+
+    @property
+    def potentiallogp(self) -> Tensor:
+        """The sum of the potentials."""
+        return self.logp(self.potentials)
+
+    @property
+    def datalogp(self) -> Tensor:
+        """The log-density of data and potentials."""
+        return self.observedlogp + self.potentiallogp
+
+    def compile_fn(
+        self, outs: Any, *, inputs: Any = None, mode: Any = None, point_fn: bool = True, **options: Any
+    ) -> Function | PointFunction:
+        """A compiled function of values: called with a point (a dict), or with arrays if not `point_fn`."""
+        given = self.value_vars if inputs is None else list(inputs)
+        options.setdefault("on_unused_input", "ignore")
+        compiled = function(given, outs, mode=mode, **options)
+        return PointFunction(compiled) if point_fn else compiled
+
+    def compile_logp(
+        self, vars: Any = None, jacobian: bool = True, sum: bool = True, *, rewrite: bool = False, **options: Any
+    ) -> Any:
+        """The log-density as a compiled function of a point; with `rewrite=True` of what sampling would work on."""
+        if rewrite:
+            if vars is not None or not jacobian or not sum:
+                raise ValueError("compile_logp(rewrite=True) is the whole density: leave vars, jacobian and sum out")
+            posterior = rewritten(self)
+            return self.compile_fn(posterior.logp(), inputs=posterior.values, **options)
+        return self.compile_fn(self.logp(vars, jacobian, sum), **options)
+
+    def compile_dlogp(self, vars: Any = None, jacobian: bool = True, **options: Any) -> Any:
+        """The gradient as a compiled function of a point."""
+        return self.compile_fn(self.dlogp(vars, jacobian), **options)
+
+    def compile_d2logp(
+        self, vars: Any = None, jacobian: bool = True, negate_output: bool = True, **options: Any
+    ) -> Any:
+        """The second derivatives as a compiled function of a point."""
+        return self.compile_fn(self.d2logp(vars, jacobian, negate_output), **options)
+
+    # --- points -----------------------------------------------------------------------------------------------------
+    def initial_point(self, random_seed: Any = None) -> Point:
+        """A value for every unconstrained variable; the seed has no meaning since support points are not random."""
+        if random_seed is not None and not isinstance(random_seed, int | np.integer):
+            raise TypeError(f"random_seed is an integer or None, got {random_seed!r}")
+        return initial_point(self)
+
+    def set_initval(self, rv_var: Any, initval: Any) -> None:
+        """Where sampling starts a variable."""
+        rv = self[rv_var] if isinstance(rv_var, str) else rv_var
+        if rv not in self.rvs_to_initial_values:
+            raise KeyError(f"{rv!r} is no free variable of this model")
+        self.rvs_to_initial_values[rv] = initval
+
+    def point_logps(
+        self, point: Mapping[str, Any] | None = None, round_vals: int = 2, **options: Any
+    ) -> dict[str, Any]:
+        """The log-density of each variable and potential at a point."""
+        point = self.initial_point() if point is None else point
+        named = [*self.basic_RVs, *self.potentials]
+        parts = self.compile_fn([tt.sum(p) for p in self.logp(named, sum=False)], **options)(point)
+        return {v.name or "": np.round(np.asarray(value), round_vals) for v, value in zip(named, parts, strict=True)}
+
+    def check_start_vals(self, start: Any, **options: Any) -> None:
+        """Raise where the density at starting values is not finite, naming the variables."""
+        for point in start if isinstance(start, list | tuple) else [start]:
+            known = {v.name for v in self.value_vars}
+            unknown = set(point) - known
+            if unknown:
+                raise KeyError(
+                    f"Some start parameters do not appear in the model: {', '.join(sorted(unknown))}. "
+                    f"It has {', '.join(sorted(map(str, known)))}."
+                )
+            found = self.point_logps(point, 10, **options)
+            bad = {name: float(value) for name, value in found.items() if not np.isfinite(value)}
+            if bad:
+                raise ValueError(
+                    f"the log-density at the starting values is not finite for {bad}. model.debug() says why."
+                )
+
+    def eval_rv_shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shape of every free variable and of its value."""
+        point = self.initial_point()
+        shapes = {name: np.shape(value) for name, value in point.items()}
+        for rv in self.free_RVs:
+            value = self.rvs_to_values[rv]
+            transform = self.rvs_to_transforms[rv]
+            if transform is not None and None not in rv.type.shape:
+                shapes[rv.name or ""] = rv.type.shape
+            elif rv.name not in shapes:
+                shapes[rv.name or ""] = shapes[value.name or ""]
+        return shapes
+
+    debug = debug
+
+    def profile(
+        self, outs: Any, *, n: int = 1000, point: Any = None, profile: bool = True, **options: Any
+    ) -> dict[str, float]:
+        """Seconds a call of a compiled expression takes, as the median, the least and the mean of `n` calls."""
+        if not profile:
+            raise ValueError("profile() measures: profile=False has no meaning here")
+        f, at = self.compile_fn(outs, **options), self.initial_point() if point is None else point
+        f(at)
+        seconds = []
+        for _ in range(n):
+            start = time.perf_counter()
+            f(at)
+            seconds.append(time.perf_counter() - start)
+        return {"median": float(np.median(seconds)), "least": min(seconds), "mean": float(np.mean(seconds)), "calls": n}
+
+    # --- data and dimensions ----------------------------------------------------------------------------------------
+    def set_data(self, name: str, values: Any, coords: Mapping[str, Any] | None = None) -> None:
+        """Another value for Data."""
+        set_one(self, name, values, coords)
+
+    def set_dim(self, name: str, new_length: int, coord_values: Any = None) -> None:
+        """Another length for a dimension that no data fix."""
+        if name not in self.dim_lengths:
+            raise KeyError(f"the model has no dimension {name!r}; it has {', '.join(self.dim_lengths) or 'none'}")
+        if coord_values is not None and len(coord_values) != new_length:
+            raise ValueError(f"dimension {name!r}: {len(coord_values)} labels for length {new_length}")
+        if isinstance(self.dim_lengths[name], int) and self.dim_lengths[name] != new_length:
+            users = [key for key, dims in self.named_vars_to_dims.items() if name in dims]
+            if users:
+                raise ValueError(
+                    f"dimension {name!r} has length {self.dim_lengths[name]} in {', '.join(users)}, which cannot change"
+                )
+            self.dim_lengths[name] = new_length
+        if coord_values is not None:
+            self.coords[name] = tuple(coord_values)
+
+    # --- showing ----------------------------------------------------------------------------------------------------
+    def str_repr(self, formatting: str = "plain", include_params: bool = True) -> str:
+        """The model as lines of name ~ distribution; `formatting` is "plain" or "latex"."""
+        return printing.str_for_model(self, formatting, include_params)
+
+    def __str__(self) -> str:
+        return self.str_repr()
+
+    def __repr__(self) -> str:
+        return self.str_repr()
+
+    def _repr_latex_(self) -> str:
+        return self.str_repr("latex")
+
+    def table(self, **options: Any) -> Any:
+        """The variables with their distributions, dimensions and shapes, as a rich table."""
+        return printing.table(self, **options)
+
+    def to_graphviz(self, **options: Any) -> Any:
+        """The picture of the model, by graphviz."""
+        return drawing_model.model_to_graphviz(self, **options)
+
+    def to_mermaid(self, **options: Any) -> str:
+        """The picture of the model, as Mermaid text."""
+        return drawing_model.model_to_mermaid(self, **options)
+
+    def to_networkx(self, **options: Any) -> Any:
+        """The picture of the model, as a NetworkX graph."""
+        return drawing_model.model_to_networkx(self, **options)
+
+
+class PointFunction:
+    """A compiled function that is called with a point: a dict from names of value variables to arrays."""
+
+    def __init__(self, f: Function) -> None:
+        self.f = f
+        self._names = [x.name or "" for x in f.inputs]
+
+    def __call__(self, point: Mapping[str, Any]) -> Any:
+        missing = [name for name in self._names if name not in point]
+        if missing:
+            raise KeyError(f"the point has no value for {', '.join(missing)}; it has {', '.join(point) or 'none'}")
+        return self.f(*[point[name] for name in self._names])
+
+
+def compile_fn(outs: Any, *, inputs: Any = None, model: Model | None = None, **options: Any) -> Any:
+    """`model.compile_fn` for the model of the `with` block."""
+    found: Any = modelcontext(model)
+    return found.compile_fn(outs, inputs=inputs, **options)
+
+
+def point_of(*args: Any, filter_model_vars: bool = False, **kwargs: Any) -> dict[str, Any]:
+    """A dict of values by name; only of the model's variables with `filter_model_vars`."""
+    point = dict(*args, **kwargs)
+    if filter_model_vars:
+        known = {v.name for v in modelcontext(None).value_vars}
+        point = {str(k): v for k, v in point.items() if str(k) in known}
+    return point

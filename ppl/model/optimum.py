@@ -1,0 +1,169 @@
+"""The highest point of a posterior, and its curvature there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+
+from ppl.compile.density import FlatProgram, Slot, flattened, layout, scalar
+from ppl.compile.pure import Program
+from ppl.model.context import modelcontext
+from ppl.model.density import Joint
+from ppl.model.draw_rows import over_draws
+from ppl.model.errors import SamplingError
+from ppl.model.log import log
+from ppl.model.point import initial_point
+from ppl.model.seeds import seed_of
+from ppl.samplers import PROGRAMS
+from ppl.tensor.tensor import Tensor
+
+if TYPE_CHECKING:
+    from ppl.model.model import Model
+
+GRADIENT_FREE = ("nelder-mead", "powell", "cobyla", "cobyqa")
+
+
+def _value_and_grad(density: FlatProgram, flat: np.ndarray) -> Any:
+    data = density.data
+    with jax.enable_x64(True):
+        program = PROGRAMS.get(
+            ("value and gradient", density.key),
+            lambda: lambda x, arrays: jax.value_and_grad(scalar(density))(x, *arrays),
+            (flat, data),
+        )
+
+    def run(x: np.ndarray) -> tuple[float, np.ndarray]:
+        with jax.enable_x64(True):
+            value, gradient = program(np.asarray(x, np.float64), data)
+        return float(value), np.asarray(gradient)
+
+    return run
+
+
+def maximum_of(
+    density: FlatProgram,
+    start: np.ndarray,
+    method: str = "L-BFGS-B",
+    free: Any = None,
+    maxeval: int = 5000,
+    **options: Any,
+) -> Any:
+    """The highest point near a start, moving the entries that `free` marks; with `raw=True` all that SciPy says too."""
+    from scipy.optimize import minimize
+
+    raw = options.pop("raw", False)
+    moved = np.ones(start.size, bool) if free is None else np.asarray(free)
+    evaluate = _value_and_grad(density, start)
+
+    def objective(part: np.ndarray) -> tuple[float, np.ndarray]:
+        whole = start.copy()
+        whole[moved] = part
+        value, gradient = evaluate(whole)
+        if not np.isfinite(value):
+            return 1e100, np.zeros(int(moved.sum()))
+        return -value, -np.nan_to_num(gradient[moved])
+
+    if not np.isfinite(evaluate(start)[0]):
+        raise SamplingError("find_MAP: the log-density is not finite at the start. Give another start.")
+    needs_gradient = method.lower() not in GRADIENT_FREE
+    settings = {"maxfun" if method.upper() in ("L-BFGS-B", "TNC") else "maxiter": maxeval, **options.pop("options", {})}
+    found = minimize(
+        objective if needs_gradient else lambda part: objective(part)[0],
+        start[moved],
+        method=method,
+        jac=needs_gradient,
+        options=settings,
+        **options,
+    )
+    best = start.copy()
+    best[moved] = found.x
+    return (best, found) if raw else best
+
+
+def find_MAP(
+    start: Mapping[Any, Any] | None = None,
+    vars: Any = None,
+    method: str = "L-BFGS-B",
+    return_raw: bool = False,
+    include_transformed: bool = True,
+    progressbar: bool = True,
+    progressbar_theme: Any = None,
+    maxeval: int = 5000,
+    model: Model | None = None,
+    *args: Any,
+    seed: int | None = None,
+    **kwargs: Any,
+) -> Any:
+    """The mode of the posterior, as a point; discrete variables stay where they start.
+
+    The density is that of the variables themselves, without the Jacobians of their transforms. Starts are support
+    points or `start`, so `seed` does not matter to the result. Further keywords go to `scipy.optimize.minimize`.
+    """
+    if args:
+        raise TypeError("find_MAP takes options of scipy.optimize.minimize by keyword only")
+    if progressbar_theme is not None:
+        raise TypeError("progressbar_theme= is not supported: a search is not displayed")
+    if seed is not None:
+        seed_of(seed)
+    model = modelcontext(model)
+    if not model.free_RVs:
+        raise SamplingError("find_MAP: the model has no free random variables.")
+    joint = Joint(model)
+    point = initial_point(model, start)
+    slots = layout(model.value_vars, point)
+    wanted = _moved(model, vars)
+    held = [slot.variable.name for slot in slots if slot.variable not in wanted]
+    if vars is None and held:
+        log.warning("find_MAP: %s cannot follow a gradient and stay where they start.", ", ".join(map(str, held)))
+    free = [slot.variable in wanted for slot in slots for _ in range(slot.stop - slot.start)]
+    density = FlatProgram([joint.total(jacobian=False)], slots)
+    best, found = maximum_of(density, flattened(slots, point), method, free, maxeval, raw=True, **kwargs)
+    result = _as_point(model, joint, slots, best, include_transformed)
+    return (result, found) if return_raw else result
+
+
+def _moved(model: Model, chosen: Any) -> set[Tensor]:
+    """The values that may move."""
+    if chosen is None:
+        return set(model.continuous_value_vars)
+    picked = [chosen] if isinstance(chosen, Tensor) else list(chosen)
+    values = {model.rvs_to_values.get(v, v) for v in picked}
+    discrete = [v.name for v in values if v.dtype[0] != "f"]
+    if discrete:
+        raise ValueError(f"find_MAP: {', '.join(map(str, discrete))} are discrete, and no gradient moves them")
+    return values
+
+
+def _as_point(
+    model: Model, joint: Joint, slots: list[Slot], flat: np.ndarray, transformed: bool
+) -> dict[str, np.ndarray]:
+    outputs = {s.variable.name or "": s.variable for s in slots} if transformed else {}
+    outputs |= {rv.name or "": joint.at_values(rv) for rv in model.unobserved_RVs}
+    program = Program([slot.variable for slot in slots], list(outputs.values()))
+    values = over_draws(program, [slot.read(flat[None, None]) for slot in slots])
+    return {name: value[0, 0] for name, value in zip(outputs, values, strict=True)}
+
+
+def find_hessian(
+    point: Mapping[str, Any], vars: Any = None, model: Model | None = None, negate_output: bool = True
+) -> np.ndarray:
+    """The matrix of second derivatives of the log-density at a point of unconstrained values, negated by default."""
+    model = modelcontext(model)
+    given = {k: v for k, v in point.items() if k in {value.name for value in model.value_vars}}
+    whole = {**initial_point(model), **{k: np.asarray(v) for k, v in given.items()}}
+    wanted = [model.rvs_to_values.get(v, v) for v in vars] if vars is not None else model.continuous_value_vars
+    slots = layout(model.value_vars, whole)
+    density = FlatProgram([Joint(model).total()], slots)
+    data = density.data
+    flat = flattened(slots, whole)
+    with jax.enable_x64(True):
+        program = PROGRAMS.get(
+            ("hessian", density.key), lambda: lambda x, arrays: jax.hessian(scalar(density))(x, *arrays), (flat, data)
+        )
+        matrix = np.asarray(program(flat, data))
+    chosen = set(wanted)
+    rows = [i for slot in slots if slot.variable in chosen for i in range(slot.start, slot.stop)]
+    return (-1 if negate_output else 1) * matrix[np.ix_(rows, rows)]

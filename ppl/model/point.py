@@ -1,0 +1,126 @@
+"""Starting points: the support point of each variable, given its parents' points, unless the user says otherwise."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+
+import ppl.tensor as tt
+from ppl.compile.pure import Program
+from ppl.distributions import RandomVariable
+from ppl.distributions.distribution import default_point
+from ppl.graph import Node, substitute
+from ppl.samplers import PROGRAMS
+from ppl.tensor.shaping import shape
+from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
+
+if TYPE_CHECKING:
+    from ppl.model.model import Model
+
+Point = dict[str, np.ndarray]
+
+
+def initial_point(model: Model, initvals: Mapping[Any, Any] | None = None) -> Point:
+    """A value for every unconstrained input of the density, by name."""
+    given = by_name(model, initvals or {})
+    values: dict[Node, Node] = {}
+    wanted: dict[str, Tensor] = {}
+    for rv in sorted(model.basic_RVs, key=lambda rv: rv.serial):
+        value_var = model.rvs_to_values[rv]
+        if rv in model.observed_RVs_set():
+            values[rv] = substitute(value_var, values)
+            continue
+        transform = model.rvs_to_transforms[rv]
+        inputs = [substitute(p, values) for p in rv.parameters] if isinstance(rv, RandomVariable) else []
+        start, unconstrained = _start(rv, inputs, given, model, values)
+        values[rv] = transform.backward(start, *inputs) if unconstrained and transform else start
+        raw = start if unconstrained or transform is None else transform.forward(start, *inputs)
+        wanted[value_var.name or ""] = tt.cast(raw, value_var.dtype)
+    return dict(zip(wanted, _values_of(list(wanted.values())), strict=True))
+
+
+def _values_of(outputs: list[Tensor]) -> list[np.ndarray]:
+    """The values of expressions that depend on data only; the same expressions are compiled once."""
+    known = {x: value_of(x) for x in outputs if is_constant(x)}
+    rest = [x for x in outputs if x not in known]
+    if rest:
+        program = Program([], rest)
+        with jax.enable_x64(True):
+            run = PROGRAMS.get(("values", program.key), lambda: lambda data: program([], *data), (program.data,))
+            known.update(zip(rest, run(program.data), strict=True))
+    return [np.asarray(known[x]) for x in outputs]
+
+
+def _start(rv: Tensor, inputs: Any, given: Mapping[str, Any], model: Model, values: Any) -> tuple[Tensor, bool]:
+    """Where a variable starts, and whether that is an unconstrained value."""
+    name, value_name = rv.name or "", model.rvs_to_values[rv].name or ""
+    if value_name in given and value_name != name:
+        return as_tensor(given[value_name]), True
+    chosen = given.get(name, model.rvs_to_initial_values.get(rv))
+    assert isinstance(rv, RandomVariable)
+    if chosen is not None and not isinstance(chosen, str):
+        start = substitute(as_tensor(chosen), values) if isinstance(chosen, Tensor) else as_tensor(np.asarray(chosen))
+    elif chosen in (None, "support_point", "moment"):
+        start = as_tensor(default_point(rv.family, inputs, rv.family.support_for(inputs)))
+    else:
+        raise ValueError(f'"{name}": initval is a value or "support_point", got {chosen!r}')
+    if chosen is not None and not isinstance(chosen, str | Tensor):
+        _check_inside(rv, np.asarray(chosen), inputs)
+    sized = substitute_shape(rv, values)
+    return tt.broadcast_to(tt.cast(start, rv.dtype), sized), False
+
+
+def _check_inside(rv: RandomVariable, chosen: np.ndarray, inputs: Any) -> None:
+    """Refuse a start outside the support."""
+    domain = rv.family.support_for(inputs)
+    inside = domain.contains(chosen)
+    if isinstance(inside, Tensor):
+        inside = _values_of([inside])[0]
+    if not np.all(inside):
+        at = tuple(int(i) for i in np.argwhere(~np.asarray(inside))[0])
+        where = f" at position {at[0] if len(at) == 1 else at}" if at else ""
+        shown = np.array2string(np.broadcast_to(chosen, np.shape(inside) + chosen.shape[np.ndim(inside) :])[at])
+        raise ValueError(
+            f'{rv.family.__name__} "{rv.name}": the start {shown}{where} is outside the support: {domain}.'
+        )
+
+
+def substitute_shape(rv: Tensor, values: Any) -> tuple[Any, ...]:
+    """The shape of a variable, with symbolic lengths in terms of data."""
+    dims = []
+    for i, dim in enumerate(shape(rv)):
+        dims.append(dim if isinstance(dim, int) else length_of(rv, i, values))
+    return tuple(dims)
+
+
+def length_of(rv: Any, axis: int, values: Any) -> Tensor:
+    """A length that is not known when the graph is built, from the sizes or the parameters of a draw."""
+    static = rv.attrs["size"]
+    symbolic = list(rv.inputs[len(rv.inputs) - rv.attrs["sizes"] :]) if rv.attrs["sizes"] else []
+    if static is not None and axis < len(static):
+        order = [i for i, n in enumerate(static) if n is None]
+        return substitute(symbolic[order.index(axis)], values)
+    start = as_tensor(
+        default_point(rv.family, [substitute(p, values) for p in rv.parameters], rv.family.support_for(rv.parameters))
+    )
+    return shape(start)[axis - rv.ndim]
+
+
+def by_name(model: Model, initvals: Mapping[Any, Any]) -> dict[str, Any]:
+    """Starting values by name; keys may be variables."""
+    known = {rv.name for rv in model.free_RVs} | {v.name for v in model.value_vars}
+    result = {}
+    for key, value in initvals.items():
+        name = key.name if isinstance(key, Tensor) else key
+        if name not in known:
+            close = difflib.get_close_matches(str(name), [str(k) for k in known], 1)
+            hint = f" Did you mean {close[0]!r}?" if close else ""
+            raise KeyError(
+                f"initvals: the model has no free variable {name!r}.{hint} It has {', '.join(sorted(map(str, known)))}."
+            )
+        result[str(name)] = value
+    return result

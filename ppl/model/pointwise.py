@@ -1,0 +1,122 @@
+"""Log-densities of draws, entry by entry: what `az.loo`, `az.compare` and power-scaling need.
+
+Everything is computed at once, so `progressbar`, which PyMC's programs pass, has nothing to show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ppl.compile.pure import Program
+from ppl.graph import substitute
+from ppl.model import results
+from ppl.model.arguments import check_keys, chosen_names
+from ppl.model.context import modelcontext
+from ppl.model.density import Joint
+from ppl.model.draw_rows import over_draws
+from ppl.model.traces import from_trace
+from ppl.tensor.tensor import Tensor, TensorType, placeholder
+
+if TYPE_CHECKING:
+    from ppl.model.model import Model
+
+
+def log_likelihood_values(model: Model, values: Mapping[str, np.ndarray], names: Any = None) -> dict[str, np.ndarray]:
+    """The log-density of each observed value under each draw; `values` are free variables, (chains, draws, ...)."""
+    return _terms(model, values, [rv.name or "" for rv in model.observed_RVs], names, "log_likelihood")
+
+
+def log_prior_values(model: Model, values: Mapping[str, np.ndarray], names: Any = None) -> dict[str, np.ndarray]:
+    """The log-density of each free variable under its prior."""
+    return _terms(model, values, [rv.name or "" for rv in model.free_RVs], names, "log_prior")
+
+
+def _terms(
+    model: Model, values: Mapping[str, np.ndarray], known: Sequence[str], names: Any, what: str
+) -> dict[str, np.ndarray]:
+    wanted = list(known) if names is None else chosen_names(what, names, known)
+    if not wanted:
+        return {}
+    joint = Joint(model)
+    by_name = {rv.name or "": term for rv, term in joint.terms.items()}
+    return evaluated(model, joint, {name: by_name[name] for name in wanted}, values)
+
+
+def evaluated(
+    model: Model, joint: Joint, outputs: Mapping[str, Tensor], values: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """Expressions of a joint density for every draw, where `values` are those of the free variables themselves."""
+    places = {rv: placeholder(TensorType(rv.dtype, rv.type.shape), rv.name) for rv in model.free_RVs}
+    found: Any = substitute(list(outputs.values()), {joint.values[rv]: place for rv, place in places.items()})
+    missing = [rv.name for rv in places if rv.name not in values]
+    if missing:
+        raise KeyError(f"the draws have no values of {', '.join(map(str, missing))}, which the density needs")
+    columns = [np.asarray(values[rv.name or ""]).astype(rv.dtype) for rv in places]
+    return dict(zip(outputs, over_draws(Program(list(places.values()), found), columns), strict=True))
+
+
+def compute_log_likelihood(
+    idata: Any,
+    *,
+    var_names: Any = None,
+    extend_inferencedata: bool = True,
+    model: Model | None = None,
+    sample_dims: Sequence[str] = results.CHAINS,
+    progressbar: bool = True,
+    compile_kwargs: Mapping[str, Any] | None = None,
+) -> Any:
+    """The pointwise log-likelihood of a result: added to it as group `log_likelihood`, or as a Dataset by itself."""
+    check_keys("compile_kwargs", compile_kwargs, ("mode",))
+    model = modelcontext(model)
+    return _group(idata, "log_likelihood", log_likelihood_values, var_names, extend_inferencedata, model, sample_dims)
+
+
+def compute_log_prior(
+    idata: Any,
+    *,
+    var_names: Any = None,
+    extend_inferencedata: bool = True,
+    model: Model | None = None,
+    sample_dims: Sequence[str] = results.CHAINS,
+    progressbar: bool = True,
+    compile_kwargs: Mapping[str, Any] | None = None,
+) -> Any:
+    """The log-density of each free variable under its prior, as group `log_prior` or as a Dataset by itself."""
+    check_keys("compile_kwargs", compile_kwargs, ("mode",))
+    model = modelcontext(model)
+    return _group(idata, "log_prior", log_prior_values, var_names, extend_inferencedata, model, sample_dims)
+
+
+def _group(
+    idata: Any, name: str, compute: Any, var_names: Any, extend: bool, model: Model, sample_dims: Sequence[str]
+) -> Any:
+    draws = from_trace(idata, sample_dims)
+    values = compute(model, draws.values, var_names)
+    group = draws.as_dataset(model, values)
+    return results.extend(idata, {name: group}) if extend else group
+
+
+def compute_deterministics(
+    dataset: Any,
+    *,
+    var_names: Any = None,
+    model: Model | None = None,
+    sample_dims: Sequence[str] = results.CHAINS,
+    merge_dataset: bool = False,
+    progressbar: bool = True,
+    compile_kwargs: Mapping[str, Any] | None = None,
+) -> Any:
+    """The deterministics of a model for draws of its free variables, as a Dataset, alone or together with the draws."""
+    check_keys("compile_kwargs", compile_kwargs, ("mode",))
+    model = modelcontext(model)
+    known = [d.name or "" for d in model.deterministics]
+    wanted = known if var_names is None else chosen_names("var_names", var_names, known)
+    draws = from_trace(dataset, sample_dims)
+    joint = Joint(model)
+    outputs = {name: joint.at_values(model.named_vars[name]) for name in wanted}
+    values = evaluated(model, joint, outputs, draws.values) if outputs else {}
+    found = draws.as_dataset(model, values)
+    return dataset.assign({name: found[name] for name in found.data_vars}) if merge_dataset else found

@@ -1,0 +1,253 @@
+"""Draws from a model run forwards: prior and posterior predictive draws, and `draw`.
+
+What is *resampled* when a posterior is given: what was asked for, every variable the draws do not hold, every Data
+whose value is another one now than in the result, and all that follows from these. Everything else is taken from the
+draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ppl.compile.pure import Program, missing_inputs
+from ppl.distributions import is_draw
+from ppl.distributions.drawing import expand_draws
+from ppl.distributions.inner import laws_of
+from ppl.graph import Node, ancestors, topological
+from ppl.model import results
+from ppl.model.arguments import check_keys, chosen_names, count
+from ppl.model.context import modelcontext
+from ppl.model.draw_rows import draw_keys, over_draws
+from ppl.model.errors import ShapeError
+from ppl.model.log import log
+from ppl.model.seeds import seed_of
+from ppl.model.traces import Draws, from_trace
+from ppl.tensor.draws import KEY_TYPE
+from ppl.tensor.tensor import Tensor, TensorType, as_tensor, placeholder
+from ppl.tensor.variables import Variable
+
+if TYPE_CHECKING:
+    from ppl.model.model import Model
+
+RESULT_OPTIONS = ("coords", "dims")
+
+
+def draw(vars: Any, draws: int = 1, random_seed: Any = None, **kwargs: Any) -> Any:
+    """Draws of one or several variables and all that they depend on; with `draws` above 1 along a new first axis.
+
+    >>> import ppl as pm
+    >>> pm.draw(pm.Normal.dist(0, 1, shape=3), draws=5, random_seed=1).shape
+    (5, 3)
+    """
+    check_keys("draw()", kwargs, ("mode",))
+    draws = count("draws", draws, 1)
+    several = isinstance(vars, list | tuple)
+    wanted = [as_tensor(v) for v in (vars if several else [vars])]
+    values = [value[0] if draws > 1 else value[0, 0] for value in forward(wanted, seed_of(random_seed), draws)]
+    return values if several else values[0]
+
+
+def forward(outputs: Sequence[Tensor], seed: int, draws: int) -> list[np.ndarray]:
+    """Independent draws of expressions, each (1, draws, ...)."""
+    key = placeholder(KEY_TYPE, "key")
+    program = Program([key], expand_draws(outputs, key))
+    _refuse_inputs(program)
+    return over_draws(program, [draw_keys(seed, "forward", 1, draws)])
+
+
+def _refuse_inputs(program: Program) -> None:
+    needed = missing_inputs(program)
+    if needed:
+        raise ValueError(f"no value for {', '.join(map(repr, needed))}, which the draws depend on")
+
+
+def sample_prior_predictive(
+    draws: int = 500,
+    model: Model | None = None,
+    var_names: Any = None,
+    random_seed: Any = None,
+    return_inferencedata: bool = True,
+    idata_kwargs: Mapping[str, Any] | None = None,
+    compile_kwargs: Mapping[str, Any] | None = None,
+    samples: int | None = None,
+) -> Any:
+    """Draws of the model before it has seen data: groups `prior` and `prior_predictive`, or a dictionary of arrays."""
+    if samples is not None:
+        if draws != 500:
+            raise ValueError("draws and samples are the same argument: give one of them")
+        draws = samples
+    draws = count("draws", draws, 1)
+    options = check_keys("idata_kwargs", idata_kwargs, RESULT_OPTIONS)
+    check_keys("compile_kwargs", compile_kwargs, ("mode",))
+    model = modelcontext(model)
+    known = [v.name or "" for v in (*model.basic_RVs, *model.deterministics)]
+    names = known if var_names is None else chosen_names("var_names", var_names, known)
+    if model.potentials:
+        log.warning(
+            "The model has potentials (%s): they do not take part in draws from the prior.",
+            ", ".join(str(p.name) for p in model.potentials),
+        )
+    drawn = [rv.name for rv in model.basic_RVs if rv in ancestors([model.named_vars[n] for n in names])]
+    log.info("Sampling: [%s]", ", ".join(sorted(map(str, drawn))))
+    found = forward([model.named_vars[name] for name in names], seed_of(random_seed), draws)
+    values = dict(zip(names, found, strict=True))
+    if not return_inferencedata:
+        return {name: value[0] for name, value in values.items()}
+    observed = _depending_on_observed(model)
+    groups = {}
+    for group, inside in (("prior", False), ("prior_predictive", True)):
+        part = {name: value for name, value in values.items() if (name in observed) is inside}
+        if part:
+            groups[group] = results.dataset(model, part, **options)
+    return results.collect({**groups, **results.given_groups(model)})
+
+
+def _depending_on_observed(model: Model) -> set[str]:
+    """Observed variables, and deterministics that follow from them."""
+    observed = set(model.observed_RVs)
+    after = [d for d in model.deterministics if observed & ancestors(d)]
+    return {v.name or "" for v in (*model.observed_RVs, *after)}
+
+
+def sample_posterior_predictive(
+    trace: Any,
+    model: Model | None = None,
+    var_names: Any = None,
+    sample_dims: Sequence[str] | None = None,
+    random_seed: Any = None,
+    progressbar: bool = True,
+    progressbar_theme: Any = None,
+    return_inferencedata: bool = True,
+    extend_inferencedata: bool = False,
+    predictions: bool = False,
+    idata_kwargs: Mapping[str, Any] | None = None,
+    compile_kwargs: Mapping[str, Any] | None = None,
+) -> Any:
+    """New data for every draw of a posterior: of the observed variables, or of those in `var_names`.
+
+    With `predictions=True` the result's groups are `predictions` and `predictions_constant_data`. What is drawn afresh
+    is logged. All draws are made at once, in chunks of bounded memory, so there is no progress to show.
+    """
+    if progressbar_theme is not None:
+        raise TypeError("progressbar_theme= is not supported: there is no progress to show")
+    options = check_keys("idata_kwargs", idata_kwargs, RESULT_OPTIONS)
+    check_keys("compile_kwargs", compile_kwargs, ("mode",))
+    if extend_inferencedata and not return_inferencedata:
+        raise ValueError("extend_inferencedata=True needs return_inferencedata=True")
+    model = modelcontext(model)
+    draws = from_trace(trace, sample_dims)
+    known = [v.name or "" for v in (*model.basic_RVs, *model.deterministics)]
+    observed = _depending_on_observed(model)
+    names = [n for n in known if n in observed] if var_names is None else chosen_names("var_names", var_names, known)
+    if not names:
+        raise ValueError("the model has no observed variables: say with var_names= what to draw")
+    values = _drawn(model, names, draws, _changed_data(model, trace), seed_of(random_seed))
+    if not return_inferencedata:
+        return {name: draws.laid_out(value) for name, value in values.items()}
+    group = draws.as_dataset(model, values, **options)
+    if predictions:
+        groups = {"predictions": group, **results.given_groups(model, "predictions_constant_data", None)}
+    else:
+        groups = {"posterior_predictive": group}
+    if extend_inferencedata:
+        return results.extend(trace, groups)
+    return results.collect(groups if predictions else {**groups, **results.given_groups(model)})
+
+
+def _drawn(
+    model: Model, names: Sequence[str], draws: Draws, changed: set[Variable], seed: int
+) -> dict[str, np.ndarray]:
+    """Draws of the named variables, one for each draw of the posterior."""
+    outputs = [model.named_vars[name] for name in names]
+    given = _taken_from_draws(model, outputs, draws.values, changed)
+    places: dict[Node, Tensor] = {}
+    columns = []
+    for node in given:
+        value = _column(node, draws.values[node.name or ""])
+        places[node] = placeholder(TensorType(node.dtype, value.shape[2:]), node.name)
+        columns.append(value)
+    key = placeholder(KEY_TYPE, "key")
+    behind = topological(outputs, blockers=given)
+    in_model = set(model.basic_RVs)
+    resampled = [str(n.name) for n in behind if isinstance(n, Tensor) and n in in_model and n not in places]
+    log.info("Sampling: [%s]", ", ".join(sorted(resampled)))
+    program = Program([key, *places.values()], expand_draws(outputs, key, places))
+    _refuse_inputs(program)
+    chains, length = next(iter(draws.values.values())).shape[:2] if draws.values else draws.shape
+    try:
+        found = over_draws(program, [draw_keys(seed, "predict", chains, length), *columns])
+    except (TypeError, ValueError) as error:
+        raise _shape_clash(model, error, given, columns) from error
+    return dict(zip(names, found, strict=True))
+
+
+def _taken_from_draws(
+    model: Model, outputs: Sequence[Tensor], values: Mapping[str, np.ndarray], changed: set[Variable]
+) -> list[Tensor]:
+    """The variables whose values come from the posterior: those it holds that nothing resampled leads to."""
+    wanted = set(outputs)
+    in_model = set(model.basic_RVs) | set(model.deterministics)
+    volatile: set[Node] = set()
+    taken: list[Tensor] = []
+    held: set[Node] = set()
+    laws = {law for node in topological(outputs) for law in laws_of(node)}  # stand for their law, not for a value
+    for node in topological(outputs):
+        fresh = node in changed or any(parent in volatile for parent in node.inputs)
+        if isinstance(node, Tensor) and node in in_model and node.name in values and node not in wanted and not fresh:
+            held.add(node)
+        elif fresh or node in wanted or (is_draw(node) and node not in laws):
+            volatile.add(node)
+    for node in topological(outputs, blockers=held):  # only the nearest ones are needed
+        if node in held:
+            taken.append(node)  # type: ignore[arg-type]
+    return _recomputed(taken, held, laws)
+
+
+def _recomputed(taken: list[Tensor], held: set[Node], laws: set[Node]) -> list[Tensor]:
+    """Deterministics that follow from draws the posterior holds are computed again: cheaper than fetching them."""
+    result: dict[Tensor, None] = {}
+    for node in taken:
+        if is_draw(node):
+            result[node] = None
+            continue
+        kept = [h for h in held if is_draw(h)]
+        behind = [n for n in ancestors(node, blockers=kept) if is_draw(n) and n not in laws]
+        if all(n in held for n in behind):
+            result.update(dict.fromkeys(behind))  # type: ignore[arg-type]
+        else:
+            result[node] = None
+    return sorted(result, key=lambda node: node.serial)
+
+
+def _column(node: Tensor, value: np.ndarray) -> np.ndarray:
+    known = node.type.shape
+    found = value.shape[2:]
+    if len(found) != len(known) or any(n is not None and n != m for n, m in zip(known, found, strict=True)):
+        raise ShapeError(f'"{node.name}" has shape {known} in the model, but {found} in the draws')
+    return value.astype(node.dtype, copy=False)
+
+
+def _changed_data(model: Model, trace: Any) -> set[Variable]:
+    """Data whose value is another one now than when the posterior was drawn, as far as the result tells."""
+    if not hasattr(trace, "groups"):
+        return set()
+    kept = results.group_of(trace, "constant_data")
+    if kept is None:
+        return set()
+    return {
+        v
+        for v in model.data_vars
+        if v.name in kept.data_vars and not np.array_equal(np.asarray(kept[v.name].values), np.asarray(v.value))
+    }
+
+
+def _shape_clash(model: Model, error: Exception, given: Sequence[Tensor], columns: Sequence[np.ndarray]) -> Exception:
+    data = {v.name: np.shape(v.value) for v in model.data_vars}
+    kept = {node.name: column.shape[2:] for node, column in zip(given, columns, strict=True)}
+    return ShapeError(
+        f"the draws do not fit the model's data any more: {error}. Data now: {data}; from the posterior: {kept}. Give "
+        "every Data that shares a dimension a new value in one set_data call, or draw the variable anew with var_names."
+    )

@@ -1,0 +1,163 @@
+"""Results as ArviZ wants them: InferenceData with arviz 0.x, a DataTree with arviz 1.x."""
+
+from __future__ import annotations
+
+import datetime
+import functools
+import importlib.metadata
+import threading
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ppl.model.data_values import constant_data, observed_data
+from ppl.model.version import __version__
+
+if TYPE_CHECKING:
+    from ppl.model.model import Model
+
+CHAINS = ("chain", "draw")
+
+
+@functools.cache
+def arviz_version() -> str:
+    """The version of the installed ArviZ, without importing it."""
+    return importlib.metadata.version("arviz")
+
+
+def has_inference_data() -> bool:
+    """Whether results are InferenceData (arviz 0.x) or data trees."""
+    return arviz_version().startswith("0.")
+
+
+def prepare() -> None:
+    """Begin to import what results need; it takes longer than sampling a small model, so both go on at once."""
+    threading.Thread(target=_import_all, name="import-arviz", daemon=True).start()
+
+
+def _import_all() -> None:
+    import xarray  # noqa: F401
+
+    if has_inference_data():
+        import arviz  # noqa: F401
+
+
+def dataset(
+    model: Model,
+    values: Mapping[str, np.ndarray],
+    sample_dims: Sequence[str] = CHAINS,
+    attrs: Mapping[str, Any] | None = None,
+    *,
+    coords: Mapping[str, Any] | None = None,
+    dims: Mapping[str, Sequence[str]] | None = None,
+    sample_coords: Mapping[str, Any] | None = None,
+) -> Any:
+    """Arrays by name as an xarray Dataset, with the model's dims and coords; `coords` and `dims` add to those."""
+    import xarray as xr
+
+    known = {**{k: v for k, v in model.coords.items() if v is not None}, **(coords or {})}
+    lead = len(sample_dims)
+    found: dict[str, Any] = {}
+    arrays: dict[str, Any] = {}
+    for name, value in values.items():
+        given = (dims or {}).get(name, model.named_vars_to_dims.get(name, ()))
+        names = [*sample_dims]
+        for axis in range(value.ndim - lead):
+            dim = str(given[axis]) if axis < len(given) and given[axis] is not None else f"{name}_dim_{axis}"
+            names.append(dim)
+            found[dim] = _labels(dim, known.get(dim), value.shape[lead + axis])
+        arrays[name] = (names, value)
+    for axis, dim in enumerate(sample_dims):
+        first = next(iter(values.values()), None)
+        if first is not None:
+            found[dim] = (sample_coords or {}).get(dim, np.arange(first.shape[axis]))
+    used = {dim for names, _ in arrays.values() for dim in names}
+    about = {**creation(sample_dims), **(attrs or {})}
+    return xr.Dataset(arrays, {k: v for k, v in found.items() if k in used}, about)
+
+
+def _labels(dim: str, labels: Any, length: int) -> Any:
+    """The labels along a dimension; numbers where there are none, or not as many."""
+    if labels is None:
+        return np.arange(length)
+    if len(labels) != length:
+        warnings.warn(
+            f"dimension {dim!r} has {len(labels)} labels and length {length}: its labels are left out of the result",
+            UserWarning,
+            stacklevel=4,
+        )
+        return np.arange(length)
+    if isinstance(labels, tuple) and labels and isinstance(labels[0], tuple):
+        array = np.empty(length, object)
+        array[:] = labels
+        return array
+    return np.asarray(labels)
+
+
+def creation(sample_dims: Sequence[str] = CHAINS) -> dict[str, Any]:
+    """Attributes that say what made a group."""
+    about: dict[str, Any] = {"created_at": datetime.datetime.now(datetime.UTC).isoformat()}
+    if has_inference_data():
+        about["arviz_version"] = arviz_version()
+    else:
+        about |= {
+            "creation_library": "ArviZ",
+            "creation_library_version": arviz_version(),
+            "creation_library_language": "Python",
+            "sample_dims": list(sample_dims),
+        }
+    return {**about, "inference_library": "ppl", "inference_library_version": __version__}
+
+
+def collect(groups: Mapping[str, Any]) -> Any:
+    """Groups of data sets as one result."""
+    if has_inference_data():
+        import arviz
+
+        return arviz.InferenceData(**groups)
+    import xarray as xr
+
+    return xr.DataTree.from_dict({f"/{name}": group for name, group in groups.items()})
+
+
+def extend(result: Any, groups: Mapping[str, Any]) -> Any:
+    """More groups for a result, in place; groups of the same names are replaced."""
+    for name in groups:
+        if name in group_names(result):
+            del result[name]
+    if hasattr(result, "add_groups"):
+        result.add_groups(dict(groups))
+    else:
+        import xarray as xr
+
+        for name, group in groups.items():
+            result[name] = xr.DataTree(group)
+    return result
+
+
+def group_names(result: Any) -> list[str]:
+    """The names of the groups of a result."""
+    return list(result.groups()) if callable(result.groups) else [g.strip("/") for g in result.groups if g != "/"]
+
+
+def group_of(result: Any, name: str) -> Any:
+    """One group as a Dataset; None where there is none."""
+    if name not in group_names(result):
+        return None
+    group = result[name]
+    return group.to_dataset() if hasattr(group, "to_dataset") else group
+
+
+def given_groups(
+    model: Model, constant: str = "constant_data", observed: str | None = "observed_data"
+) -> dict[str, Any]:
+    """The groups of observed and constant data."""
+    groups = {}
+    seen, fixed = observed_data(model) if observed else {}, constant_data(model)
+    if observed and seen:
+        groups[observed] = dataset(model, seen, ())
+    if fixed:
+        groups[constant] = dataset(model, fixed, ())
+    return groups

@@ -1,0 +1,133 @@
+"""What the sampler works on: the posterior of a model, as written or rewritten.
+
+`rewritten` is the one place where rewriting enters sampling. A `Posterior` says which values the sampler moves, the
+terms of their log-density, and how every name the user wrote follows from them. An output may hold draws: those are
+sampled afresh for every draw of the sampler, which is how a variable that rewriting has eliminated comes back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import ppl.tensor as tt
+from ppl.distributions import RandomVariable
+from ppl.distributions.transforms import default_transform
+from ppl.graph import Node, substitute
+from ppl.model.context import modelcontext
+from ppl.model.density import Joint, add_all
+from ppl.model.point import Point, initial_point
+from ppl.rewrites import optimize
+from ppl.rewrites.elimination import Observation, Plan, Program, Term, plan
+from ppl.tensor.tensor import Tensor
+
+if TYPE_CHECKING:
+    from ppl.model.model import Model
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """A log-density over values, and everything that follows from these."""
+
+    model: Model
+    values: Sequence[Tensor]  # what the sampler moves: inputs of `terms` and `outputs`
+    terms: Mapping[str, Tensor]  # of the log-density, by the name of their variable or potential
+    outputs: Mapping[str, Tensor]  # every name of the model's unobserved variables and deterministics
+    names: Mapping[Tensor, str] = field(default_factory=dict)  # of the variable behind each value
+    plan: str = ""  # what rewriting did, in words
+
+    def logp(self) -> Tensor:
+        """The log-density, one number."""
+        return optimize([add_all([tt.sum(term) for term in self.terms.values()])])[0]  # type: ignore[return-value]
+
+    def start(self, initvals: Mapping[Any, Any] | None = None) -> Point:
+        """A value for each of `values`, by name."""
+        point = initial_point(self.model, initvals)
+        return {value.name or "": point[value.name or ""] for value in self.values}
+
+
+def program_of(model: Model) -> Program:
+    """The factors of a model."""
+    observed: list[Observation] = []
+    terms: list[Term] = []
+    for rv in model.observed_RVs:
+        value = model.rvs_to_values[rv]
+        scale = model.rvs_to_total_sizes.get(rv)
+        if scale is None and isinstance(rv, RandomVariable):
+            observed.append(Observation(rv, value))
+        else:
+            assert isinstance(rv, RandomVariable)
+            density = rv.family.log_density(value, *rv.parameters)
+            terms.append(Term(rv.name or "", density if scale is None else density * scale))
+    terms += [Term(p.name or "", p) for p in model.potentials]
+    free = tuple(rv for rv in model.free_RVs if isinstance(rv, RandomVariable))
+    return Program(free, tuple(observed), tuple(terms))
+
+
+def explain(model: Model | None = None, *, protect: Collection[Any] = (), eliminate: Collection[Any] = ()) -> Plan:
+    """What sampling would rewrite, and what it would leave, with reasons.
+
+    >>> import ppl as pm
+    >>> with pm.Model() as model:
+    ...     mu = pm.Normal("mu", 0, 5)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
+    >>> explain(model).free
+    ()
+    """
+    model = modelcontext(model)
+    kept = {*_names(model, protect, "protect"), *_bent(model)}
+    return plan(program_of(model), kept, _names(model, eliminate, "eliminate"))
+
+
+def _bent(model: Model) -> list[str]:
+    """Variables whose law the user changed by a transform of his own: they are not of their family any more."""
+    found = []
+    for rv in model.free_RVs:
+        chosen = model.rvs_to_transforms[rv]
+        usual = default_transform(rv.family, rv.parameters) if isinstance(rv, RandomVariable) else None
+        if type(chosen) is not type(usual):
+            found.append(rv.name or "")
+    return found
+
+
+def rewritten(
+    model: Model, rewrite: bool = True, protect: Collection[Any] = (), eliminate: Collection[Any] = ()
+) -> Posterior:
+    """The posterior of a model. `protect` names variables that must stay, `eliminate` those that must go."""
+    if not rewrite:
+        if eliminate:
+            raise ValueError("eliminate= asks for rewriting, and rewrite=False forbids it: give one of them")
+        made = None
+        program = program_of(model)
+        _names(model, protect, "protect")
+    else:
+        made = explain(model, protect=protect, eliminate=eliminate)
+        program = made.program
+    joint = Joint(model, [*program.free, *(o.variable for o in program.observed)])
+    terms = {rv.name or "": joint.logp(rv) for rv in joint.terms}
+    for term in program.terms:
+        terms[term.name] = joint.at_values(term.density)
+    values: dict[Node, Node] = dict(joint.values)
+    for recovery in reversed(program.recoveries):
+        values[recovery.variable] = substitute(recovery.draw, values)
+    return Posterior(
+        model=model,
+        values=[model.rvs_to_values[rv] for rv in program.free],
+        terms=terms,
+        outputs={rv.name or "": substitute(rv, values) for rv in model.unobserved_RVs},  # type: ignore[misc]
+        names={model.rvs_to_values[rv]: rv.name or "" for rv in program.free},
+        plan="as written" if made is None else str(made),
+    )
+
+
+def _names(model: Model, chosen: Collection[Any], argument: str) -> list[str]:
+    """The names in an argument that may hold variables or names, each checked."""
+    if isinstance(chosen, str | Tensor):
+        chosen = (chosen,)
+    known = [rv.name or "" for rv in model.free_RVs]
+    found = [x.name or "" if isinstance(x, Tensor) else str(x) for x in chosen]
+    for name in found:
+        if name not in known:
+            raise KeyError(f"{argument}: the model has no free variable {name!r}; it has {', '.join(known)}")
+    return found

@@ -1,0 +1,237 @@
+"""`sample`: from a model to draws of its posterior."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ppl.compile.density import FlatProgram, labels, scalar
+from ppl.model import results
+from ppl.model.arguments import as_list, check_keys, chosen_names, unknown
+from ppl.model.background import Sampling
+from ppl.model.callbacks import Reporter
+from ppl.model.context import modelcontext
+from ppl.model.engines import ENGINES
+from ppl.model.errors import SamplingError
+from ppl.model.finishing import Finisher, Request, refuse_too_large
+from ppl.model.log import log, silenced
+from ppl.model.optimum import maximum_of
+from ppl.model.progress import display
+from ppl.model.rewriting import Posterior, rewritten
+from ppl.model.sample_stats import NUTPIE
+from ppl.model.sampling_options import (
+    RESULT_OPTIONS,
+    SAMPLERS,
+    Nuts,
+    layout_of_chains,
+    nuts_options,
+    refuse_unknown,
+    refuse_unsupported,
+)
+from ppl.model.seeds import seed_of
+from ppl.model.start_report import start_report, values_at
+from ppl.model.starting import Starts, starts_for
+from ppl.model.steps import Assignment, assign
+from ppl.model.steps.assignment import stepped
+from ppl.samplers import StartError
+from ppl.samplers import sample as run_nuts
+from ppl.samplers.steps_sample import sample_steps
+
+if TYPE_CHECKING:
+    from ppl.model.model import Model
+
+
+def sample(
+    draws: int = 1000,
+    *,
+    tune: int = 1000,
+    chains: int | None = None,
+    cores: int | None = None,
+    random_seed: Any = None,
+    progressbar: bool | str = True,
+    progressbar_theme: Any = None,
+    quiet: bool = False,
+    step: Any = None,
+    var_names: Any = None,
+    nuts_sampler: str = "ppl",
+    initvals: Any = None,
+    init: str = "auto",
+    jitter_max_retries: int = 10,
+    n_init: int | None = None,
+    trace: Any = None,
+    discard_tuned_samples: bool = True,
+    compute_convergence_checks: bool = True,
+    keep_warning_stat: bool = False,
+    return_inferencedata: bool = True,
+    idata_kwargs: Mapping[str, Any] | None = None,
+    nuts_sampler_kwargs: Mapping[str, Any] | None = None,
+    callback: Callable[..., Any] | None = None,
+    mp_ctx: Any = None,
+    blas_cores: Any = "auto",
+    model: Model | None = None,
+    compile_kwargs: Mapping[str, Any] | None = None,
+    rewrite: bool = True,
+    protect: Any = (),
+    eliminate: Any = (),
+    blocking: bool = True,
+    resume: str | os.PathLike[str] | None = None,
+    **options: Any,
+) -> Any:
+    """Draw from the posterior of the model, by PyMC's arguments.
+
+    NUTS moves what has a gradient, other step methods the rest; `step` chooses them by hand. `target_accept`,
+    `max_treedepth` and `step_scale` steer NUTS, here or in `nuts={...}`. The same `random_seed` gives the same draws
+    whatever `cores` is, and the first chains of a run with more chains are those of a run with fewer.
+
+    `rewrite`, `protect` and `eliminate` say how far the model may be rewritten. With `blocking=False` sampling goes on
+    in the background and a handle comes back. `resume` is a directory: draws are saved there while sampling, and the
+    same call goes on where an earlier one was stopped.
+    """
+    refuse_unsupported(
+        trace=trace, progressbar_theme=progressbar_theme, keep_warning_stat=keep_warning_stat, n_init=n_init,
+        mp_ctx=mp_ctx, blas_cores=blas_cores, compile_kwargs=compile_kwargs, progressbar=progressbar,
+    )  # fmt: skip
+    if "start" in options:
+        initvals = _renamed_start(options.pop("start"), initvals)
+    own = nuts_sampler in ("ppl", "pymc")
+    nuts = nuts_options(init, options, nuts_sampler_kwargs if own else None)
+    refuse_unknown(options, sample)
+    if nuts_sampler not in SAMPLERS:
+        raise ValueError(unknown("nuts_sampler: there is no sampler", str(nuts_sampler), SAMPLERS))
+    extras = check_keys("idata_kwargs", idata_kwargs, RESULT_OPTIONS)
+    draws, tune, chains, cores = layout_of_chains(draws, tune, chains, cores)
+    seed = seed_of(random_seed)
+    model = modelcontext(model)
+    if not model.free_RVs:
+        raise SamplingError("Cannot sample from the model: it has no free random variables.")
+    posterior = rewritten(model, rewrite, [*as_list(protect), *stepped(model, step)], eliminate)
+    names = list(posterior.outputs) if var_names is None else chosen_names("var_names", var_names, posterior.outputs)
+    methods = assign(posterior, step)
+    posterior = replace(posterior, values=methods.order)
+    if return_inferencedata:
+        results.prepare()
+    starts = starts_for(posterior, initvals, chains, seed, nuts.jitter)
+    density = FlatProgram([posterior.logp()], starts.slots)
+    if nuts.at_map:
+        starts._flat = [maximum_of(density, flat) for flat in starts._flat]
+    request = Request(
+        names, seed, tune, not discard_tuned_samples, compute_convergence_checks, quiet, return_inferencedata, extras,
+        NUTPIE if nuts_sampler == "nutpie" else {},
+    )  # fmt: skip
+    finish = Finisher(posterior, starts.slots, request)
+    refuse_too_large(_sizes(finish, starts), chains, draws)
+    plan: dict[str, Any] = {"draws": draws, "tune": tune, "chains": chains, "seed": seed}
+    with silenced(quiet):
+        _announce(draws, tune, chains, cores, methods)
+        if not own and starts.dim:
+            _only_nuts(methods, nuts_sampler, blocking=blocking, resume=resume, callback=callback)
+            from_elsewhere = _external(nuts_sampler)
+            run = from_elsewhere(
+                density, starts, nuts, {**plan, "cores": cores, "progress": bool(progressbar) and not quiet},
+                dict(nuts_sampler_kwargs or {}),
+            )  # fmt: skip
+            return finish(run, True)
+        reporter = None if callback is None else Reporter(callback, starts.slots, tune + draws)
+        common = {
+            **plan, "cores": cores, "data": density.data, "dim": starts.dim, "names": labels(starts.slots),
+            "keep_warmup": not discard_tuned_samples or callback is not None, "callback": reporter,
+            "attempts": max(1, jitter_max_retries) if nuts.jitter else 1, "key": ("logp", density.key),
+            "blocking": False, **_store(resume),
+        }  # fmt: skip
+        handle = _start(density, starts, nuts, methods, common)
+        if reporter is not None:
+            reporter.attach(handle)
+        if not blocking:
+            return Sampling(handle, finish)
+        try:
+            run = handle.wait(display=display(progressbar and not quiet))
+        except KeyboardInterrupt:
+            run = handle.abort()
+        except StartError as error:
+            raise _explained(error, posterior, starts) from None
+    return finish(run, True)
+
+
+def _renamed_start(start: Any, initvals: Any) -> Any:
+    if initvals is not None:
+        raise ValueError("Passing both `start` and `initvals` is not supported.")
+    warnings.warn("The argument `start` is now called `initvals`.", FutureWarning, stacklevel=3)
+    return start
+
+
+def _start(density: FlatProgram, starts: Starts, nuts: Nuts, methods: Assignment, common: dict[str, Any]) -> Any:
+    """Begin to sample: by NUTS alone, or by a sweep over several methods."""
+    steering = {
+        "target_accept": methods.target_accept or nuts.target_accept,
+        "max_treedepth": methods.max_treedepth or nuts.max_treedepth,
+        "metric": nuts.metric,
+        "step_scale": nuts.step_scale,
+        "integrator": nuts.integrator,
+    }
+    if methods.only_nuts:
+        return run_nuts(scalar(density), starts, **steering, **common)
+    return sample_steps(
+        scalar(density), starts, methods.blocks(starts.slots, common["tune"] + common["draws"]), **steering, **common
+    )
+
+
+def _store(resume: Any) -> dict[str, Any]:
+    """Where draws are saved: a new directory, or one to go on from."""
+    if resume is None:
+        return {}
+    known = os.path.exists(os.path.join(os.fspath(resume), "run.json"))
+    return {"resume" if known else "checkpoint": resume}
+
+
+def _sizes(finish: Finisher, starts: Starts) -> dict[str, int]:
+    """The entries of each output, as far as they are known before anything runs."""
+    return {
+        name: int(np.prod([n for n in node.type.shape if n is not None], dtype=float))
+        for name, node in zip(finish._names, finish.program.outputs, strict=True)
+    }
+
+
+def _announce(draws: int, tune: int, chains: int, cores: int, methods: Assignment) -> None:
+    if draws == 0:
+        log.warning("Tuning was enabled throughout the whole trace.")
+    elif draws < 100:
+        log.warning(
+            "Only %d draws per chain. Reliable r-hat and ESS diagnostics require longer chains for accurate estimate.",
+            draws,
+        )
+    if not methods.only_nuts:
+        log.info("%s", methods.describe())
+    log.info(
+        "Sampling %d chain%s for %s tune and %s draw iterations (%s + %s draws total) in %d thread%s.",
+        chains, "s" * (chains > 1), f"{tune:_}", f"{draws:_}", f"{tune * chains:_}", f"{draws * chains:_}",
+        min(cores, chains), "s" * (min(cores, chains) > 1),
+    )  # fmt: skip
+
+
+def _only_nuts(methods: Assignment, sampler: str, **given: Any) -> None:
+    if not methods.only_nuts:
+        raise ValueError(
+            "Model can not be sampled with NUTS alone: it has discrete variables, or step= chooses other methods."
+            f" Leave nuts_sampler={sampler!r} out."
+        )
+    for name, value in given.items():
+        if value not in (None, True):
+            raise ValueError(f"{name}= works with the sampler of this package, not with nuts_sampler={sampler!r}")
+
+
+def _external(sampler: str) -> Callable[..., Any]:
+    return ENGINES[sampler]
+
+
+def _explained(error: StartError, posterior: Posterior, starts: Starts) -> SamplingError:
+    """The error of a start that is not finite, with the variables that are to blame."""
+    for position in reversed(list(starts.tried.values())):
+        total = values_at([posterior.logp()], starts.slots, position)[0]
+        if not np.isfinite(total):
+            return SamplingError(f"{error}\n{start_report(posterior, starts.slots, position)}")
+    return SamplingError(str(error))

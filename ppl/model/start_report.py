@@ -1,0 +1,120 @@
+"""Why sampling cannot start: which variable, which entry, and what is wrong with it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import jax
+import numpy as np
+
+from ppl.compile.density import FlatProgram, Slot, flattened, layout
+from ppl.distributions import RandomVariable
+from ppl.model.density import Joint
+from ppl.model.rewriting import Posterior, rewritten
+from ppl.tensor.tensor import Tensor, as_tensor
+
+SHOWN = 5
+
+
+def values_at(outputs: list[Tensor], slots: list[Slot], position: np.ndarray) -> list[np.ndarray]:
+    """The values of expressions at one position, computed step by step: nothing is compiled."""
+    program = FlatProgram(outputs, slots)
+    with jax.enable_x64(True), np.errstate(all="ignore"):
+        return [np.asarray(value) for value in program(np.asarray(position), *program.data)]
+
+
+def start_report(posterior: Posterior, slots: list[Slot], position: np.ndarray) -> str:
+    """The starting values, the log-density of each term, and for those that are not finite the reason."""
+    names = list(posterior.terms)
+    terms = dict(zip(names, values_at([posterior.terms[n] for n in names], slots, position), strict=True))
+    start = {slot.variable.name: np.array2string(np.asarray(slot.read(position)), threshold=6) for slot in slots}
+    shown = ", ".join(f"{name} = {value}" for name, value in start.items())
+    sums = ", ".join(f"{name}: {np.sum(value):.6g}" for name, value in terms.items())
+    lines = [f"Starting values: {shown}.", f"Log-density of each term: {sums}."]
+    bad = [name for name, value in terms.items() if not np.all(np.isfinite(value))]
+    lines += [reason for name in bad for reason in _reasons(posterior, name, terms[name], slots, position)]
+    if any(name not in posterior.model.named_vars for name in bad):
+        lines += _as_written(posterior)
+    return "\n".join(lines)
+
+
+def _as_written(posterior: Posterior) -> list[str]:
+    """The reasons in the model as the user wrote it, where the term to blame came from rewriting."""
+    plain = rewritten(posterior.model, rewrite=False)
+    point = plain.start()
+    slots = layout(plain.values, point)
+    position = flattened(slots, point)
+    terms = dict(zip(plain.terms, values_at(list(plain.terms.values()), slots, position), strict=True))
+    bad = [name for name, value in terms.items() if not np.all(np.isfinite(value))]
+    return [reason for name in bad for reason in _reasons(plain, name, terms[name], slots, position)]
+
+
+def _reasons(
+    posterior: Posterior, name: str, term: np.ndarray, slots: list[Slot], position: np.ndarray
+) -> Iterator[str]:
+    at = _first(~np.isfinite(term))
+    rv = posterior.model.named_vars.get(name)
+    if not isinstance(rv, RandomVariable):
+        yield f'The term "{name}" is {term[at]}{_where(at)}: it must be finite where sampling starts.'
+        return
+    joint = Joint(posterior.model)
+    parameters = [as_tensor(joint.at_values(p)) for p in rv.parameters]
+    value = as_tensor(joint.values[rv])
+    try:
+        found = values_at([value, *parameters], slots, position)
+    except ValueError:  # the posterior moves other values than the model as written
+        yield f'The density of "{name}" is {term[at]}{_where(at)}.'
+        return
+    reasons = list(_outside(rv, name, found[0], found[1:]))
+    if not reasons:
+        shown = ", ".join(
+            f"{key} = {_entry(array, at, term.shape)}" for key, array in zip(rv.family.params, found[1:], strict=True)
+        )
+        reasons = [
+            f'The log-density of "{name}" is {term[at]:g}{_where(at)}, for the value'
+            f" {_entry(found[0], at, term.shape)} of {rv.family.__name__}({shown})."
+        ]
+    yield from reasons[:SHOWN]
+
+
+def _outside(rv: RandomVariable, name: str, value: np.ndarray, parameters: list[np.ndarray]) -> Iterator[str]:
+    """What lies outside its domain: a parameter, or the value."""
+    family = rv.family
+    for (key, param), array in zip(family.params.items(), parameters, strict=True):
+        yield from _bad(array, param.domain, f'{family.__name__} "{name}": {key}', param.domain.remedy)
+    domain = family.support_for([as_tensor(p) for p in parameters])
+    yield from _bad(value, domain, f'{family.__name__} "{name}": the value', "")
+
+
+def _bad(array: np.ndarray, domain: Any, who: str, remedy: str) -> Iterator[str]:
+    nan = np.isnan(array) if array.dtype.kind == "f" else np.zeros(array.shape, bool)
+    if nan.any():
+        at = _first(nan)
+        yield f"{who} is nan{_where(at)} ({int(nan.sum())} of {array.size}): look at the data it is computed from."
+        return
+    inside = domain.contains(array)
+    if isinstance(inside, Tensor):
+        inside = inside.eval()
+    inside = np.asarray(inside)
+    if not inside.all():
+        at = _first(~inside)
+        hint = f" To mend it: {remedy}." if remedy else ""
+        shown = np.array2string(array[at] if array.ndim else array, threshold=6, precision=6)
+        yield f"{who} must be {domain}, it is {shown}{_where(at)} ({int((~inside).sum())} of {inside.size}).{hint}"
+
+
+def _first(bad: np.ndarray) -> tuple[int, ...]:
+    return tuple(int(i) for i in np.argwhere(bad)[0])
+
+
+def _where(at: tuple[int, ...]) -> str:
+    return f" at index {at[0] if len(at) == 1 else at}" if at else ""
+
+
+def _entry(array: np.ndarray, at: tuple[int, ...], shape: tuple[int, ...]) -> str:
+    """The entry of a parameter that belongs to an entry of the density."""
+    with contextlib.suppress(ValueError, IndexError):
+        array = np.broadcast_to(array, shape)[at]
+    return np.array2string(np.asarray(array), threshold=6, precision=6)

@@ -1,0 +1,49 @@
+"""Where chains start: support points or the user's values, with a jitter that depends on seed and chain alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ppl.compile.density import Slot, flattened, layout
+from ppl.model.point import Point
+from ppl.model.rewriting import Posterior
+
+Begin = Callable[[int, int], np.ndarray]
+
+
+class Starts:
+    """Starting positions of chains, and the last one that was tried for each."""
+
+    def __init__(self, points: list[Point], slots: list[Slot], seed: int, jitter: bool) -> None:
+        self.slots, self.seed, self.jitter = slots, seed, jitter
+        self._flat = [flattened(slots, point) for point in points]
+        self._moves = np.array([slot.variable.dtype[0] == "f" for slot in slots for _ in range(slot.stop - slot.start)])
+        self.tried: dict[int, np.ndarray] = {}
+
+    @property
+    def dim(self) -> int:
+        return self._flat[0].size
+
+    def __call__(self, chain: int, attempt: int) -> np.ndarray:
+        flat = self._flat[chain % len(self._flat)]
+        if self.jitter:
+            noise = np.random.default_rng([self.seed, chain, attempt]).uniform(-1, 1, flat.size)
+            flat = flat + np.where(self._moves, noise, 0.0) if flat.size else flat
+        self.tried[chain] = flat
+        return flat
+
+
+def starts_for(posterior: Posterior, initvals: Any, chains: int, seed: int, jitter: bool) -> Starts:
+    """The starts of chains, from one set of initial values or one for each chain."""
+    if initvals is None or isinstance(initvals, Mapping):
+        points = [posterior.start(initvals)]
+    elif isinstance(initvals, Sequence) and not isinstance(initvals, str):
+        if len(initvals) != chains:
+            raise ValueError(f"initvals has values for {len(initvals)} chains, but there are {chains} chains")
+        points = [posterior.start(each) for each in initvals]
+    else:
+        raise TypeError(f"initvals is a dict, or a list with one dict a chain, got {type(initvals).__name__}")
+    return Starts(points, layout(posterior.values, points[0]), seed, jitter)

@@ -1,0 +1,135 @@
+"""Which method moves which variable: the user's choice, and PyMC's for the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ppl.model.steps.methods import (
+    NUTS,
+    BinaryGibbsMetropolis,
+    CategoricalGibbsMetropolis,
+    CompoundStep,
+    Metropolis,
+    StepMethod,
+    categories,
+)
+from ppl.samplers.steps_moves import Move
+from ppl.samplers.steps_sweep import Stretch
+from ppl.tensor.tensor import Tensor
+
+if TYPE_CHECKING:
+    from ppl.compile.density import Slot
+    from ppl.model.model import Model
+    from ppl.model.rewriting import Posterior
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """The methods of a sweep. NUTS, where it takes part, comes first, and all its variables lie side by side."""
+
+    nuts: list[Tensor]
+    methods: list[StepMethod]
+    target_accept: float | None = None
+    max_treedepth: int | None = None
+
+    @property
+    def only_nuts(self) -> bool:
+        """Does NUTS move everything?"""
+        return not self.methods
+
+    @property
+    def order(self) -> list[Tensor]:
+        """All values in the order of the vector."""
+        return [*self.nuts, *(value for method in self.methods for value in method.vars)]
+
+    def blocks(self, slots: Sequence[Slot], draws: int) -> list[Stretch | Move]:
+        """What the sampler needs to know of each method."""
+        found: list[Stretch | Move] = []
+        mine = [slot for slot in slots if slot.variable in set(self.nuts)]
+        if mine and mine[-1].stop > mine[0].start:
+            found.append(Stretch(mine[0].start, mine[-1].stop))
+        for method in self.methods:
+            found += method.moves(slots, draws)
+        return found
+
+    def describe(self) -> str:
+        """One line a method, as PyMC shows them."""
+        lines = [f">NUTS: [{', '.join(str(v.name) for v in self.nuts)}]"] if self.nuts else []
+        lines += [f">{method!r}" for method in self.methods]
+        return "\n".join(["CompoundStep" if len(lines) > 1 else "Step", *lines])
+
+
+def assign(posterior: Posterior, step: Any) -> Assignment:
+    """The user's steps first; then NUTS for what has a gradient, and Gibbs or Metropolis for counts."""
+    given = _flat(step)
+    values = list(posterior.values)
+    here = set(values)
+    for method in given:
+        lost = [v.name for v in method.vars if v not in here]
+        if lost:
+            raise ValueError(
+                f"{type(method).__name__}: {', '.join(map(str, lost))} is not sampled any more after rewriting, or "
+                "belongs to another model. Keep it with protect=, or sample with rewrite=False."
+            )
+    taken: set[Tensor] = set()
+    for method in given:
+        twice = [v.name for v in method.vars if v in taken]
+        if twice:
+            raise ValueError(f"step: two methods move {', '.join(map(str, twice))}")
+        taken |= set(method.vars)
+    rest = [value for value in values if value not in taken]
+    nuts = [method for method in given if isinstance(method, NUTS)]
+    by_nuts = [v for method in nuts for v in method.vars] + [v for v in rest if v.dtype[0] == "f"]
+    methods = [method for method in given if not isinstance(method, NUTS)]
+    methods += _for_counts(posterior, [value for value in rest if value.dtype[0] != "f"])
+    targets = {(method.target_accept, method.max_treedepth) for method in nuts}
+    if len(targets) > 1:
+        raise ValueError("step: several NUTS methods with different settings; all of NUTS' variables move together")
+    target, depth = next(iter(targets), (None, None))
+    return Assignment(by_nuts, methods, target, depth)
+
+
+def stepped(model: Model, step: Any) -> list[str]:
+    """The variables that the user's steps move: rewriting must leave them where they are."""
+    behind = model.values_to_rvs
+    return [behind[v].name or "" for method in _flat(step) for v in method.vars if v in behind]
+
+
+def _flat(step: Any) -> list[StepMethod]:
+    """The methods in whatever a user gives."""
+    if step is None:
+        return []
+    if isinstance(step, CompoundStep):
+        return _flat(step.methods)
+    if isinstance(step, list | tuple):
+        return [method for each in step for method in _flat(each)]
+    if isinstance(step, type) and issubclass(step, StepMethod):
+        return [step()]
+    if not isinstance(step, StepMethod):
+        raise TypeError(f"step is a step method such as Metropolis(vars), or a list of them, got {step!r}")
+    return [step]
+
+
+def _for_counts(posterior: Posterior, values: list[Tensor]) -> list[StepMethod]:
+    """PyMC's choice for discrete variables."""
+    model = posterior.model
+    binary: list[Tensor] = []
+    categorical: list[Tensor] = []
+    other: list[Tensor] = []
+    for value in values:
+        rv = model.values_to_rvs.get(value)
+        try:
+            n = categories(model, value) if rv is not None else 0
+        except ValueError:
+            n = 0
+        (binary if n == 2 else categorical if n else other).append(value)
+    found: list[StepMethod] = []
+    if binary:
+        found.append(BinaryGibbsMetropolis(binary, model=model))
+    if categorical:
+        found.append(CategoricalGibbsMetropolis(categorical, model=model))
+    if other:
+        found.append(Metropolis(other, model=model))
+    return found

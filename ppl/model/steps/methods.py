@@ -1,0 +1,281 @@
+"""Step methods: which variables they move, and the moves that do it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ppl.model.arguments import count
+from ppl.model.context import modelcontext
+from ppl.model.steps.proposals import NormalProposal, UniformProposal, chosen
+from ppl.samplers.steps_evolution import differential_evolution
+from ppl.samplers.steps_moves import Move, binary_flips, binary_gibbs, categorical_gibbs, metropolis
+from ppl.samplers.steps_slice import MOST_STEPS, slice_moves
+from ppl.tensor.shaping import shape as shape_of
+from ppl.tensor.tensor import Tensor
+
+if TYPE_CHECKING:
+    from ppl.compile.density import Slot
+    from ppl.model.model import Model
+
+
+class StepMethod:
+    """Moves some of the variables of a model. `vars` are random variables or their values; None stands for all."""
+
+    kinds = "fiub"  # of dtypes that it can move
+    blocked = False  # do its variables move as one?
+
+    def __init__(self, vars: Any, model: Model | None, unsupported: dict[str, Any]) -> None:
+        for name, value in unsupported.items():
+            if value is not None:
+                raise TypeError(f"{type(self).__name__}: {name}= is not supported; draws and starts come from sample()")
+        self.model = modelcontext(model)
+        self.vars = self._values(vars)
+
+    def _values(self, vars: Any) -> list[Tensor]:
+        model = self.model
+        if vars is None:
+            return [value for value in model.value_vars if value.dtype[0] in self.kinds]
+        found = []
+        known = set(model.value_vars)
+        for each in [vars] if isinstance(vars, str | Tensor) else list(vars):
+            rv = model[each] if isinstance(each, str) else each
+            value = model.rvs_to_values.get(rv, rv)
+            if value not in known:
+                raise ValueError(f"{type(self).__name__}: {rv!r} is no free variable of the model")
+            if value.dtype[0] not in self.kinds:
+                kind = "continuous" if value.dtype[0] == "f" else "discrete"
+                raise ValueError(f'{type(self).__name__} cannot move "{rv.name}": it is {kind} ({value.dtype})')
+            found.append(value)
+        if not found:
+            raise ValueError(f"{type(self).__name__}: no variables to move")
+        return found
+
+    def moves(self, slots: Sequence[Slot], draws: int) -> Iterator[Move]:
+        """The moves for the places of its variables in the vector."""
+        for start, stop, variables in self.stretches(slots):
+            yield self.move(start, stop, variables, draws)
+
+    def stretches(self, slots: Sequence[Slot]) -> list[tuple[int, int, list[Tensor]]]:
+        """One stretch a variable, or one for all where they move as one."""
+        mine = [slot for slot in slots if slot.variable in set(self.vars) and slot.stop > slot.start]
+        if self.blocked and mine:
+            return [(mine[0].start, mine[-1].stop, [slot.variable for slot in mine])]
+        return [(slot.start, slot.stop, [slot.variable]) for slot in mine]
+
+    def move(self, start: int, stop: int, variables: list[Tensor], draws: int) -> Move:
+        """The move of one stretch."""
+        raise NotImplementedError(f"{type(self).__name__} has no move of its own")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}: [{', '.join(str(v.name) for v in self.vars)}]"
+
+
+class NUTS(StepMethod):
+    """The No-U-Turn sampler, for variables with a gradient."""
+
+    kinds = "f"
+    blocked = True
+
+    def __init__(
+        self,
+        vars: Any = None,
+        max_treedepth: int = 10,
+        target_accept: float = 0.8,
+        model: Model | None = None,
+    ) -> None:
+        super().__init__(vars, model, {})
+        self.max_treedepth = count("max_treedepth", max_treedepth, 1)
+        if not 0 < target_accept < 1:
+            raise ValueError(f"target_accept must lie between 0 and 1, got {target_accept!r}. The usual value is 0.8.")
+        self.target_accept = float(target_accept)
+
+
+class Metropolis(StepMethod):
+    """A random walk, entry by entry, whose scales are tuned to the rate of acceptance."""
+
+    def __init__(
+        self,
+        vars: Any = None,
+        *,
+        S: Any = None,
+        proposal_dist: Any = None,
+        scaling: Any = 1.0,
+        tune: bool = True,
+        tune_interval: int = 100,
+        model: Model | None = None,
+        mode: Any = None,
+        rng: Any = None,
+        initial_point: Any = None,
+        compile_kwargs: Any = None,
+        blocked: bool = False,
+    ) -> None:
+        unsupported = {"mode": mode, "rng": rng, "initial_point": initial_point, "compile_kwargs": compile_kwargs}
+        super().__init__(vars, model, unsupported)
+        self.proposal = chosen(proposal_dist, S, NormalProposal)
+        self.scaling, self.tune, self.blocked = scaling, tune, blocked or self.proposal.together
+        self.tune_interval = count("tune_interval", tune_interval, 1)
+        if self.blocked and len({v.dtype[0] == "f" for v in self.vars}) > 1:
+            raise ValueError("Metropolis: discrete and continuous variables do not move in one block")
+
+    def move(self, start: int, stop: int, variables: list[Tensor], draws: int) -> Move:
+        return metropolis(
+            start, stop, self.proposal.draw, self.proposal.key, discrete=variables[0].dtype[0] != "f",
+            together=self.proposal.together, scaling=self.scaling, tune=self.tune, interval=self.tune_interval,
+        )  # fmt: skip
+
+
+class BinaryMetropolis(StepMethod):
+    """Flips binary variables, several at once."""
+
+    kinds = "iub"
+    blocked = True
+
+    def __init__(
+        self, vars: Any = None, *, scaling: float = 1.0, tune: bool = True, tune_interval: int = 100,
+        model: Model | None = None, rng: Any = None, initial_point: Any = None, compile_kwargs: Any = None,
+        blocked: bool = True,
+    ) -> None:  # fmt: skip
+        """`tune` and `tune_interval` have no effect, in PyMC neither: the chance of a flip follows from `scaling`."""
+        super().__init__(vars, model, {"rng": rng, "initial_point": initial_point, "compile_kwargs": compile_kwargs})
+        self.scaling, self.blocked = float(scaling), blocked
+        _check_binary(self)
+
+    def move(self, start: int, stop: int, variables: list[Tensor], draws: int) -> Move:
+        return binary_flips(start, stop, self.scaling)
+
+
+class BinaryGibbsMetropolis(StepMethod):
+    """Flips binary entries one by one."""
+
+    kinds = "iub"
+    blocked = True
+
+    def __init__(
+        self, vars: Any = None, *, order: Any = "random", transit_p: float = 0.8, model: Model | None = None,
+        rng: Any = None, initial_point: Any = None, compile_kwargs: Any = None, blocked: bool = True,
+    ) -> None:  # fmt: skip
+        super().__init__(vars, model, {"rng": rng, "initial_point": initial_point, "compile_kwargs": compile_kwargs})
+        self.order, self.transit_p, self.blocked = order, float(transit_p), blocked
+        _check_binary(self)
+
+    def move(self, start: int, stop: int, variables: list[Tensor], draws: int) -> Move:
+        return binary_gibbs(start, stop, self.transit_p, _order(self.order, stop - start))
+
+
+class CategoricalGibbsMetropolis(StepMethod):
+    """Moves categories one by one, to another at random ("uniform") or by their densities ("proportional")."""
+
+    kinds = "iub"
+    blocked = True
+
+    def __init__(
+        self, vars: Any = None, *, proposal: str = "uniform", order: Any = "random", model: Model | None = None,
+        rng: Any = None, initial_point: Any = None, compile_kwargs: Any = None, blocked: bool = True,
+    ) -> None:  # fmt: skip
+        super().__init__(vars, model, {"rng": rng, "initial_point": initial_point, "compile_kwargs": compile_kwargs})
+        if proposal not in ("uniform", "proportional"):
+            raise ValueError(f"CategoricalGibbsMetropolis: proposal is 'uniform' or 'proportional', got {proposal!r}")
+        self.proposal, self.order, self.blocked = proposal, order, blocked
+        for value in self.vars:
+            categories(self.model, value)
+
+    def moves(self, slots: Sequence[Slot], draws: int) -> Iterator[Move]:
+        sizes = {slot.variable: slot.stop - slot.start for slot in slots}
+        for start, stop, variables in self.stretches(slots):
+            counts = np.concatenate([np.full(sizes[v], categories(self.model, v)) for v in variables])
+            yield categorical_gibbs(start, stop, counts, self.proposal, _order(self.order, stop - start))
+
+
+class Slice(StepMethod):
+    """Slice sampling, entry by entry."""
+
+    kinds = "f"
+
+    def __init__(
+        self, vars: Any = None, *, w: Any = 1.0, tune: bool = True, model: Model | None = None,
+        iter_limit: float = np.inf, rng: Any = None, initial_point: Any = None, compile_kwargs: Any = None,
+        blocked: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(vars, model, {"rng": rng, "initial_point": initial_point, "compile_kwargs": compile_kwargs})
+        self.w, self.tune, self.blocked = w, tune, blocked
+        self.iter_limit = MOST_STEPS if np.isinf(iter_limit) else count("iter_limit", iter_limit, 1)
+
+    def move(self, start: int, stop: int, variables: list[Tensor], draws: int) -> Move:
+        return slice_moves(start, stop, self.w, self.tune, self.iter_limit)
+
+
+class DEMetropolisZ(StepMethod):
+    """Steps along differences of the chain's own past."""
+
+    kinds = "f"
+    blocked = True
+
+    def __init__(
+        self, vars: Any = None, *, S: Any = None, proposal_dist: Any = None, lamb: float | None = None,
+        scaling: float = 0.001, tune: str | None = "scaling", tune_interval: int = 100, tune_drop_fraction: float = 0.9,
+        model: Model | None = None, initial_point: Any = None, compile_kwargs: Any = None, mode: Any = None,
+        rng: Any = None, blocked: bool = True,
+    ) -> None:  # fmt: skip
+        unsupported = {"mode": mode, "rng": rng, "initial_point": initial_point, "compile_kwargs": compile_kwargs}
+        super().__init__(vars, model, unsupported)
+        if tune not in (None, "scaling", "lambda"):
+            raise ValueError(f"DEMetropolisZ: tune is None, 'scaling' or 'lambda', got {tune!r}")
+        self.proposal = chosen(proposal_dist, S, UniformProposal)
+        self.lamb, self.scaling, self.tune, self.blocked = lamb, scaling, tune, blocked
+        self.tune_interval, self.drop_fraction = count("tune_interval", tune_interval, 1), tune_drop_fraction
+
+    def move(self, start: int, stop: int, variables: list[Tensor], draws: int) -> Move:
+        return differential_evolution(
+            start, stop, self.proposal.draw, self.proposal.key, rows=draws, lamb=self.lamb, scaling=self.scaling,
+            tune=self.tune, interval=self.tune_interval, drop_fraction=self.drop_fraction,
+        )  # fmt: skip
+
+
+class CompoundStep:
+    """Several step methods, one after the other in each sweep."""
+
+    def __init__(self, methods: Sequence[Any]) -> None:
+        self.methods = list(methods)
+
+    def __repr__(self) -> str:
+        return f"CompoundStep: {self.methods}"
+
+
+def categories(model: Model, value: Tensor) -> int:
+    """How many values a categorical or binary variable has, counted from 0."""
+    rv = model.values_to_rvs[value]
+    family = getattr(getattr(rv, "family", None), "__name__", "")
+    if family == "Bernoulli":
+        return 2
+    if family == "Categorical":
+        n = shape_of(rv.parameters[0])[-1]  # type: ignore[attr-defined]
+        return int(n) if isinstance(n, int) else int(n.eval())
+    raise ValueError(
+        f'"{rv.name}" is {family or "no draw"}: its categories are not known, so Gibbs steps cannot move it'
+    )
+
+
+def _check_binary(method: StepMethod) -> None:
+    for value in method.vars:
+        if categories(method.model, value) != 2:
+            rv = method.model.values_to_rvs[value]
+            raise ValueError(f'{type(method).__name__} moves binary variables, "{rv.name}" has more values')
+
+
+def _order(order: Any, n: int) -> Any:
+    """The order of the entries, one number for each."""
+    if isinstance(order, str):
+        if order != "random":
+            raise ValueError(f"order is 'random' or a permutation of the entries, got {order!r}")
+        return order
+    if sorted(order) != list(range(n)):
+        raise ValueError(f"order must be a permutation of 0, ..., {n - 1}, got {list(order)}")
+    return list(order)
+
+
+STEP_METHODS = (
+    NUTS, BinaryGibbsMetropolis, BinaryMetropolis, CategoricalGibbsMetropolis, DEMetropolisZ, Metropolis, Slice
+)  # fmt: skip

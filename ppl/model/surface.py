@@ -1,0 +1,105 @@
+"""Small names of PyMC's public surface that programs use beside models: dtype helpers, input lists, constants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+import ppl.tensor as tt
+from ppl.graph import Node, leaves
+from ppl.model.context import modelcontext
+from ppl.model.observed import as_data
+from ppl.tensor.config import config
+from ppl.tensor.derivatives import grad, hessian
+from ppl.tensor.tensor import INPUT, Tensor, as_tensor
+
+bool_types = {"int8"}
+int_types = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"}
+float_types = {"float32", "float64"}
+complex_types = {"complex64", "complex128"}
+continuous_types = float_types | complex_types
+discrete_types = bool_types | int_types
+
+
+def floatX(x: Any) -> Any:
+    """A number, array or tensor in the dtype of `config.floatX`."""
+    return tt.cast(x, config.floatX) if isinstance(x, Tensor) else np.asarray(x, dtype=config.floatX)
+
+
+def intX(x: Any) -> Any:
+    """A number, array or tensor as 64-bit integers."""
+    return tt.cast(x, "int64") if isinstance(x, Tensor) else np.asarray(x).astype(np.int64)
+
+
+def inputvars(a: Any) -> list[Node]:
+    """The inputs that tensors are computed from."""
+    return [node for node in leaves(a if isinstance(a, list | tuple) else [a]) if node.op is INPUT]
+
+
+def cont_inputs(a: Any) -> list[Node]:
+    """The inputs of floating dtype."""
+    return typefilter(inputvars(a), continuous_types)
+
+
+def typefilter(vars: Iterable[Any], types: Iterable[str]) -> list[Any]:
+    """The tensors whose dtype is among the given ones."""
+    wanted = set(types)
+    return [v for v in vars if v.dtype in wanted]
+
+
+def isgenerator(obj: Any) -> bool:
+    """Whether an object has a `__next__`."""
+    return hasattr(obj, "__next__")
+
+
+def gradient(f: Any, vars: Any = None) -> Tensor:
+    """The gradient of a scalar with respect to its continuous inputs, as one vector."""
+    points = cont_inputs(f) if vars is None else list(vars)
+    if not points:
+        return tt.zeros((0,))
+    slopes = grad(f, points, disconnected_inputs="warn")
+    return tt.concatenate([slope.reshape((-1,)) for slope in slopes])
+
+
+def hessian_diag(f: Any, vars: Any = None, negate_output: bool = True) -> Tensor:
+    """The diagonal of the matrix of second derivatives, negated unless asked otherwise (as in PyMC)."""
+    points = cont_inputs(f) if vars is None else list(vars)
+    if not points:
+        return tt.zeros((0,))
+    blocks = hessian(as_tensor(f), points, disconnected_inputs="ignore")
+    parts = [_diagonal(block, x) for block, x in zip(blocks, points, strict=True)]
+    diagonal = tt.concatenate(parts)
+    return -diagonal if negate_output else diagonal
+
+
+def _diagonal(block: Tensor, x: Tensor) -> Tensor:
+    if x.ndim == 0:
+        return block.reshape((1,))
+    size = x.size
+    return tt.diagonal(block.reshape((size, size)))
+
+
+def convert_data(data: Any) -> Any:
+    """Data of users (lists, arrays, frames) as an array of numbers, masked where values are missing; tensors pass."""
+    return as_data(data, "data")
+
+
+def convert_observed_data(data: Any) -> Any:
+    """`convert_data`, for what is given as `observed`."""
+    if isgenerator(data):
+        raise TypeError("observed data cannot be a generator: make an array of its values")
+    return convert_data(data)
+
+
+def drop_warning_stat(idata: Any) -> Any:
+    """The result as it is: no statistic of warning objects is kept here, so files can hold all that there is."""
+    return idata
+
+
+def trace_cov(trace: Any, vars: Any = None, model: Any = None) -> np.ndarray:
+    """The covariance matrix of draws, variable after variable; `trace` holds an array of draws by name."""
+    names = [v if isinstance(v, str) else v.name for v in (vars or modelcontext(model).free_RVs)]
+    arrays = [np.asarray(trace[name]) for name in names]
+    return np.cov(np.concatenate([a.reshape((len(a), -1)) for a in arrays], axis=1).T)

@@ -1,0 +1,82 @@
+"""Draws in whatever form users have them: results of ArviZ, data sets, our MultiTrace, lists of points."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ppl.model import results
+from ppl.model.multitrace import MultiTrace
+
+if TYPE_CHECKING:
+    from ppl.model.model import Model
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Values by name, each (chains, draws, ...), and how the samples were laid out before."""
+
+    values: dict[str, np.ndarray]
+    sample_dims: tuple[str, ...]
+    sample_coords: dict[str, Any]
+    shape: tuple[int, ...]  # of the sample dimensions
+
+    def laid_out(self, value: np.ndarray) -> np.ndarray:
+        """An array of (chains, draws, ...) with the sample dimensions as they came."""
+        return value.reshape(self.shape + value.shape[2:])
+
+    def as_dataset(self, model: Model, values: Mapping[str, np.ndarray], **more: Any) -> Any:
+        """Values for these draws as a Dataset with the same sample dimensions."""
+        arrays = {name: self.laid_out(value) for name, value in values.items()}
+        return results.dataset(model, arrays, self.sample_dims, sample_coords=self.sample_coords, **more)
+
+
+def from_trace(trace: Any, sample_dims: Sequence[str] | None = None, group: str = "posterior") -> Draws:
+    """The draws of a result, a Dataset, a MultiTrace, a mapping of arrays, or a list of points."""
+    if isinstance(trace, MultiTrace):
+        return _plain(trace.as_arrays(), trace.chains)
+    if isinstance(trace, Mapping) and not hasattr(trace, "data_vars") and not hasattr(trace, "groups"):
+        trace = [trace]
+    if isinstance(trace, list | tuple):
+        if not trace or not all(isinstance(point, Mapping) for point in trace):
+            raise TypeError("a trace that is a list holds points: dictionaries from names to values")
+        names = list(trace[0])
+        return _plain({n: np.stack([np.asarray(point[n]) for point in trace])[None] for n in names}, [0])
+    if callable(getattr(trace, "groups", None)) or (hasattr(trace, "groups") and hasattr(trace, "children")):
+        found = results.group_of(trace, group)
+        if found is None:
+            has_data = hasattr(trace, "data_vars") and len(trace.data_vars)
+            if not has_data:
+                raise ValueError(f"the trace has no group {group!r}; it has {', '.join(results.group_names(trace))}")
+            found = trace.to_dataset()
+        trace = found
+    if not hasattr(trace, "data_vars"):
+        raise TypeError(
+            "a trace is an InferenceData, a DataTree, a Dataset, a MultiTrace, or a list of points, "
+            f"got {type(trace).__name__}"
+        )
+    return _from_dataset(trace, tuple(sample_dims or results.CHAINS))
+
+
+def _plain(values: dict[str, np.ndarray], chains: Sequence[int]) -> Draws:
+    shape = next(iter(values.values())).shape[:2] if values else (0, 0)
+    coords = {"chain": np.asarray(chains), "draw": np.arange(shape[1])}
+    return Draws(values, results.CHAINS, coords, shape)
+
+
+def _from_dataset(dataset: Any, sample_dims: tuple[str, ...]) -> Draws:
+    missing = [dim for dim in sample_dims if dim not in dataset.dims]
+    if missing:
+        raise ValueError(f"the draws have no dimension {missing[0]!r}; they have {', '.join(map(str, dataset.dims))}")
+    shape = tuple(int(dataset.sizes[dim]) for dim in sample_dims)
+    lead = shape if len(shape) == 2 else (1, int(np.prod(shape)))
+    values = {}
+    for name, array in dataset.data_vars.items():
+        if all(dim in array.dims for dim in sample_dims):
+            ordered = np.asarray(array.transpose(*sample_dims, ...).values)
+            values[str(name)] = ordered.reshape(lead + ordered.shape[len(sample_dims) :])
+    coords = {dim: dataset.coords[dim].values for dim in sample_dims if dim in dataset.coords}
+    return Draws(values, sample_dims, coords, shape)
