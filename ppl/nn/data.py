@@ -1,0 +1,138 @@
+"""Data for learning: batches, shuffling, splitting, standardising. All on NumPy arrays, all repeatable by a seed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+def _rows(who: str, arrays: tuple[Any, ...]) -> tuple[list[np.ndarray], int]:
+    """The arrays, and the length of the first axis that they share."""
+    found = [np.asarray(a) for a in arrays]
+    if not found or any(a.ndim == 0 for a in found):
+        raise ValueError(f"{who} takes arrays with a first axis of examples")
+    lengths = [len(a) for a in found]
+    if len(set(lengths)) > 1:
+        raise ValueError(f"{who}: the arrays have different numbers of examples: {lengths}")
+    return found, lengths[0]
+
+
+def shuffled(*arrays: Any, seed: int = 0) -> list[np.ndarray]:
+    """The arrays with their examples in one common random order."""
+    found, n = _rows("shuffled", arrays)
+    order = np.random.default_rng(seed).permutation(n)
+    return [a[order] for a in found]
+
+
+def batchify(
+    *arrays: Any, batch_size: int, option: str = "continuous", seed: int = 0, drop_last: bool = True
+) -> Iterator[Any]:
+    """Batches of examples, as tuples where there are several arrays.
+
+    `option` "continuous" goes through them in order, "random" in a random order, "random_see_all" being another name
+    of it. With `drop_last`, examples that do not fill a batch are left out, so that all batches have one size and one
+    compiled program serves them; another seed leaves out others.
+    """
+    found, n = _rows("batchify", arrays)
+    if not 1 <= batch_size <= n:
+        raise ValueError(f"batchify: a batch has between 1 and {n} examples, got {batch_size!r}")
+    if option not in ("continuous", "random", "random_see_all"):
+        raise ValueError(f"batchify: option is 'continuous' or 'random', got {option!r}")
+    order = np.arange(n) if option == "continuous" else np.random.default_rng(seed).permutation(n)
+    for start in range(0, n - batch_size + 1 if drop_last else n, batch_size):
+        rows = order[start : start + batch_size]
+        batch = tuple(a[rows] for a in found)
+        yield batch if len(batch) > 1 else batch[0]
+
+
+def train_test_split(*arrays: Any, test_size: float = 0.25, seed: int = 0, stratify: Any = None) -> list[np.ndarray]:
+    """Each array in two parts, train and test, with the examples drawn at random: `a, a_test, b, b_test`.
+
+    `test_size` is a share. With `stratify`, one label an example, each kind is split by that share.
+    """
+    found, n = _rows("train_test_split", arrays if stratify is None else (*arrays, stratify))
+    if not 0 < test_size < 1:
+        raise ValueError(f"train_test_split: test_size is a share between 0 and 1, got {test_size!r}")
+    rng = np.random.default_rng(seed)
+    if stratify is None:
+        groups = [rng.permutation(n)]
+    else:
+        labels = found.pop()
+        groups = [rng.permutation(np.flatnonzero(labels == kind)) for kind in np.unique(labels)]
+    cuts = [round(len(g) * test_size) for g in groups]
+    test = np.concatenate([g[:c] for g, c in zip(groups, cuts, strict=True)])
+    train = np.concatenate([g[c:] for g, c in zip(groups, cuts, strict=True)])
+    if not len(train) or not len(test):
+        raise ValueError(f"train_test_split: {n} examples and test_size={test_size} leave a part empty")
+    return [part for a in found for part in (a[train], a[test])]
+
+
+class Standardise(NamedTuple):
+    """Mean 0 and deviation 1 a feature, by the moments of the data it was fitted to."""
+
+    mean: np.ndarray
+    std: np.ndarray
+
+    @classmethod
+    def fit(cls, x: Any, axis: Any = 0) -> Standardise:
+        """The moments of data; features that never change are left at deviation 1."""
+        x = np.asarray(x, np.float64)
+        std = x.std(axis, keepdims=True)
+        return cls(x.mean(axis, keepdims=True), np.where(std > 0, std, 1.0))
+
+    def transform(self, x: Any) -> np.ndarray:
+        """Data in deviations from the mean."""
+        return (np.asarray(x) - self.mean) / self.std
+
+    def inverse(self, x: Any) -> np.ndarray:
+        """Back to the units of the data."""
+        return np.asarray(x) * self.std + self.mean
+
+
+# --- digits -----------------------------------------------------------------------------------------------------------
+# Corners of the strokes of each digit, in a square of side 1 with the origin at the upper left.
+_STROKES: dict[int, list[list[tuple[float, float]]]] = {
+    0: [[(0.5, 0.1), (0.8, 0.3), (0.8, 0.7), (0.5, 0.9), (0.2, 0.7), (0.2, 0.3), (0.5, 0.1)]],
+    1: [[(0.3, 0.3), (0.55, 0.1), (0.55, 0.9)]],
+    2: [[(0.2, 0.3), (0.5, 0.1), (0.8, 0.3), (0.2, 0.9), (0.8, 0.9)]],
+    3: [[(0.2, 0.1), (0.8, 0.1), (0.45, 0.45), (0.8, 0.7), (0.5, 0.9), (0.2, 0.8)]],
+    4: [[(0.65, 0.9), (0.65, 0.1), (0.2, 0.6), (0.85, 0.6)]],
+    5: [[(0.8, 0.1), (0.25, 0.1), (0.25, 0.45), (0.7, 0.45), (0.8, 0.7), (0.5, 0.9), (0.2, 0.85)]],
+    6: [[(0.7, 0.1), (0.3, 0.45), (0.25, 0.75), (0.5, 0.9), (0.75, 0.72), (0.5, 0.55), (0.27, 0.7)]],
+    7: [[(0.2, 0.1), (0.8, 0.1), (0.4, 0.9)], [(0.35, 0.5), (0.7, 0.5)]],
+    8: [[(0.5, 0.48), (0.25, 0.28), (0.5, 0.1), (0.75, 0.28), (0.5, 0.48), (0.2, 0.72), (0.5, 0.9), (0.8, 0.72),
+         (0.5, 0.48)]],
+    9: [[(0.73, 0.3), (0.5, 0.45), (0.25, 0.28), (0.5, 0.1), (0.75, 0.25), (0.7, 0.6), (0.5, 0.9)]],
+}  # fmt: skip
+
+
+def synthetic_digits(n: int = 2000, size: int = 8, noise: float = 0.1, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Images of digits (n, size, size), values from 0 to 1, and their labels; nobody's handwriting.
+
+    Each is drawn from fixed strokes, shaken at the corners, turned, sheared and scaled at random, with a pen of random
+    width and normal noise. It stands in for scanned digits where nothing may be downloaded; it is easier than those.
+    """
+    rng = np.random.default_rng(seed)
+    labels = rng.permutation(np.arange(n) % 10)
+    grid = (np.stack(np.meshgrid(*[np.arange(size)] * 2), -1).reshape(-1, 2) + 0.5) / size
+    images = np.empty((n, size * size))
+    for i, label in enumerate(labels):
+        angle, shear = rng.normal(0, 0.12, 2)
+        turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+        bend = turn @ np.array([[1, shear], [0, 1]]) * rng.uniform(0.8, 1.05, (2, 1))
+        strokes = [np.array(s) + rng.normal(0, 0.025, (len(s), 2)) for s in _STROKES[int(label)]]
+        corners = [(s - 0.5) @ bend.T + 0.5 + rng.normal(0, 0.02, 2) for s in strokes]
+        far = np.min([_distances(grid, s) for s in corners], axis=0)
+        images[i] = np.exp(-0.5 * (far / rng.uniform(0.05, 0.08)) ** 2)
+    images = np.clip(images + noise * rng.normal(size=images.shape), 0, 1)
+    return images.reshape(n, size, size), labels
+
+
+def _distances(points: np.ndarray, corners: np.ndarray) -> np.ndarray:
+    """How far each point lies from the line through the corners."""
+    start, along = corners[:-1], np.diff(corners, axis=0)
+    relative = points[:, None] - start
+    share = np.clip((relative * along).sum(-1) / np.maximum((along**2).sum(-1), 1e-12), 0, 1)
+    return np.linalg.norm(relative - share[..., None] * along, axis=-1).min(1)
