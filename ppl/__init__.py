@@ -1,0 +1,91 @@
+"""ppl: a PyMC-compatible probabilistic programming backend."""
+
+# The parts, and the modules that Theano's programs reach through the package.
+from ppl import compile as compile
+from ppl import distributions as distributions
+from ppl import graph as graph
+from ppl import model as model
+from ppl import samplers as samplers
+from ppl import tensor as tensor
+
+# Compiled functions, and graphs with parts replaced.
+from ppl.compile import Function as Function
+from ppl.compile import In as In
+from ppl.compile import Mode as Mode
+from ppl.compile import NanGuardMode as NanGuardMode
+from ppl.compile import Out as Out
+from ppl.compile import clone as clone
+from ppl.compile import clone_replace as clone_replace
+from ppl.compile import enable_disk_cache as enable_disk_cache
+from ppl.compile import function as function
+from ppl.compile import get_mode as get_mode
+from ppl.compile import graph_replace as graph_replace
+
+# Families of distributions, every one that ppl.distributions exports.
+from ppl.distributions import *  # noqa: F403
+
+# Graphs.
+from ppl.graph import Node as Node
+from ppl.graph import digest as digest
+from ppl.graph import dprint as dprint
+from ppl.graph import equal_computations as equal_computations
+from ppl.graph import flat_networkx as flat_networkx
+from ppl.graph import pp as pp
+from ppl.graph import pprint as pprint
+from ppl.graph import same_content as same_content
+from ppl.graph import to_dot as to_dot
+from ppl.graph import to_mermaid as to_mermaid
+from ppl.graph import to_networkx as to_networkx
+from ppl.graph import to_svg as to_svg
+
+# Models.
+from ppl.model import *  # noqa: F403
+from ppl.model.elsewhere import find as __getattr__  # noqa: F401
+from ppl.model.version import __version__ as __version__
+
+# Samplers.
+from ppl.samplers import flags as _flags
+
+# Tensors: settings, names, variables, derivatives, files.
+from ppl.tensor import config as config
+from ppl.tensor import from_jax as from_jax
+from ppl.tensor import printing as printing
+from ppl.tensor import shared as shared
+from ppl.tensor import theano_gradient as _theano_gradient
+from ppl.tensor import to_jax as to_jax
+from ppl.tensor.batches import vectorize_graph as vectorize_graph
+from ppl.tensor.branches import cond as cond
+from ppl.tensor.branches import fori_loop as fori_loop
+from ppl.tensor.branches import ifelse as ifelse
+from ppl.tensor.branches import while_loop as while_loop
+from ppl.tensor.derivatives import grad as grad
+from ppl.tensor.derivatives import gradients as gradients
+from ppl.tensor.derivatives import hessian as hessian
+from ppl.tensor.derivatives import jacobian as jacobian
+from ppl.tensor.derivatives import jacobians as jacobians
+from ppl.tensor.derivatives import value_and_grad as value_and_grad
+from ppl.tensor.files import GraphFileError as GraphFileError
+from ppl.tensor.files import load as load
+from ppl.tensor.files import save as save
+from ppl.tensor.iteration import foldl as foldl
+from ppl.tensor.iteration import foldr as foldr
+from ppl.tensor.iteration import map as map
+from ppl.tensor.iteration import reduce as reduce
+from ppl.tensor.iteration import scan as scan
+from ppl.tensor.names import Scope as Scope
+from ppl.tensor.names import current_graph as current_graph
+from ppl.tensor.names import current_scope as current_scope
+from ppl.tensor.names import get_ops as get_ops
+from ppl.tensor.names import get_placeholders as get_placeholders
+from ppl.tensor.theano_gradient import Lop as Lop
+from ppl.tensor.theano_gradient import Rop as Rop
+from ppl.tensor.variables import add_updates as add_updates
+from ppl.tensor.variables import get_updates as get_updates
+from ppl.tensor.variables import get_variables as get_variables
+from ppl.tensor.variables import load_variables as load_variables
+from ppl.tensor.variables import reset_variables as reset_variables
+from ppl.tensor.variables import save_variables as save_variables
+
+_flags.apply()  # XLA reads its flags once, when the first device is used; no import above uses one
+
+gradient = _theano_gradient  # Theano's module; `ppl.tensor.gradient` is NumPy's function

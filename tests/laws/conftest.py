@@ -1,0 +1,213 @@
+"""Cases for the laws: every family, with parameters from the example values of their domains.
+
+A law asks for the fixture `case`. It is a family with one choice of parameters; a fact that the family does not declare
+skips the law, by name, and the skips are the gaps of the table in docs/distributions.md.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ppl.distributions  # noqa: F401  (fills the registry)
+from ppl.compile import function
+from ppl.distributions.distribution import FAMILIES, default_point
+from ppl.tensor.keys import Key
+from ppl.tensor.tensor import TensorType, as_tensor, is_constant, placeholder, value_of
+
+CHOICES = 3  # of parameters, for each family
+IMPROPER = frozenset({"Flat", "HalfFlat"})  # their density has no integral
+
+
+class Case:
+    """A family with parameters, and what laws ask of it."""
+
+    def __init__(self, family: Any, number: int) -> None:
+        self.family, self.name, self.number = family, family.__name__, number
+
+    def __repr__(self) -> str:
+        return f"{self.name}-{self.number}"
+
+    @functools.cached_property
+    def parameters(self) -> tuple[Any, ...]:
+        found = choices(self.family)
+        if not found:
+            pytest.skip(f"{self.name}: a domain of its parameters has no example values")
+        return found[self.number % len(found)]
+
+    @functools.cached_property
+    def tensors(self) -> tuple[Any, ...]:
+        return tuple(as_tensor(p) for p in self.parameters)
+
+    @functools.cached_property
+    def support(self) -> Any:
+        return self.family.support_for(self.tensors)
+
+    @functools.cached_property
+    def bounds(self) -> tuple[float, float]:
+        """The ends of the support, as numbers."""
+        low, high = self.support.lower, self.support.upper
+        return (-np.inf if low is None else number(low)), (np.inf if high is None else number(high))
+
+    def need(self, *facts: str) -> None:
+        for fact in facts:
+            if not getattr(self.family, fact):
+                pytest.skip(f"{self.name} declares no {fact}")
+
+    def scalar(self) -> None:
+        if self.support.ndim:
+            pytest.skip(f"{self.name}: no generic integral over values of {self.support.ndim} axes")
+
+    def continuous(self) -> None:
+        self.scalar()
+        if self.support.discrete:
+            pytest.skip(f"{self.name} is discrete")
+
+    def proper(self) -> None:
+        if self.name in IMPROPER:
+            pytest.skip(f"{self.name} is improper")
+
+    def values(self, fact: str, *arguments: Any) -> np.ndarray:
+        """A function of the base class or a fact at arrays."""
+        arrays = [np.asarray(a) for a in arguments]
+        types = tuple(TensorType(a.dtype, a.shape) for a in (*arrays, *self.parameters))
+        return np.asarray(program(self.family, fact, len(arrays), types)(*arrays, *self.parameters))
+
+    def number_of(self, fact: str) -> float:
+        """A fact without arguments, such as the mean."""
+        return float(self.values(fact))
+
+    # --- numerical integrals ----------------------------------------------------------------------------------------
+    @functools.cached_property
+    def grid(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Points, weights and density: the sum of weight times density times g is the mean of g.
+
+        Continuous supports by the substitution x = x(u) that stretches to the ends doubly exponentially, around a
+        typical point and in units of the typical width; discrete ones by enumeration.
+        """
+        x, weights = enumeration(self) if self.support.discrete else stretched(self)
+        density = np.exp(self.values("log_density", x))
+        weights = np.where(density > 0, weights, 0.0)
+        return x, weights, np.where(density > 0, density, 0.0)
+
+    @functools.cached_property
+    def slack(self) -> float:
+        """What the grid cannot see: kinks, by halving it, and mass between the last number and an end that is not 0."""
+        x, weights, density = self.grid
+        parts = weights * density
+        if self.support.discrete:
+            return 0.0
+        ends = [density[i] * np.spacing(x[i]) for i in np.flatnonzero(weights)[[0, -1]]]
+        return 10 * abs(2 * parts[::2].sum() - 2 * parts[1::2].sum()) + 20 * sum(ends)
+
+    def integral(self, g: Any) -> float:
+        x, weights, density = self.grid
+        with np.errstate(all="ignore"):
+            parts = weights * density * g(x)
+        return float(np.sum(parts[np.isfinite(parts)]))
+
+
+def choices(family: Any) -> list[tuple[Any, ...]]:
+    """Some combinations of example values that fit the domains and the conditions, spread over all of them."""
+    rows = [p.domain.examples or ([] if p.default is None else [p.default]) for p in family.params.values()]
+    found = []
+    for combination in itertools.product(*rows):
+        try:
+            made = family.dist(**dict(zip(family.params, combination, strict=True)))
+        except (TypeError, ValueError):
+            continue
+        if all(map(is_constant, made.parameters)):
+            found.append(tuple(value_of(p) for p in made.parameters))
+    if len(found) <= CHOICES:
+        return found
+    step = (len(found) - 1) / (CHOICES - 1) if CHOICES > 1 else 0
+    order = np.random.default_rng(len(found)).permutation(len(found))
+    return [found[order[int(i * step)]] for i in range(CHOICES)]
+
+
+def number(x: Any) -> float:
+    return float(np.asarray(function([], as_tensor(x))()))
+
+
+@functools.cache
+def program(family: Any, fact: str, arguments: int, types: Any) -> Any:
+    """One program for all choices of the parameters, which are inputs of it."""
+    inputs = [placeholder(each) for each in types]
+    return function(inputs, as_tensor(getattr(family, fact)(*inputs)), on_unused_input="ignore")
+
+
+def centre_and_width(case: Case) -> tuple[float, float]:
+    """A typical point and a typical width, from draws."""
+    draws = case.draws(20_001) if case.family.sample else None
+    if draws is None:
+        middle = number(default_point(case.family, case.tensors, case.support))
+        return middle, 1.0
+    low, middle, high = np.quantile(draws, [0.25, 0.5, 0.75])
+    if case.family.mode and case.bounds[0] < case.number_of("mode") < case.bounds[1]:
+        middle = case.number_of("mode")  # where a density has its kink, if it has one
+    return float(middle), float(high - low) or 1.0
+
+
+def stretched(case: Case) -> tuple[np.ndarray, np.ndarray]:
+    """Points and weights of the double exponential rule on both sides of the typical point."""
+    low, high = case.bounds
+    middle, width = centre_and_width(case)
+    u = np.linspace(-4.5, 4.5, 1501)
+    step = u[1] - u[0]
+    s, ds = 0.5 * np.pi * np.sinh(u), 0.5 * np.pi * np.cosh(u)
+    points, weights = [], []
+    for end, side in ((low, -1.0), (high, 1.0)):
+        if np.isinf(end):
+            distance, slope = width * np.exp(s), width * np.exp(s)
+            points.append(middle + side * distance)
+        else:
+            length = abs(end - middle)
+            share = 1 / (1 + np.exp(2 * s))
+            distance, slope = length * (1 - share), 2 * length * share * (1 - share)
+            points.append(np.where(share < 0.5, end - side * length * share, middle + side * distance))
+        weights.append(step * ds * slope)
+    x, w = np.concatenate(points), np.concatenate(weights)
+    keep = np.isfinite(x) & (w > 0) & (x > low) & (x < high)
+    x, w = np.where(keep, x, middle), np.where(keep, w, 0.0)  # the same shape for all cases: one program
+    order = np.argsort(x, kind="stable")
+    return x[order], w[order]
+
+
+def enumeration(case: Case) -> tuple[np.ndarray, np.ndarray]:
+    low, high = case.bounds
+    if np.isinf(low) or np.isinf(high):
+        draws = case.draws(20_001) if case.family.sample else np.zeros(1)
+        reach = 60 * (np.ptp(draws) + 10)
+        low = max(low, np.min(draws) - reach)
+        high = min(high, np.min([np.max(draws) + reach, 200_000]))
+    x = np.arange(np.ceil(low), np.floor(high) + 1).astype(np.int64)
+    size = int(2 ** np.ceil(np.log2(len(x))))  # few sizes, few programs
+    return np.append(x, np.full(size - len(x), x[-1])), np.append(np.ones(len(x)), np.zeros(size - len(x)))
+
+
+@functools.cache
+def drawing(family: Any, shape: tuple[int, ...], types: Any) -> Any:
+    inputs = [placeholder(each) for each in types]
+    return function(inputs, family.sample(Key.from_seed(20260101), shape, *inputs), on_unused_input="ignore")
+
+
+def draws(case: Case, n: int) -> np.ndarray:
+    event = case.family.dist(**dict(zip(case.family.params, case.parameters, strict=True))).type.shape
+    types = tuple(TensorType(p.dtype, p.shape) for p in case.parameters)
+    return np.asarray(drawing(case.family, (n, *event), types)(*case.parameters))
+
+
+Case.draws = functools.lru_cache(maxsize=None)(draws)  # type: ignore[attr-defined]
+
+CASES = [Case(family, i) for family in FAMILIES.values() for i in range(CHOICES)]
+
+
+def pytest_generate_tests(metafunc: Any) -> None:
+    if "case" in metafunc.fixturenames:
+        metafunc.parametrize("case", CASES, ids=repr)
+    if "family" in metafunc.fixturenames:
+        metafunc.parametrize("family", list(FAMILIES.values()), ids=lambda f: f.__name__)

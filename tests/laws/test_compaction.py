@@ -1,0 +1,105 @@
+"""Compacted densities equal those of all rows, in value and gradient, also far from zero."""
+
+import numpy as np
+import pytest
+
+import ppl.tensor as tt
+from ppl.compile import function
+from ppl.distributions import FAMILIES, Bernoulli, Binomial, HalfNormal, NegativeBinomial, Normal, Poisson
+from ppl.graph import substitute
+from ppl.rewrites.elimination import Observation, Program, plan
+
+RNG = np.random.default_rng(3)
+N = 300
+GROUP = RNG.integers(0, 4, N)
+LEVELS = RNG.integers(0, 2, (N, 3)).astype(float)
+
+
+def rows_and_cells(family, data, **parameters):
+    """The density of all rows, and the compacted one, as functions of the random variables' values."""
+    a = HalfNormal.dist(1.0, shape=(4,), name="a")
+    b = HalfNormal.dist(1.0, shape=(3,), name="b")
+    variable = family.dist(**{key: make(a, b) for key, make in parameters.items()}, shape=(N,), name="y")
+    observed = Observation(variable, tt.as_tensor(data))
+    made = plan(Program((a, b), (observed,)), protect=["a", "b"])
+    assert [s.rule for s in made.steps] == ["compaction"] and not made.program.observed
+    x, z = tt.dvector("x"), tt.dvector("z")
+    here = {a: x, b: z}
+    full = tt.sum(family.log_density(observed.value, *substitute(list(variable.parameters), here)))
+    short = substitute(made.program.terms[0].density, here)
+    return [function([x, z], [e, *tt.grad(e, [x, z], disconnected_inputs="ignore")]) for e in (full, short)]
+
+
+def linear(a, b):
+    return a[GROUP] + tt.dot(LEVELS, b)
+
+
+CASES = {
+    "normal": (Normal, RNG.normal(size=N), {"mu": linear, "sigma": lambda a, b: a[0]}),
+    "normal with scales of groups": (
+        Normal,
+        RNG.normal(size=N),
+        {"mu": lambda a, b: b[0], "sigma": lambda a, b: a[GROUP]},
+    ),
+    "poisson": (Poisson, RNG.poisson(3, N), {"mu": lambda a, b: tt.exp(linear(a, b))}),
+    "bernoulli": (Bernoulli, RNG.integers(0, 2, N), {"logit_p": linear}),
+    "binomial": (
+        Binomial,
+        RNG.integers(0, 4, N),
+        {"n": lambda a, b: 4 + GROUP, "p": lambda a, b: tt.sigmoid(linear(a, b))},
+    ),
+    "counted": (NegativeBinomial, RNG.poisson(3, N), {"mu": lambda a, b: a[GROUP], "alpha": lambda a, b: b[0]}),
+}
+
+
+@pytest.mark.parametrize("which", CASES)
+def test_compaction_changes_nothing(which):
+    family, data, parameters = CASES[which]
+    full, short = rows_and_cells(family, data, **parameters)
+    for _ in range(3):
+        point = RNG.uniform(0.3, 1.5, 4), RNG.uniform(0.3, 1.5, 3)
+        for a, b in zip(full(*point), short(*point), strict=True):
+            np.testing.assert_allclose(b, a, rtol=1e-10, atol=1e-9)
+
+
+def test_normal_data_far_from_zero_keep_their_digits():
+    data = RNG.normal(size=N) + 1e6
+    full, short = rows_and_cells(Normal, data, mu=lambda a, b: 1e6 + b[0], sigma=lambda a, b: a[0])
+    point = np.ones(4), np.full(3, 0.2)
+    np.testing.assert_allclose(short(*point)[0], full(*point)[0], rtol=1e-9)
+
+
+def test_rows_that_all_differ_stay_rows():
+    a = HalfNormal.dist(1.0, name="a")
+    seen = Normal.dist(a * RNG.normal(size=N), 1.0, name="y")
+    made = plan(Program((a,), (Observation(seen, tt.as_tensor(RNG.normal(size=N))),)), protect=["a"])
+    assert made.steps == [] and len(made.program.observed) == 1
+
+
+def is_scalar_exponential(family):
+    domains = [p.domain.ndim for p in family.params.values()]
+    return bool(family.natural and family.statistics and family.log_normaliser) and not any(domains)
+
+
+EXPONENTIAL = [f for f in FAMILIES.values() if is_scalar_exponential(f)]
+
+
+@pytest.mark.parametrize("exponential", EXPONENTIAL, ids=lambda f: f.__name__)
+def test_the_base_measure_does_not_depend_on_free_parameters(exponential):
+    """What is left of the density beside η·T - A changes with the declared fixed parameters alone."""
+    family = exponential
+    inner = {key: [e for e in p.domain.examples if e not in (0, 1)] for key, p in family.params.items()}
+    if not all(len(each) > 1 for each in inner.values()):
+        pytest.skip(f"{family.__name__} has a parameter without two example values")
+    first = [tt.as_tensor(each[0]) for each in inner.values()]
+    domain = family.support_for(first)
+    x = tt.as_tensor(1 if domain.discrete else (*domain.examples, 0.3)[0])
+    found = {}
+    for name in (None, *family.params):
+        values = [tt.as_tensor(each[-1 if key == name else 0]) for key, each in inner.items()]
+        base = family.logp(x, *values) + family.log_normaliser(*values)
+        for w, t in zip(family.natural(*values), family.statistics(x), strict=True):
+            base = base - w * t
+        found[name] = base.eval()
+    for name in family.params:
+        assert (abs(found[name] - found[None]) < 1e-9) == (name not in family.fixed)

@@ -1,0 +1,324 @@
+"""What holds of every family, whatever it declares. The name of a test is the theorem."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import ppl.tensor as tt
+from ppl.compile import function
+from ppl.distributions import transforms
+from ppl.distributions.domains import extended_real, real
+from ppl.tensor.tensor import TensorType, as_tensor, placeholder
+
+THRESHOLD = 1e-4  # probability of a false alarm of a test on draws
+QUANTILES = np.array([1e-8, 1e-3, 0.03, 0.2, 0.5, 0.7, 0.9, 0.99, 1 - 1e-6])
+
+
+def close(a: Any, b: Any, tolerance: float) -> bool:
+    return bool(np.all(np.abs(a - b) <= tolerance * (1 + np.abs(b))))
+
+
+# --- density and distribution function
+def test_density_integrates_to_one(case: Any) -> None:
+    case.scalar()
+    case.proper()
+    assert abs(case.integral(np.ones_like) - 1) < 1e-6 + case.slack
+
+
+def test_logcdf_is_the_integral_of_the_density(case: Any) -> None:
+    case.scalar()
+    case.need("logcdf")
+    x, weights, density = case.grid
+    total = np.cumsum(weights * density)
+    inner = np.linspace(0, len(x) - 1, 40).astype(int)[1:-1]
+    below = np.exp(case.values("log_cdf", x[inner]))
+    if case.support.discrete:
+        assert close(below, total[inner], 1e-8)
+    else:
+        here = weights[inner] * density[inner]  # a Riemann sum is half a term ahead
+        assert np.all(np.abs(below - total[inner] + here / 2) <= 1e-6 + case.slack + 0.02 * here)
+
+
+def test_both_tails_sum_to_one(case: Any) -> None:
+    case.scalar()
+    case.need("logcdf", "logccdf")
+    x = case.grid[0][::50]
+    assert close(np.exp(case.values("log_cdf", x)) + np.exp(case.values("log_ccdf", x)), 1.0, 1e-11)
+
+
+def test_icdf_inverts_cdf(case: Any) -> None:
+    case.scalar()
+    case.need("logcdf", "icdf")
+    x = case.values("inverse_cdf", QUANTILES)
+    if case.support.discrete:
+        at = np.exp(case.values("log_cdf", x.astype(np.int64)))
+        under = np.exp(case.values("log_cdf", x.astype(np.int64) - 1))
+        assert np.all(at >= QUANTILES * (1 - 1e-10)) and np.all(under < QUANTILES * (1 + 1e-10))
+    else:
+        error = np.abs(np.exp(case.values("log_cdf", x)) - QUANTILES)
+        room = 8 * np.spacing(np.abs(x))  # x itself is rounded
+        under, over = (np.exp(case.values("log_cdf", x + side * room)) for side in (-1, 1))
+        assert np.all((error <= 1e-10 * QUANTILES) | (under <= QUANTILES) & (over >= QUANTILES))
+
+
+def test_icdf_outside_the_unit_interval_is_nan(case: Any) -> None:
+    case.scalar()
+    case.need("icdf")
+    assert np.isnan(case.values("inverse_cdf", np.array([-0.1, 1.1, np.nan]))).all()
+
+
+# --- draws
+def test_draws_follow_the_distribution(case: Any) -> None:
+    case.scalar()
+    case.proper()
+    case.need("sample")
+    x = case.draws(20_001)
+    grid, weights, density = case.grid
+    if case.support.discrete:
+        expected = density * len(x)
+        pooled = np.searchsorted(np.cumsum(expected), np.arange(0, len(x), 200))  # cells of about 200 draws
+        edges = np.unique(np.clip(pooled, 0, len(grid) - 1))
+        cell = np.searchsorted(grid[edges], np.clip(x, grid[0], grid[-1]), side="right")
+        cell_of_grid = np.searchsorted(grid[edges], grid, side="right")
+        share = np.bincount(cell_of_grid, density, len(edges) + 1)
+        seen = np.bincount(cell, minlength=len(edges) + 1)
+        filled = share * len(x) > 5
+        assert seen[~filled].sum() < 40
+        if filled.sum() > 1:
+            scaled = share[filled] / share[filled].sum() * seen[filled].sum()
+            assert stats.chisquare(seen[filled], scaled).pvalue > THRESHOLD
+        return
+    low, high = case.bounds
+    assert np.all((x >= low) & (x <= high))
+    if case.family.logcdf:
+        below = np.exp(case.values("log_cdf", x))
+    else:
+        mass = weights * density
+        below = np.interp(x, grid, np.cumsum(mass) - mass / 2)
+    assert stats.kstest(below, "uniform").pvalue > THRESHOLD
+
+
+def test_draws_of_one_key_are_the_same(case: Any) -> None:
+    case.need("sample")
+    assert np.array_equal(case.draws(20_001)[:50], type(case).draws.__wrapped__(case, 20_001)[:50])
+
+
+# --- moments
+def test_mean_is_the_integral(case: Any) -> None:
+    case.scalar()
+    case.need("mean")
+    mean = case.number_of("mean")
+    if not np.isfinite(mean):
+        pytest.skip(f"{case}: the mean is {mean}")
+    assert close(case.integral(lambda x: x), mean, 1e-6 + case.slack)
+
+
+def test_variance_is_the_integral(case: Any) -> None:
+    case.scalar()
+    case.need("mean", "variance")
+    mean, variance = case.number_of("mean"), case.number_of("variance")
+    if not np.isfinite(variance):
+        pytest.skip(f"{case}: the variance is {variance}")
+    tolerance = 1e-6 if case.support.discrete else 1e-4  # heavy tails reach beyond the grid
+    assert close(case.integral(lambda x: (x - mean) ** 2), variance, tolerance + case.slack)
+
+
+def test_mode_is_the_highest_point(case: Any) -> None:
+    case.scalar()
+    case.need("mode")
+    mode = case.number_of("mode")
+    if np.isnan(mode):
+        pytest.skip(f"{case} has no single mode")
+    x = case.grid[0]
+    at_mode = case.values("log_density", np.array([mode], x.dtype))[0]
+    low, high = case.bounds
+    if at_mode == -np.inf and mode in (low, high):
+        assert case.values("log_density", x[[0, -1]]).max() >= case.values("log_density", x).max() - 1e-6
+        return
+    assert at_mode >= case.values("log_density", x).max() - 1e-9
+
+
+def test_entropy_is_the_integral(case: Any) -> None:
+    case.scalar()
+    case.need("entropy")
+    _, _, density = case.grid
+    with np.errstate(divide="ignore"):
+        assert close(case.integral(lambda x: -np.log(density)), case.number_of("entropy"), 1e-6 + 40 * case.slack)
+
+
+def test_support_point_lies_in_the_support(case: Any) -> None:
+    from ppl.distributions.distribution import default_point
+
+    point = np.asarray(function([], as_tensor(default_point(case.family, case.tensors, case.support)))())
+    assert np.all(np.isfinite(case.values("log_density", point)))
+
+
+# --- gradients
+@functools.cache
+def slopes(family: Any, types: Any) -> Any:
+    """The density and its gradients in the value and in the parameters of real numbers, in one program."""
+    inputs = [placeholder(each) for each in types]
+    density = family.log_density(*inputs)
+    real = [x for x in inputs if x.dtype == "float64"]
+    total = tt.sum(tt.switch(tt.isfinite(density), density, 0.0))
+    return function(inputs, [density, *tt.grad(total, real)], on_unused_input="ignore")
+
+
+def gradient(case: Any, x: np.ndarray) -> list[np.ndarray]:
+    """The density, its slope in x where x is continuous, and its slopes in the parameters."""
+    types = tuple(TensorType(a.dtype, a.shape) for a in (x, *case.parameters))
+    return [np.asarray(r) for r in slopes(case.family, types)(x, *case.parameters)]
+
+
+def test_gradient_is_the_difference_quotient(case: Any) -> None:
+    case.continuous()
+    x, _, density = case.grid
+    inner = np.linspace(0, len(x) - 1, 60).astype(int)[5:-5]
+    x = np.where(density[inner] > 1e-30, x[inner], x[len(x) // 2])
+    slope = gradient(case, x)[1]
+    assert np.isfinite(slope).all()
+    low, high = case.bounds
+    h = 1e-4 * np.minimum(np.minimum(x - low, high - x), 1e-2 + np.abs(x))
+    steps = np.concatenate([x - 2 * h, x - h, x + h, x + 2 * h])
+    a, b, c, d = case.values("log_density", steps).reshape(4, -1)
+    quotient = (a - 8 * b + 8 * c - d) / (12 * h)
+    rounding = 1e-14 * (1 + np.abs(b)) / h
+    kink = np.abs((d - 2 * case.values("log_density", x) + a) / (2 * h)) > 0.3 * np.abs(quotient) + 1e-3
+    assert np.all(kink | (np.abs(slope - quotient) <= 1e-6 * np.abs(quotient) + rounding + 1e-7))
+
+
+def test_outside_the_support_the_density_is_zero_and_the_gradient_is_no_nan(case: Any) -> None:
+    case.continuous()
+    low, high = case.bounds
+    outside = [
+        x for end, side in ((low, -1), (high, 1)) if np.isfinite(end) for x in (end + side * 0.5, end + side * 1e9)
+    ]
+    if not outside:
+        pytest.skip(f"{case}: the support is the whole line")
+    density, slope = gradient(case, np.resize(outside, 4))[:2]
+    assert np.all(density == -np.inf) and np.all(slope == 0)
+
+
+def test_outside_the_support_a_count_has_no_probability(case: Any) -> None:
+    case.scalar()
+    if not case.support.discrete:
+        pytest.skip(f"{case.name} is continuous")
+    low, high = case.bounds
+    outside = [x for x in (low - 1, low - 1000, high + 1, high + 1000) if np.isfinite(x)]
+    if not outside:
+        pytest.skip(f"{case}: every integer is in the support")
+    assert np.all(case.values("log_density", np.array(outside)) == -np.inf)
+    assert np.all(case.values("log_density", np.array([low + 0.5 if np.isfinite(low) else 0.5])) == -np.inf)
+
+
+def test_gradient_in_the_parameters_is_finite(case: Any) -> None:
+    case.scalar()
+    x, _, density = case.grid
+    x = x[density > 0]  # where it is more than 1e-300
+    x = x[np.linspace(0, len(x) - 1, 30).astype(int)[4:-4]]
+    if all(p.dtype.kind != "f" for p in case.parameters):
+        pytest.skip(f"{case.name} has no parameter of real numbers")
+    for slope in gradient(case, x)[1 if case.support.discrete else 2 :]:
+        assert np.isfinite(slope).all()
+
+
+# --- parameters
+def bad_values(domain: Any) -> list[Any]:
+    """Numbers outside a domain."""
+    if domain.ndim:
+        return []
+    return [x for x in (-1.0, 1.5, -np.inf, np.nan) if not np.all(domain.contains(np.asarray(x)))]
+
+
+def test_a_constant_parameter_outside_its_domain_is_refused(case: Any) -> None:
+    for key, parameter in case.family.params.items():
+        for bad in bad_values(parameter.domain):
+            values = {**dict(zip(case.family.params, case.parameters, strict=True)), key: bad}
+            with pytest.raises(ValueError, match=rf"{case.name}.*{key}"):
+                case.family.dist(**values)
+
+
+def test_a_symbolic_parameter_outside_its_domain_gives_minus_infinity(case: Any) -> None:
+    case.scalar()
+    point = case.grid[0][len(case.grid[0]) // 2]
+    tails = [fact for fact, needs in (("log_cdf", "logcdf"), ("inverse_cdf", "icdf")) if getattr(case.family, needs)]
+    for i, parameter in enumerate(case.family.params.values()):
+        for bad in bad_values(parameter.domain):
+            if case.parameters[i].dtype.kind != "f" and not np.isfinite(bad):
+                continue
+            values = list(case.parameters)
+            values[i] = np.full(values[i].shape, bad, values[i].dtype)
+            if parameter.domain.contains(values[i]).all() or (
+                np.isnan(bad) and parameter.domain in (real, extended_real)
+            ):
+                continue  # a location that is nan makes the density nan, as in PyMC
+            other = type(case)(case.family, case.number)
+            other.__dict__["parameters"] = tuple(values)
+            assert other.values("log_density", point) == -np.inf
+            for fact in tails:
+                value = other.values(fact, 0.3 if fact == "inverse_cdf" else point)
+                assert value == -np.inf or np.isnan(value)
+
+
+def test_an_unknown_parameter_is_refused_with_a_hint(family: Any) -> None:
+    if not family.params:
+        pytest.skip(f"{family.__name__} has no parameters")
+    key = family.order[0]
+    with pytest.raises(TypeError, match=rf"{family.__name__}.*{key}"):
+        family.dist(**{key + "x": 1.0})
+
+
+# --- transforms
+def test_transform_is_invertible_with_the_right_jacobian(case: Any) -> None:
+    case.scalar()
+    transform = transforms.default_transform(case.family, case.tensors)
+    if transform is None:
+        pytest.skip(f"{case}: no transform")
+    u = np.linspace(-30, 30, 61)
+    value = placeholder(TensorType("float64", u.shape))
+    x = transform.backward(value, *case.tensors)
+    slope = tt.grad(tt.sum(x), value)
+    back = transform.forward(x, *case.tensors)
+    x, back, slope, jacobian = function([value], [x, back, slope, transform.log_jac_det(value, *case.tensors)])(u)
+    low, high = case.bounds
+    assert np.all((x >= low) & (x <= high))
+    if transform.name == "circular":
+        return
+    with np.errstate(divide="ignore"):
+        near = np.minimum(np.abs(x - low), np.abs(high - x)) > 1e-6 * (1 + np.abs(x))
+        assert np.all(np.abs(back - u)[near] <= 1e-8 * (1 + np.abs(u[near])))
+        assert np.all(np.abs(np.log(slope) - jacobian)[near] <= 1e-8 * (1 + np.abs(jacobian[near])))
+
+
+# --- exponential families
+@functools.cache
+def exponential_form(family: Any, types: Any) -> Any:
+    x, *parameters = inputs = [placeholder(each) for each in types]
+    natural, statistics = family.natural(*parameters), family.statistics(x)
+    inner = sum((n * s for n, s in zip(natural, statistics, strict=True)), as_tensor(0.0))
+    return function(inputs, family.log_density(x, *parameters) - inner + family.log_normaliser(*parameters))
+
+
+def base_measure(family: Any, x: np.ndarray, parameters: Any) -> np.ndarray:
+    types = tuple(TensorType(a.dtype, a.shape) for a in (x, *parameters))
+    return np.broadcast_to(exponential_form(family, types)(x, *parameters), x.shape)
+
+
+def test_log_normaliser_completes_the_density(case: Any) -> None:
+    """log f(x) - η·T(x) + A(η) is the base measure: the same function of x for all parameters."""
+    case.need("natural", "statistics", "log_normaliser")
+    if case.number:
+        pytest.skip("one case compares all choices of parameters")
+    case.scalar()
+    x = case.grid[0]
+    x = x[np.linspace(0, len(x) - 1, 50).astype(int)[15:-15]]
+    others = [type(case)(case.family, i) for i in range(3)]
+    left = [base_measure(case.family, x, other.parameters) for other in others]
+    inside = np.all(np.isfinite(left), axis=0)
+    for other in left[1:]:
+        assert close(other[inside], left[0][inside], 1e-8)

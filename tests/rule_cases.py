@@ -1,0 +1,127 @@
+"""Instances of rules: their examples over real inputs, with values that meet (or break) their conditions."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import numpy as np
+
+from ppl.graph import Attrs, Node, topological
+from ppl.rewrites.facts import ASSUME, promised
+from ppl.tensor import to_jax
+from ppl.tensor.tensor import TensorType, placeholder
+
+
+class Case(NamedTuple):
+    """An expression, its inputs by name, and the conditions on them."""
+
+    expression: Node
+    inputs: dict
+    conditions: dict
+
+
+def case(example, shapes=None, dtype="float64", assumed=True, without=()):
+    """The example over inputs; scalar holes take the given shapes in turn."""
+    if any(node.type.shape for node in topological(example.expression) if isinstance(node.type, TensorType)):
+        shapes = None  # the example says its shapes itself
+    replaced, inputs = {}, {}
+    for i, (name, hole) in enumerate(example.holes.items()):
+        shape = hole.type.shape or (shapes[i % len(shapes)] if shapes else ())
+        kind = (
+            hole.type.dtype if hole.type.dtype == "bool" else dtype if hole.type.dtype == "float64" else hole.type.dtype
+        )
+        x = placeholder(TensorType(kind, shape), name)
+        inputs[name] = x
+        condition = example.conditions.get(name)
+        promise = condition is not None and assumed and name not in without
+        replaced[hole] = Node(ASSUME, (x,), Attrs(fact=promised(condition))) if promise else x
+    return Case(rebuilt_for(example.expression, replaced), inputs, example.conditions)
+
+
+def rebuilt_for(expression, replaced):
+    """Substitution through the operations' own constructors, so that constants follow the dtype of the inputs."""
+    from ppl.tensor.ops import Elementwise, unify
+    from ppl.tensor.tensor import CONSTANT, value_of
+
+    done = dict(replaced)
+    for node in topological(expression, blockers=done):
+        if node in done:
+            continue
+        inputs = [done[x] for x in node.inputs]
+        if isinstance(node.op, Elementwise) and node.op.name not in ("cast", "switch"):
+            weak = [
+                value_of(x).item()
+                if x.op is CONSTANT and not x.type.shape and not isinstance(value_of(x).item(), bool)
+                else x
+                for x in inputs
+            ]
+            if any(isinstance(x, Node) for x in weak):
+                inputs = list(unify(weak))
+        elif node.op.name == "switch":
+            weak = [value_of(x).item() if x.op is CONSTANT and not x.type.shape else x for x in inputs[1:]]
+            if any(isinstance(x, Node) for x in weak):
+                inputs = [inputs[0], *unify(weak)]
+        attrs = node.attrs
+        done[node] = Node(node.op, tuple(inputs), attrs) if node.inputs else node
+    return done[expression]
+
+
+MATRICES = {
+    "positive_definite": lambda a: a @ a.T + np.eye(len(a)),
+    "lower_triangular": lambda a: np.tril(a) + 2 * np.eye(len(a)),
+    "upper_triangular": lambda a: np.triu(a) + 2 * np.eye(len(a)),
+}
+
+
+def values_for(case, rng, edge=None):
+    """Random values of the inputs that meet the conditions."""
+    values = {}
+    for name, x in case.inputs.items():
+        shape = tuple(4 if dim is None else dim for dim in x.type.shape)
+        if x.dtype == "bool":
+            values[name] = rng.random(shape) < 0.5
+            continue
+        if x.dtype == "int64":
+            values[name] = rng.integers(0, 3, shape)
+            continue
+        condition = case.conditions.get(name)
+        members = np.array(condition.members) if condition is not None and condition.members else None
+        drawn = rng.normal(0, 1.5, shape)
+        if members is not None:
+            members = members[np.isfinite(members) & (members != 0)]  # zero is for the edges: slopes jump there
+            drawn = rng.choice(members, shape)
+        if condition is not None and not condition.members:
+            drawn = MATRICES[condition.name](drawn)
+        values[name] = np.asarray(drawn, x.dtype)
+    return values
+
+
+def run(nodes, case, values):
+    """The values of nodes over the inputs of a case."""
+    inputs = list(case.inputs.values())
+    with jax.enable_x64(True):
+        return [np.asarray(r) for r in to_jax(inputs, nodes)(*[np.asarray(values[x]) for x in case.inputs])]
+
+
+def gradients(node, case, values):
+    """The gradients of the sum of a node's entries with respect to the float inputs."""
+    names = [n for n, x in case.inputs.items() if x.dtype[0] == "f"]
+    inputs = list(case.inputs.values())
+    f = to_jax(inputs, node)
+
+    def total(*floats):
+        given = dict(zip(names, floats, strict=True))
+        return f(*[given.get(n, values[n]) for n in case.inputs]).sum()
+
+    with jax.enable_x64(True):
+        slopes = jax.grad(total, argnums=tuple(range(len(names))))(*[values[n] for n in names])
+    kept = {n: ALONG.get(case.conditions[n].name, np.asarray) if n in case.conditions else np.asarray for n in names}
+    return [kept[n](np.asarray(g)) for n, g in zip(names, slopes, strict=True)]
+
+
+# Of a matrix with structure only the slopes along that structure mean something.
+ALONG = {"positive_definite": lambda g: g + g.T, "lower_triangular": np.tril, "upper_triangular": np.triu}
+
+
+__all__ = ["Case", "case", "gradients", "run", "values_for"]

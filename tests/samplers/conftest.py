@@ -1,0 +1,5 @@
+"""The XLA flag must be set before the first computation, whichever test file comes first."""
+
+from ppl.samplers import flags
+
+flags.apply()

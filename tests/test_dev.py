@@ -1,0 +1,81 @@
+"""dev.py says in one line what is wrong."""
+
+import runpy
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+dev = runpy.run_path(str(ROOT / "dev.py"))
+
+
+def house(place: Path) -> Path:
+    """A bare copy of what dev.py needs, with no environment made yet."""
+    shutil.copy(ROOT / "dev.py", place)
+    shutil.copy(ROOT / "pyproject.toml", place)
+    shutil.copytree(ROOT / "requirements", place / "requirements")
+    return place / "dev.py"
+
+
+def run(script: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, str(script), *words], capture_output=True, text=True, env={"PATH": ""})
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["demo"], "dev.py: examples/demo.py is missing: is this a whole checkout?\n"),
+        (["bench"], "dev.py: there are no benchmarks yet\n"),
+        (["lint", "ppl"], "dev.py: lint takes no arguments\n"),
+    ],
+)
+def test_says_in_one_line(tmp_path, words, message):
+    done = run(house(tmp_path), *words)
+    assert (done.returncode, done.stderr) == (1, message)
+
+
+def test_says_which_benchmarks_there_are(tmp_path):
+    script = house(tmp_path)
+    (tmp_path / "benchmarks").mkdir()
+    (tmp_path / "benchmarks/core.py").touch()
+    assert run(script, "bench", "cores").stderr == "dev.py: no benchmark cores: there are core\n"
+
+
+def test_without_a_command_says_what_it_can_do(tmp_path):
+    done = run(house(tmp_path))
+    assert done.returncode == 2
+    assert all(f"dev.py {command}" in done.stdout for command in dev["COMMANDS"])
+
+
+@pytest.mark.parametrize(
+    ("log", "why"),
+    [
+        ("error: Failed to fetch\n  cause: dns error: failed to lookup address", "no network"),
+        (
+            "WARNING: Retrying: [Errno -3] Temporary failure in name resolution\nERROR: No matching distribution",
+            "no network",
+        ),
+        ("invalid peer certificate\nSSLCertVerificationError", "a certificate was not accepted"),
+        ("OSError: [Errno 28] No space left on device", "the disk is full"),
+        (
+            "noise\nERROR: No matching distribution found for jax==0.10.2",
+            "No matching distribution found for jax==0.10.2",
+        ),
+    ],
+)
+def test_explains_a_failed_installation(log, why):
+    assert dev["reason"](log).startswith(why)
+
+
+def test_stamp_knows_the_group_and_the_lock(tmp_path):
+    module = runpy.run_path(str(house(tmp_path)))
+    before = module["stamp"]("run"), module["stamp"]("test")
+    with (tmp_path / "requirements/test.txt").open("a") as lock:
+        lock.write("# changed\n")
+    after = module["stamp"]("run"), module["stamp"]("test")
+    assert before[0] == after[0]
+    assert before[1] != after[1]
+    assert before[0] != before[1]

@@ -1,0 +1,121 @@
+"""The names of PyMC 5: each is here, or stands in the table of what comes later, with its reason."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ppl as pm
+from ppl.model import elsewhere
+
+PAGE = Path(__file__).parents[1] / "docs/not_yet.md"
+
+
+def public(thing):
+    return [name for name in dir(thing) if not name.startswith("_")]
+
+
+def missing(names, thing):
+    return [name for name in names if not hasattr(thing, name)]
+
+
+def test_every_public_name_of_pymc_is_here_or_has_a_reason(pymc5):
+    lacking = missing(public(pymc5), pm)
+    assert [name for name in lacking if name not in elsewhere.WHERE] == []
+
+
+def test_nothing_that_is_here_is_said_to_be_missing():
+    assert [name for name in elsewhere.WHERE if hasattr(pm, name)] == []
+
+
+def test_every_method_of_a_model_is_here(pymc5):
+    assert missing(public(pymc5.Model), pm.Model(name="m")) == []
+
+
+def test_names_of_pymc_math_are_here(pymc5):
+    assert missing(pymc5.math.__all__, pm.math) == []
+
+
+def test_transforms_are_here(pymc5):
+    assert missing(pymc5.distributions.transforms.__all__, pm.distributions.transforms) == []
+
+
+@pytest.mark.parametrize("path", elsewhere.MODULES)
+def test_modules_hold_names_that_pymc_has_there(pymc5, path):
+    mine, theirs = pm, importlib.import_module(f"{pymc5.__name__}.{path}")
+    for part in path.split("."):
+        mine = getattr(mine, part)
+    apart = {"ConstantData", "MutableData", "jax", "conditioning", "optimization"}  # older names, and modules
+    assert missing([name for name in public(mine) if name not in apart], theirs) == []
+    assert pm.sampling.jax.sample_numpyro_nuts.keywords == {"nuts_sampler": "numpyro"}
+
+
+def test_a_name_that_comes_later_says_why():
+    with pytest.raises(AttributeError, match="minibatches serve variational inference"):
+        pm.Minibatch  # noqa: B018
+    with pytest.raises(AttributeError, match="no attribute 'Normale'"):
+        pm.Normale  # noqa: B018
+
+
+def test_the_page_of_later_names_is_the_table():
+    assert PAGE.read_text(encoding="utf-8") == elsewhere.page(), "run python3 docs/generate_not_yet.py"
+
+
+def test_draws_and_data_entered_by_hand():
+    with pm.Model() as model:
+        rv = model.register_rv(pm.HalfNormal.dist(1.0), "s")
+        y = model.register_rv(pm.Normal.dist(0.0, rv, shape=2), "y", observed=[0.1, 0.2])
+        model.register_data_var(pm.shared(np.zeros(2), "d"))
+        pm.Deterministic("twice", 2 * rv)
+    assert [v.name for v in model.free_RVs] == ["s"] and [v.name for v in model.observed_RVs] == ["y"]
+    assert [v.name for v in model.value_vars] == ["s_log__"] and "d" in model
+    assert [v.name for v in model.unobserved_value_vars][:2] == ["s_log__", "s"]
+    doubled = model.compile_fn(model.replace_rvs_by_values([2 * rv])[0])
+    assert np.isclose(doubled({"s_log__": 0.0}), 2.0) and y.name == "y"
+    with pytest.raises(TypeError, match=r"\.dist"):
+        model.register_rv(1.0, "z")
+
+
+def test_copies_stand_alone():
+    with pm.Model() as model:
+        pm.Normal("x")
+    for other in (model.copy(), copy.copy(model), copy.deepcopy(model)):
+        with other:
+            pm.Normal("y")
+        assert "y" in other and "y" not in model
+
+
+def test_value_and_gradient_of_a_flat_array():
+    with pm.Model() as model:
+        pm.Normal("x", shape=2)
+        pm.Normal("z")
+    f = model.logp_dlogp_function([model["x"]])
+    f.set_extra_values({"z": 1.0})
+    value, gradient = f(np.array([1.0, 2.0]))
+    assert np.isclose(value, -0.5 * 6 - 1.5 * np.log(2 * np.pi)) and np.allclose(gradient, [-1, -2])
+    with pytest.raises(NotImplementedError, match="sequential Monte Carlo"):
+        model.logp_dlogp_function(tempered=True)
+
+
+def test_inputs_joined_to_one_vector():
+    with pm.Model() as model:
+        pm.Normal("x", shape=2)
+        pm.Normal("z")
+    point = {"x": np.array([1.0, 2.0]), "z": np.array(3.0)}
+    (logp,), joined = pm.join_nonshared_inputs(point, [model.logp()], model.value_vars)
+    flat = pm.DictToArrayBijection.map(point)
+    assert np.isclose(pm.function([joined], logp)(flat.data), model.compile_logp()(point))
+    (held,), variable = pm.join_nonshared_inputs(point, [model.logp()], model.value_vars, make_inputs_shared=True)
+    assert np.isclose(held.eval(), model.compile_logp()(point)) and variable.get_value().shape == (3,)
+    assert list(pm.make_shared_replacements(point, [model["x"], model.value_vars[0]], model)) == [model.value_vars[1]]
+
+
+def test_the_covariance_of_draws():
+    draws = np.random.default_rng(1).normal(size=(50, 2))
+    with pm.Model():
+        pm.Normal("x", shape=2)
+        assert np.allclose(pm.trace_cov({"x": draws}), np.cov(draws.T))

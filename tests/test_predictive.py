@@ -1,0 +1,171 @@
+"""Running a model forwards, and densities of draws: shapes, laws, and what is resampled."""
+
+import logging
+
+import numpy as np
+import pytest
+import scipy.stats
+
+import ppl.model as pm
+from ppl.distributions import HalfNormal, Normal
+from ppl.model.errors import ShapeError
+from ppl.model.results import collect, dataset, group_names, group_of
+
+X = np.linspace(-1, 1, 6)
+
+
+@pytest.fixture(scope="module")
+def model():
+    with pm.Model(coords={"side": ["left", "right"]}) as model:
+        x = pm.Data("x", X, dims="row")
+        slope = Normal("slope", 0, 2)
+        height = Normal("height", 0, 1, dims="side")
+        noise = HalfNormal("noise", 1)
+        mu = pm.Deterministic("mu", height[0] + slope * x, dims="row")
+        y = Normal("y", mu, noise, observed=2 * X, shape=mu.shape, dims="row")
+        pm.Deterministic("double", 2 * y)
+    return model
+
+
+@pytest.fixture(scope="module")
+def idata(model):
+    rng = np.random.default_rng(3)
+    values = {
+        "slope": rng.normal(2, 0.1, (2, 50)),
+        "height": rng.normal(0, 0.1, (2, 50, 2)),
+        "noise": rng.uniform(0.5, 1, (2, 50)),
+    }
+    return collect({"posterior": dataset(model, values), "constant_data": dataset(model, {"x": X}, ())})
+
+
+def test_draw_gives_one_value_or_many():
+    x = Normal.dist(3, 2, shape=4, name="x")
+    assert pm.draw(x, random_seed=1).shape == (4,)
+    many, twice = pm.draw([x, 2 * x], draws=2000, random_seed=1)
+    assert np.allclose(twice, 2 * many) and scipy.stats.kstest((many[:, 0] - 3) / 2, "norm").pvalue > 1e-4
+    assert np.array_equal(pm.draw(x, 5, random_seed=1), pm.draw(x, 5, random_seed=1))
+    assert abs(np.corrcoef(many[:, 0], many[:, 1])[0, 1]) < 0.1
+
+
+def test_a_draw_does_not_depend_on_what_else_is_drawn():
+    x, y = Normal.dist(name="x"), Normal.dist(name="y")
+    assert pm.draw([x, y], 3, random_seed=1)[0].tolist() == pm.draw(x, 3, random_seed=1).tolist()
+
+
+def test_prior_predictive_has_the_groups_of_pymc(model, caplog):
+    with caplog.at_level(logging.INFO, logger="ppl"):
+        found = pm.sample_prior_predictive(200, model=model, random_seed=1)
+    assert list(found.prior.data_vars) == ["slope", "height", "noise", "mu"]
+    assert list(found.prior_predictive.data_vars) == ["y", "double"]
+    assert found.prior.height.dims == ("chain", "draw", "side") and found.prior.sizes["draw"] == 200
+    assert np.allclose(found.prior_predictive.double, 2 * found.prior_predictive.y)
+    expected = found.prior.height.values[..., :1] + found.prior.slope.values[..., None] * X
+    assert np.allclose(found.prior.mu, expected)
+    assert "Sampling: [height, noise, slope, y]" in caplog.text
+    assert "observed_data" in group_names(found) and "constant_data" in group_names(found)
+    arrays = pm.sample_prior_predictive(samples=7, var_names=["y"], model=model, return_inferencedata=False)
+    assert arrays["y"].shape == (7, 6)
+
+
+def test_posterior_predictive_follows_the_draws(model, idata, caplog):
+    with caplog.at_level(logging.INFO, logger="ppl"):
+        found = pm.sample_posterior_predictive(idata, model=model, random_seed=2)
+    assert "Sampling: [y]" in caplog.text
+    assert list(found.posterior_predictive.data_vars) == ["y", "double"]
+    p = idata.posterior
+    mu = p.height.values[..., :1] + p.slope.values[..., None] * X
+    z = (found.posterior_predictive.y.values - mu) / p.noise.values[..., None]
+    assert scipy.stats.kstest(z.ravel(), "norm").pvalue > 1e-4
+
+
+def test_a_part_of_the_draws_gives_the_same_shapes(model, idata):
+    part = group_of(idata, "posterior").stack(sample=("chain", "draw")).drop_vars(["chain", "draw", "sample"])
+    found = pm.sample_posterior_predictive(part, model=model, sample_dims=["sample"], random_seed=2)
+    assert found.posterior_predictive.y.dims == ("sample", "row") and found.posterior_predictive.y.shape == (100, 6)
+    points = [{"slope": 1.0, "height": [0.0, 0.0], "noise": 1e-9}] * 3
+    arrays = pm.sample_posterior_predictive(points, model=model, return_inferencedata=False, random_seed=1)
+    assert np.allclose(arrays["y"], np.broadcast_to(X, (1, 3, 6)), atol=1e-6)
+
+
+def test_a_variable_that_the_draws_do_not_hold_is_drawn_and_named(model, idata, caplog):
+    part = group_of(idata, "posterior")[["height", "noise"]]
+    with caplog.at_level(logging.INFO, logger="ppl"):
+        found = pm.sample_posterior_predictive(part, model=model, var_names=["mu"], random_seed=2)
+    assert "Sampling: [slope]" in caplog.text
+    assert found.posterior_predictive.mu.values[..., -1].std() > 1.5
+
+
+def test_predictions_with_other_data(model, idata):
+    with model:
+        pm.set_data({"x": [5.0, 6.0, 7.0]})
+        found = pm.sample_posterior_predictive(idata, predictions=True, random_seed=2, var_names=["mu", "y"])
+        pm.set_data({"x": X})
+    assert found.predictions.mu.shape == (2, 50, 3)
+    expected = idata.posterior.height.values[..., :1] + idata.posterior.slope.values[..., None] * [5.0, 6.0, 7.0]
+    assert np.allclose(found.predictions.mu, expected)
+    assert found.predictions_constant_data.x.values.tolist() == [5.0, 6.0, 7.0]
+
+
+def test_groups_are_added_where_that_is_asked_for(model, idata):
+    whole = idata.copy()
+    pm.sample_posterior_predictive(whole, model=model, extend_inferencedata=True, random_seed=2)
+    assert whole.posterior_predictive.y.shape == (2, 50, 6)
+    pm.compute_log_likelihood(whole, model=model)
+    pm.compute_log_prior(whole, model=model, var_names=["slope"])
+    p = idata.posterior
+    mu = p.height.values[..., :1] + p.slope.values[..., None] * X
+    expected = scipy.stats.norm.logpdf(2 * X, mu, p.noise.values[..., None])
+    assert np.allclose(whole.log_likelihood.y, expected, atol=1e-12)
+    assert np.allclose(whole.log_prior.slope, scipy.stats.norm.logpdf(p.slope, 0, 2), atol=1e-12)
+    assert list(whole.log_prior.data_vars) == ["slope"]
+
+
+def test_deterministics_are_computed_again(model, idata):
+    found = pm.compute_deterministics(group_of(idata, "posterior"), model=model, var_names=["mu"])
+    merged = pm.compute_deterministics(group_of(idata, "posterior"), model=model, var_names=["mu"], merge_dataset=True)
+    assert found.mu.dims == ("chain", "draw", "row") and set(merged.data_vars) == {"slope", "height", "noise", "mu"}
+
+
+def test_draws_that_do_not_fit_the_model_are_named(model, idata):
+    wrong = group_of(idata, "posterior").isel(side=[0]).drop_vars("side")
+    with pytest.raises(ShapeError, match='"height" has shape'):
+        pm.sample_posterior_predictive(wrong, model=model)
+    with pytest.raises(KeyError, match="slope"):
+        pm.compute_log_likelihood(group_of(idata, "posterior")[["noise"]], model=model, extend_inferencedata=False)
+    with pytest.raises(KeyError, match="slope"):
+        pm.sample_posterior_predictive(idata, model=model, var_names=["slop"])
+    with pytest.raises(TypeError, match="InferenceData"):
+        pm.sample_posterior_predictive(3, model=model)
+    with pytest.raises(ValueError, match="posterior"):
+        pm.sample_posterior_predictive(collect({"prior": group_of(idata, "posterior")}), model=model)
+
+
+def test_the_mode_and_its_curvature():
+    with pm.Model() as model:
+        mu = Normal("mu", 0, 10)
+        sigma = HalfNormal("sigma", 5)
+        Normal("y", mu, sigma, observed=[1.0, 2.0, 4.0])
+    point = pm.find_MAP(model=model, progressbar=False)
+    assert set(point) == {"mu", "sigma", "sigma_log__"} and np.isclose(np.exp(point["sigma_log__"]), point["sigma"])
+    around = [{**point, "mu": point["mu"] + d} for d in (-0.1, 0.1)]
+    density = lambda p: scipy.stats.norm.logpdf([1, 2, 4], p["mu"], p["sigma"]).sum() - p["mu"] ** 2 / 200
+    assert all(density(p) < density(point) for p in around)
+    matrix = pm.find_hessian(point, model=model)
+    assert np.isclose(matrix[0, 0], 3 / point["sigma"] ** 2 + 1 / 100)
+    kept, raw = pm.find_MAP(model=model, vars=[mu], return_raw=True, include_transformed=False)
+    assert raw.success and set(kept) == {"mu", "sigma"}
+    powell = pm.find_MAP(model=model, method="powell")
+    assert np.isclose(powell["mu"], point["mu"], atol=1e-2)
+
+
+def test_results_from_draws_that_exist(model, idata):
+    trace = pm.MultiTrace({name: v.values for name, v in group_of(idata, "posterior").data_vars.items()}, {}, [0, 1])
+    found = pm.to_inference_data(
+        trace, model=model, log_likelihood=True, prior={"slope": np.zeros(3), "y": np.zeros((3, 6))},
+        posterior_predictive={"y": np.ones((4, 6))},
+    )  # fmt: skip
+    assert {"posterior", "log_likelihood", "prior", "prior_predictive", "posterior_predictive"} <= set(
+        group_names(found)
+    )
+    whole = pm.predictions_to_inference_data({"y": np.zeros((2, 50, 6))}, trace, model=model, idata_orig=found)
+    assert whole.predictions.y.dims == ("chain", "draw", "row") and "predictions" not in group_names(found)

@@ -1,0 +1,248 @@
+"""The engine: what it is given, what it says, what it leaves alone."""
+
+from __future__ import annotations
+
+import warnings
+
+import jax
+import numpy as np
+import pytest
+
+import ppl.tensor as tt
+from ppl.graph import ancestors
+from ppl.rewrites import Book, RuleError, assume, equal, everything, optimize, rewrites, simplify, strict, text
+from ppl.rewrites import engine as engine_module
+from ppl.rewrites.facts import Fact, Knowledge, declare_facts, positive
+from ppl.tensor.elementwise import exp, log
+
+
+@pytest.fixture(autouse=True)
+def _strict(monkeypatch):
+    monkeypatch.setattr(strict, "on", True)
+
+
+# --- rules are checked when they are made
+def test_a_free_variable_on_the_right_is_an_error():
+    with pytest.raises(RuleError, match=r"rule 'broken': y is on the right but not on the left"):
+
+        @equal
+        def broken(x, y):
+            """Nonsense."""
+            return exp(x), exp(x + y)
+
+
+def test_a_parameter_that_is_not_used_is_an_error():
+    with pytest.raises(RuleError, match=r"rule 'broken': the parameter y does not occur in its left side"):
+
+        @equal
+        def broken(x, y):
+            """Nonsense."""
+            return exp(log(x)), x
+
+
+def test_a_rule_that_grows_is_an_error():
+    @equal
+    def backwards(a, b):
+        """The wrong way round."""
+        return log(a) + log(b), log(a * b)
+
+    with pytest.raises(RuleError, match=r"rule 'backwards' does not decrease the measure"):
+        simplify(tt.dscalar("x") + 1, book=Book("broken", backwards))
+
+
+def test_a_condition_that_is_no_fact_is_an_error():
+    with pytest.raises(RuleError, match=r"rule 'broken': 'positve' on 'x' is no known fact"):
+
+        @equal(x="positve")
+        def broken(x):
+            """Nonsense."""
+            return exp(log(x)), x
+
+
+def test_a_condition_on_no_parameter_is_an_error():
+    with pytest.raises(RuleError, match=r"rule 'broken': a condition on 'y', but its parameters are x"):
+
+        @equal(y=positive)
+        def broken(x):
+            """Nonsense."""
+            return exp(log(x)), x
+
+
+def test_a_rule_without_a_theorem_is_an_error():
+    with pytest.raises(RuleError, match=r"rule 'silent' has no docstring"):
+
+        @equal
+        def silent(x):
+            return exp(log(x)), x
+
+
+def test_two_rules_of_one_name_are_an_error():
+    def make():
+        @equal
+        def twice(x):
+            """log exp x = x."""
+            return log(exp(x)), x
+
+        return twice
+
+    with pytest.raises(RuleError, match="two different rules are called 'twice'"):
+        Book("broken", make(), make())
+
+
+# --- books are values
+def test_books_are_added_in_any_order():
+    a, b = Book("a", everything["softplus_of"]), Book("b", everything["hypotenuse"])
+    assert (a + b).rules == (b + a).rules
+    assert "softplus_of" in a + b
+    assert "softplus_of" not in (a + b).without("softplus_of")
+    with pytest.raises(KeyError, match="has no rule 'nothing'"):
+        a.without("nothing")
+
+
+def test_rules_are_switched_off_by_name():
+    x = tt.dscalar("x")
+    assert (
+        text(simplify(log(1 + exp(x)), without=["log_add_exp", "softplus_of", "log_of_one_plus"])) == "log(exp(x) + 1)"
+    )
+
+
+def test_a_rule_that_raises_is_reported_once_and_left_out(monkeypatch):
+    @rewrites(exp, example=lambda x: exp(x))
+    def raises(node, engine):
+        """Not a theorem."""
+        raise ZeroDivisionError("oh")
+
+    x = tt.dscalar("x")
+    book = Book("broken", raises)
+    with pytest.raises(RuleError, match="rule 'raises' failed on"):
+        simplify(exp(x), book=book)
+    monkeypatch.setattr(strict, "on", False)
+    monkeypatch.setattr(engine_module, "_reported", set())
+    with pytest.warns(UserWarning, match="rule 'raises' failed on"):
+        assert simplify(exp(x), book=book) is exp(x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert simplify(exp(x + 1), book=book) is not None
+
+
+# --- what is known
+def test_nothing_is_assumed_of_an_input():
+    x = tt.dscalar("x")
+    assert text(simplify(x - x)) == "0 * x"
+    assert text(simplify(x / x)) == "x / x"
+    assert text(simplify(exp(log(x)))) == "exp(log(x))"
+    assert text(simplify(x - x, unsafe=True)) == "0"
+    assert text(simplify(x / x, unsafe=True)) == "1"
+
+
+def test_an_assumption_holds_wherever_its_tensor_is_used():
+    x, y = tt.dscalars("x", "y")
+    promised = assume(x, positive=True)
+    assert text(simplify(log(x * y) + promised)) in (
+        "x + log(x) + log(y)",
+        "log(x) + log(y) + x",
+        "x + (log(x) + log(y))",
+    )
+    with pytest.raises(ValueError, match="no fact is called 'postive'"):
+        assume(x, postive=True)
+    with pytest.raises(ValueError, match="positive can only be assumed to be True"):
+        assume(x, positive=False)
+
+
+def test_distributions_declare_the_support_of_their_draws():
+    op = tt.dscalar("x").op
+    from ppl.rewrites.facts import INFERENCES
+
+    before = INFERENCES.get(op)
+    try:
+        declare_facts(op, lambda node, facts: Fact(low=0.0, above=True, finite=True))
+        x = tt.dscalar("x")
+        assert text(simplify(exp(log(x)))) == "x"
+    finally:
+        INFERENCES.pop(op) if before is None else declare_facts(op, before)
+
+
+def test_facts_flow_through_operations():
+    know = Knowledge()
+    x = tt.dscalar("x")
+    p = assume(x, positive=True)
+    assert positive.holds(know(exp(x)))
+    assert know(tt.sigmoid(x)).high == 1.0
+    assert know(log(p)).finite
+    assert positive.holds(know(tt.sqrt(p)))
+    assert know(tt.maximum(x, 3.0)).low == 3.0
+    assert know(tt.sum(assume(tt.dvector("v"), nonnegative=True))).low == 0.0
+    assert know(tt.dvector("v").shape[0]).low == 0.0
+    assert know(tt.as_tensor(np.array([1.0, 2.0]))).low == 1.0
+
+
+# --- names, bodies, shapes
+def test_names_of_outputs_stay_and_others_are_looked_through():
+    x = tt.dscalar("x")
+    inner = exp(x).copy("rate")
+    result = optimize([log(inner), inner])
+    assert text(result[0]) == "x"
+    assert result[1].name == "rate"
+    assert text(simplify(log(inner).copy("eta"))) == "eta"
+
+
+def test_graphs_inside_derivatives_are_rewritten():
+    x = tt.dscalar("x")
+    slope = tt.grad(log(1 + exp(x)), x)
+    (stable,) = optimize([slope])
+    body = stable.inputs[0].attrs["body"]
+    assert text(body.outputs[0]).startswith("softplus(")
+    f = tt.to_jax([x], stable)
+    with jax.enable_x64(True):
+        assert f(1000.0) == 1.0
+
+
+def test_what_is_dropped_leaves_its_shape():
+    x, y = tt.dvector("x"), tt.dscalar("y")
+    zeros = simplify(assume(x, finite=True) - assume(x, finite=True) + y)
+    assert zeros.eval({x: np.ones(4), y: 2.0}).tolist() == [2.0] * 4
+    a, b = tt.dvector("a"), tt.dvector("b")
+    kept = simplify(a + assume(b, finite=True) - assume(b, finite=True))
+    assert kept.type.shape == (None,)
+
+
+def test_unknown_sizes_count_as_they_are_when_the_program_runs():
+    v, c = tt.dvector("v"), tt.dscalar("c")
+    total = simplify(tt.sum(c + exp(v)))
+    assert "dim(v" in text(total)
+    assert total.eval({v: np.zeros(5), c: 2.0}) == pytest.approx(15.0)
+
+
+def test_integers_stay_integers():
+    n = tt.lscalar("n")
+    twice = simplify(n + n + 3 - 1)
+    assert twice.dtype == "int64"
+    assert twice.eval({n: 5}) == 12
+    small = tt.bscalar("b")
+    wrapped = simplify(small * np.int8(100) + small * np.int8(100))
+    assert wrapped.eval({small: 3}) == (small * np.int8(100) + small * np.int8(100)).eval({small: 3})
+
+
+def test_constants_are_folded_once_and_large_results_are_not():
+    x = tt.dscalar("x")
+    data = np.arange(1000.0)
+    folded = simplify(tt.sum(log(tt.as_tensor(data) + 1)) * x)
+    assert len(ancestors(folded)) == 3
+    outer = tt.as_tensor(data)[:, None] * tt.as_tensor(data)[None, :]
+    assert all(node.type.shape != (1000, 1000) or node.inputs for node in ancestors(simplify(outer + x)))
+
+
+def test_a_graph_of_forty_thousand_nodes_is_rewritten():
+    x = tt.dscalar("x")
+    e = x
+    for i in range(10_000):
+        e = e + tt.sin(x * float(i))
+    assert len(simplify(e).inputs) == 2
+
+
+def test_the_trace_says_which_rule_did_what():
+    x = tt.dscalar("x")
+    result, steps = simplify(log(1 + exp(x)), trace=True)
+    assert text(result) == "softplus(x)"
+    assert steps.rules == ["softplus_of", "log_of_one_plus"]
+    assert str(steps).splitlines()[0] == "softplus_of: log1p(exp(x))  →  softplus(x)"

@@ -1,0 +1,315 @@
+"""`sample`: its guarantees, its arguments, and what it does when sampling cannot start."""
+
+import logging
+
+import numpy as np
+import pytest
+
+import ppl.model as pm
+from ppl.distributions import Bernoulli, HalfNormal, Normal
+from ppl.samplers import PROGRAMS
+
+Y = np.array([0.9, 1.7, 0.4, 1.3, 0.2])
+FEW = {"draws": 60, "tune": 60, "progressbar": False, "quiet": True, "compute_convergence_checks": False}
+
+
+def regression(y=Y, data=True):
+    with pm.Model(coords={"row": range(len(y))}) as model:
+        mu = Normal("mu", 0, 5)
+        sigma = HalfNormal("sigma", 2)
+        values = pm.Data("values", y, dims="row") if data else y
+        pm.Deterministic("twice", 2 * mu)
+        Normal("y", mu, sigma, observed=values, dims="row")
+    return model
+
+
+@pytest.fixture(scope="module")
+def model():
+    return regression()
+
+
+@pytest.fixture(scope="module")
+def run(model):
+    return pm.sample(chains=2, random_seed=11, model=model, **FEW)
+
+
+# --- guarantees
+
+
+def test_the_same_seed_gives_the_same_draws_whatever_the_cores(model, run):
+    again = pm.sample(chains=2, cores=1, random_seed=11, model=model, **FEW)
+    assert np.array_equal(again.posterior.mu, run.posterior.mu)
+    other = pm.sample(chains=2, random_seed=12, model=model, **FEW)
+    assert not np.array_equal(other.posterior.mu, run.posterior.mu)
+
+
+def test_the_first_chains_of_a_longer_run_are_those_of_a_shorter_one(model, run):
+    longer = pm.sample(chains=3, random_seed=11, model=model, **FEW)
+    assert np.array_equal(longer.posterior.twice.values[:2], run.posterior.twice.values)
+
+
+def test_sampling_again_compiles_nothing_nor_does_new_data_of_the_same_shape(model, run):
+    before = PROGRAMS.compilations
+    pm.sample(chains=2, random_seed=3, model=model, **FEW)
+    pm.set_data({"values": Y + 100}, model=model)
+    moved = pm.sample(chains=2, random_seed=11, tune=300, model=model, **{k: v for k, v in FEW.items() if k != "tune"})
+    pm.set_data({"values": Y}, model=model)
+    assert PROGRAMS.compilations == before
+    assert moved.posterior.mu.mean() > 5
+
+
+def test_a_model_built_alike_compiles_nothing(run):
+    before = PROGRAMS.compilations
+    pm.sample(chains=2, random_seed=3, model=regression(Y * 2), **FEW)
+    assert PROGRAMS.compilations == before
+
+
+def test_another_model_of_the_same_form_is_another_program(run):
+    before = PROGRAMS.compilations
+    with pm.Model() as other:
+        Normal("mu", 0, 7)
+    with pm.Model() as same_form:
+        Normal("mu", 0, 8)
+    wide = pm.sample(chains=2, random_seed=3, model=same_form, **FEW)
+    narrow = pm.sample(chains=2, random_seed=3, model=other, **FEW)
+    assert PROGRAMS.compilations > before and not np.array_equal(wide.posterior.mu, narrow.posterior.mu)
+
+
+def test_seeds_of_every_kind(model, run):
+    def mu(seed):
+        return pm.sample(chains=2, random_seed=seed, model=model, **FEW).posterior.mu.values
+
+    generator = np.random.default_rng(5)
+    assert np.array_equal(mu(generator), mu(np.random.default_rng(5)))
+    assert np.array_equal(mu(np.array([1, 2])), mu(np.array([1, 2])))
+    assert not np.array_equal(mu(None), mu(None))
+    with pytest.warns(UserWarning, match="list of seeds"):
+        mu([1, 2])
+
+
+def test_draws_are_those_of_the_posterior():
+    with pm.Model() as model:
+        mu = Normal("mu", 0, 10)
+        Normal("y", mu, 1, observed=Y)
+    found = pm.sample(1000, tune=500, chains=4, random_seed=1, model=model, progressbar=False, quiet=True).posterior.mu
+    precision = len(Y) + 1 / 100
+    assert abs(found.mean() - Y.sum() / precision) < 0.05
+    assert abs(found.std() - precision**-0.5) < 0.05
+
+
+# --- arguments
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "text"),
+    [
+        ({"drawz": 5}, TypeError, "draws"),
+        ({"foo": 2}, TypeError, "foo"),
+        ({"target_accept": 2}, ValueError, "between 0 and 1"),
+        ({"target_accept": -1}, ValueError, "between 0 and 1"),
+        ({"nuts": {"target_accept": 0.9}, "target_accept": 0.9}, ValueError, "twice"),
+        ({"nuts": {"target_acept": 0.9}}, TypeError, "target_accept"),
+        ({"potential": 1}, TypeError, "no counterpart"),
+        ({"max_treedepth": 0}, ValueError, "max_treedepth"),
+        ({"draws": -3}, ValueError, "draws"),
+        ({"tune": 1.5}, ValueError, "tune"),
+        ({"chains": 0}, ValueError, "chains"),
+        ({"cores": 0}, ValueError, "cores"),
+        ({"random_seed": -1}, ValueError, "random_seed"),
+        ({"random_seed": np.random.RandomState(1)}, TypeError, "RandomState"),
+        ({"random_seed": "x"}, TypeError, "random_seed"),
+        ({"var_names": ["mew"]}, KeyError, "mu"),
+        ({"initvals": {"zzz": 1}}, KeyError, "zzz"),
+        ({"initvals": [{}]}, ValueError, "chains"),
+        ({"init": "jiter+adapt_diag"}, ValueError, "jitter"),
+        ({"init": "advi"}, NotImplementedError, "variational"),
+        ({"nuts_sampler": "stan"}, ValueError, "nuts_sampler"),
+        ({"idata_kwargs": {"log_likelyhood": True}}, TypeError, "log_likelihood"),
+        ({"nuts_sampler_kwargs": {"metrik": 1}}, TypeError, "metric"),
+        ({"progressbar": "splitt"}, ValueError, "split"),
+        ({"progressbar_theme": "x"}, TypeError, "theme"),
+        ({"trace": []}, ValueError, "var_names"),
+        ({"trace": object()}, TypeError, "resume"),
+        ({"keep_warning_stat": True}, TypeError, "diverging"),
+        ({"compile_kwargs": {"linker": "c"}}, TypeError, "linker"),
+        ({"step": "metropolis"}, TypeError, "step"),
+        ({"protect": ["nope"]}, KeyError, "nope"),
+    ],
+)
+def test_arguments_that_cannot_be_are_refused_before_anything_compiles(model, run, arguments, error, text):
+    before = PROGRAMS.compilations
+    with pytest.raises(error, match=text):
+        pm.sample(model=model, **{**FEW, "chains": 2, **arguments})
+    assert PROGRAMS.compilations == before
+
+
+def test_whole_floats_are_counts_and_no_draws_are_allowed(model):
+    found = pm.sample(60.0, tune=60, chains=2, random_seed=11, model=model, progressbar=False, quiet=True)
+    assert found.posterior.sizes["draw"] == 60
+    empty = pm.sample(0, tune=60, chains=2, random_seed=11, model=model, progressbar=False, quiet=True)
+    assert empty.posterior.mu.shape == (2, 0)
+
+
+def test_start_is_the_old_name_of_initvals(model):
+    with pytest.warns(FutureWarning, match="initvals"):
+        pm.sample(chains=2, start={"mu": 1.0}, random_seed=11, model=model, **FEW)
+
+
+def test_n_init_has_no_meaning_here(model):
+    with pytest.warns(UserWarning, match="n_init"):
+        pm.sample(chains=2, n_init=500, random_seed=11, model=model, **FEW)
+
+
+@pytest.mark.parametrize("init", ["adapt_diag", "jitter+adapt_full", "map"])
+def test_starts_and_metrics_by_pymc_names(model, init):
+    assert pm.sample(chains=2, init=init, random_seed=1, model=model, **FEW).posterior.sizes["draw"] == 60
+
+
+def test_only_the_names_that_were_asked_for(model):
+    found = pm.sample(chains=2, var_names=["twice"], random_seed=11, model=model, **FEW)
+    assert list(found.posterior.data_vars) == ["twice"]
+
+
+def test_a_model_without_free_variables_cannot_be_sampled():
+    with pm.Model() as model:
+        Normal("y", 0, 1, observed=Y)
+    with pytest.raises(pm.SamplingError, match="no free random variables"):
+        pm.sample(model=model)
+
+
+def test_a_result_that_cannot_fit_is_refused():
+    with pm.Model() as model:
+        mu = Normal("mu", 0, 1)
+        pm.Deterministic("huge", mu + np.zeros(10**6))
+    with pytest.raises(pm.SamplingError, match='"huge" alone has 1,000,000 entries'):
+        pm.sample(10**7, model=model, progressbar=False, quiet=True)
+
+
+# --- other ways to sample
+
+
+def test_warm_up_draws_can_be_kept(model):
+    found = pm.sample(chains=2, random_seed=11, discard_tuned_samples=False, model=model, **FEW)
+    assert found.warmup_posterior.twice.shape == (2, 60) and found.warmup_sample_stats.lp.shape == (2, 60)
+
+
+def test_without_arviz_a_multitrace(model, run):
+    trace = pm.sample(chains=2, random_seed=11, return_inferencedata=False, model=model, **FEW)
+    assert np.array_equal(trace["mu"], run.posterior.mu.values.ravel()) and len(trace) == 60 and trace.nchains == 2
+    assert np.array_equal(trace.get_values("mu", burn=10, chains=1), run.posterior.mu.values[1, 10:])
+    assert trace[20:]["mu"].shape == (80,) and trace.point(3)["mu"] == run.posterior.mu.values[1, 3]
+    assert trace.get_sampler_stats("diverging").dtype == bool
+    with pytest.raises(KeyError, match="sigma"):
+        trace["nope"]
+
+
+def test_in_the_background(model, run):
+    sampling = pm.sample(chains=2, random_seed=11, blocking=False, model=model, **FEW)
+    assert np.array_equal(sampling.wait(60).posterior.mu, run.posterior.mu) and sampling.is_finished
+    long = pm.sample(10**6, chains=2, random_seed=11, blocking=False, model=model, progressbar=False, quiet=True)
+    with pytest.raises(TimeoutError):
+        long.wait(0.2)
+    part = long.abort()
+    assert 0 < part.posterior.sizes["draw"] < 10**6 and part.posterior.attrs["interrupted"] == 1
+
+
+def test_a_callback_sees_every_draw_and_may_stop(model, run):
+    seen = []
+    look = lambda trace, draw: seen.append((len(trace), draw))
+    pm.sample(chains=2, random_seed=11, callback=look, model=model, **FEW)
+    assert len(seen) == 2 * 120
+    last = [draw for _, draw in seen if draw.is_last]
+    assert {d.chain for d in last} == {0, 1} and not last[0].tuning
+    assert set(last[0].point) == {"mu", "sigma_log__"} and "tree_depth" in last[0].stats[0]
+
+    with pytest.raises(ZeroDivisionError):
+        pm.sample(chains=2, random_seed=11, callback=lambda trace, draw: 1 / 0, model=model, **FEW)
+
+
+def test_a_run_that_was_stopped_goes_on_to_the_same_draws(model, run, tmp_path):
+    place = tmp_path / "run"
+
+    def stop(trace, draw):
+        if draw.draw_idx == 80:
+            raise KeyboardInterrupt
+
+    part = pm.sample(chains=2, cores=1, random_seed=11, resume=place, callback=stop, model=model, **FEW)
+    whole = pm.sample(chains=2, random_seed=11, resume=place, model=model, **FEW)
+    assert part.posterior.attrs["interrupted"] == 1 and whole.posterior.attrs["interrupted"] == 0
+    assert np.array_equal(whole.posterior.mu, run.posterior.mu)
+
+
+@pytest.mark.parametrize("sampler", ["nutpie", "numpyro", "blackjax"])
+@pytest.mark.filterwarnings("default")
+def test_other_packages_give_the_same_contract(model, run, sampler):
+    pytest.importorskip(sampler, reason=f"{sampler} is not installed")
+    found = pm.sample(
+        200, tune=200, chains=2, random_seed=1, nuts_sampler=sampler, model=model, progressbar=False, quiet=True
+    )
+    assert list(found.posterior.data_vars) == list(run.posterior.data_vars)
+    missing = set(run.sample_stats.data_vars) - set(found.sample_stats.data_vars)
+    assert not missing
+    kinds = {name: str(found.sample_stats[name].dtype) for name in run.sample_stats.data_vars}
+    assert kinds == {name: str(run.sample_stats[name].dtype) for name in run.sample_stats.data_vars}
+    assert abs(found.posterior.mu.mean() - Y.mean()) < 0.5
+
+
+def test_a_package_that_is_missing_is_named(model, monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "nutpie", None)
+    monkeypatch.setitem(sys.modules, "nutpie.compiled_pyfunc", None)
+    with pytest.raises(ImportError, match="nutpie"):
+        pm.sample(nuts_sampler="nutpie", model=model, **FEW)
+
+
+# --- starts
+
+
+def test_a_potential_that_is_not_a_number_is_named():
+    with pm.Model() as model:
+        mu = Normal("mu", 0, 1)
+        pm.Potential("broken", mu * np.nan)
+    with pytest.raises(pm.SamplingError, match='"broken" is nan'):
+        pm.sample(model=model, progressbar=False, quiet=True)
+
+
+def test_a_parameter_outside_its_domain_is_named_with_its_row():
+    x = np.array([1.0, 2.0, -400.0])
+    with pm.Model() as model:
+        scale = HalfNormal("scale", 1)
+        Normal("y", 0, scale * x, observed=np.zeros(3))
+    with pytest.raises(pm.SamplingError, match=r'Normal "y": sigma must be positive, it is .* at index 2'):
+        pm.sample(model=model, progressbar=False, quiet=True)
+
+
+def test_a_nan_in_a_predictor_is_named():
+    with pm.Model() as model:
+        slope = Normal("slope", 0, 1)
+        Normal("y", slope * pm.math.arcsin(np.array([1.0, 2.0, 0.5])), 1, observed=np.zeros(3))
+    with pytest.raises(pm.SamplingError, match=r'Normal "y": mu is nan at index 1'):
+        pm.sample(model=model, rewrite=False, progressbar=False, quiet=True)
+
+
+def test_findings_are_told_and_kept(caplog):
+    with pm.Model() as model:
+        x = Normal("x", 0, 1)
+        Normal("y", x * 1e6, 1e-9, observed=0.0)
+    with caplog.at_level(logging.INFO, logger="ppl"):
+        found = pm.sample(100, tune=5, chains=2, random_seed=1, model=model, progressbar=False)
+    told = "\n".join(record.message for record in caplog.records)
+    kept = found.posterior.attrs["sampler_warnings"]
+    assert "at least 4 chains" in told and "at least 4 chains" in kept
+    assert np.isfinite(found.posterior.x).all()
+
+
+def test_quiet_says_nothing(model, caplog, capsys):
+    pm.sample(chains=2, random_seed=1, model=model, **FEW)
+    assert not caplog.records and not capsys.readouterr().err
+
+
+def test_discrete_variables_refuse_a_sampler_of_gradients_only():
+    with pm.Model() as model:
+        Bernoulli("z", 0.3)
+    with pytest.raises(ValueError, match="NUTS alone"):
+        pm.sample(nuts_sampler="numpyro", rewrite=False, model=model, **FEW)

@@ -1,0 +1,165 @@
+"""Step methods: each leaves the posterior invariant, and each variable gets the one that PyMC would choose."""
+
+import numpy as np
+import pytest
+
+import ppl.model as pm
+from ppl.distributions import Bernoulli, Categorical, Normal, Poisson
+from ppl.model.rewriting import rewritten
+from ppl.model.steps.assignment import assign
+
+Y = np.array([0.1, 2.9, 3.2, -0.4])
+QUICK = {"chains": 2, "random_seed": 5, "progressbar": False, "quiet": True, "compute_convergence_checks": False}
+
+
+def sampled(model, step, draws=2000, tune=500):
+    with model:
+        return pm.sample(draws, tune=tune, step=step, rewrite=False, **QUICK)
+
+
+def normal_model():
+    with pm.Model() as model:
+        mu = Normal("mu", 1, 2)
+        nu = Normal("nu", -1, 1)
+        Normal("y", mu + nu, 1, observed=[2.0])
+    return model
+
+
+MEAN = np.array([1, -1]) + np.array([4, 1]) / 6 * 2  # conditioning (mu, nu) on their sum
+SD = np.sqrt(np.array([4, 1]) - np.array([16, 1]) / 6)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: pm.Metropolis(),
+        lambda: pm.Metropolis(S=np.array([[2.0, -1.0], [-1.0, 1.0]])),
+        lambda: pm.Metropolis(proposal_dist=pm.LaplaceProposal),
+        lambda: pm.Slice(),
+        lambda: pm.DEMetropolisZ(),
+        lambda: [pm.NUTS(["mu"]), pm.Slice(["nu"])],
+        lambda: pm.CompoundStep([pm.Metropolis(["mu"]), pm.NUTS(["nu"], target_accept=0.9)]),
+    ],
+    ids=["metropolis", "metropolis-mv", "metropolis-laplace", "slice", "demetropolisz", "nuts+slice", "compound"],
+)
+def test_continuous_variables(make):
+    model = normal_model()
+    with model:
+        step = make()
+    posterior = sampled(model, step, draws=4000).posterior
+    for name, mean, sd in zip(("mu", "nu"), MEAN, SD, strict=True):
+        assert abs(float(posterior[name].mean()) - mean) < 0.25 * sd
+        assert abs(float(posterior[name].std()) / sd - 1) < 0.2
+
+
+def switches():
+    """Binary indicators with known odds: z_i = 1 shifts y_i by 3."""
+    with pm.Model() as model:
+        z = Bernoulli("z", 0.3, shape=4)
+        Normal("y", 2.0 * z, 1.0, observed=Y)
+    odds = 0.3 / 0.7 * np.exp(2 * Y - 2)
+    return model, odds / (1 + odds)
+
+
+@pytest.mark.parametrize("method", [None, "BinaryMetropolis", "BinaryGibbsMetropolis", "CategoricalGibbsMetropolis"])
+def test_binary_variables(method):
+    model, expected = switches()
+    with model:
+        step = None if method is None else getattr(pm, method)(["z"])
+    found = sampled(model, step)
+    assert found.posterior.z.dtype == np.int64
+    assert np.allclose(found.posterior.z.mean(("chain", "draw")), expected, atol=0.05)
+    assert "accept" in found.sample_stats and "lp" in found.sample_stats
+
+
+@pytest.mark.parametrize("proposal", ["uniform", "proportional"])
+def test_categories(proposal):
+    p = np.array([0.2, 0.5, 0.3])
+    with pm.Model() as model:
+        k = Categorical("k", p, shape=3)
+        Normal("y", 1.0 * k, 1.0, observed=[0.0, 1.0, 2.5])
+        step = pm.CategoricalGibbsMetropolis([k], proposal=proposal)
+    weights = p * np.exp(-0.5 * (np.array([0.0, 1.0, 2.5])[:, None] - np.arange(3)) ** 2)
+    weights /= weights.sum(axis=1, keepdims=True)
+    k = sampled(model, step, draws=4000).posterior.k.values
+    found = np.stack([(k == value).mean((0, 1)) for value in range(3)], axis=1)
+    assert np.allclose(found, weights, atol=0.04)
+
+
+def test_counts_by_a_rounded_random_walk():
+    with pm.Model() as model:
+        n = Poisson("n", 4.0)
+        Normal("y", n, 2.0, observed=6.0)
+    posterior = sampled(model, None, draws=6000).posterior.n.values
+    values = np.arange(30)
+    log_p = values * np.log(4.0) - np.cumsum(np.log(np.maximum(values, 1))) - 0.5 * ((6.0 - values) / 2) ** 2
+    p = np.exp(log_p - log_p.max())
+    p /= p.sum()
+    assert abs(posterior.mean() - p @ values) < 0.25 and posterior.min() >= 0
+
+
+def test_gradients_and_counts_in_one_sweep():
+    with pm.Model() as model:
+        z = Bernoulli("z", 0.5)
+        mu = Normal("mu", 0, 1)
+        Normal("y", mu + 3 * z, 1, observed=3.0)
+    found = sampled(model, None, draws=4000)
+    one = 1 / (1 + np.exp(-(9.0 / 4)))  # y | z has variance 2
+    assert abs(float(found.posterior.z.mean()) - one) < 0.04
+    assert abs(float(found.posterior.mu.mean()) - (one * 0.0 + (1 - one) * 1.5)) < 0.08
+    assert {"tree_depth", "accept", "diverging"} <= set(found.sample_stats.data_vars)
+
+
+def test_the_same_seed_gives_the_same_draws():
+    model, _ = switches()
+    first, second = (sampled(model, None, draws=50, tune=20).posterior.z.values for _ in range(2))
+    assert np.array_equal(first, second)
+    with model:
+        longer = pm.sample(50, tune=20, rewrite=False, **{**QUICK, "chains": 3, "cores": 1}).posterior.z.values
+    assert np.array_equal(longer[:2], first)
+
+
+def test_methods_are_chosen_as_pymc_does():
+    with pm.Model() as model:
+        Bernoulli("b", 0.5)
+        Categorical("two", [0.5, 0.5])
+        Categorical("three", [0.2, 0.5, 0.3])
+        Poisson("n", 3.0)
+        Normal("x", 0, 1)
+    chosen = assign(rewritten(model, rewrite=False), None)
+    assert [v.name for v in chosen.nuts] == ["x"]
+    assert [repr(method) for method in chosen.methods] == [
+        "BinaryGibbsMetropolis: [b, two]", "CategoricalGibbsMetropolis: [three]", "Metropolis: [n]",
+    ]  # fmt: skip
+
+
+def test_variables_with_steps_are_not_rewritten():
+    model = normal_model()
+    with model:
+        found = pm.sample(50, tune=50, step=pm.Slice(["mu"]), **QUICK)
+    assert "nstep_out" in found.sample_stats and {"mu", "nu"} <= set(found.posterior.data_vars)
+
+
+def test_steps_that_cannot_be_are_refused():
+    with pm.Model() as model:
+        x = Normal("x", 0, 1)
+        b = Bernoulli("b", 0.5)
+        n = Poisson("n", 3.0)
+        with pytest.raises(ValueError, match='NUTS cannot move "b"'):
+            pm.NUTS([b])
+        with pytest.raises(ValueError, match="categories are not known"):
+            pm.CategoricalGibbsMetropolis([n])
+        with pytest.raises(ValueError, match="categories are not known"):
+            pm.BinaryMetropolis([n])
+        with pytest.raises(ValueError, match="permutation"):
+            pm.sample(step=pm.BinaryGibbsMetropolis([b], order=[3]), **QUICK)
+        with pytest.raises(TypeError, match="rng"):
+            pm.Slice([x], rng=1)
+        with pytest.raises(ValueError, match="two methods move x"):
+            pm.sample(step=[pm.Slice([x]), pm.Metropolis([x])], **QUICK)
+        with pytest.raises(ValueError, match="target_accept"):
+            pm.NUTS([x], target_accept=2)
+    with pm.Model():
+        Normal("other", 0, 1)
+        with pytest.raises(ValueError, match="x"):
+            pm.sample(step=pm.Slice([x], model=model), **QUICK)
