@@ -5,8 +5,10 @@ dispatches a chain copies its draws out, reports, saves, and looks whether it sh
 happens there reaches the random numbers: a chain's draws depend on its seed and number alone.
 """
 
+import atexit
 import threading
 import time
+import weakref
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -102,6 +104,7 @@ class Handle:
 
     def start(self) -> "Handle":
         """Begin to compile and sample in the background."""
+        _RUNNING.add(self)
         self._thread.start()
         return self
 
@@ -117,7 +120,7 @@ class Handle:
         """Stop all chains after their current dispatches and return what is finished."""
         self._stop.set()
         self._go.set()
-        self._done.wait()
+        self._thread.join()
         return self.partial()
 
     def wait(self, timeout: float | None = None, display: Display | None = None) -> Run:
@@ -300,6 +303,16 @@ class Handle:
             if np.isfinite(logp) and np.all(np.isfinite(gradient)) and np.all(np.isfinite(position)):
                 return state
         raise describe_failure(chain.number, job.attempts, position, logp, gradient, job.names, job.terms)
+
+
+_RUNNING: weakref.WeakSet[Handle] = weakref.WeakSet()
+
+
+@atexit.register
+def _stop_all() -> None:
+    """Let no thread outlive the interpreter: one that is inside XLA when Python goes away aborts the process."""
+    for handle in list(_RUNNING):
+        handle.abort()
 
 
 class _CallbackError(Exception):

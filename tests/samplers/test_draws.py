@@ -501,3 +501,18 @@ def test_ctrl_c_returns_the_finished_draws_at_once():
     assert interrupted == "True"
     assert int(draws) > 1000
     assert float(seconds) < 0.5
+
+
+def test_a_program_that_ends_while_chains_run_ends_cleanly():
+    script = textwrap.dedent(f"""
+        import sys, time
+        sys.path[:0] = [{str(ROOT)!r}, {str(Path(__file__).parent)!r}]
+        from ppl.samplers import flags; flags.apply()
+        import numpy as np
+        from ppl.samplers.sample import sample
+        from sampler_targets import eight_schools, SCHOOLS
+        handle = sample(eight_schools, np.zeros((2, 10)), data=SCHOOLS, chains=2, draws=10**8, blocking=False)
+        while not any(c.done for c in handle.progress()):
+            time.sleep(0.01)
+    """)
+    subprocess.run([sys.executable, "-c", script], timeout=120, check=True)
