@@ -43,23 +43,28 @@ def at_present(model: Model) -> Present:
     def now(variables: Any) -> list[Any]:
         return at_present_sizes(variables, done)
 
-    free, observed = now(model.free_RVs), now(model.observed_RVs)
-    transforms = {done[rv]: transform for rv, transform in model.rvs_to_transforms.items()}
-    inputs = {done[rv]: model.rvs_to_values[rv] for rv in model.free_RVs}
-    values = {rv: _sized(value, rv, transforms.get(rv)) for rv, value in inputs.items()}
-    done.update((inputs[rv], values[rv]) for rv in free)
-    data = dict(zip(observed, now(model.rvs_to_values[rv] for rv in model.observed_RVs), strict=True))
-    for rv, value in data.items():
-        _check_fit(rv, value)
+    variables: dict[Tensor, Tensor] = {}
+    values: dict[Tensor, Tensor] = {}
+    observed = model.observed_RVs_set()
+    for rv in sorted(model.basic_RVs, key=lambda rv: rv.serial):
+        (variables[rv],) = now([rv])
+        if rv in observed:
+            (value,) = now([model.rvs_to_values[rv]])
+            _check_fit(variables[rv], value)
+            done[rv] = value  # what depends on an observed variable depends on its value
+        else:
+            value = _sized(model.rvs_to_values[rv], variables[rv], model.rvs_to_transforms[rv])
+        values[variables[rv]] = value
+    free = [variables[rv] for rv in model.free_RVs]
     return Present(
         free_RVs=free,
-        observed_RVs=observed,
+        observed_RVs=[variables[rv] for rv in model.observed_RVs],
         unobserved_RVs=now(model.unobserved_RVs),
         potentials=now(model.potentials),
-        rvs_to_values=values | data,
-        rvs_to_transforms=transforms,  # type: ignore[arg-type]
-        rvs_to_total_sizes={done[rv]: total for rv, total in model.rvs_to_total_sizes.items()},  # type: ignore[misc]
-        inputs=inputs,  # type: ignore[arg-type]
+        rvs_to_values=values,
+        rvs_to_transforms={variables[rv]: transform for rv, transform in model.rvs_to_transforms.items()},
+        rvs_to_total_sizes={variables[rv]: total for rv, total in model.rvs_to_total_sizes.items()},
+        inputs=dict(zip(free, [model.rvs_to_values[rv] for rv in model.free_RVs], strict=True)),
     )
 
 
