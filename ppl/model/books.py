@@ -113,7 +113,7 @@ class Books:
             raise ValueError(f"Name {name!r} is both a dimension and a variable: rename one of them")
         if values is None and length is None:
             raise ValueError(f"dimension {name!r} needs its values or its length")
-        labels = None if values is None else _labels(name, values)
+        labels = None if values is None else labels_of(name, values)
         if name in self._coords:
             known = self._coords[name]
             if labels is not None and known is not None and not _same_labels(labels, known):
@@ -264,7 +264,7 @@ class Books:
         return key in self.named_vars or self.name_for(key) in self.named_vars
 
 
-def _labels(name: str, values: Any) -> tuple[Any, ...]:
+def labels_of(name: str, values: Any) -> tuple[Any, ...]:
     if isinstance(values, str) or not np.iterable(values):
         raise TypeError(f"the coordinates of {name!r} are a sequence of labels, got {values!r}")
     return tuple(values.tolist() if isinstance(values, np.ndarray) and values.dtype.kind != "M" else values)
