@@ -25,7 +25,7 @@ WITHOUT_A_ROW = {
     **because(
         RANDOM, "random_binomial", "random_bits", "random_exponential", "random_hypergeometric", "random_loggamma",
         "random_multinomial", "random_normal", "random_poisson", "random_randint", "random_uniform", "random_von_mises",
-        "random_choice", "random_permutation", "hypergeometric_draw", "key_fold_in", "key_split", "host_draw", "draw",
+        "random_choice", "random_permutation", "key_fold_in", "key_split", "host_draw", "draw",
     ),
     **because(SIGNS, "eigh", "eig", "eigvals", "qr", "schur"),
     **because("takes the index of another call: tests/test_indexing.py", "set", "inc", "set_subtensor", "inc_subtensor"),

@@ -17,17 +17,15 @@ import numpy as np
 import pytest
 from op_elementwise import ELEMENTWISE
 from op_rows import Call, Row, call, positive_definite, reals
-from op_structured import STRUCTURED, SYMMETRIC
+from op_structured import SYMMETRIC
+from op_table import TABLE, Inputs, built, parts_of
 from op_without_rows import WITHOUT_A_ROW
 
 import ppl
 import ppl.tensor as tt
-from ppl.graph import Node, ancestors
+from ppl.graph import ancestors
 from ppl.graph.registry import OPS
-from ppl.tensor.tensor import FUNCTIONS, Tensor, TensorType, placeholder
-
-TABLE: dict[str, Row] = {**ELEMENTWISE, **STRUCTURED}
-Inputs = dict[Tensor, np.ndarray]
+from ppl.tensor.tensor import FUNCTIONS, Tensor
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -36,32 +34,6 @@ def compiled_quickly():
     jax.config.update("jax_disable_most_optimizations", True)
     yield
     jax.config.update("jax_disable_most_optimizations", False)
-
-
-def symbolic(value: Any, known: bool, inputs: Inputs) -> Any:
-    """The argument with a symbol in the place of every array; `inputs` collects them with their values."""
-    if isinstance(value, np.ndarray):
-        x = placeholder(
-            TensorType(value.dtype, value.shape if known else tuple(n if n == 1 else None for n in value.shape))
-        )
-        inputs[x] = value
-        return x
-    if isinstance(value, list | tuple) and any(isinstance(part, np.ndarray | list | tuple) for part in value):
-        return type(value)([symbolic(part, known, inputs) for part in value])
-    return value
-
-
-def parts_of(result: Any) -> list[Any]:
-    """A flat list of results."""
-    result = list(result) if isinstance(result, Node) and not isinstance(result, Tensor) else result
-    return [part for each in result for part in parts_of(each)] if isinstance(result, list | tuple) else [result]
-
-
-def built(name: str, each: Call, known: bool) -> tuple[list[Any], Inputs]:
-    """The results of a call with symbols, and the values of the symbols."""
-    inputs: Inputs = {}
-    arguments = each.args if TABLE[name].constants else [symbolic(a, known, inputs) for a in each.args]
-    return parts_of(FUNCTIONS[name](*arguments, **each.options)), inputs
 
 
 def values_of(results: list[Any], inputs: Inputs) -> list[np.ndarray]:
