@@ -56,6 +56,8 @@ def Data(
                 )
             if known is None:
                 model.add_coord(dim, labels, length=DIM(variable, axis=axis))
+            elif isinstance(known, int):
+                model.tie_dim(dim, DIM(variable, axis=axis))
     model.add_named_variable(variable, dims)
     model.data_vars.append(variable)
     return variable
@@ -129,8 +131,8 @@ def _resize(model: Books, name: str, dim: str, length: int, labels: Any, variabl
             )
     elif old is not None and len(old) != length:
         raise ValueError(
-            f"dimension {dim!r} has {len(old)} labels, the new value of {name!r} has length {length}: "
-            f"pass coords={{{dim!r}: ...}}"
+            f"dimension {dim!r} has length {len(old)} by its labels, the new value of {name!r} has length {length}: "
+            f"give new labels too, coords={{{dim!r}: ...}}"
         )
 
 
