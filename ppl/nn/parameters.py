@@ -17,7 +17,7 @@ import numpy as np
 
 from ppl.nn.initialisers import Initialiser
 from ppl.tensor.config import config
-from ppl.tensor.names import Scope, current_scope
+from ppl.tensor.names import Scope, current_scope, flat_name
 from ppl.tensor.tensor import Tensor, as_tensor
 from ppl.tensor.variables import free_scope, make_variable
 
@@ -35,7 +35,7 @@ class Layer:
         """The parameter as a tensor of that shape; a fresh variable of the layer's scope unless it is a tensor."""
         made = given
         if callable(given) and not isinstance(given, Tensor) and _takes_name(given):
-            made = as_tensor(given(shape=shape, name=f"{self.path}{name}".strip("/").replace("/", "_")))
+            made = as_tensor(given(shape=shape, name=flat_name(self.path + name)))
         if isinstance(made, Tensor) or hasattr(made, "__ppl_tensor__"):
             tensor = as_tensor(made)
             known = tensor.type.shape

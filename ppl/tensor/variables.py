@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import itertools
 import threading
 import weakref
 import zipfile
@@ -20,7 +21,7 @@ import numpy as np
 from ppl.graph import Attrs, Node, Op, leaves
 from ppl.graph.node import living
 from ppl.tensor.config import config
-from ppl.tensor.names import current_scope, matching
+from ppl.tensor.names import current_scope, flat_name, matching, other_names
 from ppl.tensor.ops import cast_to
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, dtype_name, function, is_constant, value_of
 
@@ -221,25 +222,36 @@ def _distinct(name: str) -> str:
 
 
 def free_scope(kind: str, beside: Sequence[Node] = ()) -> str:
-    """A name for a new scope inside the present one: `kind`, or `kind_1` and so on where living variables have it.
+    """A name for a new scope inside the present one: `kind`, or `kind_1` and so on where it is in use.
 
+    It is, where living variables are in that scope, or where the model of a `with` block has variables named after it.
     `beside` are tensors that the caller holds: a scope that they need is there for sure.
     """
     here = current_scope()
+    others = [name for names in other_names for name in names()]
 
     def inner(v: Variable) -> str | None:
         return v.scope[len(here) :].split("/")[0] if v.scope.startswith(here) else None
 
-    return _free(kind, inner, beside)
+    def used(scope: str) -> bool:
+        return any(name.startswith(flat_name(here + scope) + "_") for name in others)
+
+    return _free(kind, inner, beside, used)
 
 
-def _free(name: str, place: Callable[[Variable], str | None], beside: Sequence[Node] = ()) -> str:
-    """The first of `name`, `name_1`, ... where no living variable is placed."""
+def _free(
+    name: str,
+    place: Callable[[Variable], str | None],
+    beside: Sequence[Node] = (),
+    used: Callable[[str], bool] = lambda name: False,
+) -> str:
+    """The first of `name`, `name_1`, ... that is not used otherwise and where no living variable is placed."""
     taken, doubtful = _taken(name, place, beside)
     if doubtful:  # a variable and its update hold each other: those of a program that is gone count no more
         gc.collect()
         taken, _ = _taken(name, place, beside)
-    return next(n for i in range(len(taken) + 1) if (n := f"{name}_{i}" if i else name) not in taken)
+    numbered = (f"{name}_{i}" if i else name for i in itertools.count())
+    return next(n for n in numbered if n not in taken and not used(n))
 
 
 def _taken(name: str, place: Callable[[Variable], str | None], beside: Sequence[Node]) -> tuple[set[str], bool]:
