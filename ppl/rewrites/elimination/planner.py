@@ -241,10 +241,12 @@ def _in_branches(result: Plan, protected: frozenset[RandomVariable], reasons: Re
     """Conjugate variables whose laws a few labels steer: integrated out for each state of the labels, these after it."""
 
     def steered(rv: RandomVariable) -> bool:
+        if conjugate.prior_of(rv) is None:
+            return False
         seen = ancestors([*rv.inputs, *(n for f in children(result.program, rv) for n in parts(f))])
         labels = [z for z in result.program.free if z in seen and z.dtype[0] != "f"]
         states = discrete.states_of(labels, protected)
-        return bool(labels) and states is not None and states <= MOST_BRANCHES and conjugate.prior_of(rv) is not None
+        return bool(labels) and states is not None and states <= MOST_BRANCHES
 
     _each(result, protected, "conjugate", conjugate.eliminate_one, steered, reasons)
     result.program = conjugate.settled(result.program)

@@ -164,7 +164,7 @@ def own_tables(rv: Any, labels: Labels, templates: Templates) -> list[Table]:
     sizes = [count for count, _ in classes]
     if prod(sizes) * len(values) > MOST_COPIES * 16 or prod(sizes) > MOST_COPIES:
         raise NoMatch(f'"{rv.name}" has {prod(sizes)} combinations of values of its parents, more than {MOST_COPIES}')
-    parents: list[Any] = [v for v, numbers in sites.of.items() if np.isin(numbers, rows).any()]
+    parents = sites.owners(rows)
     scalar = rv.ndim == 0 and all(v.ndim == 0 for v in parents)
     key = templates.key(rv, parents, labels.values) if scalar else None
     whole = templates.known.get(key) if scalar else None
@@ -250,7 +250,7 @@ def _over_last(support: Support | None, axes: int) -> Support | None:
 # --- one variable that steers switches ----------------------------------------------------------------------------
 def _steered(factor: Factor, labels: Labels, site: int) -> Table | None:
     """The sum of all rows by the values of one scalar label that has many; None where it has few."""
-    rv: Any = next(v for v, numbers in labels.sites.of.items() if site in numbers)
+    (rv,) = labels.sites.owners(np.array([site]))
     values = labels.values[rv]
     if len(values) < MANY or prod(known_shape(rv)) != 1:
         return None
