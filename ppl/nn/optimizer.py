@@ -93,7 +93,7 @@ class Optimizer:
     def _start(self, transformation: Transformation) -> tuple[list[Variable], Any]:
         """The state before the first step as variables, and how optax nests it."""
         with jax.enable_x64(True):
-            state = transformation.init([jnp.asarray(v.value) for v in self.params])
+            state = jax.jit(transformation.init)([jnp.asarray(v.value) for v in self.params])  # one program, not many
         flat, structure = jax.tree_util.tree_flatten_with_path(state)
         with Scope(self.scope):
             variables = [
