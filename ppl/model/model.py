@@ -12,7 +12,7 @@ import ppl.tensor as tt
 from ppl.compile import Function, function
 from ppl.model import drawing_model, printing
 from ppl.model.context import modelcontext
-from ppl.model.data import set_one
+from ppl.model.data import set_data
 from ppl.model.debugging import debug
 from ppl.model.density import Joint, add_all
 from ppl.model.point import Point, initial_point
@@ -214,7 +214,7 @@ class Model(Registration):
     # --- data and dimensions ----------------------------------------------------------------------------------------
     def set_data(self, name: str, values: Any, coords: Mapping[str, Any] | None = None) -> None:
         """Another value for Data."""
-        set_one(self, name, values, coords)
+        set_data({name: values}, self, coords=coords)
 
     def set_dim(self, name: str, new_length: int, coord_values: Any = None) -> None:
         """Another length for a dimension that no data fix."""
