@@ -12,7 +12,7 @@ import pytest
 import ppl
 import ppl.tensor as T  # noqa: N812
 from ppl.nn import activations, initialisers, layers, schedules
-from ppl.nn.optimizers import LBFGS, OPTIMIZERS, SGD
+from ppl.nn.optimizers import LBFGS, OPTIMIZERS, SGD, Adam
 
 pytest.importorskip("optax", reason="optimizers are optax's: pip install 'ppl[nn]'")
 RNG = np.random.default_rng(1)
@@ -160,6 +160,62 @@ def test_values_and_100_steps_are_those_of_the_twin(name):
         np.testing.assert_allclose(v.value, p[v.name], rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.parametrize("name", TWINS)
+def test_slopes_are_differences(name):
+    """The derivative along any direction, of the input and of all parameters, is that of a straight line through it."""
+    build, shape, _ = TWINS[name]
+    whole, rng = shape == "indices", np.random.default_rng(4)
+    data = rng.integers(0, 5, 6) if whole else rng.normal(size=(6, *shape))
+    with ppl.Scope("slopes"):
+        x = T.Placeholder((None, *data.shape[1:]), data.dtype.name, name="x")
+        out = build(x)
+    moved = [v for v in ppl.graph.leaves([out]) if v in {x, *ppl.get_variables("/slopes/*", trainable=True)}]
+    moved = [v for v in moved if v.dtype == "float64"]
+    assert moved
+    start = [data if v is x else v.value for v in moved]
+    along = [rng.normal(size=a.shape) for a in start]
+    away = T.Placeholder((), "float64", name="away")
+    line = {v: T.constant(a) + away * d for v, a, d in zip(moved, start, along, strict=True)}
+    there = ppl.graph.substitute([(T.sin(out) * 2).sum()], line)[0]
+    value, slope = ppl.function(x, away, outputs=[there, T.grad(there, away)], on_unused_input="ignore"), 1e-5
+    ahead, behind = value(data, slope)[0], value(data, -slope)[0]
+    np.testing.assert_allclose(value(data, 0.0)[1], (ahead - behind) / (2 * slope), rtol=1e-6, atol=1e-8)
+
+
+def test_dropout_leaves_the_mean_and_draws_anew():
+    x = T.Placeholder((None, 100), "float32", name="x")
+    testing = T.Placeholder((), "bool", name="testing")
+    f = ppl.function(x, testing, outputs=layers.Dropout(x, 0.25, deterministic=testing, seed=3))
+    ones = np.ones((200, 100), np.float32)
+    first, second = f(ones, False), f(ones, False)
+    assert first.dtype == np.float32 and set(np.unique(first)) == {0, np.float32(1 / 0.75)}
+    assert abs((first == 0).mean() - 0.25) < 4 * np.sqrt(0.25 * 0.75 / ones.size)  # 1 in 16,000
+    assert not np.array_equal(first, second)
+    np.testing.assert_array_equal(f(ones, True), ones)
+
+
+def test_training_goes_on_from_a_file_as_if_it_had_not_stopped():
+    def program():
+        x = T.Placeholder((None, 3), "float64", name="x")
+        with ppl.Scope("resumed"):
+            hidden = layers.BatchNormalization(layers.Dense(x, 4, T.tanh))
+            loss = (layers.Dense(hidden, 1) ** 2).mean()
+            Adam(loss, 0.1)
+        return ppl.function(x, outputs=loss, updates=ppl.get_updates(scope="/resumed"))
+
+    data, file = np.random.default_rng(0).normal(size=(5, 3)), io.BytesIO()
+    train = program()
+    before = [float(train(data)) for _ in range(5)]
+    ppl.save_variables(file, "/resumed/*")
+    expected = [float(train(data)) for _ in range(5)]
+    del train
+    train = program()
+    assert [float(train(data)) for _ in range(5)] == before
+    ppl.reset_variables("/resumed/*")
+    ppl.load_variables(io.BytesIO(file.getvalue()), "/resumed/*")
+    assert [float(train(data)) for _ in range(5)] == expected
+
+
 def test_names_do_not_depend_on_programs_that_are_gone():
     def program():
         x = T.Placeholder((None, 3), "float64", name="x")
@@ -260,6 +316,30 @@ def test_weights_may_be_shared_drawn_or_arrays():
         layers.Dense(x, 2, W=lambda shape, name: ppl.Normal(name, 0, 1, shape=shape), b=ppl.Normal("b", shape=2))
     assert [v.name for v in model.free_RVs] in (["bayes_Dense_W", "b"], ["b", "bayes_Dense_W"])
     assert not ppl.get_variables("/bayes/*")
+
+
+def test_a_bayesian_network_is_the_same_code():
+    def network(x, **weights):
+        return layers.Dense(layers.Dense(x, 4, T.tanh, **weights), 1, **weights)
+
+    def normal(shape, name):
+        return ppl.Normal(name, 0, 1, shape=shape)
+
+    x = T.Placeholder((None, 3), "float64", name="x")
+    models = [ppl.Model(), ppl.Model(), ppl.Model(name="m")]
+    for model in models:
+        with model, ppl.Scope("net"):
+            out = network(x, W=normal, b=normal)
+    for model, prefix in zip(models, ["", "", "m::"], strict=True):  # each counts its own layers
+        names = [f"{prefix}net_{n}" for n in ("Dense_W", "Dense_b", "Dense_1_W", "Dense_1_b")]
+        assert sorted(v.name for v in model.free_RVs) == sorted(names)
+    assert out.type.shape == (None, 1)
+    with ppl.Scope("net"):
+        trained = network(x)
+    point = {f"m::net_{v.scope.split('/')[-2]}_{v.name}": v.value for v in ppl.get_variables("/net/*")}
+    data = np.ones((2, 3))
+    drawn = {rv: point[rv.name] for rv in models[2].free_RVs}
+    np.testing.assert_allclose(out.eval({x: data, **drawn}), trained.eval({x: data}))
 
 
 def test_initial_values_have_the_variance_they_promise():
