@@ -352,6 +352,12 @@ def test_initial_values_have_the_variance_they_promise():
         assert value.var() == pytest.approx(variance, rel=0.05)
         np.testing.assert_array_equal(value, make().at("/w")(shape))
         assert not np.array_equal(value, make().at("/v")(shape)) and not np.array_equal(value, make(1).at("/w")(shape))
+    drawn = initialisers.uniform(1.0, 3.0)(shape), initialisers.normal(2.0, 0.5)(shape)
+    assert np.abs([a.mean() - 2 for a in drawn]).max() < 0.02 and drawn[0].min() >= 1 and drawn[0].max() <= 3
+    assert drawn[1].std() == pytest.approx(0.5, rel=0.02)
+    assert (initialisers.constant(3.0)(shape) == 3).all()
+    wide = initialisers.variance_scaling(3.0, "fan_out", "normal")(shape)
+    assert wide.var() == pytest.approx(0.03, rel=0.05)
     q = initialisers.orthogonal(2.0)((5, 3))
     np.testing.assert_allclose(q.T @ q, 4 * np.eye(3), atol=1e-12)
     assert initialisers.get_fans((8, 4, 3, 3)) == (36, 72)
@@ -369,6 +375,12 @@ SAID = {
     "indices are whole numbers": lambda: layers.Embedding(x2, 5, 2),
     r'RNN "/RNN.*axes \(batch, time, features\)': lambda: layers.RNN(x2, 5),
     "cannot be shared among 2 heads": lambda: layers.MultiHeadAttention(x4[:, 0, :, :3], heads=2),
+    "mode is 'fan_in', 'fan_out' or 'fan_avg', got 'fan'": lambda: initialisers.variance_scaling(1.0, "fan"),
+    "distribution is 'normal' or 'uniform', got 'beta'": lambda: initialisers.variance_scaling(
+        1.0, distribution="beta"
+    ),
+    "has no rows and columns": lambda: layers.Dense(x2, 5, b=initialisers.orthogonal()),
+    "must have an even, known length, got 3": lambda: activations.glu(x2),
     "the length of axis -1.*must be known": lambda: layers.Dense(T.dmatrix("m"), 5),
 }
 
@@ -385,14 +397,27 @@ ACTIVATIONS = {
     "hard_tanh": jax.nn.hard_tanh, "hard_sigmoid": jax.nn.hard_sigmoid, "hard_silu": jax.nn.hard_silu,
     "softplus": jax.nn.softplus, "log_sigmoid": jax.nn.log_sigmoid, "glu": jax.nn.glu, "softmax": jax.nn.softmax,
     "log_softmax": jax.nn.log_softmax, "identity": lambda x: x, "gelu": lambda x: jax.nn.gelu(x, approximate=False),
+    "swish": jax.nn.silu, "leaky_swish": lambda x: x * jax.nn.sigmoid(2.0 * x), "normalize": jax.nn.standardize,
 }  # fmt: skip
+SETTINGS = {"leaky_swish": {"beta": 2.0}, "normalize": {"epsilon": 1e-5}}
+
+
+def test_every_activation_has_a_twin():
+    made = {name for name, f in vars(activations).items() if getattr(f, "__module__", "") == activations.__name__}
+    assert made <= set(ACTIVATIONS)
+
+
+def test_the_faster_gelu_is_that_of_jax():
+    x = np.linspace(-4, 4, 9)
+    with jax.enable_x64(True):
+        np.testing.assert_allclose(activations.gelu(x, approximate=True).eval(), jax.nn.gelu(x, approximate=True))
 
 
 def test_activations_and_their_slopes_are_those_of_jax():
     data = np.array([[-4.0, -2.8, -0.9, -0.1], [0.1, 1.1, 2.9, 7.0]])  # away from all corners
     x = T.Placeholder(data.shape, "float64", name="x")
     weights = RNG.normal(size=data.shape)
-    ours = {name: getattr(activations, name)(x) for name in ACTIVATIONS}
+    ours = {name: getattr(activations, name)(x, **SETTINGS.get(name, {})) for name in ACTIVATIONS}
     slopes = {name: T.grad((y * weights[:, : y.type.shape[1]]).sum(), x) for name, y in ours.items()}
     values, derivatives = ppl.function(x, outputs=[ours, slopes])(data)
     with jax.enable_x64(True):
