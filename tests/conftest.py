@@ -37,8 +37,6 @@ def pymc5() -> ModuleType:
 NOT_YET_GREEN = {
     "laws/test_distributions.py",
     "laws/test_rules.py",
-    "nn/test_nn_layers.py",
-    "test_against_pymc.py",
     "test_discrete_oracle.py",
     "test_distributions_oracle.py",
     "test_graph_scale.py",

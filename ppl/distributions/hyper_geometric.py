@@ -25,7 +25,7 @@ class HyperGeometric(Distribution):
         return margins + taken + part(k - x, k, N - n) + part(N - k - n + x, N - k, N - n)
 
     def logcdf(x, N, k, n):
-        return minimum(log_sum_below(HyperGeometric, x, minimum(k, n), N, k, n), 0.0)
+        return log_sum_below(HyperGeometric, x, N, k, n)
 
     def sample(key, shape, N, k, n):
         return hypergeometric(key.next(), k, N - k, n, shape=shape)
