@@ -25,13 +25,13 @@ def slope(run, x, step=1e-6):
 
 def same(result, inputs, wanted):
     """The values of a loop, and the gradients of their sum weighted by 1, 2, 3, ..., against those of plain Python."""
-    x, *others = inputs
-    weights = np.arange(1.0, np.size(wanted(*inputs.values())) + 1).reshape(np.shape(wanted(*inputs.values())))
+    values = list(inputs.values())
+    answer = np.asarray(wanted(*values))
+    weights = np.arange(1.0, answer.size + 1).reshape(answer.shape)
     run = ppl.function([*inputs], [result, *ppl.grad((weights * result).sum(), [*inputs])])
-    value, *slopes = run(*inputs.values())
-    np.testing.assert_allclose(value, wanted(*inputs.values()), rtol=1e-12)
+    value, *slopes = run(*values)
+    np.testing.assert_allclose(value, answer, rtol=1e-12)
     for at, found in enumerate(slopes):
-        values = list(inputs.values())
         cost = lambda v, at=at: np.sum(weights * wanted(*values[:at], v, *values[at + 1 :]))
         np.testing.assert_allclose(found, slope(cost, values[at]), rtol=1e-6, atol=1e-8)
 

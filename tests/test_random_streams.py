@@ -69,7 +69,7 @@ def test_continuous_draws_follow_their_cdf(law):
 
 
 def spread_out(counts, wanted):
-    """Uniform between the values that the cdf has before and after each count: continuous, and uniform if it is right."""
+    """Uniform between the values of the cdf before and after each count: continuous, and uniform if it is right."""
     return wanted.cdf(counts) - np.random.default_rng(1).random(len(counts)) * wanted.pmf(counts)
 
 

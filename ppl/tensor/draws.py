@@ -12,12 +12,12 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import jax.scipy.special as jsp
 import numpy as np
 from jax import lax
 
 from ppl.graph import Attrs, Node
 from ppl.tensor.config import config
+from ppl.tensor.later import jsp
 from ppl.tensor.ops import JaxOp, TensorOp, broadcast_shape, cast_to, unify
 from ppl.tensor.shaping import common_shape, filled, shape_checked, split_sizes
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, dtype_name
