@@ -17,7 +17,7 @@ from ppl.graph import Node, substitute
 from ppl.model.books import Books
 from ppl.model.model import Model
 from ppl.model.observed import as_data
-from ppl.model.register import observe_variable
+from ppl.model.observing import observe_variable
 from ppl.tensor.names import NAMED, named
 from ppl.tensor.tensor import Tensor, as_tensor
 from ppl.tensor.variables import Variable, shared

@@ -10,7 +10,7 @@ from ppl.distributions.draw import renamed
 from ppl.model.books import UNSET, Books
 from ppl.model.density import Joint
 from ppl.model.observed import as_data
-from ppl.model.register import observe_variable
+from ppl.model.observing import observe_variable
 from ppl.model.vectors import ValueGradFunction
 from ppl.tensor.names import named
 from ppl.tensor.tensor import Tensor
