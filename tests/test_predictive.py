@@ -171,6 +171,25 @@ def test_results_from_draws_that_exist(model, idata):
     assert whole.predictions.y.dims == ("chain", "draw", "row") and "predictions" not in group_names(found)
 
 
+def test_new_labels_of_a_dimension_let_its_data_change_length_and_leave_the_draws_of_others_alone():
+    rows, slope = np.arange(20.0), 2.0
+    with pm.Model(coords={"row": range(20), "feature": ["a"]}) as model:
+        x = pm.Data("x", rows[:, None], dims=("row", "feature"))
+        b = Normal("b", 0, 10, dims="feature")
+        mu = pm.Deterministic("mu", pm.math.dot(x, b), dims="row")
+        Normal("y", mu, 0.1, observed=slope * rows, dims="row")
+        assert pm.explain(model).free == ()  # lengths of today are known to the planner
+        result = pm.sample(200, tune=0, chains=2, random_seed=3, progressbar=False)
+        with pytest.raises(ValueError, match="dimension 'row' has length 20 by its labels"):
+            pm.set_data({"x": [[1.0], [100.0]]})
+        pm.set_data({"x": [[1.0], [100.0]]}, coords={"row": ["low", "high"]})
+        predicted = pm.sample_posterior_predictive(result, predictions=True, random_seed=3).predictions["y"]
+    assert predicted.dims == ("chain", "draw", "row") and list(predicted["row"].values) == ["low", "high"]
+    np.testing.assert_allclose(predicted.mean(("chain", "draw")), [slope, 100 * slope], atol=0.1)
+    with pytest.raises(ValueError, match=r'"y" has shape \(2,\) now, but its observed values have shape \(20,\)'):
+        pm.sample(model=model, progressbar=False)
+
+
 def test_data_decide_the_length_of_a_dimension_with_labels():
     with pm.Model(coords={"row": [10, 20, 30, 40]}) as model:
         x = pm.Data("x", np.arange(4.0), dims="row")

@@ -216,7 +216,7 @@ def test_in_the_background(model, run):
 def test_a_callback_sees_every_draw_and_may_stop(model, run):
     seen = []
     look = lambda trace, draw: seen.append((len(trace), draw))
-    pm.sample(chains=2, random_seed=11, callback=look, model=model, **FEW)
+    pm.sample(chains=2, random_seed=11, callback=look, model=model, rewrite=False, **FEW)
     assert len(seen) == 2 * 120
     last = [draw for _, draw in seen if draw.is_last]
     assert {d.chain for d in last} == {0, 1} and not last[0].tuning

@@ -11,7 +11,6 @@ import numpy as np
 from ppl.model.books import Books, labels_of
 from ppl.model.errors import ShapeError, ShapeWarning
 from ppl.tensor.shaping import DIM
-from ppl.tensor.tensor import Tensor
 from ppl.tensor.variables import Variable
 
 
@@ -23,7 +22,7 @@ def bind_lengths(model: Books, variable: Variable, dims: Any, coords: Mapping[st
     for axis, dim in enumerate(dims):
         if dim is None:
             continue
-        known = length_now(model, dim)
+        known = model.present_length(dim)
         if known is not None and known != shape[axis]:
             raise ValueError(
                 f"conflicting sizes for dimension {dim!r}: length {shape[axis]} on the data {name!r}, "
@@ -40,12 +39,6 @@ def _users(model: Books, dim: str) -> list[str]:
     return [name for name, dims in model.named_vars_to_dims.items() if dim in dims]
 
 
-def length_now(model: Books, dim: str) -> int | None:
-    """The present length of a dimension; None where the model does not know it."""
-    length = model.dim_lengths.get(dim)
-    return int(length.eval()) if isinstance(length, Tensor) else length
-
-
 def check_lengths(model: Books, new: Mapping[Variable, np.ndarray], coords: Mapping[str, Any]) -> None:
     """Refuse new values of Data whose lengths do not fit their dimensions; warn of Data that have yet to follow."""
     lengths: dict[str, dict[str, int]] = {dim: {} for dim in coords}
@@ -55,7 +48,7 @@ def check_lengths(model: Books, new: Mapping[Variable, np.ndarray], coords: Mapp
                 lengths.setdefault(dim, {})[variable.name or ""] = length
     for dim, found in lengths.items():
         if not found:
-            known = length_now(model, dim)
+            known = model.present_length(dim)
             if known is None:
                 raise KeyError(
                     f"coords: the model has no dimension {dim!r}; it has {', '.join(model.dim_lengths) or 'none'}"

@@ -12,6 +12,7 @@ from ppl.tensor.tensor import Tensor
 
 if TYPE_CHECKING:
     from ppl.model.model import Model
+    from ppl.model.present import Present
 
 
 class Joint:
@@ -22,7 +23,7 @@ class Joint:
     what the user added. `variables` are those whose terms are wanted, all where None.
     """
 
-    def __init__(self, model: Model, variables: Sequence[Tensor] | None = None) -> None:
+    def __init__(self, model: Model | Present, variables: Sequence[Tensor] | None = None) -> None:
         self.values: dict[Node, Node] = {}
         self.terms: dict[Tensor, Tensor] = {}
         self.jacobians: dict[Tensor, Tensor] = {}
@@ -30,7 +31,7 @@ class Joint:
             self._add(model, rv)
         self.potentials = [self.at_values(p) for p in model.potentials]
 
-    def _add(self, model: Model, rv: Tensor) -> None:
+    def _add(self, model: Model | Present, rv: Tensor) -> None:
         assert isinstance(rv, RandomVariable)
         inputs = [self.at_values(p) for p in rv.parameters]
         value, transform = model.rvs_to_values[rv], model.rvs_to_transforms.get(rv)

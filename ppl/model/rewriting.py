@@ -18,6 +18,7 @@ from ppl.graph import Node, substitute
 from ppl.model.context import modelcontext
 from ppl.model.density import Joint, add_all
 from ppl.model.point import Point, initial_point
+from ppl.model.present import Present, at_present
 from ppl.rewrites import optimize
 from ppl.rewrites.elimination import Observation, Plan, Program, Term, plan
 from ppl.tensor.tensor import Tensor
@@ -47,7 +48,7 @@ class Posterior:
         return {value.name or "": point[value.name or ""] for value in self.values}
 
 
-def program_of(model: Model) -> Program:
+def program_of(model: Present) -> Program:
     """The factors of a model."""
     observed: list[Observation] = []
     terms: list[Term] = []
@@ -77,7 +78,7 @@ def explain(model: Model | None = None, *, protect: Collection[Any] = (), elimin
     """
     model = modelcontext(model)
     kept = {*_names(model, protect, "protect"), *_bent(model)}
-    return plan(program_of(model), kept, _names(model, eliminate, "eliminate"))
+    return plan(program_of(at_present(model)), kept, _names(model, eliminate, "eliminate"))
 
 
 def _bent(model: Model) -> list[str]:
@@ -95,16 +96,16 @@ def rewritten(
     model: Model, rewrite: bool = True, protect: Collection[Any] = (), eliminate: Collection[Any] = ()
 ) -> Posterior:
     """The posterior of a model. `protect` names variables that must stay, `eliminate` those that must go."""
-    if not rewrite:
-        if eliminate:
-            raise ValueError("eliminate= asks for rewriting, and rewrite=False forbids it: give one of them")
-        made = None
-        program = program_of(model)
-        _names(model, protect, "protect")
-    else:
-        made = explain(model, protect=protect, eliminate=eliminate)
+    now = at_present(model)
+    made = None
+    program = program_of(now)
+    kept, gone = _names(model, protect, "protect"), _names(model, eliminate, "eliminate")
+    if rewrite:
+        made = plan(program, {*kept, *_bent(model)}, gone)
         program = made.program
-    joint = Joint(model, [*program.free, *(o.variable for o in program.observed)])
+    elif gone:
+        raise ValueError("eliminate= asks for rewriting, and rewrite=False forbids it: give one of them")
+    joint = Joint(now, [*program.free, *(o.variable for o in program.observed)])
     terms = {rv.name or "": joint.logp(rv) for rv in joint.terms}
     for term in program.terms:
         terms[term.name] = joint.at_values(term.density)
@@ -113,10 +114,10 @@ def rewritten(
         values[recovery.variable] = substitute(recovery.draw, values)
     return Posterior(
         model=model,
-        values=[model.rvs_to_values[rv] for rv in program.free],
+        values=[now.inputs[rv] for rv in program.free],
         terms=terms,
-        outputs={rv.name or "": substitute(rv, values) for rv in model.unobserved_RVs},  # type: ignore[misc]
-        names={model.rvs_to_values[rv]: rv.name or "" for rv in program.free},
+        outputs={rv.name or "": substitute(rv, values) for rv in now.unobserved_RVs},  # type: ignore[misc]
+        names={now.inputs[rv]: rv.name or "" for rv in program.free},
         plan="as written" if made is None else str(made),
     )
 

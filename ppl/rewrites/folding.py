@@ -80,6 +80,8 @@ _OTHER_NAMES: dict[str, Callable[..., Any]] = {
     "abs": np.abs, "sigmoid": scipy.special.expit, "switch": np.where, "softplus": lambda x: np.logaddexp(x, 0),
     "log_sigmoid": lambda x: -np.logaddexp(-x, 0), "rsqrt": lambda x: 1 / np.sqrt(x), "trunc": np.trunc,
 }  # fmt: skip
+# In SciPy a difference of large logarithms, 2e-10 off at (5e5, 1/2), and series cut short, 3 % off at a = 1e8 in the tails.
+_LESS_EXACT = frozenset({"betaln", "gammainc", "gammaincc", "gammaincinv", "gammainccinv"})
 
 
 def _host_function(name: str) -> Callable[..., Any] | None:
@@ -89,4 +91,4 @@ def _host_function(name: str) -> Callable[..., Any] | None:
     if isinstance(getattr(np, name, None), np.ufunc):
         return getattr(np, name)
     candidate = getattr(scipy.special, name, None)
-    return candidate if isinstance(candidate, np.ufunc) else None
+    return candidate if isinstance(candidate, np.ufunc) and name not in _LESS_EXACT else None

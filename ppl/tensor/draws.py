@@ -209,40 +209,9 @@ def _randint(key: Any, low: Any, high: Any, *, shape: Any, dtype: Any) -> Any:
     return jax.random.randint(key, shape, low, high, dtype)
 
 
-def _hypergeometric(key: Any, good: Any, bad: Any, taken: Any, *, shape: Any, dtype: Any) -> Any:
-    """Inversion outwards from the mode, so that no probability underflows; steps of the order of the deviation."""
-    good, bad, taken = (jnp.broadcast_to(x, shape).astype(jnp.float64) for x in (good, bad, taken))
-    low, high = jnp.maximum(0, taken - bad), jnp.minimum(taken, good)
-    valid = (good >= 0) & (bad >= 0) & (taken >= 0) & (taken <= good + bad)
-    mode = jnp.clip(jnp.floor((taken + 1) * (good + 1) / (good + bad + 2)), low, high)
-
-    def log_choose(n: Any, k: Any) -> Any:
-        return jsp.gammaln(n + 1) - jsp.gammaln(k + 1) - jsp.gammaln(n - k + 1)
-
-    at_mode = jnp.exp(log_choose(good, mode) + log_choose(bad, taken - mode) - log_choose(good + bad, taken))
-
-    def further(state: Any) -> Any:
-        left, up, p_up, down, p_down, found, open_ = state
-        p_up = p_up * (good - up) * (taken - up) / ((up + 1) * (bad - taken + up + 1))
-        up = up + 1
-        left, hit = left - p_up, left < p_up
-        found, open_ = jnp.where(open_ & hit, up, found), open_ & ~hit
-        p_down = p_down * down * (bad - taken + down) / ((good - down + 1) * (taken - down + 1))
-        down = down - 1
-        left, hit = left - p_down, left < p_down
-        found, open_ = jnp.where(open_ & hit, down, found), open_ & ~hit
-        return left, up, p_up, down, p_down, found, open_ & ((up < high) | (down > low))
-
-    u = jax.random.uniform(key, shape, jnp.float64) - at_mode
-    start = (u, mode, at_mode, mode, at_mode, mode, (u >= 0) & valid & (low < high))
-    found = lax.while_loop(lambda state: jnp.any(state[-1]), further, start)[-2]
-    return jnp.where(valid, jnp.clip(found, low, high), -1).astype(dtype)
-
-
 bits = Draw("random_bits", lambda key, *, shape, dtype: jax.random.bits(key, shape, dtype), 0, "bits")
 poisson = Draw("random_poisson", _poisson, 1, "int")
 binomial = Draw("random_binomial", _binomial, 2, "int")
-hypergeometric = Draw("random_hypergeometric", _hypergeometric, 3, "int")
 randint = Draw("random_randint", _randint, 2, "whole")
 
 

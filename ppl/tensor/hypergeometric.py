@@ -48,4 +48,4 @@ def _hypergeometric(key: Any, good: Any, bad: Any, taken: Any, *, shape: Any, dt
     return jnp.where(valid, jnp.where(few < taken, good - x, x), -1).astype(dtype)
 
 
-hypergeometric_draw = Draw("hypergeometric_draw", _hypergeometric, 3, "int")
+hypergeometric = Draw("random_hypergeometric", _hypergeometric, 3, "int")

@@ -1,5 +1,6 @@
 """Every layer against the same layer in plain JAX: values, gradients, 100 steps of training, batches of any length."""
 
+import gc
 import io
 import itertools
 
@@ -10,8 +11,8 @@ import pytest
 
 import ppl
 import ppl.tensor as T  # noqa: N812
-from ppl.nn import activations, initialisers, layers
-from ppl.nn.optimizers import SGD
+from ppl.nn import activations, initialisers, layers, schedules
+from ppl.nn.optimizers import LBFGS, OPTIMIZERS, SGD
 
 pytest.importorskip("optax", reason="optimizers are optax's: pip install 'ppl[nn]'")
 RNG = np.random.default_rng(1)
@@ -157,6 +158,28 @@ def test_values_and_100_steps_are_those_of_the_twin(name):
     np.testing.assert_allclose([train(data) for _ in range(100)], losses, rtol=1e-6)
     for v in trained:
         np.testing.assert_allclose(v.value, p[v.name], rtol=1e-6, atol=1e-9)
+
+
+def test_names_do_not_depend_on_programs_that_are_gone():
+    def program():
+        x = T.Placeholder((None, 3), "float64", name="x")
+        with ppl.Scope("gone"):
+            hidden = layers.BatchNormalization(layers.BatchNormalization(layers.Dense(x, 4)))
+            loss = ((layers.Dense(hidden, 2) - layers.Dense(x, 2)) ** 2).mean()
+            average, _ = schedules.ExponentialMovingAverage(loss, 0.9)
+            for make in OPTIMIZERS:
+                make(loss, **({} if make is LBFGS else {"learning_rate": 0.1}))
+            several = [T.Variable(0.0, name="v") for _ in range(2)]
+        updates = ppl.get_updates(scope="/gone")
+        ppl.function(x, outputs=[loss, average], updates=updates)(np.ones((5, 3)))
+        assert len(several) == 2
+        return sorted(f"{v.scope}{v.name}" for v in ppl.get_variables("/gone/*"))
+
+    first = program()
+    assert {"/gone/BatchNormalization_1/mean", "/gone/Dense_2/W", "/gone/LBFGS/params_W_1", "/gone/v_1"} <= set(first)
+    assert len(set(first)) == len(first) and program() == first == program()
+    gc.collect()
+    assert not ppl.get_variables("/gone/*")
 
 
 def test_batch_normalization_in_training_and_after():

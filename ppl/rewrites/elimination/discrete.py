@@ -17,7 +17,7 @@ import ppl.tensor as tt
 from ppl.distributions import FAMILIES, RandomVariable
 from ppl.distributions.draw import draw
 from ppl.graph import ancestors, substitute
-from ppl.rewrites.elimination.affine import HOST, known_shape
+from ppl.rewrites.elimination.affine import HOST, is_data, known_shape
 from ppl.rewrites.elimination.conjugate import NoMatch, gathered
 from ppl.rewrites.elimination.program import Factor, Observation, Program, Recovery, Term, children
 from ppl.tensor.ops import Elementwise
@@ -67,7 +67,7 @@ def alignment(e: Any, variable: RandomVariable) -> np.ndarray | None:
         if any(not np.array_equal(spread[0], other) for other in spread[1:]):
             raise NoMatch(f"{name} mixes different entries of it")
         return spread[0]
-    if name in HOST and not any(variable in ancestors(i) for i in e.inputs[1:]):
+    if name in HOST and all(is_data(i) for i in e.inputs[1:]):
         inner = alignment(e.inputs[0], variable)
         move: Callable[[np.ndarray], np.ndarray] = HOST[name](e)
         return None if inner is None else move(inner)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import html
 import time
+import warnings
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
@@ -16,6 +17,7 @@ from ppl.distributions import RandomVariable
 from ppl.graph import ancestors
 from ppl.rewrites.elimination import compaction, conjugate, discrete, gaussian
 from ppl.rewrites.elimination.conjugate import NoMatch
+from ppl.rewrites.engine import strict
 from ppl.rewrites.elimination.program import Program, Recovery, children, parts
 
 
@@ -108,29 +110,42 @@ def plan(program: Program, protect: Collection[str] = (), eliminate: Collection[
     reasons: dict[str, str] = {rv.name or "": "protected" for rv in protected}
     while True:
         before = len(result.program.free)
-        _barren(result, protected)
-        _each(result, protected, "sum over values", discrete.eliminate_one, _is_discrete, reasons)
-        _gaussian(result, protected, reasons)
-        _each(
-            result,
-            protected,
-            "conjugate",
-            conjugate.eliminate_one,
-            lambda rv: conjugate.prior_of(rv) is not None,
-            reasons,
-        )
+        for theorem, apply in THEOREMS.items():
+            _attempt(theorem, apply, result, protected, reasons)
         if len(result.program.free) == before:
             break
-    compacted, what = compaction.compact_all(result.program)
-    for name, words in what:
-        result.steps.append(Step("compaction", (), f"rows of {name}", "cells", f"{name}: {words}."))
-    result.program = compacted
+    _attempt("compaction", _compaction, result, protected, reasons)
     result.kept = [Kept(rv.name or "", reasons.get(rv.name or "", _no_rule(rv))) for rv in result.program.free]
     result.milliseconds = 1e3 * (time.perf_counter() - start)
     stuck = [k for k in result.kept if k.name in set(eliminate)]
     if stuck:
         raise ValueError("cannot eliminate " + "; ".join(f"{k.name}: {k.why}" for k in stuck))
     return result
+
+
+Reasons = dict[str, str]
+Theorem = Callable[[Plan, frozenset[RandomVariable], Reasons], None]
+
+
+def _attempt(
+    theorem: str, apply: Theorem, result: Plan, protected: frozenset[RandomVariable], reasons: Reasons
+) -> None:
+    """Apply a theorem wherever it holds; one that fails leaves the program as it found it, and says so once."""
+    try:
+        apply(result, protected, reasons)
+    except Exception as error:
+        if strict.on:
+            raise
+        if theorem not in _reported:
+            _reported.add(theorem)
+            warnings.warn(
+                f"rewriting: {theorem!r} failed ({type(error).__name__}: {error}) and is left out; the posterior is "
+                "right but may be slower to sample. Please report it.",
+                stacklevel=2,
+            )
+
+
+_reported: set[str] = set()
 
 
 def _no_rule(rv: RandomVariable) -> str:
@@ -141,7 +156,7 @@ def _is_discrete(rv: RandomVariable) -> bool:
     return rv.dtype[0] != "f"
 
 
-def _barren(result: Plan, protected: frozenset[RandomVariable]) -> None:
+def _barren(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
     """Variables that no other factor depends on: drawn forward after sampling."""
     while True:
         program = result.program
@@ -159,7 +174,22 @@ def _can_draw(rv: RandomVariable) -> bool:
     return bool(rv.family.sample)
 
 
-def _gaussian(result: Plan, protected: frozenset[RandomVariable], reasons: dict[str, str]) -> None:
+def _discrete(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
+    _each(result, protected, "sum over values", discrete.eliminate_one, _is_discrete, reasons)
+
+
+def _conjugate(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
+    suits = lambda rv: conjugate.prior_of(rv) is not None
+    _each(result, protected, "conjugate", conjugate.eliminate_one, suits, reasons)
+
+
+def _compaction(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
+    result.program, what = compaction.compact_all(result.program)
+    for name, words in what:
+        result.steps.append(Step("compaction", (), f"rows of {name}", "cells", f"{name}: {words}."))
+
+
+def _gaussian(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
     after, done, declined = gaussian.eliminate(result.program, protected)
     for d in declined:
         reasons[d.variable.name or ""] = d.why
@@ -181,7 +211,7 @@ def _each(
     rule: str,
     eliminate_one: Callable[[Program, RandomVariable], Program],
     suits: Callable[[RandomVariable], bool],
-    reasons: dict[str, str],
+    reasons: Reasons,
 ) -> None:
     for rv in result.program.free:
         if rv in protected or not suits(rv):
@@ -194,6 +224,11 @@ def _each(
             continue
         kinds = sorted({f.variable.family.__name__ for f in seen if hasattr(f, "variable")})
         _note(result, rule, (rv.name or "",), after, f"{rv.family.__name__} with {' and '.join(kinds) or 'terms'}.")
+
+
+THEOREMS: dict[str, Theorem] = {
+    "barren": _barren, "sum over values": _discrete, "Gaussian block": _gaussian, "conjugate": _conjugate,
+}  # fmt: skip
 
 
 def _note(result: Plan, rule: str, names: tuple[str, ...], after: Program, why: str) -> None:
