@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from ppl.distributions import RandomVariable
 from ppl.model.context import modelcontext
-from ppl.model.data_lengths import length_now
 from ppl.model.printing import parents
 from ppl.tensor.tensor import Tensor
 
@@ -40,7 +39,7 @@ def _label(model: Books, var: Tensor, formatting: str) -> str:
 def _plate(model: Books, var: Tensor, include_dim_lengths: bool) -> str:
     dims = model.named_vars_to_dims.get(var.name or "", (None,) * var.ndim)
     lengths = [
-        str(length_now(model, d) if n is None and d else "?" if n is None else n)
+        str(model.present_length(d) if n is None and d else "?" if n is None else n)
         for d, n in zip(dims, var.type.shape, strict=True)
     ]
     names = [d or n for d, n in zip(dims, lengths, strict=True)]
