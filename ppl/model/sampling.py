@@ -39,7 +39,7 @@ from ppl.model.start_report import start_report, values_at
 from ppl.model.starting import Starts, starts_for
 from ppl.model.steps import Assignment, assign
 from ppl.model.steps.assignment import stepped
-from ppl.samplers import StartError
+from ppl.samplers import ChainError, StartError, StorageError
 from ppl.samplers import sample as run_nuts
 from ppl.samplers.steps_sample import sample_steps
 
@@ -159,6 +159,10 @@ def sample(
             run = handle.abort()
         except StartError as error:
             raise _explained(error, posterior, starts) from None
+        except (ChainError, StorageError) as error:
+            if error.partial is not None:
+                error.partial = finish(error.partial, False)
+            raise
     return finish(run, True)
 
 
