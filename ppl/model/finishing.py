@@ -47,7 +47,7 @@ class Finisher:
         self.posterior, self.slots, self.request = posterior, slots, request
         wanted = {name: posterior.outputs[name] for name in request.names}
         if request.options.get("include_transformed"):
-            wanted |= {s.variable.name or "": s.variable for s in slots if s.variable.name not in wanted}
+            wanted |= {name: x for name, x in posterior.unconstrained.items() if name not in wanted}
         self._names = list(wanted)
         outputs = list(wanted.values())
         self._key = placeholder(KEY_TYPE, "key") if any(map(is_draw, ancestors(outputs))) else None

@@ -121,7 +121,7 @@ class Model(Registration):
         if rewrite:
             if vars is not None or not jacobian or not sum:
                 raise ValueError("compile_logp(rewrite=True) is the whole density: leave vars, jacobian and sum out")
-            posterior = rewritten(self)
+            posterior = rewritten(self, moved=False)
             return self.compile_fn(posterior.logp(), inputs=posterior.values, **options)
         return self.compile_fn(self.logp(vars, jacobian, sum), **options)
 

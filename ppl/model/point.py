@@ -40,10 +40,10 @@ def initial_point(model: Model, initvals: Mapping[Any, Any] | None = None) -> Po
         values[rv] = transform.backward(start, *inputs) if unconstrained and transform else start
         raw = start if unconstrained or transform is None else transform.forward(start, *inputs)
         wanted[value_var.name or ""] = tt.cast(raw, value_var.dtype)
-    return dict(zip(wanted, _values_of(list(wanted.values())), strict=True))
+    return dict(zip(wanted, evaluated(list(wanted.values())), strict=True))
 
 
-def _values_of(outputs: list[Tensor]) -> list[np.ndarray]:
+def evaluated(outputs: list[Tensor]) -> list[np.ndarray]:
     """The values of expressions that depend on data only; the same expressions are compiled once."""
     known = {x: value_of(x) for x in outputs if is_constant(x)}
     rest = [x for x in outputs if x not in known]
@@ -79,7 +79,7 @@ def _check_inside(rv: RandomVariable, chosen: np.ndarray, inputs: Any) -> None:
     domain = rv.family.support_for(inputs)
     inside = domain.contains(chosen)
     if isinstance(inside, Tensor):
-        inside = _values_of([inside])[0]
+        inside = evaluated([inside])[0]
     if not np.all(inside):
         at = tuple(int(i) for i in np.argwhere(~np.asarray(inside))[0])
         where = f" at position {at[0] if len(at) == 1 else at}" if at else ""

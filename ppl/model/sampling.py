@@ -14,7 +14,7 @@ from ppl.compile.density import FlatProgram, labels, scalar
 from ppl.model import results
 from ppl.model.arguments import as_list, check_keys, chosen_names, unknown
 from ppl.model.background import Sampling
-from ppl.model.callbacks import Reporter
+from ppl.model.callbacks import Reader, Reporter
 from ppl.model.context import modelcontext
 from ppl.model.engines import ENGINES
 from ppl.model.errors import SamplingError
@@ -136,7 +136,11 @@ def sample(
                 dict(nuts_sampler_kwargs or {}),
             )  # fmt: skip
             return finish(run, True)
-        reporter = None if callback is None else Reporter(callback, starts.slots, tune + draws)
+        reporter = (
+            None
+            if callback is None
+            else Reporter(callback, Reader(starts.slots, posterior.unconstrained), tune + draws)
+        )
         common = {
             **plan, "cores": cores, "data": density.data, "dim": starts.dim, "names": labels(starts.slots),
             "keep_warmup": not discard_tuned_samples or callback is not None, "callback": reporter,

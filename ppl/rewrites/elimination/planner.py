@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 
 from ppl.distributions import RandomVariable
 from ppl.graph import ancestors
-from ppl.rewrites.elimination import compaction, conjugate, discrete, gaussian
+from ppl.rewrites.elimination.coordinates import Coordinate
+from ppl.rewrites.elimination import compaction, conjugate, discrete, gaussian, survivors
 from ppl.rewrites.elimination.conjugate import NoMatch
 from ppl.rewrites.elimination.program import Program, Recovery, children, parts
 
@@ -45,6 +46,7 @@ class Plan:
     program: Program
     steps: list[Step] = field(default_factory=list)
     kept: list[Kept] = field(default_factory=list)
+    coordinates: dict[RandomVariable, Coordinate] = field(default_factory=dict)  # of what is left, where not its own
     ndim_before: int = 0
     nodes_before: int = 0
     milliseconds: float = 0.0
@@ -125,6 +127,9 @@ def plan(program: Program, protect: Collection[str] = (), eliminate: Collection[
     for name, words in what:
         result.steps.append(Step("compaction", (), f"rows of {name}", "cells", f"{name}: {words}."))
     result.program = compacted
+    result.coordinates = survivors.coordinates(compacted, protected)
+    for rv, coordinate in result.coordinates.items():
+        result.steps.append(Step("coordinate", (), rv.name or "", coordinate.name, f"{rv.name} {coordinate.words()}."))
     result.kept = [Kept(rv.name or "", reasons.get(rv.name or "", _no_rule(rv))) for rv in result.program.free]
     result.milliseconds = 1e3 * (time.perf_counter() - start)
     stuck = [k for k in result.kept if k.name in set(eliminate)]
@@ -165,13 +170,12 @@ def _gaussian(result: Plan, protected: frozenset[RandomVariable], reasons: dict[
         reasons[d.variable.name or ""] = d.why
     for block, _ in done:
         names = tuple(rv.name or "" for rv in block.variables)
-        shape = f"{block.groups} groups of {block.width}" if block.groups else "no groups"
         _note(
             result,
             "Gaussian block",
             names,
             after,
-            f"Normal with normal children: {shape}, {block.ndense} dense columns.",
+            f"Normal with normal children: {block.structure}.",
         )
 
 

@@ -1,0 +1,210 @@
+"""Gaussian blocks: the joint density of a model as written is marginal times conditional, for every structure.
+
+The oracle knows nothing of structures: it is the joint log-density of the families, whose second derivatives give mean
+and covariance of all latent numbers at once. A model is one function; all go through the same laws.
+"""
+
+
+import jax
+import numpy as np
+import pytest
+
+import ppl.tensor as tt
+from ppl.compile import function
+from ppl.distributions import AR, GaussianRandomWalk, HalfNormal, MvNormal, Normal
+from ppl.graph import ancestors, substitute
+from ppl.rewrites.elimination import Observation, Program, plan
+from ppl.tensor.evaluate import to_jax
+
+RNG = np.random.default_rng(5)
+GROUPS = RNG.integers(0, 5, 30)
+GROUPS[GROUPS == 2] = 3  # an empty group
+OTHER = RNG.integers(0, 3, 30)
+COVARIATES = RNG.normal(size=(30, 2))
+Y = RNG.normal(size=30) + 40.0
+CHOL = np.array([[0.9, 0.0], [-0.4, 0.7]])
+TIME = np.sort(RNG.choice(np.arange(12), 30))  # some times without a row
+
+
+class Scales:
+    """Standard deviations that are kept, and their values."""
+
+    def __init__(self):
+        self.tau, self.sigma = HalfNormal.dist(2.0, name="tau"), HalfNormal.dist(1.0, name="sigma")
+        self.fixed = {self.tau: tt.as_tensor(0.7), self.sigma: tt.as_tensor(1.3)}
+
+
+def normal(mean, scale, **kwargs):
+    return Normal.dist(mean, scale, **kwargs)
+
+
+def seen(mean, scale, value=Y, name="y"):
+    return Observation(Normal.dist(mean, scale, shape=np.shape(value), name=name), tt.as_tensor(value))
+
+
+def nested_intercepts(s):
+    mu = normal(0.0, 20.0, name="mu")
+    theta = normal(mu, s.tau, shape=(5,), name="theta")
+    return [mu, theta], [seen(theta[GROUPS], s.sigma)]
+
+
+def regression_and_varying_slopes(s):
+    mu, beta = normal(0.0, 20.0, name="mu"), normal(0.0, 2.0, shape=(2,), name="beta")
+    a, b = normal(mu, s.tau, shape=(5,), name="a"), normal(0.3, 0.8, shape=(5,), name="b")
+    mean = a[GROUPS] + b[GROUPS] * COVARIATES[:, 0] + tt.dot(COVARIATES, beta)
+    return [mu, beta, a, b], [seen(mean, s.sigma)]
+
+
+def crossed_effects(s):
+    mu = normal(0.0, 20.0, name="mu")
+    a, b = normal(0.0, s.tau, shape=(5,), name="a"), normal(0.0, 0.6, shape=(3,), name="b")
+    return [mu, a, b], [seen(mu + a[GROUPS] + b[OTHER], s.sigma)]
+
+
+def known_scales_of_rows(s):
+    mu = normal(0.0, 5.0, name="mu")
+    theta = normal(mu, s.tau, shape=(8,), name="theta")
+    known = np.array([15.0, 10, 16, 11, 9, 11, 10, 18])
+    return [mu, theta], [seen(theta, known, np.array([28.0, 8, -3, 7, -1, 1, 18, 12]))]
+
+
+def three_levels(s):
+    mu = normal(0.0, 20.0, name="mu")
+    district = normal(mu, 0.5, shape=(3,), name="district")
+    school = normal(district[np.array([0, 0, 1, 2, 2])], s.tau, shape=(5,), name="school")
+    return [mu, district, school], [seen(school[GROUPS], s.sigma)]
+
+
+def correlated_intercepts_and_slopes(s):
+    mu = normal(0.0, 20.0, shape=(2,), name="mu")
+    ab = MvNormal.dist(mu, chol=CHOL * s.tau, shape=(5, 2), name="ab")
+    return [mu, ab], [seen(ab[GROUPS, 0] + ab[GROUPS, 1] * COVARIATES[:, 0], s.sigma)]
+
+
+def correlated_non_centred(s):
+    mu = normal(0.0, 20.0, shape=(2,), name="mu")
+    z = normal(0.0, 1.0, shape=(2, 5), name="z")
+    ab = mu + tt.dot(tt.as_tensor(CHOL) * s.tau, z).T
+    return [mu, z], [seen(ab[GROUPS, 0] + ab[GROUPS, 1] * COVARIATES[:, 0], s.sigma)]
+
+
+def correlated_non_centred_by_rows(s):
+    z = normal(0.0, 1.0, shape=(5, 2), name="z")
+    ab = tt.dot(z, (tt.as_tensor(CHOL) * s.tau).T)
+    return [z], [seen(40.0 + ab[GROUPS, 0] + ab[GROUPS, 1] * COVARIATES[:, 0], s.sigma)]
+
+
+def a_normal_vector_and_its_observation(s):
+    mu = MvNormal.dist(np.zeros(3), cov=np.eye(3) + 0.5, name="mu")
+    cov = 0.3 * np.eye(3) + 0.2
+    y = MvNormal.dist(mu, chol=np.linalg.cholesky(cov) * s.sigma, shape=(6, 3), name="y")
+    return [mu], [Observation(y, tt.as_tensor(RNG.normal(size=(6, 3))))]
+
+
+def a_process(s):
+    t = np.linspace(0, 1, 12)
+    cov = np.exp(-0.5 * (t[:, None] - t) ** 2 / 0.04) + 1e-4 * np.eye(12)
+    f = MvNormal.dist(np.zeros(12), chol=np.linalg.cholesky(cov) * s.tau, name="f")
+    return [f], [seen(f[TIME], s.sigma)]
+
+
+def a_walk(s):
+    x = GaussianRandomWalk.dist(0.1, s.tau, init_dist=Normal.dist(0.0, 30.0), shape=(12,), name="x")
+    return [x], [seen(x[TIME], s.sigma)]
+
+
+def a_walk_with_regression(s):
+    x = GaussianRandomWalk.dist(0.0, s.tau, init_dist=Normal.dist(0.0, 30.0), shape=(13,), name="x")
+    beta = normal(0.0, 2.0, shape=(2,), name="beta")
+    return [x, beta], [seen(x[TIME] + tt.dot(COVARIATES, beta), s.sigma)]
+
+
+def an_autoregression(s):
+    rho = tt.as_tensor(np.array([0.8])) * tt.exp(-s.tau)
+    x = AR.dist(rho, s.tau, init_dist=Normal.dist(0.0, 1.0), shape=(12,), name="x")
+    return [x], [seen(38.0 + x[TIME], s.sigma)]
+
+
+def an_autoregression_of_order_three(s):
+    x = AR.dist(np.array([0.5, -0.2, 0.3]), s.tau, init_dist=Normal.dist(0.0, 1.0), shape=(14,), name="x")
+    mu = normal(0.0, 50.0, name="mu")
+    return [mu, x], [seen(mu + x[TIME], s.sigma)]
+
+
+def two_walks(s):
+    level = GaussianRandomWalk.dist(0.0, s.tau, init_dist=Normal.dist(0.0, 30.0), shape=(12,), name="level")
+    season = AR.dist(np.array([0.4]), 0.8, init_dist=Normal.dist(0.0, 1.0), shape=(12,), name="season")
+    return [level, season], [seen(level[TIME] + season[TIME] * COVARIATES[:, 0], s.sigma)]
+
+
+def a_walk_of_its_neighbours(s):
+    x = GaussianRandomWalk.dist(0.0, s.tau, init_dist=Normal.dist(0.0, 30.0), shape=(12,), name="x")
+    return [x], [seen(x[1:] + 0.5 * x[:-1], s.sigma, Y[:11])]
+
+
+CASES = [
+    nested_intercepts, regression_and_varying_slopes, crossed_effects, known_scales_of_rows, three_levels,
+    correlated_intercepts_and_slopes, correlated_non_centred, correlated_non_centred_by_rows,
+    a_normal_vector_and_its_observation, a_process, a_walk, a_walk_with_regression, an_autoregression,
+    an_autoregression_of_order_three, two_walks, a_walk_of_its_neighbours,
+]  # fmt: skip
+each_model = pytest.mark.parametrize("model", CASES, ids=lambda c: c.__name__)
+
+
+def made(model):
+    """The latent variables, what is observed, the values of the scales, and the plan."""
+    s = Scales()
+    variables, observed = model(s)
+    used = ancestors([p for f in [*variables, *[o.variable for o in observed]] for p in f.inputs])
+    fixed = {x: v for x, v in s.fixed.items() if x in used}
+    result = plan(Program((*fixed, *variables), tuple(observed)), protect=[x.name for x in fixed])
+    return variables, observed, fixed, result
+
+
+def dense_law(variables, observed, fixed):
+    """Log of the integral of the joint density over the variables, their mean and their covariance."""
+    sizes = [int(np.prod(rv.type.shape)) for rv in variables]
+    flat = tt.dvector("flat")
+    values, at = dict(fixed), 0
+    for rv, size in zip(variables, sizes, strict=True):
+        values[rv] = flat[at : at + size].reshape(rv.type.shape)
+        at += size
+    total = 0.0
+    for rv in variables:
+        total = total + tt.sum(rv.family.log_density(rv, *rv.parameters))
+    for o in observed:
+        total = total + tt.sum(o.variable.family.log_density(o.value, *o.variable.parameters))
+    joint = to_jax([flat], substitute(total, values))
+    with jax.enable_x64(True):
+        zero = np.zeros(at)
+        precision = -np.asarray(jax.hessian(joint)(zero))
+        mean = np.linalg.solve(precision, np.asarray(jax.grad(joint)(zero)))
+        top = float(joint(mean))
+    log_marginal = top + 0.5 * at * np.log(2 * np.pi) - 0.5 * np.linalg.slogdet(precision)[1]
+    return log_marginal, mean, np.linalg.inv(precision)
+
+
+def recovered_law(variables, fixed, result):
+    """Mean and covariance of the recovered variables: their draws are affine in standard normal noise."""
+    by_variable = {r.variable: r.draw for r in result.program.recoveries}
+    recovered = tt.concatenate([substitute(by_variable[rv], fixed).reshape((-1,)) for rv in variables])
+    draws = [n for n in ancestors(recovered) if n.op.name == "draw"]
+    noise = [tt.tensor(None, "float64", shape=d.type.shape) for d in draws]
+    expression = substitute(recovered, dict(zip(draws, noise, strict=True)))
+    zero = [np.zeros(n.type.shape) for n in noise]
+    mean = function(noise, expression)(*zero)
+    slopes = function(noise, tt.jacobian(expression, noise))(*zero)
+    slope = np.concatenate([j.reshape(len(mean), -1) for j in slopes], axis=1)
+    return mean, slope @ slope.T
+
+
+@each_model
+def test_joint_is_marginal_times_conditional(model):
+    variables, observed, fixed, result = made(model)
+    assert {rv.name for rv in result.program.free} == {rv.name for rv in fixed}, str(result)
+    log_marginal, mean, cov = dense_law(variables, observed, fixed)
+    found = function([], substitute(sum(t.density for t in result.program.terms), fixed))()
+    np.testing.assert_allclose(found, log_marginal, rtol=1e-9)
+    back, spread = recovered_law(variables, fixed, result)
+    np.testing.assert_allclose(back, mean, rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(spread, cov, rtol=1e-6, atol=1e-8)
