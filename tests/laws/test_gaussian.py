@@ -4,14 +4,13 @@ The oracle knows nothing of structures: it is the joint log-density of the famil
 and covariance of all latent numbers at once. A model is one function; all go through the same laws.
 """
 
-
 import jax
 import numpy as np
 import pytest
 
 import ppl.tensor as tt
 from ppl.compile import function
-from ppl.distributions import AR, GaussianRandomWalk, HalfNormal, MvNormal, Normal
+from ppl.distributions import AR, Flat, Gamma, GaussianRandomWalk, HalfNormal, InverseGamma, MvNormal, Normal
 from ppl.graph import ancestors, substitute
 from ppl.rewrites.elimination import Observation, Program, plan
 from ppl.tensor.evaluate import to_jax
@@ -208,3 +207,91 @@ def test_joint_is_marginal_times_conditional(model):
     back, spread = recovered_law(variables, fixed, result)
     np.testing.assert_allclose(back, mean, rtol=1e-7, atol=1e-7)
     np.testing.assert_allclose(spread, cov, rtol=1e-6, atol=1e-8)
+
+
+# --- a variance that goes with its block
+def regression(scale):
+    beta = normal(0.0, 10.0 * scale, shape=(2,), name="beta")
+    return [beta], [seen(40.0 + tt.dot(COVARIATES, beta), scale)]
+
+
+def nested(scale):
+    mu = Flat.dist(name="mu")
+    theta = normal(mu, 0.5 * scale, shape=(5,), name="theta")
+    return [mu, theta], [seen(theta[GROUPS], scale)]
+
+
+def walk(scale):
+    x = GaussianRandomWalk.dist(0.0, scale * 0.3, init_dist=Normal.dist(40.0, scale), shape=(12,), name="x")
+    return [x], [seen(x[TIME], scale)]
+
+
+ROOTS = {"variance": (InverseGamma, tt.sqrt), "precision": (Gamma, lambda x: 1 / tt.sqrt(x))}
+
+
+@pytest.mark.parametrize("kind", ROOTS)
+@pytest.mark.parametrize("shared", [regression, nested, walk], ids=lambda f: f.__name__)
+def test_a_shared_variance_goes_with_its_block(shared, kind):
+    family, root = ROOTS[kind]
+    v = family.dist(3.0, 2.0, name="v")
+    variables, observed = shared(root(v))
+    result = plan(Program((v, *variables), tuple(observed)))
+    assert result.free == (), str(result)
+    marginal = function([], sum(t.density for t in result.program.terms))()
+    posterior = {r.variable: r.draw for r in result.program.recoveries}[v]
+    for at in (0.4, 1.7):
+        fixed = {v: tt.as_tensor(at)}
+        given, mean, cov = dense_law(variables, observed, fixed)
+        prior, back = (law.family.log_density(fixed[v], *law.parameters).eval() for law in (v, posterior))
+        np.testing.assert_allclose(given + prior - back, marginal, rtol=1e-9)
+        found = recovered_law(variables, fixed, result)
+        np.testing.assert_allclose(found[0], mean, rtol=1e-7, atol=1e-7)
+        np.testing.assert_allclose(found[1], cov, rtol=1e-6, atol=1e-8)
+
+
+def test_a_variance_with_another_use_stays():
+    v = InverseGamma.dist(3.0, 2.0, name="v")
+    beta = normal(0.0, 1.0, name="beta")
+    made = plan(Program((v, beta), (seen(beta, tt.sqrt(v)),)))
+    assert made.free == ("v",)
+
+
+# --- precision
+def test_digits_survive_a_million_standard_deviations_from_zero():
+    found = []
+    for far in (0.0, 1e6):
+        s = Scales()
+        mu = Flat.dist(name="mu")
+        theta = normal(mu, s.tau, shape=(5,), name="theta")
+        beta = normal(0.0, 3.0, shape=(2,), name="beta")
+        o = seen(theta[GROUPS] + tt.dot(COVARIATES, beta), s.sigma, np.round((Y - 40.0) * 2**20) / 2**20 + far)
+        result = plan(Program((s.tau, s.sigma, mu, theta, beta), (o,)), protect=["tau", "sigma"])
+        found.append(function([], substitute(result.program.terms[0].density, s.fixed))())
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-9)
+
+
+def density_at(model, **scales):
+    """The marginal of a model and its gradient at given scales."""
+    _, _, fixed, result = made(model)
+    inputs = {x: tt.dscalar(x.name) for x in fixed}
+    term = substitute(sum(t.density for t in result.program.terms), inputs)
+    f = function(list(inputs.values()), [term, *tt.grad(term, list(inputs.values()))])
+    return f(*[scales[x.name] for x in fixed])
+
+
+@pytest.mark.parametrize("model", [nested_intercepts, known_scales_of_rows, correlated_intercepts_and_slopes])
+def test_a_scale_near_zero_is_the_limit(model):
+    """The marginal is even and smooth in the scale of the groups: it levels off, with slope zero."""
+    at = {tau: density_at(model, tau=tau, sigma=1.3) for tau in (1e-4, 1e-7, 1e-12)}
+    for tau in (1e-7, 1e-12):
+        np.testing.assert_allclose(at[tau][0], at[1e-4][0], rtol=1e-5)
+        assert abs(at[tau][1]) * tau < 1e-3
+
+
+@pytest.mark.parametrize("model", [nested_intercepts, a_walk, regression_and_varying_slopes])
+def test_a_wide_prior_is_the_limit(model):
+    """For a scale τ of n free numbers the marginal falls like -n log τ."""
+    low, high = (density_at(model, tau=tau, sigma=1.3) for tau in (1e5, 1e7))
+    slopes = [f[1] * tau for f, tau in ((low, 1e5), (high, 1e7))]
+    np.testing.assert_allclose(slopes[0], slopes[1], rtol=1e-4)
+    np.testing.assert_allclose(high[0] - low[0], slopes[0] * np.log(100.0), rtol=1e-4)

@@ -61,7 +61,7 @@ class ShortLog(Coordinate):
     name: str = "short_log"
 
     def words(self) -> str:
-        return "is moved by a short logarithm, since the data do not exclude zero"
+        return "is moved by a short logarithm, since data rarely exclude zero for it"
 
     def backward(self, z: Any, *parameters: Any) -> Tensor:
         return self.scale(*parameters) * tt.exp(_log_ratio(as_tensor(z)))

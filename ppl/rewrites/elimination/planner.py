@@ -127,7 +127,7 @@ def plan(program: Program, protect: Collection[str] = (), eliminate: Collection[
     for name, words in what:
         result.steps.append(Step("compaction", (), f"rows of {name}", "cells", f"{name}: {words}."))
     result.program = compacted
-    result.coordinates = survivors.coordinates(compacted, protected)
+    result.coordinates = survivors.coordinates(program, compacted, protected)
     for rv, coordinate in result.coordinates.items():
         result.steps.append(Step("coordinate", (), rv.name or "", coordinate.name, f"{rv.name} {coordinate.words()}."))
     result.kept = [Kept(rv.name or "", reasons.get(rv.name or "", _no_rule(rv))) for rv in result.program.free]
@@ -168,15 +168,8 @@ def _gaussian(result: Plan, protected: frozenset[RandomVariable], reasons: dict[
     after, done, declined = gaussian.eliminate(result.program, protected)
     for d in declined:
         reasons[d.variable.name or ""] = d.why
-    for block, _ in done:
-        names = tuple(rv.name or "" for rv in block.variables)
-        _note(
-            result,
-            "Gaussian block",
-            names,
-            after,
-            f"Normal with normal children: {block.structure}.",
-        )
+    for block in done:
+        _note(result, "Gaussian block", block.names, after, f"Normal with normal children: {block.structure}.")
 
 
 def _each(

@@ -1,123 +1,136 @@
 r"""Which coordinates suit the variables that no rule could integrate out.
 
-A variable of fixed law with an end of finite density takes another coordinate where the data do not exclude that end. A
-normal variable with a random mean or scale is centred as far as the data decide it: with τ its prior scale and I the
-information of its children at a pilot point, by the weight
+A variable of fixed law that is a parameter of latent variables (the standard deviation of groups, say) is often not
+excluded from the ends of its support by the data, and takes the coordinate of its family. A normal variable with a random
+mean or scale is centred as far as the data decide it: with τ its prior scale and I the information of its children, by
 
-.. math:: λ = \frac{τ^2 I}{1 + τ^2 I}
+.. math:: λ = \frac{τ^2 I}{1 + τ^2 I}, \qquad I_j = \sum_i c_i^2 w(y_i)
 
-The pilot is a few Newton steps in that variable alone, from the point where sampling starts, all others at theirs.
+where row i of a child picks entry j with the coefficient c_i, and w is the weight of a row of a generalised linear model at
+its own data (the weights from which Fisher scoring starts, McCullagh and Nelder 1989, section 2.5).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from typing import Any
 
-import jax
 import numpy as np
 
-import ppl.tensor as tt
-from ppl.distributions import Normal, RandomVariable
+from ppl.distributions import Cauchy, Normal, RandomVariable
 from ppl.distributions.distribution import default_point
 from ppl.graph import Node, ancestors, substitute
-from ppl.rewrites.elimination.affine import data_value, is_data, known_shape
-from ppl.rewrites.elimination.coordinates import Coordinate, PartiallyCentred, ShortLog, fixed_coordinate
-from ppl.rewrites.elimination.program import Factor, Observation, Program, Term, children
-from ppl.tensor.evaluate import to_jax
-from ppl.tensor.tensor import Tensor, as_tensor, placeholder
-from ppl.tensor.variables import VARIABLE
-
-STEPS = 6  # of Newton's method, each of one unit at most
-LARGEST = 50_000  # numbers in one variable beyond which no pilot is run
-EXCLUDED = 8.0  # log-density below the highest, at which a value counts as excluded
-GRID = np.array(
-    [-5.0, -4.0, -2.5, -1.5, -0.75, 0.0, 0.75, 1.5, 2.5, 4.0, 5.0]
-)  # of coordinates, first and last the ends
+from ppl.rewrites.elimination.affine import Affine, NotAffine, Select, affine, data_value, is_data, known_shape
+from ppl.rewrites.elimination.coordinates import COORDINATES, Coordinate, PartiallyCentred, fixed_coordinate
+from ppl.rewrites.elimination.program import Observation, Program, children
+from ppl.tensor.tensor import Tensor, as_tensor
 
 
-def coordinates(program: Program, protected: Collection[RandomVariable]) -> dict[RandomVariable, Coordinate]:
-    """A coordinate for each surviving variable that has a better one than its own."""
+@dataclass(frozen=True)
+class Weight:
+    """The information of one row about its linear predictor, which stands in a slot of its family behind a link."""
+
+    slot: str
+    link: str | None  # the op that makes the parameter from the linear predictor
+    of: Callable[..., Any]  # of (y, the other parameters)
+
+
+def _share(y: Any, n: Any = 1.0) -> Any:
+    """np(1 - p) at a frequency that is drawn towards that of all rows, since single rows say 0 or 1."""
+    p = (y + np.sum(y) / np.sum(n + 0.0 * y)) / (n + 1.0)
+    return n * p * (1.0 - p)
+
+
+WEIGHTS: dict[str, tuple[Weight, ...]] = {
+    "Poisson": (Weight("mu", "exp", lambda y, **_: y + 0.5),),
+    "Bernoulli": (Weight("p", "sigmoid", lambda y, **_: _share(y)),),
+    "Binomial": (Weight("p", "sigmoid", lambda y, n, **_: _share(y, n)),),
+    "Exponential": (Weight("lam", "exp", lambda y, **_: 1.0 + 0.0 * y),),
+    "StudentT": (Weight("mu", None, lambda y, **_: 1.0 / np.var(y) + 0.0 * y),),
+    "Laplace": (Weight("mu", None, lambda y, **_: 1.0 / np.var(y) + 0.0 * y),),
+}
+
+
+def coordinates(
+    written: Program, left: Program, protected: Collection[RandomVariable]
+) -> dict[RandomVariable, Coordinate]:
+    """A coordinate for each variable left of a program, as written before, that has a better one than its own."""
     found: dict[RandomVariable, Coordinate] = {}
-    pilot = _Pilot(program)
-    for rv in program.free:
-        if rv in protected or None in rv.type.shape or np.prod(known_shape(rv)) > LARGEST:
+    for rv in left.free:
+        if rv in protected or None in rv.type.shape:
             continue
-        fixed = fixed_coordinate(rv)
         chosen: Coordinate | None = None
-        if fixed is not None:
-            chosen = fixed if pilot.reaches_an_end(rv, fixed) else None
+        if rv.family.__name__ in COORDINATES:
+            heavy = rv.family is Cauchy  # its tails hinder, whatever it is a parameter of
+            chosen = fixed_coordinate(rv) if heavy or _rules_latents(written, rv) else None
         elif rv.family is Normal and not all(is_data(p) for p in rv.parameters):
-            weight = pilot.centring(rv)
-            chosen = None if weight is None else PartiallyCentred(weight)
+            chosen = _centred(written, rv)
         if chosen is not None:
             found[rv] = chosen
     return found
 
 
-class _Pilot:
-    """The point where sampling starts, and the log-density around it in one variable at a time."""
-
-    def __init__(self, program: Program) -> None:
-        self.program = program
-        self._values: dict[Node, Node] = {}
-
-    @property
-    def values(self) -> dict[Node, Node]:
-        """The starting values, as constants."""
-        if not self._values:
-            for rv in sorted(self.program.free, key=lambda rv: rv.serial):
-                inputs = [as_tensor(substitute(p, self._values)) for p in rv.parameters]
-                start = as_tensor(default_point(rv.family, inputs, rv.family.support_for(inputs)))
-                known = is_data(start) and None not in rv.type.shape
-                self._values[rv] = as_tensor(np.broadcast_to(data_value(start), known_shape(rv))) if known else start
-        return self._values
-
-    def parameters(self, rv: RandomVariable) -> list[Tensor]:
-        return [as_tensor(substitute(p, self.values)) for p in rv.parameters]
-
-    def likelihood(self, rv: RandomVariable) -> Callable[[Any], Any]:
-        """The log-density of the children of a variable, as a function of its value."""
-        x = placeholder(rv.type, "x")
-        here = {**self.values, rv: x}
-        total: Any = tt.as_tensor(0.0)
-        for factor in children(self.program, rv):
-            total = total + tt.sum(as_tensor(substitute(_density(factor), here)))
-        held = [n for n in ancestors(total) if n.op is VARIABLE]
-        density, data = to_jax([x, *held], total), [n.attrs["cell"].value for n in held]
-        return lambda at: density(at, *data)
-
-    def reaches_an_end(self, rv: RandomVariable, coordinate: Coordinate) -> bool:
-        """Whether the data leave an end of the support within reach, the entries moving together."""
-        shape, parameters = known_shape(rv), self.parameters(rv)
-        density = self.likelihood(rv)
-        with jax.enable_x64(True):
-            points = [np.broadcast_to(data_value(coordinate.backward(z, *parameters)), shape) for z in GRID]
-            heights = np.array([float(density(point)) for point in points])
-        heights = np.where(np.isfinite(heights), heights, -np.inf)
-        low = heights[0] > heights.max() - EXCLUDED
-        return bool(low if isinstance(coordinate, ShortLog) else low or heights[-1] > heights.max() - EXCLUDED)
-
-    def centring(self, rv: RandomVariable) -> np.ndarray | None:
-        """The weight of the data in the precision of each entry; None where it cannot be told."""
-        shape = known_shape(rv)
-        mu, tau = (np.broadcast_to(data_value(p), shape) for p in self.parameters(rv))
-        slope = jax.grad(self.likelihood(rv))
-        with jax.enable_x64(True):
-            at = np.array(mu, dtype=float)
-            for _ in range(STEPS):
-                gradient, curvature = (np.asarray(a) for a in jax.jvp(slope, (at,), (np.ones(shape),)))
-                information = np.maximum(-curvature, 0.0)
-                if not (np.isfinite(gradient).all() and np.isfinite(curvature).all()):
-                    return None
-                at = at + np.clip((gradient - (at - mu) / tau**2) / (information + tau**-2.0), -1.0, 1.0)
-        return tau**2 * information / (1.0 + tau**2 * information)
+def _rules_latents(program: Program, rv: RandomVariable) -> bool:
+    """Whether a latent variable that data depend on has it among its parameters."""
+    latents = [other for other in program.free if other is not rv and rv in ancestors(list(other.parameters))]
+    return any(children(program, other) for other in latents)
 
 
-def _density(factor: Factor) -> Tensor:
-    """The log-density of a factor, entry by entry."""
-    if isinstance(factor, Term):
-        return factor.density
-    if isinstance(factor, Observation):
-        return factor.variable.family.log_density(factor.value, *factor.variable.parameters)
-    return factor.family.log_density(factor, *factor.parameters)
+def _centred(program: Program, rv: RandomVariable) -> PartiallyCentred | None:
+    """The weight of the data in the precision of each entry; None where it cannot be told."""
+    information = np.zeros(known_shape(rv))
+    for factor in children(program, rv):
+        if not isinstance(factor, Observation):
+            return None
+        try:
+            information = information + _information(factor, rv)
+        except NotAffine:
+            return None
+    spread = _start(program, rv.parameters[1])
+    if spread is None:
+        return None
+    share = spread**2 * information
+    return PartiallyCentred(share / (1.0 + share))
+
+
+def _information(child: Observation, rv: RandomVariable) -> np.ndarray:
+    """The information of the rows of a child on each entry of a variable."""
+    family, shape = child.variable.family, child.variable.type.shape
+    parameters = dict(zip(family.params, child.variable.parameters, strict=True))
+    if None in shape or not is_data(child.value):
+        raise NotAffine("its rows are not known")
+    for weight in WEIGHTS.get(family.__name__, ()):
+        inner: Any = parameters[weight.slot]
+        while inner.op.name in ("named", "broadcast_to"):
+            inner = inner.inputs[0]
+        if weight.link is not None and inner.op.name != weight.link:
+            continue
+        form = affine(inner if weight.link is None else inner.inputs[0], {rv})
+        others = {key: data_value(p) for key, p in parameters.items() if key != weight.slot and is_data(p)}
+        rows = weight.of(np.asarray(data_value(child.value), dtype=float), **others)
+        return _collected(form, np.broadcast_to(rows, known_shape(child.variable)), rv)
+    raise NotAffine("no weights are known for it")
+
+
+def _collected(form: Affine, rows: np.ndarray, rv: RandomVariable) -> np.ndarray:
+    """c² w, added up over the rows that pick each entry."""
+    total = np.zeros(int(np.prod(known_shape(rv))))
+    for part in form.parts:
+        if not isinstance(part, Select) or not is_data(part.coefficient):
+            raise NotAffine("its coefficient is not known")
+        positions = np.broadcast_to(part.positions, rows.shape)
+        weight = np.broadcast_to(data_value(part.coefficient), rows.shape) ** 2 * rows
+        total += np.bincount(positions.ravel(), weight.ravel(), total.size)
+    return total.reshape(known_shape(rv))
+
+
+def _start(program: Program, expression: Tensor) -> np.ndarray | None:
+    """The value of an expression where sampling starts."""
+    values: dict[Node, Node] = {}
+    for rv in sorted(ancestors(expression) & set(program.free), key=lambda rv: rv.serial):
+        assert isinstance(rv, RandomVariable)
+        inputs = [as_tensor(substitute(p, values)) for p in rv.parameters]
+        values[rv] = as_tensor(default_point(rv.family, inputs, rv.family.support_for(inputs)))
+    start = as_tensor(substitute(expression, values))
+    return data_value(start) if is_data(start) else None

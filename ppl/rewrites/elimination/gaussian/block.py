@@ -222,19 +222,22 @@ class Marginal:
             total = total - 0.5 * tt.sum(self.groups.log_det())
         return total if self.dense is None else total - 0.5 * self.dense.log_det()
 
-    def values(self) -> dict[Node, Tensor]:
-        """A draw of every variable: dense ones from their marginal, groups given them; on the scale of the user."""
+    def values(self, scale: Tensor) -> dict[Node, Tensor]:
+        """A draw of every variable: dense ones from their marginal, groups given them; on the scale of the user.
+
+        `scale` is the standard deviation that all rows share, beside their own.
+        """
         block, found = self.block, {}
         value: Tensor | None = None
         if self.dense is not None and self.v is not None:
-            value = self.v + self.dense.backward(_noise(block.ndense))
+            value = self.v + self.dense.backward(scale * _noise(block.ndense))
             shifted = value if block.v_shift is None else value + block.v_shift
             for rv, start in block.starts.items():
                 shape = known_shape(rv)
                 found[rv] = shifted[start : start + prod(shape)].reshape(shape)
         if self.groups is None:
             return found
-        noises = [_noise(block.layout.count) for _ in range(block.layout.width)]
+        noises = [scale * _noise(block.layout.count) for _ in range(block.layout.width)]
         rest = self.h if value is None else [x - y @ value for x, y in zip(self.h, self.c, strict=True)]
         parts = [m + d for m, d in zip(self.groups.solve(rest), self.groups.backward(noises), strict=True)]
         if block.u_shift is not None:

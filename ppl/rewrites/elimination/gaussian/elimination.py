@@ -13,37 +13,62 @@ from ppl.graph import Node, ancestors, substitute
 from ppl.rewrites.elimination.affine import known_shape
 from ppl.rewrites.elimination.gaussian.block import Block
 from ppl.rewrites.elimination.gaussian.candidates import Declined, candidates, components
+from ppl.rewrites.elimination.gaussian.common_scale import common_scale
 from ppl.rewrites.elimination.gaussian.residuals import Residual, residuals_of
 from ppl.rewrites.elimination.program import Factor, Program, Recovery, Term
 from ppl.tensor.tensor import Tensor, as_tensor
 
 MOST_DENSE = 300  # dense columns beyond which their cubic cost does not pay
+MOST_NUMBERS = 100_000_000  # in a design matrix
 FEW_PARENTS = 8  # numbers in the mean of a variable up to which it is measured from its mean
 
 
-def eliminate(
-    program: Program, kept: frozenset[RandomVariable]
-) -> tuple[Program, list[tuple[Block, str]], list[Declined]]:
+@dataclass(frozen=True)
+class Eliminated:
+    """The names of what was integrated out together, and the structure of its precision matrix, in words."""
+
+    names: tuple[str, ...]
+    structure: str
+
+
+def eliminate(program: Program, kept: frozenset[RandomVariable]) -> tuple[Program, list[Eliminated], list[Declined]]:
     """The program without its Gaussian blocks."""
     chosen, residuals, declined = candidates(program, kept)
-    done: list[tuple[Block, str]] = []
+    done: list[Eliminated] = []
     for members, rows in components(chosen, residuals):
         deviations = measured_from_means(members)
-        block = Block(*_in_deviations(members, rows, deviations))
-        if block.ndense > MOST_DENSE:
-            declined += [Declined(rv, f"{block.ndense} dense columns would cost more than they save") for rv in members]
+        variables, mine = _in_deviations(members, rows, deviations)
+        common = common_scale(program, [r.factor for r in rows], mine, kept)
+        block = Block(variables, mine if common is None else common.residuals)
+        why = too_costly(block)
+        if why is not None:
+            declined += [Declined(rv, why) for rv in members]
             continue
         block.lay_out()
         marginal = block.eliminate()
-        name = ", ".join(rv.name or "a draw" for rv in members)
-        gone: list[Factor] = [*members, *(r.factor for r in rows)]
-        values = marginal.values()
+        values = marginal.values(as_tensor(1.0) if common is None else common.scale)
         values |= {rv: as_tensor(substitute(d.sum, values)) for rv, d in deviations.items()}
         recoveries = [Recovery(rv, values[rv]) for rv in members]
         density = marginal.volume() - 0.5 * marginal.squares()
-        program = program.without(gone).plus(terms=[Term(f"marginal of {name}", density)], recoveries=recoveries)
-        done.append((block, name))
+        if common is not None:
+            density = common.density(marginal)
+            recoveries.append(Recovery(common.variable, common.posterior(marginal)))
+        names = tuple(r.variable.name or "a draw" for r in recoveries)
+        gone: list[Factor] = [*(r.variable for r in recoveries), *(r.factor for r in rows)]
+        term = Term(f"marginal of {', '.join(names)}", density)
+        program = program.without(gone).plus(terms=[term], recoveries=recoveries)
+        done.append(Eliminated(names, block.structure))
     return program, done, declined
+
+
+def too_costly(block: Block) -> str | None:
+    """Why eliminating a block would cost more than sampling it; None where it pays."""
+    rows = max((prod(r.map.shape) for r in block.residuals), default=0)
+    if block.ndense > MOST_DENSE:
+        return f"{block.ndense} dense columns would cost more than they save"
+    if rows * block.ndense > MOST_NUMBERS:
+        return f"its design would have {rows} rows of {block.ndense} numbers"
+    return None
 
 
 @dataclass(frozen=True)
