@@ -16,7 +16,8 @@ import numpy as np
 from ppl.distributions import RandomVariable
 from ppl.distributions.transforms import Chain, Transform, default_transform
 from ppl.model import context
-from ppl.tensor.tensor import Tensor, TensorType, placeholder
+from ppl.rewrites.present import at_present_sizes
+from ppl.tensor.tensor import Tensor, TensorType, is_constant, placeholder, value_of
 from ppl.tensor.variables import Variable
 
 UNSET: Any = type("Unset", (), {"__repr__": lambda self: "UNSET", "__bool__": lambda self: False})()
@@ -113,7 +114,7 @@ class Books:
             raise ValueError(f"Name {name!r} is both a dimension and a variable: rename one of them")
         if values is None and length is None:
             raise ValueError(f"dimension {name!r} needs its values or its length")
-        labels = None if values is None else _labels(name, values)
+        labels = None if values is None else labels_of(name, values)
         if name in self._coords:
             known = self._coords[name]
             if labels is not None and known is not None and not _same_labels(labels, known):
@@ -125,6 +126,14 @@ class Books:
             _warn_of_twins(name, labels)
         self._coords[name] = labels
         self._dim_lengths[name] = len(labels) if length is None else length  # type: ignore[arg-type]
+
+    def present_length(self, name: str) -> int | None:
+        """How long a dimension is now, where the model knows it."""
+        length = self._dim_lengths.get(name)
+        if isinstance(length, Tensor):
+            (length,) = at_present_sizes([length], {})
+            return int(value_of(length)) if is_constant(length) else None
+        return length
 
     def add_coords(self, coords: Mapping[str, Any], *, lengths: Mapping[str, Any] | None = None) -> None:
         """Declare several dimensions."""
@@ -184,8 +193,8 @@ class Books:
                 raise TypeError(f"{name}: dims are strings, got {dim!r}")
             if dim not in self._dim_lengths:
                 raise ValueError(f"Dimension {dim!r} of {name} is not specified in `coords`.")
-            known = self._dim_lengths[dim]
-            if isinstance(known, int) and length is not None and known != length:
+            known = self.present_length(dim)
+            if known is not None and length is not None and known != length:
                 raise ValueError(f"{name}: axis {axis} has length {length}, but dimension {dim!r} has length {known}")
         return names
 
@@ -264,7 +273,7 @@ class Books:
         return key in self.named_vars or self.name_for(key) in self.named_vars
 
 
-def _labels(name: str, values: Any) -> tuple[Any, ...]:
+def labels_of(name: str, values: Any) -> tuple[Any, ...]:
     if isinstance(values, str) or not np.iterable(values):
         raise TypeError(f"the coordinates of {name!r} are a sequence of labels, got {values!r}")
     return tuple(values.tolist() if isinstance(values, np.ndarray) and values.dtype.kind != "M" else values)

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ppl.compile.density import Slot
-from ppl.compile.pure import Program
-from ppl.model.draw_rows import over_draws
-from ppl.tensor.tensor import Tensor
+Values = Mapping[str, np.ndarray]
 
 
 class Draw(NamedTuple):
-    """One draw, as a callback sees it; `point` holds the unconstrained values."""
+    """One draw, as a callback sees it; `point` holds all variables, and unconstrained values of transformed ones."""
 
     chain: int
     is_last: bool
@@ -28,48 +25,38 @@ class Draw(NamedTuple):
 class ChainTrace:
     """The draws of one chain so far, warm-up included."""
 
-    def __init__(self, chain: int, values: Mapping[str, np.ndarray], length: int) -> None:
-        self.chain = chain
-        self._values, self._length = values, length
+    def __init__(self, chain: int, values: Mapping[str, np.ndarray], draws: int) -> None:
+        self.chain, self._values, self._draws = chain, values, draws
 
     @property
     def varnames(self) -> list[str]:
-        """The names of the unconstrained values."""
+        """The names of what there are draws of."""
         return list(self._values)
 
     def __len__(self) -> int:
-        return self._length
+        return self._draws
 
     def get_values(self, varname: str, burn: int = 0, thin: int = 1) -> np.ndarray:
-        """The draws of one value."""
-        return self._values[varname][: self._length][burn::thin]
+        """The draws of one variable."""
+        return self._values[varname][burn : self._draws : thin]
 
     def __getitem__(self, varname: str) -> np.ndarray:
         return self.get_values(varname)
 
     def point(self, idx: int) -> dict[str, np.ndarray]:
         """All values of one draw."""
-        return {name: values[: self._length][idx] for name, values in self._values.items()}
-
-
-class Reader:
-    """The model's unconstrained values of what is sampled, from the positions of one chain."""
-
-    def __init__(self, slots: Sequence[Slot], unconstrained: Mapping[str, Tensor]) -> None:
-        self._slots, self._names = slots, list(unconstrained)
-        self._program = Program([slot.variable for slot in slots], list(unconstrained.values()))
-
-    def __call__(self, positions: np.ndarray) -> dict[str, np.ndarray]:
-        columns = [slot.read(positions[None]) for slot in self._slots]
-        return {name: x[0] for name, x in zip(self._names, over_draws(self._program, columns), strict=True)}
+        row = range(self._draws)[idx]
+        return {name: values[row] for name, values in self._values.items()}
 
 
 class Reporter:
     """Passes new draws to the user's callback after each dispatch of a chain."""
 
-    def __init__(self, callback: Callable[[Any, Draw], Any], read: Reader, total: int) -> None:
-        self._callback, self._read, self._total = callback, read, total
-        self._seen: dict[int, int] = {}
+    def __init__(
+        self, callback: Callable[[Any, Draw], Any], values: Callable[[int, int, np.ndarray], Values], total: int
+    ) -> None:
+        self._callback, self._values_of, self._total = callback, values, total
+        self._seen: dict[int, Values] = {}
         self._handle: Any = None
         self._ready = threading.Event()
 
@@ -84,11 +71,15 @@ class Reporter:
             tuned = record.warmup_positions if record.warmup_positions is not None else record.positions[:0]
             stats = {name: np.concatenate([record.warmup_stats[name], values]) for name, values in record.stats.items()}
             positions = np.concatenate([tuned, record.positions])
-            seen = self._seen.get(record.chain, 0)
-            values = self._read(positions) if len(positions) > seen else {}
-            for i in range(seen, len(positions)):
-                self._seen[record.chain] = i + 1
-                row = {name: values[i] for name, values in stats.items()}
-                so_far = ChainTrace(record.chain, values, i + 1)
-                draw = Draw(record.chain, i + 1 == self._total, i, i < len(tuned), [row], so_far.point(i))
-                self._callback(trace=so_far, draw=draw)  # type: ignore[call-arg]
+            seen = self._seen.get(record.chain, {})
+            done = len(next(iter(seen.values()), ()))
+            if done == len(positions):
+                continue
+            fresh = self._values_of(record.chain, done, positions[done:])
+            values = {name: np.concatenate([seen[name], new]) if done else new for name, new in fresh.items()}
+            self._seen[record.chain] = values
+            for i in range(done, len(positions)):
+                row = {name: each[i] for name, each in stats.items()}
+                trace = ChainTrace(record.chain, values, i + 1)
+                draw = Draw(record.chain, i + 1 == self._total, i, i < len(tuned), [row], trace.point(i))
+                self._callback(trace=trace, draw=draw)  # type: ignore[call-arg]

@@ -13,6 +13,7 @@ from ppl.tensor.tensor import Tensor
 
 if TYPE_CHECKING:
     from ppl.model.model import Model
+    from ppl.model.present import Present
 
 
 class Joint:
@@ -26,7 +27,7 @@ class Joint:
 
     def __init__(
         self,
-        model: Model,
+        model: Model | Present,
         variables: Sequence[Tensor] | None = None,
         moved: Mapping[Tensor, tuple[Tensor, Coordinate]] | None = None,
     ) -> None:
@@ -38,7 +39,7 @@ class Joint:
             self._add(model, rv)
         self.potentials = [self.at_values(p) for p in model.potentials]
 
-    def _add(self, model: Model, rv: Tensor) -> None:
+    def _add(self, model: Model | Present, rv: Tensor) -> None:
         assert isinstance(rv, RandomVariable)
         inputs = [self.at_values(p) for p in rv.parameters]
         value, transform = model.rvs_to_values[rv], model.rvs_to_transforms.get(rv)

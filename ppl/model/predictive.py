@@ -26,6 +26,7 @@ from ppl.model.log import log
 from ppl.model.seeds import seed_of
 from ppl.model.traces import Draws, from_trace
 from ppl.tensor.draws import KEY_TYPE
+from ppl.tensor.shaping import DIM
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, placeholder
 from ppl.tensor.variables import Variable
 
@@ -158,7 +159,7 @@ def sample_posterior_predictive(
 
 
 def _drawn(
-    model: Model, names: Sequence[str], draws: Draws, changed: set[Variable], seed: int
+    model: Model, names: Sequence[str], draws: Draws, changed: Mapping[Variable, np.ndarray], seed: int
 ) -> dict[str, np.ndarray]:
     """Draws of the named variables, one for each draw of the posterior."""
     outputs = [model.named_vars[name] for name in names]
@@ -185,7 +186,7 @@ def _drawn(
 
 
 def _taken_from_draws(
-    model: Model, outputs: Sequence[Tensor], values: Mapping[str, np.ndarray], changed: set[Variable]
+    model: Model, outputs: Sequence[Tensor], values: Mapping[str, np.ndarray], changed: Mapping[Variable, np.ndarray]
 ) -> list[Tensor]:
     """The variables whose values come from the posterior: those it holds that nothing resampled leads to."""
     wanted = set(outputs)
@@ -196,6 +197,9 @@ def _taken_from_draws(
     laws = {law for node in topological(outputs) for law in laws_of(node)}  # stand for their law, not for a value
     for node in topological(outputs):
         fresh = node in changed or any(parent in volatile for parent in node.inputs)
+        if node.op is DIM and node.inputs[0] in changed:
+            before, after = changed[node.inputs[0]].shape, node.inputs[0].value.shape
+            fresh = before[node.attrs["axis"]] != after[node.attrs["axis"]]
         if isinstance(node, Tensor) and node in in_model and node.name in values and node not in wanted and not fresh:
             held.add(node)
         elif fresh or node in wanted or (is_draw(node) and node not in laws):
@@ -230,18 +234,14 @@ def _column(node: Tensor, value: np.ndarray) -> np.ndarray:
     return value.astype(node.dtype, copy=False)
 
 
-def _changed_data(model: Model, trace: Any) -> set[Variable]:
-    """Data whose value is another one now than when the posterior was drawn, as far as the result tells."""
-    if not hasattr(trace, "groups"):
-        return set()
-    kept = results.group_of(trace, "constant_data")
+def _changed_data(model: Model, trace: Any) -> dict[Variable, np.ndarray]:
+    """Data whose value is another one now than when the posterior was drawn, as far as the result tells, with what it
+    was then."""
+    kept = results.group_of(trace, "constant_data") if hasattr(trace, "groups") else None
     if kept is None:
-        return set()
-    return {
-        v
-        for v in model.data_vars
-        if v.name in kept.data_vars and not np.array_equal(np.asarray(kept[v.name].values), np.asarray(v.value))
-    }
+        return {}
+    before = {v: np.asarray(kept[v.name].values) for v in model.data_vars if v.name in kept.data_vars}
+    return {v: value for v, value in before.items() if not np.array_equal(value, v.value)}
 
 
 def _shape_clash(model: Model, error: Exception, given: Sequence[Tensor], columns: Sequence[np.ndarray]) -> Exception:

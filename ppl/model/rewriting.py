@@ -18,6 +18,7 @@ from ppl.graph import Node, substitute
 from ppl.model.context import modelcontext
 from ppl.model.density import Joint, add_all
 from ppl.model.point import Point, evaluated, initial_point
+from ppl.model.present import Present, at_present
 from ppl.rewrites import optimize
 from ppl.rewrites.elimination import Observation, Plan, Program, Term, plan
 from ppl.rewrites.elimination.coordinates import Coordinate
@@ -38,22 +39,21 @@ class Posterior:
     names: Mapping[Tensor, str] = field(default_factory=dict)  # of the variable behind each value
     plan: str = ""  # what rewriting did, in words
     starts: Mapping[Tensor, Tensor] = field(default_factory=dict)  # of values that are not the model's, from those
-    unconstrained: Mapping[str, Tensor] = field(default_factory=dict)  # the model's values of what is sampled, by name
 
     def logp(self) -> Tensor:
         """The log-density, one number."""
         return optimize([add_all([tt.sum(term) for term in self.terms.values()])])[0]  # type: ignore[return-value]
 
-    def start(self, initvals: Mapping[Any, Any] | None = None) -> Point:
+    def start(self, initvals: Mapping[Any, Any] | None = None, seed: Any = 0) -> Point:
         """A value for each of `values`, by name."""
-        point = initial_point(self.model, initvals)
+        point = initial_point(self.model, initvals, seed)
         given: dict[Node, Node] = {v: tt.as_tensor(point[v.name or ""]) for v in self.model.value_vars}
         moved = evaluated([substitute(x, given) for x in self.starts.values()])
         point |= {value.name or "": x for value, x in zip(self.starts, moved, strict=True)}
         return {value.name or "": point[value.name or ""] for value in self.values}
 
 
-def program_of(model: Model) -> Program:
+def program_of(model: Present) -> Program:
     """The factors of a model."""
     observed: list[Observation] = []
     terms: list[Term] = []
@@ -83,7 +83,7 @@ def explain(model: Model | None = None, *, protect: Collection[Any] = (), elimin
     """
     model = modelcontext(model)
     kept = {*_names(model, protect, "protect"), *_bent(model)}
-    return plan(program_of(model), kept, _names(model, eliminate, "eliminate"))
+    return plan(program_of(at_present(model)), kept, _names(model, eliminate, "eliminate"))
 
 
 def _bent(model: Model) -> list[str]:
@@ -108,21 +108,21 @@ def rewritten(
     """The posterior of a model. `protect` names variables that must stay, `eliminate` those that must go; `moved` says
     whether those that stay may be sampled in other coordinates than the model's own.
     """
-    if not rewrite:
-        if eliminate:
-            raise ValueError("eliminate= asks for rewriting, and rewrite=False forbids it: give one of them")
-        made = None
-        program = program_of(model)
-        _names(model, protect, "protect")
-    else:
-        made = explain(model, protect=protect, eliminate=eliminate)
+    now = at_present(model)
+    made = None
+    program = program_of(now)
+    kept, gone = _names(model, protect, "protect"), _names(model, eliminate, "eliminate")
+    if rewrite:
+        made = plan(program, {*kept, *_bent(model)}, gone)
         program = made.program
+    elif gone:
+        raise ValueError("eliminate= asks for rewriting, and rewrite=False forbids it: give one of them")
     chosen = made.coordinates if made is not None and moved else {}
     coordinates: dict[Tensor, tuple[Tensor, Coordinate]] = {
         rv: (placeholder(TensorType(rv.dtype, rv.type.shape), f"{rv.name}_{c.name}__"), c) for rv, c in chosen.items()
     }
-    joint = Joint(model, [*program.free, *(o.variable for o in program.observed)], coordinates)
-    sampled = {rv: coordinates[rv][0] if rv in coordinates else model.rvs_to_values[rv] for rv in program.free}
+    joint = Joint(now, [*program.free, *(o.variable for o in program.observed)], coordinates)
+    sampled = {rv: coordinates[rv][0] if rv in coordinates else now.inputs[rv] for rv in program.free}
     terms = {rv.name or "": joint.logp(rv) for rv in joint.terms}
     for term in program.terms:
         terms[term.name] = joint.at_values(term.density)
@@ -133,15 +133,14 @@ def rewritten(
         model=model,
         values=list(sampled.values()),
         terms=terms,
-        outputs={rv.name or "": substitute(rv, values) for rv in model.unobserved_RVs},  # type: ignore[misc]
+        outputs={rv.name or "": substitute(rv, values) for rv in now.unobserved_RVs},  # type: ignore[misc]
         names={value: rv.name or "" for rv, value in sampled.items()},
-        starts=_starts(model, coordinates),
-        unconstrained=_unconstrained(model, program.free, joint),
+        starts=_starts(now, coordinates),
         plan="as written" if made is None else str(made),
     )
 
 
-def _starts(model: Model, coordinates: Mapping[Tensor, tuple[Tensor, Coordinate]]) -> dict[Tensor, Tensor]:
+def _starts(model: Present, coordinates: Mapping[Tensor, tuple[Tensor, Coordinate]]) -> dict[Tensor, Tensor]:
     """The coordinates of variables as functions of the model's own values."""
     if not coordinates:
         return {}
@@ -150,17 +149,6 @@ def _starts(model: Model, coordinates: Mapping[Tensor, tuple[Tensor, Coordinate]
         value: tt.broadcast_to(c.forward(joint.values[rv], *map(joint.at_values, rv.parameters)), rv.type.shape)  # type: ignore[attr-defined]
         for rv, (value, c) in coordinates.items()
     }
-
-
-def _unconstrained(model: Model, free: Collection[RandomVariable], joint: Joint) -> dict[str, Tensor]:
-    """The model's own unconstrained values, whatever the sampler moves."""
-    found = {}
-    for rv in free:
-        value, transform = model.rvs_to_values[rv], model.rvs_to_transforms[rv]
-        inputs = [joint.at_values(p) for p in rv.parameters]
-        at: Any = joint.values[rv]
-        found[value.name or ""] = at if transform is None else transform.forward(at, *inputs)
-    return found
 
 
 def _names(model: Model, chosen: Collection[Any], argument: str) -> list[str]:

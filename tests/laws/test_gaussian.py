@@ -141,7 +141,20 @@ def a_walk_of_its_neighbours(s):
     return [x], [seen(x[1:] + 0.5 * x[:-1], s.sigma, Y[:11])]
 
 
+def many_coefficients(s):
+    x = np.concatenate([COVARIATES, COVARIATES**2, COVARIATES**3], axis=1)
+    alpha, beta = normal(0.0, 50.0, name="alpha"), normal(0.2, 2.0, shape=(6,), name="beta")
+    return [alpha, beta], [seen(alpha + tt.dot(x, beta), s.sigma)]
+
+
+def many_coefficients_of_one_scale(s):
+    x = np.concatenate([COVARIATES, COVARIATES**2, COVARIATES**3], axis=1)
+    beta = normal(0.2, s.tau, shape=(6,), name="beta")
+    return [beta], [seen(40.0 + tt.dot(x, beta), s.sigma)]
+
+
 CASES = [
+    many_coefficients, many_coefficients_of_one_scale,
     nested_intercepts, regression_and_varying_slopes, crossed_effects, known_scales_of_rows, three_levels,
     correlated_intercepts_and_slopes, correlated_non_centred, correlated_non_centred_by_rows,
     a_normal_vector_and_its_observation, a_process, a_walk, a_walk_with_regression, an_autoregression,

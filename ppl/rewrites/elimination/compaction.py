@@ -128,8 +128,10 @@ def compact(observation: Observation) -> tuple[Term, str]:
 def _is_exponential(variable: Any) -> bool:
     """Whether the family is exponential in the parameters that are not data."""
     family = variable.family
+    if not (family.natural and family.statistics and family.log_normaliser):
+        return False
     free = [name for name, p in zip(family.params, variable.parameters, strict=True) if not is_data(p)]
-    return bool(family.natural and family.statistics and family.log_normaliser) and not set(free) & set(family.fixed)
+    return not set(free) & set(family.fixed)
 
 
 class _Sums:

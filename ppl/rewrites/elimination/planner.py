@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import html
 import time
+import warnings
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
@@ -17,7 +18,8 @@ from ppl.graph import ancestors
 from ppl.rewrites.elimination.coordinates import Coordinate
 from ppl.rewrites.elimination import compaction, conjugate, discrete, gaussian, survivors
 from ppl.rewrites.elimination.conjugate import NoMatch
-from ppl.rewrites.elimination.program import Program, Recovery, children, parts
+from ppl.rewrites.elimination.program import Factor, Observation, Program, Recovery, children, parts
+from ppl.rewrites.engine import strict
 
 
 @dataclass(frozen=True)
@@ -110,26 +112,12 @@ def plan(program: Program, protect: Collection[str] = (), eliminate: Collection[
     reasons: dict[str, str] = {rv.name or "": "protected" for rv in protected}
     while True:
         before = len(result.program.free)
-        _barren(result, protected)
-        _each(result, protected, "sum over values", discrete.eliminate_one, _is_discrete, reasons)
-        _gaussian(result, protected, reasons)
-        _each(
-            result,
-            protected,
-            "conjugate",
-            conjugate.eliminate_one,
-            lambda rv: conjugate.prior_of(rv) is not None,
-            reasons,
-        )
+        for theorem, apply in THEOREMS.items():
+            _attempt(theorem, apply, result, protected, reasons)
         if len(result.program.free) == before:
             break
-    compacted, what = compaction.compact_all(result.program)
-    for name, words in what:
-        result.steps.append(Step("compaction", (), f"rows of {name}", "cells", f"{name}: {words}."))
-    result.program = compacted
-    result.coordinates = survivors.coordinates(program, compacted, protected)
-    for rv, coordinate in result.coordinates.items():
-        result.steps.append(Step("coordinate", (), rv.name or "", coordinate.name, f"{rv.name} {coordinate.words()}."))
+    _attempt("compaction", _compaction, result, protected, reasons)
+    _attempt("coordinates", lambda *given: _coordinates(program, *given), result, protected, reasons)
     result.kept = [Kept(rv.name or "", reasons.get(rv.name or "", _no_rule(rv))) for rv in result.program.free]
     result.milliseconds = 1e3 * (time.perf_counter() - start)
     stuck = [k for k in result.kept if k.name in set(eliminate)]
@@ -138,15 +126,42 @@ def plan(program: Program, protect: Collection[str] = (), eliminate: Collection[
     return result
 
 
+Reasons = dict[str, str]
+Theorem = Callable[[Plan, frozenset[RandomVariable], Reasons], None]
+
+
+def _attempt(
+    theorem: str, apply: Theorem, result: Plan, protected: frozenset[RandomVariable], reasons: Reasons
+) -> None:
+    """Apply a theorem wherever it holds; one that fails leaves the program as it found it, and says so once."""
+    try:
+        apply(result, protected, reasons)
+    except Exception as error:
+        if strict.on:
+            raise
+        if theorem not in _reported:
+            _reported.add(theorem)
+            warnings.warn(
+                f"rewriting: {theorem!r} failed ({type(error).__name__}: {error}) and is left out; the posterior is "
+                "right but may be slower to sample. Please report it.",
+                stacklevel=2,
+            )
+
+
+_reported: set[str] = set()
+
+
 def _no_rule(rv: RandomVariable) -> str:
     return f"no rule integrates out {rv.family.__name__} here"
 
 
-def _is_discrete(rv: RandomVariable) -> bool:
-    return rv.dtype[0] != "f"
+def _children(factors: Collection[Factor]) -> str:
+    """The families of the factors that depend on some variables."""
+    kinds = {f.variable.family.__name__ for f in factors if isinstance(f, Observation)}
+    return " and ".join(sorted(kinds)) or "terms"
 
 
-def _barren(result: Plan, protected: frozenset[RandomVariable]) -> None:
+def _barren(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
     """Variables that no other factor depends on: drawn forward after sampling."""
     while True:
         program = result.program
@@ -164,7 +179,35 @@ def _can_draw(rv: RandomVariable) -> bool:
     return bool(rv.family.sample)
 
 
-def _gaussian(result: Plan, protected: frozenset[RandomVariable], reasons: dict[str, str]) -> None:
+def _discrete(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
+    done, declined = discrete.eliminate(result.program, protected)
+    for d in declined:
+        reasons[d.variable.name or ""] = d.why
+    for members, factors, after in done:
+        names = tuple(rv.name or "" for rv in members)
+        kinds = " and ".join(sorted({rv.family.__name__ for rv in members}))
+        _note(result, "sum over values", names, after, f"{kinds} with {_children(factors)}.")
+
+
+def _conjugate(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
+    suits = lambda rv: conjugate.prior_of(rv) is not None
+    _each(result, protected, "conjugate", conjugate.eliminate_one, suits, reasons)
+
+
+def _compaction(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
+    result.program, what = compaction.compact_all(result.program)
+    for name, words in what:
+        result.steps.append(Step("compaction", (), f"rows of {name}", "cells", f"{name}: {words}."))
+
+
+def _coordinates(written: Program, result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
+    """Better coordinates for what is left."""
+    result.coordinates = survivors.coordinates(written, result.program, protected)
+    for rv, coordinate in result.coordinates.items():
+        result.steps.append(Step("coordinate", (), rv.name or "", coordinate.name, f"{rv.name} {coordinate.words()}."))
+
+
+def _gaussian(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
     after, done, declined = gaussian.eliminate(result.program, protected)
     for d in declined:
         reasons[d.variable.name or ""] = d.why
@@ -178,7 +221,7 @@ def _each(
     rule: str,
     eliminate_one: Callable[[Program, RandomVariable], Program],
     suits: Callable[[RandomVariable], bool],
-    reasons: dict[str, str],
+    reasons: Reasons,
 ) -> None:
     for rv in result.program.free:
         if rv in protected or not suits(rv):
@@ -189,8 +232,12 @@ def _each(
         except NoMatch as why:
             reasons[rv.name or ""] = str(why)
             continue
-        kinds = sorted({f.variable.family.__name__ for f in seen if hasattr(f, "variable")})
-        _note(result, rule, (rv.name or "",), after, f"{rv.family.__name__} with {' and '.join(kinds) or 'terms'}.")
+        _note(result, rule, (rv.name or "",), after, f"{rv.family.__name__} with {_children(seen)}.")
+
+
+THEOREMS: dict[str, Theorem] = {
+    "barren": _barren, "sum over values": _discrete, "Gaussian block": _gaussian, "conjugate": _conjugate,
+}  # fmt: skip
 
 
 def _note(result: Plan, rule: str, names: tuple[str, ...], after: Program, why: str) -> None:

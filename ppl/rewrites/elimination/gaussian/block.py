@@ -17,6 +17,7 @@ from ppl.rewrites.elimination.gaussian.layout import choose_layout
 from ppl.rewrites.elimination.gaussian.residuals import Residual
 from ppl.rewrites.elimination.gaussian.rows import Key, Rows, rows_of
 from ppl.rewrites.elimination.gaussian.spd import DenseFactor, Factor
+from ppl.rewrites.elimination.gaussian.spectral import DiagonalFactor, Rotation, turned
 from ppl.tensor.tensor import Tensor, as_tensor
 
 FEW_ROWS = 8  # rows beside two for each number of the block, up to which they are not replaced by their statistics
@@ -74,6 +75,7 @@ class Block:
         self.residuals = list(residuals)
         self.u_shift: list[Tensor] | None = None
         self.v_shift: Tensor | None = None
+        self.rotation: Rotation | None = None
 
     @property
     def ndim(self) -> int:
@@ -83,7 +85,7 @@ class Block:
     def structure(self) -> str:
         """The shape of the precision matrix, in words."""
         if not self.layout.count:
-            return f"{self.ndense} dense columns"
+            return f"{self.ndense} dense columns" + ("" if self.rotation is None else ", turned to be independent")
         kind = "a chain of" if self.layout.linked else ""
         words = f"{kind} {self.layout.count} groups of {self.layout.width}".strip()
         return words + (f", {self.ndense} dense columns" if self.ndense else "")
@@ -92,6 +94,7 @@ class Block:
         """Write the residuals as rows, and measure them from a least-squares fit of the data."""
         self.rows = [rows_of(r, self.layout, self.starts, self.ndense) for r in self.residuals]
         centre(self)
+        self.rotation = turned(self.rows, self.ndense)
 
     def group_factor(self, a: dict[tuple[int, int], Tensor], b: dict[tuple[int, int], Tensor]) -> Factor | ChainFactor:
         """The factor of the precision of the groups, from its blocks on and below the diagonal."""
@@ -129,13 +132,15 @@ class Block:
                     a[at] = a[at] + value if at in a else value
         groups = self.group_factor(a, b) if k else None
         gamma = groups.solve(c) if groups is not None and q else []
-        dense, v = None, None
+        dense: DenseFactor | DiagonalFactor | None = None
+        v: Tensor | None = None
         if q:
             s_matrix, hv = tt.zeros((q, q)), tt.zeros((q,))
             for r, s in zip(self.rows, known, strict=True):
                 s_part, h_part = self._schur(r, s, gamma)
                 s_matrix, hv = s_matrix + r.precision() * s_part, hv + r.precision() * h_part
-            dense = DenseFactor(s_matrix)
+            turn = self.rotation
+            dense = DenseFactor(s_matrix) if turn is None else DiagonalFactor(tt.diagonal(s_matrix), turn)
             v = dense.solve(hv)
         u: list[Tensor] = []
         if groups is not None:
@@ -195,7 +200,7 @@ class Marginal:
     block: Block
     known: list[Statistics]
     groups: Factor | ChainFactor | None
-    dense: DenseFactor | None
+    dense: DenseFactor | DiagonalFactor | None
     h: list[Tensor]
     c: list[Tensor]
     u: list[Tensor]
@@ -231,7 +236,8 @@ class Marginal:
         value: Tensor | None = None
         if self.dense is not None and self.v is not None:
             value = self.v + self.dense.backward(scale * _noise(block.ndense))
-            shifted = value if block.v_shift is None else value + block.v_shift
+            shifted = value if block.rotation is None else block.rotation.matrix @ value
+            shifted = shifted if block.v_shift is None else shifted + block.v_shift
             for rv, start in block.starts.items():
                 shape = known_shape(rv)
                 found[rv] = shifted[start : start + prod(shape)].reshape(shape)

@@ -1,0 +1,86 @@
+"""A model at the sizes that its data have now: what a log-density is compiled for, and what the planner works on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ppl.distributions.transforms import Transform
+from ppl.graph import Node
+from ppl.model.errors import ShapeError
+from ppl.rewrites.present import at_present_sizes
+from ppl.tensor.shaping import specify_shape
+from ppl.tensor.tensor import Tensor
+
+if TYPE_CHECKING:
+    from ppl.model.model import Model
+
+
+@dataclass(frozen=True)
+class Present:
+    """The random variables of a model with every length known, and what belongs to each, under the model's names."""
+
+    free_RVs: list[Tensor]
+    observed_RVs: list[Tensor]
+    unobserved_RVs: list[Tensor]
+    potentials: list[Tensor]
+    rvs_to_values: Mapping[Tensor, Tensor]
+    rvs_to_transforms: Mapping[Tensor, Transform | None]
+    rvs_to_total_sizes: Mapping[Tensor, Any]
+    inputs: Mapping[Tensor, Tensor]  # the inputs of the model's density that stand behind the values of `free_RVs`
+
+    @property
+    def basic_RVs(self) -> list[Tensor]:
+        """All random variables."""
+        return [*self.free_RVs, *self.observed_RVs]
+
+
+def at_present(model: Model) -> Present:
+    """The model as it is now; inputs of its density stay what they are."""
+    done: dict[Node, Node] = {}
+
+    def now(variables: Any) -> list[Any]:
+        return at_present_sizes(variables, done)
+
+    variables: dict[Tensor, Tensor] = {}
+    values: dict[Tensor, Tensor] = {}
+    observed = model.observed_RVs_set()
+    for rv in sorted(model.basic_RVs, key=lambda rv: rv.serial):
+        (variables[rv],) = now([rv])
+        if rv in observed:
+            (value,) = now([model.rvs_to_values[rv]])
+            _check_fit(variables[rv], value)
+            done[rv] = value  # what depends on an observed variable depends on its value
+        else:
+            value = _sized(model.rvs_to_values[rv], variables[rv], model.rvs_to_transforms[rv])
+        values[variables[rv]] = value
+    free = [variables[rv] for rv in model.free_RVs]
+    return Present(
+        free_RVs=free,
+        observed_RVs=[variables[rv] for rv in model.observed_RVs],
+        unobserved_RVs=now(model.unobserved_RVs),
+        potentials=now(model.potentials),
+        rvs_to_values=values,
+        rvs_to_transforms={variables[rv]: transform for rv, transform in model.rvs_to_transforms.items()},
+        rvs_to_total_sizes={variables[rv]: total for rv, total in model.rvs_to_total_sizes.items()},
+        inputs=dict(zip(free, [model.rvs_to_values[rv] for rv in model.free_RVs], strict=True)),
+    )
+
+
+def _check_fit(rv: Any, value: Tensor) -> None:
+    """Refuse observed values whose shape is not that of their variable any more."""
+    pairs = zip(rv.type.shape, value.type.shape, strict=True)
+    if any(None not in pair and pair[0] != pair[1] for pair in pairs):
+        raise ShapeError(
+            f'"{rv.name}" has shape {rv.type.shape} now, but its observed values have shape {value.type.shape}. Data '
+            "that share a dimension are changed together, in one set_data call; observed values may be Data too."
+        )
+
+
+def _sized(value: Tensor, rv: Any, transform: Transform | None) -> Tensor:
+    """A value with the shape that its variable gives it."""
+    if None not in value.type.shape:
+        return value
+    shape = (rv if transform is None else transform.forward(rv, *rv.parameters)).type.shape
+    return value if None in shape else specify_shape(value, shape)

@@ -1,0 +1,49 @@
+"""The planner never harms a model: what fails is left out and said, and every family passes through it."""
+
+import numpy as np
+import pytest
+
+import ppl as pm
+from ppl.rewrites import strict
+from ppl.rewrites.elimination import planner
+
+
+def test_a_theorem_that_fails_is_reported_and_left_out(monkeypatch):
+    def broken(result, protected, reasons):
+        raise RuntimeError("planted")
+
+    monkeypatch.setitem(planner.THEOREMS, "conjugate", broken)
+    monkeypatch.setattr(planner, "_reported", set())
+    with pm.Model() as model:
+        rate = pm.Gamma("rate", 2, 1)
+        pm.Poisson("count", rate, observed=[1, 2])
+    with pytest.raises(RuntimeError, match="planted"):
+        pm.explain(model)
+    monkeypatch.setattr(strict, "on", False)
+    with pytest.warns(UserWarning, match=r"'conjugate' failed \(RuntimeError: planted\) and is left out"):
+        assert pm.explain(model).free == ("rate",)
+
+
+@pytest.mark.parametrize("rows", [5, 400])
+def test_a_censored_law_is_no_exponential_family_and_passes_through(rows):
+    with pm.Model() as model:
+        shape = pm.HalfNormal("shape", 3)
+        pm.Censored("y", pm.Weibull.dist(shape, 2.0), lower=None, upper=4.0, observed=np.full(rows, 4.0))
+    assert pm.explain(model).free == ("shape",)
+    written, rewritten = model.compile_logp(), model.compile_logp(rewrite=True)
+    points = [{"shape_log__": value} for value in (-1.0, 0.0, 1.0)]
+    np.testing.assert_allclose([rewritten(p) for p in points], [written(p) for p in points], rtol=1e-12)
+
+
+def test_what_depends_on_a_partly_observed_covariate_depends_on_its_values():
+    x = np.array([0.5, np.nan, -1.0, 2.0, np.nan, 1.5])
+    y = np.array([1.0, 0.2, -2.1, 4.2, 1.1, 2.9])
+    with pm.Model() as model:
+        with pytest.warns(UserWarning, match="imputed"):
+            covariate = pm.Normal("x", pm.Normal("centre", 0, 1), 1, observed=x)
+        pm.Normal("y", pm.Normal("slope", 0, 5) * covariate, 1, observed=y)
+        result = pm.sample(100, tune=100, chains=2, random_seed=5, progressbar=False, quiet=True)
+    assert {model.free_RVs[i].name for i in range(3)} == {"centre", "x_unobserved", "slope"}
+    known = ~np.isnan(x)
+    np.testing.assert_array_equal(result.posterior["x"].values[..., known], np.broadcast_to(x[known], (2, 100, 4)))
+    assert 1.2 < float(result.posterior["slope"].mean()) < 2.8
