@@ -20,6 +20,7 @@ from ppl.compile import enable_disk_cache as enable_disk_cache
 from ppl.compile import function as function
 from ppl.compile import get_mode as get_mode
 from ppl.compile import graph_replace as graph_replace
+from ppl.compile import verify_grad as verify_grad
 
 # Families of distributions, every one that ppl.distributions exports.
 from ppl.distributions import *  # noqa: F403

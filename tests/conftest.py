@@ -39,7 +39,6 @@ NOT_YET_GREEN = {
     "laws/test_rules.py",
     "test_discrete_oracle.py",
     "test_distributions_oracle.py",
-    "test_graph_scale.py",
     "test_multivariate_oracle.py",
     "test_rewrites_fuzz.py",
     "test_time_series.py",

@@ -128,9 +128,9 @@ bitwise_or = Elementwise(
     "bitwise_or", jnp.bitwise_or, also=("or_",), commutative=True, associative=True, idempotent=True
 )
 bitwise_xor = Elementwise("bitwise_xor", jnp.bitwise_xor, also=("xor",), commutative=True, associative=True)
-invert = Elementwise("invert", jnp.invert, also=("bitwise_not",), inverse="invert")
-left_shift = Elementwise("left_shift", jnp.left_shift)
-right_shift = Elementwise("right_shift", jnp.right_shift)
+invert = Elementwise("invert", jnp.invert, also=("bitwise_not", "bitwise_invert"), inverse="invert")
+left_shift = Elementwise("left_shift", jnp.left_shift, also=("bitwise_left_shift",))
+right_shift = Elementwise("right_shift", jnp.right_shift, also=("bitwise_right_shift",))
 isnan = Elementwise("isnan", jnp.isnan, "bool")
 isinf = Elementwise("isinf", jnp.isinf, "bool")
 isfinite = Elementwise("isfinite", jnp.isfinite, "bool")

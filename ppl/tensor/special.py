@@ -26,11 +26,16 @@ from ppl.tensor.reductions import log_softmax as log_softmax
 from ppl.tensor.reductions import logsumexp as logsumexp
 from ppl.tensor.reductions import softmax as softmax
 from ppl.tensor.special_functions import beta as beta
+from ppl.tensor.special_functions import boxcox as boxcox
+from ppl.tensor.special_functions import boxcox1p as boxcox1p
 from ppl.tensor.special_functions import comb as comb
+from ppl.tensor.special_functions import dawsn as dawsn
 from ppl.tensor.special_functions import exp1 as exp1
 from ppl.tensor.special_functions import expi as expi
 from ppl.tensor.special_functions import expn as expn
 from ppl.tensor.special_functions import factorial as factorial
+from ppl.tensor.special_functions import fresnel as fresnel
+from ppl.tensor.special_functions import gammasgn as gammasgn
 from ppl.tensor.special_functions import hyp1f1 as hyp1f1
 from ppl.tensor.special_functions import hyp2f1 as hyp2f1
 from ppl.tensor.special_functions import iv as iv
@@ -44,7 +49,9 @@ from ppl.tensor.special_functions import logdiffexp as logdiffexp
 from ppl.tensor.special_functions import multigammaln as multigammaln
 from ppl.tensor.special_functions import poch as poch
 from ppl.tensor.special_functions import rel_entr as rel_entr
+from ppl.tensor.special_functions import sici as sici
 from ppl.tensor.special_functions import spence as spence
+from ppl.tensor.special_functions import wofz as wofz
 from ppl.tensor.special_functions import xlogx as xlogx
 from ppl.tensor.special_incomplete import betainc as betainc
 from ppl.tensor.special_incomplete import betaincinv as betaincinv
@@ -57,3 +64,5 @@ from ppl.tensor.special_normal import erfcx as erfcx
 from ppl.tensor.special_normal import log_ndtr as log_ndtr
 from ppl.tensor.special_normal import ndtri_exp as ndtri_exp
 from ppl.tensor.special_normal import owens_t as owens_t
+
+expit, loggamma = sigmoid, gammaln
