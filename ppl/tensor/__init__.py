@@ -35,7 +35,6 @@ from ppl.tensor import special_normal as special_normal
 from ppl.tensor import triangular as triangular
 from ppl.tensor import variable as variable
 from ppl.tensor import vectorizing as _vectorizing  # noqa: F401
-from ppl.tensor.batches import vectorize_graph as vectorize_graph
 from ppl.tensor.config import config as config
 from ppl.tensor.creation import CONSTRUCTORS as _CONSTRUCTORS
 from ppl.tensor.creation import Constant as Constant
@@ -58,6 +57,7 @@ from ppl.tensor.tensor import constant as constant
 from ppl.tensor.theano_loops import until as until
 from ppl.tensor.variables import make_variable as _make_variable
 from ppl.tensor.variables import shared as shared
+from ppl.tensor.vectorizing import vectorize_graph as vectorize_graph
 from ppl.tensor.wrapping import from_jax as from_jax
 from ppl.tensor.wrapping import jax_wrap as jax_wrap
 

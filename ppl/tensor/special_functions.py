@@ -7,7 +7,8 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from ppl.tensor import bessel, steady
+from ppl.tensor import special_bessel as bessel
+from ppl.tensor import steady
 from ppl.tensor.elementwise import INF, exp, gamma, gammaln, log, log1mexp, multiply, power, xlogy
 from ppl.tensor.later import jsp
 from ppl.tensor.ops import Elementwise, JaxOp, keeping_dtype
