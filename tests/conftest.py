@@ -38,7 +38,6 @@ NOT_YET_GREEN = {
     "laws/test_distributions.py",
     "test_discrete_oracle.py",
     "test_distributions_oracle.py",
-    "test_graph_scale.py",
     "test_multivariate_oracle.py",
     "test_time_series.py",
     "test_transforms_multivariate.py",
