@@ -48,7 +48,7 @@ def _saddle(slope: Callable[[Any], Any], low: Any, high: Any) -> Any:
 
 def _log_integral(x: Any, h: Any, p: Any = None, upper: Any = False) -> Any:
     """log of the integral of exp(φ(s)) / 2πi, divided by |s - p| where p is given, on the side of p that is wanted."""
-    inner = jnp.clip(x, 1e-40 * h, 1e12 * h)  # further out, where e^{φ} is exp(-1e11) or less, by its asymptotic form
+    inner = jnp.clip(x, 1e-10 * h**2 / (1 + h), 1e12 * h)  # further out by the asymptotic form: log f < -1e9 there
     low = -(h**2) / 8 * (1 / jnp.minimum(x, inner) - 1 / inner) + (-1.5 if p is None else 0.5) * jnp.log(x / inner)
     high = -(jnp.pi**2) / 2 * (x - inner) + (h - 1) * jnp.log(x / inner)
     beyond, x = jnp.where(x < inner, low, jnp.where(x > inner, high, 0.0)), inner
@@ -66,7 +66,7 @@ def _log_integral(x: Any, h: Any, p: Any = None, upper: Any = False) -> Any:
         y = point(t)
         return r - _mean_of_tilted(y) - (0.0 if p is None else 2 / (fixed_h * (y - start)))
 
-    ends = jnp.full_like(r, 190.0)
+    ends = jnp.full_like(r, 90.0)
     y = point(_saddle(slope, -ends, ends))
     bend_of_mean = jax.grad(lambda y: jnp.sum(_mean_of_tilted(y)))
     second = -fixed_h / 8 * bend_of_mean(y)
@@ -114,8 +114,8 @@ log_polya_gamma = Elementwise("log_polya_gamma", _together(_log_integral), "floa
 log_polya_gamma_cdf = Elementwise("log_polya_gamma_cdf", _together(_log_tail(False)), "float", range=(-jnp.inf, 0))
 log_polya_gamma_ccdf = Elementwise("log_polya_gamma_ccdf", _together(_log_tail(True)), "float", range=(-jnp.inf, 0))
 log_polya_gamma.__doc__ = "log f(x) for X ~ PG(h, 0), x > 0."
-log_polya_gamma_cdf.__doc__ = "log P(X ≤ x) for X ~ PG(h, z), x > 0."
-log_polya_gamma_ccdf.__doc__ = "log P(X > x) for X ~ PG(h, z), x > 0."
+log_polya_gamma_cdf.__doc__ = "log P(X ≤ x) for X ~ PG(h, z), x > 0, |z| < 1e8."
+log_polya_gamma_ccdf.__doc__ = "log P(X > x) for X ~ PG(h, z), x > 0, |z| < 1e8."
 
 _TERMS = 32
 

@@ -236,8 +236,15 @@ Case.draws = functools.lru_cache(maxsize=None)(draws)  # type: ignore[attr-defin
 CASES = [Case(family, i) for family in FAMILIES.values() for i in range(CHOICES)]
 
 
+# In every run; the other families, and other choices of parameters, are left to the slow tests. One of each kind: on the
+# line, on the half line, between bounds, with an atom, a point, counts without and with an end, a vector.
+ALWAYS = frozenset("Normal Gamma Uniform HurdleGamma DiracDelta Poisson Bernoulli Dirichlet".split(" "))
+
+
 def pytest_generate_tests(metafunc: Any) -> None:
     if "case" in metafunc.fixturenames:
-        metafunc.parametrize("case", CASES, ids=repr)
+        slow = [() if c.name in ALWAYS and c.number == 0 else pytest.mark.slow for c in CASES]
+        cases = [pytest.param(c, marks=mark) for c, mark in zip(CASES, slow, strict=True)]
+        metafunc.parametrize("case", cases, ids=repr)
     if "family" in metafunc.fixturenames:
         metafunc.parametrize("family", list(FAMILIES.values()), ids=lambda f: f.__name__)
