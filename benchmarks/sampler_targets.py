@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 from jax.nn import log_sigmoid
+
+from ppl.samplers import gather
 
 
 class Target(NamedTuple):
@@ -15,45 +15,13 @@ class Target(NamedTuple):
 
     name: str
     logp: Callable[..., Any]
-    data: tuple[np.ndarray, ...]
+    data: tuple[Any, ...]
     dim: int
     pymc: Callable[[Any], None]  # called inside a model, with the module pymc
 
 
-@jax.custom_vjp
-def take_sorted(values: Any, index: Any, ends: Any) -> Any:
-    """values[index] for a sorted index whose group k ends before row ends[k].
-
-    Its gradient sums each group in a loop. The plain gradient is a scatter, which keeps XLA from folding the sampling
-    loop into one kernel; a compiler that knows the index lowers a gather like this one.
-    """
-    return values[index]
-
-
-def _taken(values: Any, index: Any, ends: Any) -> Any:
-    return values[index], (values, ends)
-
-
-def _group_sums(saved: Any, rows: Any) -> Any:
-    values, ends = saved
-
-    def group(k: Any, sums: Any) -> Any:
-        begin = jnp.where(k > 0, ends[k - 1], 0)
-        one = lax.fori_loop(begin, ends[k], lambda i, total: total + rows[i], 0.0)
-        return lax.dynamic_update_slice(sums, one[None], (k,))
-
-    return lax.fori_loop(0, values.shape[0], group, jnp.zeros_like(values)), None, None
-
-
-take_sorted.defvjp(_taken, _group_sums)
-
-
 def _rng(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng(seed)
-
-
-def _ends(index: np.ndarray, groups: int) -> np.ndarray:
-    return np.searchsorted(index, np.arange(groups), side="right")
 
 
 def iid(dim: int) -> Target:
@@ -105,30 +73,29 @@ def logistic(n: int, k: int) -> Target:
     x = rng.normal(size=(n, k))
     y = (rng.uniform(size=n) < 1 / (1 + np.exp(-x @ rng.normal(size=k)))).astype(float)
 
-    def logp(b: Any, x: Any, y: Any) -> Any:
-        eta = x @ b
-        return jnp.sum(y * log_sigmoid(eta) + (1 - y) * log_sigmoid(-eta)) - 0.5 * jnp.sum(b**2)
+    def logp(b: Any, x: Any, sign: Any) -> Any:
+        return jnp.sum(log_sigmoid(sign * (x @ b))) - 0.5 * jnp.sum(b**2)
 
     def model(pm: Any) -> None:
         b = pm.Normal("b", 0, 1, shape=k)
         pm.Bernoulli("y", logit_p=pm.math.dot(x, b), observed=y)
 
-    return Target(f"logistic {n}x{k}", logp, (x, y), k, model)
+    return Target(f"logistic {n}x{k}", logp, (x, 2 * y - 1), k, model)
 
 
 def grouped(n: int = 1000, groups: int = 20) -> Target:
-    """y = α_g + β x + noise with varying intercepts; rows sorted by group."""
+    """y = α_g + β x + noise with varying intercepts."""
     rng = _rng(2)
     g = np.sort(rng.integers(groups, size=n))
     x = rng.normal(size=n)
     y = rng.normal(size=groups)[g] + 0.5 * x + rng.normal(size=n)
 
-    def logp(q: Any, g: Any, ends: Any, x: Any, y: Any) -> Any:
+    def logp(q: Any, g: Any, x: Any, y: Any) -> Any:
         mu, log_tau, log_sigma, beta, z = q[0], q[1], q[2], q[3], q[4:]
         tau, sigma = jnp.exp(log_tau), jnp.exp(log_sigma)
         alpha = mu + tau * z
         prior = -0.5 * jnp.sum(z**2) - 0.5 * mu**2 - 0.5 * tau**2 + log_tau - 0.5 * sigma**2 + log_sigma - 0.5 * beta**2
-        residual = (y - take_sorted(alpha, g, ends) - beta * x) / sigma
+        residual = (y - gather.take(alpha, g) - beta * x) / sigma
         return prior - 0.5 * jnp.sum(residual**2) - y.shape[0] * log_sigma
 
     def model(pm: Any) -> None:
@@ -136,7 +103,7 @@ def grouped(n: int = 1000, groups: int = 20) -> Target:
         beta, z = pm.Normal("beta", 0, 1), pm.Normal("z", 0, 1, shape=groups)
         pm.Normal("y", (mu + tau * z)[g] + beta * x, sigma, observed=y)
 
-    return Target(f"hierarchical {n}x{groups}", logp, (g, _ends(g, groups), x, y), groups + 4, model)
+    return Target(f"hierarchical {n}x{groups}", logp, (gather.index(g, groups), x, y), groups + 4, model)
 
 
 def radon() -> Target:
@@ -154,12 +121,12 @@ def radon() -> Target:
         + 0.75 * rng.normal(size=n)
     )
 
-    def logp(q: Any, county: Any, ends: Any, floor: Any, uranium: Any, y: Any) -> Any:
+    def logp(q: Any, county: Any, floor: Any, uranium: Any, y: Any) -> Any:
         a, b, c, log_tau, log_sigma, z = q[0], q[1], q[2], q[3], q[4], q[5:]
         tau, sigma = jnp.exp(log_tau), jnp.exp(log_sigma)
         alpha = a + c * uranium + tau * z
         prior = -0.5 * (jnp.sum(z**2) + (a / 10) ** 2 + (b / 10) ** 2 + (c / 10) ** 2 + tau**2 + sigma**2)
-        residual = (y - take_sorted(alpha, county, ends) - b * floor) / sigma
+        residual = (y - gather.take(alpha, county) - b * floor) / sigma
         return prior + log_tau + log_sigma - 0.5 * jnp.sum(residual**2) - n * log_sigma
 
     def model(pm: Any) -> None:
@@ -169,7 +136,7 @@ def radon() -> Target:
         alpha = a + c * uranium + tau * z
         pm.Normal("y", alpha[county] + b * floor, sigma, observed=y)
 
-    return Target("radon", logp, (county, _ends(county, counties), floor, uranium, y), counties + 5, model)
+    return Target("radon", logp, (gather.index(county, counties), floor, uranium, y), counties + 5, model)
 
 
 def stochastic_volatility(n: int = 200) -> Target:

@@ -4,6 +4,10 @@
     python benchmarks/samplers.py --targets "eight schools" "normal 10" --repeats 3
     python benchmarks/samplers.py --rivals nutpie         against some rivals only
     python benchmarks/samplers.py --only cold scaling     seconds in a fresh process; threads; what watching costs
+    python benchmarks/samplers.py --save FILE ...         puts the figures into FILE, beside what is there already
+    python benchmarks/samplers.py --report FILE           prints the ratios of a file
+
+The kept figures are in ``benchmarks/results/samplers.json``.
 
 All JAX samplers run with the XLA flag that `ppl` sets. A rival that is not installed is left out, and said so.
 Figures, medians over repeats with their range:
@@ -20,12 +24,14 @@ import argparse
 import importlib.util
 import json
 import os
+import platform
 import subprocess
 import sys
 import time
 import warnings
 from collections.abc import Callable
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -86,7 +92,7 @@ def with_nutpie(target: Target) -> Runner:
         began = time.perf_counter()
         trace = nutpie.sample(
             compiled,
-            draws=DRAWS,
+            draws=draws,
             tune=TUNE,
             chains=chains,
             cores=CORES,
@@ -97,7 +103,7 @@ def with_nutpie(target: Target) -> Runner:
         seconds = time.perf_counter() - began
         gradients = int(trace.sample_stats["n_steps"].sum() + trace.warmup_sample_stats["n_steps"].sum())
         columns = [
-            v.values.reshape(chains, DRAWS, -1) for name, v in trace.posterior.items() if not name.endswith("__")
+            v.values.reshape(chains, draws, -1) for name, v in trace.posterior.items() if not name.endswith("__")
         ]
         return Outcome(np.concatenate(columns, axis=2), gradients, seconds)
 
@@ -156,7 +162,26 @@ def with_blackjax(target: Target) -> Runner:
     return one_after_the_other(jax.jit(chain, static_argnums=0), target)
 
 
-RIVALS = {"nutpie": with_nutpie, "numpyro": with_numpyro, "blackjax": with_blackjax}
+def with_pymc(target: Target) -> Runner:
+    import pymc
+
+    with pymc.Model() as model:
+        target.pymc(pymc)
+
+    def run(chains: int, draws: int, seed: int) -> Outcome:
+        with model:
+            trace = pymc.sample(
+                draws, tune=TUNE, chains=chains, cores=CORES, random_seed=seed, nuts_sampler="pymc", progressbar=False,
+                discard_tuned_samples=False, compute_convergence_checks=False,
+            )  # fmt: skip
+        gradients = int(trace.sample_stats["n_steps"].sum() + trace.warmup_sample_stats["n_steps"].sum())
+        columns = [v.values.reshape(chains, draws, -1) for v in trace.posterior.values()]
+        return Outcome(np.concatenate(columns, axis=2), gradients, float(trace.sample_stats.attrs["sampling_time"]))
+
+    return run
+
+
+RIVALS = {"nutpie": with_nutpie, "numpyro": with_numpyro, "blackjax": with_blackjax, "pymc": with_pymc}
 
 
 class Figures(NamedTuple):
@@ -309,14 +334,35 @@ def scaling(repeats: int) -> list[dict[str, Any]]:
     return [{"figure": name, "values": values} for name, values in rows.items()]
 
 
+IDENTITY = {"compare": ("target", "sampler"), "cold": ("target", "sampler"), "scaling": ("figure",)}
+
+
+def merged(file: Path, results: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
+    """What ``file`` holds, with new rows in the place of old ones of the same target and sampler."""
+    kept: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {}
+    kept["machine"] = {"cores": os.cpu_count(), "architecture": platform.machine(), "system": platform.system()}
+    kept["versions"] = {"python": platform.python_version()} | {
+        name: version(name) for name in ("jax", "jaxlib", "numpy", *RIVALS) if importlib.util.find_spec(name)
+    }
+    for part, rows in results.items():
+        name_of = lambda row, fields=IDENTITY[part]: tuple(row[field] for field in fields)
+        table = {name_of(row): row for row in [*kept.get(part, []), *rows]}
+        kept[part] = list(table.values())
+    return kept
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--targets", nargs="*", default=[t.name for t in TARGETS])
-    parser.add_argument("--rivals", nargs="*", default=list(RIVALS), choices=list(RIVALS))
+    parser.add_argument("--rivals", nargs="*", default=["nutpie", "numpyro", "blackjax"], choices=list(RIVALS))
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--only", nargs="*", default=["compare", "cold", "scaling"])
     parser.add_argument("--save", type=Path, help="a JSON file for the figures")
+    parser.add_argument("--report", type=Path, help="print the ratios of this file, and measure nothing")
     given = parser.parse_args()
+    if given.report:
+        ratios(json.loads(given.report.read_text())["compare"])
+        return
     rivals = [r for r in given.rivals if importlib.util.find_spec(r)]
     for missing in set(given.rivals) - set(rivals):
         print(f"{missing} is not installed and left out.")
@@ -331,7 +377,7 @@ def main() -> None:
         ratios(results["compare"])
     print(f"\n{PROGRAMS.compilations} programs compiled in {PROGRAMS.seconds:.1f} s")
     if given.save:
-        given.save.write_text(json.dumps(results, indent=1))
+        given.save.write_text(json.dumps(merged(given.save, results), indent=1) + "\n")
 
 
 if __name__ == "__main__":

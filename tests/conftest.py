@@ -36,8 +36,6 @@ def pymc5() -> ModuleType:
 # leave this list one by one. Laws of distributions: some discrete and mixed families fail.
 NOT_YET_GREEN = {
     "laws/test_distributions.py",
-    "nn/test_nn_layers.py",
-    "test_against_pymc.py",
     "test_discrete_oracle.py",
     "test_distributions_oracle.py",
     "test_graph_scale.py",

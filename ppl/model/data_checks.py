@@ -99,8 +99,8 @@ def _nan_source(node: Any, seen: set[Node]) -> np.ndarray | None:
     if node in seen:
         return None
     seen.add(node)
-    if is_constant(node):
-        array = value_of(node)
+    if is_constant(node) or isinstance(node, Variable):
+        array = node.value if isinstance(node, Variable) else value_of(node)
         return array if array.dtype.kind == "f" and np.isnan(array).any() else None
     if node.op.name not in CARRIES_NAN:
         return None

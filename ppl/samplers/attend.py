@@ -51,8 +51,8 @@ def current_metric(state: State) -> str:
 def padded(w: Whitening, columns: int, dtype: np.dtype) -> Metric:
     """A whitening as a metric with room for ``columns`` columns."""
     rank = w.stretch.size
-    basis = np.zeros((w.scale.size, columns))
-    basis[:, :rank] = w.basis
+    basis = np.zeros((columns, w.scale.size))
+    basis[:rank] = w.basis.T
     stretch = np.zeros(columns)
     stretch[:rank] = w.stretch
     return Metric(on_host(w.scale, dtype), on_host(basis, dtype), on_host(stretch, dtype), on_host(rank, np.int32))

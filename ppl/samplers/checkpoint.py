@@ -22,7 +22,7 @@ from .errors import StorageError
 from .rows import FileRows, MemoryRows, Rows, Shape
 from .run import Divergence
 
-VERSION = 1
+VERSION = 2
 STATE_SECONDS = 0.5
 FREE = {"cores", "draws"}  # settings that do not reach the random numbers
 

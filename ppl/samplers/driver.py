@@ -214,7 +214,7 @@ class Handle:
                 (np.zeros((rows, job.dim), job.dtype), job.data, np.int64(0)),
             )
         self._compile_seconds = PROGRAMS.seconds - before
-        return _Programs(advance, expanded, rows, jax.device_put(job.data))
+        return _Programs(advance, expanded, rows, jax.device_put(job.plan), jax.device_put(job.data))
 
     def _work(self, waiting: list[Chain], programs: "_Programs") -> None:
         with own_settings():
@@ -263,7 +263,7 @@ class Handle:
 
     def _run(self, chain: Chain, programs: "_Programs") -> None:
         job = self._job
-        key, plan, data = chain.key, job.plan, programs.data
+        key, plan, data = jax.device_put(chain.key), programs.plan, programs.data
         restored = job.store.restore(chain, job.kernel.init(np.zeros(job.dim, job.dtype)))
         if not restored:
             chain.state = self._start(chain, key, plan, data, programs)
@@ -278,7 +278,7 @@ class Handle:
             if programs.expanded is not None and chain.done >= chain.tune:
                 values = programs.expanded(chunk.positions, data, chunk.drawn)
             with self._lock:
-                chain.take(plan, state, chunk, values, (began, lasted, processor))
+                chain.take(job.plan, state, chunk, values, (began, lasted, processor))
             job.store.saved(chain, last=False)
             if job.callback is not None:
                 self._report(job.callback)
@@ -327,4 +327,5 @@ class _Programs(NamedTuple):
     advance: Any
     expanded: Any
     rows: int
-    data: Data  # on the device
+    plan: Any  # on the device, as are the data
+    data: Data

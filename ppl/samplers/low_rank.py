@@ -32,8 +32,6 @@ def low_rank(
     x: np.ndarray, g: np.ndarray, most: int, gamma: float = REGULARISATION, cutoff: float = CUTOFF
 ) -> Whitening:
     """The whitening with at most ``most`` columns for draws ``x`` and gradients ``g``, both (draws, dim)."""
-    import scipy.linalg
-
     scale = np.sqrt(np.sqrt(np.var(x, axis=0) / np.var(g, axis=0)))
     scale = np.where(np.isfinite(scale) & (scale > 0), scale, 1.0)
     n = len(x)
@@ -43,22 +41,18 @@ def low_rank(
     in_x, in_g = white_x @ basis, white_g @ basis
     identity = np.eye(basis.shape[1])
     mean = spd_mean(in_x.T @ in_x / (n * gamma) + identity, in_g.T @ in_g / (n * gamma) + identity)
-    values, vectors = scipy.linalg.eigh(mean)
+    values, vectors = np.linalg.eigh(mean)
     far = np.maximum(values, 1 / values)
     keep = [i for i in np.argsort(-far)[:most] if far[i] > cutoff]
     return Whitening(scale, basis @ vectors[:, keep], np.sqrt(values[keep]) - 1)
 
 
 def spd_mean(a: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """A # C⁻¹ = C^(-1/2) (C^(1/2) A C^(1/2))^(1/2) C^(-1/2), for positive definite A and C."""
-    import scipy.linalg
-
-    values, vectors = scipy.linalg.eigh(c)
-    root = (vectors * np.sqrt(values)) @ vectors.T
-    inverse_root = (vectors / np.sqrt(values)) @ vectors.T
-    inner_values, inner_vectors = scipy.linalg.eigh(root @ a @ root)
-    middle = (inner_vectors * np.sqrt(np.maximum(inner_values, 0))) @ inner_vectors.T
-    return inverse_root @ middle @ inverse_root
+    """A # C⁻¹ = K (K⁻¹ A K⁻ᵀ)^(1/2) Kᵀ for any K with K Kᵀ = C⁻¹; here K⁻ᵀ is the Cholesky factor of C."""
+    factor = np.linalg.cholesky(c)
+    values, vectors = np.linalg.eigh(factor.T @ a @ factor)
+    half = np.linalg.solve(factor.T, vectors * np.sqrt(np.sqrt(np.maximum(values, 0))))
+    return half @ half.T
 
 
 def whiten(w: Whitening, x: np.ndarray) -> np.ndarray:
@@ -74,18 +68,6 @@ def whiten_gradient(w: Whitening, g: np.ndarray) -> np.ndarray:
 
 
 def _span(x: np.ndarray, g: np.ndarray) -> np.ndarray:
-    """An orthonormal basis of the rows of ``x`` and ``g`` together."""
-    import scipy.linalg
-
-    rows = np.concatenate([_directions(x), _directions(g)])
-    q, r = scipy.linalg.qr(rows.T, mode="economic", pivoting=True)[:2]
-    size = np.abs(np.diag(r))
-    return q[:, size > 1e-10 * max(size.max(initial=0.0), 1e-300)]
-
-
-def _directions(rows: np.ndarray) -> np.ndarray:
-    """Orthonormal directions of the rows, without those that rounding made."""
-    import scipy.linalg
-
-    _, sizes, vt = scipy.linalg.svd(rows, full_matrices=False)
-    return vt[sizes > 1e-10 * max(sizes.max(initial=0.0), 1e-300)]
+    """An orthonormal basis of a space with all rows of ``x`` and ``g``; directions that no row has do no harm."""
+    rows, dim = np.concatenate([x, g]), x.shape[1]
+    return np.linalg.qr(rows.T)[0] if len(rows) < dim else np.eye(dim)

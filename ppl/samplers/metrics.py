@@ -13,12 +13,14 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jax import Array, lax
 
+LANES = 8
+
 
 class Metric(NamedTuple):
-    """A = diag(scale) (I + basis diag(stretch) basisᵀ)."""
+    """A = diag(scale) (I + basisᵀ diag(stretch) basis)."""
 
     scale: Array  # (dim,)
-    basis: Array  # (dim, columns), orthonormal columns, padded with zeros
+    basis: Array  # (columns, dim): Uᵀ, orthonormal rows, padded with zeros; both products then run along memory
     stretch: Array  # (columns,): √λ - 1 for each column
     rank: Array  # how many columns are in use
 
@@ -26,7 +28,7 @@ class Metric(NamedTuple):
 def identity(dim: int, columns: int, dtype: jnp.dtype) -> Metric:
     """The metric that changes nothing."""
     return Metric(
-        jnp.ones(dim, dtype), jnp.zeros((dim, columns), dtype), jnp.zeros(columns, dtype), jnp.zeros((), jnp.int32)
+        jnp.ones(dim, dtype), jnp.zeros((columns, dim), dtype), jnp.zeros(columns, dtype), jnp.zeros((), jnp.int32)
     )
 
 
@@ -41,11 +43,11 @@ def force(metric: Metric, gradient: Array) -> Array:
 
 
 def _stretched(metric: Metric, z: Array) -> Array:
-    if metric.basis.shape[1] == 0:
+    if metric.basis.shape[0] == 0:
         return z
 
     def along_columns(z: Array) -> Array:
-        return z + metric.basis @ (metric.stretch * (z @ metric.basis))
+        return z + (metric.stretch * (metric.basis @ z)) @ metric.basis
 
     return lax.cond(metric.rank > 0, along_columns, lambda z: z, z)
 
@@ -53,10 +55,12 @@ def _stretched(metric: Metric, z: Array) -> Array:
 def dot(a: Array, b: Array) -> Array:
     """a·b, summed in float64 whatever the vectors hold: energies are differences of large numbers.
 
-    Long vectors are summed in eight lanes, because a compiler may not reorder one running sum of floats.
+    Long vectors are summed in eight pieces side by side, because a compiler may not reorder one running sum of floats;
+    the barrier keeps it from making one sum of the two.
     """
     products = (a * b).astype(jnp.float64)
-    whole = products.shape[0] // 8 * 8
-    if whole < 16:
+    length = products.shape[0] // LANES
+    if length < 2:
         return jnp.sum(products)
-    return jnp.sum(jnp.sum(products[:whole].reshape(-1, 8), axis=0)) + jnp.sum(products[whole:])
+    lanes = lax.optimization_barrier(jnp.sum(products[: LANES * length].reshape(LANES, length), axis=0))
+    return jnp.sum(lanes) + jnp.sum(products[LANES * length :])

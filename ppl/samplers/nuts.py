@@ -18,6 +18,8 @@ going one level up is going one slot down (the iterative form is Phan & Pradhan'
 junctions).
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -67,6 +69,10 @@ class _Checkpoints(NamedTuple):
     previous: Array
 
 
+# Does any dyadic stretch turn that ends at the odd leaf n? From (checkpoints, n, momentum sum, momentum before, momentum).
+TurnsAt = Callable[[_Checkpoints, Array, Array, Array, Array], Array]
+
+
 class _Growth(NamedTuple):
     """Sums over all leaves of a transition."""
 
@@ -98,12 +104,30 @@ class _Trajectory(NamedTuple):
     log_weight: Array
     draw: Draw
     growth: _Growth
-    checkpoints: (
-        _Checkpoints  # room for the next subtree's; cleared by nobody, since slots are written before they are read
-    )
     turning: Array
     diverging: Array
     last_is_right: Array
+
+
+class _Side(NamedTuple):
+    """Where a subtree grows."""
+
+    to_right: Array
+    step_size: Array  # negative to the left
+    offset: Array  # of the trajectory's end there
+    junction: Array  # the momentum there
+    leaves: Array  # how many leaves a whole subtree has
+
+
+class Trip(NamedTuple):
+    """What a transition is given: how long its steps are, how far it may go, and its start."""
+
+    metric: Metric
+    step_size: Array
+    max_depth: Array
+    decisions: Array  # the word from which all random choices are hashed
+    start: Point
+    energy: Array  # H₀, the start's
 
 
 def transition(
@@ -121,91 +145,122 @@ def transition(
     ``levels`` bounds the depth when the program is compiled (memory is 3 * levels * dim numbers); ``max_depth`` bounds
     it when it runs. ``decisions`` is the word from which all random choices are hashed.
     """
-    initial_energy = 0.5 * dot(start.momentum, start.momentum) - start.logp
-    dim, dtype = start.position.shape[0], start.position.dtype
-    slots = max(levels, 1)
+    trip = Trip(metric, step_size, max_depth, decisions, start, energy_at(start))
 
-    def grow(trajectory: _Trajectory) -> _Trajectory:
-        """Double the trajectory once."""
-        depth = trajectory.depth
-        to_right = (mixed(decisions, depth + SIDE) >> jnp.uint64(63)) == 1
-        edge = _choose(to_right, trajectory.right, trajectory.left)
-        signed_step = jnp.where(to_right, step_size, -step_size)
-        offset = jnp.where(to_right, trajectory.n_right, -trajectory.n_left)
-        direction = jnp.where(to_right, 1, -1)
-        n_leaves = jnp.left_shift(1, depth)
-
-        def add_leaf(tree: _Subtree) -> _Subtree:
-            n, before, previous = tree.n, tree.rho, tree.point.momentum
-            point = step(target, integrator, metric, signed_step, tree.point)
-            p = point.momentum
-            error = 0.5 * dot(p, p) - point.logp - initial_energy
-            error = jnp.where(jnp.isnan(error), jnp.inf, error)
-            growth = _count(tree.growth, error)
-
-            log_weight = jnp.logaddexp(tree.log_weight, -error)
-            take = jnp.log(uniform(decisions, growth.leaves)) < -error - log_weight
-            here = Draw(point.position, point.gradient, point.logp, error, offset + direction * (n + 1))
-            draw = lax.cond(take, lambda: here, lambda: tree.draw)
-
-            even = (n & 1) == 0
-            top = lax.population_count(n >> 1)
-            checkpoints = lax.cond(
-                even, lambda c: _store(c, top, _Checkpoints(p, before, previous)), lambda c: c, tree.checkpoints
-            )
-            rho = before + p
-            turning = lax.cond(even, lambda: jnp.zeros((), bool), lambda: _turns_at(checkpoints, n, rho, previous, p))
-            return _Subtree(n + 1, point, rho, checkpoints, log_weight, draw, growth, turning, error > DIVERGENCE)
-
-        def unfinished(tree: _Subtree) -> Array:
-            return (tree.n < n_leaves) & ~tree.turning & ~tree.diverging
-
-        false = jnp.zeros((), bool)
+    def double(carry: tuple[_Trajectory, _Checkpoints]) -> tuple[_Trajectory, _Checkpoints]:
+        trajectory, checkpoints = carry
+        side, tree = opened(trip, trajectory, checkpoints)
         tree = lax.while_loop(
-            unfinished,
-            add_leaf,
-            _Subtree(
-                n=jnp.zeros((), jnp.int64),
-                point=edge,
-                rho=jnp.zeros(dim, dtype),
-                checkpoints=trajectory.checkpoints,
-                log_weight=jnp.asarray(-jnp.inf, jnp.float64),
-                draw=trajectory.draw,
-                growth=trajectory.growth,
-                turning=false,
-                diverging=false,
-            ),
+            partial(unfinished, side), partial(add_leaf, target, integrator, trip, side, _turns_at), tree
         )
-        return _joined(trajectory, tree, edge.momentum, to_right, uniform(decisions, depth + JOIN))
+        return joined(trip, trajectory, side, tree), tree.checkpoints
 
-    def unfinished(trajectory: _Trajectory) -> Array:
-        return (trajectory.depth < max_depth) & ~trajectory.turning & ~trajectory.diverging
-
-    zero, none = jnp.zeros((), jnp.float64), jnp.zeros((), jnp.int64)
-    false = jnp.zeros((), bool)
-    end = lax.while_loop(
-        unfinished,
-        grow,
-        _Trajectory(
-            depth=none,
-            left=start,
-            right=start,
-            n_left=none,
-            n_right=none,
-            rho=start.momentum,
-            log_weight=zero,
-            draw=Draw(start.position, start.gradient, start.logp, zero, none),
-            growth=_Growth(none, zero, zero, zero),
-            checkpoints=_Checkpoints(*[jnp.zeros((slots, dim), dtype)] * 3),
-            turning=false,
-            diverging=false,
-            last_is_right=false,
-        ),
+    end, _ = lax.while_loop(
+        lambda carry: growing(trip, carry[0]), double, (planted(trip), no_checkpoints(trip, levels))
     )
+    return outcome(trip, end)
+
+
+def planted(trip: Trip) -> _Trajectory:
+    """The trajectory of the start alone."""
+    start = trip.start
+    zero, none, false = jnp.zeros((), jnp.float64), jnp.zeros((), jnp.int64), jnp.zeros((), bool)
+    return _Trajectory(
+        depth=none,
+        left=start,
+        right=start,
+        n_left=none,
+        n_right=none,
+        rho=start.momentum,
+        log_weight=zero,
+        draw=Draw(start.position, start.gradient, start.logp, zero, none),
+        growth=_Growth(none, zero, zero, zero),
+        turning=false,
+        diverging=false,
+        last_is_right=false,
+    )
+
+
+def no_checkpoints(trip: Trip, levels: int) -> _Checkpoints:
+    """Room for checkpoints; nobody clears it, since slots are written before they are read."""
+    position = trip.start.position
+    return _Checkpoints(*[jnp.zeros((max(levels, 1), position.shape[0]), position.dtype)] * 3)
+
+
+def growing(trip: Trip, trajectory: _Trajectory) -> Array:
+    """Shall the trajectory be doubled once more?"""
+    return (trajectory.depth < trip.max_depth) & ~trajectory.turning & ~trajectory.diverging
+
+
+def opened(trip: Trip, trajectory: _Trajectory, checkpoints: _Checkpoints) -> tuple[_Side, _Subtree]:
+    """Choose a side, and begin a subtree there."""
+    depth = trajectory.depth
+    to_right = (mixed(trip.decisions, depth + SIDE) >> jnp.uint64(63)) == 1
+    edge = _choose(to_right, trajectory.right, trajectory.left)
+    side = _Side(
+        to_right=to_right,
+        step_size=jnp.where(to_right, trip.step_size, -trip.step_size),
+        offset=jnp.where(to_right, trajectory.n_right, -trajectory.n_left),
+        junction=edge.momentum,
+        leaves=jnp.left_shift(1, depth),
+    )
+    false = jnp.zeros((), bool)
+    return side, _Subtree(
+        n=jnp.zeros((), jnp.int64),
+        point=edge,
+        rho=jnp.zeros_like(trajectory.rho),
+        checkpoints=checkpoints,
+        log_weight=jnp.asarray(-jnp.inf, jnp.float64),
+        draw=trajectory.draw,
+        growth=trajectory.growth,
+        turning=false,
+        diverging=false,
+    )
+
+
+def unfinished(side: _Side, tree: _Subtree) -> Array:
+    """Shall the subtree get another leaf?"""
+    return (tree.n < side.leaves) & ~tree.turning & ~tree.diverging
+
+
+def add_leaf(
+    target: ValueAndGrad, integrator: Integrator, trip: Trip, side: _Side, turns_at: TurnsAt, tree: _Subtree
+) -> _Subtree:
+    """The subtree with one leapfrog more."""
+    n, before, previous = tree.n, tree.rho, tree.point.momentum
+    point = step(target, integrator, trip.metric, side.step_size, tree.point)
+    p = point.momentum
+    error = 0.5 * dot(p, p) - point.logp - trip.energy
+    error = jnp.where(jnp.isnan(error), jnp.inf, error)
+    growth = _count(tree.growth, error)
+
+    log_weight = jnp.logaddexp(tree.log_weight, -error)
+    take = jnp.log(uniform(trip.decisions, growth.leaves)) < -error - log_weight
+    offset = side.offset + jnp.where(side.to_right, 1, -1) * (n + 1)
+    here = Draw(point.position, point.gradient, point.logp, error, offset)
+    draw = lax.cond(take, lambda: here, lambda: tree.draw)
+
+    even = (n & 1) == 0
+    top = lax.population_count(n >> 1)
+    checkpoints = lax.cond(
+        even, lambda c: _store(c, top, _Checkpoints(p, before, previous)), lambda c: c, tree.checkpoints
+    )
+    rho = before + p
+    turning = lax.cond(even, lambda: jnp.zeros((), bool), lambda: turns_at(checkpoints, n, rho, previous, p))
+    return _Subtree(n + 1, point, rho, checkpoints, log_weight, draw, growth, turning, error > DIVERGENCE)
+
+
+def energy_at(start: Point) -> Array:
+    """H(x, p) = -log π(x) + p·p / 2."""
+    return 0.5 * dot(start.momentum, start.momentum) - start.logp
+
+
+def outcome(trip: Trip, end: _Trajectory) -> tuple[Draw, Info]:
+    """The draw of a trajectory that has grown, and what happened."""
     draw, growth = end.draw, end.growth
     leaves = jnp.maximum(growth.leaves, 1)
     info = Info(
-        energy=initial_energy + draw.error,
+        energy=trip.energy + draw.error,
         energy_error=draw.error,
         max_energy_error=growth.worst,
         acceptance=growth.acceptance / leaves,
@@ -214,7 +269,7 @@ def transition(
         depth=end.depth,
         offset=draw.offset,
         diverging=end.diverging,
-        at_max_depth=(end.depth >= max_depth) & ~end.turning & ~end.diverging,
+        at_max_depth=(end.depth >= trip.max_depth) & ~end.turning & ~end.diverging,
         last=_choose(end.last_is_right, end.right, end.left),
     )
     return draw, info
@@ -259,14 +314,15 @@ def _turns_at(checkpoints: _Checkpoints, n: Array, rho: Array, previous: Array, 
     return turning
 
 
-def _joined(old: _Trajectory, new: _Subtree, junction: Array, to_right: Array, u: Array) -> _Trajectory:
+def joined(trip: Trip, old: _Trajectory, side: _Side, new: _Subtree) -> _Trajectory:
     """Join a finished subtree to the trajectory; an invalid one leaves only its traces in the sums."""
-    valid = ~new.turning & ~new.diverging
+    to_right, valid = side.to_right, ~new.turning & ~new.diverging
     # Biased progressive choice: the new half is taken with probability min(1, W_new / W_old).
+    u = uniform(trip.decisions, old.depth + JOIN)
     take = valid & (jnp.log(u) < new.log_weight - old.log_weight)
     p_first, p_last = _row(new.checkpoints.first, 0), new.point.momentum
     far = jnp.where(to_right, old.left.momentum, old.right.momentum)
-    turning = join_turns(old.rho, far, junction, new.rho, p_first, p_last)
+    turning = join_turns(old.rho, far, side.junction, new.rho, p_first, p_last)
     return _Trajectory(
         depth=old.depth + 1,
         left=_choose(to_right, old.left, new.point),
@@ -277,7 +333,6 @@ def _joined(old: _Trajectory, new: _Subtree, junction: Array, to_right: Array, u
         log_weight=jnp.logaddexp(old.log_weight, new.log_weight),
         draw=_choose(take, new.draw, old.draw),
         growth=new.growth,
-        checkpoints=new.checkpoints,
         turning=new.turning | turning,
         diverging=new.diverging,
         last_is_right=to_right,

@@ -18,6 +18,7 @@ from .low_rank import Whitening, diagonal, low_rank, whiten, whiten_gradient
 
 WORTH = 0.9  # another metric must save a tenth of the predicted cost, the least we can tell from noise
 NOISE = 1.5  # how far above that of white noise a cost must be for a low rank to be worth a look
+WHITE = 0.01  # a Fisher divergence below this: all eigenvalues of the whitened precision are within a tenth of 1
 FEW_DIMENSIONS = 64
 FEWEST = 20  # a window of fewer draws decides nothing
 
@@ -44,14 +45,20 @@ def welford(x: np.ndarray, g: np.ndarray) -> Whitening:
 def candidates(x: np.ndarray, g: np.ndarray, columns: int) -> list[Candidate]:
     """The metrics fitted to half of the blocks of a window and scored on the other half.
 
-    A low rank is not even tried where a diagonal already costs no more than draws of white noise would seem to.
+    What cannot be better is not tried: after a Fisher diagonal that whitens the target nothing, and no low rank where
+    a diagonal already costs no more than draws of white noise would seem to.
     """
     fit, judge = _halves(len(x))
-    fits = {"welford_diag": welford(x[fit], g[fit]), "fisher_diag": fisher(x[fit], g[fit])}
-    found = [Candidate(name, w, *_scores(w, x[judge], g[judge])) for name, w in fits.items()]
+
+    def candidate(name: str, w: Whitening) -> Candidate:
+        return Candidate(name, w, *_scores(w, x[judge], g[judge]))
+
+    found = [candidate("fisher_diag", fisher(x[fit], g[fit]))]
+    if found[0].divergence < WHITE:
+        return found
+    found.append(candidate("welford_diag", welford(x[fit], g[fit])))
     if columns and not min(c.cost for c in found) < NOISE * _noise(int(judge.sum()), x.shape[1]):
-        w = low_rank(x[fit], g[fit], columns)
-        found.append(Candidate("low_rank", w, *_scores(w, x[judge], g[judge])))
+        found.append(candidate("low_rank", low_rank(x[fit], g[fit], columns)))
     return found
 
 
@@ -60,7 +67,7 @@ def choose(found: list[Candidate], current: str) -> str:
     by_name = {c.name: c for c in found}
     if any(not np.isfinite(c.cost) for c in found):
         return current
-    best = min((by_name["welford_diag"], by_name["fisher_diag"]), key=lambda c: c.cost)
+    best = min((c for c in found if c.name != "low_rank"), key=lambda c: c.cost)
     in_use = by_name.get(current, best)
     if in_use.name != "low_rank" and in_use.cost * WORTH <= best.cost:
         best = in_use
@@ -98,8 +105,9 @@ def _spread(rows: np.ndarray) -> float:
         return 1.0
     if not np.all(np.isfinite(rows)):
         return np.inf
-    if rows.shape[1] <= FEW_DIMENSIONS:
-        return float(np.sqrt(np.linalg.eigvalsh(rows.T @ rows)[-1] / len(rows)))
+    if min(rows.shape) <= FEW_DIMENSIONS:
+        gram = rows.T @ rows if rows.shape[1] <= len(rows) else rows @ rows.T
+        return float(np.sqrt(np.linalg.eigvalsh(gram)[-1] / len(rows)))
     direction = rows[np.argmax(np.sum(rows**2, axis=1))]
     for _ in range(30):
         direction = direction / max(np.linalg.norm(direction), 1e-300)

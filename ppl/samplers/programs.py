@@ -128,7 +128,7 @@ class Programs:
     def get(self, key: Hashable, make: Callable[[], Callable[..., Any]], arguments: tuple[Any, ...]) -> Any:
         """The executable for ``key`` and the shapes of ``arguments``; compiled now if it is new."""
         leaves, structure = jax.tree.flatten(arguments)
-        shapes = tuple((np.shape(leaf), jnp.result_type(leaf)) for leaf in leaves)
+        shapes = tuple((np.shape(leaf), np.asarray(leaf).dtype) for leaf in leaves)
         full = (key, structure, shapes, jax.default_backend())
         with self._lock:
             if full not in self._kept:

@@ -135,7 +135,7 @@ def start(position: np.ndarray, columns: int) -> State:
         search=Search(unknown, narrow, narrow),
         average=DualAverage(unknown, unknown, unknown, unknown, unknown),
         metric=Metric(
-            on_host(np.ones(dim), dtype), on_host(np.zeros((dim, columns)), dtype), on_host(np.zeros(columns), dtype),
+            on_host(np.ones(dim), dtype), on_host(np.zeros((columns, dim)), dtype), on_host(np.zeros(columns), dtype),
             narrow,
         ),
         estimator=narrow,

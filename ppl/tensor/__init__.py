@@ -14,7 +14,6 @@ from ppl.tensor import diagonals as _diagonals  # noqa: F401
 from ppl.tensor import extra_ops as extra_ops
 from ppl.tensor import fft as fft
 from ppl.tensor import files as _files  # noqa: F401
-from ppl.tensor import hypergeometric as hypergeometric
 from ppl.tensor import iteration as _iteration  # noqa: F401
 from ppl.tensor import linalg as linalg
 from ppl.tensor import math as math

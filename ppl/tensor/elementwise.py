@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-import jax.scipy.special as jsp
 import numpy as np
 from jax import lax
 
 from ppl.tensor import steady
+from ppl.tensor.later import jsp
 from ppl.tensor.ops import Elementwise, cast_to, unify
 from ppl.tensor.tensor import Tensor, as_tensor, function
 
@@ -150,12 +151,12 @@ angle = Elementwise("angle", jnp.angle, "real")
 gammaln = Elementwise("gammaln", jsp.gammaln, "float", also=("loggamma",))
 gamma = Elementwise("gamma", jsp.gamma, "float")
 digamma = Elementwise("digamma", steady.digamma, "float", also=("psi",))
-polygamma = Elementwise("polygamma", jsp.polygamma, "float")
+polygamma = Elementwise("polygamma", steady.polygamma, "float")
 erf = Elementwise("erf", jsp.erf, "float", inverse="erfinv", monotone="increasing", range=(-1, 1), odd=True)
 erfc = Elementwise("erfc", jsp.erfc, "float", inverse="erfcinv", monotone="decreasing", range=(0, 2))
 erfinv = Elementwise("erfinv", jsp.erfinv, "float", inverse="erf", monotone="increasing", odd=True)
 erfcinv = Elementwise(
-    "erfcinv", lambda x: -jsp.ndtri(x / 2) / np.sqrt(2), "float", inverse="erfc", monotone="decreasing"
+    "erfcinv", lambda x: -jsp.ndtri(x / 2) / math.sqrt(2), "float", inverse="erfc", monotone="decreasing"
 )
 ndtr = Elementwise("ndtr", jsp.ndtr, "float", inverse="ndtri", monotone="increasing", range=(0, 1))
 ndtri = Elementwise("ndtri", jsp.ndtri, "float", inverse="ndtr", monotone="increasing")

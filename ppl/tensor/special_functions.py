@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import jax.numpy as jnp
-import jax.scipy.special as jsp
 import numpy as np
 
 from ppl.tensor import bessel, steady
 from ppl.tensor.elementwise import INF, exp, gamma, gammaln, log, log1mexp, multiply, power, xlogy
-from ppl.tensor.ops import Elementwise, JaxOp
+from ppl.tensor.later import jsp
+from ppl.tensor.ops import Elementwise, JaxOp, keeping_dtype
 from ppl.tensor.reductions import sum as sum_along
 from ppl.tensor.special_incomplete import betaln, gammainc, gammaincc
 from ppl.tensor.tensor import Tensor, as_tensor, constant, function
@@ -30,19 +30,35 @@ gammasgn = Elementwise("gammasgn", jsp.gammasgn, "float", range=(-1, 1))
 
 
 # --- Bessel
-iv = Elementwise("iv", bessel.iv, "float")
-ive = Elementwise("ive", bessel.ive, "float")
-kv = Elementwise("kv", bessel.kv, "float", also=("kn",), range=(0, INF))
-kve = Elementwise("kve", bessel.kve, "float", range=(0, INF))
-log_kve = Elementwise("log_kve", bessel.log_kve, "float")
-j0 = Elementwise("j0", lambda x: bessel.jn(0, x), "float", range=(-1, 1), even=True)
-j1 = Elementwise("j1", lambda x: bessel.jn(1, x), "float", range=(-1, 1), odd=True)
+iv = Elementwise("iv", keeping_dtype(bessel.iv), "float")
+ive = Elementwise("ive", keeping_dtype(bessel.ive), "float")
+kv = Elementwise("kv", keeping_dtype(bessel.kv), "float", also=("kn",), range=(0, INF))
+kve = Elementwise("kve", keeping_dtype(bessel.kve), "float", range=(0, INF))
+log_kve = Elementwise("log_kve", keeping_dtype(bessel.log_kve), "float")
+j0 = Elementwise("j0", keeping_dtype(lambda x: bessel.jn(0, x)), "float", range=(-1, 1), even=True)
+j1 = Elementwise("j1", keeping_dtype(lambda x: bessel.jn(1, x)), "float", range=(-1, 1), odd=True)
+
 
 # --- entropies, integrals, hypergeometric functions
+def _rel_entr(x: Any, y: Any) -> Any:
+    """x ln(x/y), 0 at x = 0, infinite outside; JAX's is infinite where an argument is nan."""
+    return jnp.where(jnp.isnan(x) | jnp.isnan(y), jnp.nan, jsp.rel_entr(x, y))
+
+
+def _expi(x: Any) -> Any:
+    """JAX's is nan at 0."""
+    return jnp.where(x == 0, -jnp.inf, jsp.expi(jnp.where(x == 0, 1.0, x)))
+
+
+def _exp1(x: Any) -> Any:
+    """JAX's is nan at infinity."""
+    return jnp.where(x == jnp.inf, 0.0, jsp.exp1(jnp.where(x == jnp.inf, 1.0, x)))
+
+
 kl_div = Elementwise("kl_div", jsp.kl_div, "float", range=(0, INF))
-rel_entr = Elementwise("rel_entr", jsp.rel_entr, "float")
-expi = Elementwise("expi", jsp.expi, "float")
-exp1 = Elementwise("exp1", jsp.exp1, "float", range=(0, INF))
+rel_entr = Elementwise("rel_entr", _rel_entr, "float")
+expi = Elementwise("expi", _expi, "float")
+exp1 = Elementwise("exp1", _exp1, "float", range=(0, INF))
 spence = Elementwise("spence", jsp.spence, "float")
 hyp1f1 = Elementwise("hyp1f1", jsp.hyp1f1, "float")
 hyp2f1 = Elementwise("hyp2f1", jsp.hyp2f1, "float")

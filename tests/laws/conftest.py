@@ -53,6 +53,11 @@ class Case:
         low, high = self.support.lower, self.support.upper
         return (-np.inf if low is None else number(low)), (np.inf if high is None else number(high))
 
+    @functools.cached_property
+    def atoms(self) -> np.ndarray:
+        """The points that have a probability, where the law has a density elsewhere."""
+        return np.array([number(atom) for atom in self.support.atoms])
+
     def need(self, *facts: str) -> None:
         for fact in facts:
             if not getattr(self.family, fact):
@@ -90,6 +95,9 @@ class Case:
         typical point and in units of the typical width; discrete ones by enumeration.
         """
         x, weights = enumeration(self) if self.support.discrete else stretched(self)
+        for atom in self.atoms:
+            at = np.searchsorted(x, atom)
+            x, weights = np.insert(x, at, atom), np.insert(weights, at, 1.0)
         density = np.exp(self.values("log_density", x))
         weights = np.where(density > 0, weights, 0.0)
         return x, weights, np.where(density > 0, density, 0.0)
@@ -101,6 +109,7 @@ class Case:
         parts = weights * density
         if self.support.discrete:
             return 0.0
+        parts = parts[~np.isin(x, self.atoms)]
         ends = [density[i] * np.spacing(x[i]) for i in np.flatnonzero(weights)[[0, -1]]]
         return 10 * abs(2 * parts[::2].sum() - 2 * parts[1::2].sum()) + 20 * sum(ends)
 
@@ -155,6 +164,8 @@ def centre_and_width(case: Case) -> tuple[float, float]:
 def stretched(case: Case) -> tuple[np.ndarray, np.ndarray]:
     """Points and weights of the double exponential rule on both sides of the typical point."""
     low, high = case.bounds
+    if low == high:
+        return np.empty(0), np.empty(0)
     middle, width = centre_and_width(case)
     u = np.linspace(-4.5, 4.5, 1501)
     step = u[1] - u[0]
@@ -182,11 +193,18 @@ def enumeration(case: Case) -> tuple[np.ndarray, np.ndarray]:
     if np.isinf(low) or np.isinf(high):
         draws = case.draws(20_001) if case.family.sample else np.zeros(1)
         reach = 60 * (np.ptp(draws) + 10)
+        endless = np.isinf(high)
         low = max(low, np.min(draws) - reach)
-        high = min(high, np.min([np.max(draws) + reach, 200_000]))
+        high = min(high, np.min([np.max(draws) + reach, 60_000]))
+    else:
+        endless = False
     x = np.arange(np.ceil(low), np.floor(high) + 1).astype(np.int64)
+    weights = np.ones(len(x))
+    if endless and x[-1] == 60_000:  # a heavy tail: blocks of counts, each as its middle
+        edges = np.unique(np.geomspace(x[-1] + 1, 4e18, 5000).astype(np.int64))
+        x, weights = np.append(x, (edges[:-1] + edges[1:] - 1) // 2), np.append(weights, np.diff(edges))
     size = int(2 ** np.ceil(np.log2(len(x))))  # few sizes, few programs
-    return np.append(x, np.full(size - len(x), x[-1])), np.append(np.ones(len(x)), np.zeros(size - len(x)))
+    return np.append(x, np.full(size - len(x), x[-1])), np.append(weights, np.zeros(size - len(x)))
 
 
 @functools.cache

@@ -27,13 +27,13 @@ def metric(dim: int, seed: int = 0, rank: int = 2) -> Metric:
     rng = np.random.default_rng(seed)
     basis = np.linalg.qr(rng.normal(size=(dim, rank)))[0]
     return Metric(
-        jnp.asarray(rng.uniform(0.5, 2, dim)), jnp.asarray(basis), jnp.asarray(rng.uniform(-0.5, 2, rank)),
+        jnp.asarray(rng.uniform(0.5, 2, dim)), jnp.asarray(basis.T), jnp.asarray(rng.uniform(-0.5, 2, rank)),
         jnp.asarray(rank),
     )  # fmt: skip
 
 
 def unit(dim: int) -> Metric:
-    return Metric(jnp.ones(dim), jnp.zeros((dim, 0)), jnp.zeros(0), jnp.asarray(0))
+    return Metric(jnp.ones(dim), jnp.zeros((0, dim)), jnp.zeros(0), jnp.asarray(0))
 
 
 def point(target, dim, seed=1):
@@ -52,7 +52,7 @@ def test_force_is_the_transpose_of_velocity():
 
 def test_a_low_rank_metric_is_the_formula_it_states():
     a = metric(5)
-    u, c = np.asarray(a.basis), np.asarray(a.stretch)
+    u, c = np.asarray(a.basis).T, np.asarray(a.stretch)
     matrix = np.diag(np.asarray(a.scale)) @ (np.eye(5) + u @ np.diag(c) @ u.T)
     np.testing.assert_allclose(jax.vmap(lambda e: velocity(a, e))(jnp.eye(5)).T, matrix, atol=1e-14)
 

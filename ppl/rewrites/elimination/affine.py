@@ -171,6 +171,8 @@ def _structural(x: _Extraction, e: Any) -> Affine:
     """Indexing, reshaping, transposing: the same on positions, coefficients, designs and offset."""
     if any(x.depends(i) for i in e.inputs[1:]):
         raise NotAffine(f"{e.op.name} whose arguments depend on it")
+    if not all(is_data(i) for i in e.inputs[1:]):
+        raise NotAffine(f"{e.op.name} at places that are themselves random")
     inner = x.of(e.inputs[0])
     move = HOST[e.op.name](e)
 
