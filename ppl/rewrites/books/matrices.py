@@ -161,8 +161,9 @@ def log_of_positive_determinant(node: Node, engine: Engine) -> Node | None:
 
 @rewrites(GET, example=lambda A: slogdet(A)[1], 
           types={"A": SQUARE, "B": SQUARE, "M": SQUARE, "v": VECTOR}, A=positive_definite,
-          more=[lambda B: slogdet(OPS["tril"](B, k=0))[1], lambda M: slogdet(matmul(M, M.T))[1], lambda M: slogdet(inv(M))[1],
-                lambda v: slogdet(DIAGONAL_MATRIX(v, k=0))[1]], saves_work=True)  # fmt: skip
+          more=[lambda B: slogdet(OPS["tril"](B, k=0))[1], lambda M: slogdet(matmul(M, M.T))[1],
+                lambda M: slogdet(inv(M))[1], lambda v: slogdet(DIAGONAL_MATRIX(v, k=0))[1]],
+          saves_work=True)  # fmt: skip
 def log_determinant(node: Node, engine: Engine) -> Node | None:
     """log∣det∣ of a positive definite, triangular or diagonal matrix, of a product of square ones, of an inverse."""
     x = node.inputs[0]
