@@ -11,6 +11,7 @@ import ppl.tensor as tt
 from ppl.compile.density import FlatProgram, layout, scalar
 from ppl.graph import ancestors
 from ppl.tensor.grouped import places_of
+from ppl.tensor.segments import segment_sum
 
 RNG = np.random.default_rng(20)
 INDICES = {
@@ -158,3 +159,13 @@ def test_the_loop_over_a_model_with_varying_intercepts_is_one_kernel():
     q = jnp.zeros(9)
     text = jax.jit(leapfrogs).lower(q, q, 10, *program.data).compile().as_text()
     assert " while(" not in text[text.index("ENTRY") :]
+
+
+def test_sums_by_group():
+    y, groups = tt.dvector("x", shape=(50,)), RNG.integers(0, 7, 50)
+    program, position = flat(tt.sum(tt.exp(segment_sum(y, groups, 8))), y)
+    assert "scatter" not in hlo(program, position)
+    plain = lambda q: jnp.sum(jnp.exp(jax.ops.segment_sum(q, groups, 8)))
+    for derive in (lambda g: g, jax.grad, jax.hessian):
+        f = lambda q: program(q, *program.data)[0]
+        np.testing.assert_allclose(derive(f)(position), derive(plain)(position), rtol=1e-13)

@@ -42,9 +42,9 @@ class Posterior:
         """The log-density, one number."""
         return optimize([add_all([tt.sum(term) for term in self.terms.values()])])[0]  # type: ignore[return-value]
 
-    def start(self, initvals: Mapping[Any, Any] | None = None) -> Point:
+    def start(self, initvals: Mapping[Any, Any] | None = None, seed: Any = 0) -> Point:
         """A value for each of `values`, by name."""
-        point = initial_point(self.model, initvals)
+        point = initial_point(self.model, initvals, seed)
         return {value.name or "": point[value.name or ""] for value in self.values}
 
 

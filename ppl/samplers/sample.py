@@ -82,21 +82,11 @@ def sample(
         raise ValueError(f"metric must be one of {', '.join(METRICS)}, got {metric!r}.")
     if integrator not in INTEGRATORS:
         raise ValueError(f"integrator must be one of {', '.join(INTEGRATORS)}, got {integrator!r}.")
-    if kernel not in ("nuts", "hmc"):
-        raise ValueError(f"kernel must be nuts or hmc, got {kernel!r}.")
-    if path_length is not None and (kernel != "hmc" or path_length <= 0):
-        raise ValueError(f"path_length is a positive length of the trajectories of kernel='hmc', got {path_length!r}.")
+    transition, fixed = transition_of(kernel, path_length, integrator, levels)
     dtype = np.dtype(dtype)
     first, dim = _starts(initial, chains, dim)
     columns = min(COLUMNS, dim) if metric in ("auto", "low_rank") and dim > 1 else 0
     estimator = FROZEN if metric == "identity" else ESTIMATORS.get(metric, FISHER)
-    scheme = INTEGRATORS[integrator]
-
-    if kernel == "hmc":
-        how_far = hmc.QUARTER_PERIOD if path_length is None else float(path_length)
-        transition, fixed = partial(hmc.transition, integrator=scheme, path_length=how_far), ("hmc", how_far)
-    else:
-        transition, fixed = partial(nuts.transition, integrator=scheme, levels=levels), ("nuts", levels)
 
     settings = {"draws": draws, "tune": tune, "chains": chains, "seed": seed, "dim": dim, "dtype": dtype.name,
                 "target_accept": target_accept, "max_treedepth": levels, "metric": metric, "integrator": integrator,
@@ -141,6 +131,19 @@ def sample(
         return handle.wait(display=display)
     except KeyboardInterrupt:
         return handle.abort()
+
+
+def transition_of(kernel: str, path_length: float | None, integrator: str, levels: int) -> tuple[Any, tuple[Any, ...]]:
+    """The transition of a kernel, and what stands for it in the keys of programs."""
+    if kernel not in ("nuts", "hmc"):
+        raise ValueError(f"kernel must be nuts or hmc, got {kernel!r}.")
+    if path_length is not None and (kernel != "hmc" or path_length <= 0):
+        raise ValueError(f"path_length is a positive length of the trajectories of kernel='hmc', got {path_length!r}.")
+    scheme = INTEGRATORS[integrator]
+    if kernel == "hmc":
+        how_far = hmc.QUARTER_PERIOD if path_length is None else float(path_length)
+        return partial(hmc.transition, integrator=scheme, path_length=how_far), ("hmc", how_far)
+    return partial(nuts.transition, integrator=scheme, levels=levels), ("nuts", levels)
 
 
 def _store(

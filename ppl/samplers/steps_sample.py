@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Hashable, Sequence
-from functools import partial
 
 import jax
 import numpy as np
@@ -10,11 +9,9 @@ import numpy as np
 from .attend import ESTIMATORS, metric_chooser
 from .checkpoint import DirectoryStore, MemoryStore
 from .driver import Handle, Initial, Job
-from .integrators import INTEGRATORS
 from .kernel import Data, LogDensity
-from .nuts import transition
 from .run import Run
-from .sample import COLUMNS
+from .sample import COLUMNS, transition_of
 from .steps_moves import Move
 from .steps_sweep import Stretch, conditional, sweep
 from .warmup import FISHER, FROZEN, plan, tuned
@@ -36,6 +33,8 @@ def sample_steps(
     max_treedepth: int = 10,
     metric: str = "auto",
     step_scale: float | None = None,
+    kernel: str = "nuts",
+    path_length: float | None = None,
     integrator: str = "leapfrog",
     key: Hashable = None,
     names: Sequence[str] | None = None,
@@ -59,22 +58,22 @@ def sample_steps(
         covered[block.start : block.stop] = True
     if not covered.all():
         raise ValueError(f"No step method moves entries {np.flatnonzero(~covered).tolist()}.")
+    transition, fixed = transition_of(kernel, path_length, integrator, max_treedepth)
     nuts, columns = None, 0
     if stretches:
         size = stretches[0].stop - stretches[0].start
         columns = min(COLUMNS, size) if metric in ("auto", "low_rank") and size > 1 else 0
-        move = partial(transition, integrator=INTEGRATORS[integrator], levels=max_treedepth)
-        kernel = tuned(conditional(logp, stretches[0]), move, columns, metric_chooser(metric, columns))
-        nuts = (stretches[0], kernel)
+        by_gradient = tuned(conditional(logp, stretches[0]), transition, columns, metric_chooser(metric, columns))
+        nuts = (stretches[0], by_gradient)
     estimator = FROZEN if metric == "identity" else ESTIMATORS.get(metric, FISHER)
     keys = tuple(block.key if isinstance(block, Move) else ("nuts", *block) for block in blocks)
     settings = {"draws": draws, "tune": tune, "chains": chains, "seed": seed, "dim": dim, "steps": str(len(keys)),
                 "target_accept": target_accept, "max_treedepth": max_treedepth, "metric": metric,
-                "integrator": integrator, "step_scale": step_scale, "jax": jax.__version__}  # fmt: skip
+                "kernel": kernel, "path_length": path_length, "integrator": integrator, "step_scale": step_scale, "jax": jax.__version__}  # fmt: skip
     path = resume if resume is not None else checkpoint
     job = Job(
         kernel=sweep(logp, nuts, moves),
-        kernel_key=("sweep", key if key is not None else logp, keys, integrator, max_treedepth, columns),
+        kernel_key=("sweep", key if key is not None else logp, keys, integrator, fixed, columns),
         plan=plan(
             tune, target_accept, max_treedepth, 0.1 if step_scale is None else step_scale / max(dim, 1) ** 0.25,
             FISHER if metric == "low_rank" else estimator, ask_host=columns > 0,

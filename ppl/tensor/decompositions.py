@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 import jax.numpy as jnp
-import jax.scipy.linalg as jsl
 
 from ppl.graph import Attrs, Node
 from ppl.tensor import unrolled
 from ppl.tensor.creation import eye
+from ppl.tensor.later import jsl
 from ppl.tensor.ops import JaxOp, broadcast_shape, unify
 from ppl.tensor.products import matmul
 from ppl.tensor.shaping import broadcast_to, expand_dims, swapaxes

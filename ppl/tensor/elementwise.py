@@ -7,11 +7,11 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import jax.scipy.special as jsp
 import numpy as np
 from jax import lax
 
 from ppl.tensor import steady
+from ppl.tensor.later import jsp
 from ppl.tensor.ops import Elementwise, cast_to, unify
 from ppl.tensor.tensor import Tensor, as_tensor, function
 

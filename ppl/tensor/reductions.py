@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
-import jax.scipy.special as jsp
 import numpy as np
 
 from ppl.graph import Attrs, Node
 from ppl.tensor.elementwise import sqrt, square
+from ppl.tensor.later import jsp
 from ppl.tensor.ops import Reduction, TensorOp, cast_to, normal_axis
 from ppl.tensor.shaping import moveaxis, size_along
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, function

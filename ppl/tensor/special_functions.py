@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import jax.numpy as jnp
-import jax.scipy.special as jsp
 import numpy as np
 
 from ppl.tensor import bessel, steady
 from ppl.tensor.elementwise import INF, exp, gamma, gammaln, log, log1mexp, multiply, power, xlogy
+from ppl.tensor.later import jsp
 from ppl.tensor.ops import Elementwise, JaxOp, keeping_dtype
 from ppl.tensor.reductions import sum as sum_along
 from ppl.tensor.special_incomplete import betaln, gammainc, gammaincc

@@ -17,8 +17,8 @@ from ppl.distributions import RandomVariable
 from ppl.graph import ancestors
 from ppl.rewrites.elimination import compaction, conjugate, discrete, gaussian
 from ppl.rewrites.elimination.conjugate import NoMatch
+from ppl.rewrites.elimination.program import Factor, Observation, Program, Recovery, children, parts
 from ppl.rewrites.engine import strict
-from ppl.rewrites.elimination.program import Program, Recovery, children, parts
 
 
 @dataclass(frozen=True)
@@ -152,8 +152,10 @@ def _no_rule(rv: RandomVariable) -> str:
     return f"no rule integrates out {rv.family.__name__} here"
 
 
-def _is_discrete(rv: RandomVariable) -> bool:
-    return rv.dtype[0] != "f"
+def _children(factors: Collection[Factor]) -> str:
+    """The families of the factors that depend on some variables."""
+    kinds = {f.variable.family.__name__ for f in factors if isinstance(f, Observation)}
+    return " and ".join(sorted(kinds)) or "terms"
 
 
 def _barren(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
@@ -175,7 +177,13 @@ def _can_draw(rv: RandomVariable) -> bool:
 
 
 def _discrete(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
-    _each(result, protected, "sum over values", discrete.eliminate_one, _is_discrete, reasons)
+    done, declined = discrete.eliminate(result.program, protected)
+    for d in declined:
+        reasons[d.variable.name or ""] = d.why
+    for members, factors, after in done:
+        names = tuple(rv.name or "" for rv in members)
+        kinds = " and ".join(sorted({rv.family.__name__ for rv in members}))
+        _note(result, "sum over values", names, after, f"{kinds} with {_children(factors)}.")
 
 
 def _conjugate(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
@@ -222,8 +230,7 @@ def _each(
         except NoMatch as why:
             reasons[rv.name or ""] = str(why)
             continue
-        kinds = sorted({f.variable.family.__name__ for f in seen if hasattr(f, "variable")})
-        _note(result, rule, (rv.name or "",), after, f"{rv.family.__name__} with {' and '.join(kinds) or 'terms'}.")
+        _note(result, rule, (rv.name or "",), after, f"{rv.family.__name__} with {_children(seen)}.")
 
 
 THEOREMS: dict[str, Theorem] = {
