@@ -376,3 +376,10 @@ def test_a_start_drawn_from_the_prior():
     assert np.isfinite(model.compile_logp()(first))
     found = pm.sample(model=model, chains=2, random_seed=1, initvals={"x": "prior"}, **FEW)
     assert np.isfinite(found.posterior.x).all()
+
+
+def test_a_long_sum_is_no_deep_recursion():
+    with pm.Model() as model:
+        parts = [Normal(f"x{i}", 0, 1) for i in range(3000)]
+        Normal("y", sum(parts[1:], parts[0]), 1, observed=0.0)
+    assert len(model.free_RVs) == 3000 and len(model.initial_point()) == 3000
