@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 
 from ppl.distributions import RandomVariable
 from ppl.graph import ancestors
-from ppl.rewrites.elimination import compaction, conjugate, discrete, gaussian
+from ppl.rewrites.elimination.coordinates import Coordinate
+from ppl.rewrites.elimination import compaction, conjugate, discrete, gaussian, survivors
 from ppl.rewrites.elimination.conjugate import NoMatch
 from ppl.rewrites.elimination.program import Factor, Observation, Program, Recovery, children, parts
 from ppl.rewrites.engine import strict
@@ -47,6 +48,7 @@ class Plan:
     program: Program
     steps: list[Step] = field(default_factory=list)
     kept: list[Kept] = field(default_factory=list)
+    coordinates: dict[RandomVariable, Coordinate] = field(default_factory=dict)  # of what is left, where not its own
     ndim_before: int = 0
     nodes_before: int = 0
     milliseconds: float = 0.0
@@ -115,6 +117,7 @@ def plan(program: Program, protect: Collection[str] = (), eliminate: Collection[
         if len(result.program.free) == before:
             break
     _attempt("compaction", _compaction, result, protected, reasons)
+    _attempt("coordinates", lambda *given: _coordinates(program, *given), result, protected, reasons)
     result.kept = [Kept(rv.name or "", reasons.get(rv.name or "", _no_rule(rv))) for rv in result.program.free]
     result.milliseconds = 1e3 * (time.perf_counter() - start)
     stuck = [k for k in result.kept if k.name in set(eliminate)]
@@ -198,20 +201,19 @@ def _compaction(result: Plan, protected: frozenset[RandomVariable], reasons: Rea
         result.steps.append(Step("compaction", (), f"rows of {name}", "cells", f"{name}: {words}."))
 
 
+def _coordinates(written: Program, result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
+    """Better coordinates for what is left."""
+    result.coordinates = survivors.coordinates(written, result.program, protected)
+    for rv, coordinate in result.coordinates.items():
+        result.steps.append(Step("coordinate", (), rv.name or "", coordinate.name, f"{rv.name} {coordinate.words()}."))
+
+
 def _gaussian(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
     after, done, declined = gaussian.eliminate(result.program, protected)
     for d in declined:
         reasons[d.variable.name or ""] = d.why
-    for block, _ in done:
-        names = tuple(rv.name or "" for rv in block.variables)
-        shape = f"{block.groups} groups of {block.width}" if block.groups else "no groups"
-        _note(
-            result,
-            "Gaussian block",
-            names,
-            after,
-            f"Normal with normal children: {shape}, {block.ndense} dense columns.",
-        )
+    for block in done:
+        _note(result, "Gaussian block", block.names, after, f"Normal with normal children: {block.structure}.")
 
 
 def _each(
