@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from math import prod
 from typing import Any
@@ -49,7 +50,7 @@ class Labels:
     values: Mapping[Any, np.ndarray]  # of each variable
     sites: Sites
 
-    @property
+    @cached_property
     def counts(self) -> np.ndarray:
         """How many values each site has."""
         counts = np.zeros(self.sites.count, dtype=int)
