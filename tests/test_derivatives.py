@@ -166,3 +166,11 @@ def test_derivatives_are_graphs():
     assert "exp" in ppl.dprint(g, file="str")
     with jax.enable_x64(True):
         np.testing.assert_allclose(jax.grad(ppl.to_jax([x], g))(0.5), 4 * np.exp(1.0))
+
+
+def test_verify_grad():
+    rng = np.random.default_rng(3)
+    ppl.verify_grad(lambda a, b: tt.tanh(a @ b), [A, V], rng=rng)
+    ppl.gradient.verify_grad(tt.exp, [np.float32([0.5, -0.5])], rng=rng)
+    with pytest.raises(ValueError, match=r"verify_grad: input 0 at \(1,\): the gradient says"):
+        ppl.verify_grad(lambda x: x * tt.stop_gradient(x), [np.array([0.0, 2.0])], rng=rng)

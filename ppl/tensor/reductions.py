@@ -77,6 +77,18 @@ cumlogsumexp = _Cumulative("cumlogsumexp", lambda x, axis: jnp.logaddexp.accumul
 
 
 @function()
+def cumulative_sum(x: Any, axis: int | None = None) -> Tensor:
+    """`cumsum`, by the array API's name."""
+    return cumsum(x, axis)
+
+
+@function()
+def cumulative_prod(x: Any, axis: int | None = None) -> Tensor:
+    """`cumprod`, by the array API's name."""
+    return cumprod(x, axis)
+
+
+@function()
 def var(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, *, name: str | None = None) -> Tensor:
     """The mean squared deviation from the mean; `ddof` is taken from the count."""
     x = as_tensor(x)

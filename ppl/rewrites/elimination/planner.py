@@ -198,6 +198,7 @@ def _discrete(result: Plan, protected: frozenset[RandomVariable], reasons: Reaso
 def _conjugate(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
     suits = lambda rv: conjugate.prior_of(rv) is not None
     _each(result, protected, "conjugate", conjugate.eliminate_one, suits, reasons)
+    result.program = conjugate.settled(result.program)
 
 
 def _compaction(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
@@ -241,8 +242,26 @@ def _each(
         _note(result, rule, (rv.name or "",), after, f"{rv.family.__name__} with {_children(seen)}.")
 
 
+MOST_BRANCHES = 10_000  # states of the labels that an elimination may leave in one term
+
+
+def _in_branches(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
+    """Conjugate variables whose laws a few labels steer: integrated out for each state of the labels, these after it."""
+
+    def steered(rv: RandomVariable) -> bool:
+        if conjugate.prior_of(rv) is None:
+            return False
+        seen = ancestors([*rv.inputs, *(n for f in children(result.program, rv) for n in parts(f))])
+        labels = [z for z in result.program.free if z in seen and z.dtype[0] != "f"]
+        states = discrete.states_of(labels, protected)
+        return bool(labels) and states is not None and states <= MOST_BRANCHES
+
+    _each(result, protected, "conjugate", conjugate.eliminate_one, steered, reasons)
+    result.program = conjugate.settled(result.program)
+
+
 THEOREMS: dict[str, Theorem] = {
-    "barren": _barren, "sum over values": _discrete, "Gaussian block": _gaussian, "conjugate": _conjugate,
+    "barren": _barren, "conjugate in branches": _in_branches, "sum over values": _discrete, "Gaussian block": _gaussian, "conjugate": _conjugate,
 }  # fmt: skip
 
 
