@@ -24,7 +24,7 @@ def test_the_factor_squares_to_the_matrix_and_starts_where_asked():
         with pm.Model() as model:
             root = pm.WishartBartlett("L", given, 4.5, is_cholesky, return_cholesky=True, initval=start)
         assert [v.name for v in model.free_RVs] == ["L_c", "L_z"]
-        point = {v: value for v, value in zip(model.free_RVs, _initial(model), strict=True)}
+        point = dict(zip(model.free_RVs, _initial(model), strict=True))
         found = root.eval(point)
         np.testing.assert_allclose(found, np.linalg.cholesky(start), rtol=1e-10, atol=1e-12)
 

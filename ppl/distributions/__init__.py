@@ -23,6 +23,7 @@ from ppl.distributions.custom_dist import DensityDist as DensityDist
 from ppl.distributions.dirac_delta import DiracDelta as DiracDelta
 from ppl.distributions.dirichlet import Dirichlet as Dirichlet
 from ppl.distributions.dirichlet_multinomial import DirichletMultinomial as DirichletMultinomial
+from ppl.distributions.discrete_markov_chain import DiscreteMarkovChain as DiscreteMarkovChain
 from ppl.distributions.discrete_uniform import DiscreteUniform as DiscreteUniform
 from ppl.distributions.discrete_weibull import DiscreteWeibull as DiscreteWeibull
 from ppl.distributions.distribution import FAMILIES as FAMILIES

@@ -48,4 +48,7 @@ def constant_data(model: Model) -> dict[str, np.ndarray]:
     observed = {
         source for value in model.rvs_to_values.values() for source in (value, *value.inputs[: value.op is CAST])
     }
-    return {v.name or "": v.get_value() for v in model.data_vars if v not in observed}
+    found = {v.name or "": v.get_value() for v in model.data_vars if v not in observed}
+    known = {*model.basic_RVs, *model.deterministics, *model.potentials, *model.data_vars}
+    frozen = {name: v.inputs[0] for name, v in model.named_vars.items() if v not in known}
+    return found | {name: np.array(value_of(v)) for name, v in frozen.items() if v not in observed}

@@ -18,6 +18,7 @@ from ppl.model.density import Joint, add_all
 from ppl.model.point import Point, initial_point
 from ppl.model.registration import Registration
 from ppl.model.rewriting import Posterior, rewritten
+from ppl.model.seeds import seed_of
 from ppl.tensor.tensor import Tensor
 
 
@@ -65,7 +66,7 @@ class Model(Registration):
     def _rewritten(self, vars: Any, jacobian: bool, sum: bool) -> Posterior:
         if vars is not None or not jacobian or not sum:
             raise ValueError("rewrite=True is about the whole density: leave vars, jacobian and sum out")
-        return rewritten(self)
+        return rewritten(self, moved=False)
 
     def dlogp(self, vars: Any = None, jacobian: bool = True) -> Tensor:
         """The gradient of the log-density with respect to continuous values, as one vector."""
@@ -143,10 +144,8 @@ class Model(Registration):
 
     # --- points -----------------------------------------------------------------------------------------------------
     def initial_point(self, random_seed: Any = None) -> Point:
-        """A value for every unconstrained variable; the seed has no meaning since support points are not random."""
-        if random_seed is not None and not isinstance(random_seed, int | np.integer):
-            raise TypeError(f"random_seed is an integer or None, got {random_seed!r}")
-        return initial_point(self)
+        """A value for every unconstrained variable; the seed matters to those with initval="prior" alone."""
+        return initial_point(self, seed=seed_of(random_seed))
 
     def set_initval(self, rv_var: Any, initval: Any) -> None:
         """Where sampling starts a variable."""

@@ -79,12 +79,16 @@ class Chain:
         """Are all draws made?"""
         return self.done >= self.total
 
+    @property
+    def phase_left(self) -> int:
+        """Draws that are missing in warm-up, or after it."""
+        return (self.tune if self.done < self.tune else self.total) - self.done
+
     def next_dispatch(self, rows: int) -> int:
         """How many draws to ask for, so that a dispatch takes about ``DISPATCH_SECONDS`` and stays in its phase."""
-        phase_left = (self.tune if self.done < self.tune else self.total) - self.done
         count, seconds = self._pace
         paced = min(FASTER * count, int(DISPATCH_SECONDS * count / seconds)) if seconds else FIRST_DISPATCH
-        return max(1, min(paced, rows, phase_left))
+        return max(1, min(paced, rows, self.phase_left))
 
     def take(self, plan: Any, state: Any, chunk: Chunk, values: Any, seconds: tuple[float, float, float]) -> int:
         """Put the draws of a dispatch into the tables, then do what the kernel asks of the host.
@@ -136,14 +140,14 @@ class Chain:
         )
 
     def record(self) -> ChainRecord:
-        """What is finished now."""
-        done, tuned = self.done, min(self.done, self.tune)
+        """What is finished now, as far as it was asked for: a checkpoint may hold more draws."""
+        done, tuned = min(self.done, self.total), min(self.done, self.tune)
         stats = self._columns("stats", self.layout.kernel.stats) | self._columns("times", TIMES)
         expanded = [self._rows[name].read(0, done - tuned) for name in self.layout.expanded_names]
         return ChainRecord(
             chain=self.number,
             positions=self._rows["positions"].read(tuned, done),
-            stats={k: v[tuned:] for k, v in stats.items()},
+            stats={k: v[tuned:done] for k, v in stats.items()},
             expanded=jax.tree.unflatten(self.layout.expanded, expanded),
             warmup_positions=self._rows["positions"].read(0, tuned) if self.keep_warmup else None,
             warmup_stats={k: v[:tuned] for k, v in stats.items()},

@@ -13,7 +13,6 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import jax.scipy.special as jsp
 import numpy as np
 from jax import lax
 
@@ -21,6 +20,7 @@ from ppl.graph import Attrs, Node
 from ppl.tensor import standard_draws as standard
 from ppl.tensor.acceptance import until_accepted
 from ppl.tensor.config import config
+from ppl.tensor.later import jsp
 from ppl.tensor.ops import JaxOp, TensorOp, broadcast_shape, cast_to, unify
 from ppl.tensor.shaping import common_shape, filled, shape_checked, split_sizes
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, dtype_name
@@ -203,11 +203,6 @@ von_mises = Draw("random_von_mises", _von_mises, 1, "float")
 # --- discrete
 
 
-def _poisson(key: Any, lam: Any, *, shape: Any, dtype: Any) -> Any:
-    """Hörmann's transformed rejection for a mean of 10 or more, Knuth's products below; nan is -1, as JAX has it."""
-    return jax.random.poisson(key, lam, shape, jnp.int64).astype(dtype)
-
-
 def _binomial(key: Any, n: Any, p: Any, *, shape: Any, dtype: Any) -> Any:
     """Inversion for few expected successes, else Hörmann's transformed rejection (1993)."""
     return jax.random.binomial(key, n, p, shape).astype(dtype)
@@ -218,7 +213,6 @@ def _randint(key: Any, low: Any, high: Any, *, shape: Any, dtype: Any) -> Any:
 
 
 bits = Draw("random_bits", lambda key, *, shape, dtype: jax.random.bits(key, shape, dtype), 0, "bits")
-poisson = Draw("random_poisson", _poisson, 1, "int")
 binomial = Draw("random_binomial", _binomial, 2, "int")
 randint = Draw("random_randint", _randint, 2, "whole")
 

@@ -23,6 +23,7 @@ from ppl.tensor import draws
 from ppl.tensor.elementwise import exp, floor, log1p, sigmoid, sign
 from ppl.tensor.elementwise import log as log_of
 from ppl.tensor.ops import cast_to, normal_axis
+from ppl.tensor.poisson import poisson as poisson_draw
 from ppl.tensor.reductions import cumsum, log_softmax, softmax
 from ppl.tensor.reductions import sum as sum_along
 from ppl.tensor.shaping import common_shape, expand_dims
@@ -129,7 +130,7 @@ class Key:
 
     def poisson(self, lam: Any, shape: Any = None) -> Tensor:
         """Poisson counts."""
-        return draws.poisson(self.next(), lam, shape=shape)
+        return poisson_draw(self.next(), lam, shape=shape)
 
     def binomial(self, n: Any, p: Any, shape: Any = None) -> Tensor:
         """How many of `n` trials succeed."""
