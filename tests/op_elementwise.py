@@ -286,6 +286,10 @@ ELEMENTWISE = named(
             rtol=1e-9,
             slow=True,
         ),
+        "dawsn": E(REAL, oracle=sp.dawsn, kinds="F", special=FINITE),
+        "boxcox": E(POSITIVE, REAL, kinds="f", special=((1.0, 2.0), (0.0, 1.0, -1.0))),
+        "boxcox1p": E(POSITIVE, REAL, kinds="f", special=((0.0, 2.0), (0.0, 1.0, -1.0))),
+        "spacing": E(REAL, kinds="f", slopes=False, special=FINITE, rtol=0),
         # activations
         "relu6": E((0.1, 5.9), oracle=lambda x: np.clip(x, 0, 6), kinds="fi"),
         "positive_part": E(POSITIVE, oracle=lambda x: np.maximum(x, 0), kinds="fi"),

@@ -406,6 +406,57 @@ IDENTITIES = {
     "plain": row(lambda x: x, call(M)),
 }
 
+# --- polynomials, matrices of a special form, and the array API's further names
+POLYNOMIALS = {
+    "poly": row(np.poly, call(reals(3)), loose=True),
+    "polyadd": row(np.polyadd, call(reals(3), reals(2))),
+    "polysub": row(np.polysub, call(reals(3), reals(2))),
+    "polymul": row(np.polymul, call(reals(3), reals(2)), loose=True),
+    "polydiv": row(np.polydiv, call(reals(4), positives(2)), known=True),
+    "polyder": row(np.polyder, call(reals(4)), call(reals(4), m=2)),
+    "polyint": row(np.polyint, call(reals(4)), loose=True),
+    "polyfit": row(np.polyfit, call(np.arange(1.0, 6.0), reals(5), deg=2), rtol=1e-8, slope_tol=1e-5),
+    "roots": row(lambda p: np.roots(p), call(np.array([1.0, -3.0, 2.0]), slopes=False), rtol=1e-9, dtype=lambda kind: np.complex128),
+}  # fmt: skip
+SPECIAL_MATRICES = {
+    "circulant": row(sl.circulant, call(V)),
+    "companion": row(sl.companion, call(positives(4))),
+    "fiedler": row(sl.fiedler, call(V)),
+    "leslie": row(sl.leslie, call(V, reals(3)), known=True),
+    "convolution_matrix": row(sl.convolution_matrix, call(V, n=3)),
+    "toeplitz": row(sl.toeplitz, call(V, reals(3)), call(V)),
+    "hankel": row(sl.hankel, call(V, reals(3)), call(V)),
+    **{name: row(oracle_of(name), call(4, slopes=False)) for name in ("dft", "hadamard", "helmert", "hilbert", "invhilbert", "pascal", "invpascal")},
+}  # fmt: skip
+FURTHER = {
+    "svdvals": row(np.linalg.svdvals, call(M), rtol=1e-10),
+    "vector_norm": row(np.linalg.vector_norm, call(V), call(M, axis=1, ord=1), call(M, axis=0, keepdims=True)),
+    "matrix_norm": row(np.linalg.matrix_norm, call(M), call(M, ord=1)),
+    "polar": row(sl.polar, call(SQUARE, slopes=False), rtol=1e-9, atol=1e-9),
+    "hessenberg": row(sl.hessenberg, call(SQUARE, slopes=False), rtol=1e-9, atol=1e-10),
+    "cho_factor": row(lambda a: (np.linalg.cholesky(a).T, False), call(PD), symmetric=True, rtol=1e-10),
+    "ndim": row(np.ndim, call(M, slopes=False)),
+    "iscomplexobj": row(np.iscomplexobj, call(M, slopes=False), call(complexes(2), slopes=False)),
+    "isrealobj": row(np.isrealobj, call(M, slopes=False)),
+    "iscomplex": row(np.iscomplex, call(M, slopes=False), call(np.array([1 + 0j, 2j]), slopes=False)),
+    "isreal": row(np.isreal, call(M, slopes=False), call(np.array([1 + 0j, 2j]), slopes=False)),
+    "array_equiv": row(np.array_equiv, call(M, M.copy(), slopes=False), call(M, V, slopes=False)),
+    "nanpercentile": row(np.nanpercentile, call(HOLES, 30.0, axis=1, slopes=False)),
+    "ediff1d": row(np.ediff1d, call(M), call(V, to_end=9.0, to_begin=-1.0), loose=True),
+    "unwrap": row(np.unwrap, call(np.cumsum(positives(6)) * 3), rtol=1e-11),
+    "bitwise_count": row(np.bitwise_count, call(np.array([0, 5, -7]), slopes=False)),
+    "frexp": row(np.frexp, call(reals(4), slopes=False)),
+    "block": row(np.block, call([[M, reals(3, 1)], [reals(1, 4), reals(1, 1)]]), call([V, W])),
+    "delete": row(np.delete, call(V, 1), call(M, [0, 2], axis=0), known=True),
+    "insert": row(np.insert, call(V, 1, 9.0), call(V, [1, 3], reals(2)), call(M, 1, reals(3), axis=1), known=True),
+    "empty_like": row(np.zeros_like, call(M, slopes=False)),
+    "diag_indices_from": row(np.diag_indices_from, call(SQUARE, slopes=False), known=True),
+    "cumulative_sum": row(np.cumsum, call(V), call(M, axis=1)),
+    "cumulative_prod": row(np.cumprod, call(V), call(M, axis=1)),
+    "sici": row(sp.sici, call(positives(4)), rtol=1e-10),
+    "wofz": row(sp.wofz, call(complexes(4), slopes=False), rtol=1e-10),
+}  # fmt: skip
+
 STRUCTURED = {
-    **REDUCTIONS, **SHAPES, **FILLED, **MATRICES, **TRIANGLES, **FOURIER, **ORDER, **INDEXING, **NUMERICS, **NETWORKS, **IDENTITIES,
+    **REDUCTIONS, **SHAPES, **FILLED, **MATRICES, **TRIANGLES, **FOURIER, **ORDER, **INDEXING, **NUMERICS, **NETWORKS, **IDENTITIES, **POLYNOMIALS, **SPECIAL_MATRICES, **FURTHER,
 }  # fmt: skip

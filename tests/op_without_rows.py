@@ -20,7 +20,7 @@ WITHOUT_A_ROW = {
     **because(
         DERIVATIVES, "grad", "value_and_grad", "jacobian", "hessian", "hessian_vector_product", "jvp", "vjp", "Rop", "Lop",
         "value_and_grad_op", "jacobian_op", "push_forward", "pull_back", "stop_gradient", "disconnected_grad", "zero_grad",
-        "consider_constant", "grad_scale", "grad_clip",
+        "consider_constant", "grad_scale", "grad_clip", "verify_grad",
     ),
     **because(
         RANDOM, "random_binomial", "random_bits", "random_exponential", "random_hypergeometric", "random_loggamma",
@@ -36,5 +36,7 @@ WITHOUT_A_ROW = {
     **because("promises a fact to rules: tests/test_rewrites.py", "assume"),
     **because("needs to know how many there are, as unique and nonzero of computed arrays do: tests/test_effects.py",
               "unique_op", "nonzero_op"),
+    **because("made by the compiler for data known in advance: tests/test_grouping.py", "take_rows"),
+    **because("sums weights that share parts, by a rule of its own: tests/test_multivariate_oracle.py", "log_sum_to"),
     **because(LEAVES, "bound", "constant", "input", "variable"),
 }  # fmt: skip

@@ -155,7 +155,9 @@ class Models:
 
     # --- statements
     def prior(self) -> None:
-        self.pick([self._real_prior] * 4 + [self._positive_prior] * 3 + [self._unit_prior] + [self._label] * 3)()
+        self.pick(
+            [self._real_prior] * 4 + [self._positive_prior] * 3 + [self._unit_prior] + [self._label] * 3 + [self._chain]
+        )()
 
     def _enter(self, stem: str, text: str, n: int) -> str:
         name = self.name(stem)
@@ -214,6 +216,24 @@ class Models:
         if count**n > 300:
             n = 1
         name = self._enter("z", text, n)
+        self.labels.append((name, n, count))
+
+    def _chain(self) -> None:
+        """Labels one after the other, written as a loop or as a family."""
+        count, n = self.pick([2, 3]), self.pick([GROUPS, ROWS])
+        matrix = f"[{', '.join(self._weights(count) for _ in range(count))}]"
+        start = f"np.array({self._weights(count)})"
+        name = self.name("z")
+        if self.chance(0.4):
+            law = f"P=np.array({matrix}), init_dist=pm.Categorical.dist({start})"
+            self.lines.append(f'{name} = pm.DiscreteMarkovChain("{name}", {law}, shape={n})')
+        else:
+            self.lines += [
+                f'{name} = [pm.Categorical("{name}_0", {start})]',
+                f"for t in range(1, {n}):",
+                f'    {name}.append(pm.Categorical(f"{name}_{{t}}", pm.math.constant({matrix})[{name}[-1]]))',
+                f"{name} = pm.math.stack({name})",
+            ]
         self.labels.append((name, n, count))
 
     def likelihood(self) -> None:

@@ -26,11 +26,12 @@ def test_planted_broken_links_are_found(tmp_path):
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/from_pymc.md"])
-def test_examples_run_and_print_what_they_say(page, capsys):
+def test_examples_run_and_print_what_they_say(page, capsys, monkeypatch, tmp_path):
     """Python blocks of a page, one after the other; a comment after print(...) is what it prints, up to a colon."""
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
     assert blocks
     names: dict[str, object] = {}
+    monkeypatch.chdir(tmp_path)  # they save files
     for block in blocks:
         capsys.readouterr()
         exec(compile(block, page, "exec"), names)

@@ -17,8 +17,10 @@ import ppl.tensor as tt
 from ppl.graph import storage
 from ppl.graph.registry import OPS
 from ppl.nn.layers_convolution import CONVOLVE, CONVOLVE_TRANSPOSED, POOL
+from ppl.tensor.grouped import TAKE_ROWS
 from ppl.tensor.host_draw import host_draw
 from ppl.tensor.keys import Key
+from ppl.tensor.log_sums import log_sum_to
 from ppl.tensor.recurrence import linear_recurrence, unfold
 from ppl.tensor.rejection import draw_until
 
@@ -136,6 +138,8 @@ def own_nodes():
         *(tt.random.vonmises(x, x, rng=key), tt.random.hypergeometric(n, n, n, rng=key), ppl.Normal.dist(0, 1)),
         draw_until(key, lambda k: k.normal((3,)) * x, lambda draw: draw > 0),
         host_draw(key.next(), fresh_numbers, (x, x), (2,), "float64"),
+        log_sum_to(n, lambda k: -0.5 * k * x),
+        TAKE_ROWS(v, tt.lvector("groups"), tt.lmatrix("places")),
         CONVOLVE(*channels, strides=(1, 1), padding="VALID", dilations=(1, 1)),
         CONVOLVE_TRANSPOSED(*channels, strides=(1, 1), padding="VALID"),
         POOL(channels[0], kind="MAX", window=(2, 2), strides=(2, 2), padding="VALID"),

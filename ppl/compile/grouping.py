@@ -14,8 +14,9 @@ import numpy as np
 from ppl.graph import Node, topological
 from ppl.graph.replace import rebuilt
 from ppl.tensor.evaluate import evaluate
-from ppl.tensor.grouped import TAKE_ROWS, places_of
-from ppl.tensor.indexing import GETITEM
+from ppl.tensor.grouped import ADD_UP_ROWS, TAKE_ROWS, places_of
+from ppl.tensor.indexing import GETITEM, take_along_axis
+from ppl.tensor.segments import segment_sum
 from ppl.tensor.shaping import reshape
 from ppl.tensor.tensor import CONSTANT, Tensor, constant
 from ppl.tensor.variables import VARIABLE
@@ -24,15 +25,15 @@ _PADDING = 4  # entries of the table for each row taken or summed, above which a
 
 
 def grouped(outputs: Sequence[Tensor], inputs: Sequence[Node]) -> list[Tensor]:
-    """The outputs with `x[known positions]` of values that depend on `inputs` taken by a table of places."""
+    """The outputs with `x[known positions]` and sums by known groups, of values that depend on `inputs`, by tables."""
     moving: set[Node] = set(inputs)
     done: dict[Node, Node] = {}
     for node in topological(outputs):
         new = rebuilt(node, tuple([done[parent] for parent in node.inputs]))
         if node in moving or any(parent in moving for parent in node.inputs):
             moving.add(node)
-            if node.op is GETITEM and node.inputs[0] in moving:
-                new = _taken(new)
+            if node.op in _BY_TABLE and node.inputs[0] in moving:
+                new = _BY_TABLE[node.op](new)
         done[node] = new
     return [done[node] for node in outputs]  # type: ignore[misc]
 
@@ -45,20 +46,45 @@ def _taken(node: Node) -> Node:
     whole = all(part == ("slice", None, None, None) for part in plan[axes:])
     if not axes or not leading or not whole or None in x.type.shape:
         return node
-    positions = [p for p in map(_known, node.inputs[1:]) if p is not None]
-    if len(positions) < axes:
-        return node
     stack, rows = x.type.shape[:axes], x.type.shape[axes:]
-    numbers = _row_numbers(positions, stack)
-    if numbers is None or not numbers.size:
+    numbers = _row_numbers(node.inputs[1:], stack)
+    table = None if numbers is None else _table(numbers, int(np.prod(stack)))
+    if numbers is None or table is None:
         return node
-    count = int(np.prod(stack))
+    flat = x if axes == 1 else reshape(x, (int(np.prod(stack)), *rows))
+    taken = TAKE_ROWS(flat, *table)
+    return taken if numbers.ndim == 1 else reshape(taken, (*numbers.shape, *rows))
+
+
+def _taken_along(node: Node) -> Node:
+    """Entries picked along an axis, as the probabilities of what was observed; or the node itself."""
+    (x, index), axis = node.inputs, node.attrs["axis"]
+    positions = None if None in x.type.shape else _known(index)
+    if positions is None:
+        return node
+    shape = tuple(positions.shape[a] if a == axis or n == 1 else n for a, n in enumerate(x.type.shape))
+    grid = [np.zeros_like(along) if n == 1 else along for n, along in zip(x.type.shape, np.indices(shape), strict=True)]
+    grid[axis] = np.broadcast_to(positions, shape)
+    return _taken(GETITEM(x, tuple(grid)))
+
+
+def _added_up(node: Node) -> Node:
+    """The same sums by a table, or the node itself."""
+    y, groups = node.inputs
+    numbers = _row_numbers([groups], (node.attrs["count"],))
+    table = None if numbers is None else _table(numbers, node.attrs["count"])
+    return node if table is None else ADD_UP_ROWS(y, *table)
+
+
+_BY_TABLE = {GETITEM: _taken, take_along_axis: _taken_along, segment_sum: _added_up}
+
+
+def _table(numbers: np.ndarray, count: int) -> tuple[Tensor, Tensor] | None:
+    """The row numbers and their table of places as constants; None where the table would be mostly empty."""
     places = places_of(numbers.ravel(), count)
     if places.size > _PADDING * (count + numbers.size):
-        return node
-    flat = x if axes == 1 else reshape(x, (count, *rows))
-    taken = TAKE_ROWS(flat, constant(numbers.ravel().astype(np.int32)), constant(places.astype(np.int32)))
-    return taken if numbers.ndim == 1 else reshape(taken, (*numbers.shape, *rows))
+        return None
+    return constant(numbers.ravel().astype(np.int32)), constant(places.astype(np.int32))
 
 
 def _known(index: Node) -> np.ndarray | None:
@@ -73,9 +99,13 @@ def _known(index: Node) -> np.ndarray | None:
         return np.asarray(evaluate([index], leaves)[0])
 
 
-def _row_numbers(positions: Sequence[np.ndarray], stack: Sequence[int]) -> np.ndarray | None:
-    """Positions along several axes as row numbers of the flattened array; None where one is out of range."""
-    wrapped = [np.where(p < 0, p + n, p) for p, n in zip(positions, stack, strict=True)]
-    if any(p.size and (p.min() < 0 or p.max() >= n) for p, n in zip(wrapped, stack, strict=True)):
+def _row_numbers(indices: Sequence[Node], stack: Sequence[int]) -> np.ndarray | None:
+    """Positions along several axes as row numbers of the flattened array; None where they are not known, or none, or
+    out of range."""
+    known = [p for p in map(_known, indices) if p is not None]
+    if len(known) < len(indices):
         return None
-    return np.ravel_multi_index(np.broadcast_arrays(*wrapped), tuple(stack))
+    positions = [np.where(p < 0, p + n, p) for p, n in zip(known, stack, strict=True)]
+    if any(not p.size or p.min() < 0 or p.max() >= n for p, n in zip(positions, stack, strict=True)):
+        return None
+    return np.asarray(np.ravel_multi_index(np.broadcast_arrays(*positions), tuple(stack)))

@@ -27,7 +27,7 @@ class HalfCauchy(Distribution):
         return beta * switch(q < 0.5, tan(np.pi / 2 * q), 1 / tan(np.pi / 2 * (1 - q)))
 
     def sample(key, shape, beta):
-        return beta * tan(np.pi / 2 * key.uniform(shape))
+        return beta * abs(key.cauchy(shape))
 
     def mode(beta):
         return 0.0 * beta

@@ -267,7 +267,7 @@ def _find(content: int, op: Op, inputs: tuple[Node, ...], attrs: Attrs) -> Node 
 
 def _forget(ref: Any) -> None:
     with _building:
-        others = tuple([other for other in _nodes.get(ref.content, ()) if other is not ref])
+        others = tuple([other for other in _nodes.get(ref.content, ()) if other() is not None])
         if others:
             _nodes[ref.content] = others
         else:

@@ -41,10 +41,13 @@ def batchify(
     if option not in ("continuous", "random", "random_see_all"):
         raise ValueError(f"batchify: option is 'continuous' or 'random', got {option!r}")
     order = np.arange(n) if option == "continuous" else np.random.default_rng(seed).permutation(n)
-    for start in range(0, n - batch_size + 1 if drop_last else n, batch_size):
-        rows = order[start : start + batch_size]
-        batch = tuple(a[rows] for a in found)
-        yield batch if len(batch) > 1 else batch[0]
+    starts = range(0, n - batch_size + 1 if drop_last else n, batch_size)
+    return (_batch(found, order[start : start + batch_size]) for start in starts)
+
+
+def _batch(arrays: list[np.ndarray], rows: np.ndarray) -> Any:
+    batch = tuple(a[rows] for a in arrays)
+    return batch if len(batch) > 1 else batch[0]
 
 
 def train_test_split(*arrays: Any, test_size: float = 0.25, seed: int = 0, stratify: Any = None) -> list[np.ndarray]:

@@ -78,22 +78,13 @@ class Optimizer:
         before = _before(self.name, clip_value, clip_norm, weight_decay)
         make = _maker(self.name, transformation, rate, before)
         self.state, structure = self._start(make(0.0))
-        value, slopes = value_and_grad(self.loss, self.params)
-        # Closed, so that the operation, which caches keep, holds none of these variables.
-        body, others = close(self.params, [self.loss])
-        step = from_jax(_stepper(make, structure, body), name=f"{self.name}_step")
-        rates = [rate] if isinstance(rate, Tensor) else []
-        moved, state = step(value, slopes, self.params, self.state, rates, others)
-        moved = [shapers[v](new) if v in shapers else new for v, new in zip(self.params, moved, strict=True)]
-        self.updates: dict[Variable, Tensor] = dict(
-            zip([*self.params, *self.state], [*moved, *state], strict=True),
-        )
+        self.updates = self._updates(make, structure, rate, shapers)
         add_updates(self.updates)
 
     def _start(self, transformation: Transformation) -> tuple[list[Variable], Any]:
         """The state before the first step as variables, and how optax nests it."""
         with jax.enable_x64(True):
-            state = transformation.init([jnp.asarray(v.value) for v in self.params])
+            state = jax.jit(transformation.init)([jnp.asarray(v.value) for v in self.params])  # one program, not many
         flat, structure = jax.tree_util.tree_flatten_with_path(state)
         with Scope(self.scope):
             variables = [
@@ -101,6 +92,22 @@ class Optimizer:
                 for path, value in flat
             ]
         return variables, structure
+
+    def _updates(
+        self,
+        make: Callable[[Any], Transformation],
+        structure: Any,
+        rate: Rate,
+        shapers: Mapping[Variable, Callable[[Tensor], Any]],
+    ) -> dict[Variable, Tensor]:
+        """What one step makes of the trained variables and of the state."""
+        value, slopes = value_and_grad(self.loss, self.params)
+        body, others = close(self.params, [self.loss])  # caches keep the operation: closed, it holds no variable
+        step = from_jax(_stepper(make, structure, body), name=f"{self.name}_step")
+        rates = [rate] if isinstance(rate, Tensor) else []
+        moved, state = step(value, slopes, self.params, self.state, rates, others)
+        shaped = [shapers[v](new) if v in shapers else new for v, new in zip(self.params, moved, strict=True)]
+        return dict(zip([*self.params, *self.state], [*shaped, *state], strict=True))
 
     def _state_name(self, path: Sequence[Any]) -> str:
         """ "mu_w" for the entry of `mu` that belongs to the variable w."""

@@ -48,7 +48,13 @@ _OPTIONS = [p.replace(kind=p.KEYWORD_ONLY) for p in _REST if p.name != "learning
 
 
 class SGD(Named):
-    """Steps along minus the gradient; with `momentum`, along a decaying sum of gradients."""
+    """Steps along minus the gradient; with `momentum`, along a decaying sum of gradients.
+
+    >>> z = ppl.tensor.Variable(3.0, name="z")
+    >>> step = ppl.function(outputs=z, updates=SGD((z - 1) ** 2, 0.25).updates)
+    >>> [float(step()) for _ in range(3)]
+    [3.0, 2.0, 1.5]
+    """
 
     @staticmethod
     def rule(learning_rate: Rate, momentum: float | None = None) -> Transformation:

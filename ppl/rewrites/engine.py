@@ -37,7 +37,8 @@ class Variant(NamedTuple):
     rule: Equation
     left: Node
     right: Node
-    needs: frozenset[Op]
+    needs: frozenset[Op]  # operations among the inputs
+    below: frozenset[Op]  # operations inside the sums and products among the inputs
 
 
 Entry = Variant | Procedure
@@ -64,6 +65,7 @@ class Engine(Arithmetic):
         self._settled: dict[Node, Node] = {}
         self.known_sizes: dict[Node, tuple[Size, ...]] = {}
         self._depth = 0
+        self._place: Node | None = None  # the node of the given graph that is being rewritten
         self.was_cut = False
         self._broken: set[str] = set()
         self._build = Builder(self._total_like, self._product_like, self.fill)
@@ -83,6 +85,7 @@ class Engine(Arithmetic):
         for node in order:
             if node in inner:
                 continue
+            self._place = node
             normal = self._normal(node, done, inner, uses, keep)
             for promise in assumed.get(node, ()):
                 self.facts.assume(normal, promise.attrs["fact"])
@@ -156,11 +159,15 @@ class Engine(Arithmetic):
         if self._depth > _DEEPEST:
             self.was_cut = True
             return node
-        present = {x.op for x in node.inputs} if node.op in (SUM, PRODUCT) else frozenset()
+        present = {x.op for x in node.inputs}
+        inside = {y.op for x in node.inputs if x.op is SUM or x.op is PRODUCT for y in x.inputs}
         self._depth += 1
         try:
             for entry in candidates:
-                if isinstance(entry, Variant) and not entry.needs <= present:
+                if isinstance(entry, Variant):
+                    if not (entry.needs <= present and entry.below <= inside):
+                        continue
+                elif entry.one_of and entry.one_of.isdisjoint(present):
                     continue
                 after = self._tried(entry, node)
                 if after is not None and after is not node:
@@ -196,7 +203,7 @@ class Engine(Arithmetic):
         if strict.check_measure and grows(fitted) >= grows(node):
             raise RuleError(f"rule {rule.name!r} did not decrease the measure: {node!r} became {fitted!r}")
         if self.trace is not None:
-            self.trace.add(rule.name, node, fitted)
+            self.trace.add(rule.name, node, fitted, node if self._place is None else self._place)
         return fitted
 
     def _by_equation(self, entry: Variant, node: Node) -> Node | None:

@@ -18,14 +18,16 @@ from ppl.rewrites.books.matrices import matrices
 from ppl.rewrites.books.reductions import reductions
 from ppl.rewrites.books.shapes import shapes
 from ppl.rewrites.books.stable import stable
+from ppl.rewrites.books.structure import structure
 from ppl.rewrites.engine import Engine
+from ppl.rewrites.gathers import gathers_last
 from ppl.rewrites.lower import lowered
 from ppl.rewrites.preparation import entries
 from ppl.rewrites.trace import Trace
 from ppl.tensor.names import NAMED
 from ppl.tensor.tensor import Tensor, as_tensor
 
-everything = algebra + exponentials + stable + reductions + choices + shapes + indexing + matrices
+everything = algebra + exponentials + stable + reductions + choices + shapes + indexing + matrices + structure
 _ROUNDS = 4
 
 
@@ -109,4 +111,4 @@ def stabilise(outputs: Sequence[Tensor]) -> list[Tensor]:
 
 def optimize(outputs: Sequence[Node]) -> list[Node]:
     """What the compiler runs in place of `outputs`: the same values, fewer and stabler operations."""
-    return rewritten(outputs, everything.safe())
+    return gathers_last(rewritten(outputs, everything.safe()))

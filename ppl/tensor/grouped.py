@@ -85,4 +85,13 @@ class _TakeRows(TensorOp):
         return TensorType(x.dtype, (*groups.shape, *x.shape[1:]))
 
 
+class _AddUpRows(TensorOp):
+    """The sums of the rows of y by group, given the places of each group."""
+
+    def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType:
+        y, _, places = (node.type for node in inputs)
+        return TensorType(y.dtype, (places.shape[0], *y.shape[1:]))
+
+
 TAKE_ROWS = _TakeRows("take_rows", lambda x, groups, places: TAKE.bind(*map(jnp.asarray, (x, groups, places))))
+ADD_UP_ROWS = _AddUpRows("add_up_rows", lambda y, groups, places: ADD_UP.bind(*map(jnp.asarray, (y, groups, places))))

@@ -7,10 +7,10 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import jax.scipy.special as jsp
 import numpy as np
 
 from ppl.tensor.elementwise import log1mexp
+from ppl.tensor.later import jsp
 from ppl.tensor.ops import Elementwise, keeping_dtype
 
 _log1mexp = log1mexp.lower

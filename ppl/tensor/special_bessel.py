@@ -12,8 +12,9 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import jax.scipy.special as jsp
 import numpy as np
+
+from ppl.tensor.later import jsp
 
 _POINTS = 320
 
