@@ -20,6 +20,7 @@ from ppl.compile import enable_disk_cache as enable_disk_cache
 from ppl.compile import function as function
 from ppl.compile import get_mode as get_mode
 from ppl.compile import graph_replace as graph_replace
+from ppl.compile import verify_grad as verify_grad
 
 # Families of distributions, every one that ppl.distributions exports.
 from ppl.distributions import *  # noqa: F403
@@ -53,7 +54,6 @@ from ppl.tensor import printing as printing
 from ppl.tensor import shared as shared
 from ppl.tensor import theano_gradient as _theano_gradient
 from ppl.tensor import to_jax as to_jax
-from ppl.tensor.batches import vectorize_graph as vectorize_graph
 from ppl.tensor.branches import cond as cond
 from ppl.tensor.branches import fori_loop as fori_loop
 from ppl.tensor.branches import ifelse as ifelse
@@ -85,6 +85,7 @@ from ppl.tensor.variables import get_variables as get_variables
 from ppl.tensor.variables import load_variables as load_variables
 from ppl.tensor.variables import reset_variables as reset_variables
 from ppl.tensor.variables import save_variables as save_variables
+from ppl.tensor.vectorizing import vectorize_graph as vectorize_graph
 
 _flags.apply()  # XLA reads its flags once, when the first device is used; no import above uses one
 

@@ -149,9 +149,62 @@ def _(model):
     pm.Normal("y", slope * pm.math.where(pm.tensor.isnan(x), 0.0, x), 1, observed=np.zeros(3))
 
 
-@refused(15, "nan in Data", NotImplementedError, 'Data "d"', "1 values are missing", "observed=")
+@works(15, "nan in Data that are observed")
 def _(model):
-    pm.Normal("y", 0, 1, observed=pm.Data("d", [1.0, np.nan]))
+    d = pm.Data("d", [1.0, np.nan])
+    with pytest.warns(pm.ImputationWarning, match='"y"'):
+        pm.Normal("y", 0, 1, observed=d)
+    assert [rv.name for rv in model.free_RVs] == ["y_unobserved"]
+    pm.set_data({"d": [3.0, np.nan]})
+    assert model.observed_RVs[0].name == "y_observed" and np.isclose(
+        model.point_logps(None, 9)["y_observed"], -5.418938533
+    )
+
+
+@refused(15, "nan in Data that move", ValueError, 'Data "d"', "must stay where they were")
+def _(model):
+    d = pm.Data("d", [1.0, np.nan])
+    with pytest.warns(pm.ImputationWarning):
+        pm.Normal("y", 0, 1, observed=d)
+    pm.set_data({"d": [np.nan, 1.0]})
+
+
+@refused(15, "nan in Data that are a predictor", pm.DataError, '"y"', "mu", "nan", "position 1")
+def _(model):
+    pm.Normal("y", 2 * pm.Data("d", [1.0, np.nan]), 1, observed=[0.0, 1.0])
+
+
+@refused(8, "a negative count in Data", pm.DataError, 'Poisson "y"', "-1", "position 2", "support")
+def _(model):
+    pm.Poisson("y", 2, observed=pm.Data("d", [1, 2, -1]))
+
+
+@refused(8, "a negative count in new Data", pm.DataError, 'Poisson "y"', "-1", "position 2", "support")
+def _(model):
+    pm.Poisson("y", 2, observed=pm.Data("d", [1, 2, 1]))
+    pm.set_data({"d": [1, 2, -1]})
+
+
+@refused(26, "Data of another length than the mean", pm.ShapeError, 'Normal "y"', "(4,)", "(5,)")
+def _(model):
+    pm.Normal("y", pm.Data("x", np.zeros(4), dims="row"), 1, observed=np.zeros(5), dims="row")
+
+
+@refused(60, "new Data of different lengths", pm.ShapeError, "'row'", "3 in 'x'", "2 in 'z'")
+def _(model):
+    pm.Data("x", np.zeros(4), dims="row")
+    pm.Data("z", np.zeros(4), dims="row")
+    pm.set_data({"x": np.zeros(3), "z": np.zeros(2)})
+
+
+@works(60, "new Data that others have yet to follow")
+def _(model):
+    pm.Data("x", np.zeros(4), dims="row")
+    pm.Data("z", np.zeros(4), dims="row")
+    with pytest.warns(pm.ShapeWarning, match="length 4 in 'z'"):
+        pm.set_data({"x": np.zeros(3)})
+    pm.set_data({"z": np.zeros(3)})
+    assert model.dim_lengths["row"].eval() == 3
 
 
 @works(16, "missing counts")

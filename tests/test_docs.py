@@ -1,5 +1,6 @@
 """Links in the documentation lead somewhere."""
 
+import re
 import runpy
 from pathlib import Path
 
@@ -22,3 +23,18 @@ def test_planted_broken_links_are_found(tmp_path):
     (tmp_path / "a.md").write_text(links)
     faults = generate["broken_links"](tmp_path, Path("a.md"))
     assert faults == ["a.md: no file c.md", "a.md: no heading b.md#other", "a.md: no heading #none"]
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/from_pymc.md"])
+def test_examples_run_and_print_what_they_say(page, capsys, monkeypatch, tmp_path):
+    """Python blocks of a page, one after the other; a comment after print(...) is what it prints, up to a colon."""
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
+    assert blocks
+    names: dict[str, object] = {}
+    monkeypatch.chdir(tmp_path)  # they save files
+    for block in blocks:
+        capsys.readouterr()
+        exec(compile(block, page, "exec"), names)
+        printed = capsys.readouterr().out
+        for said in re.findall(r"^print\(.*?\) +# (.*)$", block, re.MULTILINE):
+            assert said.split(": ")[0] in printed, f"{page} says {said!r}, got {printed!r}"

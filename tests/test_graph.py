@@ -75,6 +75,15 @@ def test_memory_is_freed_with_the_last_reference():
     assert [ref() for ref in refs] == [None] * 3
 
 
+def test_memory_is_freed_where_an_attribute_holds_the_node():
+    v = ppl.tensor.Variable(1.0, name="v")
+    ppl.add_updates({v: v * 2})  # kept in the variable's cell, which is an attribute of it
+    ref = weakref.ref(v)
+    del v
+    gc.collect()
+    assert ref() is None
+
+
 # --- walks
 def test_walks():
     x, y = tt.dscalars("x", "y")

@@ -7,6 +7,7 @@ import jax
 import numpy as np
 import pytest
 
+import ppl as pm
 import ppl.tensor as tt
 from ppl import distributions as d
 from ppl.compile import function
@@ -271,3 +272,9 @@ def test_what_is_not_random_has_no_density():
         logp(tt.as_tensor(1.0) + 2, 1.0)
     with pytest.raises(TypeError, match="random expression"):
         logp(1.0, 1.0)
+
+
+def test_a_draw_used_twice_is_one_draw_when_terms_are_collected():
+    x, at = d.Normal.dist(0.0, 1.0), np.linspace(-3, 3, 7)
+    got, want = pm.logp(x + 2 * x, at), logp(d.Normal.dist(0.0, 3.0), at)
+    np.testing.assert_allclose(got.eval(), want.eval(), rtol=1e-13)

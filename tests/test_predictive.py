@@ -7,7 +7,7 @@ import pytest
 import scipy.stats
 
 import ppl.model as pm
-from ppl.distributions import HalfNormal, Normal
+from ppl.distributions import Categorical, Censored, Dirichlet, HalfNormal, Mixture, Normal, NormalMixture
 from ppl.model.errors import ShapeError
 from ppl.model.results import collect, dataset, group_names, group_of
 
@@ -188,3 +188,44 @@ def test_new_labels_of_a_dimension_let_its_data_change_length_and_leave_the_draw
     np.testing.assert_allclose(predicted.mean(("chain", "draw")), [slope, 100 * slope], atol=0.1)
     with pytest.raises(ValueError, match=r'"y" has shape \(2,\) now, but its observed values have shape \(20,\)'):
         pm.sample(model=model, progressbar=False)
+
+
+def test_data_decide_the_length_of_a_dimension_with_labels():
+    with pm.Model(coords={"row": [10, 20, 30, 40]}) as model:
+        x = pm.Data("x", np.arange(4.0), dims="row")
+        slope = Normal("slope", 2.0, 1e-6)
+        y = Normal("y", pm.Deterministic("mu", slope * x, dims="row"), 1e-3, observed=np.arange(4.0), dims="row")
+        posterior = {"slope": np.full((2, 5), 2.0), "mu": np.zeros((2, 5, 4))}
+        given = collect({"posterior": dataset(model, posterior)})
+        pm.set_data({"x": np.arange(6.0)}, coords={"row": list("abcdef")})
+        found = pm.sample_posterior_predictive(given, predictions=True, random_seed=1)
+    assert y.type.shape == (None,)
+    assert found.predictions.y.shape == (2, 5, 6) and found.predictions.row.values.tolist() == list("abcdef")
+    assert np.allclose(found.predictions.y.mean(("chain", "draw")), 2 * np.arange(6), atol=0.01)
+    assert found.predictions_constant_data.x.dims == ("row",)
+
+
+def test_missing_values_of_every_kind_keep_their_parameters():
+    rows = np.array([[0.2, 0.3, 0.5], [np.nan] * 3])
+    with pm.Model() as model, pytest.warns(pm.ImputationWarning):
+        Dirichlet("p", np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), observed=rows)
+        Categorical("k", [[0.2, 0.3, 0.5], [0.6, 0.2, 0.2]], observed=[np.nan, 2])
+        parts = [Normal.dist([0.0, 5.0], 1.0), Normal.dist(3.0, 1.0)]
+        Mixture("m", [[0.2, 0.8], [0.5, 0.5]], parts, observed=[np.nan, 4.0])
+        NormalMixture("n", [0.2, 0.8], [[0.0, 1.0], [2.0, 3.0]], 1.0, observed=[np.nan, 4.0])
+        Censored("c", Normal.dist([0.0, 5.0], 1.0), lower=-1, upper=9, observed=[np.nan, 5.0])
+    density = scipy.stats.norm.logpdf
+    point = {"p_unobserved_simplex__": np.zeros((1, 2)), "k_unobserved": np.array([1]), "c_unobserved": np.array([0.5]),
+             "m_unobserved": np.array([1.0]), "n_unobserved": np.array([1.0])}  # fmt: skip
+    found = model.point_logps(point, 9)
+    law = scipy.stats.dirichlet
+    assert np.isclose(found["p_observed"], law.logpdf([0.2, 0.3, 0.5], [1, 2, 3]))
+    unobserved = model.compile_logp(model["p_unobserved"], jacobian=False)(point)
+    assert np.isclose(unobserved, law.logpdf(np.ones(3) / 3, [4, 5, 6]))
+    assert np.isclose(found["k_unobserved"], np.log(0.3)) and np.isclose(found["k_observed"], np.log(0.2))
+    assert np.isclose(found["c_observed"], density(0)) and np.isclose(found["c_unobserved"], density(0.5))
+    mixed = lambda w, x, mu: np.logaddexp(*(np.log(w) + density(x, mu, 1)))
+    assert np.isclose(found["m_unobserved"], mixed([0.2, 0.8], 1, [0, 3]))
+    assert np.isclose(found["m_observed"], mixed([0.5, 0.5], 4, [5, 3]))
+    assert np.isclose(found["n_unobserved"], mixed([0.2, 0.8], 1, [0, 1]))
+    assert np.isclose(found["n_observed"], mixed([0.2, 0.8], 4, [2, 3]))

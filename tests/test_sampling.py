@@ -234,7 +234,7 @@ def test_a_callback_sees_every_draw_and_may_stop(model, run):
     assert len(seen) == 2 * 120
     last = [draw for _, draw in seen if draw.is_last]
     assert {d.chain for d in last} == {0, 1} and not last[0].tuning
-    assert set(last[0].point) == {"mu", "sigma_log__"} and "tree_depth" in last[0].stats[0]
+    assert set(last[0].point) == {"mu", "sigma", "twice", "sigma_log__"} and "tree_depth" in last[0].stats[0]
 
     with pytest.raises(ZeroDivisionError):
         pm.sample(chains=2, random_seed=11, callback=lambda trace, draw: 1 / 0, model=model, **FEW)
@@ -327,3 +327,73 @@ def test_discrete_variables_refuse_a_sampler_of_gradients_only():
         Bernoulli("z", 0.3)
     with pytest.raises(ValueError, match="NUTS alone"):
         pm.sample(nuts_sampler="numpyro", rewrite=False, model=model, **FEW)
+
+
+def test_a_callback_sees_every_variable_and_what_it_sees_is_the_result():
+    seen = {}
+
+    def look(trace, draw):
+        seen[draw.chain, draw.draw_idx] = draw.point
+        assert len(trace) == draw.draw_idx + 1 and np.array_equal(trace["mu"][-1], draw.point["mu"])
+
+    with pm.Model():
+        Normal("mu", 0, 1)
+        HalfNormal("s", 1)
+        found = pm.sample(40, tune=30, chains=2, random_seed=3, callback=look, progressbar=False, quiet=True)
+    assert {"mu", "s", "s_log__"} <= set(seen[0, 0]) and len(seen) == 140
+    for name in ("mu", "s"):
+        points = np.array([[seen[c, 30 + i][name] for i in range(40)] for c in range(2)])
+        assert np.allclose(points, found.posterior[name].values, rtol=1e-12)
+
+
+def test_transformed_values_of_variables_that_were_rewritten_away():
+    with pm.Model():
+        HalfNormal("s", 1)
+        found = pm.sample(
+            30,
+            tune=30,
+            chains=2,
+            random_seed=3,
+            progressbar=False,
+            quiet=True,
+            idata_kwargs={"include_transformed": True},
+        )
+    assert np.allclose(np.exp(found.posterior.s_log__), found.posterior.s)
+
+
+# --- stochastic gradients
+
+
+def test_a_minibatch_is_unbiased_and_refused_by_sample():
+    x = np.arange(60.0)
+    rows, twice = pm.Minibatch(x, 2 * x, batch_size=7)
+    with pm.Model() as model:
+        mu = Normal("mu", 0, 1)
+        Normal("y", mu * rows, 50.0, observed=twice, total_size=60)
+    logp, whole = model.compile_logp(model["y"]), -0.5 * ((2 * x - x) / 50) ** 2 - np.log(50 * np.sqrt(2 * np.pi))
+    found = np.array([float(logp({"mu": 1.0})) for _ in range(400)])
+    assert len(set(found)) > 300
+    assert abs(found.mean() - whole.sum()) < 5 * found.std() / 20
+    with pytest.raises(pm.SamplingError, match="random rows"):
+        pm.sample(model=model, **FEW)
+    with pytest.raises(ValueError, match="different numbers of rows"):
+        pm.Minibatch(x, x[:5], batch_size=2)
+
+
+def test_a_start_drawn_from_the_prior():
+    with pm.Model() as model:
+        scale = HalfNormal("scale", 1, initval="prior")
+        Normal("x", 0, scale, shape=3, initval="prior")
+    first, again, other = (model.initial_point(seed) for seed in (1, 1, 2))
+    assert first["x"].shape == (3,) and np.array_equal(first["x"], again["x"])
+    assert not np.isclose(first["scale_log__"], other["scale_log__"]) and len(set(first["x"])) == 3
+    assert np.isfinite(model.compile_logp()(first))
+    found = pm.sample(model=model, chains=2, random_seed=1, initvals={"x": "prior"}, **FEW)
+    assert np.isfinite(found.posterior.x).all()
+
+
+def test_a_long_sum_is_no_deep_recursion():
+    with pm.Model() as model:
+        parts = [Normal(f"x{i}", 0, 1) for i in range(3000)]
+        Normal("y", sum(parts[1:], parts[0]), 1, observed=0.0)
+    assert len(model.free_RVs) == 3000 and len(model.initial_point()) == 3000

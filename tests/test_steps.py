@@ -35,12 +35,24 @@ SD = np.sqrt(np.array([4, 1]) - np.array([16, 1]) / 6)
         lambda: pm.Metropolis(),
         lambda: pm.Metropolis(S=np.array([[2.0, -1.0], [-1.0, 1.0]])),
         lambda: pm.Metropolis(proposal_dist=pm.LaplaceProposal),
+        lambda: pm.HamiltonianMC(path_length=1.5),
+        lambda: [pm.HamiltonianMC(["mu"]), pm.Metropolis(["nu"])],
         lambda: pm.Slice(),
         lambda: pm.DEMetropolisZ(),
         lambda: [pm.NUTS(["mu"]), pm.Slice(["nu"])],
         lambda: pm.CompoundStep([pm.Metropolis(["mu"]), pm.NUTS(["nu"], target_accept=0.9)]),
     ],
-    ids=["metropolis", "metropolis-mv", "metropolis-laplace", "slice", "demetropolisz", "nuts+slice", "compound"],
+    ids=[
+        "metropolis",
+        "metropolis-mv",
+        "metropolis-laplace",
+        "hmc",
+        "hmc+metropolis",
+        "slice",
+        "demetropolisz",
+        "nuts+slice",
+        "compound",
+    ],
 )
 def test_continuous_variables(make):
     model = normal_model()

@@ -219,3 +219,14 @@ def test_the_dtype_policy():
         result = f(np.zeros((1, 1), theano.config.floatX))
     assert result.dtype == np.float32
     np.testing.assert_allclose(result, expit(0.0))
+
+
+def test_looking_at_the_compiled_graph():
+    x = tt.dvector("x")
+    f = theano.function([x], tt.exp(tt.log(x)) * 2 + tt.sin(x))
+    ops = [node.op.name for node in f.maker.fgraph.toposort()]
+    assert "sin" in ops and ops.index("sin") < ops.index("add")
+    assert f.maker.fgraph.inputs == (x,) and len(f.maker.fgraph.outputs) == 1
+    assert x in f.maker.fgraph.variables and len(f.maker.fgraph.apply_nodes) == len(ops)
+    plain = theano.function([x], tt.exp(x) + 0, mode="FAST_COMPILE")
+    assert [node.op.name for node in plain.maker.fgraph.toposort()] == ["exp", "add"]

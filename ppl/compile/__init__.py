@@ -14,3 +14,4 @@ from ppl.compile.modes import optimize as optimize
 from ppl.compile.replacement import clone as clone
 from ppl.compile.replacement import clone_replace as clone_replace
 from ppl.compile.replacement import graph_replace as graph_replace
+from ppl.compile.verify import verify_grad as verify_grad

@@ -10,6 +10,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from ppl.compile.grouping import grouped
 from ppl.compile.hoisting import computed, hoisted
 from ppl.compile.pure import Program
 from ppl.tensor.tensor import Tensor
@@ -69,7 +70,7 @@ class FlatProgram:
     def __init__(self, outputs: Sequence[Tensor], slots: Sequence[Slot], extra: Sequence[Tensor] = ()) -> None:
         self.slots = list(slots)
         inputs = [*[slot.variable for slot in slots], *extra]
-        rest, before = hoisted(outputs, inputs)
+        rest, before = hoisted(grouped(outputs, inputs), inputs)
         places = list(before)
         self.program = Program([*inputs, *places], rest)
         self._before = Program([], list(before.values()))

@@ -14,8 +14,10 @@ import jax
 import numpy as np
 
 from ppl.compile.inputs import In, arranged, fitting
+from ppl.compile.maker import Maker
 from ppl.compile.modes import Mode, first_bad, get_mode, is_bad, optimize
 from ppl.compile.outputs import Rebuild, flatten
+from ppl.compile.padding import BucketedProgram
 from ppl.compile.program import program
 from ppl.graph import Node, ancestors, leaves, substitute
 from ppl.graph.printing import debugprint
@@ -40,6 +42,7 @@ class Plan:
     allow_input_downcast: bool | None = None
     profile: bool = False
     trust_input: bool = False
+    buckets: bool = False
 
 
 @dataclass
@@ -71,7 +74,11 @@ class Function:
         wanted: list[Node] = [*plan.outputs, *self.updates.values(), *own.values()]
         self.graph_outputs = optimize(wanted, plan.mode)
         self.variables: list[Any] = [v for v in leaves(self.graph_outputs) if v.op is VARIABLE]
-        self._program, constants = program([*self.inputs, *self.variables], self.graph_outputs)
+        self._program, constants = (
+            (BucketedProgram(self.inputs, self.variables, self.graph_outputs), [])
+            if plan.buckets
+            else program([*self.inputs, *self.variables], self.graph_outputs)
+        )
         self._run = self._program.run
         with jax.enable_x64(True):
             self._constants = [jax.device_put(array) for array in constants]
@@ -168,6 +175,11 @@ class Function:
         taken = ", ".join(each.title or repr(each.variable.type) for each in self.plan.inputs)
         return f"<{self._who}({taken}), {self._count} outputs, {len(self.updates)} updates>"
 
+    @property
+    def maker(self) -> Maker:
+        """The graph that was compiled, as `f.maker.fgraph` (Theano's name)."""
+        return Maker.of([*self.inputs, *self.variables], self.graph_outputs)
+
     def dprint(self, **options: Any) -> str:
         """Print the graph that was compiled, as `debugprint` does."""
         return debugprint(self, **options)
@@ -253,13 +265,16 @@ def function(
     profile: bool | None = None,
     on_unused_input: str | None = None,
     trust_input: bool = False,
+    buckets: bool = False,
     **others: Any,
 ) -> Function:
     """Compile a graph, in Theano's form `function([x, y], z)` or SymJAX's `function(x, y, outputs=z)`.
 
     `updates` maps variables to what they become after a call, `givens` puts tensors in the place of others. `mode` says
     whether the graph is rewritten and checked (see ppl.compile.modes), `profile=True` counts and times the calls,
-    `trust_input=True` leaves out the checks of the inputs' types.
+    `trust_input=True` leaves out the checks of the inputs' types. With `buckets=True` lengths along unknown dimensions
+    are rounded up to powers of two, so that few programs are compiled; a graph whose results could depend on the
+    padding is refused.
 
     >>> import ppl.tensor as tt
     >>> x, y = tt.dscalars("x", "y")
@@ -297,6 +312,7 @@ def function(
             allow_input_downcast,
             bool(profile),
             trust_input,
+            bool(buckets),
         )
     )
 

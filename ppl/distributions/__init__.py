@@ -23,6 +23,7 @@ from ppl.distributions.custom_dist import DensityDist as DensityDist
 from ppl.distributions.dirac_delta import DiracDelta as DiracDelta
 from ppl.distributions.dirichlet import Dirichlet as Dirichlet
 from ppl.distributions.dirichlet_multinomial import DirichletMultinomial as DirichletMultinomial
+from ppl.distributions.discrete_markov_chain import DiscreteMarkovChain as DiscreteMarkovChain
 from ppl.distributions.discrete_uniform import DiscreteUniform as DiscreteUniform
 from ppl.distributions.discrete_weibull import DiscreteWeibull as DiscreteWeibull
 from ppl.distributions.distribution import FAMILIES as FAMILIES
@@ -87,6 +88,7 @@ from ppl.distributions.ordered_multinomial import OrderedMultinomial as OrderedM
 from ppl.distributions.ordered_probit import OrderedProbit as OrderedProbit
 from ppl.distributions.pareto import Pareto as Pareto
 from ppl.distributions.poisson import Poisson as Poisson
+from ppl.distributions.polya_gamma import PolyaGamma as PolyaGamma
 from ppl.distributions.random_walk import GaussianRandomWalk as GaussianRandomWalk
 from ppl.distributions.random_walk import MvGaussianRandomWalk as MvGaussianRandomWalk
 from ppl.distributions.random_walk import MvStudentTRandomWalk as MvStudentTRandomWalk

@@ -2,7 +2,8 @@ import numpy as np
 
 from ppl.distributions.distribution import Distribution, alternative, param
 from ppl.distributions.domains import open_unit, positive, unit
-from ppl.tensor import betaincinv, betaln, digamma, log, log1p, log_beta_cdf, logit, switch, xlog1py, xlogy
+from ppl.distributions.power_terms import log_binomial_term, log_density_at_end
+from ppl.tensor import betaincinv, betaln, digamma, log, log1p, log_beta_cdf, logit, switch
 
 
 class Beta(Distribution):
@@ -19,7 +20,11 @@ class Beta(Distribution):
     from_nu = alternative(lambda mu, nu: _from_size(mu, nu), mu=open_unit, nu=positive)
 
     def logp(x, alpha, beta):
-        return xlogy(alpha - 1, x) + xlog1py(beta - 1, -x) - betaln(alpha, beta)
+        within = (x > 0) & (x < 1)
+        log_p, log_q = log(switch(within, x, 0.5)), log1p(-switch(within, x, 0.5))
+        term = log_binomial_term(alpha, beta, log_p, log_q) - log_p - log_q
+        ends = switch(x > 0, log_density_at_end(beta, log(alpha)), log_density_at_end(alpha, log(beta)))
+        return switch(within, term + log(alpha) - log1p(alpha / beta), ends)
 
     def logcdf(x, alpha, beta):
         return log_beta_cdf(alpha, beta, logit(x))

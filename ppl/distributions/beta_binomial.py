@@ -2,7 +2,7 @@ from ppl.distributions.distribution import Distribution, param
 from ppl.distributions.domains import integers_between, natural, positive
 from ppl.distributions.summation import log_sum_below
 from ppl.distributions.urn import log_urn
-from ppl.tensor import cast, minimum, round
+from ppl.tensor import cast, round
 
 
 class BetaBinomial(Distribution):
@@ -20,7 +20,7 @@ class BetaBinomial(Distribution):
         return log_urn(x, n - x, alpha, beta)
 
     def logcdf(x, alpha, beta, n):
-        return minimum(log_sum_below(BetaBinomial, x, n, alpha, beta, n), 0.0)
+        return log_sum_below(BetaBinomial, x, alpha, beta, n)
 
     def sample(key, shape, alpha, beta, n):
         return key.binomial(n, key.beta(alpha, beta, shape), shape)

@@ -4,7 +4,7 @@ from ppl.distributions.distribution import Distribution, param
 from ppl.distributions.domains import natural, positive
 from ppl.distributions.summation import log_sum_below
 from ppl.distributions.urn import log_urn
-from ppl.tensor import cast, floor, log1p, minimum, switch
+from ppl.tensor import cast, floor, log1p, switch
 
 
 class BetaNegativeBinomial(Distribution):
@@ -20,7 +20,7 @@ class BetaNegativeBinomial(Distribution):
         return log_urn(n, x, alpha, beta) - log1p(x / n)
 
     def logcdf(x, alpha, beta, n):
-        return minimum(log_sum_below(BetaNegativeBinomial, x, x, alpha, beta, n), 0.0)
+        return log_sum_below(BetaNegativeBinomial, x, alpha, beta, n)
 
     def sample(key, shape, alpha, beta, n):
         odds = key.gamma(beta, shape) / key.gamma(alpha, shape)

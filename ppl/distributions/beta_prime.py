@@ -2,7 +2,8 @@ import numpy as np
 
 from ppl.distributions.distribution import Distribution, param
 from ppl.distributions.domains import positive
-from ppl.tensor import betaln, exp, log, log1p, log_beta_cdf, logit_betaincinv, maximum, switch
+from ppl.distributions.power_terms import log_binomial_term
+from ppl.tensor import exp, log, log1p, log_beta_cdf, logit_betaincinv, maximum, switch
 
 
 class BetaPrime(Distribution):
@@ -15,7 +16,8 @@ class BetaPrime(Distribution):
     support = positive
 
     def logp(x, alpha, beta, s):
-        return (alpha - 1) * log(x / s) - (alpha + beta) * log1p(x / s) - betaln(alpha, beta) - log(s)
+        term = log_binomial_term(alpha, beta, -log1p(s / x), -log1p(x / s))
+        return term + log(alpha) - log1p(alpha / beta) - log(x)
 
     def logcdf(x, alpha, beta, s):
         return log_beta_cdf(alpha, beta, log(x / s))

@@ -13,7 +13,9 @@ class DiracDelta(Distribution):
 
     def support(c):
         c = as_tensor(c)
-        return Domain("the number c", lambda x: equal(x, c), discrete=c.dtype[0] in "biu", lower=c, upper=c)
+        discrete = c.dtype[0] in "biu"
+        atoms = () if discrete else (c,)
+        return Domain("the number c", lambda x: equal(x, c), discrete=discrete, lower=c, upper=c, atoms=atoms)
 
     def logp(x, c):
         return cast(zeros_like(x + c), "floatX")

@@ -1,4 +1,4 @@
-from ppl.distributions.distribution import Distribution, param
+from ppl.distributions.distribution import Distribution, param, requires
 from ppl.distributions.domains import integer, integers_between
 from ppl.tensor import cast, ceil, clip, floor, log, maximum
 
@@ -13,6 +13,8 @@ class DiscreteUniform(Distribution):
 
     def support(lower, upper):
         return integers_between(lower, upper)
+
+    ordered = requires(lambda lower, upper: lower <= upper, "lower must not be above upper")
 
     def logp(x, lower, upper):
         return -log(upper - lower + 1)

@@ -39,9 +39,10 @@ import jax
 import numpy as np
 
 import ppl.tensor as tt
-from ppl.distributions.domains import Domain, a_distribution
+from ppl.distributions.domains import Domain, a_distribution, real
 from ppl.distributions.draw import RandomVariable, batch_shape, draw, draw_dtype
 from ppl.distributions.law import Law
+from ppl.distributions.probability import FORMS
 from ppl.graph import Node
 from ppl.tensor.evaluate import evaluate
 from ppl.tensor.tensor import Dim, Tensor, TensorType, as_tensor, is_constant, value_of
@@ -277,12 +278,10 @@ class Distribution:
             if set(converted) & set(kept):
                 continue
             for key, tensor in tensors.items():
-                if key in each.domains and is_constant(tensor):
-                    require(value_of(tensor), each.domains[key], f"{cls.__name__}: {key}")
+                if is_constant(tensor):
+                    require(value_of(tensor), each.domains.get(key, real), f"{cls.__name__}: {key}")
             if all(map(is_constant, tensors.values())):
-                with jax.enable_x64(True):
-                    folded = evaluate([as_tensor(v) for v in converted.values()], {})
-                converted = dict(zip(converted, map(np.asarray, folded), strict=True))
+                converted = {key: _folded(as_tensor(value)) for key, value in converted.items()}
             return {**kept, **converted}
         raise ValueError(f"{cls.__name__}: {cls._conflict(given, values)}")
 
@@ -412,7 +411,7 @@ class Distribution:
             x = tt.floor(x)
         low = -np.inf if domain.lower is None else domain.lower
         high = np.inf if domain.upper is None else domain.upper
-        below = x < low if domain.discrete else x <= low
+        below = x < low if domain.discrete or domain.atoms else x <= low
         below, above = below | tt.equal(x, -np.inf), x >= high
         point = cls.safe_point(parameters, domain, x)
         inner = fact(tt.switch(below | above, point, x), *parameters)
@@ -469,6 +468,14 @@ def _over_event(inside: Tensor, ndim: int) -> Tensor:
     return tt.expand_dims(inside, tuple(range(-ndim, 0))) if ndim else inside
 
 
+def _folded(x: Tensor) -> Tensor:
+    """The number that an expression of constants is; `sigmoid(a)` stays one of a number, for `probability.log_of`."""
+    if x.op in FORMS:
+        return Node(x.op, tuple([_folded(each) for each in x.inputs]), x.attrs)  # type: ignore[return-value,arg-type]
+    with jax.enable_x64(True):
+        return as_tensor(np.asarray(evaluate([x], {})[0]))
+
+
 def default_point(family: type[Distribution], parameters: Any, domain: Domain) -> Any:
     """A point inside the support: the declared support point, the mean, or the middle of the bounds."""
     if family.support_point:
@@ -498,7 +505,7 @@ def as_parameter(value: Any, domain: Domain, who: str) -> Tensor:
         raise TypeError(f"{who} must be {domain}, got {value!r}") from error
     if domain.discrete and is_constant(tensor) and tensor.dtype[0] == "f":
         array = value_of(tensor)
-        if np.all(array == np.floor(array)):
+        if np.all(np.isfinite(array)) and np.all(array == np.floor(array)):
             tensor = as_tensor(array.astype(np.int64))
     return tensor
 

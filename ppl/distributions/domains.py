@@ -26,6 +26,7 @@ class Domain:
     discrete: bool = False
     lower: Any = None  # bounds of scalar domains: numbers or symbols, None where unbounded
     upper: Any = None
+    atoms: tuple[Any, ...] = ()  # points of a continuous support that have a probability, not a density
     entries: Callable[[Any], Any] | None = None  # for values with axes: which entries are as they should be
     transform: Any = None  # key of ppl.distributions.transforms, or a transform
     remedy: str = ""  # what to do with a value outside

@@ -1,6 +1,7 @@
 from ppl.distributions.distribution import Distribution, alternative, param
 from ppl.distributions.domains import nonnegative, positive
-from ppl.tensor import digamma, gammaincinv, gammaln, log, log_gammainc, log_gammaincc, maximum, sign, xlogy
+from ppl.distributions.power_terms import log_density_at_end, log_poisson_term
+from ppl.tensor import digamma, gammaincinv, gammaln, log, log_gammainc, log_gammaincc, maximum, sign, switch
 
 
 class Gamma(Distribution):
@@ -16,7 +17,9 @@ class Gamma(Distribution):
     )
 
     def logp(x, alpha, beta):
-        return alpha * log(beta) - gammaln(alpha) + xlogy(alpha - 1, x) - beta * x
+        inside = switch(x > 0, x, 1.0)
+        term = log_poisson_term(alpha, beta * inside, log(beta) + log(inside))
+        return switch(x > 0, term + log(alpha) - log(inside), log_density_at_end(alpha, log(beta)))
 
     def logcdf(x, alpha, beta):
         return log_gammainc(alpha, beta * x)

@@ -2,7 +2,7 @@ import numpy as np
 
 from ppl.distributions.distribution import Distribution, param
 from ppl.distributions.domains import nonnegative, positive
-from ppl.tensor import arctan, log, log1p_square, tan
+from ppl.tensor import arctan, log, log1p_square, switch, tan
 
 
 class HalfCauchy(Distribution):
@@ -24,10 +24,10 @@ class HalfCauchy(Distribution):
         return log(2 / np.pi * arctan(beta / x))
 
     def icdf(q, beta):
-        return beta * tan(np.pi / 2 * q)
+        return beta * switch(q < 0.5, tan(np.pi / 2 * q), 1 / tan(np.pi / 2 * (1 - q)))
 
     def sample(key, shape, beta):
-        return beta * tan(np.pi / 2 * key.uniform(shape))
+        return beta * abs(key.cauchy(shape))
 
     def mode(beta):
         return 0.0 * beta

@@ -1,7 +1,8 @@
 from ppl.distributions.distribution import Distribution, param
 from ppl.distributions.domains import integers_between, natural
 from ppl.distributions.summation import log_sum_below
-from ppl.tensor import cast, deviance, floor, hypergeometric_draw, log, maximum, minimum, stirling
+from ppl.tensor import cast, deviance, floor, log, maximum, minimum, stirling
+from ppl.tensor.hypergeometric import hypergeometric
 
 
 class HyperGeometric(Distribution):
@@ -24,10 +25,10 @@ class HyperGeometric(Distribution):
         return margins + taken + part(k - x, k, N - n) + part(N - k - n + x, N - k, N - n)
 
     def logcdf(x, N, k, n):
-        return minimum(log_sum_below(HyperGeometric, x, minimum(k, n), N, k, n), 0.0)
+        return log_sum_below(HyperGeometric, x, N, k, n)
 
     def sample(key, shape, N, k, n):
-        return hypergeometric_draw(key.next(), k, N - k, n, shape=shape)
+        return hypergeometric(key.next(), k, N - k, n, shape=shape)
 
     def mean(N, k, n):
         return n * (k / N)

@@ -2,6 +2,7 @@ import numpy as np
 
 from ppl.distributions.distribution import Distribution, alternative, param
 from ppl.distributions.domains import positive
+from ppl.distributions.power_terms import log_poisson_term
 from ppl.tensor import digamma, gammainccinv, gammaln, log, log_gammainc, log_gammaincc, sign, switch
 
 
@@ -20,7 +21,7 @@ class InverseGamma(Distribution):
     )
 
     def logp(x, alpha, beta):
-        return alpha * log(beta) - gammaln(alpha) - (alpha + 1) * log(x) - beta / x
+        return log_poisson_term(alpha, beta / x, log(beta) - log(x)) + log(alpha) - log(x)
 
     def logcdf(x, alpha, beta):
         return log_gammaincc(alpha, beta / x)

@@ -26,9 +26,13 @@ class Modifier(Distribution, abstract=True):
         return parameter.event_ndim if isinstance(parameter, RandomVariable) else 0
 
     @classmethod
+    def event_axes(cls, parameters: Any) -> list[int]:
+        return [cls.batch_drop(parameters, i) for i in range(len(parameters))]
+
+    @classmethod
     def draw_type(cls, parameters: tuple[Node, ...], size: Any) -> TensorType:
         domain = cls.support_for(parameters)
-        drops = [cls.batch_drop(parameters, i) for i in range(len(parameters))]
+        drops = cls.event_axes(parameters)
         labels = [getattr(p, "name", None) or f"parameter {i}" for i, p in enumerate(parameters)]
         batch = batch_shape(cls.__name__, parameters, drops, labels, size)
         law = parameters[cls.law_at].type.shape

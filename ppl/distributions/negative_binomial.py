@@ -1,7 +1,7 @@
 from ppl.distributions.distribution import Distribution, alternative, param
 from ppl.distributions.domains import natural, positive, unit
-from ppl.distributions.probability import complement, log_complement, log_of
-from ppl.tensor import betainc, cast, deviance, floor, log, log1p, maximum, sigmoid, stirling, switch
+from ppl.distributions.probability import complement, log_complement, log_of, logit_of
+from ppl.tensor import cast, deviance, floor, log, log1p, log_beta_cdf, maximum, sigmoid, stirling, switch
 
 
 class NegativeBinomial(Distribution):
@@ -26,7 +26,10 @@ class NegativeBinomial(Distribution):
         return ways - deviance(n, both * p, log_both + log_of(p)) - deviance(x, both * q, log_both + log_complement(p))
 
     def logcdf(x, n, p):
-        return log(betainc(n, x + 1, p))
+        return log_beta_cdf(n, x + 1, logit_of(p))
+
+    def logccdf(x, n, p):
+        return log_beta_cdf(x + 1, n, -logit_of(p))
 
     def sample(key, shape, n, p):
         return key.poisson(key.gamma(n, shape) * complement(p) / p, shape)

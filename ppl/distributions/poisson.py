@@ -1,7 +1,7 @@
 from ppl.distributions.distribution import Distribution, param
 from ppl.distributions.domains import natural, nonnegative
 from ppl.distributions.probability import log_of
-from ppl.tensor import cast, deviance, floor, gammaincc, log, stirling
+from ppl.tensor import cast, deviance, floor, log_gammainc, log_gammaincc, stirling
 
 
 class Poisson(Distribution):
@@ -17,7 +17,10 @@ class Poisson(Distribution):
         return -stirling(x) - deviance(x, mu, log_of(mu))
 
     def logcdf(x, mu):
-        return log(gammaincc(x + 1, mu))
+        return log_gammaincc(x + 1, mu)
+
+    def logccdf(x, mu):
+        return log_gammainc(x + 1, mu)
 
     def sample(key, shape, mu):
         return key.poisson(mu, shape)

@@ -10,6 +10,8 @@ from typing import Any
 import ppl.tensor as tt
 from ppl.tensor.tensor import Tensor, as_tensor
 
+FORMS = frozenset({tt.exp, tt.sigmoid, tt.softmax})  # what `log_of` sees through
+
 
 def log_of(x: Any) -> Tensor:
     """log x."""
@@ -21,6 +23,12 @@ def log_of(x: Any) -> Tensor:
     if x.op is tt.softmax:
         return tt.log_softmax(x.inputs[0], axis=x.attrs["axis"])
     return tt.log(x)
+
+
+def logit_of(p: Any) -> Tensor:
+    """log(p / (1 - p))."""
+    p = as_tensor(p)
+    return p.inputs[0] if p.op is tt.sigmoid else tt.logit(p)  # type: ignore[return-value]
 
 
 def complement(p: Any) -> Tensor:

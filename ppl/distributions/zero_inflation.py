@@ -13,8 +13,7 @@ from ppl.tensor import cast, equal, expm1, log1mexp, logaddexp, minimum, ones_li
 from ppl.tensor.rejection import draw_until
 from ppl.tensor.tensor import as_tensor
 
-# no lower bound is declared: a continuous family has no probability at its bound, these have
-zero_or_positive = Domain("zero or positive", lambda x: x >= 0, examples=(0.0, 0.4, 2.0))
+zero_or_positive = Domain("zero or positive", lambda x: x >= 0, lower=0.0, atoms=(0.0,), examples=(0.0, 0.4, 2.0))
 
 
 def zero_inflated(family: Any) -> tuple[Callable[..., Any], ...]:

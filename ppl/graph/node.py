@@ -12,6 +12,7 @@ shared for free. Nothing else in the program holds a node alive: with the last r
 from __future__ import annotations
 
 import itertools
+import operator
 import threading
 import weakref
 from collections.abc import Hashable, Iterator, Mapping
@@ -149,8 +150,8 @@ class Node:
     serial: int
 
     def __new__(cls, op: Op, inputs: tuple[Node, ...] = (), attrs: Attrs = NO_ATTRS) -> Node:
-        key = (op, tuple(map(id, inputs)), attrs)  # a node that is alive keeps its inputs and so their ids
-        known = _nodes.get(key)
+        content = hash((op, tuple(map(id, inputs)), attrs))  # a node that is alive keeps its inputs and so their ids
+        known = _find(content, op, inputs, attrs)
         if known is not None:
             return known
         result_type = op.infer(inputs, attrs)
@@ -161,11 +162,11 @@ class Node:
         set_field(node, "attrs", attrs)
         set_field(node, "type", result_type)
         with _building:
-            known = _nodes.get(key)
+            known = _find(content, op, inputs, attrs)
             if known is not None:
                 return known
             set_field(node, "serial", next(_serials))
-            _nodes[key] = node
+            _nodes[content] = (*_nodes.get(content, ()), _Ref(node, content))
         return node
 
     def __setattr__(self, field: str, value: object) -> None:
@@ -231,12 +232,50 @@ class _Get(Op):
 GET = _Get()
 
 
+class _Ref(weakref.ref[Node]):
+    """A node, as long as it lives, and where the table has it."""
+
+    __slots__ = ("content",)
+    content: int
+
+    def __new__(cls, node: Node, content: int) -> _Ref:
+        ref = super().__new__(cls, node, _forget)
+        ref.content = content
+        return ref
+
+
+# The living nodes by the hash of their content. The content itself is no key: it would be held as long as the node, and
+# attributes and operations may hold the node in turn (a variable its update), so that neither would ever go.
+_nodes: dict[int, tuple[_Ref, ...]] = {}
+_building = threading.RLock()  # a garbage collection inside it may run code that builds or forgets nodes
+_serials = itertools.count()
+
+
+def _find(content: int, op: Op, inputs: tuple[Node, ...], attrs: Attrs) -> Node | None:
+    for ref in _nodes.get(content, ()):
+        node = ref()
+        if (
+            node is not None
+            and node.op == op
+            and len(node.inputs) == len(inputs)
+            and all(map(operator.is_, node.inputs, inputs))
+            and node.attrs == attrs
+        ):
+            return node
+    return None
+
+
+def _forget(ref: Any) -> None:
+    with _building:
+        others = tuple([other for other in _nodes.get(ref.content, ()) if other() is not None])
+        if others:
+            _nodes[ref.content] = others
+        else:
+            _nodes.pop(ref.content, None)
+
+
 def living() -> list[Node]:
     """Every node that is alive now, oldest first."""
-    alive = [node for ref in _nodes.valuerefs() if (node := ref()) is not None]
-    return sorted(alive, key=lambda node: node.serial)
-
-
-_nodes: weakref.WeakValueDictionary[tuple[Op, tuple[int, ...], Attrs], Node] = weakref.WeakValueDictionary()
-_building = threading.RLock()  # a garbage collection inside it may run code that builds nodes
-_serials = itertools.count()
+    with _building:
+        refs = [ref for same in _nodes.values() for ref in same]
+    return sorted([node for ref in refs if (node := ref()) is not None], key=lambda node: node.serial)

@@ -35,6 +35,7 @@ from ppl.model.logprob import logp as logp
 from ppl.model.math import block_diagonal as block_diagonal
 from ppl.model.math import invprobit as invprobit
 from ppl.model.math import probit as probit
+from ppl.model.minibatches import Minibatch as Minibatch
 from ppl.model.model import Model as Model
 from ppl.model.model import compile_fn as compile_fn
 from ppl.model.model import point_of as Point  # noqa: N812  (PyMC's name)
@@ -63,6 +64,7 @@ from ppl.model.steps import CategoricalGibbsMetropolis as CategoricalGibbsMetrop
 from ppl.model.steps import CauchyProposal as CauchyProposal
 from ppl.model.steps import CompoundStep as CompoundStep
 from ppl.model.steps import DEMetropolisZ as DEMetropolisZ
+from ppl.model.steps import HamiltonianMC as HamiltonianMC
 from ppl.model.steps import LaplaceProposal as LaplaceProposal
 from ppl.model.steps import Metropolis as Metropolis
 from ppl.model.steps import MultivariateNormalProposal as MultivariateNormalProposal

@@ -114,7 +114,7 @@ class Books:
             raise ValueError(f"Name {name!r} is both a dimension and a variable: rename one of them")
         if values is None and length is None:
             raise ValueError(f"dimension {name!r} needs its values or its length")
-        labels = None if values is None else _labels(name, values)
+        labels = None if values is None else labels_of(name, values)
         if name in self._coords:
             known = self._coords[name]
             if labels is not None and known is not None and not _same_labels(labels, known):
@@ -128,16 +128,12 @@ class Books:
         self._dim_lengths[name] = len(labels) if length is None else length  # type: ignore[arg-type]
 
     def present_length(self, name: str) -> int | None:
-        """How long a dimension is now, where that is a number or the length of Data."""
-        length = self._dim_lengths[name]
+        """How long a dimension is now, where the model knows it."""
+        length = self._dim_lengths.get(name)
         if isinstance(length, Tensor):
             (length,) = at_present_sizes([length], {})
             return int(value_of(length)) if is_constant(length) else None
         return length
-
-    def tie_dim(self, name: str, length: Tensor) -> None:
-        """Let data decide from now on how long a dimension is; what was made before keeps the length it had."""
-        self._dim_lengths[name] = length
 
     def add_coords(self, coords: Mapping[str, Any], *, lengths: Mapping[str, Any] | None = None) -> None:
         """Declare several dimensions."""
@@ -277,7 +273,7 @@ class Books:
         return key in self.named_vars or self.name_for(key) in self.named_vars
 
 
-def _labels(name: str, values: Any) -> tuple[Any, ...]:
+def labels_of(name: str, values: Any) -> tuple[Any, ...]:
     if isinstance(values, str) or not np.iterable(values):
         raise TypeError(f"the coordinates of {name!r} are a sequence of labels, got {values!r}")
     return tuple(values.tolist() if isinstance(values, np.ndarray) and values.dtype.kind != "M" else values)

@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 
 from ppl.distributions import DRAW, RandomVariable
+from ppl.distributions.draw import draw
 from ppl.distributions.transforms import Transform
 from ppl.graph import Node, substitute
 from ppl.model.books import Books
+from ppl.model.data_values import value_now
 from ppl.model.model import Model
 from ppl.model.observed import as_data
-from ppl.model.register import observe_variable
+from ppl.model.observing import observe_variable
 from ppl.tensor.names import NAMED, named
 from ppl.tensor.tensor import Tensor, as_tensor
 from ppl.tensor.variables import Variable, shared
@@ -44,11 +46,22 @@ class _Rebuilding:
     def data(self, var: Variable, frozen: bool) -> None:
         if frozen:
             self.done[var] = as_tensor(var.get_value())
+            self.fixed(var)
             return
         fresh = shared(var.get_value(), var.name)
         self.done[var] = fresh
         self.new.data_vars.append(fresh)
-        self.new.named_vars[var.name or ""] = fresh
+        self._enter(fresh, var.name or "")
+
+    def _enter(self, fresh: Tensor, name: str) -> None:
+        """Enter data by name, with their dimensions."""
+        self.new.named_vars[name] = fresh
+        if self.dims(name) is not None:
+            self.new.named_vars_to_dims[name] = self.dims(name)
+
+    def fixed(self, var: Tensor) -> None:
+        """A constant with a name: what was Data is still found by it, and shown in results."""
+        self._enter(named(self.at(var), var.name or ""), var.name or "")
 
     def free(self, var: RandomVariable, transform: Transform | None) -> None:
         fresh = self._draw(var)
@@ -69,7 +82,16 @@ class _Rebuilding:
         observe_variable(self.new, fresh, as_data(value, var.name or ""), self.dims(var.name or ""), None, {})
 
     def _draw(self, var: RandomVariable) -> RandomVariable:
-        fresh: RandomVariable = Node(DRAW, tuple(self.at(list(var.inputs))), var.attrs)  # type: ignore[assignment]
+        inputs = self.at(list(var.inputs))
+        parameters, sizes = inputs[: len(var.parameters)], inputs[len(var.parameters) :]
+        known = [value_now(size, data=False) for size in sizes]
+        fresh: RandomVariable
+        if sizes and all(n is not None for n in known):  # lengths that data decided, and these are constants now
+            rest = iter(known)
+            lengths = tuple(int(next(rest)) if n is None else n for n in var.attrs["size"])  # type: ignore[call-overload]
+            fresh = draw(var.family, parameters, lengths, var.name)
+        else:
+            fresh = Node(DRAW, tuple(inputs), var.attrs)  # type: ignore[assignment]
         self.done[var] = fresh
         return fresh
 
@@ -89,9 +111,7 @@ class _Rebuilding:
             )
             fresh = shared(array, name) if as_data_variable else named(as_tensor(array), name)
         self.done[var] = fresh
-        self.new.named_vars[name] = fresh
-        if self.dims(name) is not None:
-            self.new.named_vars_to_dims[name] = self.dims(name)
+        self._enter(fresh, name)
         book: list[Any] = self.new.data_vars if isinstance(fresh, Variable) else self.new.deterministics
         book.append(fresh)
 
@@ -119,8 +139,12 @@ def rebuilt(
         if var in done:
             walk.intervene(var, done[var], as_data_variables)
         elif not isinstance(var, RandomVariable):
-            is_potential = any(var is p for p in model.potentials)
-            walk.expression(var, walk.new.potentials if is_potential else walk.new.deterministics)
+            if any(var is d for d in model.deterministics):
+                walk.expression(var, walk.new.deterministics)
+            elif any(var is p for p in model.potentials):
+                walk.expression(var, walk.new.potentials)
+            else:
+                walk.fixed(var)
         elif var in seen:
             walk.observe(var, seen[var])
         elif any(var is rv for rv in model.observed_RVs):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
+from ppl.tensor.names import other_names
+
 if TYPE_CHECKING:
     from ppl.model.model import Model
 
@@ -38,3 +40,12 @@ def modelcontext(model: Model | None) -> Model:
     if found is None:
         raise TypeError("No model on context stack: call this inside a `with model:` block, or pass model=.")
     return found
+
+
+def _names() -> list[str]:
+    """The names of the current model as its block writes them."""
+    model = current_model()
+    return [] if model is None else [model.name_of(name) for name in model.named_vars]
+
+
+other_names.append(_names)

@@ -10,8 +10,9 @@ import numpy as np
 from ppl.model.books import Books
 from ppl.model.context import modelcontext
 from ppl.model.data_checks import check_indices
+from ppl.model.data_lengths import bind_lengths, check_lengths, relabel
 from ppl.model.observed import as_data
-from ppl.tensor.shaping import DIM
+from ppl.model.observing import check_observations
 from ppl.tensor.variables import Variable, shared
 
 
@@ -25,39 +26,21 @@ def Data(
     model: Books | None = None,
     mutable: bool | None = None,
 ) -> Variable:
-    """A named array of a model that `set_data` can replace (also with `mutable=False`, which older programs pass)."""
+    """A named array of a model that `set_data` can replace (also with `mutable=False`, which older programs pass).
+
+    Its dimensions have from now on the lengths of the data, whatever these are later. Missing values are allowed where
+    the data are observed: there they become variables.
+    """
     model = modelcontext(model)
     full = model.check_name(name)
-    if infer_dims_and_coords and dims is None and hasattr(value, "index"):
-        dims, coords = _dims_of_frame(full, value)
-    array = as_data(value, full)
-    if isinstance(array, np.ma.MaskedArray):
-        raise NotImplementedError(
-            f'Data "{full}": {int(np.ma.getmaskarray(array).sum())} values are missing. Missing values are imputed '
-            "where plain arrays are given to observed=; Data must be complete."
-        )
-    array = np.asarray(array)
-    variable = shared(array.astype(np.int64) if array.dtype.kind in "ui" else array, full)
+    if infer_dims_and_coords and dims is None:
+        dims, coords = _own_dims(full, value)
+    array = _numbers(value, full)
+    variable = shared(array, full)
     if isinstance(dims, str):
         dims = (dims,)
     if dims is not None:
-        if len(dims) != variable.ndim:
-            raise ValueError(f'Data "{full}" has {variable.ndim} axes, but {len(dims)} dims: {dims}')
-        for axis, dim in enumerate(dims):
-            if dim is None:
-                continue
-            length = np.shape(array)[axis]
-            labels = (coords or {}).get(dim)
-            known = model.dim_lengths.get(dim)
-            if isinstance(known, int) and known != length:
-                raise ValueError(
-                    f"conflicting sizes for dimension {dim!r}: length {length} on the data {full!r}, "
-                    f"length {known} in coords"
-                )
-            if known is None:
-                model.add_coord(dim, labels, length=DIM(variable, axis=axis))
-            elif isinstance(known, int):
-                model.tie_dim(dim, DIM(variable, axis=axis))
+        bind_lengths(model, variable, dims, coords or {})
     model.add_named_variable(variable, dims)
     model.data_vars.append(variable)
     return variable
@@ -73,7 +56,22 @@ def ConstantData(name: str, value: Any, **options: Any) -> Variable:
     return Data(name, value, **options)
 
 
-def _dims_of_frame(name: str, value: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
+def _numbers(value: Any, name: str) -> np.ndarray:
+    """The data as an array, nan where they are missing; whole numbers have 64 bits."""
+    array = as_data(value, name)
+    if isinstance(array, np.ma.MaskedArray):
+        array = array.astype(np.float64).filled(np.nan)
+    array = np.asarray(array)
+    return array.astype(np.int64) if array.dtype.kind in "ui" else array
+
+
+def _own_dims(name: str, value: Any) -> tuple[tuple[str, ...] | None, dict[str, Any]]:
+    """The dimensions and labels that a frame or a labelled array has itself."""
+    if hasattr(value, "dims") and hasattr(value, "coords"):
+        dims = tuple(map(str, value.dims))
+        return dims, {dim: value.coords[dim].values for dim in dims if dim in value.coords}
+    if not hasattr(value, "index") or isinstance(value, list | tuple):
+        return None, {}
     axes = [value.index] + ([value.columns] if hasattr(value, "columns") else [])
     dims = tuple(str(axis.name or f"{name}_dim_{i}") for i, axis in enumerate(axes))
     return dims, {dim: list(axis) for dim, axis in zip(dims, axes, strict=True)}
@@ -82,57 +80,59 @@ def _dims_of_frame(name: str, value: Any) -> tuple[tuple[str, ...], dict[str, An
 def set_data(
     new_data: Mapping[str, Any], model: Books | None = None, *, coords: Mapping[str, Any] | None = None
 ) -> None:
-    """Give Data of a model other values; lengths may change where no coordinates fix them, or with new `coords`."""
+    """Give Data of a model other values; where a dimension with labels gets another length, `coords` has new ones.
+
+    >>> import ppl as pm
+    >>> with pm.Model(coords={"row": [0, 1, 2]}) as model:
+    ...     x = pm.Data("x", [1.0, 2.0, 3.0], dims="row")
+    ...     y = pm.Normal("y", x, 1, dims="row")
+    ...     pm.set_data({"x": [4.0, 5.0]}, coords={"row": [3, 4]})
+    >>> pm.draw(y).shape
+    (2,)
+    """
     model = modelcontext(model)
-    for name, value in new_data.items():
-        set_one(model, name, value, coords)
+    new = dict(_fitting(model, name, value) for name, value in new_data.items())
+    check_lengths(model, new, coords or {})
+    check_indices([i for v in model.named_vars.values() for i in v.inputs], new)
+    before = {variable: variable.get_value() for variable in new}
+    try:
+        for variable, array in new.items():
+            variable.set_value(array)
+        check_observations(model, new)
+    except Exception:
+        for variable, array in before.items():
+            variable.set_value(array)
+        raise
+    relabel(model, coords or {})
 
 
-def set_one(model: Books, name: str, value: Any, coords: Mapping[str, Any] | None = None) -> None:
-    """Another value for one Data variable."""
+def _fitting(model: Books, name: str, value: Any) -> tuple[Variable, np.ndarray]:
+    """The Data that a name means, and its new value."""
     known = {v.name: v for v in model.data_vars}
     full = model.name_for(name)
     if full not in known:
         raise KeyError(f"the model has no Data {name!r}; it has {', '.join(map(str, known)) or 'none'}")
     variable = known[full]
-    array = as_data(value, full)
-    if isinstance(array, np.ma.MaskedArray):
-        raise ValueError(f'Data "{full}": {int(np.ma.getmaskarray(array).sum())} of the new values are missing')
-    array = np.asarray(array)
+    array = _numbers(value, full)
     if array.ndim != variable.ndim:
         raise ValueError(f'Data "{full}" has {variable.ndim} axes, the new value has {array.ndim}')
     if array.dtype.kind == "f" and variable.dtype[0] in "iu":
         if not np.all(array == np.floor(array)):
             raise TypeError(f'Data "{full}" holds integers; the new value is not whole')
         array = array.astype(variable.dtype)
-    check_indices([i for v in model.named_vars.values() for i in v.inputs], {variable: array})
-    for axis, dim in enumerate(model.named_vars_to_dims.get(full, ())):
-        if dim is not None:
-            _resize(model, full, dim, array.shape[axis], (coords or {}).get(dim), variable, axis)
-    variable.set_value(array)
+    _check_missing(full, np.asarray(variable.value), array)
+    return variable, array
 
 
-def _resize(model: Books, name: str, dim: str, length: int, labels: Any, variable: Variable, axis: int) -> None:
-    """Keep a dimension in step with the data that decide its length."""
-    old, known = model.coords.get(dim), model.dim_lengths[dim]
-    if labels is not None:
-        if len(labels) != length:
-            raise ValueError(f"dimension {dim!r}: {len(labels)} new labels for length {length} of {name!r}")
-        if isinstance(known, int) and known != length:
-            raise ValueError(
-                f"dimension {dim!r} was fixed at length {known} when the model was made; {name!r} has now {length}"
-            )
-        model.coords[dim] = tuple(labels)
-    elif isinstance(known, int):
-        if known != length:
-            raise ValueError(
-                f"dimension {dim!r} has length {known} from its coordinates, but the new value of {name!r} has length "
-                f"{length}. Make the dimension from Data (no coords for it) to let its length change."
-            )
-    elif old is not None and len(old) != length:
+def _check_missing(name: str, old: np.ndarray, new: np.ndarray) -> None:
+    """Values that are missing are variables of the model, so they can be neither more nor fewer than they were."""
+    before, now = (np.isnan(x) if x.dtype.kind == "f" else np.zeros(x.shape, bool) for x in (old, new))
+    if not before.any() and now.any():
+        raise ValueError(f'Data "{name}": {int(now.sum())} of the new values are missing, and none were before')
+    if before.any() and not np.array_equal(before, now):
         raise ValueError(
-            f"dimension {dim!r} has length {len(old)} by its labels, the new value of {name!r} has length {length}: "
-            f"give new labels too, coords={{{dim!r}: ...}}"
+            f'Data "{name}": missing values are variables of the model, so they must stay where they were. '
+            "Build the model anew for data with other missing values."
         )
 
 

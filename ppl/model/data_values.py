@@ -1,4 +1,4 @@
-"""The values of a model's data, for results."""
+"""The present values of data, and of what is computed from them."""
 
 from __future__ import annotations
 
@@ -7,28 +7,39 @@ from typing import TYPE_CHECKING
 import jax
 import numpy as np
 
-from ppl.compile.pure import Program
+from ppl.distributions import DRAW
+from ppl.graph import Node, ancestors
+from ppl.tensor.evaluate import evaluate
 from ppl.tensor.ops import CAST
-from ppl.tensor.tensor import is_constant, value_of
-from ppl.tensor.variables import Variable
+from ppl.tensor.tensor import Tensor, is_constant, value_of
+from ppl.tensor.variables import VARIABLE, Variable
 
 if TYPE_CHECKING:
     from ppl.model.model import Model
 
 
+def value_now(x: Tensor, data: bool = True) -> np.ndarray | None:
+    """The value now of an expression of constants and, if wanted, data; None where it depends on anything else."""
+    if is_constant(x):
+        return value_of(x)
+    reached = ancestors([x])
+    if any(node.op is DRAW or (not node.inputs and not _is_known(node, data)) for node in reached):
+        return None
+    with jax.enable_x64(True):
+        return np.asarray(evaluate([x], {node: node.value for node in reached if isinstance(node, Variable)})[0])
+
+
+def _is_known(leaf: Node, data: bool) -> bool:
+    return is_constant(leaf) or (data and leaf.op is VARIABLE)
+
+
 def observed_data(model: Model) -> dict[str, np.ndarray]:
     """What was observed, by variable."""
-    values = {rv.name or "": model.rvs_to_values[rv] for rv in model.observed_RVs}
     known: dict[str, np.ndarray] = {}
-    for name, value in values.items():
-        if is_constant(value):
-            known[name] = np.array(value_of(value))
-        elif isinstance(value, Variable):
-            known[name] = value.get_value()
-        else:
-            program = Program([], [value])
-            with jax.enable_x64(True):
-                known[name] = np.asarray(program([], *program.data)[0])
+    for rv in model.observed_RVs:
+        value = value_now(model.rvs_to_values[rv])
+        if value is not None:
+            known[rv.name or ""] = np.array(value)
     return known
 
 
@@ -37,4 +48,7 @@ def constant_data(model: Model) -> dict[str, np.ndarray]:
     observed = {
         source for value in model.rvs_to_values.values() for source in (value, *value.inputs[: value.op is CAST])
     }
-    return {v.name or "": v.get_value() for v in model.data_vars if v not in observed}
+    found = {v.name or "": v.get_value() for v in model.data_vars if v not in observed}
+    known = {*model.basic_RVs, *model.deterministics, *model.potentials, *model.data_vars}
+    frozen = {name: v.inputs[0] for name, v in model.named_vars.items() if v not in known}
+    return found | {name: np.array(value_of(v)) for name, v in frozen.items() if v not in observed}

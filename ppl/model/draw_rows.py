@@ -22,7 +22,22 @@ _row_bytes: dict[Any, tuple[int, list[Any]]] = {}
 
 
 def over_draws(program: Program, columns: Sequence[np.ndarray], chunk_bytes: int = CHUNK_BYTES) -> list[np.ndarray]:
-    """The outputs for every draw. `columns` has one array an input, (chains, draws, ...); so have the results."""
+    """The outputs for every draw. `columns` has one array an input, (chains, draws, ...); so have the results.
+
+    Where a device has no memory for a chunk, smaller ones are tried, down to single draws.
+    """
+    while True:
+        try:
+            return _in_chunks(program, columns, chunk_bytes)
+        except jax.errors.JaxRuntimeError as error:
+            if "RESOURCE_EXHAUSTED" not in str(error):
+                raise
+            if chunk_bytes <= 1:
+                raise MemoryError(f"the device has no memory for a single draw of these variables: {error}") from error
+            chunk_bytes //= 8
+
+
+def _in_chunks(program: Program, columns: Sequence[np.ndarray], chunk_bytes: int) -> list[np.ndarray]:
     chains, draws = np.shape(columns[0])[:2]
     data = program.data
     key = program.key

@@ -38,7 +38,10 @@ def _label(model: Books, var: Tensor, formatting: str) -> str:
 
 def _plate(model: Books, var: Tensor, include_dim_lengths: bool) -> str:
     dims = model.named_vars_to_dims.get(var.name or "", (None,) * var.ndim)
-    lengths = ["?" if n is None else str(n) for n in var.type.shape]
+    lengths = [
+        str(model.present_length(d) if n is None and d else "?" if n is None else n)
+        for d, n in zip(dims, var.type.shape, strict=True)
+    ]
     names = [d or n for d, n in zip(dims, lengths, strict=True)]
     if include_dim_lengths:
         names = [f"{d} ({n})" if d else n for d, n in zip(dims, lengths, strict=True)]

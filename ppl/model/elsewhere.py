@@ -19,7 +19,7 @@ ARVIZ = frozenset(
 MODULES = {
     "backends": "predictions_to_inference_data to_inference_data",
     "blocking": "DictToArrayBijection RaveledVars",
-    "data": "ConstantData Data MutableData get_data",
+    "data": "ConstantData Data Minibatch MutableData get_data",
     "exceptions": "ImputationWarning IncorrectArgumentsError SamplingError ShapeError ShapeWarning",
     "func_utils": "find_constrained_prior",
     "logprob": "icdf logccdf logcdf logp",
@@ -30,8 +30,8 @@ MODULES = {
     "sampling.jax": "sample_blackjax_nuts sample_numpyro_nuts",
     "stats": "compute_log_likelihood compute_log_prior",
     "step_methods": """BinaryGibbsMetropolis BinaryMetropolis CategoricalGibbsMetropolis CauchyProposal CompoundStep
-    DEMetropolisZ LaplaceProposal Metropolis MultivariateNormalProposal NUTS NormalProposal PoissonProposal Slice
-    UniformProposal STEP_METHODS""",
+    DEMetropolisZ HamiltonianMC LaplaceProposal Metropolis MultivariateNormalProposal NUTS NormalProposal
+    PoissonProposal Slice UniformProposal STEP_METHODS""",
     "tuning": "find_MAP find_hessian trace_cov",
     "util": "drop_warning_stat",
     "vartypes": """bool_types complex_types continuous_types discrete_types float_types int_types isgenerator
@@ -49,14 +49,10 @@ LATER = {
     Empirical FullRank MeanField sample_approx Approximation Group Stein adadelta adagrad adagrad_window adam adamax
     apply_momentum apply_nesterov_momentum momentum nesterov_momentum norm_constraint rmsprop sgd total_norm_constraint
     callbacks variational approximations opvi stein updates inference operators test_functions""",
-    "minibatches serve variational inference, which comes in later work; total_size= scales a density already":
-        "Minibatch minibatch_rv",
     "sequential Monte Carlo comes in later work": "sample_smc smc",
     "differential equations come in later work": "ode",
     "a family of one's own is written with CustomDist": "Continuous Discrete SymbolicRandomVariable",
-    "it has no density that can be computed; only its draws would be there": "PolyaGamma",
     "LKJCholeskyCov is the better prior of covariances": "WishartBartlett",
-    "NUTS and Metropolis stand in its place": "HamiltonianMC",
     "DEMetropolisZ does the same without a population of chains": "DEMetropolis",
     "step methods here are moves of a compiled sweep, which no user's class can join yet": "BlockedStep",
     "metrics are adapted by sample() itself": "init_nuts guess_scaling",
@@ -65,7 +61,7 @@ LATER = {
     "graphs are compiled by JAX; compile_fn does what it is for": "CallableTensor",
     "draws are kept on disk by sample(resume=...), which has no such error": "TraceDirectoryError",
     "it is an inner module of PyMC": """arraystep compound deterministic forward handler hmc initial_point logging mcmc
-    metropolis parallel plots population progress_bar scaling slicer starting state step_sizes""",
+    metropolis minibatch_rv parallel plots population progress_bar scaling slicer starting state step_sizes""",
 }  # fmt: skip
 WHERE = {name: reason for reason, names in LATER.items() for name in names.split()}
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from ppl.compile.density import Slot, labels
 from ppl.compile.pure import Program
-from ppl.distributions import is_draw
+from ppl.distributions import RandomVariable, is_draw
 from ppl.distributions.drawing import expand_draws
-from ppl.graph import ancestors
+from ppl.graph import Node, ancestors, substitute
 from ppl.model import checks, results
 from ppl.model.draw_rows import draw_keys, over_draws
 from ppl.model.errors import SamplingError
@@ -23,7 +23,9 @@ from ppl.model.pointwise import log_likelihood_values, log_prior_values
 from ppl.model.rewriting import Posterior
 from ppl.model.sample_stats import complete
 from ppl.tensor.draws import KEY_TYPE
-from ppl.tensor.tensor import placeholder
+from ppl.tensor.tensor import Tensor, placeholder
+
+BLOCK = 64  # draws of a chain that a callback is given at once
 
 
 class Request(NamedTuple):
@@ -40,6 +42,19 @@ class Request(NamedTuple):
     stat_names: Mapping[str, str]
 
 
+def _transformed(posterior: Posterior, slots: Sequence[Slot]) -> dict[str, Tensor]:
+    """The unconstrained values of all transformed variables, of those too that rewriting took from the sampler."""
+    model, moved = posterior.model, {slot.variable for slot in slots}
+    shown: dict[Node, Node] = {model.named_vars[name]: output for name, output in posterior.outputs.items()}
+    found: dict[str, Tensor] = {}
+    for rv in model.free_RVs:
+        value, transform = model.rvs_to_values[rv], model.rvs_to_transforms[rv]
+        if transform is not None and isinstance(rv, RandomVariable):
+            inputs = [substitute(p, shown) for p in rv.parameters]
+            found[value.name or ""] = value if value in moved else transform.forward(shown[rv], *inputs)
+    return found
+
+
 class Finisher:
     """Makes results from runs, whole or partial."""
 
@@ -47,7 +62,7 @@ class Finisher:
         self.posterior, self.slots, self.request = posterior, slots, request
         wanted = {name: posterior.outputs[name] for name in request.names}
         if request.options.get("include_transformed"):
-            wanted |= {s.variable.name or "": s.variable for s in slots if s.variable.name not in wanted}
+            wanted |= _transformed(posterior, slots)
         self._names = list(wanted)
         outputs = list(wanted.values())
         self._key = placeholder(KEY_TYPE, "key") if any(map(is_draw, ancestors(outputs))) else None
@@ -65,6 +80,22 @@ class Finisher:
         if not columns:
             return {}
         return dict(zip(self._names, over_draws(self.program, columns), strict=True))
+
+    def rows(self, chain: int, first: int, positions: np.ndarray) -> dict[str, np.ndarray]:
+        """Every name for some draws of one chain, warm-up counted, in blocks of one size: one program serves all."""
+        tune, seed = self.request.tune, self.request.seed
+        parts: list[dict[str, np.ndarray]] = []
+        for start in range(0, len(positions), BLOCK):
+            block = positions[start : start + BLOCK]
+            padded = np.concatenate([block, np.repeat(block[-1:], BLOCK - len(block), axis=0)])
+            columns = [slot.read(padded[None]) for slot in self.slots]
+            if self._key is not None:
+                at = np.arange(first + start, first + start + BLOCK)
+                at = np.where(at < tune, at, at - tune)
+                columns.append(draw_keys(seed, "recover", chain + 1, at.max() + 1)[chain, at][None])
+            found = over_draws(self.program, columns)
+            parts.append({n: v[0, : len(block)] for n, v in zip(self._names, found, strict=True)})
+        return {name: np.concatenate([part[name] for part in parts]) for name in self._names} if parts else {}
 
     def __call__(self, run: Any, final: bool) -> Any:
         request = self.request

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
-from ppl.distributions import logprob
+from ppl.distributions import is_draw, logprob
+from ppl.graph import topological
+from ppl.rewrites import simplify
 from ppl.rewrites.laws import in_law
 from ppl.tensor.tensor import Tensor
 
 
 def _simplest(rv: Any) -> Any:
-    """The expression as one draw where a law says so: N(0, 1) + N(0, 1) has a density by no other rule."""
-    return in_law(rv)[0] if isinstance(rv, Tensor) else rv
+    """The expression as one draw where a law says so: N(0, 1) + N(0, 1) has a density by no other rule. A draw used
+    twice may be used once when terms are collected: x + 2x is 3x."""
+    if not isinstance(rv, Tensor):
+        return rv
+    uses = Counter(x for node in topological(rv) for x in node.inputs if is_draw(x))
+    return in_law(simplify(rv) if max(uses.values(), default=0) > 1 else rv)[0]
 
 
 def logp(rv: Any, value: Any, warn_rvs: bool = True) -> Tensor:

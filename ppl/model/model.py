@@ -12,12 +12,13 @@ import ppl.tensor as tt
 from ppl.compile import Function, function
 from ppl.model import drawing_model, printing
 from ppl.model.context import modelcontext
-from ppl.model.data import set_one
+from ppl.model.data import set_data
 from ppl.model.debugging import debug
 from ppl.model.density import Joint, add_all
 from ppl.model.point import Point, initial_point
 from ppl.model.registration import Registration
-from ppl.model.rewriting import rewritten
+from ppl.model.rewriting import Posterior, rewritten
+from ppl.model.seeds import seed_of
 from ppl.tensor.tensor import Tensor
 
 
@@ -35,11 +36,14 @@ class Model(Registration):
     """
 
     # --- density ----------------------------------------------------------------------------------------------------
-    def logp(self, vars: Any = None, jacobian: bool = True, sum: bool = True) -> Any:
+    def logp(self, vars: Any = None, jacobian: bool = True, sum: bool = True, *, rewrite: bool = False) -> Any:
         """The log-density as a graph over the value variables: of the model, or of some variables.
 
-        With `sum=False` a list with one array a variable, entry by entry.
+        With `sum=False` a list with one array a variable, entry by entry. With `rewrite=True` that of what sampling
+        would work on, where variables are summed or integrated out: a loss for training what is left.
         """
+        if rewrite:
+            return self._rewritten(vars, jacobian, sum).logp()
         joint = Joint(self)
         chosen, potentials = self._chosen(vars)
         parts = [joint.logp(rv, jacobian) for rv in chosen] + [joint.at_values(p) for p in potentials]
@@ -58,6 +62,11 @@ class Model(Registration):
             if not any(v is each for each in (*self.basic_RVs, *self.potentials)):
                 raise ValueError(f"{v!r} is no random variable or potential of this model")
         return [rv for rv in self.basic_RVs if rv in wanted], [p for p in self.potentials if p in wanted]
+
+    def _rewritten(self, vars: Any, jacobian: bool, sum: bool) -> Posterior:
+        if vars is not None or not jacobian or not sum:
+            raise ValueError("rewrite=True is about the whole density: leave vars, jacobian and sum out")
+        return rewritten(self, moved=False)
 
     def dlogp(self, vars: Any = None, jacobian: bool = True) -> Tensor:
         """The gradient of the log-density with respect to continuous values, as one vector."""
@@ -119,9 +128,7 @@ class Model(Registration):
     ) -> Any:
         """The log-density as a compiled function of a point; with `rewrite=True` of what sampling would work on."""
         if rewrite:
-            if vars is not None or not jacobian or not sum:
-                raise ValueError("compile_logp(rewrite=True) is the whole density: leave vars, jacobian and sum out")
-            posterior = rewritten(self)
+            posterior = self._rewritten(vars, jacobian, sum)
             return self.compile_fn(posterior.logp(), inputs=posterior.values, **options)
         return self.compile_fn(self.logp(vars, jacobian, sum), **options)
 
@@ -137,10 +144,8 @@ class Model(Registration):
 
     # --- points -----------------------------------------------------------------------------------------------------
     def initial_point(self, random_seed: Any = None) -> Point:
-        """A value for every unconstrained variable; the seed has no meaning since support points are not random."""
-        if random_seed is not None and not isinstance(random_seed, int | np.integer):
-            raise TypeError(f"random_seed is an integer or None, got {random_seed!r}")
-        return initial_point(self)
+        """A value for every unconstrained variable; the seed matters to those with initval="prior" alone."""
+        return initial_point(self, seed=seed_of(random_seed))
 
     def set_initval(self, rv_var: Any, initval: Any) -> None:
         """Where sampling starts a variable."""
@@ -208,7 +213,7 @@ class Model(Registration):
     # --- data and dimensions ----------------------------------------------------------------------------------------
     def set_data(self, name: str, values: Any, coords: Mapping[str, Any] | None = None) -> None:
         """Another value for Data."""
-        set_one(self, name, values, coords)
+        set_data({name: values}, self, coords=coords)
 
     def set_dim(self, name: str, new_length: int, coord_values: Any = None) -> None:
         """Another length for a dimension that no data fix."""

@@ -44,6 +44,11 @@ class MultiTrace:
     def __len__(self) -> int:
         return next((value.shape[1] for value in {**self._stats, **self._values}.values()), 0)
 
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or (name not in self._values and name not in self._stats):
+            raise AttributeError(f"the trace has no attribute, variable or statistic {name!r}")
+        return self.get_values(name)
+
     def __contains__(self, name: str) -> bool:
         return name in self._values
 

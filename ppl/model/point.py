@@ -11,12 +11,15 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.compile.pure import Program
-from ppl.distributions import RandomVariable
+from ppl.distributions import RandomVariable, is_draw
 from ppl.distributions.distribution import default_point
-from ppl.graph import Node, substitute
+from ppl.distributions.draw import draw
+from ppl.distributions.drawing import expand_draws
+from ppl.graph import Node, ancestors, substitute
 from ppl.samplers import PROGRAMS
+from ppl.tensor.draws import KEY_TYPE
 from ppl.tensor.shaping import shape
-from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
+from ppl.tensor.tensor import Tensor, as_tensor, is_constant, placeholder, value_of
 
 if TYPE_CHECKING:
     from ppl.model.model import Model
@@ -24,8 +27,8 @@ if TYPE_CHECKING:
 Point = dict[str, np.ndarray]
 
 
-def initial_point(model: Model, initvals: Mapping[Any, Any] | None = None) -> Point:
-    """A value for every unconstrained input of the density, by name."""
+def initial_point(model: Model, initvals: Mapping[Any, Any] | None = None, seed: Any = 0) -> Point:
+    """A value for every unconstrained input of the density, by name; `seed` decides those with initval="prior"."""
     given = by_name(model, initvals or {})
     values: dict[Node, Node] = {}
     wanted: dict[str, Tensor] = {}
@@ -40,14 +43,30 @@ def initial_point(model: Model, initvals: Mapping[Any, Any] | None = None) -> Po
         values[rv] = transform.backward(start, *inputs) if unconstrained and transform else start
         raw = start if unconstrained or transform is None else transform.forward(start, *inputs)
         wanted[value_var.name or ""] = tt.cast(raw, value_var.dtype)
-    return dict(zip(wanted, _values_of(list(wanted.values())), strict=True))
+    return dict(zip(wanted, evaluated(list(wanted.values()), seed), strict=True))
 
 
-def _values_of(outputs: list[Tensor]) -> list[np.ndarray]:
-    """The values of expressions that depend on data only; the same expressions are compiled once."""
+def starts_at_random(model: Model, initvals: Mapping[Any, Any] | None = None) -> bool:
+    """Does a variable start at a draw from its prior?"""
+    given = by_name(model, initvals or {})
+    return any(_is_prior(given.get(rv.name or "", chosen)) for rv, chosen in model.rvs_to_initial_values.items())
+
+
+def _is_prior(chosen: Any) -> bool:
+    return isinstance(chosen, str) and chosen == "prior"
+
+
+def evaluated(outputs: list[Tensor], seed: Any = 0) -> list[np.ndarray]:
+    """The values of expressions that depend on data, and maybe draws, only; the same expressions are compiled once."""
     known = {x: value_of(x) for x in outputs if is_constant(x)}
     rest = [x for x in outputs if x not in known]
-    if rest:
+    if any(map(is_draw, ancestors(rest))):
+        key = placeholder(KEY_TYPE, "key")
+        program = Program([key], expand_draws(rest, key))
+        keys = np.random.SeedSequence(seed).generate_state(2, np.uint32)
+        with jax.enable_x64(True):
+            known.update(zip(rest, program([keys], *program.data), strict=True))
+    elif rest:
         program = Program([], rest)
         with jax.enable_x64(True):
             run = PROGRAMS.get(("values", program.key), lambda: lambda data: program([], *data), (program.data,))
@@ -62,12 +81,14 @@ def _start(rv: Tensor, inputs: Any, given: Mapping[str, Any], model: Model, valu
         return as_tensor(given[value_name]), True
     chosen = given.get(name, model.rvs_to_initial_values.get(rv))
     assert isinstance(rv, RandomVariable)
-    if chosen is not None and not isinstance(chosen, str):
+    if _is_prior(chosen):
+        start = draw(rv.family, inputs, substitute_shape(rv, values)[: rv.ndim - rv.event_ndim])
+    elif chosen is not None and not isinstance(chosen, str):
         start = substitute(as_tensor(chosen), values) if isinstance(chosen, Tensor) else as_tensor(np.asarray(chosen))
     elif chosen in (None, "support_point", "moment"):
         start = as_tensor(default_point(rv.family, inputs, rv.family.support_for(inputs)))
     else:
-        raise ValueError(f'"{name}": initval is a value or "support_point", got {chosen!r}')
+        raise ValueError(f'"{name}": initval is a value, "support_point" or "prior", got {chosen!r}')
     if chosen is not None and not isinstance(chosen, str | Tensor):
         _check_inside(rv, np.asarray(chosen), inputs)
     sized = substitute_shape(rv, values)
@@ -79,7 +100,7 @@ def _check_inside(rv: RandomVariable, chosen: np.ndarray, inputs: Any) -> None:
     domain = rv.family.support_for(inputs)
     inside = domain.contains(chosen)
     if isinstance(inside, Tensor):
-        inside = _values_of([inside])[0]
+        inside = evaluated([inside])[0]
     if not np.all(inside):
         at = tuple(int(i) for i in np.argwhere(~np.asarray(inside))[0])
         where = f" at position {at[0] if len(at) == 1 else at}" if at else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,17 @@ import numpy as np
 import ppl.tensor as tt
 from ppl.compile import function
 from ppl.tensor.tensor import TensorType, placeholder
+
+
+def _with_slope(inputs: list[Any], output: Any) -> Callable[[np.ndarray], tuple[float, np.ndarray]]:
+    """A function of a vector, with its gradient."""
+    compiled = function(inputs, [output, *tt.grad(output, inputs)])
+
+    def evaluate(point: np.ndarray) -> tuple[float, np.ndarray]:
+        value, *slope = compiled(*map(float, point))
+        return float(value), np.array(slope, dtype=float)
+
+    return evaluate
 
 
 def find_constrained_prior(
@@ -22,7 +33,9 @@ def find_constrained_prior(
     mass_below_lower: float | None = None,
     **options: Any,
 ) -> dict[str, float]:
-    """Parameters for which a family puts `mass` between `lower` and `upper` (and `mass_below_lower` below, if given).
+    """Parameters for which a family puts `mass` between `lower` and `upper`.
+
+    Of these the ones that come nearest to `mass_below_lower` below, without it to tails that are alike.
 
     `init_guess` names the parameters to find, `fixed_params` the others; options go to `scipy.optimize.minimize`.
     """
@@ -38,21 +51,17 @@ def find_constrained_prior(
     inputs = [placeholder(TensorType("float64"), name) for name in names]
     parameters = distribution.resolve((), {**dict(zip(names, inputs, strict=True)), **(fixed_params or {})})
     below = [tt.exp(distribution.log_cdf(x, *parameters)) for x in (lower, upper)]
-    miss = (below[1] - below[0] - mass) ** 2
-    if mass_below_lower is not None:
-        miss = miss + (below[0] - mass_below_lower) ** 2
-    objective = function(inputs, [miss, *tt.grad(miss, inputs)])
-
-    def value_and_slope(point: np.ndarray) -> tuple[float, np.ndarray]:
-        value, *slope = objective(*map(float, point))
-        return float(value), np.array(slope, dtype=float)
-
-    found = minimize(value_and_slope, np.array([init_guess[n] for n in names], dtype=float), jac=True, **options)
-    reached = value_and_slope(found.x)[0]
-    if not np.isfinite(reached) or reached > 1e-4:
+    wanted = (1 - mass) / 2 if mass_below_lower is None else mass_below_lower
+    aim = _with_slope(inputs, (below[0] - wanted) ** 2)
+    inside = _with_slope(inputs, below[1] - below[0] - mass)
+    exactly = {"type": "eq", "fun": lambda point: inside(point)[0], "jac": lambda point: inside(point)[1]}
+    start = np.array([init_guess[n] for n in names], dtype=float)
+    found = minimize(aim, start, jac=True, constraints=[exactly], **{"tol": 1e-12, **options})
+    reached = inside(found.x)[0]
+    if not np.isfinite(reached) or abs(reached) > 1e-3:
         raise ValueError(
             f"no parameters of {distribution.__name__} put {mass:.0%} between {lower} and {upper}: the best found, "
-            f"{dict(zip(names, map(float, found.x), strict=True))}, miss by {np.sqrt(abs(reached)):.3f}. "
+            f"{dict(zip(names, map(float, found.x), strict=True))}, miss by {abs(reached):.3f}. "
             "Try another init_guess."
         )
     return {**dict(zip(names, map(float, found.x), strict=True)), **(fixed_params or {})}

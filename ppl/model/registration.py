@@ -10,7 +10,7 @@ from ppl.distributions.draw import renamed
 from ppl.model.books import UNSET, Books
 from ppl.model.density import Joint
 from ppl.model.observed import as_data
-from ppl.model.register import observe_variable
+from ppl.model.observing import observe_variable
 from ppl.model.vectors import ValueGradFunction
 from ppl.tensor.names import named
 from ppl.tensor.tensor import Tensor
@@ -71,14 +71,11 @@ class Registration(Books):
 
     @property
     def unobserved_value_vars(self: Model) -> list[Any]:  # type: ignore[misc]
-        """The values of free variables, transformed and not, and the deterministics as functions of them."""
+        """The values of free variables, then those that are transformed on their own scale, then the deterministics."""
         joint = Joint(self)
-        found: list[Any] = []
-        for rv in self.free_RVs:
-            found.append(self.rvs_to_values[rv])
-            if self.rvs_to_transforms[rv] is not None:
-                found.append(named(joint.values[rv], rv.name or ""))  # type: ignore[arg-type]
-        return found + [joint.at_values(d) for d in self.deterministics]
+        bent = [rv for rv in self.free_RVs if self.rvs_to_transforms[rv] is not None]
+        untransformed: list[Any] = [named(joint.values[rv], rv.name or "") for rv in bent]  # type: ignore[arg-type]
+        return [*self.value_vars, *untransformed, *(joint.at_values(d) for d in self.deterministics)]
 
     def logp_dlogp_function(
         self,

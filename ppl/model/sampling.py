@@ -20,6 +20,7 @@ from ppl.model.engines import ENGINES
 from ppl.model.errors import SamplingError
 from ppl.model.finishing import Finisher, Request, refuse_too_large
 from ppl.model.log import log, silenced
+from ppl.model.minibatches import refuse_minibatches
 from ppl.model.optimum import maximum_of
 from ppl.model.progress import display
 from ppl.model.rewriting import Posterior, rewritten
@@ -38,7 +39,7 @@ from ppl.model.start_report import start_report, values_at
 from ppl.model.starting import Starts, starts_for
 from ppl.model.steps import Assignment, assign
 from ppl.model.steps.assignment import stepped
-from ppl.samplers import StartError
+from ppl.samplers import ChainError, StartError, StorageError
 from ppl.samplers import sample as run_nuts
 from ppl.samplers.steps_sample import sample_steps
 
@@ -112,6 +113,7 @@ def sample(
     if not model.free_RVs:
         raise SamplingError("Cannot sample from the model: it has no free random variables.")
     posterior = rewritten(model, rewrite, [*as_list(protect), *stepped(model, step)], eliminate)
+    refuse_minibatches(posterior.terms.values())
     names = list(posterior.outputs) if var_names is None else chosen_names("var_names", var_names, posterior.outputs)
     methods = assign(posterior, step)
     posterior = replace(posterior, values=methods.order)
@@ -138,7 +140,10 @@ def sample(
                 dict(nuts_sampler_kwargs or {}),
             )  # fmt: skip
             return finish(run, True)
-        reporter = None if callback is None else Reporter(callback, starts.slots, tune + draws)
+        reporter = None
+        if callback is not None:
+            everything = request._replace(names=list(posterior.outputs), options={"include_transformed": True})
+            reporter = Reporter(callback, Finisher(posterior, starts.slots, everything).rows, tune + draws)
         common = {
             **plan, "cores": cores, "data": density.data, "dim": starts.dim, "names": labels(starts.slots),
             "keep_warmup": not discard_tuned_samples or callback is not None, "callback": reporter,
@@ -156,6 +161,10 @@ def sample(
             run = handle.abort()
         except StartError as error:
             raise _explained(error, posterior, starts) from None
+        except (ChainError, StorageError) as error:
+            if error.partial is not None:
+                error.partial = finish(error.partial, False)
+            raise
     return finish(run, True)
 
 
@@ -169,20 +178,20 @@ def _renamed_start(start: Any, initvals: Any) -> Any:
 def _start(density: FlatProgram, starts: Starts, nuts: Nuts, methods: Assignment, common: dict[str, Any]) -> Any:
     """Begin to sample: by NUTS alone, or by a sweep over several methods."""
     steering = {
-        "target_accept": methods.target_accept or nuts.target_accept,
-        "max_treedepth": methods.max_treedepth or nuts.max_treedepth,
+        "target_accept": nuts.target_accept,
+        "max_treedepth": nuts.max_treedepth,
         "metric": nuts.metric,
         "step_scale": nuts.step_scale,
         "integrator": nuts.integrator,
+        "kernel": nuts.kernel,
+        **methods.settings,
     }
     if methods.only_nuts:
-        return run_nuts(
-            scalar(density), starts, kernel=nuts.kernel, chain_method=nuts.chain_method, **steering, **common
-        )
-    if nuts.kernel != "nuts" or nuts.chain_method not in ("auto", "threads"):
+        return run_nuts(scalar(density), starts, chain_method=nuts.chain_method, **steering, **common)
+    if nuts.kernel == "chees" or nuts.chain_method not in ("auto", "threads"):
         raise ValueError(
-            "kernel= and chain_method= are for models that NUTS moves alone: this one has discrete variables, or step="
-            " chooses other methods. Leave them out."
+            "kernel='chees' and chain_method= are for models that NUTS moves alone: this one has discrete variables, or"
+            " step= chooses other methods. Leave them out."
         )
     return sample_steps(
         scalar(density), starts, methods.blocks(starts.slots, common["tune"] + common["draws"]), **steering, **common

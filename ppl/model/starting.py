@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ppl.compile.density import Slot, flattened, layout
-from ppl.model.point import Point
+from ppl.model.point import Point, starts_at_random
 from ppl.model.rewriting import Posterior
 
 Begin = Callable[[int, int], np.ndarray]
@@ -39,11 +39,12 @@ class Starts:
 def starts_for(posterior: Posterior, initvals: Any, chains: int, seed: int, jitter: bool) -> Starts:
     """The starts of chains, from one set of initial values or one for each chain."""
     if initvals is None or isinstance(initvals, Mapping):
-        points = [posterior.start(initvals)]
+        at_random = starts_at_random(posterior.model, initvals)
+        points = [posterior.start(initvals, [seed, chain]) for chain in range(chains if at_random else 1)]
     elif isinstance(initvals, Sequence) and not isinstance(initvals, str):
         if len(initvals) != chains:
             raise ValueError(f"initvals has values for {len(initvals)} chains, but there are {chains} chains")
-        points = [posterior.start(each) for each in initvals]
+        points = [posterior.start(each, [seed, chain]) for chain, each in enumerate(initvals)]
     else:
         raise TypeError(f"initvals is a dict, or a list with one dict a chain, got {type(initvals).__name__}")
     return Starts(points, layout(posterior.values, points[0]), seed, jitter)

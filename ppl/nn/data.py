@@ -41,10 +41,13 @@ def batchify(
     if option not in ("continuous", "random", "random_see_all"):
         raise ValueError(f"batchify: option is 'continuous' or 'random', got {option!r}")
     order = np.arange(n) if option == "continuous" else np.random.default_rng(seed).permutation(n)
-    for start in range(0, n - batch_size + 1 if drop_last else n, batch_size):
-        rows = order[start : start + batch_size]
-        batch = tuple(a[rows] for a in found)
-        yield batch if len(batch) > 1 else batch[0]
+    starts = range(0, n - batch_size + 1 if drop_last else n, batch_size)
+    return (_batch(found, order[start : start + batch_size]) for start in starts)
+
+
+def _batch(arrays: list[np.ndarray], rows: np.ndarray) -> Any:
+    batch = tuple(a[rows] for a in arrays)
+    return batch if len(batch) > 1 else batch[0]
 
 
 def train_test_split(*arrays: Any, test_size: float = 0.25, seed: int = 0, stratify: Any = None) -> list[np.ndarray]:
@@ -89,50 +92,3 @@ class Standardise(NamedTuple):
     def inverse(self, x: Any) -> np.ndarray:
         """Back to the units of the data."""
         return np.asarray(x) * self.std + self.mean
-
-
-# --- digits -----------------------------------------------------------------------------------------------------------
-# Corners of the strokes of each digit, in a square of side 1 with the origin at the upper left.
-_STROKES: dict[int, list[list[tuple[float, float]]]] = {
-    0: [[(0.5, 0.1), (0.8, 0.3), (0.8, 0.7), (0.5, 0.9), (0.2, 0.7), (0.2, 0.3), (0.5, 0.1)]],
-    1: [[(0.3, 0.3), (0.55, 0.1), (0.55, 0.9)]],
-    2: [[(0.2, 0.3), (0.5, 0.1), (0.8, 0.3), (0.2, 0.9), (0.8, 0.9)]],
-    3: [[(0.2, 0.1), (0.8, 0.1), (0.45, 0.45), (0.8, 0.7), (0.5, 0.9), (0.2, 0.8)]],
-    4: [[(0.65, 0.9), (0.65, 0.1), (0.2, 0.6), (0.85, 0.6)]],
-    5: [[(0.8, 0.1), (0.25, 0.1), (0.25, 0.45), (0.7, 0.45), (0.8, 0.7), (0.5, 0.9), (0.2, 0.85)]],
-    6: [[(0.7, 0.1), (0.3, 0.45), (0.25, 0.75), (0.5, 0.9), (0.75, 0.72), (0.5, 0.55), (0.27, 0.7)]],
-    7: [[(0.2, 0.1), (0.8, 0.1), (0.4, 0.9)], [(0.35, 0.5), (0.7, 0.5)]],
-    8: [[(0.5, 0.48), (0.25, 0.28), (0.5, 0.1), (0.75, 0.28), (0.5, 0.48), (0.2, 0.72), (0.5, 0.9), (0.8, 0.72),
-         (0.5, 0.48)]],
-    9: [[(0.73, 0.3), (0.5, 0.45), (0.25, 0.28), (0.5, 0.1), (0.75, 0.25), (0.7, 0.6), (0.5, 0.9)]],
-}  # fmt: skip
-
-
-def synthetic_digits(n: int = 2000, size: int = 8, noise: float = 0.1, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Images of digits (n, size, size), values from 0 to 1, and their labels; nobody's handwriting.
-
-    Each is drawn from fixed strokes, shaken at the corners, turned, sheared and scaled at random, with a pen of random
-    width and normal noise. It stands in for scanned digits where nothing may be downloaded; it is easier than those.
-    """
-    rng = np.random.default_rng(seed)
-    labels = rng.permutation(np.arange(n) % 10)
-    grid = (np.stack(np.meshgrid(*[np.arange(size)] * 2), -1).reshape(-1, 2) + 0.5) / size
-    images = np.empty((n, size * size))
-    for i, label in enumerate(labels):
-        angle, shear = rng.normal(0, 0.12, 2)
-        turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
-        bend = turn @ np.array([[1, shear], [0, 1]]) * rng.uniform(0.8, 1.05, (2, 1))
-        strokes = [np.array(s) + rng.normal(0, 0.025, (len(s), 2)) for s in _STROKES[int(label)]]
-        corners = [(s - 0.5) @ bend.T + 0.5 + rng.normal(0, 0.02, 2) for s in strokes]
-        far = np.min([_distances(grid, s) for s in corners], axis=0)
-        images[i] = np.exp(-0.5 * (far / rng.uniform(0.05, 0.08)) ** 2)
-    images = np.clip(images + noise * rng.normal(size=images.shape), 0, 1)
-    return images.reshape(n, size, size), labels
-
-
-def _distances(points: np.ndarray, corners: np.ndarray) -> np.ndarray:
-    """How far each point lies from the line through the corners."""
-    start, along = corners[:-1], np.diff(corners, axis=0)
-    relative = points[:, None] - start
-    share = np.clip((relative * along).sum(-1) / np.maximum((along**2).sum(-1), 1e-12), 0, 1)
-    return np.linalg.norm(relative - share[..., None] * along, axis=-1).min(1)

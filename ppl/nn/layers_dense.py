@@ -21,7 +21,12 @@ def activated(x: Any, activation: Activation) -> Any:
 def Dense(
     x: Any, units: int, activation: Activation = None, W: Any = None, b: Any = 0.0, name: str | None = None
 ) -> Tensor:
-    """`activation(x W + b)` along the last axis; `b=None`: no b."""
+    """`activation(x W + b)` along the last axis; `b=None`: no b.
+
+    >>> x = ppl.tensor.Placeholder((None, 64), "float32")
+    >>> Dense(x, 10).type.shape
+    (None, 10)
+    """
     x = as_tensor(x)
     with layer("Dense", name, x) as here:
         if x.ndim == 0:

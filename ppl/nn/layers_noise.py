@@ -6,6 +6,7 @@ from typing import Any
 
 from ppl.nn.parameters import layer
 from ppl.tensor.elementwise import switch
+from ppl.tensor.names import flat_name
 from ppl.tensor.random import RandomStream
 from ppl.tensor.shaping import shape as shape_of
 from ppl.tensor.tensor import Tensor, as_tensor
@@ -24,6 +25,6 @@ def Dropout(x: Any, p: float, deterministic: Any = False, seed: int = 0, name: s
             raise TypeError(f"{here}: the input is of floats, got {x!r} of dtype {x.dtype}")
         if deterministic is True:
             return x
-        keep = RandomStream(seed).uniform(0.0, 1.0, size=shape_of(x), name=here.path.strip("/").replace("/", "_")) >= p
+        keep = RandomStream(seed).uniform(0.0, 1.0, size=shape_of(x), name=flat_name(here.path)) >= p
         noisy = switch(keep, x / (1 - p), 0)
         return noisy if deterministic is False else switch(deterministic, x, noisy)

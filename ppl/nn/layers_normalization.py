@@ -8,7 +8,7 @@ from ppl.nn.parameters import layer, length
 from ppl.tensor.elementwise import sqrt, switch
 from ppl.tensor.ops import normal_axes
 from ppl.tensor.tensor import Tensor, as_tensor
-from ppl.tensor.variables import Variable, add_updates
+from ppl.tensor.variables import add_updates
 
 
 def BatchNormalization(
@@ -35,17 +35,14 @@ def BatchNormalization(
         shape = tuple(1 if i in over else length(here, x, i, "the number of features") for i in range(x.ndim))
         mean = here.parameter("mean", 0.0, shape, trainable=False)
         variance = here.parameter("variance", 1.0, shape, trainable=False)
-        center, spread = mean, variance
+        now = x.mean(over, keepdims=True)
+        spread_now = ((x - now) ** 2).mean(over, keepdims=True)
+        # With a plain truth too, so that the result holds the averages; XLA takes out the branch that is never taken.
+        testing = as_tensor(deterministic)
+        center, spread = switch(testing, mean, now), switch(testing, variance, spread_now)
         if deterministic is not True:
-            now = x.mean(over, keepdims=True)
-            spread_now = ((x - now) ** 2).mean(over, keepdims=True)
-            new = {mean: decay * mean + (1 - decay) * now, variance: decay * variance + (1 - decay) * spread_now}
-            if deterministic is False:
-                center, spread = now, spread_now
-            else:
-                center, spread = switch(deterministic, mean, now), switch(deterministic, variance, spread_now)
-                new = {v: switch(deterministic, v, after) for v, after in new.items()}
-            add_updates({v: after for v, after in new.items() if isinstance(v, Variable)})
+            after = {mean: decay * mean + (1 - decay) * now, variance: decay * variance + (1 - decay) * spread_now}
+            add_updates({v: switch(testing, v, new) for v, new in after.items()})
         out = (x - center) / sqrt(spread + epsilon)
         out = out if gamma is None else out * here.parameter("gamma", gamma, shape)
         return out if beta is None else out + here.parameter("beta", beta, shape)

@@ -93,6 +93,8 @@ def squared_differences(x: Any, y: Any) -> Tensor:
 def huber(x: Any, y: Any, delta: float = 1.0) -> Tensor:
     """Half the square of the difference where it is small, linear beyond `delta` (Huber 1964), entry by entry."""
     x, y = _pair("huber", x, y)
+    if not delta > 0:
+        raise ValueError(f"huber: delta is positive, got {delta!r}")
     far = absolute(x - y)
     near = minimum(far, delta)
     return 0.5 * near**2 + delta * (far - near)

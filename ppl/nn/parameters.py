@@ -17,9 +17,9 @@ import numpy as np
 
 from ppl.nn.initialisers import Initialiser
 from ppl.tensor.config import config
-from ppl.tensor.names import Scope, current_scope
+from ppl.tensor.names import Scope, current_scope, flat_name
 from ppl.tensor.tensor import Tensor, as_tensor
-from ppl.tensor.variables import get_variables, make_variable
+from ppl.tensor.variables import free_scope, make_variable
 
 
 class Layer:
@@ -35,7 +35,7 @@ class Layer:
         """The parameter as a tensor of that shape; a fresh variable of the layer's scope unless it is a tensor."""
         made = given
         if callable(given) and not isinstance(given, Tensor) and _takes_name(given):
-            made = as_tensor(given(shape=shape, name=f"{self.path}{name}".strip("/").replace("/", "_")))
+            made = as_tensor(given(shape=shape, name=flat_name(self.path + name)))
         if isinstance(made, Tensor) or hasattr(made, "__ppl_tensor__"):
             tensor = as_tensor(made)
             known = tensor.type.shape
@@ -63,14 +63,8 @@ def _takes_name(f: Any) -> bool:
 @contextmanager
 def layer(kind: str, name: str | None, x: Tensor) -> Iterator[Layer]:
     """The scope of a new layer: `name`, or its kind with a number where there is one already."""
-    with Scope(name or _free(kind)):
+    with Scope(name or free_scope(kind, [x])):
         yield Layer(kind, current_scope(), x.dtype if x.dtype[0] == "f" else config.floatX)
-
-
-def _free(kind: str) -> str:
-    start = current_scope()
-    taken = {v.scope[len(start) :].split("/")[0] for v in get_variables() if v.scope.startswith(start)}
-    return next(n for i in range(len(taken) + 1) if (n := f"{kind}_{i}" if i else kind) not in taken)
 
 
 def length(where: Layer, x: Tensor, axis: int, why: str) -> int:

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from ppl.nn.parameters import Layer, layer
 from ppl.tensor.elementwise import minimum, power, switch
-from ppl.tensor.names import Scope
 from ppl.tensor.ops import cast_to
 from ppl.tensor.reductions import sum as sum_all
 from ppl.tensor.shaping import concatenate
@@ -21,18 +21,19 @@ from ppl.tensor.variables import Variable, add_updates, make_variable
 
 
 def ExponentialMovingAverage(
-    value: Any, alpha: float, init: Any = 0.0, debias: bool = True, name: str = "ExponentialMovingAverage"
+    value: Any, alpha: float, init: Any = 0.0, debias: bool = True, name: str | None = None
 ) -> tuple[Tensor, Variable]:
     """`alpha` times the old average plus `1 - alpha` times the new value, from `init` on.
 
     With `debias` the start counts for nothing: the average is divided by the weight of the values seen so far.
     """
-    value = _known(name, value)
-    if not 0 <= alpha < 1:
-        raise ValueError(f"{name}: alpha lies in [0, 1), got {alpha!r}")
-    if debias and np.any(np.asarray(init) != 0):
-        raise ValueError(f"{name}: an average that starts at {init!r} is biased on purpose: pass debias=False")
-    with Scope(name):
+    value = as_tensor(value)
+    with layer("ExponentialMovingAverage", name, value) as here:
+        _check_known(here, value)
+        if not 0 <= alpha < 1:
+            raise ValueError(f"{here}: alpha lies in [0, 1), got {alpha!r}")
+        if debias and np.any(np.asarray(init) != 0):
+            raise ValueError(f"{here}: an average that starts at {init!r} is biased on purpose: pass debias=False")
         average = make_variable(np.asarray(init), "average", False, value.type.shape, value.dtype)
         new = alpha * average + (1 - alpha) * value
         updates: dict[Variable, Any] = {average: new}
@@ -44,12 +45,13 @@ def ExponentialMovingAverage(
     return new, average
 
 
-def SimpleMovingAverage(value: Any, n: int, name: str = "SimpleMovingAverage") -> tuple[Tensor, Variable]:
+def SimpleMovingAverage(value: Any, n: int, name: str | None = None) -> tuple[Tensor, Variable]:
     """The mean of the last `n` values, of fewer where there have not been so many."""
-    value = _known(name, value)
-    if not isinstance(n, int) or n < 1:
-        raise ValueError(f"{name}: n is a positive number of values, got {n!r}")
-    with Scope(name):
+    value = as_tensor(value)
+    with layer("SimpleMovingAverage", name, value) as here:
+        _check_known(here, value)
+        if not isinstance(n, int) or n < 1:
+            raise ValueError(f"{here}: n is a positive number of values, got {n!r}")
         last = make_variable(np.zeros((n, *value.type.shape)), "last", False, dtype=value.dtype)
         count = make_variable(0, "count", trainable=False)
     rows = concatenate([last[1:], value[None]])
@@ -58,24 +60,22 @@ def SimpleMovingAverage(value: Any, n: int, name: str = "SimpleMovingAverage") -
 
 
 def PiecewiseConstant(
-    init: float, steps_and_values: Mapping[int, float], name: str = "PiecewiseConstant"
+    init: float, steps_and_values: Mapping[int, float], name: str | None = None
 ) -> tuple[Tensor, Variable]:
     """`init`, and from each given step on its value: `PiecewiseConstant(0.1, {100: 0.01})`. Steps count from 0."""
-    if any(not isinstance(step, int) or step < 0 for step in steps_and_values):
-        raise ValueError(f"{name}: steps are numbers from 0 on, got {list(steps_and_values)!r}")
-    with Scope(name):
-        step = make_variable(0, "step", trainable=False)
     value = as_tensor(float(init))
+    with layer("PiecewiseConstant", name, value) as here:
+        if any(not isinstance(step, int) or step < 0 for step in steps_and_values):
+            raise ValueError(f"{here}: steps are numbers from 0 on, got {list(steps_and_values)!r}")
+        step = make_variable(0, "step", trainable=False)
     for start in sorted(steps_and_values):
         value = switch(step >= start, float(steps_and_values[start]), value)
     add_updates({step: step + 1})
     return value, step
 
 
-def _known(who: str, value: Any) -> Tensor:
-    value = as_tensor(value)
+def _check_known(here: Layer, value: Tensor) -> None:
     if value.dtype[0] != "f":
-        raise TypeError(f"{who}: an average of floats, got {value!r} of dtype {value.dtype}")
+        raise TypeError(f"{here}: an average of floats, got {value!r} of dtype {value.dtype}")
     if None in value.type.shape:
-        raise ValueError(f"{who}: {value!r} has a length that is not known, so no variable can hold its average")
-    return value
+        raise ValueError(f"{here}: {value!r} has a length that is not known, so no variable can hold its average")

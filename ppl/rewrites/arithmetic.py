@@ -124,7 +124,8 @@ class Arithmetic:
             if result.op is PRODUCT:
                 result = self.settle(result)
             if collecting.coefficient != 1:
-                result = self.total([(result, collecting.coefficient)], 0, [result])
+                whole = frozenset() if _is_exact(collecting.coefficient, result) else frozenset([result])
+                result = self.total([(result, collecting.coefficient)], 0, [result], whole)
         else:
             result = number(collecting.coefficient, like[0].type.dtype)
         return self.spread(result, like) if collecting.dropped and fit else result
@@ -145,6 +146,11 @@ class Arithmetic:
     def power(self, base: Node, exponent: Number) -> Node:
         """A power with a number as its exponent."""
         return self.product([(base, exponent)], [base])
+
+
+def _is_exact(coefficient: Number, x: Node) -> bool:
+    """Whether multiplying each term of a sum rounds nothing: else c(1 - x) would lose its digits near x = 1."""
+    return x.op is not SUM or x.type.dtype[0] in "iub" or math.frexp(abs(coefficient))[0] == 0.5
 
 
 def _opened(node: Node, whole: frozenset[Node]) -> tuple[Weighted, Number]:

@@ -37,7 +37,8 @@ class Variant(NamedTuple):
     rule: Equation
     left: Node
     right: Node
-    needs: frozenset[Op]
+    needs: frozenset[Op]  # operations among the inputs
+    below: frozenset[Op]  # operations inside the sums and products among the inputs
 
 
 Entry = Variant | Procedure
@@ -156,11 +157,15 @@ class Engine(Arithmetic):
         if self._depth > _DEEPEST:
             self.was_cut = True
             return node
-        present = {x.op for x in node.inputs} if node.op in (SUM, PRODUCT) else frozenset()
+        present = {x.op for x in node.inputs}
+        inside = {y.op for x in node.inputs if x.op is SUM or x.op is PRODUCT for y in x.inputs}
         self._depth += 1
         try:
             for entry in candidates:
-                if isinstance(entry, Variant) and not entry.needs <= present:
+                if isinstance(entry, Variant):
+                    if not (entry.needs <= present and entry.below <= inside):
+                        continue
+                elif entry.one_of and entry.one_of.isdisjoint(present):
                     continue
                 after = self._tried(entry, node)
                 if after is not None and after is not node:

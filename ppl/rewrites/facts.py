@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ppl.graph import Attrs, Node, Op
+from ppl.graph.registry import Codec, enter_codec
 from ppl.tensor.ops import TensorOp
 from ppl.tensor.tensor import Tensor, as_tensor
 
@@ -190,6 +191,19 @@ class _Assume(TensorOp):
 
 
 ASSUME = assume = _Assume("assume", lambda x, fact: x)
+
+
+def _fact_parts(fact: Fact) -> tuple[Any, ...]:
+    return fact.low, fact.high, fact.above, fact.below, fact.finite, fact.integer, tuple(sorted(fact.marks))
+
+
+def _fact(parts: tuple[Any, ...]) -> Fact:
+    low, high, *flags, marks = parts
+    above, below, finite, integer = map(bool, flags)
+    return Fact(float(low), float(high), above, below, finite, integer, frozenset(map(str, marks)))
+
+
+enter_codec(Codec("fact", Fact, _fact_parts, _fact))
 
 Inference = Callable[[Node, list[Fact]], Fact]
 INFERENCES: dict[Op, Inference] = {}

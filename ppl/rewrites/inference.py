@@ -26,6 +26,7 @@ from ppl.rewrites.normal import PRODUCT, SUM, is_whole
 from ppl.tensor import elementwise as ew
 from ppl.tensor import indexing, names, reductions, shaping
 from ppl.tensor.ops import CAST, OPS, Elementwise
+from ppl.tensor.special_functions import erfc
 from ppl.tensor.tensor import CONSTANT, is_constant, value_of
 
 _LARGEST_SCANNED = 1_000_000
@@ -150,7 +151,7 @@ def _erfc(node: Node, facts: list[Fact]) -> Fact:
     return Fact(0.0, 2.0, above=True, below=True, finite=facts[0].finite)
 
 
-declare_facts(ew.erfc, _erfc)
+declare_facts(erfc, _erfc)
 
 
 def _rounded(node: Node, facts: list[Fact]) -> Fact:

@@ -7,6 +7,7 @@ order of two inputs is that in which the user made them.
 
 from __future__ import annotations
 
+import functools
 import zlib
 from typing import NamedTuple
 
@@ -29,7 +30,6 @@ class Place(NamedTuple):
 
 
 _places: NodeDict[Place] = NodeDict()
-_names: dict[str, int] = {}
 
 
 def place(node: Node) -> Place:
@@ -56,7 +56,7 @@ def _place(node: Node, inputs: list[Place]) -> Place:
     if node.op is CONSTANT:
         return Place(_NONE, 0, name, _NONE, zlib.crc32(value_of(node).tobytes()))
     number = _number(node)
-    digest = _names.setdefault(name, zlib.crc32(name.encode()))
+    digest = _digest_of_name(name)
     for x in inputs:
         digest = (digest * 1_000_003 + x.digest) & _MASK
     if node.attrs:
@@ -71,6 +71,11 @@ def _place(node: Node, inputs: list[Place]) -> Place:
         min((x.oldest for x in inputs if x.oldest != _NONE), default=_NONE),
         digest,
     )
+
+
+@functools.cache
+def _digest_of_name(name: str) -> int:
+    return zlib.crc32(name.encode())
 
 
 def _number(node: Node) -> int | None:

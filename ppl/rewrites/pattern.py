@@ -105,8 +105,8 @@ def _may_fit(pattern: Node, subject: Node) -> bool:
         return True
     outline = _outline(pattern)
     if pattern.op is SUM or pattern.op is PRODUCT:
-        if not outline.firm and not outline.combined:
-            return True  # a multiple or a power of anything
+        if not outline.firm and not outline.combined:  # a multiple of anything; a power only of such a power
+            return pattern.op is SUM or _is_power(subject, pattern.attrs["weights"][0])
         if subject.op is not pattern.op or (pattern.attrs.get("shift") and not subject.attrs["shift"]):
             return False
         inputs = subject.inputs
@@ -118,6 +118,11 @@ def _may_fit(pattern: Node, subject: Node) -> bool:
     if pattern.op is not subject.op or len(pattern.inputs) != len(subject.inputs):
         return False
     return outline.commutative or all(map(_may_fit, pattern.inputs, subject.inputs))
+
+
+def _is_power(subject: Node, power: Number) -> bool:
+    """Whether every factor stands to a whole multiple of that power, as `_part` asks."""
+    return power == 1 or all(float(p / power).is_integer() for _, p in factors(subject))
 
 
 def matches(pattern: Node, subject: Node, build: Builder) -> Iterator[Match]:
@@ -301,8 +306,15 @@ def _bound(target: Node, value: Node | None, binding: Binding) -> Iterator[Bindi
         yield {**binding, target: value}
 
 
+_FLUID = frozenset([HOLE, SUM, PRODUCT])  # what a hole or a combination of one operand fits need not be of its kind
+
+
 def operations(pattern: Node) -> set[Any]:
     """The operations that a pattern needs among the operands of its root, for a quick look before matching."""
-    if pattern.op is not SUM and pattern.op is not PRODUCT:
-        return set()
-    return {x.op for x in pattern.inputs if x.op is not HOLE and x.op is not SUM and x.op is not PRODUCT}
+    return {x.op for x in pattern.inputs if x.op not in _FLUID}
+
+
+def operations_below(pattern: Node) -> set[Any]:
+    """The operations that a pattern needs inside the sums and products among the operands of its root."""
+    combinations = [x for x in pattern.inputs if x.op in _FLUID and x.inputs and _outline(x).firm]
+    return {y.op for x in combinations for y in x.inputs if y.op not in _FLUID}

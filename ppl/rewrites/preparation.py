@@ -14,7 +14,7 @@ from ppl.rewrites.book import Book
 from ppl.rewrites.engine import Engine, Entries, Entry, Variant
 from ppl.rewrites.measure import decreases
 from ppl.rewrites.normal import PRODUCT, SUM, terms
-from ppl.rewrites.pattern import HOLE, holes_of, operations
+from ppl.rewrites.pattern import HOLE, holes_of, operations, operations_below
 from ppl.rewrites.rule import Equation, Procedure, Rule, RuleError
 
 
@@ -75,7 +75,7 @@ def _variant(rule: Equation, left: Node) -> Variant:
     if left.op is HOLE or not left.inputs:
         raise RuleError(f"rule {rule.name!r}: its left side is {rule.left!r}, which every expression fits")
     rule.check_measure(left, _normal(rule, right, {}))
-    return Variant(rule, left, right, frozenset(operations(left)))
+    return Variant(rule, left, right, frozenset(operations(left)), frozenset(operations_below(left)))
 
 
 def _sorted(entries: list[Entry]) -> list[Entry]:

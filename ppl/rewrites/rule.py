@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import enum
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ppl.graph import Node, Op
@@ -134,9 +134,11 @@ class Procedure(Rule):
         ops: Sequence[Op],
         rewrite: Rewrite,
         examples: Callable[[], list[Example]],
+        one_of: Collection[Op] = (),
     ) -> None:
         super().__init__(name, doc, safety)
         self.ops, self.rewrite, self._examples = tuple(ops), rewrite, examples
+        self.one_of = frozenset(one_of)
 
     def examples(self) -> list[Example]:
         return self._examples()
@@ -201,12 +203,14 @@ def rewrites(
     bools: Sequence[str] = (),
     types: dict[str, TensorType] | None = None,
     saves_work: bool = False,
+    one_of: Collection[Op] = (),
     **conditions: Any,
 ) -> Callable[[Rewrite], Procedure]:
     """Make a rule of a function from a node (and the engine) to its replacement, or None where it does not apply.
 
     `example` and `more` are expressions that the rule rewrites, given facts of their parameters; `types` says which of
-    these are no scalars. With `saves_work` the rule answers for less work, not for a smaller expression.
+    these are no scalars. With `saves_work` the rule answers for less work, not for a smaller expression. `one_of` are
+    operations: where none is among the inputs of a node, the function is not called.
     """
 
     def make(f: Rewrite) -> Procedure:
@@ -215,7 +219,9 @@ def rewrites(
         parameters = {n: FLOAT for each in shown for n in inspect.signature(each).parameters}
         kinds = {**parameters, **dict.fromkeys(bools, BOOL), **(types or {})}
         found = _conditions(name, kinds, conditions)
-        rule = Procedure(name, f.__doc__ or "", safety, ops, f, lambda: [_example(e, kinds, found) for e in shown])
+        rule = Procedure(
+            name, f.__doc__ or "", safety, ops, f, lambda: [_example(e, kinds, found) for e in shown], one_of
+        )
         rule.saves_work = saves_work
         return rule
 

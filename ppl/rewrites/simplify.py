@@ -19,6 +19,7 @@ from ppl.rewrites.books.reductions import reductions
 from ppl.rewrites.books.shapes import shapes
 from ppl.rewrites.books.stable import stable
 from ppl.rewrites.engine import Engine
+from ppl.rewrites.gathers import gathers_last
 from ppl.rewrites.lower import lowered
 from ppl.rewrites.preparation import entries
 from ppl.rewrites.trace import Trace
@@ -109,4 +110,4 @@ def stabilise(outputs: Sequence[Tensor]) -> list[Tensor]:
 
 def optimize(outputs: Sequence[Node]) -> list[Node]:
     """What the compiler runs in place of `outputs`: the same values, fewer and stabler operations."""
-    return rewritten(outputs, everything.safe())
+    return gathers_last(rewritten(outputs, everything.safe()))

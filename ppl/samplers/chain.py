@@ -140,14 +140,14 @@ class Chain:
         )
 
     def record(self) -> ChainRecord:
-        """What is finished now."""
-        done, tuned = self.done, min(self.done, self.tune)
+        """What is finished now, as far as it was asked for: a checkpoint may hold more draws."""
+        done, tuned = min(self.done, self.total), min(self.done, self.tune)
         stats = self._columns("stats", self.layout.kernel.stats) | self._columns("times", TIMES)
         expanded = [self._rows[name].read(0, done - tuned) for name in self.layout.expanded_names]
         return ChainRecord(
             chain=self.number,
             positions=self._rows["positions"].read(tuned, done),
-            stats={k: v[tuned:] for k, v in stats.items()},
+            stats={k: v[tuned:done] for k, v in stats.items()},
             expanded=jax.tree.unflatten(self.layout.expanded, expanded),
             warmup_positions=self._rows["positions"].read(0, tuned) if self.keep_warmup else None,
             warmup_stats={k: v[:tuned] for k, v in stats.items()},

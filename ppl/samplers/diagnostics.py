@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
 
 from .run import Run
 
@@ -134,6 +133,8 @@ def _split(draws: np.ndarray) -> np.ndarray:
 
 def _scores(draws: np.ndarray) -> np.ndarray:
     """Normal scores of the ranks over all chains; ties share their mean rank."""
+    from scipy.special import ndtri  # a tenth of the time of `import ppl`
+
     flat = draws.reshape(-1, draws.shape[2])
     scores = np.empty_like(flat)
     for column, values in enumerate(flat.T):

@@ -44,9 +44,13 @@ class Handle:
             with own_settings():
                 expanded = jax.eval_shape(job.expand, np.empty(job.dim, job.dtype), *job.data)
         layout = Layout(job.kernel, job.dim, job.dtype, job.tune, job.draws, expanded)
-        self._chains = [
-            Chain(c, chain_key(job.seed, c), layout, job.keep_warmup, job.store.rows) for c in range(job.chains)
-        ]
+        try:
+            self._chains = [
+                Chain(c, chain_key(job.seed, c), layout, job.keep_warmup, job.store.rows) for c in range(job.chains)
+            ]
+        except BaseException:
+            job.store.close()
+            raise
         self.phase = "compiling"
         self._thread = threading.Thread(target=self._coordinate, name="sample", daemon=True)
 

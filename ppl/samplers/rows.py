@@ -1,8 +1,9 @@
 """Where the rows of a chain are kept while it grows: in memory, or in a .npy file that anyone can read."""
 
+import shutil
 import zlib
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import BinaryIO, NamedTuple, Protocol
 
 import numpy as np
 
@@ -45,6 +46,40 @@ class MemoryRows:
         return self._values[begin:end]
 
 
+def _write_header(file: BinaryIO, shape: Shape) -> None:
+    about = {
+        "shape": (shape.length, *shape.row),
+        "fortran_order": False,
+        "descr": np.lib.format.dtype_to_descr(shape.dtype),
+    }
+    np.lib.format.write_array_header_1_0(file, about)
+
+
+def _header(path: Path) -> tuple[tuple[int, ...], np.dtype, int]:
+    """The shape and dtype of a table, and where its rows begin."""
+    with path.open("rb") as file:
+        try:
+            np.lib.format.read_magic(file)
+            shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+        except Exception as error:  # damage fails in many ways: SyntaxError, TokenError, struct.error, ...
+            raise ValueError(f"{path} is damaged: its header cannot be read") from error
+        if not shape or dtype.hasobject:
+            raise ValueError(f"{path} is damaged: it holds no rows")
+        return shape, dtype, file.tell()
+
+
+def _make_room(path: Path, shape: Shape, offset: int) -> int:
+    """Let a table have more rows, for a run that goes on to more draws; where its rows begin now."""
+    fresh = path.with_suffix(".new")
+    with path.open("rb") as old, fresh.open("wb") as new:
+        _write_header(new, shape)
+        begin = new.tell()
+        old.seek(offset)
+        shutil.copyfileobj(old, new)
+    fresh.replace(path)
+    return begin
+
+
 class FileRows:
     """Rows in a .npy file of the full size, sparse until written, with a checksum of what was written in order.
 
@@ -57,24 +92,16 @@ class FileRows:
         self.rows_written = 0  # those in the checksum
         if not path.exists():
             with path.open("wb") as file:
-                np.lib.format.write_array_header_1_0(
-                    file,
-                    {
-                        "shape": (shape.length, *shape.row),
-                        "fortran_order": False,
-                        "descr": np.lib.format.dtype_to_descr(shape.dtype),
-                    },
-                )
-        with path.open("rb") as file:
-            np.lib.format.read_magic(file)
-            found = np.lib.format.read_array_header_1_0(file)
-            self._offset = file.tell()
-        if found[0][1:] != shape.row or found[2] != shape.dtype:
-            raise ValueError(f"{path} holds rows of {found[0][1:]} {found[2]}, not of {shape.row} {shape.dtype}")
-        if found[0][0] != shape.length:
-            raise ValueError(f"{path} has room for {found[0][0]} rows, not for {shape.length}")
+                _write_header(file, shape)
+        (length, *row), dtype, self._offset = _header(path)
+        if tuple(row) != shape.row or dtype != shape.dtype:
+            raise ValueError(f"{path} holds rows of {tuple(row)} {dtype}, not of {shape.row} {shape.dtype}")
+        if length > shape.length and path.stat().st_size < self._offset + length * shape.bytes_per_row:
+            raise ValueError(f"{path} is damaged: it is too short for {length} rows")
+        if length < shape.length:
+            self._offset = _make_room(path, shape, self._offset)
         self._file = path.open("r+b", buffering=0)
-        self._file.truncate(self._offset + shape.length * shape.bytes_per_row)
+        self._file.truncate(self._offset + max(length, shape.length) * shape.bytes_per_row)
 
     def write(self, begin: int, values: np.ndarray) -> None:
         """Put ``values`` at rows ``begin``, ``begin`` + 1, ..."""

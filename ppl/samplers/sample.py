@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from . import hmc, nuts
 from .chees import LEAST_CHAINS, chees
 from .driver import Handle
 from .ensemble import side_by_side
@@ -19,7 +18,7 @@ from .machine import machine
 from .run import Run
 from .start import Terms
 from .tuning import Tuning, tuning, whole
-from .warmup import Transition, tuned
+from .warmup import tuned
 
 KERNELS = ("nuts", "hmc", "chees")
 CHAIN_METHODS = ("threads", "vectorized", "interleaved")
@@ -134,8 +133,6 @@ def _kernel(
     """The kernel by its name; chains side by side on one device tune diagonal metrics, without the host."""
     if kernel not in KERNELS:
         raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, got {kernel!r}.")
-    if path_length is not None and (kernel != "hmc" or path_length <= 0):
-        raise ValueError(f"path_length is a positive length of the trajectories of kernel='hmc', got {path_length!r}.")
     together = method != "threads"
     if together and steering.metric == "low_rank":
         raise ValueError(
@@ -146,17 +143,14 @@ def _kernel(
         steering = steering._replace(metric="fisher_diag")
     levels, columns = steering.max_treedepth, steering.columns(dim)
     plan = partial(steering.plan, dim=dim, of=dim)
-    fixed = (kernel, method, path_length, levels, steering.integrator, columns)
     if kernel == "chees":
-        return _Chosen(chees(logp, steering.scheme), fixed, plan)
+        if path_length is not None:
+            raise ValueError(f"kernel='chees' learns the length of its trajectories, got path_length={path_length!r}.")
+        return _Chosen(chees(logp, steering.scheme), (kernel, steering.integrator), plan)
+    transition, which = steering.transition(kernel, path_length)
+    fixed = (*which, method, steering.integrator, columns)
     if method == "interleaved":
         return _Chosen(side_by_side(machine(logp, steering.scheme, levels)), fixed, plan)
-    how_far = hmc.QUARTER_PERIOD if path_length is None else float(path_length)
-    transition: Transition = (
-        partial(hmc.transition, integrator=steering.scheme, path_length=how_far)
-        if kernel == "hmc"
-        else partial(nuts.transition, integrator=steering.scheme, levels=levels)
-    )
     tuned_kernel = tuned(logp, transition, columns, steering.chooser(dim))
     return _Chosen(side_by_side(tuned_kernel) if together else tuned_kernel, fixed, plan)
 

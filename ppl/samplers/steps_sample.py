@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Hashable, Sequence
-from functools import partial
 
 import jax
 import numpy as np
@@ -11,7 +10,6 @@ from .driver import Handle
 from .job import Initial, Job
 from .kernel import Data, LogDensity
 from .launch import cores_for, launch, store_for
-from .nuts import transition
 from .run import Run
 from .steps_moves import Move
 from .steps_sweep import Stretch, conditional, sweep
@@ -35,6 +33,8 @@ def sample_steps(
     max_treedepth: int = 10,
     metric: str = "auto",
     step_scale: float | None = None,
+    kernel: str = "nuts",
+    path_length: float | None = None,
     integrator: str = "leapfrog",
     key: Hashable = None,
     names: Sequence[str] | None = None,
@@ -60,19 +60,19 @@ def sample_steps(
     if not covered.all():
         raise ValueError(f"No step method moves entries {np.flatnonzero(~covered).tolist()}.")
     steering = tuning(target_accept, max_treedepth, metric, step_scale, integrator)
+    transition, fixed = steering.transition(kernel, path_length)
     nuts, moved, columns = None, 0, 0
     if stretches:
         moved = stretches[0].stop - stretches[0].start
         columns = steering.columns(moved)
-        move = partial(transition, integrator=steering.scheme, levels=steering.max_treedepth)
-        kernel = tuned(conditional(logp, stretches[0]), move, columns, steering.chooser(moved))
-        nuts = (stretches[0], kernel)
+        by_gradient = tuned(conditional(logp, stretches[0]), transition, columns, steering.chooser(moved))
+        nuts = (stretches[0], by_gradient)
     keys = tuple(block.key if isinstance(block, Move) else ("nuts", *block) for block in blocks)
     settings = {"draws": draws, "tune": tune, "chains": chains, "seed": seed, "dim": dim, "steps": str(len(keys)),
-                **steering._asdict(), "jax": jax.__version__}  # fmt: skip
+                **steering._asdict(), "kernel": kernel, "path_length": path_length, "jax": jax.__version__}  # fmt: skip
     job = Job(
         kernel=sweep(logp, nuts, moves),
-        kernel_key=("sweep", key if key is not None else logp, keys, integrator, max_treedepth, columns),
+        kernel_key=("sweep", key if key is not None else logp, keys, integrator, fixed, columns),
         plan=steering.plan(tune, moved, dim),
         data=data,
         initial=initial,

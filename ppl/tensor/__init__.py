@@ -14,13 +14,13 @@ from ppl.tensor import diagonals as _diagonals  # noqa: F401
 from ppl.tensor import extra_ops as extra_ops
 from ppl.tensor import fft as fft
 from ppl.tensor import files as _files  # noqa: F401
-from ppl.tensor import hypergeometric as hypergeometric
 from ppl.tensor import iteration as _iteration  # noqa: F401
 from ppl.tensor import linalg as linalg
 from ppl.tensor import math as math
 from ppl.tensor import nlinalg as nlinalg
 from ppl.tensor import nnet as nnet
 from ppl.tensor import numerics as _numerics  # noqa: F401
+from ppl.tensor import polynomials as _polynomials  # noqa: F401
 from ppl.tensor import random as random
 from ppl.tensor import rearranging as _rearranging  # noqa: F401
 from ppl.tensor import recurrence as recurrence
@@ -30,10 +30,11 @@ from ppl.tensor import special as special
 from ppl.tensor import special_counts as special_counts
 from ppl.tensor import special_functions as _special_functions  # noqa: F401
 from ppl.tensor import special_incomplete as special_incomplete
+from ppl.tensor import special_matrices as _special_matrices  # noqa: F401
 from ppl.tensor import special_normal as special_normal
 from ppl.tensor import triangular as triangular
+from ppl.tensor import variable as variable
 from ppl.tensor import vectorizing as _vectorizing  # noqa: F401
-from ppl.tensor.batches import vectorize_graph as vectorize_graph
 from ppl.tensor.config import config as config
 from ppl.tensor.creation import CONSTRUCTORS as _CONSTRUCTORS
 from ppl.tensor.creation import Constant as Constant
@@ -56,10 +57,11 @@ from ppl.tensor.tensor import constant as constant
 from ppl.tensor.theano_loops import until as until
 from ppl.tensor.variables import make_variable as _make_variable
 from ppl.tensor.variables import shared as shared
+from ppl.tensor.vectorizing import vectorize_graph as vectorize_graph
 from ppl.tensor.wrapping import from_jax as from_jax
 from ppl.tensor.wrapping import jax_wrap as jax_wrap
 
-as_tensor_variable = as_tensor
+as_tensor_variable = asarray = array = as_tensor
 TensorVariable = Tensor
 Variable = _make_variable  # SymJAX's constructor; the class of such nodes is `ppl.tensor.variables.Variable`
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from ppl.tensor.elementwise import INF, abs, clip, expm1, log, sigmoid, softplus, switch
@@ -16,7 +17,7 @@ from ppl.tensor.shaping import expand_dims
 from ppl.tensor.tensor import Tensor, as_tensor, constant, dtype_name, enter, function
 
 enter("logsoftmax", log_softmax)
-relu6 = Elementwise("relu6", jax.nn.relu6, range=(0, 6))
+relu6 = Elementwise("relu6", lambda x: jnp.clip(x, 0, 6), range=(0, 6))
 gelu = Elementwise("gelu", lambda x: jax.nn.gelu(x, approximate=False), "float")
 selu = Elementwise("selu", jax.nn.selu, "float", monotone="increasing")
 

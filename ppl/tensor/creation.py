@@ -131,6 +131,12 @@ def _like(x: Any, value: Any, dtype: Any) -> Tensor:
 
 
 @function()
+def empty_like(x: Any, dtype: Any = None) -> Tensor:
+    """An array of the shape of `x` whose values do not matter: zeros."""
+    return zeros_like(x, dtype)
+
+
+@function()
 def zeros_like(x: Any, dtype: Any = None) -> Tensor:
     """Zeros of the shape (and dtype) of `x`."""
     return _like(x, 0, dtype)

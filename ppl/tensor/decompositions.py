@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 import jax.numpy as jnp
-import jax.scipy.linalg as jsl
 
 from ppl.graph import Attrs, Node
 from ppl.tensor import unrolled
 from ppl.tensor.creation import eye
+from ppl.tensor.later import jsl
 from ppl.tensor.ops import JaxOp, broadcast_shape, unify
 from ppl.tensor.products import matmul
 from ppl.tensor.shaping import broadcast_to, expand_dims, swapaxes
@@ -25,6 +25,13 @@ def _linear(name: str, lower: Any, *also: str) -> JaxOp:
 
 
 # --- scalars of a matrix
+svdvals = _linear("svdvals", lambda a: jnp.linalg.svd(a, compute_uv=False))
+vector_norm = _linear("vector_norm", lambda x, *, axis=None, keepdims=False, ord=2: jnp.linalg.vector_norm(
+    x, axis=axis, keepdims=keepdims, ord=ord))  # fmt: skip
+matrix_norm = _linear("matrix_norm", lambda x, *, keepdims=False, ord="fro": jnp.linalg.matrix_norm(
+    x, keepdims=keepdims, ord=ord))  # fmt: skip
+polar = _linear("polar", lambda a, *, side="right": tuple(jsl.polar(a, side)))
+hessenberg = _linear("hessenberg", lambda a, *, calc_q=False: _plain_tuple(jsl.hessenberg(a, calc_q=calc_q)))
 det = _linear("det", lambda a: jnp.linalg.det(a))
 slogdet = _linear("slogdet", lambda a: tuple(jnp.linalg.slogdet(a)))
 matrix_rank = _linear("matrix_rank", lambda a: jnp.linalg.matrix_rank(a))
@@ -181,6 +188,12 @@ def cho_solve(c_and_lower: Any, b: Any, *, b_ndim: int | None = None) -> Tensor:
     factor, lower = c_and_lower
     half = solve_triangular(factor, b, trans=0 if lower else 1, lower=lower, b_ndim=b_ndim)
     return solve_triangular(factor, half, trans=1 if lower else 0, lower=lower, b_ndim=b_ndim)
+
+
+@function()
+def cho_factor(a: Any, lower: bool = False) -> tuple[Tensor, bool]:
+    """What `cho_solve` takes: Cholesky's factor, and whether it is the lower one."""
+    return cholesky(a, lower=lower), lower
 
 
 @function()

@@ -94,6 +94,16 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Tensor, ...]:
 
 
 @function()
+def diag_indices_from(x: Any) -> tuple[Tensor, ...]:
+    """Where the main diagonal of an array with axes of one known length is."""
+    x = as_tensor(x)
+    lengths = {*x.type.shape}
+    if x.ndim < 2 or len(lengths) != 1 or None in lengths:
+        raise ValueError(f"diag_indices_from: {x!r} must have two or more axes of one known length")
+    return diag_indices(lengths.pop() or 0, x.ndim)
+
+
+@function()
 def fill_diagonal(a: Any, value: Any, wrap: bool = False) -> Tensor:
     """The array with `value` along its main diagonal, of a tall matrix too, where it does not `wrap` around."""
     return fill_diagonal_offset(a, value, 0) if not wrap else _wrapped(as_tensor(a), value)

@@ -7,17 +7,20 @@ other sizes and the dtype. Parameters broadcast to the shape; with no shape give
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-import jax.scipy.special as jsp
 import numpy as np
 from jax import lax
 
 from ppl.graph import Attrs, Node
+from ppl.tensor import standard_draws as standard
+from ppl.tensor.acceptance import until_accepted
 from ppl.tensor.config import config
+from ppl.tensor.later import jsp
 from ppl.tensor.ops import JaxOp, TensorOp, broadcast_shape, cast_to, unify
 from ppl.tensor.shaping import common_shape, filled, shape_checked, split_sizes
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, dtype_name
@@ -108,45 +111,48 @@ def _uniform(key: Any, *, shape: Any, dtype: Any) -> Any:
 
 
 def _log_gamma_draw(key: Any, alpha: Any, *, shape: Any, dtype: Any) -> Any:
-    return _loggamma(key, jnp.broadcast_to(alpha, shape).astype(dtype))
+    alpha = alpha.astype(jnp.float64)
+    return _loggamma(tuple(shape), key, alpha if alpha.ndim == 0 else jnp.broadcast_to(alpha, shape)).astype(dtype)
 
 
-@jax.custom_jvp
-def _loggamma(key: Any, alpha: Any) -> Any:
-    """The logarithm of Gamma(alpha, 1), by Marsaglia and Tsang (2000), all entries at once until the last is accepted.
+@functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
+def _loggamma(shape: tuple[int, ...], key: Any, alpha: Any) -> Any:
+    """The logarithm of Gamma(alpha, 1), by Marsaglia and Tsang (2000).
 
     For alpha < 1 a draw of alpha + 1 times U^(1/alpha) (their section 6), in logarithms, so that a tiny alpha, whose
-    draws underflow, still has distinct ones. JAX's own sampler takes the entries one by one, ten times slower.
+    draws underflow, still has distinct ones. JAX's own sampler takes the entries one by one.
     """
     boost_key, loop_key = jax.random.split(key)
-    shape, dtype = alpha.shape, alpha.dtype
-    boost = jnp.where(alpha < 1, -jax.random.exponential(boost_key, shape, dtype) / alpha, 0)
+    valid = (alpha > 0) & jnp.isfinite(alpha)
     d = jnp.where(alpha < 1, alpha + 1, alpha) - 1 / 3
-    c = 1 / jnp.sqrt(9 * d)
 
-    def propose(state: Any) -> Any:
-        step, log_v, open_ = state
-        x_key, u_key = jax.random.split(jax.random.fold_in(loop_key, step))
-        x = jax.random.normal(x_key, shape, dtype)
+    def propose(key: Any, shape: Any, d: Any, c: Any) -> tuple[Any, Any]:
+        x_key, e_key = jax.random.split(key)
+        x = standard.normal(x_key, shape, jnp.float64)
         root = 1 + c * x
         v = jnp.where(root > 0, root, 1) ** 3
-        accepted = (root > 0) & (-jax.random.exponential(u_key, shape, dtype) < x * x / 2 + d * (1 - v + jnp.log(v)))
-        return step + 1, jnp.where(open_ & accepted, jnp.log(v), log_v), open_ & ~accepted
+        log_v = standard.log(v)
+        accepted = -standard.exponential(e_key, shape, jnp.float64) < x * x / 2 + d * (1 - v + log_v)
+        return log_v, (root > 0) & accepted
 
-    valid = alpha > 0
-    start = (jnp.uint32(0), jnp.zeros(shape, dtype), valid & jnp.isfinite(alpha))
-    _, log_v, _ = lax.while_loop(lambda state: jnp.any(state[2]), propose, start)
-    return jnp.where(valid, jnp.log(d) + log_v + boost, jnp.where(alpha == 0, -jnp.inf, jnp.nan))
+    log_v = until_accepted(propose, loop_key, shape, (d, 1 / jnp.sqrt(9 * d)), valid)
+    boost = lax.cond(
+        jnp.any(alpha < 1),
+        lambda: jnp.where(alpha < 1, -standard.exponential(boost_key, shape, jnp.float64) / alpha, 0.0),
+        lambda: jnp.zeros(shape),
+    )
+    result = jnp.log(d) + log_v + boost
+    return jnp.where(valid, result, jnp.where(alpha == 0, -jnp.inf, jnp.where(alpha > 0, jnp.inf, jnp.nan)))
 
 
 @_loggamma.defjvp
-def _loggamma_jvp(primals: Any, tangents: Any) -> Any:
+def _loggamma_jvp(shape: tuple[int, ...], primals: Any, tangents: Any) -> Any:
     """Implicit differentiation of the cumulative distribution function (Figurnov et al. 2018).
 
     Below exp(-30) it is x^alpha / Gamma(alpha + 1) to rounding, whose derivative is written out: exp(x) may underflow.
     """
     (key, alpha), (_, slope) = primals, tangents
-    x = _loggamma(key, alpha)
+    x = _loggamma(shape, key, alpha)
     small = x < -30
     value = jnp.exp(jnp.where(small, 0, x))
     large = lax.random_gamma_grad(alpha, value) / value
@@ -158,46 +164,43 @@ def _von_mises(key: Any, kappa: Any, *, shape: Any, dtype: Any) -> Any:
 
     Where kappa is nearly 0 the law is uniform, where it is huge it is normal: their formulas lose all digits there.
     """
-    kappa = jnp.broadcast_to(kappa, shape).astype(dtype)
+    kappa = kappa.astype(jnp.float64)
     flat, peaked = kappa < 1e-6, kappa > 1e6
     k = jnp.where(flat | peaked, 1, kappa)
     tau = 1 + jnp.sqrt(1 + 4 * k * k)
     rho = (tau - jnp.sqrt(2 * tau)) / (2 * k)
-    r = (1 + rho * rho) / (2 * rho)
-    start_key, loop_key = jax.random.split(key)
+    start_key, side_key, loop_key = jax.random.split(key, 3)
 
-    def propose(state: Any) -> Any:
-        step, angle, open_ = state
-        a, b, side = jax.random.uniform(jax.random.fold_in(loop_key, step), (3, *shape), dtype)
-        z = jnp.cos(jnp.pi * a)
+    def propose(key: Any, shape: Any, k: Any, r: Any) -> tuple[Any, Any]:
+        """The cosine of the angle."""
+        a, b = (jax.random.uniform(each, shape) for each in jax.random.split(key))
+        z = standard.cosine_of_half_turn(a)
         f = (1 + r * z) / (r + z)
         c = k * (r - f)
-        accepted = jnp.log(c / jnp.where(b > 0, b, 1)) + 1 - c >= 0
-        found = jnp.where(side < 0.5, -1, 1) * jnp.arccos(jnp.clip(f, -1, 1))
-        return step + 1, jnp.where(open_ & accepted, found, angle), open_ & ~accepted
+        return f, standard.log(c / jnp.where(b > 0, b, 1)) + 1 - c >= 0
 
-    start = (jnp.uint32(0), jnp.zeros(shape, dtype), ~(flat | peaked) & jnp.isfinite(kappa))
-    _, angle, _ = lax.while_loop(lambda state: jnp.any(state[2]), propose, start)
-    anywhere = jnp.pi * (2 * jax.random.uniform(start_key, shape, dtype) - 1)
-    close = jax.random.normal(start_key, shape, dtype) / jnp.sqrt(jnp.where(peaked, kappa, 1))
-    return jnp.where(kappa >= 0, jnp.where(flat, anywhere, jnp.where(peaked, close, angle)), jnp.nan)
+    cosine = until_accepted(propose, loop_key, shape, (k, (1 + rho * rho) / (2 * rho)), ~(flat | peaked))
+    side = jnp.where(jax.random.bits(side_key, shape, jnp.uint32) < np.uint32(2**31), -1.0, 1.0)
+    anywhere = jnp.pi * (2 * jax.random.uniform(start_key, shape) - 1)
+    close = standard.normal(start_key, shape, jnp.float64) / jnp.sqrt(jnp.where(peaked, kappa, 1))
+    angle = jnp.where(flat, anywhere, jnp.where(peaked, close, side * jnp.arccos(jnp.clip(cosine, -1, 1))))
+    return jnp.where(kappa >= 0, angle, jnp.nan).astype(dtype)
+
+
+def _law(sample: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda key, *, shape, dtype: sample(key, tuple(shape), dtype)
 
 
 uniform = Draw("random_uniform", _uniform, 0, "float")
-normal = Draw("random_normal", lambda key, *, shape, dtype: jax.random.normal(key, shape, dtype), 0, "float")
-exponential = Draw(
-    "random_exponential", lambda key, *, shape, dtype: jax.random.exponential(key, shape, dtype), 0, "float"
-)
+normal = Draw("random_normal", _law(standard.normal), 0, "float")
+exponential = Draw("random_exponential", _law(standard.exponential), 0, "float")
+gumbel = Draw("random_gumbel", _law(standard.gumbel), 0, "float")
+logistic = Draw("random_logistic", _law(standard.logistic), 0, "float")
 loggamma = Draw("random_loggamma", _log_gamma_draw, 1, "float")
 
 von_mises = Draw("random_von_mises", _von_mises, 1, "float")
 
 # --- discrete
-
-
-def _poisson(key: Any, lam: Any, *, shape: Any, dtype: Any) -> Any:
-    """Hörmann's transformed rejection for a mean of 10 or more, Knuth's products below; nan is -1, as JAX has it."""
-    return jax.random.poisson(key, lam, shape, jnp.int64).astype(dtype)
 
 
 def _binomial(key: Any, n: Any, p: Any, *, shape: Any, dtype: Any) -> Any:
@@ -209,40 +212,8 @@ def _randint(key: Any, low: Any, high: Any, *, shape: Any, dtype: Any) -> Any:
     return jax.random.randint(key, shape, low, high, dtype)
 
 
-def _hypergeometric(key: Any, good: Any, bad: Any, taken: Any, *, shape: Any, dtype: Any) -> Any:
-    """Inversion outwards from the mode, so that no probability underflows; steps of the order of the deviation."""
-    good, bad, taken = (jnp.broadcast_to(x, shape).astype(jnp.float64) for x in (good, bad, taken))
-    low, high = jnp.maximum(0, taken - bad), jnp.minimum(taken, good)
-    valid = (good >= 0) & (bad >= 0) & (taken >= 0) & (taken <= good + bad)
-    mode = jnp.clip(jnp.floor((taken + 1) * (good + 1) / (good + bad + 2)), low, high)
-
-    def log_choose(n: Any, k: Any) -> Any:
-        return jsp.gammaln(n + 1) - jsp.gammaln(k + 1) - jsp.gammaln(n - k + 1)
-
-    at_mode = jnp.exp(log_choose(good, mode) + log_choose(bad, taken - mode) - log_choose(good + bad, taken))
-
-    def further(state: Any) -> Any:
-        left, up, p_up, down, p_down, found, open_ = state
-        p_up = p_up * (good - up) * (taken - up) / ((up + 1) * (bad - taken + up + 1))
-        up = up + 1
-        left, hit = left - p_up, left < p_up
-        found, open_ = jnp.where(open_ & hit, up, found), open_ & ~hit
-        p_down = p_down * down * (bad - taken + down) / ((good - down + 1) * (taken - down + 1))
-        down = down - 1
-        left, hit = left - p_down, left < p_down
-        found, open_ = jnp.where(open_ & hit, down, found), open_ & ~hit
-        return left, up, p_up, down, p_down, found, open_ & ((up < high) | (down > low))
-
-    u = jax.random.uniform(key, shape, jnp.float64) - at_mode
-    start = (u, mode, at_mode, mode, at_mode, mode, (u >= 0) & valid & (low < high))
-    found = lax.while_loop(lambda state: jnp.any(state[-1]), further, start)[-2]
-    return jnp.where(valid, jnp.clip(found, low, high), -1).astype(dtype)
-
-
 bits = Draw("random_bits", lambda key, *, shape, dtype: jax.random.bits(key, shape, dtype), 0, "bits")
-poisson = Draw("random_poisson", _poisson, 1, "int")
 binomial = Draw("random_binomial", _binomial, 2, "int")
-hypergeometric = Draw("random_hypergeometric", _hypergeometric, 3, "int")
 randint = Draw("random_randint", _randint, 2, "whole")
 
 

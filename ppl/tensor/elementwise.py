@@ -6,11 +6,11 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import jax.scipy.special as jsp
 import numpy as np
 from jax import lax
 
 from ppl.tensor import steady
+from ppl.tensor.later import jsp
 from ppl.tensor.ops import Elementwise, cast_to, unify
 from ppl.tensor.tensor import Tensor, as_tensor, function
 
@@ -127,9 +127,9 @@ bitwise_or = Elementwise(
     "bitwise_or", jnp.bitwise_or, also=("or_",), commutative=True, associative=True, idempotent=True
 )
 bitwise_xor = Elementwise("bitwise_xor", jnp.bitwise_xor, also=("xor",), commutative=True, associative=True)
-invert = Elementwise("invert", jnp.invert, also=("bitwise_not",), inverse="invert")
-left_shift = Elementwise("left_shift", jnp.left_shift)
-right_shift = Elementwise("right_shift", jnp.right_shift)
+invert = Elementwise("invert", jnp.invert, also=("bitwise_not", "bitwise_invert"), inverse="invert")
+left_shift = Elementwise("left_shift", jnp.left_shift, also=("bitwise_left_shift",))
+right_shift = Elementwise("right_shift", jnp.right_shift, also=("bitwise_right_shift",))
 isnan = Elementwise("isnan", jnp.isnan, "bool")
 isinf = Elementwise("isinf", jnp.isinf, "bool")
 isfinite = Elementwise("isfinite", jnp.isfinite, "bool")
@@ -145,47 +145,6 @@ real = Elementwise("real", jnp.real, "real")
 imag = Elementwise("imag", jnp.imag, "real")
 conjugate = Elementwise("conjugate", jnp.conjugate, also=("conj",))
 angle = Elementwise("angle", jnp.angle, "real")
-
-# --- special functions
-gammaln = Elementwise("gammaln", jsp.gammaln, "float", also=("loggamma",))
-gamma = Elementwise("gamma", jsp.gamma, "float")
-digamma = Elementwise("digamma", steady.digamma, "float", also=("psi",))
-polygamma = Elementwise("polygamma", jsp.polygamma, "float")
-erf = Elementwise("erf", jsp.erf, "float", inverse="erfinv", monotone="increasing", range=(-1, 1), odd=True)
-erfc = Elementwise("erfc", jsp.erfc, "float", inverse="erfcinv", monotone="decreasing", range=(0, 2))
-erfinv = Elementwise("erfinv", jsp.erfinv, "float", inverse="erf", monotone="increasing", odd=True)
-erfcinv = Elementwise(
-    "erfcinv", lambda x: -jsp.ndtri(x / 2) / np.sqrt(2), "float", inverse="erfc", monotone="decreasing"
-)
-ndtr = Elementwise("ndtr", jsp.ndtr, "float", inverse="ndtri", monotone="increasing", range=(0, 1))
-ndtri = Elementwise("ndtri", jsp.ndtri, "float", inverse="ndtr", monotone="increasing")
-
-
-def _log_exp_difference(x: Any, y: Any) -> Any:
-    """log(exp(x) - exp(y)) for x >= y; -inf where both are."""
-    nothing = jnp.isneginf(x)
-    return jnp.where(nothing, jnp.where(jnp.isneginf(y), x, jnp.nan), x + _log1mexp(y - jnp.where(nothing, 0.0, x)))
-
-
-log_exp_difference = Elementwise("log_exp_difference", _log_exp_difference, "float")
-xlogy = Elementwise("xlogy", jsp.xlogy, "float")
-xlog1py = Elementwise("xlog1py", jsp.xlog1py, "float")
-entr = Elementwise("entr", jsp.entr, "float")
-zeta = Elementwise("zeta", jsp.zeta, "float")
-i0 = Elementwise("i0", jsp.i0, "float", range=(1, INF), even=True)
-i0e = Elementwise("i0e", jsp.i0e, "float", range=(0, 1), even=True)
-
-
-def _log_i0(x: Any) -> Any:
-    """log I₀(x); both branches see safe arguments, so gradients stay finite."""
-    small = jnp.abs(x) < 1
-    near, far = jnp.where(small, x, 0.0), jnp.where(small, 1.0, x)
-    return jnp.where(small, jnp.log(jsp.i0(near)), jnp.log(jsp.i0e(far)) + jnp.abs(far))
-
-
-log_i0 = Elementwise("log_i0", _log_i0, "float", range=(0, INF), even=True)
-i1 = Elementwise("i1", jsp.i1, "float", odd=True)
-i1e = Elementwise("i1e", jsp.i1e, "float", odd=True)
 
 
 # --- choice

@@ -7,9 +7,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jax.scipy.special import gammaln
 
 from ppl.tensor.draws import Draw
+from ppl.tensor.later import jsp
 
 _WIDTH, _EXTRA = 2 * (2 / jnp.e) ** 0.5, 3 - 2 * (3 / jnp.e) ** 0.5  # the hat of Stadlober (1990)
 
@@ -28,7 +28,12 @@ def _hypergeometric(key: Any, good: Any, bad: Any, taken: Any, *, shape: Any, dt
     end = jnp.minimum(rare, few) + 1
 
     def log_weight(x: Any) -> Any:
-        return -(gammaln(x + 1) + gammaln(rare - x + 1) + gammaln(few - x + 1) + gammaln(common - few + x + 1))
+        return -(
+            jsp.gammaln(x + 1)
+            + jsp.gammaln(rare - x + 1)
+            + jsp.gammaln(few - x + 1)
+            + jsp.gammaln(common - few + x + 1)
+        )
 
     peak = log_weight(jnp.floor((few + 1) * (rare + 1) / (total + 2)))
 
@@ -48,4 +53,4 @@ def _hypergeometric(key: Any, good: Any, bad: Any, taken: Any, *, shape: Any, dt
     return jnp.where(valid, jnp.where(few < taken, good - x, x), -1).astype(dtype)
 
 
-hypergeometric_draw = Draw("hypergeometric_draw", _hypergeometric, 3, "int")
+hypergeometric = Draw("random_hypergeometric", _hypergeometric, 3, "int")

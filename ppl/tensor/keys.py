@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 
 from ppl.tensor import draws
-from ppl.tensor.elementwise import exp, floor, log1p, sigmoid, sign, tan
+from ppl.tensor.elementwise import exp, floor, log1p, sigmoid, sign
 from ppl.tensor.elementwise import log as log_of
 from ppl.tensor.ops import cast_to, normal_axis
+from ppl.tensor.poisson import poisson as poisson_draw
 from ppl.tensor.reductions import cumsum, log_softmax, softmax
 from ppl.tensor.reductions import sum as sum_along
 from ppl.tensor.shaping import common_shape, expand_dims
@@ -92,16 +93,16 @@ class Key:
         return sign(side - 0.5) * self.exponential(shape, dtype)
 
     def logistic(self, shape: Any = (), dtype: Any = None) -> Tensor:
-        """Logistic of location 0 and scale 1: the difference of two Gumbels."""
-        return self.gumbel(shape, dtype) - self.gumbel(shape, dtype)
+        """Logistic of location 0 and scale 1: the log odds of a uniform number."""
+        return draws.logistic(self.next(), shape=shape, dtype=dtype)
 
     def gumbel(self, shape: Any = (), dtype: Any = None) -> Tensor:
         """Gumbel of location 0 and scale 1: minus the logarithm of an exponential."""
-        return -log_of(self.exponential(shape, dtype))
+        return draws.gumbel(self.next(), shape=shape, dtype=dtype)
 
     def cauchy(self, shape: Any = (), dtype: Any = None) -> Tensor:
-        """Cauchy of location 0 and scale 1: the tangent of a uniform angle."""
-        return tan(np.pi * (self.uniform(shape, dtype) - 0.5))
+        """Cauchy of location 0 and scale 1: the ratio of two normals."""
+        return self.normal(shape, dtype) / self.normal(shape, dtype)
 
     # --- with parameters ----------------------------------------------------------------------------------------------
     def loggamma(self, alpha: Any, shape: Any = None) -> Tensor:
@@ -129,7 +130,7 @@ class Key:
 
     def poisson(self, lam: Any, shape: Any = None) -> Tensor:
         """Poisson counts."""
-        return draws.poisson(self.next(), lam, shape=shape)
+        return poisson_draw(self.next(), lam, shape=shape)
 
     def binomial(self, n: Any, p: Any, shape: Any = None) -> Tensor:
         """How many of `n` trials succeed."""

@@ -1,14 +1,17 @@
 """Linear algebra in one place, as `numpy.linalg` and `pytensor.tensor.linalg` have it."""
 
 from ppl.tensor.decompositions import block_diag as block_diag
+from ppl.tensor.decompositions import cho_factor as cho_factor
 from ppl.tensor.decompositions import cho_solve as cho_solve
 from ppl.tensor.decompositions import cholesky as cholesky
+from ppl.tensor.decompositions import cond_number as cond_number
 from ppl.tensor.decompositions import det as det
 from ppl.tensor.decompositions import eig as eig
 from ppl.tensor.decompositions import eigh as eigh
 from ppl.tensor.decompositions import eigvals as eigvals
 from ppl.tensor.decompositions import eigvalsh as eigvalsh
 from ppl.tensor.decompositions import expm as expm
+from ppl.tensor.decompositions import hessenberg as hessenberg
 from ppl.tensor.decompositions import inv as inv
 from ppl.tensor.decompositions import kron as kron
 from ppl.tensor.decompositions import lstsq as lstsq
@@ -16,10 +19,12 @@ from ppl.tensor.decompositions import lu as lu
 from ppl.tensor.decompositions import lu_factor as lu_factor
 from ppl.tensor.decompositions import lu_solve as lu_solve
 from ppl.tensor.decompositions import matrix_dot as matrix_dot
+from ppl.tensor.decompositions import matrix_norm as matrix_norm
 from ppl.tensor.decompositions import matrix_power as matrix_power
 from ppl.tensor.decompositions import matrix_rank as matrix_rank
 from ppl.tensor.decompositions import norm as norm
 from ppl.tensor.decompositions import pinv as pinv
+from ppl.tensor.decompositions import polar as polar
 from ppl.tensor.decompositions import qr as qr
 from ppl.tensor.decompositions import schur as schur
 from ppl.tensor.decompositions import slogdet as slogdet
@@ -30,9 +35,11 @@ from ppl.tensor.decompositions import solve_sylvester as solve_sylvester
 from ppl.tensor.decompositions import solve_triangular as solve_triangular
 from ppl.tensor.decompositions import sqrtm as sqrtm
 from ppl.tensor.decompositions import svd as svd
+from ppl.tensor.decompositions import svdvals as svdvals
 from ppl.tensor.decompositions import tensorinv as tensorinv
 from ppl.tensor.decompositions import tensorsolve as tensorsolve
 from ppl.tensor.decompositions import trace as trace
+from ppl.tensor.decompositions import vector_norm as vector_norm
 from ppl.tensor.diagonals import alloc_diag as alloc_diag
 from ppl.tensor.diagonals import diag as diag
 from ppl.tensor.diagonals import diagonal as diagonal
@@ -47,3 +54,19 @@ from ppl.tensor.products import matmul as matmul
 from ppl.tensor.products import outer as outer
 from ppl.tensor.products import tensordot as tensordot
 from ppl.tensor.rearranging import matrix_transpose as matrix_transpose
+from ppl.tensor.special_matrices import circulant as circulant
+from ppl.tensor.special_matrices import companion as companion
+from ppl.tensor.special_matrices import convolution_matrix as convolution_matrix
+from ppl.tensor.special_matrices import dft as dft
+from ppl.tensor.special_matrices import fiedler as fiedler
+from ppl.tensor.special_matrices import hadamard as hadamard
+from ppl.tensor.special_matrices import hankel as hankel
+from ppl.tensor.special_matrices import helmert as helmert
+from ppl.tensor.special_matrices import hilbert as hilbert
+from ppl.tensor.special_matrices import invhilbert as invhilbert
+from ppl.tensor.special_matrices import invpascal as invpascal
+from ppl.tensor.special_matrices import leslie as leslie
+from ppl.tensor.special_matrices import pascal as pascal
+from ppl.tensor.special_matrices import toeplitz as toeplitz
+
+multi_dot, cond = matrix_dot, cond_number

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import fnmatch
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any, NoReturn
 
@@ -50,6 +50,15 @@ class Scope:
 def current_scope() -> str:
     """The path of the scope that new names get, "/" outside any."""
     return _current.path
+
+
+def flat_name(path: str) -> str:
+    """A scope and a name as one name without slashes: "/net/Dense/W" is "net_Dense_W"."""
+    return path.strip("/").replace("/", "_")
+
+
+# Functions that list names in use here by others than variables: the model of a `with` block lists its own.
+other_names: list[Callable[[], Iterable[str]]] = []
 
 
 class _Named(TensorOp):

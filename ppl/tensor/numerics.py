@@ -16,25 +16,29 @@ from ppl.tensor.elementwise import (
     equal,
     floor,
     floor_divide,
+    imag,
     isclose,
     isinf,
     isnan,
     logical_and,
+    logical_not,
     mod,
     multiply,
+    not_equal,
     rint,
     sign,
     sqrt,
     switch,
     trunc,
 )
-from ppl.tensor.indexing import take_along_axis
-from ppl.tensor.ops import JaxOp, cast_to, normal_axis, unify
+from ppl.tensor.indexing import diff, take_along_axis
+from ppl.tensor.ops import Elementwise, JaxOp, cast_to, normal_axis, unify
 from ppl.tensor.products import matmul
 from ppl.tensor.reductions import all as all_along
 from ppl.tensor.reductions import sum as sum_along
-from ppl.tensor.shaping import broadcast_to, expand_dims, moveaxis, shape_padleft, swapaxes
+from ppl.tensor.shaping import broadcast_to, concatenate, expand_dims, moveaxis, shape_padleft, swapaxes
 from ppl.tensor.shaping import shape as shape_of
+from ppl.tensor.sorting import nanquantile
 from ppl.tensor.tensor import Tensor, as_tensor, constant, function
 
 # --- sums of products
@@ -252,7 +256,6 @@ interp = JaxOp(
     lambda x, xp, fp, *, left=None, right=None, period=None: jnp.interp(x, xp, fp, left, right, period),
     to_float=True,
 )
-polyval = JaxOp("polyval", lambda p, x: jnp.polyval(p, x))
 _trapezoid = JaxOp("trapezoid_at", lambda y, x, *, axis=-1: jnp.trapezoid(y, x, axis=axis), to_float=True)
 
 
@@ -410,3 +413,60 @@ def ravel_multi_index(coordinates: Sequence[Any], dims: Sequence[Any], mode: str
         i = i % n if mode == "wrap" else (i.clip(0, n - 1) if mode == "clip" else i)
         position = position * n + i
     return position
+
+
+# --- what kind of numbers
+@function()
+def ndim(x: Any) -> int:
+    """The number of axes."""
+    return as_tensor(x).ndim
+
+
+@function()
+def iscomplexobj(x: Any) -> bool:
+    """Whether the dtype is complex."""
+    return as_tensor(x).dtype.startswith("complex")
+
+
+@function()
+def isrealobj(x: Any) -> bool:
+    """Whether the dtype is not complex."""
+    return not iscomplexobj(x)
+
+
+@function()
+def iscomplex(x: Any) -> Tensor:
+    """Whether an entry has an imaginary part."""
+    return not_equal(imag(x), 0) if iscomplexobj(x) else cast_to(zeros_like(x), "bool")
+
+
+@function()
+def isreal(x: Any) -> Tensor:
+    """Whether an entry has no imaginary part."""
+    return logical_not(iscomplex(x))
+
+
+@function()
+def array_equiv(a: Any, b: Any) -> Tensor:
+    """Whether two arrays are equal after broadcasting."""
+    return all_along(equal(a, b))
+
+
+@function()
+def nanpercentile(x: Any, q: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
+    """`percentile` of the entries that are numbers."""
+    return nanquantile(x, as_tensor(q) / 100.0, axis=axis, keepdims=keepdims)
+
+
+@function()
+def ediff1d(x: Any, to_end: Any = None, to_begin: Any = None) -> Tensor:
+    """Differences of neighbours in the flattened array, with numbers before and after."""
+    parts = [to_begin, diff(as_tensor(x).reshape((-1,))), to_end]
+    return concatenate([as_tensor(part).reshape((-1,)) for part in parts if part is not None])
+
+
+unwrap = JaxOp("unwrap", lambda x, *, discont=None, axis=-1, period=2 * np.pi: jnp.unwrap(
+    x, discont, axis, period), to_float=True)  # fmt: skip
+spacing = Elementwise("spacing", jnp.spacing, "float")
+bitwise_count = JaxOp("bitwise_count", lambda x: jnp.bitwise_count(x))
+frexp = JaxOp("frexp", lambda x: tuple(jnp.frexp(x)), to_float=True)

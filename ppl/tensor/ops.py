@@ -91,6 +91,16 @@ class Elementwise(TensorOp):
         return TensorType(dtype, broadcast_shape(self.name, inputs))
 
 
+def keeping_dtype(f: Callable[..., Any]) -> Callable[..., Any]:
+    """`f` with its result in the dtype of its arguments, which tables of double-precision constants would widen."""
+
+    @functools.wraps(f)
+    def kept(*xs: Any) -> Any:
+        return f(*xs).astype(jnp.result_type(*xs))
+
+    return kept
+
+
 def unify(inputs: Any, to_float: bool = False) -> tuple[Tensor, ...]:
     """The inputs as tensors of one dtype by NumPy's promotion; Python numbers take the dtype of the others."""
     if all(isinstance(x, Tensor) for x in inputs):

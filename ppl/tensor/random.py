@@ -27,6 +27,7 @@ from ppl.tensor.draws import key_split as key_split
 from ppl.tensor.elementwise import abs as absolute
 from ppl.tensor.elementwise import arctan2, cos, exp, expm1, log1p, power, sin, switch
 from ppl.tensor.elementwise import sqrt as root
+from ppl.tensor.hypergeometric import hypergeometric as taken_from_urn
 from ppl.tensor.keys import Key as Key
 from ppl.tensor.keys import numbers_of
 from ppl.tensor.ops import cast_to
@@ -251,7 +252,7 @@ def _geometric(key: Key, p: Any, size: Any = None) -> Tensor:
 @_law()
 def _hypergeometric(key: Key, ngood: Any, nbad: Any, nsample: Any, size: Any = None) -> Tensor:
     """How many good ones are among `nsample` taken from `ngood` good and `nbad` bad ones."""
-    return draws.hypergeometric(key.next(), ngood, nbad, nsample, shape=_full(size, ngood, nbad, nsample))
+    return taken_from_urn(key.next(), ngood, nbad, nsample, shape=_full(size, ngood, nbad, nsample))
 
 
 @_law()

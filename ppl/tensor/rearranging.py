@@ -329,3 +329,66 @@ def concat_with_broadcast(tensors: Sequence[Any], axis: int = 0) -> Tensor:
         [broadcast_to(p, tuple(shape_of(p)[where] if i == where else n for i, n in enumerate(common))) for p in parts],
         where,
     )
+
+
+@function()
+def block(nested: Any) -> Tensor:
+    """An array from nested lists of blocks: the innermost lists lie along the last axis."""
+
+    def depth(part: Any) -> int:
+        return 1 + max(map(depth, part)) if isinstance(part, list) else 0
+
+    def joined(part: Any, level: int, rank: int) -> Tensor:
+        if not isinstance(part, list):
+            return atleast(rank, part)
+        return concatenate([joined(each, level - 1, rank) for each in part], -level)
+
+    def ranks(part: Any) -> int:
+        return max(map(ranks, part)) if isinstance(part, list) else as_tensor(part).ndim
+
+    levels = depth(nested)
+    return joined(nested, levels, max(levels, ranks(nested)))
+
+
+@function()
+def delete(x: Any, places: Any, axis: int | None = None) -> Tensor:
+    """Without the entries at places known now; of the flattened array where the axis is None."""
+    x, where = _along("delete", x, axis)
+    kept = np.delete(np.arange(_length("delete", x, where)), _known_places("delete", places))
+    return getitem(x, (slice(None),) * where + (kept,))
+
+
+@function()
+def insert(x: Any, places: Any, values: Any, axis: int | None = None) -> Tensor:
+    """With values put in front of places known now; into the flattened array where the axis is None."""
+    x, where = _along("insert", x, axis)
+    values, length = as_tensor(values), _length("insert", x, where)
+    at = _known_places("insert", places)
+    count = 1 if at.ndim == 0 and values.ndim < x.ndim else (values.type.shape[where] if at.ndim == 0 else at.size)
+    if count is None:
+        raise ValueError(f"insert: how many values {values!r} holds must be known")
+    order = np.insert(np.arange(length), at, length + np.arange(count))
+    sizes = tuple(count if i == where else n for i, n in enumerate(shape_of(x)))
+    aligned = expand_dims(values, where) if at.ndim == 0 and 0 < values.ndim < x.ndim else values
+    whole = concatenate([x, broadcast_to(unify((aligned, x))[0], sizes)], where)
+    return getitem(whole, (slice(None),) * where + (order,))
+
+
+def _along(name: str, x: Any, axis: int | None) -> tuple[Tensor, int]:
+    x = as_tensor(x)
+    return (x.reshape((-1,)), 0) if axis is None else (x, normal_axis(name, x, axis))
+
+
+def _length(name: str, x: Tensor, axis: int) -> int:
+    length = x.type.shape[axis]
+    if length is None:
+        raise ValueError(f"{name}: the length of axis {axis} of {x!r} must be known: use specify_shape")
+    return length
+
+
+def _known_places(name: str, places: Any) -> Any:
+    if isinstance(places, slice):
+        raise TypeError(f"{name}: places are integers, got {places!r}; an array can be indexed by a slice instead")
+    if isinstance(places, Tensor) and not is_constant(places):
+        raise TypeError(f"{name}: the places must be known when the graph is built, got {places!r}")
+    return value_of(places) if isinstance(places, Tensor) else np.asarray(places)

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
-import jax.scipy.special as jsp
 import numpy as np
 
 from ppl.graph import Attrs, Node
 from ppl.tensor.elementwise import sqrt, square
+from ppl.tensor.later import jsp
 from ppl.tensor.ops import Reduction, TensorOp, cast_to, normal_axis
 from ppl.tensor.shaping import moveaxis, size_along
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, function
@@ -74,6 +74,18 @@ cumprod = _Cumulative("cumprod", lambda x, axis: jnp.cumprod(x, axis=axis))
 cummax = _Cumulative("cummax", lambda x, axis: jnp.maximum.accumulate(x, axis=axis))
 cummin = _Cumulative("cummin", lambda x, axis: jnp.minimum.accumulate(x, axis=axis))
 cumlogsumexp = _Cumulative("cumlogsumexp", lambda x, axis: jnp.logaddexp.accumulate(x, axis=axis))
+
+
+@function()
+def cumulative_sum(x: Any, axis: int | None = None) -> Tensor:
+    """`cumsum`, by the array API's name."""
+    return cumsum(x, axis)
+
+
+@function()
+def cumulative_prod(x: Any, axis: int | None = None) -> Tensor:
+    """`cumprod`, by the array API's name."""
+    return cumprod(x, axis)
 
 
 @function()

@@ -264,7 +264,9 @@ class _Concatenate(TensorOp):
         return TensorType(first.dtype, tuple(dims))
 
 
-CONCATENATE = concatenate = _Concatenate("concatenate", lambda *xs, axis: jnp.concatenate(xs, axis=axis))
+CONCATENATE = concatenate = _Concatenate(
+    "concatenate", lambda *xs, axis: jnp.concatenate(xs, axis=axis), also=("concat",)
+)
 
 
 @function("join_")

@@ -17,9 +17,9 @@ sort = JaxOp("sort", lambda x, *, axis=-1: jnp.sort(x, axis))
 argsort = JaxOp("argsort", lambda x, *, axis=-1, stable=True: jnp.argsort(x, axis, stable=stable))
 lexsort = JaxOp("lexsort", lambda *keys, axis=-1: jnp.lexsort(keys, axis))
 partition = JaxOp("partition", lambda x, *, kth, axis=-1: jnp.partition(x, kth, axis))
-argpartition = JaxOp("argpartition", lambda x, *, kth, axis=-1: jnp.argpartition(x, kth, axis))
+argpartition = JaxOp("argpartition", lambda x, *, kth, axis=-1: jnp.argpartition(x, kth, axis).astype(jnp.int64))
 searchsorted = JaxOp("searchsorted", lambda x, v, *, side="left": jnp.searchsorted(x, v, side).astype(jnp.int64))
-digitize = JaxOp("digitize", lambda x, bins, *, right=False: jnp.digitize(x, bins, right))
+digitize = JaxOp("digitize", lambda x, bins, *, right=False: jnp.digitize(x, bins, right).astype(jnp.int64))
 quantile = JaxOp("quantile", lambda x, q, *, axis=None, method="linear", keepdims=False: jnp.quantile(
     x, q, axis, method=method, keepdims=keepdims), to_float=True)  # fmt: skip
 percentile = JaxOp("percentile", lambda x, q, *, axis=None, method="linear", keepdims=False: jnp.percentile(
@@ -113,13 +113,19 @@ def nonzero(x: Any, return_matrix: bool = False, *, size: int | None = None) -> 
 @function()
 def flatnonzero(x: Any, *, size: int | None = None) -> Tensor:
     """The positions in the flattened array of the entries that are not zero."""
-    return nonzero(as_tensor(x).reshape((-1,)), size=size)[0]
+    return nonzero(_flat(x), size=size)[0]
+
+
+def _flat(x: Any) -> Tensor:
+    """All entries in one row; of a constant, a constant."""
+    x = as_tensor(x)
+    return constant(value_of(x).ravel()) if is_constant(x) else x.reshape((-1,))
 
 
 @function()
 def nonzero_values(x: Any, *, size: int | None = None) -> Tensor:
     """The entries that are not zero."""
-    flat = as_tensor(x).reshape((-1,))
+    flat = _flat(x)
     return flat[flatnonzero(flat, size=size)]
 
 

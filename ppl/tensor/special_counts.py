@@ -10,10 +10,10 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import jax.scipy.special as jsp
 from jax import lax
 
-from ppl.tensor.ops import Elementwise
+from ppl.tensor.later import jsp
+from ppl.tensor.ops import Elementwise, keeping_dtype
 
 _SERIES = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)  # of Stirling, in odd powers of 1/x
 _LARGE = 10.0  # from here on six terms of the series are exact to the last bit
@@ -77,5 +77,7 @@ def _broadcast_first(f: Any) -> Any:
     return lambda *xs: f(*jnp.broadcast_arrays(*map(jnp.asarray, xs)))
 
 
-bessel_remainder = Elementwise("bessel_remainder", _broadcast_first(_bessel_remainder), "float")
-bessel_remainder.__doc__ = "log Iₙ(z) - w + n asinh(n/z) with w = √(n² + z²), which is -½ log 2πw + ... for large w."
+bessel_remainder = Elementwise("bessel_remainder", keeping_dtype(_broadcast_first(_bessel_remainder)), "float")
+bessel_remainder.__doc__ = (
+    "log Iₙ(z) - w + n asinh(n/z) for whole n, with w = √(n² + z²), which is -½ log 2πw + ... for large w."
+)

@@ -2,18 +2,62 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import jax.numpy as jnp
-import jax.scipy.special as jsp
 import numpy as np
 
-from ppl.tensor import bessel, steady
-from ppl.tensor.elementwise import INF, exp, gamma, gammaln, log, log1mexp, multiply, power, xlogy
-from ppl.tensor.ops import Elementwise, JaxOp
+from ppl.tensor import special_bessel as bessel
+from ppl.tensor import steady
+from ppl.tensor.elementwise import INF, exp, log, log1mexp, multiply, power
+from ppl.tensor.later import jsp
+from ppl.tensor.ops import Elementwise, JaxOp, keeping_dtype
 from ppl.tensor.reductions import sum as sum_along
 from ppl.tensor.special_incomplete import betaln, gammainc, gammaincc
 from ppl.tensor.tensor import Tensor, as_tensor, constant, function
+
+# --- the gamma function, the error function, entropies
+gammaln = Elementwise("gammaln", jsp.gammaln, "float", also=("loggamma",))
+gamma = Elementwise("gamma", jsp.gamma, "float")
+digamma = Elementwise("digamma", steady.digamma, "float", also=("psi",))
+polygamma = Elementwise("polygamma", steady.polygamma, "float")
+erf = Elementwise("erf", jsp.erf, "float", inverse="erfinv", monotone="increasing", range=(-1, 1), odd=True)
+erfc = Elementwise("erfc", jsp.erfc, "float", inverse="erfcinv", monotone="decreasing", range=(0, 2))
+erfinv = Elementwise("erfinv", jsp.erfinv, "float", inverse="erf", monotone="increasing", odd=True)
+erfcinv = Elementwise(
+    "erfcinv", lambda x: -jsp.ndtri(x / 2) / math.sqrt(2), "float", inverse="erfc", monotone="decreasing"
+)
+ndtr = Elementwise("ndtr", jsp.ndtr, "float", inverse="ndtri", monotone="increasing", range=(0, 1))
+ndtri = Elementwise("ndtri", jsp.ndtri, "float", inverse="ndtr", monotone="increasing")
+
+
+def _log_exp_difference(x: Any, y: Any) -> Any:
+    """log(exp(x) - exp(y)) for x >= y; -inf where both are."""
+    nothing = jnp.isneginf(x)
+    rest = x + log1mexp.lower(y - jnp.where(nothing, 0.0, x))
+    return jnp.where(nothing, jnp.where(jnp.isneginf(y), x, jnp.nan), rest)
+
+
+log_exp_difference = Elementwise("log_exp_difference", _log_exp_difference, "float")
+xlogy = Elementwise("xlogy", jsp.xlogy, "float")
+xlog1py = Elementwise("xlog1py", jsp.xlog1py, "float")
+entr = Elementwise("entr", jsp.entr, "float")
+zeta = Elementwise("zeta", jsp.zeta, "float")
+i0 = Elementwise("i0", jsp.i0, "float", range=(1, INF), even=True)
+i0e = Elementwise("i0e", jsp.i0e, "float", range=(0, 1), even=True)
+
+
+def _log_i0(x: Any) -> Any:
+    """log I₀(x); both branches see safe arguments, so gradients stay finite."""
+    small = jnp.abs(x) < 1
+    near, far = jnp.where(small, x, 0.0), jnp.where(small, 1.0, x)
+    return jnp.where(small, jnp.log(jsp.i0(near)), jnp.log(jsp.i0e(far)) + jnp.abs(far))
+
+
+log_i0 = Elementwise("log_i0", _log_i0, "float", range=(0, INF), even=True)
+i1 = Elementwise("i1", jsp.i1, "float", odd=True)
+i1e = Elementwise("i1e", jsp.i1e, "float", odd=True)
 
 
 # --- gamma and beta
@@ -30,22 +74,43 @@ gammasgn = Elementwise("gammasgn", jsp.gammasgn, "float", range=(-1, 1))
 
 
 # --- Bessel
-iv = Elementwise("iv", bessel.iv, "float")
-ive = Elementwise("ive", bessel.ive, "float")
-kv = Elementwise("kv", bessel.kv, "float", also=("kn",), range=(0, INF))
-kve = Elementwise("kve", bessel.kve, "float", range=(0, INF))
-log_kve = Elementwise("log_kve", bessel.log_kve, "float")
-j0 = Elementwise("j0", lambda x: bessel.jn(0, x), "float", range=(-1, 1), even=True)
-j1 = Elementwise("j1", lambda x: bessel.jn(1, x), "float", range=(-1, 1), odd=True)
+iv = Elementwise("iv", keeping_dtype(bessel.iv), "float")
+ive = Elementwise("ive", keeping_dtype(bessel.ive), "float")
+kv = Elementwise("kv", keeping_dtype(bessel.kv), "float", also=("kn",), range=(0, INF))
+kve = Elementwise("kve", keeping_dtype(bessel.kve), "float", range=(0, INF))
+log_kve = Elementwise("log_kve", keeping_dtype(bessel.log_kve), "float")
+j0 = Elementwise("j0", keeping_dtype(lambda x: bessel.jn(0, x)), "float", range=(-1, 1), even=True)
+j1 = Elementwise("j1", keeping_dtype(lambda x: bessel.jn(1, x)), "float", range=(-1, 1), odd=True)
+
 
 # --- entropies, integrals, hypergeometric functions
+def _rel_entr(x: Any, y: Any) -> Any:
+    """x ln(x/y), 0 at x = 0, infinite outside; JAX's is infinite where an argument is nan."""
+    return jnp.where(jnp.isnan(x) | jnp.isnan(y), jnp.nan, jsp.rel_entr(x, y))
+
+
+def _expi(x: Any) -> Any:
+    """JAX's is nan at 0."""
+    return jnp.where(x == 0, -jnp.inf, jsp.expi(jnp.where(x == 0, 1.0, x)))
+
+
+def _exp1(x: Any) -> Any:
+    """JAX's is nan at infinity."""
+    return jnp.where(x == jnp.inf, 0.0, jsp.exp1(jnp.where(x == jnp.inf, 1.0, x)))
+
+
 kl_div = Elementwise("kl_div", jsp.kl_div, "float", range=(0, INF))
-rel_entr = Elementwise("rel_entr", jsp.rel_entr, "float")
-expi = Elementwise("expi", jsp.expi, "float")
-exp1 = Elementwise("exp1", jsp.exp1, "float", range=(0, INF))
+rel_entr = Elementwise("rel_entr", _rel_entr, "float")
+expi = Elementwise("expi", _expi, "float")
+exp1 = Elementwise("exp1", _exp1, "float", range=(0, INF))
 spence = Elementwise("spence", jsp.spence, "float")
 hyp1f1 = Elementwise("hyp1f1", jsp.hyp1f1, "float")
 hyp2f1 = Elementwise("hyp2f1", jsp.hyp2f1, "float")
+dawsn = Elementwise("dawsn", jsp.dawsn, "float", odd=True)
+boxcox = Elementwise("boxcox", jsp.boxcox, "float")
+boxcox1p = Elementwise("boxcox1p", jsp.boxcox1p, "float")
+sici = JaxOp("sici", lambda x: tuple(jsp.sici(x)), to_float=True)
+wofz = JaxOp("wofz", lambda z: jsp.wofz(z))
 expn = JaxOp("expn", lambda x, *, n: jsp.expn(n, x), to_float=True)
 fresnel = JaxOp("fresnel", lambda x: tuple(jsp.fresnel(x)), to_float=True)
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import jax.scipy.special as jsp
 import numpy as np
 
 from ppl.tensor.elementwise import log1mexp
-from ppl.tensor.ops import Elementwise
+from ppl.tensor.later import jsp
+from ppl.tensor.ops import Elementwise, keeping_dtype
 
 _log1mexp = log1mexp.lower
 
@@ -144,7 +144,7 @@ def _owens_t(h: Any, a: Any) -> Any:
     return jnp.sign(a) * result
 
 
-owens_t = Elementwise("owens_t", _owens_t, "float", range=(-0.25, 0.25))
+owens_t = Elementwise("owens_t", keeping_dtype(_owens_t), "float", range=(-0.25, 0.25))
 owens_t.__doc__ = "P(X > h, 0 < Y < a X) for two independent standard normals, Owen's T."
 
 

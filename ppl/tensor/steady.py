@@ -1,4 +1,4 @@
-"""Elementary functions whose value JAX has right but whose derivative it gets wrong somewhere in double precision."""
+"""Elementary functions that JAX, or its derivative of them, gets wrong somewhere in double precision."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import jax.scipy.special as jsp
 import numpy as np
+
+from ppl.tensor.later import jsp
 
 
 @jax.custom_jvp
@@ -51,8 +52,8 @@ def _hypot_jvp(primals: Any, tangents: Any) -> Any:
 
 @jax.custom_jvp
 def digamma(x: Any) -> Any:
-    """The derivative of ln Γ."""
-    return jsp.digamma(x)
+    """The derivative of ln Γ; JAX's is nan at 0, where it is infinite."""
+    return jnp.where(x == 0, -jnp.copysign(jnp.inf, x), jsp.digamma(jnp.where(x == 0, 1.0, x)))
 
 
 digamma.defjvps(lambda slope, value, x: slope * trigamma(x))
@@ -63,3 +64,11 @@ def trigamma(x: Any) -> Any:
     negative = x <= 0
     up = jsp.polygamma(1, jnp.where(negative, 1 - x, x))
     return jnp.where(negative, (np.pi / jnp.sin(np.pi * jnp.where(negative, x, 0.5))) ** 2 - up, up)
+
+
+def polygamma(n: Any, x: Any) -> Any:
+    """The derivative of order n of digamma, (-1)^(n+1) n! ζ(n + 1, x); JAX's takes no order that is a float."""
+    first = n == 0
+    m = jnp.where(first, 1.0, n)
+    size = jnp.exp(jsp.gammaln(m + 1)) * jsp.zeta(m + 1, x)
+    return jnp.where(first, digamma(x), jnp.where(jnp.mod(m, 2) == 0, -size, size))

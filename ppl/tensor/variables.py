@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import itertools
 import threading
 import weakref
 import zipfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ppl.graph import Attrs, Node, Op
+from ppl.graph import Attrs, Node, Op, leaves
 from ppl.graph.node import living
 from ppl.tensor.config import config
-from ppl.tensor.names import current_scope, matching
+from ppl.tensor.names import current_scope, flat_name, matching, other_names
 from ppl.tensor.ops import cast_to
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, dtype_name, function, is_constant, value_of
 
@@ -216,11 +217,58 @@ def make_variable(
 
 
 def _distinct(name: str) -> str:
+    here = current_scope()
+    return _free(name, lambda v: v.attrs.get("name") if v.scope == here else None)
+
+
+def free_scope(kind: str, beside: Sequence[Node] = ()) -> str:
+    """A name for a new scope inside the present one: `kind`, or `kind_1` and so on where it is in use.
+
+    It is, where living variables are in that scope, or where the model of a `with` block has variables named after it.
+    `beside` are tensors that the caller holds: a scope that they need is there for sure.
+    """
+    here = current_scope()
+    others = [name for names in other_names for name in names()]
+
+    def inner(v: Variable) -> str | None:
+        return v.scope[len(here) :].split("/")[0] if v.scope.startswith(here) else None
+
+    def used(scope: str) -> bool:
+        return any(name.startswith(flat_name(here + scope) + "_") for name in others)
+
+    return _free(kind, inner, beside, used)
+
+
+def _free(
+    name: str,
+    place: Callable[[Variable], str | None],
+    beside: Sequence[Node] = (),
+    used: Callable[[str], bool] = lambda name: False,
+) -> str:
+    """The first of `name`, `name_1`, ... that is not used otherwise and where no living variable is placed."""
+    taken, doubtful = _taken(name, place, beside)
+    if doubtful:  # a variable and its update hold each other: those of a program that is gone count no more
+        gc.collect()
+        taken, _ = _taken(name, place, beside)
+    numbered = (f"{name}_{i}" if i else name for i in itertools.count())
+    return next(n for n in numbered if n not in taken and not used(n))
+
+
+def _taken(name: str, place: Callable[[Variable], str | None], beside: Sequence[Node]) -> tuple[set[str], bool]:
+    """The places of that name and number, and whether there may be one that only updates keep."""
     alive = [v for ref in _made.valuerefs() if (v := ref()) is not None]
-    taken = {v.attrs.get("name") for v in alive if v.scope == current_scope()}
-    if name not in taken:
-        return name
-    return next(f"{name}_{n}" for n in range(1, len(taken) + 2) if f"{name}_{n}" not in taken)
+    placed = [(at, v) for v in alive if (at := place(v)) and _is_numbered(at, name)]
+    if not placed:
+        return set(), False
+    needed = set(leaves(list(beside)))
+    sure = {at for at, v in placed if v in needed}
+    updated = {at for at, v in placed if v.cell.collected_update is not None or v.default_update is not None}
+    return {at for at, _ in placed}, bool(updated - sure)
+
+
+def _is_numbered(place: str, name: str) -> bool:
+    stem, _, number = place.rpartition("_")
+    return place == name or (stem == name and number.isdigit())
 
 
 def get_variables(name: str = "*", scope: str = "/", trainable: bool | None = None) -> list[Variable]:

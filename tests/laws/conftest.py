@@ -53,6 +53,11 @@ class Case:
         low, high = self.support.lower, self.support.upper
         return (-np.inf if low is None else number(low)), (np.inf if high is None else number(high))
 
+    @functools.cached_property
+    def atoms(self) -> np.ndarray:
+        """The points that have a probability, where the law has a density elsewhere."""
+        return np.array([number(atom) for atom in self.support.atoms])
+
     def need(self, *facts: str) -> None:
         for fact in facts:
             if not getattr(self.family, fact):
@@ -75,7 +80,13 @@ class Case:
         """A function of the base class or a fact at arrays."""
         arrays = [np.asarray(a) for a in arguments]
         types = tuple(TensorType(a.dtype, a.shape) for a in (*arrays, *self.parameters))
-        return np.asarray(program(self.family, fact, len(arrays), types)(*arrays, *self.parameters))
+        return np.asarray(program(self.family, fact, len(arrays), types, self.sizes)(*arrays, *self.parameters))
+
+    @functools.cached_property
+    def sizes(self) -> tuple[int | None, ...]:
+        """Parameters that must be known when a graph is built: the whole numbers of families of vectors."""
+        vectors = self.family.support_for(self.tensors).ndim
+        return tuple(int(p) if vectors and p.ndim == 0 and p.dtype.kind == "i" else None for p in self.parameters)
 
     def number_of(self, fact: str) -> float:
         """A fact without arguments, such as the mean."""
@@ -90,6 +101,9 @@ class Case:
         typical point and in units of the typical width; discrete ones by enumeration.
         """
         x, weights = enumeration(self) if self.support.discrete else stretched(self)
+        for atom in self.atoms:
+            at = np.searchsorted(x, atom)
+            x, weights = np.insert(x, at, atom), np.insert(weights, at, 1.0)
         density = np.exp(self.values("log_density", x))
         weights = np.where(density > 0, weights, 0.0)
         return x, weights, np.where(density > 0, density, 0.0)
@@ -101,6 +115,7 @@ class Case:
         parts = weights * density
         if self.support.discrete:
             return 0.0
+        parts = parts[~np.isin(x, self.atoms)]
         ends = [density[i] * np.spacing(x[i]) for i in np.flatnonzero(weights)[[0, -1]]]
         return 10 * abs(2 * parts[::2].sum() - 2 * parts[1::2].sum()) + 20 * sum(ends)
 
@@ -134,10 +149,15 @@ def number(x: Any) -> float:
 
 
 @functools.cache
-def program(family: Any, fact: str, arguments: int, types: Any) -> Any:
+def program(family: Any, fact: str, arguments: int, types: Any, sizes: Any) -> Any:
     """One program for all choices of the parameters, which are inputs of it."""
     inputs = [placeholder(each) for each in types]
-    return function(inputs, as_tensor(getattr(family, fact)(*inputs)), on_unused_input="ignore")
+    given = inputs[:arguments] + known(inputs[arguments:], sizes)
+    return function(inputs, as_tensor(getattr(family, fact)(*given)), on_unused_input="ignore")
+
+
+def known(inputs: list[Any], sizes: Any) -> list[Any]:
+    return [x if size is None else as_tensor(np.int64(size)) for x, size in zip(inputs, sizes, strict=True)]
 
 
 def centre_and_width(case: Case) -> tuple[float, float]:
@@ -155,6 +175,8 @@ def centre_and_width(case: Case) -> tuple[float, float]:
 def stretched(case: Case) -> tuple[np.ndarray, np.ndarray]:
     """Points and weights of the double exponential rule on both sides of the typical point."""
     low, high = case.bounds
+    if low == high:
+        return np.empty(0), np.empty(0)
     middle, width = centre_and_width(case)
     u = np.linspace(-4.5, 4.5, 1501)
     step = u[1] - u[0]
@@ -182,23 +204,31 @@ def enumeration(case: Case) -> tuple[np.ndarray, np.ndarray]:
     if np.isinf(low) or np.isinf(high):
         draws = case.draws(20_001) if case.family.sample else np.zeros(1)
         reach = 60 * (np.ptp(draws) + 10)
+        endless = np.isinf(high)
         low = max(low, np.min(draws) - reach)
-        high = min(high, np.min([np.max(draws) + reach, 200_000]))
+        high = min(high, np.min([np.max(draws) + reach, 60_000]))
+    else:
+        endless = False
     x = np.arange(np.ceil(low), np.floor(high) + 1).astype(np.int64)
+    weights = np.ones(len(x))
+    if endless:  # the tail may be heavy: blocks of counts, each as its middle
+        edges = np.unique(np.geomspace(x[-1] + 1, 4e18, 5000).astype(np.int64))
+        x, weights = np.append(x, (edges[:-1] + edges[1:] - 1) // 2), np.append(weights, np.diff(edges))
     size = int(2 ** np.ceil(np.log2(len(x))))  # few sizes, few programs
-    return np.append(x, np.full(size - len(x), x[-1])), np.append(np.ones(len(x)), np.zeros(size - len(x)))
+    return np.append(x, np.full(size - len(x), x[-1])), np.append(weights, np.zeros(size - len(x)))
 
 
 @functools.cache
-def drawing(family: Any, shape: tuple[int, ...], types: Any) -> Any:
+def drawing(family: Any, shape: tuple[int, ...], types: Any, sizes: Any) -> Any:
     inputs = [placeholder(each) for each in types]
-    return function(inputs, family.sample(Key.from_seed(20260101), shape, *inputs), on_unused_input="ignore")
+    draws = family.sample(Key.from_seed(20260101), shape, *known(inputs, sizes))
+    return function(inputs, draws, on_unused_input="ignore")
 
 
 def draws(case: Case, n: int) -> np.ndarray:
     event = case.family.dist(**dict(zip(case.family.params, case.parameters, strict=True))).type.shape
     types = tuple(TensorType(p.dtype, p.shape) for p in case.parameters)
-    return np.asarray(drawing(case.family, (n, *event), types)(*case.parameters))
+    return np.asarray(drawing(case.family, (n, *event), types, case.sizes)(*case.parameters))
 
 
 Case.draws = functools.lru_cache(maxsize=None)(draws)  # type: ignore[attr-defined]
@@ -206,8 +236,15 @@ Case.draws = functools.lru_cache(maxsize=None)(draws)  # type: ignore[attr-defin
 CASES = [Case(family, i) for family in FAMILIES.values() for i in range(CHOICES)]
 
 
+# In every run; the other families, and other choices of parameters, are left to the slow tests. One of each kind: on the
+# line, on the half line, between bounds, with an atom, a point, counts without and with an end, a vector.
+ALWAYS = frozenset("Normal Gamma Uniform HurdleGamma DiracDelta Poisson Bernoulli Dirichlet".split(" "))
+
+
 def pytest_generate_tests(metafunc: Any) -> None:
     if "case" in metafunc.fixturenames:
-        metafunc.parametrize("case", CASES, ids=repr)
+        slow = [() if c.name in ALWAYS and c.number == 0 else pytest.mark.slow for c in CASES]
+        cases = [pytest.param(c, marks=mark) for c, mark in zip(CASES, slow, strict=True)]
+        metafunc.parametrize("case", cases, ids=repr)
     if "family" in metafunc.fixturenames:
         metafunc.parametrize("family", list(FAMILIES.values()), ids=lambda f: f.__name__)

@@ -1,5 +1,6 @@
 """Every layer against the same layer in plain JAX: values, gradients, 100 steps of training, batches of any length."""
 
+import gc
 import io
 import itertools
 
@@ -10,8 +11,8 @@ import pytest
 
 import ppl
 import ppl.tensor as T  # noqa: N812
-from ppl.nn import activations, initialisers, layers
-from ppl.nn.optimizers import SGD
+from ppl.nn import activations, initialisers, layers, schedules
+from ppl.nn.optimizers import LBFGS, OPTIMIZERS, SGD, Adam
 
 pytest.importorskip("optax", reason="optimizers are optax's: pip install 'ppl[nn]'")
 RNG = np.random.default_rng(1)
@@ -159,6 +160,84 @@ def test_values_and_100_steps_are_those_of_the_twin(name):
         np.testing.assert_allclose(v.value, p[v.name], rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.parametrize("name", TWINS)
+def test_slopes_are_differences(name):
+    """The derivative along any direction, of the input and of all parameters, is that of a straight line through it."""
+    build, shape, _ = TWINS[name]
+    whole, rng = shape == "indices", np.random.default_rng(4)
+    data = rng.integers(0, 5, 6) if whole else rng.normal(size=(6, *shape))
+    with ppl.Scope("slopes"):
+        x = T.Placeholder((None, *data.shape[1:]), data.dtype.name, name="x")
+        out = build(x)
+    moved = [v for v in ppl.graph.leaves([out]) if v in {x, *ppl.get_variables("/slopes/*", trainable=True)}]
+    moved = [v for v in moved if v.dtype == "float64"]
+    assert moved
+    start = [data if v is x else v.value for v in moved]
+    along = [rng.normal(size=a.shape) for a in start]
+    away = T.Placeholder((), "float64", name="away")
+    line = {v: T.constant(a) + away * d for v, a, d in zip(moved, start, along, strict=True)}
+    there = ppl.graph.substitute([(T.sin(out) * 2).sum()], line)[0]
+    value, slope = ppl.function(x, away, outputs=[there, T.grad(there, away)], on_unused_input="ignore"), 1e-5
+    ahead, behind = value(data, slope)[0], value(data, -slope)[0]
+    np.testing.assert_allclose(value(data, 0.0)[1], (ahead - behind) / (2 * slope), rtol=1e-6, atol=1e-8)
+
+
+def test_dropout_leaves_the_mean_and_draws_anew():
+    x = T.Placeholder((None, 100), "float32", name="x")
+    testing = T.Placeholder((), "bool", name="testing")
+    f = ppl.function(x, testing, outputs=layers.Dropout(x, 0.25, deterministic=testing, seed=3))
+    ones = np.ones((200, 100), np.float32)
+    first, second = f(ones, False), f(ones, False)
+    assert first.dtype == np.float32 and set(np.unique(first)) == {0, np.float32(1 / 0.75)}
+    assert abs((first == 0).mean() - 0.25) < 4 * np.sqrt(0.25 * 0.75 / ones.size)  # 1 in 16,000
+    assert not np.array_equal(first, second)
+    np.testing.assert_array_equal(f(ones, True), ones)
+
+
+def test_training_goes_on_from_a_file_as_if_it_had_not_stopped():
+    def program():
+        x = T.Placeholder((None, 3), "float64", name="x")
+        with ppl.Scope("resumed"):
+            hidden = layers.BatchNormalization(layers.Dense(x, 4, T.tanh))
+            loss = (layers.Dense(hidden, 1) ** 2).mean()
+            Adam(loss, 0.1)
+        return ppl.function(x, outputs=loss, updates=ppl.get_updates(scope="/resumed"))
+
+    data, file = np.random.default_rng(0).normal(size=(5, 3)), io.BytesIO()
+    train = program()
+    before = [float(train(data)) for _ in range(5)]
+    ppl.save_variables(file, "/resumed/*")
+    expected = [float(train(data)) for _ in range(5)]
+    del train
+    train = program()
+    assert [float(train(data)) for _ in range(5)] == before
+    ppl.reset_variables("/resumed/*")
+    ppl.load_variables(io.BytesIO(file.getvalue()), "/resumed/*")
+    assert [float(train(data)) for _ in range(5)] == expected
+
+
+def test_names_do_not_depend_on_programs_that_are_gone():
+    def program():
+        x = T.Placeholder((None, 3), "float64", name="x")
+        with ppl.Scope("gone"):
+            hidden = layers.BatchNormalization(layers.BatchNormalization(layers.Dense(x, 4)))
+            loss = ((layers.Dense(hidden, 2) - layers.Dense(x, 2)) ** 2).mean()
+            average, _ = schedules.ExponentialMovingAverage(loss, 0.9)
+            for make in OPTIMIZERS:
+                make(loss, **({} if make is LBFGS else {"learning_rate": 0.1}))
+            several = [T.Variable(0.0, name="v") for _ in range(2)]
+        updates = ppl.get_updates(scope="/gone")
+        ppl.function(x, outputs=[loss, average], updates=updates)(np.ones((5, 3)))
+        assert len(several) == 2
+        return sorted(f"{v.scope}{v.name}" for v in ppl.get_variables("/gone/*"))
+
+    first = program()
+    assert {"/gone/BatchNormalization_1/mean", "/gone/Dense_2/W", "/gone/LBFGS/params_W_1", "/gone/v_1"} <= set(first)
+    assert len(set(first)) == len(first) and program() == first == program()
+    gc.collect()
+    assert not ppl.get_variables("/gone/*")
+
+
 def test_batch_normalization_in_training_and_after():
     x = T.Placeholder((None, 2), "float64", name="x")
     testing = T.Placeholder((), "bool", name="testing")
@@ -239,6 +318,30 @@ def test_weights_may_be_shared_drawn_or_arrays():
     assert not ppl.get_variables("/bayes/*")
 
 
+def test_a_bayesian_network_is_the_same_code():
+    def network(x, **weights):
+        return layers.Dense(layers.Dense(x, 4, T.tanh, **weights), 1, **weights)
+
+    def normal(shape, name):
+        return ppl.Normal(name, 0, 1, shape=shape)
+
+    x = T.Placeholder((None, 3), "float64", name="x")
+    models = [ppl.Model(), ppl.Model(), ppl.Model(name="m")]
+    for model in models:
+        with model, ppl.Scope("net"):
+            out = network(x, W=normal, b=normal)
+    for model, prefix in zip(models, ["", "", "m::"], strict=True):  # each counts its own layers
+        names = [f"{prefix}net_{n}" for n in ("Dense_W", "Dense_b", "Dense_1_W", "Dense_1_b")]
+        assert sorted(v.name for v in model.free_RVs) == sorted(names)
+    assert out.type.shape == (None, 1)
+    with ppl.Scope("net"):
+        trained = network(x)
+    point = {f"m::net_{v.scope.split('/')[-2]}_{v.name}": v.value for v in ppl.get_variables("/net/*")}
+    data = np.ones((2, 3))
+    drawn = {rv: point[rv.name] for rv in models[2].free_RVs}
+    np.testing.assert_allclose(out.eval({x: data, **drawn}), trained.eval({x: data}))
+
+
 def test_initial_values_have_the_variance_they_promise():
     shape = (200, 100)
     for make, variance in [
@@ -249,6 +352,12 @@ def test_initial_values_have_the_variance_they_promise():
         assert value.var() == pytest.approx(variance, rel=0.05)
         np.testing.assert_array_equal(value, make().at("/w")(shape))
         assert not np.array_equal(value, make().at("/v")(shape)) and not np.array_equal(value, make(1).at("/w")(shape))
+    drawn = initialisers.uniform(1.0, 3.0)(shape), initialisers.normal(2.0, 0.5)(shape)
+    assert np.abs([a.mean() - 2 for a in drawn]).max() < 0.02 and drawn[0].min() >= 1 and drawn[0].max() <= 3
+    assert drawn[1].std() == pytest.approx(0.5, rel=0.02)
+    assert (initialisers.constant(3.0)(shape) == 3).all()
+    wide = initialisers.variance_scaling(3.0, "fan_out", "normal")(shape)
+    assert wide.var() == pytest.approx(0.03, rel=0.05)
     q = initialisers.orthogonal(2.0)((5, 3))
     np.testing.assert_allclose(q.T @ q, 4 * np.eye(3), atol=1e-12)
     assert initialisers.get_fans((8, 4, 3, 3)) == (36, 72)
@@ -266,6 +375,12 @@ SAID = {
     "indices are whole numbers": lambda: layers.Embedding(x2, 5, 2),
     r'RNN "/RNN.*axes \(batch, time, features\)': lambda: layers.RNN(x2, 5),
     "cannot be shared among 2 heads": lambda: layers.MultiHeadAttention(x4[:, 0, :, :3], heads=2),
+    "mode is 'fan_in', 'fan_out' or 'fan_avg', got 'fan'": lambda: initialisers.variance_scaling(1.0, "fan"),
+    "distribution is 'normal' or 'uniform', got 'beta'": lambda: initialisers.variance_scaling(
+        1.0, distribution="beta"
+    ),
+    "has no rows and columns": lambda: layers.Dense(x2, 5, b=initialisers.orthogonal()),
+    "must have an even, known length, got 3": lambda: activations.glu(x2),
     "the length of axis -1.*must be known": lambda: layers.Dense(T.dmatrix("m"), 5),
 }
 
@@ -282,14 +397,27 @@ ACTIVATIONS = {
     "hard_tanh": jax.nn.hard_tanh, "hard_sigmoid": jax.nn.hard_sigmoid, "hard_silu": jax.nn.hard_silu,
     "softplus": jax.nn.softplus, "log_sigmoid": jax.nn.log_sigmoid, "glu": jax.nn.glu, "softmax": jax.nn.softmax,
     "log_softmax": jax.nn.log_softmax, "identity": lambda x: x, "gelu": lambda x: jax.nn.gelu(x, approximate=False),
+    "swish": jax.nn.silu, "leaky_swish": lambda x: x * jax.nn.sigmoid(2.0 * x), "normalize": jax.nn.standardize,
 }  # fmt: skip
+SETTINGS = {"leaky_swish": {"beta": 2.0}, "normalize": {"epsilon": 1e-5}}
+
+
+def test_every_activation_has_a_twin():
+    made = {name for name, f in vars(activations).items() if getattr(f, "__module__", "") == activations.__name__}
+    assert made <= set(ACTIVATIONS)
+
+
+def test_the_faster_gelu_is_that_of_jax():
+    x = np.linspace(-4, 4, 9)
+    with jax.enable_x64(True):
+        np.testing.assert_allclose(activations.gelu(x, approximate=True).eval(), jax.nn.gelu(x, approximate=True))
 
 
 def test_activations_and_their_slopes_are_those_of_jax():
     data = np.array([[-4.0, -2.8, -0.9, -0.1], [0.1, 1.1, 2.9, 7.0]])  # away from all corners
     x = T.Placeholder(data.shape, "float64", name="x")
     weights = RNG.normal(size=data.shape)
-    ours = {name: getattr(activations, name)(x) for name in ACTIVATIONS}
+    ours = {name: getattr(activations, name)(x, **SETTINGS.get(name, {})) for name in ACTIVATIONS}
     slopes = {name: T.grad((y * weights[:, : y.type.shape[1]]).sum(), x) for name, y in ours.items()}
     values, derivatives = ppl.function(x, outputs=[ours, slopes])(data)
     with jax.enable_x64(True):

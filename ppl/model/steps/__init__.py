@@ -8,6 +8,7 @@ from ppl.model.steps.methods import BinaryMetropolis as BinaryMetropolis
 from ppl.model.steps.methods import CategoricalGibbsMetropolis as CategoricalGibbsMetropolis
 from ppl.model.steps.methods import CompoundStep as CompoundStep
 from ppl.model.steps.methods import DEMetropolisZ as DEMetropolisZ
+from ppl.model.steps.methods import HamiltonianMC as HamiltonianMC
 from ppl.model.steps.methods import Metropolis as Metropolis
 from ppl.model.steps.methods import Slice as Slice
 from ppl.model.steps.methods import StepMethod as StepMethod

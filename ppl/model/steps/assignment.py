@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ppl.model.steps.methods import (
@@ -11,6 +11,7 @@ from ppl.model.steps.methods import (
     BinaryGibbsMetropolis,
     CategoricalGibbsMetropolis,
     CompoundStep,
+    HamiltonianMC,
     Metropolis,
     StepMethod,
     categories,
@@ -27,16 +28,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Assignment:
-    """The methods of a sweep. NUTS, where it takes part, comes first, and all its variables lie side by side."""
+    """The methods of a sweep. The one that follows gradients comes first, and all its variables lie side by side."""
 
     nuts: list[Tensor]
     methods: list[StepMethod]
-    target_accept: float | None = None
-    max_treedepth: int | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)  # of the method that follows gradients
 
     @property
     def only_nuts(self) -> bool:
-        """Does NUTS move everything?"""
+        """Does the method that follows gradients move everything?"""
         return not self.methods
 
     @property
@@ -56,7 +56,8 @@ class Assignment:
 
     def describe(self) -> str:
         """One line a method, as PyMC shows them."""
-        lines = [f">NUTS: [{', '.join(str(v.name) for v in self.nuts)}]"] if self.nuts else []
+        by_gradient = "HamiltonianMC" if "path_length" in self.settings else "NUTS"
+        lines = [f">{by_gradient}: [{', '.join(str(v.name) for v in self.nuts)}]"] if self.nuts else []
         lines += [f">{method!r}" for method in self.methods]
         return "\n".join(["CompoundStep" if len(lines) > 1 else "Step", *lines])
 
@@ -80,15 +81,22 @@ def assign(posterior: Posterior, step: Any) -> Assignment:
             raise ValueError(f"step: two methods move {', '.join(map(str, twice))}")
         taken |= set(method.vars)
     rest = [value for value in values if value not in taken]
-    nuts = [method for method in given if isinstance(method, NUTS)]
+    nuts = [method for method in given if isinstance(method, NUTS | HamiltonianMC)]
     by_nuts = [v for method in nuts for v in method.vars] + [v for v in rest if v.dtype[0] == "f"]
-    methods = [method for method in given if not isinstance(method, NUTS)]
+    methods = [method for method in given if not isinstance(method, NUTS | HamiltonianMC)]
     methods += _for_counts(posterior, [value for value in rest if value.dtype[0] != "f"])
-    targets = {(method.target_accept, method.max_treedepth) for method in nuts}
-    if len(targets) > 1:
+    settings = [_settings(method) for method in nuts]
+    if any(each != settings[0] for each in settings):
         raise ValueError("step: several NUTS methods with different settings; all of NUTS' variables move together")
-    target, depth = next(iter(targets), (None, None))
-    return Assignment(by_nuts, methods, target, depth)
+    return Assignment(by_nuts, methods, settings[0] if settings else {})
+
+
+def _settings(method: NUTS | HamiltonianMC) -> dict[str, Any]:
+    """How the sampler runs for a method that follows gradients."""
+    found: dict[str, Any] = {"target_accept": method.target_accept, "max_treedepth": method.max_treedepth}
+    if isinstance(method, HamiltonianMC):
+        found |= {"kernel": "hmc", "path_length": method.path_length}
+    return found
 
 
 def stepped(model: Model, step: Any) -> list[str]:

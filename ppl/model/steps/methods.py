@@ -88,9 +88,30 @@ class NUTS(StepMethod):
     ) -> None:
         super().__init__(vars, model, {})
         self.max_treedepth = count("max_treedepth", max_treedepth, 1)
-        if not 0 < target_accept < 1:
-            raise ValueError(f"target_accept must lie between 0 and 1, got {target_accept!r}. The usual value is 0.8.")
-        self.target_accept = float(target_accept)
+        self.target_accept = _rate(target_accept)
+
+
+class HamiltonianMC(StepMethod):
+    """Hamiltonian Monte Carlo: trajectories of random length, `path_length` on average, along gradients."""
+
+    kinds = "f"
+    blocked = True
+
+    def __init__(
+        self,
+        vars: Any = None,
+        path_length: float = 2.0,
+        max_steps: int = 1024,
+        *,
+        target_accept: float = 0.65,
+        model: Model | None = None,
+    ) -> None:
+        super().__init__(vars, model, {})
+        if not path_length > 0:
+            raise ValueError(f"HamiltonianMC: path_length must be positive, got {path_length!r}")
+        self.path_length = float(path_length)
+        self.max_treedepth = max(1, count("max_steps", max_steps, 1).bit_length() - 1)
+        self.target_accept = _rate(target_accept)
 
 
 class Metropolis(StepMethod):
@@ -258,6 +279,12 @@ def categories(model: Model, value: Tensor) -> int:
     )
 
 
+def _rate(target_accept: float) -> float:
+    if not 0 < target_accept < 1:
+        raise ValueError(f"target_accept must lie between 0 and 1, got {target_accept!r}. The usual value is 0.8.")
+    return float(target_accept)
+
+
 def _check_binary(method: StepMethod) -> None:
     for value in method.vars:
         if categories(method.model, value) != 2:
@@ -277,5 +304,6 @@ def _order(order: Any, n: int) -> Any:
 
 
 STEP_METHODS = (
-    NUTS, BinaryGibbsMetropolis, BinaryMetropolis, CategoricalGibbsMetropolis, DEMetropolisZ, Metropolis, Slice
+    NUTS, HamiltonianMC, BinaryGibbsMetropolis, BinaryMetropolis, CategoricalGibbsMetropolis, DEMetropolisZ, Metropolis,
+    Slice,
 )  # fmt: skip

@@ -62,7 +62,7 @@ def _masks(node: Node) -> dict[Node, list[tuple[Node, float]]]:
     return found
 
 
-@rewrites(SUM, example=lambda c, x, y: switch(c, x, 1.0) + switch(c, y, 2.0), bools=["c"])
+@rewrites(SUM, example=lambda c, x, y: switch(c, x, 1.0) + switch(c, y, 2.0), bools=["c"], one_of=[switch])
 def sum_of_masked(node: Node, engine: Engine) -> Node | None:
     """Sums of choices by one condition are one choice between sums."""
     for condition, group in _masks(node).items():
@@ -97,13 +97,15 @@ def _masked(node: Node, engine: Engine, may_hide_nan: bool) -> Node | None:
     return None
 
 
-@rewrites(PRODUCT, example=lambda c, x, y: x * switch(c, 0.0, y), bools=["c"], safety=Safety.domain, x=finite)
+@rewrites(PRODUCT, example=lambda c, x, y: x * switch(c, 0.0, y), bools=["c"], safety=Safety.domain, x=finite,
+          one_of=[switch])  # fmt: skip
 def product_with_masked(node: Node, engine: Engine) -> Node | None:
     """x·switch(c, 0, y) = switch(c, 0, x·y) for finite x: what is masked does not reach the gradient."""
     return _masked(node, engine, may_hide_nan=False)
 
 
-@rewrites(PRODUCT, example=lambda c, x, y: x * switch(c, 0.0, y), bools=["c"], safety=Safety.nan_unsafe)
+@rewrites(PRODUCT, example=lambda c, x, y: x * switch(c, 0.0, y), bools=["c"], safety=Safety.nan_unsafe,
+          one_of=[switch])  # fmt: skip
 def product_with_masked_unproved(node: Node, engine: Engine) -> Node | None:
     """x·switch(c, 0, y) = switch(c, 0, x·y), also where x is infinite or nan behind the mask."""
     return _masked(node, engine, may_hide_nan=True)

@@ -36,7 +36,7 @@ def _domain(op: Elementwise) -> Condition | None:
 
 
 @rewrites(*_UNDOING, example=lambda x: log(exp(x)), more=[lambda p: sigmoid(OPS["logit"](p))],
-          p=CONDITIONS["probability"], safety=Safety.domain)  # fmt: skip
+          p=CONDITIONS["probability"], one_of=list(_UNDOING.values()), safety=Safety.domain)  # fmt: skip
 def inverse_functions(node: Node, engine: Engine) -> Node | None:
     """g(f(x)) = x where g undoes f, on the domain of f."""
     inner = node.inputs[0]

@@ -332,21 +332,21 @@ def logsumexp_of_shifted(node: Node, engine: Engine) -> Node | None:
 
 
 # --- softmax
-@rewrites(log, example=lambda x: log(red.softmax(x)), types={"x": VECTOR})
+@rewrites(log, example=lambda x: log(red.softmax(x)), types={"x": VECTOR}, one_of=[red.softmax])
 def log_of_softmax(node: Node, engine: Engine) -> Node | None:
     """log softmax x is computed without the exponentials."""
     inner = node.inputs[0]
     return engine.make(red.log_softmax, inner.inputs, inner.attrs) if inner.op is red.softmax else None
 
 
-@rewrites(exp, example=lambda x: exp(red.log_softmax(x)), types={"x": VECTOR})
+@rewrites(exp, example=lambda x: exp(red.log_softmax(x)), types={"x": VECTOR}, one_of=[red.log_softmax])
 def exp_of_log_softmax(node: Node, engine: Engine) -> Node | None:
     """exp(log_softmax x) = softmax x."""
     inner = node.inputs[0]
     return engine.make(red.softmax, inner.inputs, inner.attrs) if inner.op is red.log_softmax else None
 
 
-@rewrites(PRODUCT, example=lambda x: exp(x) / red.sum(exp(x), keepdims=True), types={"x": VECTOR})
+@rewrites(PRODUCT, example=lambda x: exp(x) / red.sum(exp(x), keepdims=True), types={"x": VECTOR}, one_of=[red.sum])
 def softmax_of_quotient(node: Node, engine: Engine) -> Node | None:
     """e^x/Σe^x is softmax x, which does not overflow."""
     parts = weighted(node)

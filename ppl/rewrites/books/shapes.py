@@ -106,11 +106,10 @@ _PLAIN = [op for op in OPS.values() if isinstance(op, Elementwise) and op is not
 
 
 @rewrites(SUM, PRODUCT, CAST, *_PLAIN, example=lambda x: exp(shaping.broadcast_to(x, (3, 5))), types={"x": VECTOR},
-          more=[lambda x, y: x + shaping.broadcast_to(y, (5,))], safety=Safety.exact)  # fmt: skip
+          more=[lambda x, y: x + shaping.broadcast_to(y, (5,))], one_of=[BROADCAST_TO],
+          safety=Safety.exact)  # fmt: skip
 def elementwise_of_broadcast(node: Node, engine: Engine) -> Node | None:
     """An entry that repeats is computed once: f(broadcast(x), y) = f(x, y), repeated where need be."""
-    if not any(x.op is BROADCAST_TO for x in node.inputs):
-        return None
     bare = tuple([x.inputs[0] if x.op is BROADCAST_TO else x for x in node.inputs])
     if node.op is switch and broadcast_shape("switch", bare) != node.type.shape:
         return None

@@ -9,24 +9,19 @@ from ppl.rewrites.rule import equal
 from ppl.tensor.elementwise import (
     abs,
     cosh,
-    erf,
-    erfc,
     exp,
     expm1,
     hypot,
-    i0,
     log,
     log1mexp,
     log1p,
-    log_exp_difference,
-    log_i0,
     log_sigmoid,
     logaddexp,
-    ndtr,
     sigmoid,
     softplus,
     sqrt,
 )
+from ppl.tensor.special_functions import erf, erfc, i0, log_exp_difference, log_i0, ndtr
 from ppl.tensor.special_normal import log_ndtr, log_ndtr_between
 
 SQRT2 = float(np.sqrt(2.0))

@@ -1,163 +1,178 @@
-r"""Finite discrete variables summed out.
+r"""Finite discrete variables summed out, all those of a model at once.
 
-A variable z with values 1..K goes by :math:`\sum_j \operatorname{logsumexp}_k\big[\log p(z_j = k) + \sum_{i \to j} \log
-p(y_i \mid z_j = k)\big]`, where y_i are the rows that depend on entry j. Each factor is written once for each value; what
-does not depend on z is the same node in all of them. It comes back by a draw from the same terms, normalised.
+Labels z that meet in a factor are summed together: the factors become tables over their values (`tables`), and the sum
+over all values goes by variable elimination or, along a chain, by the forward algorithm (`sum_product`). One label per
+row is the plain mixture
+
+.. math:: \sum_j \operatorname{logsumexp}_k\Big[\log p(z_j = k) + \sum_{i \to j} \log p(y_i \mid z_j = k)\Big].
+
+The labels come back by a joint draw from the same tables.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import numpy as np
 
 import ppl.tensor as tt
-from ppl.distributions import FAMILIES, RandomVariable
-from ppl.distributions.draw import draw
-from ppl.graph import ancestors, substitute
-from ppl.rewrites.elimination.affine import HOST, known_shape
-from ppl.rewrites.elimination.conjugate import NoMatch, gathered
-from ppl.rewrites.elimination.program import Factor, Observation, Program, Recovery, Term, children
-from ppl.tensor.ops import Elementwise
-from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
+from ppl.distributions import RandomVariable
+from ppl.rewrites.elimination.affine import known_shape
+from ppl.rewrites.elimination.conjugate import NoMatch
+from ppl.rewrites.elimination.program import Factor, Program, Recovery, Term, reaches
+from ppl.rewrites.elimination.sum_product import sum_product
+from ppl.rewrites.elimination.supports import Sites
+from ppl.rewrites.elimination.tables import Labels, Table, Templates, name_of, own_tables, tables
+from ppl.tensor.tensor import Tensor, is_constant, value_of
 
-MOST_VALUES = 64  # values of one entry beyond which graphs grow too large
+MOST_VALUES = 10_000  # of one label
 
 
-def values_of(variable: RandomVariable) -> np.ndarray:
-    """The values a variable can take; raises `NoMatch` where they are not finitely many and known."""
-    if variable.family.__name__ == "Categorical":
+@dataclass(frozen=True)
+class Declined:
+    """A label that stays, and why."""
+
+    variable: RandomVariable
+    why: str
+
+
+def values_of(variable: Any) -> np.ndarray:
+    """The values an entry can take; raises `NoMatch` where they are not finitely many and known."""
+    family = variable.family
+    if family.__name__ in ("Categorical", "DiscreteMarkovChain"):
         count = variable.parameters[0].type.shape[-1]
         if count is None:
             raise NoMatch("the number of categories is only known when the program runs")
-        values = np.arange(count)
-    else:
-        domain = variable.family.support_for(variable.parameters)
-        ends = [domain.lower, domain.upper]
-        if any(end is None for end in ends):
-            raise NoMatch("it has infinitely many values")
-        numbers = [value_of(e) if isinstance(e, Tensor) and is_constant(e) else e for e in ends]
-        if any(isinstance(n, Tensor) for n in numbers):
-            raise NoMatch("the number of its values is not constant")
-        values = np.arange(int(np.min(numbers[0])), int(np.max(numbers[1])) + 1)
+        return np.arange(count)
+    if variable.event_ndim:
+        raise NoMatch(f"one value of {family.__name__} is an array")
+    domain = family.support_for(variable.parameters)
+    ends = [domain.lower, domain.upper]
+    if any(end is None for end in ends):
+        raise NoMatch("it has infinitely many values")
+    numbers = [value_of(e) if isinstance(e, Tensor) and is_constant(e) else e for e in ends]
+    if any(isinstance(n, Tensor) for n in numbers):
+        raise NoMatch("the number of its values is not constant")
+    values = np.arange(int(np.min(numbers[0])), int(np.max(numbers[1])) + 1)
     if len(values) > MOST_VALUES:
         raise NoMatch(f"it has {len(values)} values, more than {MOST_VALUES}")
     return values
 
 
-def alignment(e: Any, variable: RandomVariable) -> np.ndarray | None:
-    """For each entry of an expression the entry of the variable it depends on; None where it depends on none.
-
-    Raises `NoMatch` where an entry depends on several.
-    """
-    if e is variable:
-        return np.arange(prod(known_shape(e))).reshape(known_shape(e))
-    if variable not in ancestors(e):
-        return None
-    if None in e.type.shape:
-        raise NoMatch(f"the shape of {e!r} is only known when the program runs")
-    if prod(known_shape(variable)) == 1:
-        return np.zeros(e.type.shape, dtype=int)
-    name = e.op.name
-    if isinstance(e.op, Elementwise) or name == "named":
-        maps = [a for i in e.inputs if (a := alignment(i, variable)) is not None]
-        spread = [np.broadcast_to(m, e.type.shape) for m in maps]
-        if any(not np.array_equal(spread[0], other) for other in spread[1:]):
-            raise NoMatch(f"{name} mixes different entries of it")
-        return spread[0]
-    if name in HOST and not any(variable in ancestors(i) for i in e.inputs[1:]):
-        inner = alignment(e.inputs[0], variable)
-        move: Callable[[np.ndarray], np.ndarray] = HOST[name](e)
-        return None if inner is None else move(inner)
-    if name == "getitem" and variable not in ancestors(e.inputs[0]) and len(e.inputs) == 2:
-        index = alignment(e.inputs[1], variable)
-        plan = e.attrs["plan"]
-        at = [i for i, part in enumerate(plan) if part[0] == "array"]
-        rest = e.type.ndim - (0 if index is None else index.ndim)
-        if index is not None and at == [0]:
-            return np.broadcast_to(index.reshape(index.shape + (1,) * rest), e.type.shape)
-        if index is not None and at == [len(plan) - 1]:
-            return np.broadcast_to(index, e.type.shape)
-    raise NoMatch(f"{name} mixes entries of it, or is not understood")
+def states_of(labels: Sequence[Any], kept: frozenset[RandomVariable]) -> int | None:
+    """How many states some labels have together; None where one of them cannot be summed out."""
+    total = 1
+    for rv in labels:
+        if rv in kept or None in rv.type.shape:
+            return None
+        try:
+            total *= len(values_of(rv)) ** min(prod(known_shape(rv)), 64)
+        except NoMatch:
+            return None
+    return total
 
 
-def _rows(factor: Factor) -> tuple[RandomVariable | None, Tensor | None, int]:
-    if isinstance(factor, Term):
-        return None, factor.density, 0
-    if isinstance(factor, Observation):
-        return factor.variable, factor.value, factor.variable.event_ndim
-    return factor, factor, factor.event_ndim
-
-
-def _density(factor: Factor, values: Any) -> Tensor:
-    """The log-density of a factor, entry by entry, with a value in place of the variable."""
-    if isinstance(factor, Term):
-        return substitute(factor.density, values)  # type: ignore[return-value]
-    variable, value, _ = _rows(factor)
-    assert variable is not None and value is not None
-    here = substitute(list(variable.parameters), values)
-    return variable.family.log_density(value, *here)
-
-
-def _map(factor: Factor, variable: RandomVariable) -> np.ndarray:
-    """The entry of the variable that each row of a factor depends on."""
-    if isinstance(factor, Term):
-        if prod(known_shape(variable)) != 1:
-            raise NoMatch(f'"{factor.name}" depends on several entries of it')
-        return np.zeros(known_shape(factor.density), dtype=int)
-    owner, value, event = _rows(factor)
-    assert owner is not None and value is not None
-    if isinstance(factor, Observation) and variable in ancestors(value):
-        raise NoMatch(f'the observed value of "{owner.name}" depends on it')
-    batch: Any = owner.type.shape[: owner.ndim - event]
-    if None in batch:
-        raise NoMatch(f'the shape of "{owner.name}" is only known when the program runs')
-    found: np.ndarray | None = None
-    for parameter, declared in zip(owner.parameters, owner.family.params.values(), strict=True):
-        aligned = alignment(parameter, variable)
-        if aligned is None:
+def candidates(program: Program, kept: frozenset[RandomVariable]) -> tuple[dict[Any, np.ndarray], list[Declined]]:
+    """The labels that can be summed out, with their values; and those that cannot, with reasons."""
+    chosen: dict[Any, np.ndarray] = {}
+    declined: list[Declined] = []
+    for rv in program.free:
+        if rv.dtype[0] == "f" or rv in kept:
             continue
-        if declared.domain.ndim:
-            core = aligned.reshape(aligned.shape[: aligned.ndim - declared.domain.ndim] + (-1,))
-            if np.any(core != core[..., :1]):
-                raise NoMatch(f'one value of "{owner.name}" depends on several entries of it')
-            aligned = core[..., 0]
-        spread = np.broadcast_to(aligned, batch)
-        if found is not None and not np.array_equal(found, spread):
-            raise NoMatch(f'one entry of "{owner.name}" depends on several entries of it')
-        found = spread
-    if found is None:
-        raise NoMatch(f'how "{owner.name}" depends on it is not understood')
-    return found
+        try:
+            chosen[rv] = values_of(rv)
+            if None in rv.type.shape:
+                raise NoMatch("its shape is only known when the program runs")
+        except NoMatch as why:
+            chosen.pop(rv, None)
+            declined.append(Declined(rv, str(why)))
+    for factor in program.free:
+        if factor in chosen:
+            continue
+        for rv in _labels_in(factor, chosen):
+            declined.append(Declined(rv, f'"{factor.name}" depends on it and is not observed'))
+            del chosen[rv]
+    return chosen, declined
 
 
-def eliminate_one(program: Program, variable: RandomVariable) -> Program:
-    """The program with a finite discrete variable summed out; raises `NoMatch` where that cannot be done."""
-    values = values_of(variable)
-    shape = variable.type.shape
-    if None in shape:
-        raise NoMatch("its shape is only known when the program runs")
-    shape = known_shape(variable)
-    factors = children(program, variable)
-    maps = [_map(factor, variable) for factor in factors]
-    if any(isinstance(f, RandomVariable) for f in factors):
-        raise NoMatch(
-            f'"{next(f.name for f in factors if isinstance(f, RandomVariable))}" depends on it and is not observed'
-        )
-    columns: list[Tensor] = []
-    for k in values:
-        at_k = tt.full(shape, int(k), dtype=variable.dtype) if shape else as_tensor(np.asarray(k, variable.dtype))
-        column = tt.broadcast_to(variable.family.log_density(at_k, *variable.parameters), shape)
-        for factor, positions in zip(factors, maps, strict=True):
-            rows = tt.broadcast_to(_density(factor, {variable: at_k}), positions.shape)
-            column = column + gathered(rows, positions, shape)
-        columns.append(column)
-    weights = tt.stack(columns, axis=-1)
-    density = tt.sum(tt.logsumexp(weights, axis=-1))
-    chosen = draw(FAMILIES["Categorical"], (tt.softmax(weights, axis=-1),), shape)
-    recovery = Recovery(variable, tt.cast(chosen + int(values[0]), variable.dtype))
-    return program.without([variable, *factors]).plus(
-        terms=[Term(f"sum over {variable.name}", density)], recoveries=[recovery]
+def _labels_in(factor: Factor, chosen: Any) -> list[Any]:
+    """The labels that a factor depends on, its own variable apart."""
+    seen = reaches(factor)
+    return [rv for rv in chosen if rv in seen and rv is not factor]
+
+
+def components(program: Program, chosen: Sequence[Any]) -> list[tuple[list[Any], list[Factor]]]:
+    """Labels that meet in a factor, and the factors they meet in."""
+    leader: dict[Any, Any] = {rv: rv for rv in chosen}
+
+    def find(x: Any) -> Any:
+        while leader[x] is not x:
+            x = leader[x]
+        return x
+
+    met: list[tuple[Any, Factor]] = []
+    for factor in program.factors:
+        labels = _labels_in(factor, chosen) + ([factor] if factor in leader else [])
+        for other in labels[1:]:
+            leader[find(other)] = find(labels[0])
+        if labels:
+            met.append((labels[0], factor))
+    groups: dict[Any, tuple[list[Any], list[Factor]]] = {}
+    for rv in chosen:
+        groups.setdefault(find(rv), ([], []))[0].append(rv)
+    for rv, factor in met:
+        groups[find(rv)][1].append(factor)
+    return list(groups.values())
+
+
+def eliminate(
+    program: Program, kept: frozenset[RandomVariable]
+) -> tuple[list[tuple[list[Any], list[Factor], Program]], list[Declined]]:
+    """The labels summed out group by group, with the program after each; and those that stay, with reasons."""
+    done: list[tuple[list[Any], list[Factor], Program]] = []
+    chosen, declined = candidates(program, kept)
+    for members, factors in components(program, list(chosen)):
+        try:
+            program = _without(program, {rv: chosen[rv] for rv in members}, factors)
+        except NoMatch as why:
+            declined += [Declined(rv, str(why)) for rv in members]
+        else:
+            done.append((members, factors, program))
+    return done, declined
+
+
+def _without(program: Program, values: dict[Any, np.ndarray], factors: Sequence[Factor]) -> Program:
+    labels = Labels(values, Sites(list(values)))
+    templates = Templates()
+    parts: list[Table] = []
+    for factor in factors:
+        own = isinstance(factor, RandomVariable) and factor in values
+        parts += own_tables(factor, labels, templates) if own else tables(factor, labels)
+    summed = sum_product(parts, labels.counts)
+    recoveries = [Recovery(rv, _recovered(rv, labels, summed.draws)) for rv in values]
+    name = ", ".join(name_of(rv) for rv in values)
+    return program.without([*values, *factors]).plus(
+        terms=[Term(f"sum over {name}", summed.log_total)], recoveries=recoveries
     )
+
+
+def _recovered(rv: Any, labels: Labels, draws: Sequence[tuple[np.ndarray, Tensor]]) -> Tensor:
+    """A label from the draws of its sites."""
+    wanted = labels.sites.of[rv].ravel()
+    pieces: list[Tensor] = []
+    places = np.full(labels.sites.count, -1)
+    start = 0
+    for sites, drawn in draws:
+        if not np.isin(sites, wanted).any():
+            continue
+        places[sites.ravel()] = start + np.arange(sites.size)
+        pieces.append(drawn.reshape((sites.size,)) if drawn.ndim > 1 else drawn)
+        start += sites.size
+    flat = tt.concatenate(pieces) if len(pieces) > 1 else pieces[0]
+    at = places[wanted]
+    chosen = flat if np.array_equal(at, np.arange(start)) else flat[at]
+    values = labels.values[rv]
+    return tt.cast((chosen + int(values[0])).reshape(known_shape(rv)), rv.dtype)

@@ -15,10 +15,11 @@ from dataclasses import dataclass, field
 
 from ppl.distributions import RandomVariable
 from ppl.graph import ancestors
-from ppl.rewrites.elimination import compaction, conjugate, discrete, gaussian
+from ppl.rewrites.elimination.coordinates import Coordinate
+from ppl.rewrites.elimination import compaction, conjugate, discrete, gaussian, survivors
 from ppl.rewrites.elimination.conjugate import NoMatch
+from ppl.rewrites.elimination.program import Factor, Observation, Program, Recovery, children, parts
 from ppl.rewrites.engine import strict
-from ppl.rewrites.elimination.program import Program, Recovery, children, parts
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,7 @@ class Plan:
     program: Program
     steps: list[Step] = field(default_factory=list)
     kept: list[Kept] = field(default_factory=list)
+    coordinates: dict[RandomVariable, Coordinate] = field(default_factory=dict)  # of what is left, where not its own
     ndim_before: int = 0
     nodes_before: int = 0
     milliseconds: float = 0.0
@@ -115,6 +117,7 @@ def plan(program: Program, protect: Collection[str] = (), eliminate: Collection[
         if len(result.program.free) == before:
             break
     _attempt("compaction", _compaction, result, protected, reasons)
+    _attempt("coordinates", lambda *given: _coordinates(program, *given), result, protected, reasons)
     result.kept = [Kept(rv.name or "", reasons.get(rv.name or "", _no_rule(rv))) for rv in result.program.free]
     result.milliseconds = 1e3 * (time.perf_counter() - start)
     stuck = [k for k in result.kept if k.name in set(eliminate)]
@@ -152,8 +155,10 @@ def _no_rule(rv: RandomVariable) -> str:
     return f"no rule integrates out {rv.family.__name__} here"
 
 
-def _is_discrete(rv: RandomVariable) -> bool:
-    return rv.dtype[0] != "f"
+def _children(factors: Collection[Factor]) -> str:
+    """The families of the factors that depend on some variables."""
+    kinds = {f.variable.family.__name__ for f in factors if isinstance(f, Observation)}
+    return " and ".join(sorted(kinds)) or "terms"
 
 
 def _barren(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
@@ -175,12 +180,19 @@ def _can_draw(rv: RandomVariable) -> bool:
 
 
 def _discrete(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
-    _each(result, protected, "sum over values", discrete.eliminate_one, _is_discrete, reasons)
+    done, declined = discrete.eliminate(result.program, protected)
+    for d in declined:
+        reasons[d.variable.name or ""] = d.why
+    for members, factors, after in done:
+        names = tuple(rv.name or "" for rv in members)
+        kinds = " and ".join(sorted({rv.family.__name__ for rv in members}))
+        _note(result, "sum over values", names, after, f"{kinds} with {_children(factors)}.")
 
 
 def _conjugate(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
     suits = lambda rv: conjugate.prior_of(rv) is not None
     _each(result, protected, "conjugate", conjugate.eliminate_one, suits, reasons)
+    result.program = conjugate.settled(result.program)
 
 
 def _compaction(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
@@ -189,20 +201,19 @@ def _compaction(result: Plan, protected: frozenset[RandomVariable], reasons: Rea
         result.steps.append(Step("compaction", (), f"rows of {name}", "cells", f"{name}: {words}."))
 
 
+def _coordinates(written: Program, result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
+    """Better coordinates for what is left."""
+    result.coordinates = survivors.coordinates(written, result.program, protected)
+    for rv, coordinate in result.coordinates.items():
+        result.steps.append(Step("coordinate", (), rv.name or "", coordinate.name, f"{rv.name} {coordinate.words()}."))
+
+
 def _gaussian(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
     after, done, declined = gaussian.eliminate(result.program, protected)
     for d in declined:
         reasons[d.variable.name or ""] = d.why
-    for block, _ in done:
-        names = tuple(rv.name or "" for rv in block.variables)
-        shape = f"{block.groups} groups of {block.width}" if block.groups else "no groups"
-        _note(
-            result,
-            "Gaussian block",
-            names,
-            after,
-            f"Normal with normal children: {shape}, {block.ndense} dense columns.",
-        )
+    for block in done:
+        _note(result, "Gaussian block", block.names, after, f"Normal with normal children: {block.structure}.")
 
 
 def _each(
@@ -222,12 +233,29 @@ def _each(
         except NoMatch as why:
             reasons[rv.name or ""] = str(why)
             continue
-        kinds = sorted({f.variable.family.__name__ for f in seen if hasattr(f, "variable")})
-        _note(result, rule, (rv.name or "",), after, f"{rv.family.__name__} with {' and '.join(kinds) or 'terms'}.")
+        _note(result, rule, (rv.name or "",), after, f"{rv.family.__name__} with {_children(seen)}.")
+
+
+MOST_BRANCHES = 10_000  # states of the labels that an elimination may leave in one term
+
+
+def _in_branches(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
+    """Conjugate variables whose laws a few labels steer: integrated out for each state of the labels, these after it."""
+
+    def steered(rv: RandomVariable) -> bool:
+        if conjugate.prior_of(rv) is None:
+            return False
+        seen = ancestors([*rv.inputs, *(n for f in children(result.program, rv) for n in parts(f))])
+        labels = [z for z in result.program.free if z in seen and z.dtype[0] != "f"]
+        states = discrete.states_of(labels, protected)
+        return bool(labels) and states is not None and states <= MOST_BRANCHES
+
+    _each(result, protected, "conjugate", conjugate.eliminate_one, steered, reasons)
+    result.program = conjugate.settled(result.program)
 
 
 THEOREMS: dict[str, Theorem] = {
-    "barren": _barren, "sum over values": _discrete, "Gaussian block": _gaussian, "conjugate": _conjugate,
+    "barren": _barren, "conjugate in branches": _in_branches, "sum over values": _discrete, "Gaussian block": _gaussian, "conjugate": _conjugate,
 }  # fmt: skip
 
 

@@ -12,8 +12,9 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import jax.scipy.special as jsp
 import numpy as np
+
+from ppl.tensor.later import jsp
 
 _POINTS = 320
 
@@ -138,7 +139,7 @@ def ive(order: Any, x: Any) -> Any:
     whole = v == jnp.floor(v)
     value = jnp.where((order < 0) & ~whole, turned, value)
     at_zero = jnp.where(v == 0, 1.0, jnp.where((order < 0) & ~whole, jnp.inf, 0.0))
-    value = jnp.where(z > 0, value, at_zero)
+    value = jnp.where(z == 0, at_zero, jnp.where(jnp.isnan(x), jnp.nan, value))
     parity = jnp.where(jnp.mod(v, 2) == 1, -1.0, 1.0)
     return jnp.where(x < 0, jnp.where(whole, parity * value, jnp.nan), value)
 

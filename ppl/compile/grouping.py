@@ -1,0 +1,96 @@
+"""Entries taken by positions that are known before the program runs: group numbers, categories, masks.
+
+See `ppl.tensor.grouped` for what is gained. Where one row is taken far more often than the others the table of places
+would be long and empty, and the index stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import jax
+import numpy as np
+
+from ppl.graph import Node, topological
+from ppl.graph.replace import rebuilt
+from ppl.tensor.evaluate import evaluate
+from ppl.tensor.grouped import ADD_UP_ROWS, TAKE_ROWS, places_of
+from ppl.tensor.indexing import GETITEM
+from ppl.tensor.segments import segment_sum
+from ppl.tensor.shaping import reshape
+from ppl.tensor.tensor import CONSTANT, Tensor, constant
+from ppl.tensor.variables import VARIABLE
+
+_PADDING = 4  # entries of the table for each row taken or summed, above which a scatter is less work
+
+
+def grouped(outputs: Sequence[Tensor], inputs: Sequence[Node]) -> list[Tensor]:
+    """The outputs with `x[known positions]` and sums by known groups, of values that depend on `inputs`, by tables."""
+    moving: set[Node] = set(inputs)
+    done: dict[Node, Node] = {}
+    for node in topological(outputs):
+        new = rebuilt(node, tuple([done[parent] for parent in node.inputs]))
+        if node in moving or any(parent in moving for parent in node.inputs):
+            moving.add(node)
+            if node.op in (GETITEM, segment_sum) and node.inputs[0] in moving:
+                new = _taken(new) if node.op is GETITEM else _added_up(new)
+        done[node] = new
+    return [done[node] for node in outputs]  # type: ignore[misc]
+
+
+def _taken(node: Node) -> Node:
+    """The same rows by a table; the node itself where its index is of another kind, or unknown, or it does not pay."""
+    x, plan = node.inputs[0], node.attrs["plan"]
+    axes = len(node.inputs) - 1
+    leading = all(part == ("array",) for part in plan[:axes])
+    whole = all(part == ("slice", None, None, None) for part in plan[axes:])
+    if not axes or not leading or not whole or None in x.type.shape:
+        return node
+    stack, rows = x.type.shape[:axes], x.type.shape[axes:]
+    numbers = _row_numbers(node.inputs[1:], stack)
+    table = None if numbers is None else _table(numbers, int(np.prod(stack)))
+    if numbers is None or table is None:
+        return node
+    flat = x if axes == 1 else reshape(x, (int(np.prod(stack)), *rows))
+    taken = TAKE_ROWS(flat, *table)
+    return taken if numbers.ndim == 1 else reshape(taken, (*numbers.shape, *rows))
+
+
+def _added_up(node: Node) -> Node:
+    """The same sums by a table, or the node itself."""
+    y, groups = node.inputs
+    numbers = _row_numbers([groups], (node.attrs["count"],))
+    table = None if numbers is None else _table(numbers, node.attrs["count"])
+    return node if table is None else ADD_UP_ROWS(y, *table)
+
+
+def _table(numbers: np.ndarray, count: int) -> tuple[Tensor, Tensor] | None:
+    """The row numbers and their table of places as constants; None where the table would be mostly empty."""
+    places = places_of(numbers.ravel(), count)
+    if places.size > _PADDING * (count + numbers.size):
+        return None
+    return constant(numbers.ravel().astype(np.int32)), constant(places.astype(np.int32))
+
+
+def _known(index: Node) -> np.ndarray | None:
+    """The value of an index of constants and of data; data that change make another program, as sizes do."""
+    leaves: dict[Node, np.ndarray] = {}
+    for node in topological([index]):
+        if node.op is VARIABLE:
+            leaves[node] = np.asarray(node.attrs["cell"].value)
+        elif not node.inputs and node.op is not CONSTANT:
+            return None
+    with jax.enable_x64(True):
+        return np.asarray(evaluate([index], leaves)[0])
+
+
+def _row_numbers(indices: Sequence[Node], stack: Sequence[int]) -> np.ndarray | None:
+    """Positions along several axes as row numbers of the flattened array; None where they are not known, or none, or
+    out of range."""
+    known = [p for p in map(_known, indices) if p is not None]
+    if len(known) < len(indices):
+        return None
+    positions = [np.where(p < 0, p + n, p) for p, n in zip(known, stack, strict=True)]
+    if any(not p.size or p.min() < 0 or p.max() >= n for p, n in zip(positions, stack, strict=True)):
+        return None
+    return np.asarray(np.ravel_multi_index(np.broadcast_arrays(*positions), tuple(stack)))

@@ -1,0 +1,118 @@
+"""Entering an observed variable: its data are checked as soon as they are known, and missing ones become a variable."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import numpy as np
+
+import ppl.tensor as tt
+from ppl.distributions import RandomVariable
+from ppl.graph import ancestors
+from ppl.model.books import UNSET, Books
+from ppl.model.data_values import value_now
+from ppl.model.errors import ShapeError
+from ppl.model.imputing import divided, refuse_missing, tell
+from ppl.model.named import Deterministic
+from ppl.model.observed import check_observed, check_support
+from ppl.model.point import substitute_shape
+from ppl.tensor.ops import CAST
+from ppl.tensor.tensor import Tensor, as_tensor
+from ppl.tensor.variables import Variable
+
+
+def observe_variable(
+    model: Books, rv: RandomVariable, observed: Any, dims: Any, total_size: Any, options: Mapping[str, Any]
+) -> Tensor:
+    """Enter a variable with its data: an array, a masked array, or a tensor (Data, or computed from Data)."""
+    if isinstance(observed, np.ma.MaskedArray):
+        return _imputed(model, rv, observed, None, dims, options)
+    if isinstance(observed, Tensor):
+        held = value_now(observed)
+        if held is not None:
+            missing = np.isnan(held) if held.dtype.kind == "f" else np.False_
+            if missing.any():
+                return _imputed(model, rv, np.ma.MaskedArray(held, missing), observed, dims, options)
+            _check_shape(rv, held)
+            _checked(rv, held)
+        value = observed if observed.dtype == rv.dtype else tt.cast(observed, rv.dtype)
+    else:
+        _check_shape(rv, observed)
+        value = as_tensor(_checked(rv, observed).astype(rv.dtype))
+    model.add_observed(rv, value, dims, _total_scale(total_size, value))
+    return rv
+
+
+def _imputed(
+    model: Books,
+    rv: RandomVariable,
+    observed: np.ma.MaskedArray,
+    source: Tensor | None,
+    dims: Any,
+    options: Mapping[str, Any],
+) -> Tensor:
+    """Missing entries as a free variable, the others observed, and both together under the variable's name.
+
+    `source` is the tensor that the data come from, where it is Data that may change.
+    """
+    mask = np.ma.getmaskarray(observed)
+    who = f'{rv.family.__name__} "{rv.name}"'
+    if options.get("impute", "draw") == "raise":
+        refuse_missing(who, mask)
+    _check_shape(rv, observed)
+    parts = divided(rv, mask)
+    tell(who, mask)
+    model.add_free(parts.unobserved, None, options.get("transform", UNSET), options.get("default_transform", UNSET))
+    if parts.observed is not None:
+        at = parts.observed_at
+        seen = observed.data[at] if source is None else source[at]
+        observe_variable(model, parts.observed, seen, None, None, {})
+    return Deterministic(rv.name or "", parts.whole, model=model, dims=dims)
+
+
+def check_observations(model: Books, changed: Collection[Variable]) -> None:
+    """Look again at the variables whose data have changed."""
+    for rv in model.observed_RVs:
+        value = model.rvs_to_values[rv]
+        source = value.inputs[0] if value.op is CAST else value
+        if isinstance(rv, RandomVariable) and not ancestors([source]).isdisjoint(changed):
+            held = value_now(source)  # type: ignore[arg-type]
+            if held is not None:
+                _checked(rv, held)
+
+
+def _checked(rv: RandomVariable, array: np.ndarray) -> np.ndarray:
+    """The data of a variable in the dtype of its family; refused where they cannot come from it."""
+    family, name = rv.family, rv.name or ""
+    domain = family.support_for(rv.parameters)
+    array = check_observed(array, domain, family.__name__, name)
+    inside = domain.contains(array)
+    if isinstance(inside, Tensor):
+        inside = value_now(inside, data=False)
+    if inside is not None:
+        check_support(array, np.asarray(inside), domain, family.__name__, name)
+    return array
+
+
+def _check_shape(rv: RandomVariable, array: np.ndarray) -> None:
+    lengths = rv.type.shape if None not in rv.type.shape else substitute_shape(rv, {})
+    known = tuple(value_now(n) if isinstance(n, Tensor) else n for n in lengths)
+    if array.ndim != len(known) or any(n is not None and n != m for n, m in zip(known, array.shape, strict=True)):
+        shown = tuple(None if n is None else int(n) for n in known)
+        raise ShapeError(
+            f'{rv.family.__name__} "{rv.name}" has shape {shown}, but its observed data have shape {array.shape}'
+        )
+
+
+def _total_scale(total_size: Any, value: Tensor) -> Any:
+    """How much the density of a minibatch counts."""
+    if total_size is None:
+        return None
+    if isinstance(total_size, list | tuple):
+        scale: Any = 1.0
+        for total, n in zip(total_size, value.shape, strict=False):
+            if total is not None and total is not Ellipsis:
+                scale = scale * total / n
+        return scale
+    return total_size / (value.shape[0] if value.ndim else 1)

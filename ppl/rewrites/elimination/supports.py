@@ -1,0 +1,147 @@
+"""Which numbers an expression depends on, entry by entry.
+
+Every entry of the variables in question is a *site* with a number of its own. The support of an expression is an array
+of site numbers with one axis more than the expression, -1 where there are fewer sites than places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ppl.graph import Node, ancestors
+from ppl.rewrites.elimination.affine import HOST, is_data, known_shape
+from ppl.rewrites.elimination.conjugate import NoMatch
+from ppl.tensor.ops import Elementwise
+
+MOST_SITES = 12  # that one entry may depend on
+Support = np.ndarray
+
+
+class Sites:
+    """Numbers for the entries of some variables."""
+
+    def __init__(self, variables: Sequence[Any]) -> None:
+        self.of: dict[Node, np.ndarray] = {}
+        self.count = 0
+        for rv in variables:
+            shape = known_shape(rv)
+            self.of[rv] = np.arange(self.count, self.count + prod(shape)).reshape(shape)
+            self.count += prod(shape)
+        self.owner = np.repeat(np.arange(len(self.of)), [numbers.size for numbers in self.of.values()])
+        self.known: dict[Node, Support | None] = {}
+
+    def owners(self, sites: np.ndarray) -> list[Any]:
+        """The variables that some sites belong to."""
+        variables = list(self.of)
+        return [variables[i] for i in np.unique(self.owner[sites[sites >= 0]])]
+
+    def support(self, e: Any) -> Support | None:
+        """The sites of each entry of an expression, None without any; raises `NoMatch` where they are too many."""
+        if e not in self.known:
+            self.known[e] = self._support(e)
+        return self.known[e]
+
+    def _support(self, e: Any) -> Support | None:
+        if e in self.of:
+            return self.of[e][..., None]
+        if not any(rv in self.of for rv in ancestors(e)):
+            return None
+        if None in e.type.shape:
+            raise NoMatch(f"the shape of {e!r} is only known when the program runs")
+        rule = RULES.get(e.op.name, _elementwise if isinstance(e.op, Elementwise) else _anywhere)
+        return rule(self, e)
+
+
+def merged(supports: Sequence[Support | None], shape: tuple[int, ...]) -> Support | None:
+    """The sites of any of several expressions that broadcast to a shape."""
+    given = [np.broadcast_to(s, (*shape, s.shape[-1])) for s in supports if s is not None]
+    return _distinct(np.concatenate(given, axis=-1)) if given else None
+
+
+def _distinct(sites: np.ndarray) -> np.ndarray:
+    """Each site once, in ascending order after the -1s; without places that no entry needs."""
+    sites = np.sort(sites, axis=-1)
+    again = sites[..., 1:] == sites[..., :-1]
+    sites = sites.copy()
+    sites[..., 1:][again] = -1
+    sites = np.sort(sites, axis=-1)
+    needed = int((sites >= 0).sum(axis=-1).max(initial=0))
+    if needed > MOST_SITES:
+        raise NoMatch(f"one number depends on {needed} entries at once, more than {MOST_SITES}")
+    return sites[..., sites.shape[-1] - needed :]
+
+
+def collapsed(support: Support, axes: Sequence[int]) -> Support:
+    """The sites of all entries along some axes together."""
+    kept = [a for a in range(support.ndim - 1) if a not in axes]
+    moved = support.transpose(*kept, *axes, support.ndim - 1)
+    shape = moved.shape[: len(kept)]
+    return _distinct(moved.reshape(*shape, -1))
+
+
+def _elementwise(sites: Sites, e: Any) -> Support | None:
+    return merged([sites.support(i) for i in e.inputs], e.type.shape)
+
+
+def _anywhere(sites: Sites, e: Any) -> Support | None:
+    """An operation that may take any entry of its inputs to any of its result."""
+    parts = [sites.support(i) for i in e.inputs]
+    whole = [collapsed(s, range(s.ndim - 1)) for s in parts if s is not None]
+    return merged(whole, e.type.shape)
+
+
+def _structural(sites: Sites, e: Any) -> Support | None:
+    """Indexing by data, reshaping, transposing: the same on site numbers."""
+    if not all(is_data(i) for i in e.inputs[1:]):
+        return _indexed(sites, e)
+    inner, move = sites.support(e.inputs[0]), HOST[e.op.name](e)
+    assert inner is not None
+    return np.stack([move(inner[..., place]) for place in range(inner.shape[-1])], axis=-1)
+
+
+def _indexed(sites: Sites, e: Any) -> Support | None:
+    """A table without sites indexed by labels: entries of the result follow the labels."""
+    plan = e.attrs["plan"]
+    at = [i for i, part in enumerate(plan) if part[0] in ("array", "int")]
+    together = at == list(range(at[0], at[-1] + 1))
+    if sites.support(e.inputs[0]) is not None or any("in" in part for part in plan) or not together:
+        return _anywhere(sites, e)
+    indices = e.inputs[1:]
+    common = np.broadcast_shapes(*[i.type.shape for i in indices])
+    labels = merged([sites.support(i) for i in indices], common)
+    assert labels is not None
+    after = e.type.ndim - at[0] - len(common)
+    return np.broadcast_to(labels.reshape(*common, *(1,) * after, -1), (*e.type.shape, labels.shape[-1]))
+
+
+def _concatenated(sites: Sites, e: Any) -> Support | None:
+    parts = [(sites.support(i), i.type.shape) for i in e.inputs]
+    places = max(s.shape[-1] for s, _ in parts if s is not None)
+    padded = []
+    for s, shape in parts:
+        part = np.full((*shape, places), -1)
+        if s is not None:
+            part[..., places - s.shape[-1] :] = s
+        padded.append(part)
+    return np.concatenate(padded, axis=e.attrs["axis"])
+
+
+def _reduced(sites: Sites, e: Any) -> Support | None:
+    inner = sites.support(e.inputs[0])
+    assert inner is not None
+    axes = e.attrs["axis"]
+    axes = tuple(range(inner.ndim - 1)) if axes is None else tuple(np.atleast_1d(axes))
+    result = collapsed(inner, [a % (inner.ndim - 1) for a in axes])
+    return result.reshape(*e.type.shape, result.shape[-1])
+
+
+RULES: dict[str, Any] = {
+    "named": _elementwise,
+    "concatenate": _concatenated,
+    **dict.fromkeys(("sum", "prod", "max", "min", "mean", "logsumexp", "all", "any"), _reduced),
+    **dict.fromkeys(HOST, _structural),
+}

@@ -1,0 +1,124 @@
+r"""Exponential and normal draws in doubles, by functions that run in vectors.
+
+XLA calls a scalar function for the logarithm of each double, and its error function computes three polynomials; the
+logarithm and the normal quantile here are arithmetic only, so a draw costs little more than its random bits.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+
+def exponential(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Of mean 1."""
+    if np.dtype(dtype) != np.float64:
+        return jax.random.exponential(key, shape, dtype)
+    return -log(2.0 - _fraction(jax.random.bits(key, shape, jnp.uint64)))
+
+
+def normal(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Of mean 0 and variance 1."""
+    if np.dtype(dtype) != np.float64:
+        return jax.random.normal(key, shape, dtype)
+    return _normal_quantile(_inside(key, shape))
+
+
+def gumbel(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Of location 0 and scale 1: minus the logarithm of an exponential."""
+    if np.dtype(dtype) != np.float64:
+        return jax.random.gumbel(key, shape, dtype)
+    return -log(-log(_inside(key, shape)))
+
+
+def logistic(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Of location 0 and scale 1: the log odds of a uniform number."""
+    if np.dtype(dtype) != np.float64:
+        return jax.random.logistic(key, shape, dtype)
+    u = _inside(key, shape)
+    return log(u / (1.0 - u))
+
+
+def _inside(key: Any, shape: tuple[int, ...]) -> Any:
+    """Uniform and symmetric on (0, 1): odd multiples of 2**-53."""
+    return (_fraction(jax.random.bits(key, shape, jnp.uint64)) - 1.0) + 2.0**-53
+
+
+# Wichura's algorithm AS 241 (1988): the quantile as two rational functions, near the middle and in the tails
+_MIDDLE = (
+    3.3871328727963666080, 1.3314166789178437745e2, 1.9715909503065514427e3, 1.3731693765509461125e4,
+    4.5921953931549871457e4, 6.7265770927008700853e4, 3.3430575583588128105e4, 2.5090809287301226727e3,
+)  # fmt: skip
+_UNDER_MIDDLE = (
+    1.0, 4.2313330701600911252e1, 6.8718700749205790830e2, 5.3941960214247511077e3,
+    2.1213794301586595867e4, 3.9307895800092710610e4, 2.8729085735721942674e4, 5.2264952788528545610e3,
+)  # fmt: skip
+_TAIL = (
+    1.42343711074968357734, 4.63033784615654529590, 5.76949722146069140550, 3.64784832476320460504,
+    1.27045825245236838258, 2.41780725177450611770e-1, 2.27238449892691845833e-2, 7.74545014278341407640e-4,
+)  # fmt: skip
+_UNDER_TAIL = (
+    1.0, 2.05319162663775882187, 1.67638483018380384940, 6.89767334985100004550e-1,
+    1.48103976427480074590e-1, 1.51986665636164571966e-2, 5.47593808499534494600e-4, 1.05075007164441684324e-9,
+)  # fmt: skip
+
+
+def _normal_quantile(u: Any) -> Any:
+    """For u from 2**-53 to 1 - 2**-53. Its tails are those of AS 241 for u > 1e-11, 5e-13 off at the very ends."""
+    q = u - 0.5
+    near = jnp.abs(q) <= 0.425
+    z = 0.180625 - q * q
+    r = jnp.sqrt(-log(jnp.minimum(u, 1.0 - u))) - 1.6
+    above = jnp.where(near, q * _polynomial(_MIDDLE, z), jnp.sign(q) * _polynomial(_TAIL, r))
+    below = jnp.where(near, _polynomial(_UNDER_MIDDLE, z), _polynomial(_UNDER_TAIL, r))
+    return above / below  # one division, at the end: XLA computes cheaper ends again for each use of the result
+
+
+def _fraction(words: Any) -> Any:
+    """A number in [1, 2) with the first 52 bits of each word as its fraction."""
+    return lax.bitcast_convert_type((words >> np.uint64(12)) | np.uint64(0x3FF << 52), jnp.float64)
+
+
+_LOG = (
+    0.6666666666666735, 0.3999999999940942, 0.2857142874366239, 0.22222198432149784,
+    0.1818357216161805, 0.15313837699209373, 0.14798198605116586,
+)  # fmt: skip
+_LN2_HIGH, _LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10
+
+
+def log(x: Any) -> Any:
+    """Of doubles that are positive, finite and not subnormal, within a unit in the last place (fdlibm's method)."""
+    words = lax.bitcast_convert_type(x, jnp.uint64)
+    fraction = lax.bitcast_convert_type((words & np.uint64(2**52 - 1)) | np.uint64(0x3FF << 52), jnp.float64)
+    # the exponent as a double, by its bits: there is no vector instruction for int64 to double
+    exponent = lax.bitcast_convert_type((words >> np.uint64(52)) | np.uint64(0x433 << 52), jnp.float64)
+    upper = fraction > math.sqrt(2.0)
+    k = exponent - jnp.where(upper, 2.0**52 + 1022, 2.0**52 + 1023)
+    f = jnp.where(upper, 0.5 * fraction, fraction) - 1.0
+    s = f / (2.0 + f)
+    z = s * s
+    series = z * _polynomial(_LOG, z)
+    half = 0.5 * f * f
+    return k * _LN2_HIGH - ((half - (s * (half + series) + k * _LN2_LOW)) - f)
+
+
+_SINE = tuple((-1) ** k / math.factorial(2 * k + 1) for k in range(12))
+
+
+def cosine_of_half_turn(a: Any) -> Any:
+    """cos(πa) for 0 ≤ a ≤ 1, as the sine of what is left to a quarter turn."""
+    x = math.pi * (0.5 - a)
+    return x * _polynomial(_SINE, x * x)
+
+
+def _polynomial(coefficients: Any, x: Any) -> Any:
+    """By Horner's rule, the coefficient of the lowest power first."""
+    result = jnp.full_like(x, coefficients[-1])
+    for c in coefficients[-2::-1]:
+        result = result * x + c
+    return result

@@ -1,0 +1,5 @@
+"""The names of `pytensor.tensor.variable` that programs import."""
+
+from ppl.tensor.tensor import Tensor
+
+TensorVariable = TensorConstant = Tensor

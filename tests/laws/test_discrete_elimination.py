@@ -1,0 +1,228 @@
+"""Labels summed out together: chains, tables of several labels, switches; by enumeration, and as exact joint draws."""
+
+from __future__ import annotations
+
+import warnings
+from itertools import product
+
+import numpy as np
+import pytest
+from exact_elimination import both_sides
+from scipy import stats
+from scipy.special import gammaln, logsumexp, softmax
+
+import ppl as pm
+import ppl.tensor as tt
+from ppl.graph import ancestors
+from ppl.model.rewriting import program_of, rewritten
+from ppl.rewrites import strict
+from ppl.tensor.chains import by_products, one_by_one
+
+RNG = np.random.default_rng(11)
+START, MOVES, LEVELS = (
+    np.array([0.5, 0.3, 0.2]),
+    np.array([[0.8, 0.1, 0.1], [0.2, 0.7, 0.1], [0.0, 0.3, 0.7]]),
+    [-1.0, 0.5, 2.0],
+)
+
+
+@pytest.fixture(autouse=True)
+def _strict(monkeypatch):
+    monkeypatch.setattr(strict, "on", True)
+
+
+def forward(y, start=START, moves=MOVES, levels=LEVELS, sigma=1.0):
+    """The log-likelihood of a hidden Markov model, state by state."""
+    emission = stats.norm(np.array(levels), sigma).logpdf(np.asarray(y)[:, None])
+    with np.errstate(divide="ignore"):
+        alpha = np.log(start) + emission[0]
+        for e in emission[1:]:
+            alpha = logsumexp(alpha[:, None] + np.log(moves), axis=0) + e
+    return logsumexp(alpha)
+
+
+def as_a_loop(y):
+    with pm.Model() as model:
+        z = [pm.Categorical("z0", START)]
+        for t in range(1, len(y)):
+            z.append(pm.Categorical(f"z{t}", pm.math.constant(MOVES)[z[-1]]))
+        pm.Normal("y", pm.math.constant(LEVELS)[pm.math.stack(z)], 1.0, observed=y)
+    return model
+
+
+def as_a_loop_with_its_data(y):
+    with pm.Model() as model:
+        z = pm.Categorical("z0", START)
+        pm.Normal("y0", pm.math.constant(LEVELS)[z], 1.0, observed=y[0])
+        for t in range(1, len(y)):
+            z = pm.Categorical(f"z{t}", pm.math.constant(MOVES)[z])
+            pm.Normal(f"y{t}", pm.math.constant(LEVELS)[z], 1.0, observed=y[t])
+    return model
+
+
+def as_a_family(y):
+    with pm.Model() as model:
+        z = pm.DiscreteMarkovChain("z", P=MOVES, init_dist=pm.Categorical.dist(START), shape=len(y))
+        pm.Normal("y", pm.math.constant(LEVELS)[z], 1.0, observed=y)
+    return model
+
+
+def exactly(model, seed=1):
+    """The plan of a model, after both sides of the law of elimination were compared."""
+    plan, before = pm.explain(model), program_of(model)
+    sides = both_sides(before, plan.program, seed)
+    assert np.array_equal(np.isfinite(sides.joint), np.isfinite(sides.product))
+    usual = np.isfinite(sides.joint)
+    np.testing.assert_allclose(sides.product[usual], sides.joint[usual], rtol=1e-9, err_msg=str(plan))
+    return plan
+
+
+@pytest.mark.parametrize("steps", [4, 12])
+@pytest.mark.parametrize("written", [as_a_loop, as_a_loop_with_its_data, as_a_family], ids=lambda f: f.__name__)
+def test_a_hidden_markov_model_is_summed_by_the_forward_algorithm(written, steps):
+    y = RNG.normal(size=steps)
+    plan = exactly(written(y))
+    assert plan.free == ()
+    np.testing.assert_allclose(sum(t.density.eval() for t in plan.program.terms), forward(y), rtol=1e-10)
+
+
+def test_sequences_go_side_by_side():
+    y = RNG.normal(size=(6, 15))
+    with pm.Model() as model:
+        z = pm.DiscreteMarkovChain("z", P=MOVES, init_dist=pm.Categorical.dist(START), shape=(6, 15))
+        pm.Normal("y", pm.math.constant(LEVELS)[z], 1.0, observed=y)
+    plan = exactly(model)
+    (term,) = plan.program.terms
+    np.testing.assert_allclose(term.density.eval(), sum(map(forward, y)), rtol=1e-10)
+
+
+def test_both_ways_of_summing_a_chain_agree():
+    first, steps = RNG.normal(size=(4, 3)), RNG.normal(size=(17, 4, 3, 3))
+    np.testing.assert_allclose(by_products(first, steps), one_by_one(first, steps), rtol=2e-5)
+
+
+def test_slopes_of_a_chain_with_forbidden_moves_are_finite():
+    y = RNG.normal(size=10)
+    moves = np.array([[0.7, 0.3, 0.0], [0.0, 0.6, 0.4], [0.0, 0.0, 1.0]])
+    with pm.Model() as model:
+        level = pm.Normal("level", [-1.0, 0.0, 1.0], 1.0, shape=3)
+        z = pm.DiscreteMarkovChain("z", P=moves, init_dist=pm.Categorical.dist([1.0, 0.0, 0.0]), shape=10)
+        pm.Normal("y", pm.math.exp(0.1 * level)[z], 1.0, observed=y)
+    assert pm.explain(model).free == ("level",)
+    posterior = rewritten(model)
+    (slope,) = tt.grad(posterior.logp(), list(posterior.values))
+    assert np.isfinite(slope.eval({posterior.values[0]: np.zeros(3)})).all()
+
+
+def test_labels_that_meet_in_a_row_are_summed_jointly():
+    table, y = RNG.normal(size=(2, 3)), RNG.normal(size=7)
+    with pm.Model() as model:
+        a = pm.Bernoulli("a", 0.4, shape=7)
+        b = pm.Categorical("b", START, shape=7)
+        pm.Normal("y", pm.math.constant(table)[a, b], 1.0, observed=y)
+    plan = exactly(model)
+    weights = np.array([0.6, 0.4])[:, None] * START
+    parts = weights * stats.norm(table).pdf(y[:, None, None])
+    np.testing.assert_allclose(plan.program.terms[0].density.eval(), np.log(parts.sum((1, 2))).sum(), rtol=1e-10)
+
+
+def test_a_network_of_labels_is_summed_in_any_order():
+    """Rain, sprinkler, wet grass, and a second garden."""
+    with pm.Model() as model:
+        rain = pm.Bernoulli("rain", 0.2)
+        sprinkler = pm.Bernoulli("sprinkler", pm.math.switch(rain, 0.01, 0.4))
+        wet = pm.Bernoulli("wet", pm.math.constant([[0.0, 0.9], [0.8, 0.99]])[rain, sprinkler])
+        other = pm.Bernoulli("other", pm.math.switch(rain, 0.9, 0.1))
+        pm.Normal("y", wet + 2.0 * other, 1.0, observed=1.3)
+    plan = exactly(model)
+    total = 0.0
+    for r, s, w, o in product([0, 1], repeat=4):
+        p = [0.8, 0.2][r] * (lambda q: q if s else 1 - q)([0.4, 0.01][r])
+        p *= (lambda q: q if w else 1 - q)([[0.0, 0.9], [0.8, 0.99]][r][s]) * (lambda q: q if o else 1 - q)(
+            [0.1, 0.9][r]
+        )
+        total += p * stats.norm(w + 2.0 * o).pdf(1.3)
+    assert plan.free == ()
+    np.testing.assert_allclose(plan.program.terms[0].density.eval(), np.log(total), rtol=1e-10)
+
+
+def test_what_is_too_wide_is_declined_with_its_width():
+    with pm.Model() as model:
+        z = pm.Bernoulli("z", 0.5, shape=30)
+        pm.Normal("y", pm.math.sum(z), 1.0, observed=9.0)
+    (kept,) = pm.explain(model).kept
+    assert kept.why == "one number depends on 30 entries at once, more than 12"
+
+
+@pytest.mark.parametrize("side", ["time < tau", "tau > time", "time >= tau"])
+def test_a_change_point_goes_by_prefix_sums(side):
+    time, y = np.arange(40), RNG.poisson(3, 40)
+    with pm.Model() as model:
+        tau = pm.DiscreteUniform("tau", 0, 40)
+        early, late = pm.LogNormal("early", 1.0, 1.0), pm.LogNormal("late", 1.0, 1.0)
+        steered = {"time < tau": time < tau, "tau > time": tau > time, "time >= tau": time >= tau}[side]
+        first, second = (late, early) if side == "time >= tau" else (early, late)
+        pm.Poisson("y", pm.math.switch(steered, first, second), observed=y)
+    plan = exactly(model)
+    assert plan.free == ("early", "late") and "cumsum" in {n.op.name for n in nodes_of(plan)}
+    assert plan.nodes < 400
+
+
+DISASTERS = np.array([
+    4, 5, 4, 0, 1, 4, 3, 4, 0, 6, 3, 3, 4, 0, 2, 6, 3, 3, 5, 4, 5, 3, 1, 4, 4, 1, 5, 5, 3, 4, 2, 5, 2, 2, 3, 4, 2, 1, 3,
+    np.nan, 2, 1, 1, 1, 1, 3, 0, 0, 1, 0, 1, 1, 0, 0, 3, 1, 0, 3, 2, 2, 0, 1, 1, 1, 0, 1, 0, 1, 0, 0, 0, 2, 1, 0, 0, 0,
+    1, 1, 0, 2, 3, 3, 1, np.nan, 2, 1, 1, 1, 1, 2, 4, 2, 0, 0, 1, 4, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0, 1,
+])  # fmt: skip
+YEARS = np.arange(1851, 1962)
+
+
+def coal_mining():
+    """Disasters in coal mines, with a change of rate and two missing years, as PyMC's gallery writes it."""
+    with pm.Model() as model:
+        switchpoint = pm.DiscreteUniform("switchpoint", lower=YEARS.min(), upper=YEARS.max())
+        early, late = pm.Exponential("early_rate", 1.0), pm.Exponential("late_rate", 1.0)
+        rate = pm.math.switch(switchpoint >= YEARS, early, late)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            pm.Poisson("disasters", rate, observed=np.ma.masked_invalid(DISASTERS))
+    return model
+
+
+def coal_by_hand():
+    """log p(data, switchpoint) for each year: Gamma-Poisson marginals before and after it."""
+    seen = ~np.isnan(DISASTERS)
+    y = DISASTERS[seen]
+
+    def rate(part):
+        k, n = y[part].sum(), part.sum()
+        return gammaln(1 + k) - (1 + k) * np.log(1 + n)
+
+    sums = [rate(YEARS[seen] <= s) + rate(YEARS[seen] > s) for s in YEARS]
+    return np.array(sums) - gammaln(y + 1).sum() - np.log(len(YEARS))
+
+
+def test_the_change_of_rate_in_coal_mining_leaves_nothing_to_sample():
+    plan = exactly(coal_mining())
+    assert plan.ndim == 0
+    (term,) = plan.program.terms
+    np.testing.assert_allclose(term.density.eval(), logsumexp(coal_by_hand()), rtol=1e-12)
+    recoveries = {r.variable.name: r.draw for r in plan.program.recoveries}
+    (choice,) = [n for n in ancestors(recoveries["switchpoint"]) if n.op.name == "draw"]
+    np.testing.assert_allclose(choice.parameters[0].eval().ravel(), softmax(coal_by_hand()), rtol=1e-9)
+
+
+def test_a_chain_is_drawn_as_its_density_says():
+    chain = pm.DiscreteMarkovChain.dist(P=MOVES, init_dist=pm.Categorical.dist(START), shape=3)
+    draws = pm.draw(chain, draws=20_000, random_seed=3)
+    paths = np.array(list(product(range(3), repeat=3)))
+    with np.errstate(divide="ignore"):
+        chances = START[paths[:, 0]] * MOVES[paths[:, 0], paths[:, 1]] * MOVES[paths[:, 1], paths[:, 2]]
+    np.testing.assert_allclose([np.exp(pm.logp(chain, p).eval()) for p in paths[:5]], chances[:5], rtol=1e-12)
+    counts = np.array([(draws == p).all(axis=1).sum() for p in paths])
+    possible = chances > 0
+    assert counts[~possible].sum() == 0
+    assert stats.chisquare(counts[possible], 20_000 * chances[possible]).pvalue > 1e-4
+
+
+def nodes_of(plan):
+    return ancestors([t.density for t in plan.program.terms])

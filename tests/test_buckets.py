@@ -1,0 +1,122 @@
+"""Sizes rounded up to powers of two: the same results from fewer programs; refused where padding would be seen."""
+
+import numpy as np
+import pytest
+
+import ppl
+import ppl.tensor as tt
+
+RANDOM = np.random.default_rng(5)
+
+
+def both(inputs, outputs):
+    return [ppl.function(inputs, outputs, buckets=b) for b in (True, False)]
+
+
+def agree(inputs, outputs, *values):
+    """With and without buckets, to rounding."""
+    bucketed, plain = both(inputs, outputs)
+    for given in values:
+        for found, wanted in zip(bucketed(*given), plain(*given), strict=True):
+            assert found.shape == wanted.shape and found.dtype == wanted.dtype
+            np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-14)
+    return bucketed
+
+
+x, y, m = tt.dvector("x"), tt.dvector("y"), tt.dmatrix("m")
+w = tt.tensor("w", dtype="float64", shape=(3,))
+
+
+def test_reductions_see_the_real_entries_only():
+    reductions = [tt.sum, tt.prod, tt.mean, tt.max, tt.min, tt.all, tt.any, tt.logsumexp]
+    outputs = [reduce(x - 5.0) for reduce in reductions] + [x.var(), x.std(ddof=1), tt.exp(x) * 2, x.shape[0] * 1.0]
+    f = agree([x], outputs, *[(RANDOM.normal(size=n),) for n in (1, 2, 3, 5, 6, 7, 8)])
+    assert f.compilations == 4  # for 1, 2, 4 and 8
+
+
+def test_matrices():
+    outputs = [m @ w, m.T @ m, m.sum(0), m.sum(1), m.mean(), (m * w).T, m * 2]
+    sizes = tt.tensor("m", dtype="float64", shape=(None, 3))
+    outputs = [ppl.clone_replace(out, {m: sizes}) for out in outputs]
+    f = agree([sizes, w], outputs, *[(RANDOM.normal(size=(n, 3)), RANDOM.normal(size=3)) for n in (1, 3, 4, 5, 6)])
+    assert f.compilations == 3
+
+
+SIZES = (3, 5), (4, 7), (1, 3)
+
+
+def test_several_unknown_axes():
+    outputs = [m @ y, x @ m, (x[:, None] * m * y).sum(), m.T + 1, tt.ones_like(m) * 2, m.sum(0) / y.sum()]
+    given = [
+        (RANDOM.normal(size=a), RANDOM.normal(size=b), RANDOM.normal(size=(a, b))) for a, b in ((3, 5), (4, 7), (1, 3))
+    ]
+    f = agree([x, y, m], outputs, *given)
+    assert f.compilations == 2  # 4 by 8, 1 by 4
+
+
+def test_rows_taken_by_position():
+    groups, table = tt.lvector("groups"), tt.tensor("table", dtype="float64", shape=(4, 2))
+    cost = (table[groups] * x[:, None]).sum()
+    given = [(RANDOM.integers(0, 4, n), RANDOM.normal(size=n), RANDOM.normal(size=(4, 2))) for n in (5, 6, 8)]
+    f = agree([groups, x, table], [cost, table[groups], *ppl.grad(cost, [table, x])], *given)
+    assert f.compilations == 1
+
+
+def test_gradients():
+    features = tt.tensor("features", dtype="float64", shape=(None, 3))
+    loss = tt.mean(tt.softplus(-y * (features @ w))) + (w**2).sum()
+    outputs = [loss, *ppl.grad(loss, [w, features])]
+    given = [(RANDOM.normal(size=(n, 3)), RANDOM.choice([-1.0, 1.0], n), RANDOM.normal(size=3)) for n in (5, 6, 7, 8)]
+    f = agree([features, y, w], outputs, *given)
+    assert f.compilations == 1
+
+
+def test_the_padding_is_finite_where_the_data_are():
+    """The slope of log at zero would turn the gradient in s into nan, if the padding were zeros."""
+    s = tt.dscalar("s")
+    cost = (tt.log(x) * s + tt.sqrt(x * s)).sum()
+    agree([x, s], [cost, *ppl.grad(cost, [x, s])], (np.array([1.0, 2.0, 3.0]), np.array(2.0)))
+
+
+def test_lengths_that_are_one_or_none():
+    given = [(np.ones(a), np.arange(float(b))) for a, b in ((5, 1), (1, 5), (1, 1), (0, 0))]
+    f = agree([x, y], [x + y, (x * y).sum()], *given)
+    assert f(np.ones(0), np.ones(0))[0].shape == (0,)
+
+
+def test_lengths_that_differ_are_not_hidden_by_padding():
+    bucketed, plain = both([x, y], x + y)
+    for f in (bucketed, plain):
+        with pytest.raises((ValueError, TypeError), match=r"lengths that meet differ|broadcast"):
+            f(np.ones(5), np.ones(7))
+    dot = ppl.function([x, y], x @ y, buckets=True)
+    with pytest.raises(ValueError, match="input 0 has 5, input 1 has 7"):
+        dot(np.ones(5), np.ones(7))
+
+
+@pytest.mark.parametrize(
+    "build, name",
+    [
+        (lambda: x[::-1], "getitem"),
+        (lambda: tt.sort(x), "sort"),
+        (lambda: x.reshape((-1, 1)), "reshape"),
+        (lambda: tt.median(x), "median"),
+        (lambda: tt.concatenate([x, x]), "concatenate"),
+        (lambda: tt.argmax(x), "argmax"),
+        (lambda: x + np.arange(3.0), "add"),
+        (lambda: ppl.scan(lambda a, s: s + a, x, 0.0)[0], "scan_op"),
+        (lambda: ppl.printing.Print("x")(x).sum(), "print_value"),
+        (lambda: tt.random.normal(size=(x.shape[0],), rng=ppl.tensor.random.Key.from_seed(1)) + x, "random_normal"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_could_see_the_padding_is_refused(build, name):
+    f = ppl.function([x], build(), buckets=True, mode="FAST_COMPILE")
+    with pytest.raises(ValueError, match=rf"buckets=True: {name} meets a padded axis.* leave buckets out"):
+        f(np.arange(3.0))
+
+
+def test_updates_keep_real_sizes():
+    state = ppl.shared(np.zeros(1), "state")
+    f = ppl.function([x], x.sum(), updates={state: x * 2}, buckets=True)
+    assert f(np.arange(5.0)) == 10 and state.get_value().tolist() == [0, 2, 4, 6, 8]

@@ -1,0 +1,171 @@
+"""Rows taken by known positions: the same values and derivatives as by an index, without a scatter."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import ppl as pm
+import ppl.samplers.flags
+import ppl.tensor as tt
+from ppl.compile.density import FlatProgram, layout, scalar
+from ppl.graph import ancestors
+from ppl.tensor.grouped import places_of
+from ppl.tensor.segments import segment_sum
+
+RNG = np.random.default_rng(20)
+INDICES = {
+    "repeated": np.array([2, 0, 2, 2, 5, 0]),
+    "negative": np.array([-1, 0, -6]),
+    "matrix": np.array([[0, 1], [1, 4]]),
+    "once": np.arange(6),
+    "many": RNG.integers(0, 6, 200),
+}
+WIDTHS = [(), (3,)]
+each_index = pytest.mark.parametrize("index", INDICES.values(), ids=INDICES)
+
+
+def flat(output, x):
+    """The program of one value, and a point for it."""
+    point = {"x": RNG.normal(size=x.type.shape)}
+    return FlatProgram([output], layout([x], point)), jnp.asarray(point["x"].ravel())
+
+
+def takes_rows(program) -> bool:
+    return any(node.op.name == "take_rows" for node in ancestors(program.program.outputs))
+
+
+def hlo(program, position) -> str:
+    return jax.jit(jax.grad(scalar(program))).lower(position, *program.data).as_text()
+
+
+@pytest.fixture(autouse=True)
+def _doubles():
+    with jax.enable_x64(True):
+        yield
+
+
+@each_index
+@pytest.mark.parametrize("width", WIDTHS, ids=["vector", "rows"])
+def test_values_and_derivatives_are_those_of_the_index(index, width):
+    x = tt.tensor("x", shape=(6, *width), dtype="float64")
+    weights = RNG.normal(size=(*index.shape, *width))
+    program, position = flat(tt.sum(tt.sin(x[index] * 2) * weights), x)
+    plain = lambda q: jnp.sum(jnp.sin(q.reshape(6, *width)[index] * 2) * weights)
+    f = lambda q: program(q, *program.data)[0]
+    assert takes_rows(program) and "scatter" not in hlo(program, position)
+    for derive in (lambda g: g, jax.grad, jax.hessian, lambda g: jax.jacrev(jax.jacrev(g))):
+        np.testing.assert_allclose(derive(f)(position), derive(plain)(position), rtol=1e-13, atol=1e-13)
+
+
+@each_index
+def test_many_points_at_once(index):
+    x = tt.dvector("x", shape=(6,))
+    program, position = flat(tt.sum(tt.exp(x[index])), x)
+    slopes = jax.grad(lambda q: program(q, *program.data)[0])
+    points = position + jnp.arange(4.0)[:, None]
+    one_by_one = jnp.stack([slopes(q) for q in points])
+    np.testing.assert_allclose(jax.vmap(slopes)(points), one_by_one, rtol=1e-14)
+    np.testing.assert_allclose(jax.vmap(slopes, 1, 1)(points.T), one_by_one.T, rtol=1e-14)
+
+
+def test_positions_along_two_axes():
+    x = tt.dmatrix("x", shape=(3, 4))
+    i, j = RNG.integers(0, 3, 50), RNG.integers(-4, 4, 50)
+    program, position = flat(tt.sum(x[i, j] ** 2), x)
+    assert takes_rows(program)
+    expected = np.zeros((3, 4))
+    np.add.at(expected, (i, j), 2 * np.asarray(position).reshape(3, 4)[i, j])
+    slopes = jax.grad(lambda q: program(q, *program.data)[0])(position)
+    np.testing.assert_allclose(slopes.reshape(3, 4), expected, rtol=1e-14)
+
+
+def test_groups_of_groups():
+    x = tt.dvector("x", shape=(4,))
+    outer, inner = RNG.integers(0, 9, 40), RNG.integers(0, 4, 9)
+    program, position = flat(tt.sum(tt.exp(tt.sin(x[inner])[outer])), x)
+    assert "scatter" not in hlo(program, position)
+    plain = lambda q: jnp.sum(jnp.exp(jnp.sin(q[inner])[outer]))
+    slopes = jax.grad(lambda q: program(q, *program.data)[0])
+    np.testing.assert_allclose(slopes(position), jax.grad(plain)(position), rtol=1e-13)
+
+
+def test_no_digits_are_lost_beside_large_slopes():
+    """Differences of running sums would leave the small group without a digit."""
+    x = tt.dvector("x", shape=(2,))
+    program, position = flat(tt.sum(x[[0, 1, 0]] * np.array([1e20, 1e-3, 1e20])), x)
+    slopes = jax.grad(lambda q: program(q, *program.data)[0])(position)
+    np.testing.assert_array_equal(slopes, [2e20, 1e-3])
+
+
+def test_an_index_that_is_data():
+    x, groups = tt.dvector("x", shape=(4,)), tt.shared(np.array([3, 0, 3]), name="groups")
+    build = lambda: FlatProgram([tt.sum(x[groups] * np.array([1.0, 2.0, 4.0]))], layout([x], {"x": np.zeros(4)}))
+    for value, expected in (([3, 0, 3], [2, 0, 0, 5]), ([1, 1, 1], [0, 7, 0, 0])):
+        groups.set_value(np.array(value))
+        program = build()
+        assert takes_rows(program)
+        slopes = jax.grad(lambda q, p=program: p(q, *p.data)[0])(jnp.zeros(4))
+        np.testing.assert_array_equal(slopes, expected)
+
+
+def test_other_positions_run_the_same_program():
+    x = tt.dvector("x", shape=(10,))
+    keys = [FlatProgram([tt.sum(tt.exp(x[index]))], layout([x], {"x": np.zeros(10)})).key
+            for index in (np.arange(100) % 10, np.arange(100) // 10)]  # fmt: skip
+    assert keys[0] == keys[1]
+
+
+def test_one_group_that_outgrows_the_others_stays_an_index():
+    x = tt.dvector("x", shape=(100,))
+    program, position = flat(tt.sum(tt.exp(x[np.zeros(1000, int)])), x)
+    assert not takes_rows(program)
+    assert jax.grad(scalar(program))(position, *program.data)[0] == pytest.approx(1000 * np.exp(position[0]))
+
+
+def test_positions_out_of_range_and_positions_that_move_stay_an_index():
+    v, i = tt.dvector("v"), tt.lscalar("i")
+    groups = tt.shared(np.array([0, 7]))
+    x = tt.dvector("x", shape=(4,))
+    program, position = flat(tt.sum(x[groups]), x)
+    assert not takes_rows(program) and np.isnan(scalar(program)(position, *program.data))
+    assert not takes_rows(FlatProgram([v[i]], layout([v, i], {"v": np.zeros(3), "i": np.int64(0)})))
+
+
+def test_places_hold_each_position_once():
+    groups = RNG.integers(0, 5, 37)
+    places = places_of(groups, 6)
+    assert sorted(places[places < 37].tolist()) == list(range(37))
+    for group, row in enumerate(places):
+        assert all(groups[i] == group for i in row if i < 37)
+
+
+def test_the_loop_over_a_model_with_varying_intercepts_is_one_kernel():
+    """On CPU under the flag, as tests/samplers/test_draws.py asserts of programs without groups."""
+    assert ppl.samplers.flags.apply()
+    groups, y = RNG.integers(0, 8, 60), RNG.normal(size=60)
+    with pm.Model() as model:
+        tau = pm.HalfNormal("tau", 1)
+        a = pm.Normal("a", 0, tau, shape=8)
+        pm.StudentT("y", 4, a[groups], 1.0, observed=y)
+    joint = model.logp()
+    point = model.initial_point()
+    program = FlatProgram([joint], layout(model.value_vars, point))
+    slopes = jax.grad(scalar(program))
+
+    def leapfrogs(q, p, steps, *data):
+        return jax.lax.fori_loop(0, steps, lambda _, s: (s[0] + 0.01 * s[1], s[1] + 0.01 * slopes(s[0], *data)), (q, p))
+
+    q = jnp.zeros(9)
+    text = jax.jit(leapfrogs).lower(q, q, 10, *program.data).compile().as_text()
+    assert " while(" not in text[text.index("ENTRY") :]
+
+
+def test_sums_by_group():
+    y, groups = tt.dvector("x", shape=(50,)), RNG.integers(0, 7, 50)
+    program, position = flat(tt.sum(tt.exp(segment_sum(y, groups, 8))), y)
+    assert "scatter" not in hlo(program, position)
+    plain = lambda q: jnp.sum(jnp.exp(jax.ops.segment_sum(q, groups, 8)))
+    for derive in (lambda g: g, jax.grad, jax.hessian):
+        f = lambda q: program(q, *program.data)[0]
+        np.testing.assert_allclose(derive(f)(position), derive(plain)(position), rtol=1e-13)

@@ -1,0 +1,275 @@
+"""Loops and branches: values as a Python loop gives them, gradients as finite differences do."""
+
+import numpy as np
+import pytest
+
+import ppl
+import ppl.tensor as tt
+from ppl.tensor.recurrence import linear_recurrence, unfold
+from ppl.tensor.vectorizing import vectorize
+
+XS = np.array([0.3, -0.7, 1.1, 0.4, -0.2])
+YS = np.array([1.0, 2.0, -1.0, 0.5, 0.25])
+
+
+def slope(run, x, step=1e-6):
+    """The gradient of a function of one array by differences."""
+    found = np.zeros_like(x)
+    for at in np.ndindex(x.shape):
+        up, down = x.copy(), x.copy()
+        up[at] += step
+        down[at] -= step
+        found[at] = (run(up) - run(down)) / (2 * step)
+    return found
+
+
+def same(result, inputs, wanted):
+    """The values of a loop, and the gradients of their sum weighted by 1, 2, 3, ..., against those of plain Python."""
+    values = list(inputs.values())
+    answer = np.asarray(wanted(*values))
+    weights = np.arange(1.0, answer.size + 1).reshape(answer.shape)
+    run = ppl.function([*inputs], [result, *ppl.grad((weights * result).sum(), [*inputs])])
+    value, *slopes = run(*values)
+    np.testing.assert_allclose(value, answer, rtol=1e-12)
+    for at, found in enumerate(slopes):
+        cost = lambda v, at=at: np.sum(weights * wanted(*values[:at], v, *values[at + 1 :]))
+        np.testing.assert_allclose(found, slope(cost, values[at]), rtol=1e-6, atol=1e-8)
+
+
+@pytest.fixture(params=[(5,), (None,)], ids=["length known", "length unknown"])
+def x(request):
+    return tt.tensor("x", dtype="float64", shape=request.param)
+
+
+def scanned(*args, **options):
+    return ppl.scan(*args, **options, return_updates=False)
+
+
+# --- Theano's scan
+def test_accumulate(x):
+    a = tt.dscalar("a")
+    loop = scanned(lambda entry, before: a * before + tt.sin(entry), sequences=x, outputs_info=tt.constant(0.5))
+
+    def wanted(xs, a):
+        state, found = 0.5, []
+        for entry in xs:
+            state = a * state + np.sin(entry)
+            found.append(state)
+        return np.array(found)
+
+    same(loop, {x: XS, a: np.array(0.8)}, wanted)
+
+
+def test_go_backwards(x):
+    loop = scanned(lambda entry, before: before * entry, sequences=x, outputs_info=1.0, go_backwards=True)
+    same(loop, {x: XS}, lambda xs: np.cumprod(xs[::-1]))
+
+
+def test_taps_of_sequences(x):
+    loop = scanned(
+        lambda before, now, after: before + 2 * now * after, sequences={"input": x, "taps": [-1, 0, 2]}
+    )  # the steps at which all taps exist
+    same(loop, {x: XS}, lambda xs: np.array([xs[t - 1] + 2 * xs[t] * xs[t + 2] for t in range(1, len(xs) - 2)]))
+
+
+def test_taps_of_outputs_come_in_their_own_order(x):
+    """Theano's regression: taps [-3, -5] are the third and the fifth value back, in this order."""
+    starts = tt.dvector("starts")
+    loop = scanned(
+        lambda entry, third, fifth: entry + 2 * third * fifth,
+        sequences=x, outputs_info={"initial": starts, "taps": [-3, -5]},
+    )  # fmt: skip
+
+    def wanted(xs, starts):
+        path = list(starts)
+        for entry in xs:
+            path.append(entry + 2 * path[-3] * path[-5])
+        return np.array(path[5:])
+
+    same(loop, {x: XS, starts: YS}, wanted)
+
+
+def test_several_outputs_and_sequences(x):
+    y = tt.dvector("y")
+    products, total = scanned(lambda a, b, before: (a * b, before + a), sequences=[x, y], outputs_info=[None, 0.0])
+    same(products + 3 * total, {x: XS, y: YS}, lambda xs, ys: xs * ys + 3 * np.cumsum(xs))
+
+
+def test_states_of_several_axes(x):
+    matrix = tt.tensor("A", dtype="float64", shape=(2, 2))
+    loop = scanned(
+        lambda entry, state, m: m @ state * entry, sequences=x, outputs_info=tt.ones(2), non_sequences=matrix
+    )
+
+    def wanted(xs, m):
+        state, found = np.ones(2), []
+        for entry in xs:
+            state = m @ state * entry
+            found.append(state)
+        return np.array(found)
+
+    same(loop, {x: XS, matrix: np.array([[0.3, 1.0], [-0.5, 0.8]])}, wanted)
+
+
+def test_until_keeps_the_last_row(x):
+    loop = scanned(lambda entry, before: (before + entry, tt.until(before + entry > 0.6)), x, 0.0)
+    found = loop.eval(
+        {x: np.array([0.5, 0.3, 9.0, 9.0])} if x.type.shape == (None,) else {x: np.array([0.5, 0.3, 9, 9, 9])}
+    )
+    assert found[0] == 0.5 and (found[1:] == 0.8).all()
+    same(loop[-1], {x: np.array([0.5, 0.3, 9.0, 9.0, 9.0])}, lambda xs: xs[0] + xs[1])
+
+
+def test_steps_without_sequences():
+    a = tt.dvector("a")
+    powers = scanned(lambda before, base: before * base, outputs_info=tt.ones_like(a), non_sequences=a, n_steps=3)
+    same(powers, {a: XS}, lambda a: np.array([a, a**2, a**3]))
+
+
+def test_scan_in_scan(x):
+    """The sum over i ≤ t of x_t x_i, by a loop in a loop."""
+    loop = scanned(lambda t: scanned(lambda entry, s: s + entry * t, x, 0.0)[-1], x)
+    same(loop, {x: XS}, lambda xs: xs * xs.sum())
+
+
+def test_the_gradient_inside_a_loop(x):
+    loop = scanned(lambda entry: ppl.grad(tt.sin(entry) * entry, entry), x)
+    same(loop, {x: XS}, lambda xs: np.cos(xs) * xs + np.sin(xs))
+
+
+def test_the_gradient_of_the_gradient_of_a_loop(x):
+    total = scanned(lambda entry, s: s * tt.exp(entry), x, 1.0)[-1]
+    second = ppl.grad((ppl.grad(total, x) * tt.arange(5.0)).sum(), x)
+    np.testing.assert_allclose(second.eval({x: XS}), np.full(5, np.exp(XS.sum()) * 10), rtol=1e-12)
+
+
+def test_updates_of_variables():
+    count = ppl.shared(0, "count")
+    values, updates = ppl.scan(lambda: (count + 1, {count: count + 2}), n_steps=3)
+    f = ppl.function([], values, updates=updates)
+    assert f().tolist() == [1, 3, 5] and count.get_value() == 6
+    assert f().tolist() == [7, 9, 11]
+
+
+def test_an_empty_sequence():
+    x = tt.dvector("x")
+    assert scanned(lambda e, s: s + e, x, 0.0).eval({x: np.zeros(0)}).shape == (0,)
+
+
+# --- JAX's form
+def test_carry_form(x):
+    last, path = ppl.scan(lambda carry, entry: (carry + entry, carry * entry), 0.0, [x])
+    same(last, {x: XS}, np.sum)
+    same(path, {x: XS}, lambda xs: (np.cumsum(xs) - xs) * xs)
+
+
+def test_carry_form_in_reverse(x):
+    _, path = ppl.scan(lambda carry, entry: (carry + entry, carry), init=0.0, sequences=[x], reverse=True)
+    same(path, {x: XS}, lambda xs: xs.sum() - np.cumsum(xs))
+
+
+# --- map, reduce, fold
+def test_map_and_folds(x):
+    same(ppl.map(lambda entry: entry**2, x), {x: XS}, np.square)
+    total, _ = ppl.reduce(lambda entry, before: before + entry**2, x, 0.0)
+    same(total, {x: XS}, lambda xs: np.sum(xs**2))
+    left, _ = ppl.foldl(lambda entry, before: before / 2 + entry, x, 0.0)
+    right, _ = ppl.foldr(lambda entry, before: before / 2 + entry, x, 0.0)
+    halves = 0.5 ** np.arange(5)
+    same(left, {x: XS}, lambda xs: np.sum(halves[::-1] * xs))
+    same(right, {x: XS}, lambda xs: np.sum(halves * xs))
+
+
+# --- while and for
+def test_while_loop():
+    x = tt.dscalar("x")
+    doubled, steps = ppl.while_loop(lambda state: state[0] < 100, lambda state: (state[0] * 2, state[1] + 1), (x, 0))
+    assert [v.tolist() for v in ppl.function([x], [doubled, steps])(3.0)] == [192.0, 6]
+
+
+def test_while_loop_has_no_gradient_backwards():
+    x = tt.dscalar("x")
+    with pytest.raises(ValueError, match=r"[Rr]everse-mode differentiation"):
+        ppl.grad(ppl.while_loop(lambda s: s < 100, lambda s: s * 2, x), x).eval({x: 3.0})
+
+
+def test_while_loop_forwards():
+    x = tt.dscalar("x")
+    assert ppl.Rop(ppl.while_loop(lambda s: s < 100, lambda s: s * 2, x), x, 1.0).eval({x: 3.0}) == 64
+
+
+def test_fori_loop():
+    x = tt.dscalar("x")
+    loop = ppl.fori_loop(0, 4, lambda i, s: s * x + i, tt.constant(1.0))
+    same(loop, {x: np.array(0.7)}, lambda x: x**4 + x**2 + 2 * x + 3)
+
+
+# --- branches
+@pytest.mark.parametrize("value", [2.0, -3.0])
+def test_branches(value):
+    x = tt.dscalar("x")
+    chosen = ppl.ifelse(x > 0, x**3, tt.sin(x))
+    same(chosen, {x: np.array(value)}, lambda x: x**3 if x > 0 else np.sin(x))
+    both = ppl.ifelse(x > 0, [x, x * 2], [x * 3, x * 4])
+    assert [v.tolist() for v in tt.get(both, {x: value})] == ([2.0, 4.0] if value > 0 else [-9.0, -12.0])
+    of_cond = ppl.cond(x > 0, lambda a: a * 2, lambda a: a * x, [x], [x])
+    same(of_cond, {x: np.array(value)}, lambda x: x * 2 if x > 0 else x * x)
+
+
+def test_only_the_chosen_branch_is_computed():
+    x = tt.dscalar("x")
+    never = tt.Assert("computed")(x, x < 0)
+    assert ppl.ifelse(x > 0, x, never).eval({x: 1.0}) == 1
+    assert tt.switch(x > 0, tt.log(x), 0.0).eval({x: 2.0}) == np.log(2)
+
+
+def test_the_gradient_of_a_masked_switch_is_finite():
+    """Theano's regression: 0 times an infinite slope is nan unless the mask reaches the argument."""
+    x = tt.dvector("x")
+    safe = tt.switch(x > 0, x, 1.0)
+    g = ppl.grad(tt.switch(x > 0, tt.log(safe), 0.0).sum(), x)
+    np.testing.assert_array_equal(g.eval({x: [2.0, 0.0, -1.0]}), [0.5, 0, 0])
+
+
+# --- recurrences and batches
+def test_recurrences():
+    start, weights, shocks = tt.dvector("start"), tt.dmatrix("weights"), tt.dvector("shocks")
+
+    def wanted(start, weights, shocks):
+        path = list(start)
+        for w, u in zip(np.broadcast_to(weights, (len(shocks), 2)), shocks, strict=True):
+            path.append(w[0] * path[-1] + w[1] * path[-2] + u)
+        return np.array(path)
+
+    same(
+        linear_recurrence(start, weights, shocks), {start: XS[:2], weights: np.array([[0.5, -0.3]]), shocks: YS}, wanted
+    )
+    a = tt.dscalar("a")
+    path = unfold(lambda s, u: tt.tanh(s * a) + u, a, shocks)
+
+    def unrolled(a, shocks):
+        path = [a]
+        for u in shocks:
+            path.append(np.tanh(path[-1] * a) + u)
+        return np.array(path)
+
+    same(path, {a: np.array(0.7), shocks: YS}, unrolled)
+
+
+def test_batches():
+    x, y, xs = tt.dvector("x"), tt.dscalar("y"), tt.dmatrix("xs")
+    norms = ppl.vectorize_graph((x**2).sum() * y, {x: xs})
+    same(norms, {xs: np.stack([XS, YS]), y: np.array(2.0)}, lambda xs, y: y * (xs**2).sum(-1))
+    first = vectorize(lambda v, m: m @ v, "(n),(m,n)->(m)")
+    stack, matrices = tt.tensor3("s"), tt.tensor("m", dtype="float64", shape=(2, 3, 5))
+    assert first(stack, matrices).eval({stack: np.ones((4, 2, 5)), matrices: np.ones((2, 3, 5))}).shape == (4, 2, 3)
+    along = tt.apply_along_axis(lambda v: tt.cumsum(v), 0, xs)
+    same(along, {xs: np.stack([XS, YS])}, lambda xs: np.cumsum(xs, 0))
+
+
+def test_loops_are_seen_from_outside():
+    """What is substituted outside a loop reaches what the loop captures."""
+    x, a, b = tt.dvector("x"), tt.dscalar("a"), tt.dscalar("b")
+    loop = scanned(lambda entry, s: s + a * entry, x, 0.0)
+    moved = ppl.clone_replace(loop, {a: tt.exp(b)})
+    same(moved, {x: XS, b: np.array(0.3)}, lambda xs, b: np.exp(b) * np.cumsum(xs))
