@@ -22,10 +22,11 @@ import ppl.tensor as tt
 from ppl.distributions import RandomVariable
 from ppl.rewrites.elimination.affine import known_shape
 from ppl.rewrites.elimination.conjugate import NoMatch
+from ppl.rewrites.elimination.labels import Labels, Table, name_of
 from ppl.rewrites.elimination.program import Factor, Program, Recovery, Term, reaches
 from ppl.rewrites.elimination.sum_product import sum_product
 from ppl.rewrites.elimination.supports import Sites
-from ppl.rewrites.elimination.tables import Labels, Table, Templates, name_of, own_tables, tables
+from ppl.rewrites.elimination.tables import Templates, own_tables, tables
 from ppl.tensor.tensor import Tensor, is_constant, value_of
 
 MOST_VALUES = 10_000  # of one label
