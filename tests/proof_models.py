@@ -116,7 +116,7 @@ def hidden_markov() -> Any:
 
 
 def local_trend() -> Any:
-    """A level that walks, and noise that remembers, with a regression."""
+    """A level that walks, with a regression."""
     with pm.Model() as model:
         walk, noise = pm.HalfNormal("walk", 1), pm.HalfNormal("noise", 1)
         beta = pm.Normal("beta", 0, 1)
@@ -143,11 +143,10 @@ def logistic_cells() -> Any:
 
 
 class Proof(NamedTuple):
-    """A model, what should be left to sample, and why a plan that leaves more is known to fall short."""
+    """A model, and what should be left to sample."""
 
     model: Callable[[], Any]
     left: dict[str, int]
-    open: str = ""
 
     @property
     def name(self) -> str:
@@ -163,7 +162,7 @@ PROOFS = [
     Proof(frailty, {"beta": 1, "alpha": 1}),
     Proof(coal_mining, {}),
     Proof(hidden_markov, {"moves": 9, "level": 3}),
-    Proof(local_trend, {"walk": 1, "noise": 1}, open="chains of normal variables are not integrated out yet"),
+    Proof(local_trend, {"walk": 1, "noise": 1}),
     Proof(counts_of_three_kinds, {"mean": 3, "spread": 3}),
     Proof(logistic_cells, {"floor": 1, "county": 7}),
 ]
