@@ -17,6 +17,7 @@ from ppl.model.background import Sampling
 from ppl.model.callbacks import Reporter
 from ppl.model.context import modelcontext
 from ppl.model.engines import ENGINES
+from ppl.model.engines.drawn import Drawn
 from ppl.model.errors import SamplingError
 from ppl.model.finishing import Finisher, Request, refuse_too_large
 from ppl.model.log import log, silenced
@@ -120,9 +121,6 @@ def sample(
     if return_inferencedata:
         results.prepare()
     starts = starts_for(posterior, initvals, chains, seed, nuts.jitter)
-    density = FlatProgram([posterior.logp()], starts.slots)
-    if nuts.at_map:
-        starts._flat = [maximum_of(density, flat) for flat in starts._flat]
     request = Request(
         names, seed, tune, not discard_tuned_samples, compute_convergence_checks, quiet, return_inferencedata, extras,
         NUTPIE if nuts_sampler == "nutpie" else {},
@@ -130,6 +128,11 @@ def sample(
     finish = Finisher(posterior, starts.slots, request)
     refuse_too_large(_sizes(finish, starts), chains, draws)
     plan: dict[str, Any] = {"draws": draws, "tune": tune, "chains": chains, "seed": seed}
+    if not starts.dim and blocking and callback is None and resume is None:
+        return finish(_nothing_to_move(draws, tune, chains), True)
+    density = FlatProgram([posterior.logp()], starts.slots)
+    if nuts.at_map:
+        starts._flat = [maximum_of(density, flat) for flat in starts._flat]
     with silenced(quiet):
         _announce(draws, tune, chains, cores, methods)
         if not own and starts.dim:
@@ -196,6 +199,12 @@ def _start(density: FlatProgram, starts: Starts, nuts: Nuts, methods: Assignment
     return sample_steps(
         scalar(density), starts, methods.blocks(starts.slots, common["tune"] + common["draws"]), **steering, **common
     )
+
+
+def _nothing_to_move(draws: int, tune: int, chains: int) -> Drawn:
+    """The run of a model that rewriting has eliminated whole: its draws are independent, and all come by recovery."""
+    still = lambda n: {"diverging": np.zeros((chains, n), bool), "acceptance_rate": np.ones((chains, n))}
+    return Drawn(np.zeros((chains, draws, 0)), still(draws), 0.0, np.zeros((chains, tune, 0)), still(tune))
 
 
 def _store(resume: Any) -> dict[str, Any]:

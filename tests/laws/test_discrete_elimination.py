@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -15,6 +16,7 @@ import ppl as pm
 import ppl.tensor as tt
 from ppl.graph import ancestors
 from ppl.model.rewriting import program_of, rewritten
+from ppl.model.steps import assign
 from ppl.rewrites import strict
 from ppl.tensor.chains import by_products, one_by_one
 
@@ -152,6 +154,16 @@ def test_what_is_too_wide_is_declined_with_its_width():
         pm.Normal("y", pm.math.sum(z), 1.0, observed=9.0)
     (kept,) = pm.explain(model).kept
     assert kept.why == "one number depends on 30 entries at once, more than 12"
+
+
+def test_labels_that_cannot_be_summed_out_are_moved_by_steps():
+    with pm.Model() as model:
+        z = pm.Bernoulli("z", 0.5, shape=30)
+        pm.Normal("y", pm.math.sum(z), 1.0, observed=9.0)
+    posterior = rewritten(model)
+    moved = assign(replace(posterior, values=list(posterior.values)), None)
+    assert not moved.nuts and moved.describe() == "Step\n>BinaryGibbsMetropolis: [z]"
+    assert "one number depends on 30 entries" in posterior.plan
 
 
 @pytest.mark.parametrize("side", ["time < tau", "tau > time", "time >= tau"])

@@ -22,10 +22,11 @@ import ppl.tensor as tt
 from ppl.distributions import RandomVariable
 from ppl.rewrites.elimination.affine import known_shape
 from ppl.rewrites.elimination.conjugate import NoMatch
+from ppl.rewrites.elimination.labels import Labels, Table, name_of
 from ppl.rewrites.elimination.program import Factor, Program, Recovery, Term, reaches
 from ppl.rewrites.elimination.sum_product import sum_product
 from ppl.rewrites.elimination.supports import Sites
-from ppl.rewrites.elimination.tables import Labels, Table, Templates, name_of, own_tables, tables
+from ppl.rewrites.elimination.tables import Templates, own_tables, tables
 from ppl.tensor.tensor import Tensor, is_constant, value_of
 
 MOST_VALUES = 10_000  # of one label
@@ -89,19 +90,20 @@ def candidates(program: Program, kept: frozenset[RandomVariable]) -> tuple[dict[
         except NoMatch as why:
             chosen.pop(rv, None)
             declined.append(Declined(rv, str(why)))
+    symbols = set(program.free)
     for factor in program.free:
         if factor in chosen:
             continue
-        for rv in _labels_in(factor, chosen):
+        for rv in _labels_in(factor, chosen, symbols):
             declined.append(Declined(rv, f'"{factor.name}" depends on it and is not observed'))
             del chosen[rv]
     return chosen, declined
 
 
-def _labels_in(factor: Factor, chosen: Any) -> list[Any]:
+def _labels_in(factor: Factor, chosen: Any, symbols: set[Any]) -> list[Any]:
     """The labels that a factor depends on, its own variable apart."""
-    seen = reaches(factor)
-    return [rv for rv in chosen if rv in seen and rv is not factor]
+    seen = reaches(factor, symbols)
+    return sorted((rv for rv in seen if rv in chosen and rv is not factor), key=lambda rv: rv.serial)
 
 
 def components(program: Program, chosen: Sequence[Any]) -> list[tuple[list[Any], list[Factor]]]:
@@ -114,8 +116,9 @@ def components(program: Program, chosen: Sequence[Any]) -> list[tuple[list[Any],
         return x
 
     met: list[tuple[Any, Factor]] = []
+    symbols = set(program.free)
     for factor in program.factors:
-        labels = _labels_in(factor, chosen) + ([factor] if factor in leader else [])
+        labels = _labels_in(factor, leader, symbols) + ([factor] if factor in leader else [])
         for other in labels[1:]:
             leader[find(other)] = find(labels[0])
         if labels:

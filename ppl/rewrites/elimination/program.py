@@ -7,7 +7,7 @@ that, given everything not eliminated before it, x has the law of the expression
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -118,11 +118,13 @@ def log_density(factor: Factor, values: Mapping[Any, Any] | None = None) -> Tens
     return tt.switch(substitute(factor.rows, at), density, 0.0)
 
 
-def reaches(factor: Factor) -> set[Node]:
-    """All nodes a factor depends on, not counting the variable whose factor it is."""
-    return ancestors(list(parts(factor)))
+def reaches(factor: Factor, symbols: Collection[Node] = ()) -> set[Node]:
+    """All nodes a factor depends on, not counting the variable whose factor it is; nothing behind `symbols`, whose
+    values are given."""
+    return ancestors(list(parts(factor)), blockers=symbols)
 
 
 def children(program: Program, variable: Node) -> list[Factor]:
-    """The factors that depend on a variable, its own apart."""
-    return [f for f in program.factors if f is not variable and variable in reaches(f)]
+    """The factors that depend on the value of a variable, its own apart."""
+    symbols = set(program.free)
+    return [f for f in program.factors if f is not variable and variable in reaches(f, symbols)]

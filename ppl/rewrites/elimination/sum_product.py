@@ -21,7 +21,7 @@ import ppl.tensor as tt
 from ppl.distributions import FAMILIES, DiscreteMarkovChain
 from ppl.distributions.draw import draw
 from ppl.rewrites.elimination.conjugate import NoMatch
-from ppl.rewrites.elimination.tables import Table
+from ppl.rewrites.elimination.labels import Table
 from ppl.tensor.chains import log_forward
 from ppl.tensor.segments import segment_sum
 from ppl.tensor.tensor import Tensor

@@ -48,7 +48,7 @@ class Sites:
     def _support(self, e: Any) -> Support | None:
         if e in self.of:
             return self.of[e][..., None]
-        if not any(rv in self.of for rv in ancestors(e)):
+        if self.of.keys().isdisjoint(ancestors(e, blockers=self.of)):
             return None
         if None in e.type.shape:
             raise NoMatch(f"the shape of {e!r} is only known when the program runs")
@@ -96,7 +96,8 @@ def _anywhere(sites: Sites, e: Any) -> Support | None:
 
 def _structural(sites: Sites, e: Any) -> Support | None:
     """Indexing by data, reshaping, transposing: the same on site numbers."""
-    if not all(is_data(i) for i in e.inputs[1:]):
+    steered = any(sites.support(i) is not None for i in e.inputs[1:])
+    if steered or not all(is_data(i) for i in e.inputs[1:]):
         return _indexed(sites, e)
     inner, move = sites.support(e.inputs[0]), HOST[e.op.name](e)
     assert inner is not None

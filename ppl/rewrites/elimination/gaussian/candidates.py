@@ -50,10 +50,12 @@ def _unbounded(program: Program, chosen: Sequence[RandomVariable]) -> dict[Rando
 
 def _residuals(program: Program, chosen: Sequence[RandomVariable]) -> tuple[list[Residual], dict[RandomVariable, str]]:
     block: set[Node] = set(chosen)
+    symbols: set[Node] = set(program.free)
     found: list[Residual] = []
     faults: dict[RandomVariable, str] = {}
     for factor in program.factors:
-        used = [rv for rv in chosen if rv is factor or rv in reaches(factor)]
+        seen = reaches(factor, symbols)
+        used = [rv for rv in chosen if rv is factor or rv in seen]
         if not used or is_flat(factor):
             continue
         try:

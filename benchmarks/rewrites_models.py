@@ -1,0 +1,219 @@
+"""What rewriting gains: each model rewritten, as written, and by PyMC with nutpie and with NumPyro, in one run.
+
+python benchmarks/rewrites_models.py                 all models, a table; every measurement in a process of its own
+python benchmarks/rewrites_models.py schools coal    some of them
+python benchmarks/rewrites_models.py rows            microseconds a gradient by the number of rows
+python benchmarks/rewrites_models.py planning        milliseconds to plan 1,000 random variables
+
+The score is the smallest effective sample size over all entries of all variables, by second: of sampling alone, and
+with everything from the import to the draws. Models with discrete variables run by our two ways only: nutpie and
+NumPyro do not take them.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+BACKENDS = ("rewritten", "as written", "nutpie", "numpyro")
+EFFECTS, ERRORS = [28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0], [15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0]
+DRAWS = {"draws": 1000, "tune": 1000, "chains": 2, "random_seed": 1, "progressbar": False}
+RNG = np.random.default_rng(0)
+
+
+def schools(pm: Any) -> None:
+    """Eight schools, centred: as in the textbook."""
+    mu, tau = pm.Normal("mu", 0, 5), pm.HalfCauchy("tau", 5)
+    theta = pm.Normal("theta", mu, tau, shape=8)
+    pm.Normal("y", theta, np.array(ERRORS), observed=np.array(EFFECTS))
+
+
+def radon(pm: Any) -> None:
+    """919 houses in 85 counties, intercepts and slopes by county."""
+    county, floor = RNG.integers(0, 85, 919), RNG.integers(0, 2, 919).astype(float)
+    y = 1.4 + 0.3 * RNG.normal(size=85)[county] - 0.6 * floor + 0.7 * RNG.normal(size=919)
+    mu = pm.Normal("mu", 0, 10, shape=2)
+    tau, sigma = pm.HalfNormal("tau", 1, shape=2), pm.HalfNormal("sigma", 1)
+    a, b = pm.Normal("a", mu[0], tau[0], shape=85), pm.Normal("b", mu[1], tau[1], shape=85)
+    pm.Normal("y", a[county] + b[county] * floor, sigma, observed=y)
+
+
+def regression(pm: Any, rows: int = 100_000) -> None:
+    """Ten coefficients and many rows."""
+    x = RNG.normal(size=(rows, 10))
+    beta, sigma = pm.Normal("beta", 0, 1, shape=10), pm.HalfNormal("sigma", 1)
+    pm.Normal("y", pm.math.dot(x, beta), sigma, observed=x @ np.arange(10) / 10 + RNG.normal(size=rows))
+
+
+def iid(pm: Any, rows: int = 100_000) -> None:
+    """A location and a scale, many rows."""
+    mu, sigma = pm.Normal("mu", 0, 10), pm.HalfNormal("sigma", 5)
+    pm.Normal("y", mu, sigma, observed=RNG.normal(2.0, 1.5, rows))
+
+
+def pumps(pm: Any) -> None:
+    """Gamma and Poisson, ten of each."""
+    hours = np.array([94.3, 15.7, 62.9, 126, 5.24, 31.4, 1.05, 1.05, 2.1, 10.5])
+    alpha, beta = pm.Exponential("alpha", 1.0), pm.Gamma("beta", 0.1, 1.0)
+    theta = pm.Gamma("theta", alpha, beta, shape=10)
+    pm.Poisson("y", theta * hours, observed=np.array([5, 1, 5, 14, 3, 19, 1, 1, 4, 22]))
+
+
+def coal(pm: Any) -> None:
+    """A change of rate at an unknown time."""
+    years = np.arange(111)
+    tau = pm.DiscreteUniform("tau", 0, 110)
+    early, late = pm.Exponential("early", 1.0), pm.Exponential("late", 1.0)
+    y = np.random.default_rng(2).poisson(np.where(years < 40, 3.0, 1.0))
+    pm.Poisson("y", pm.math.switch(tau >= years, early, late), observed=y)
+
+
+MODELS: dict[str, Callable[..., None]] = {f.__name__: f for f in (schools, radon, regression, iid, pumps, coal)}
+DISCRETE = {"coal"}
+
+
+def run(name: str, backend: str) -> dict[str, float]:
+    """Seconds and effective draws of a model by one backend, measured in this process."""
+    began = time.perf_counter()
+    options: dict[str, Any] = {}
+    if backend in ("rewritten", "as written"):
+        import ppl as pm
+
+        options["rewrite"] = backend == "rewritten"
+    else:
+        import pymc as pm
+
+        options["nuts_sampler"] = backend
+    with pm.Model():
+        MODELS[name](pm)
+        result = pm.sample(**DRAWS, **options)
+    total = time.perf_counter() - began
+    import arviz
+
+    posterior = result.posterior
+    ess = arviz.ess(posterior)
+    least = min(float(np.nanmin(ess[v].values)) for v in ess.data_vars)
+    attrs = posterior.attrs
+    sampling = float(attrs.get("sampling_time", np.nan))
+    return {"least ESS": least, "total [s]": total, "sampling [s]": sampling}
+
+
+def rows() -> dict[str, float]:
+    """Microseconds a gradient of the two models with many rows, by the number of rows."""
+    import jax
+
+    import ppl as pm
+    from ppl.compile.density import FlatProgram, scalar
+    from ppl.model.rewriting import rewritten
+    from ppl.model.starting import starts_for
+
+    found = {}
+    for name, model_of in (("iid", iid), ("regression", regression)):
+        for n in (10_000, 100_000, 1_000_000) + ((10_000_000,) if name == "iid" else ()):
+            with pm.Model() as model:
+                model_of(pm, n)
+            posterior = rewritten(model, protect=["mu"] if name == "iid" else ["beta"])
+            starts = starts_for(posterior, None, 1, 1, False)
+            density = FlatProgram([posterior.logp()], starts.slots)
+            with jax.enable_x64(True):
+                step = jax.jit(jax.value_and_grad(scalar(density)))
+                at, data = np.asarray(starts(0, 0)), density.data
+                jax.block_until_ready(step(at, *data))
+                began = time.perf_counter()
+                for _ in range(200):
+                    result = step(at, *data)
+                jax.block_until_ready(result)
+            found[f"{name}, {n} rows [us a gradient]"] = (time.perf_counter() - began) / 200 * 1e6
+    return found
+
+
+def planning() -> dict[str, float]:
+    """Milliseconds to plan models."""
+    import ppl as pm
+
+    found = {}
+    for name in MODELS:
+        with pm.Model() as model:
+            MODELS[name](pm)
+        pm.explain(model)
+        found[f"{name} [ms]"] = pm.explain(model).milliseconds
+    for title, written in (("1000 normal variables", _many), ("1000 labels in a chain", _chain)):
+        with pm.Model() as model:
+            written(pm)
+        found[f"{title} [ms]"] = pm.explain(model).milliseconds
+    return found
+
+
+def _many(pm: Any) -> None:
+    scale = pm.HalfNormal("scale", 1)
+    for i in range(500):
+        pm.Normal(f"y{i}", pm.Normal(f"x{i}", 0, scale), 1, observed=0.0)
+
+
+def _chain(pm: Any) -> None:
+    z = [pm.Categorical("z0", [0.5, 0.5])]
+    for t in range(1, 1000):
+        z.append(pm.Categorical(f"z{t}", pm.math.constant([[0.9, 0.1], [0.2, 0.8]])[z[-1]]))
+    pm.Normal("y", pm.math.stack(z), 1.0, observed=np.zeros(1000))
+
+
+ALONE = {"rows": rows, "planning": planning}
+
+
+def measured(*task: str) -> dict[str, float]:
+    """The numbers of a task, from a fresh process; none where it cannot run."""
+    done = subprocess.run([sys.executable, __file__, "--one", *task], capture_output=True, text=True, check=False)
+    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    if done.returncode or not lines:
+        reason = done.stderr.strip().splitlines()[-1:] or ["no output"]
+        print(f"{' '.join(task)}: {reason[0]}", file=sys.stderr)
+        return {}
+    return json.loads(lines[-1])
+
+
+def report(names: list[str]) -> None:
+    """Measure and print."""
+    print(f"Python {platform.python_version()}, {versions()}")
+    for name in names:
+        if name in ALONE:
+            for title, value in measured(name).items():
+                print(f"  {title:45} {value:10.1f}", flush=True)
+            continue
+        backends = [b for b in BACKENDS if name not in DISCRETE or b in BACKENDS[:2]]
+        table = {b: found for b in backends if (found := measured(name, b))}
+        print(f"{name}: {(MODELS[name].__doc__ or '').strip()}")
+        for b, row in table.items():
+            by_total, by_sampling = row["least ESS"] / row["total [s]"], row["least ESS"] / row["sampling [s]"]
+            print(
+                f"  {b:12} least ESS {row['least ESS']:8.0f}  total {row['total [s]']:8.2f} s  sampling "
+                f"{row['sampling [s]']:8.3f} s  ESS/s {by_total:10.1f} in all, {by_sampling:12.1f} of sampling",
+                flush=True,
+            )
+
+
+def versions() -> str:
+    """The versions of the packages that take part."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    found = []
+    for package in ("jax", "pymc", "nutpie", "numpyro"):
+        try:
+            found.append(f"{package} {version(package)}")
+        except PackageNotFoundError:
+            continue
+    return ", ".join(found)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--one"]:
+        task = sys.argv[2:]
+        print(json.dumps(ALONE[task[0]]() if task[0] in ALONE else run(*task)))
+    else:
+        report(sys.argv[1:] or [*MODELS, *ALONE])
