@@ -1,7 +1,6 @@
 """What every test shares: reproducible examples, and the oracle."""
 
 import warnings
-from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -30,22 +29,3 @@ def pymc5() -> ModuleType:
     if not pymc.__version__.startswith("5."):
         pytest.skip(f"PyMC 5 is the oracle, found {pymc.__version__}")
     return pymc
-
-
-# Suites that have not been seen green as a whole on this tree: they run with `dev.py test --full` until they have, and
-# leave this list one by one. Laws of distributions: some discrete and mixed families fail.
-NOT_YET_GREEN = {
-    "laws/test_distributions.py",
-    "test_discrete_oracle.py",
-    "test_distributions_oracle.py",
-    "test_multivariate_oracle.py",
-    "test_time_series.py",
-    "test_transforms_multivariate.py",
-}
-
-
-def pytest_collection_modifyitems(items):
-    here = Path(__file__).parent
-    for item in items:
-        if item.path.relative_to(here).as_posix() in NOT_YET_GREEN:
-            item.add_marker(pytest.mark.slow)

@@ -1,6 +1,7 @@
 """What goes wrong while a model is sampled: a named error, and what was finished is kept."""
 
 import json
+import random
 
 import jax
 import numpy as np
@@ -127,3 +128,39 @@ def test_names_are_escaped_wherever_they_are_shown():
     handle = pm.sample(20, model=model, blocking=False, **{**QUIET, "rewrite": True})
     handle.wait()
     assert "<script>" not in handle._repr_html_()
+
+
+def damaged(data: bytes, source: random.Random) -> bytes:
+    """A few bytes changed, cut out or repeated."""
+    changed = bytearray(data)
+    for _ in range(source.randint(1, 4)):
+        at, kind = source.randrange(max(1, len(changed))), source.randrange(4)
+        if kind == 0:
+            changed[at : at + 1] = bytes([source.randrange(256)])
+        elif kind == 1:
+            del changed[at : at + source.randint(1, 200)]
+        elif kind == 2:
+            changed[at:at] = changed[at : at + source.randint(1, 60)]
+        else:
+            changed = changed[: at + 1]
+    return bytes(changed)
+
+
+@pytest.mark.parametrize("files", [60, pytest.param(1000, marks=pytest.mark.slow)])
+def test_damaged_checkpoints_give_documented_errors_or_the_same_draws(model, tmp_path, files):
+    settings = {**QUIET, "tune": 10}
+    expected = pm.sample(30, model=model, resume=tmp_path / "run", **settings).posterior.mu.values
+    whole = {path: path.read_bytes() for path in sorted((tmp_path / "run").rglob("*")) if path.is_file()}
+    source, refused = random.Random(3), 0
+    for _ in range(files):
+        path = source.choice(list(whole))
+        path.write_bytes(damaged(whole[path], source))
+        try:
+            found = pm.sample(30, model=model, resume=tmp_path / "run", **settings).posterior.mu.values
+            assert np.array_equal(found, expected), path
+        except StorageError as error:
+            assert str(tmp_path) in str(error)
+            refused += 1
+        for other, data in whole.items():
+            other.write_bytes(data)
+    assert refused > files / 3

@@ -48,6 +48,18 @@ def test_the_first_chains_of_a_longer_run_are_those_of_a_shorter_one(model, run)
     assert np.array_equal(longer.posterior.twice.values[:2], run.posterior.twice.values)
 
 
+def test_an_ensemble_finds_the_same_posterior_and_keeps_the_seed(model):
+    many = {**FEW, "draws": 100, "tune": 200, "chains": 32, "model": model, "nuts": {"kernel": "chees"}}
+    together = pm.sample(random_seed=5, **many)
+    assert together.posterior.twice.dims == ("chain", "draw")
+    assert together.posterior.sizes["chain"] == 32
+    alone = pm.sample(random_seed=6, **{**many, "nuts": {}})
+    for name, spread in (("mu", 0.25), ("sigma", 0.25)):
+        assert abs(float(together.posterior[name].mean() - alone.posterior[name].mean())) < spread / 4
+    again = pm.sample(random_seed=5, **many)
+    assert np.array_equal(again.posterior.mu, together.posterior.mu)
+
+
 def test_sampling_again_compiles_nothing_nor_does_new_data_of_the_same_shape(model, run):
     before = PROGRAMS.compilations
     pm.sample(chains=2, random_seed=3, model=model, **FEW)
@@ -106,6 +118,8 @@ def test_draws_are_those_of_the_posterior():
         ({"drawz": 5}, TypeError, "draws"),
         ({"foo": 2}, TypeError, "foo"),
         ({"target_accept": 2}, ValueError, "between 0 and 1"),
+        ({"nuts": {"chain_method": "processes"}}, ValueError, "chain_method must be one of auto"),
+        ({"nuts": {"kernel": "chees"}, "chains": 2}, ValueError, "needs 8, got 2"),
         ({"target_accept": -1}, ValueError, "between 0 and 1"),
         ({"nuts": {"target_accept": 0.9}, "target_accept": 0.9}, ValueError, "twice"),
         ({"nuts": {"target_acept": 0.9}}, TypeError, "target_accept"),
@@ -376,3 +390,10 @@ def test_a_start_drawn_from_the_prior():
     assert np.isfinite(model.compile_logp()(first))
     found = pm.sample(model=model, chains=2, random_seed=1, initvals={"x": "prior"}, **FEW)
     assert np.isfinite(found.posterior.x).all()
+
+
+def test_a_long_sum_is_no_deep_recursion():
+    with pm.Model() as model:
+        parts = [Normal(f"x{i}", 0, 1) for i in range(3000)]
+        Normal("y", sum(parts[1:], parts[0]), 1, observed=0.0)
+    assert len(model.free_RVs) == 3000 and len(model.initial_point()) == 3000

@@ -88,6 +88,7 @@ from ppl.distributions.ordered_multinomial import OrderedMultinomial as OrderedM
 from ppl.distributions.ordered_probit import OrderedProbit as OrderedProbit
 from ppl.distributions.pareto import Pareto as Pareto
 from ppl.distributions.poisson import Poisson as Poisson
+from ppl.distributions.polya_gamma import PolyaGamma as PolyaGamma
 from ppl.distributions.random_walk import GaussianRandomWalk as GaussianRandomWalk
 from ppl.distributions.random_walk import MvGaussianRandomWalk as MvGaussianRandomWalk
 from ppl.distributions.random_walk import MvStudentTRandomWalk as MvStudentTRandomWalk

@@ -84,7 +84,7 @@ class DiscreteMarkovChain(Distribution):
         leads = sum(chance >= cumsum(P, axis=-1)[..., :-1], axis=-1)
         first = cast(broadcast_to(first, batch), "int64")
         move = lambda state, to: (entry(to, state),) * 2
-        _, path = scan(move, first, cast(moveaxis(leads, -2, 0), "int64"))
+        _, path = scan(move, init=first, sequences=cast(moveaxis(leads, -2, 0), "int64"))
         return moveaxis(concatenate([expand_dims(first, 0), path]), 0, -1)
 
     def support_point(start, P):

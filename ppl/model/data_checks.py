@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 import numpy as np
 
@@ -84,7 +83,7 @@ def check_nan(rv: RandomVariable) -> None:
     if issubclass(rv.family, Custom):
         return
     for key, parameter in zip(rv.family.params, rv.parameters, strict=False):
-        found = _nan_source(parameter, set())
+        found = _nan_source(parameter)
         if found is not None:
             bad = np.argwhere(np.isnan(found))
             at = tuple(int(i) for i in bad[0])
@@ -95,13 +94,15 @@ def check_nan(rv: RandomVariable) -> None:
             )
 
 
-def _nan_source(node: Any, seen: set[Node]) -> np.ndarray | None:
-    if node in seen:
-        return None
-    seen.add(node)
-    if is_constant(node) or isinstance(node, Variable):
-        array = node.value if isinstance(node, Variable) else value_of(node)
-        return array if array.dtype.kind == "f" and np.isnan(array).any() else None
-    if node.op.name not in CARRIES_NAN:
-        return None
-    return next((found for i in node.inputs if (found := _nan_source(i, seen)) is not None), None)
+def _nan_source(start: Node) -> np.ndarray | None:
+    """An array with nan that makes an expression nan, where there is one."""
+    stack, seen = [start], {start}
+    while stack:
+        node = stack.pop()
+        array = node.value if isinstance(node, Variable) else value_of(node) if is_constant(node) else None
+        if array is not None and array.dtype.kind == "f" and np.isnan(array).any():
+            return array
+        fresh = [i for i in node.inputs if i not in seen] if node.op.name in CARRIES_NAN else []
+        seen.update(fresh)
+        stack.extend(reversed(fresh))
+    return None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import ppl.tensor as tt
 from ppl.distributions import RandomVariable
 from ppl.graph import Node, substitute
+from ppl.rewrites.elimination.coordinates import Coordinate
 from ppl.tensor.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -20,10 +21,17 @@ class Joint:
 
     `values` maps each random variable to its value in the support, as an expression of the unconstrained values;
     `terms` has one log-density a variable, `jacobians` one log-determinant a transformed variable, and `potentials`
-    what the user added. `variables` are those whose terms are wanted, all where None.
+    what the user added. `variables` are those whose terms are wanted, all where None; `moved` holds those that stand
+    for another value by a coordinate of rewriting.
     """
 
-    def __init__(self, model: Model | Present, variables: Sequence[Tensor] | None = None) -> None:
+    def __init__(
+        self,
+        model: Model | Present,
+        variables: Sequence[Tensor] | None = None,
+        moved: Mapping[Tensor, tuple[Tensor, Coordinate]] | None = None,
+    ) -> None:
+        self.moved = moved or {}
         self.values: dict[Node, Node] = {}
         self.terms: dict[Tensor, Tensor] = {}
         self.jacobians: dict[Tensor, Tensor] = {}
@@ -35,7 +43,11 @@ class Joint:
         assert isinstance(rv, RandomVariable)
         inputs = [self.at_values(p) for p in rv.parameters]
         value, transform = model.rvs_to_values[rv], model.rvs_to_transforms.get(rv)
-        if transform is None:
+        if rv in self.moved:
+            value, coordinate = self.moved[rv]
+            self.values[rv] = coordinate.backward(value, *inputs)
+            term = coordinate.log_density(value, *inputs)
+        elif transform is None:
             self.values[rv] = self.at_values(value)
             term = rv.family.log_density(self.values[rv], *inputs)
         else:

@@ -66,7 +66,7 @@ class Model(Registration):
     def _rewritten(self, vars: Any, jacobian: bool, sum: bool) -> Posterior:
         if vars is not None or not jacobian or not sum:
             raise ValueError("rewrite=True is about the whole density: leave vars, jacobian and sum out")
-        return rewritten(self)
+        return rewritten(self, moved=False)
 
     def dlogp(self, vars: Any = None, jacobian: bool = True) -> Tensor:
         """The gradient of the log-density with respect to continuous values, as one vector."""

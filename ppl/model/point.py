@@ -43,7 +43,7 @@ def initial_point(model: Model, initvals: Mapping[Any, Any] | None = None, seed:
         values[rv] = transform.backward(start, *inputs) if unconstrained and transform else start
         raw = start if unconstrained or transform is None else transform.forward(start, *inputs)
         wanted[value_var.name or ""] = tt.cast(raw, value_var.dtype)
-    return dict(zip(wanted, _values_of(list(wanted.values()), seed), strict=True))
+    return dict(zip(wanted, evaluated(list(wanted.values()), seed), strict=True))
 
 
 def starts_at_random(model: Model, initvals: Mapping[Any, Any] | None = None) -> bool:
@@ -56,7 +56,7 @@ def _is_prior(chosen: Any) -> bool:
     return isinstance(chosen, str) and chosen == "prior"
 
 
-def _values_of(outputs: list[Tensor], seed: Any = 0) -> list[np.ndarray]:
+def evaluated(outputs: list[Tensor], seed: Any = 0) -> list[np.ndarray]:
     """The values of expressions that depend on data, and maybe draws, only; the same expressions are compiled once."""
     known = {x: value_of(x) for x in outputs if is_constant(x)}
     rest = [x for x in outputs if x not in known]
@@ -100,7 +100,7 @@ def _check_inside(rv: RandomVariable, chosen: np.ndarray, inputs: Any) -> None:
     domain = rv.family.support_for(inputs)
     inside = domain.contains(chosen)
     if isinstance(inside, Tensor):
-        inside = _values_of([inside])[0]
+        inside = evaluated([inside])[0]
     if not np.all(inside):
         at = tuple(int(i) for i in np.argwhere(~np.asarray(inside))[0])
         where = f" at position {at[0] if len(at) == 1 else at}" if at else ""

@@ -17,11 +17,12 @@ from ppl.distributions.transforms import default_transform
 from ppl.graph import Node, substitute
 from ppl.model.context import modelcontext
 from ppl.model.density import Joint, add_all
-from ppl.model.point import Point, initial_point
+from ppl.model.point import Point, evaluated, initial_point
 from ppl.model.present import Present, at_present
 from ppl.rewrites import optimize
 from ppl.rewrites.elimination import Observation, Plan, Program, Term, plan
-from ppl.tensor.tensor import Tensor
+from ppl.rewrites.elimination.coordinates import Coordinate
+from ppl.tensor.tensor import Tensor, TensorType, placeholder
 
 if TYPE_CHECKING:
     from ppl.model.model import Model
@@ -37,6 +38,7 @@ class Posterior:
     outputs: Mapping[str, Tensor]  # every name of the model's unobserved variables and deterministics
     names: Mapping[Tensor, str] = field(default_factory=dict)  # of the variable behind each value
     plan: str = ""  # what rewriting did, in words
+    starts: Mapping[Tensor, Tensor] = field(default_factory=dict)  # of values that are not the model's, from those
 
     def logp(self) -> Tensor:
         """The log-density, one number."""
@@ -45,6 +47,9 @@ class Posterior:
     def start(self, initvals: Mapping[Any, Any] | None = None, seed: Any = 0) -> Point:
         """A value for each of `values`, by name."""
         point = initial_point(self.model, initvals, seed)
+        given: dict[Node, Node] = {v: tt.as_tensor(point[v.name or ""]) for v in self.model.value_vars}
+        moved = evaluated([substitute(x, given) for x in self.starts.values()])
+        point |= {value.name or "": x for value, x in zip(self.starts, moved, strict=True)}
         return {value.name or "": point[value.name or ""] for value in self.values}
 
 
@@ -93,9 +98,16 @@ def _bent(model: Model) -> list[str]:
 
 
 def rewritten(
-    model: Model, rewrite: bool = True, protect: Collection[Any] = (), eliminate: Collection[Any] = ()
+    model: Model,
+    rewrite: bool = True,
+    protect: Collection[Any] = (),
+    eliminate: Collection[Any] = (),
+    *,
+    moved: bool = True,
 ) -> Posterior:
-    """The posterior of a model. `protect` names variables that must stay, `eliminate` those that must go."""
+    """The posterior of a model. `protect` names variables that must stay, `eliminate` those that must go; `moved` says
+    whether those that stay may be sampled in other coordinates than the model's own.
+    """
     now = at_present(model)
     made = None
     program = program_of(now)
@@ -105,7 +117,12 @@ def rewritten(
         program = made.program
     elif gone:
         raise ValueError("eliminate= asks for rewriting, and rewrite=False forbids it: give one of them")
-    joint = Joint(now, [*program.free, *(o.variable for o in program.observed)])
+    chosen = made.coordinates if made is not None and moved else {}
+    coordinates: dict[Tensor, tuple[Tensor, Coordinate]] = {
+        rv: (placeholder(TensorType(rv.dtype, rv.type.shape), f"{rv.name}_{c.name}__"), c) for rv, c in chosen.items()
+    }
+    joint = Joint(now, [*program.free, *(o.variable for o in program.observed)], coordinates)
+    sampled = {rv: coordinates[rv][0] if rv in coordinates else now.inputs[rv] for rv in program.free}
     terms = {rv.name or "": joint.logp(rv) for rv in joint.terms}
     for term in program.terms:
         terms[term.name] = joint.at_values(term.density)
@@ -114,12 +131,24 @@ def rewritten(
         values[recovery.variable] = substitute(recovery.draw, values)
     return Posterior(
         model=model,
-        values=[now.inputs[rv] for rv in program.free],
+        values=list(sampled.values()),
         terms=terms,
         outputs={rv.name or "": substitute(rv, values) for rv in now.unobserved_RVs},  # type: ignore[misc]
-        names={now.inputs[rv]: rv.name or "" for rv in program.free},
+        names={value: rv.name or "" for rv, value in sampled.items()},
+        starts=_starts(now, coordinates),
         plan="as written" if made is None else str(made),
     )
+
+
+def _starts(model: Present, coordinates: Mapping[Tensor, tuple[Tensor, Coordinate]]) -> dict[Tensor, Tensor]:
+    """The coordinates of variables as functions of the model's own values."""
+    if not coordinates:
+        return {}
+    joint = Joint(model)
+    return {
+        value: tt.broadcast_to(c.forward(joint.values[rv], *map(joint.at_values, rv.parameters)), rv.type.shape)  # type: ignore[attr-defined]
+        for rv, (value, c) in coordinates.items()
+    }
 
 
 def _names(model: Model, chosen: Collection[Any], argument: str) -> list[str]:

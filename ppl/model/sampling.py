@@ -86,7 +86,9 @@ def sample(
     """Draw from the posterior of the model, by PyMC's arguments.
 
     NUTS moves what has a gradient, other step methods the rest; `step` chooses them by hand. `target_accept`,
-    `max_treedepth` and `step_scale` steer NUTS, here or in `nuts={...}`. The same `random_seed` gives the same draws
+    `max_treedepth` and `step_scale` steer NUTS, here or in `nuts={...}`, which also takes `metric`, `integrator`,
+    `kernel` ("nuts", "hmc" or "chees", an HMC for a hundred chains and more that tune together) and `chain_method`
+    ("threads", "vectorized" or "interleaved": see `ppl.samplers.sample`). The same `random_seed` gives the same draws
     whatever `cores` is, and the first chains of a run with more chains are those of a run with fewer.
 
     `rewrite`, `protect` and `eliminate` say how far the model may be rewritten. With `blocking=False` sampling goes on
@@ -181,10 +183,16 @@ def _start(density: FlatProgram, starts: Starts, nuts: Nuts, methods: Assignment
         "metric": nuts.metric,
         "step_scale": nuts.step_scale,
         "integrator": nuts.integrator,
+        "kernel": nuts.kernel,
         **methods.settings,
     }
     if methods.only_nuts:
-        return run_nuts(scalar(density), starts, **steering, **common)
+        return run_nuts(scalar(density), starts, chain_method=nuts.chain_method, **steering, **common)
+    if nuts.kernel == "chees" or nuts.chain_method not in ("auto", "threads"):
+        raise ValueError(
+            "kernel='chees' and chain_method= are for models that gradients move alone: this one has discrete"
+            " variables, or step= chooses other methods. Leave them out."
+        )
     return sample_steps(
         scalar(density), starts, methods.blocks(starts.slots, common["tune"] + common["draws"]), **steering, **common
     )

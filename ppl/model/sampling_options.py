@@ -13,7 +13,7 @@ from ppl.model.log import log
 
 SAMPLERS = ("ppl", "pymc", "nutpie", "numpyro", "blackjax")
 NUTS_OPTIONS = ("target_accept", "max_treedepth", "step_scale")
-OWN_OPTIONS = (*NUTS_OPTIONS, "metric", "integrator")
+OWN_OPTIONS = (*NUTS_OPTIONS, "metric", "integrator", "kernel", "chain_method")
 RESULT_OPTIONS = ("log_likelihood", "log_prior", "include_transformed", "coords", "dims")
 PROGRESS = ("combined", "split", "combined+stats", "stats+combined", "split+stats", "stats+split")
 PYMC_NUTS = (
@@ -42,6 +42,8 @@ class Nuts(NamedTuple):
     integrator: str
     jitter: bool
     at_map: bool
+    kernel: str = "nuts"
+    chain_method: str = "auto"
 
 
 def nuts_options(init: Any, options: dict[str, Any], sampler_options: Mapping[str, Any] | None) -> Nuts:
@@ -81,6 +83,8 @@ def nuts_options(init: Any, options: dict[str, Any], sampler_options: Mapping[st
         chosen.get("integrator", "leapfrog"),
         jitter,
         init.lower() == "map",
+        chosen.get("kernel", "nuts"),
+        chosen.get("chain_method", "auto"),
     )
 
 

@@ -79,12 +79,16 @@ class Chain:
         """Are all draws made?"""
         return self.done >= self.total
 
+    @property
+    def phase_left(self) -> int:
+        """Draws that are missing in warm-up, or after it."""
+        return (self.tune if self.done < self.tune else self.total) - self.done
+
     def next_dispatch(self, rows: int) -> int:
         """How many draws to ask for, so that a dispatch takes about ``DISPATCH_SECONDS`` and stays in its phase."""
-        phase_left = (self.tune if self.done < self.tune else self.total) - self.done
         count, seconds = self._pace
         paced = min(FASTER * count, int(DISPATCH_SECONDS * count / seconds)) if seconds else FIRST_DISPATCH
-        return max(1, min(paced, rows, phase_left))
+        return max(1, min(paced, rows, self.phase_left))
 
     def take(self, plan: Any, state: Any, chunk: Chunk, values: Any, seconds: tuple[float, float, float]) -> int:
         """Put the draws of a dispatch into the tables, then do what the kernel asks of the host.

@@ -10,7 +10,6 @@ Nothing is pickled: reading a checkpoint runs no code.
 import json
 import os
 import time
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -85,13 +84,16 @@ class DirectoryStore:
         if not file.exists():
             return False
         try:
-            with np.load(file, allow_pickle=False) as saved:
+            with file.open("rb") as data, np.load(data, allow_pickle=False) as saved:
                 facts = json.loads(bytes(saved["facts"]).decode())
                 leaves, structure = jax.tree.flatten(state)
                 found = [saved[f"leaf{i}"] for i in range(len(leaves))]
-        except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
+            tables = {name: (int(count), int(checksum)) for name, (count, checksum) in facts["tables"].items()}
+            done, counts = int(facts["done"]), [n + 0 for n in facts["counts"]]
+            divergences = [Divergence(int(d), np.asarray(x, float)) for d, x in facts["divergences"]]
+        except Exception as error:  # damage fails in many ways: BadZipFile, zlib.error, struct.error, KeyError, ...
             raise StorageError(f"{file} cannot be read: {error}. Start afresh in another directory.") from error
-        for name, (count, checksum) in facts["tables"].items():
+        for name, (count, checksum) in tables.items():
             if not self._tables[chain.number][name].verified(count, checksum):
                 raise StorageError(
                     f"{file.parent / name}.npy is damaged: its first {count} rows do not have the checksum that was"
@@ -100,9 +102,8 @@ class DirectoryStore:
         if any(np.shape(a) != np.shape(b) for a, b in zip(leaves, found, strict=True)):
             raise StorageError(f"{file} belongs to another sampler: its state has other shapes.")
         chain.state = jax.tree.unflatten(structure, found)
-        chain.done = facts["done"]
-        chain.n_diverging, chain.n_gradients, chain.elapsed = facts["counts"]
-        chain.divergences = [Divergence(d, np.asarray(x)) for d, x in facts["divergences"]]
+        chain.done, chain.divergences = done, divergences
+        chain.n_diverging, chain.n_gradients, chain.elapsed = counts
         return True
 
     def saved(self, chain: Chain, last: bool) -> None:

@@ -1,79 +1,27 @@
-"""Running chains: one thread each on CPU, in dispatches of about 75 ms, with everything the host does in between.
+"""A run and its handle: who works on which chain, how far it is, what went wrong, and what there is so far.
 
-XLA releases Python's lock while a program runs, so threads are as good as processes and share one executable. Between
-dispatches a chain copies its draws out, reports, saves, and looks whether it should pause or stop. Nothing that
-happens there reaches the random numbers: a chain's draws depend on its seed and number alone.
+What is done with a chain between two dispatches stands in ``alone.py``, for chains in threads, and ``together.py``.
+Nothing that happens there reaches the random numbers: a chain's draws depend on its seed and number alone.
 """
 
 import atexit
 import threading
 import time
 import weakref
-from collections.abc import Callable, Hashable, Sequence
-from typing import Any, NamedTuple, Protocol
 
 import jax
 import numpy as np
 
+from . import alone, together
 from .chain import Chain, Layout
 from .errors import ChainError, SamplingError, StartError, StorageError
-from .kernel import Data, Kernel
-from .programs import PROGRAMS, chunk_program, expand_program, rows_for
+from .job import Compiled, Job, Signals
+from .programs import PROGRAMS
 from .progress import ChainProgress, Display, Nothing, Report, as_html
 from .randomness import chain_key, own_settings
-from .rows import Rows, Shape
 from .run import Run, assemble
-from .start import Terms, describe_failure
 
 REFRESH_SECONDS = 0.1
-NEVER = -1e299  # a state whose log-density is lower was never at a point: there it is -inf or nan
-
-Initial = Callable[[int, int], np.ndarray]  # (chain, attempt) -> position
-
-
-Callback = Callable[[list[ChainProgress]], None]
-
-
-class Store(Protocol):
-    """Where chains keep their rows and states."""
-
-    def rows(self, chain: int, name: str, shape: Shape) -> Rows:
-        """A table of a chain."""
-
-    def restore(self, chain: Chain, state: Any) -> bool:
-        """Give a chain back what it had saved; ``state`` shows what a state looks like. False if it had nothing."""
-
-    def saved(self, chain: Chain, last: bool) -> None:
-        """Called after rows were written, and once more when the chain stops."""
-
-    def close(self) -> None:
-        """Called when all chains have stopped; rows are still read afterwards."""
-
-
-class Job(NamedTuple):
-    """All that a run needs; everything in it is fixed before the first chain starts."""
-
-    kernel: Kernel
-    kernel_key: Hashable
-    plan: Any
-    data: Data
-    initial: Initial
-    attempts: int
-    dim: int
-    dtype: np.dtype
-    chains: int
-    cores: int
-    tune: int
-    draws: int
-    seed: int
-    expand: Callable[..., Any] | None
-    expand_key: Hashable
-    names: Sequence[str] | None
-    terms: Terms | None
-    keep_warmup: bool
-    callback: Callback | None
-    store: Store
-    settings: dict[str, Any]
 
 
 class Handle:
@@ -96,9 +44,13 @@ class Handle:
             with own_settings():
                 expanded = jax.eval_shape(job.expand, np.empty(job.dim, job.dtype), *job.data)
         layout = Layout(job.kernel, job.dim, job.dtype, job.tune, job.draws, expanded)
-        self._chains = [
-            Chain(c, chain_key(job.seed, c), layout, job.keep_warmup, job.store.rows) for c in range(job.chains)
-        ]
+        try:
+            self._chains = [
+                Chain(c, chain_key(job.seed, c), layout, job.keep_warmup, job.store.rows) for c in range(job.chains)
+            ]
+        except BaseException:
+            job.store.close()
+            raise
         self.phase = "compiling"
         self._thread = threading.Thread(target=self._coordinate, name="sample", daemon=True)
 
@@ -177,12 +129,13 @@ class Handle:
     def _coordinate(self) -> None:
         try:
             with own_settings():
-                programs = self._compile()
+                before, compiled = PROGRAMS.seconds, (together if self._job.together else alone).compiled(self._job)
+                self._compile_seconds = PROGRAMS.seconds - before
             self.phase = "sampling"
-            waiting = list(reversed(self._chains))
+            crews = [self._chains] if self._job.together else [[chain] for chain in reversed(self._chains)]
             workers = [
-                threading.Thread(target=self._work, args=(waiting, programs), name=f"chains-{i}", daemon=True)
-                for i in range(min(self._job.cores, self._job.chains))
+                threading.Thread(target=self._work, args=(crews, compiled), name=f"chains-{i}", daemon=True)
+                for i in range(min(self._job.cores, len(crews)))
             ]
             for worker in workers:
                 worker.start()
@@ -195,50 +148,34 @@ class Handle:
         self.phase = "done"
         self._done.set()
 
-    def _compile(self) -> "_Programs":
-        job = self._job
-        rows = rows_for(job.dim, job.dtype.itemsize)
-        before = PROGRAMS.seconds
-        state = job.kernel.init(np.zeros(job.dim, job.dtype))
-        advance = PROGRAMS.get(
-            ("chunk", job.kernel_key, rows),
-            lambda: chunk_program(job.kernel, rows),
-            (chain_key(0, 0), job.plan, job.data, state, np.int64(0)),
-        )
-        expanded = None
-        if job.expand is not None:
-            expand = job.expand
-            expanded = PROGRAMS.get(
-                ("expand", job.expand_key, rows),
-                lambda: expand_program(expand),
-                (np.zeros((rows, job.dim), job.dtype), job.data, np.int64(0)),
-            )
-        self._compile_seconds = PROGRAMS.seconds - before
-        return _Programs(advance, expanded, rows, jax.device_put(job.plan), jax.device_put(job.data))
-
-    def _work(self, waiting: list[Chain], programs: "_Programs") -> None:
+    def _work(self, waiting: list[list[Chain]], compiled: Compiled) -> None:
+        signals = Signals(self._go, self._stop, self._lock, self._report)
         with own_settings():
             while not self._stop.is_set():
                 with self._lock:
                     if not waiting:
                         return
-                    chain = waiting.pop()
+                    crew = waiting.pop()
                 try:
-                    self._run(chain, programs)
+                    if self._job.together:
+                        together.run(crew, self._job, compiled, signals)
+                    else:
+                        alone.run(crew[0], self._job, compiled, signals)
                 except BaseException as error:
-                    self._failed(chain, error)
+                    self._failed(crew, error)
 
-    def _failed(self, chain: Chain, error: BaseException) -> None:
+    def _failed(self, crew: list[Chain], error: BaseException) -> None:
         """A chain that fails leaves the others alone; a disk, a start or a callback that fails stops the run."""
-        chain.error = error
+        for chain in crew:
+            chain.error = error
         with self._lock:
             if self._error is not None:
                 return
             self._error = error
         if isinstance(error, OSError):
             self._error = error = StorageError(
-                f"Draws of chain {chain.number} cannot be written: {error.strerror or error}. Make room on the disk; a"
-                " checkpoint can be resumed from its last saved state."
+                f"Draws of chain {crew[0].number} cannot be written: {error.strerror or error}. Make room on the disk;"
+                " a checkpoint can be resumed from its last saved state."
             )
         if isinstance(error, StorageError | StartError | _CallbackError):
             self._stop.set()
@@ -261,48 +198,14 @@ class Handle:
             self.partial(),
         ) from error
 
-    def _run(self, chain: Chain, programs: "_Programs") -> None:
-        job = self._job
-        key, plan, data = jax.device_put(chain.key), programs.plan, programs.data
-        restored = job.store.restore(chain, job.kernel.init(np.zeros(job.dim, job.dtype)))
-        if not restored:
-            chain.state = self._start(chain, key, plan, data, programs)
-        while not chain.finished and not self._stop.is_set():
-            self._go.wait()
-            began, processor = time.perf_counter(), time.process_time()
-            n = chain.next_dispatch(programs.rows)
-            state, chunk = programs.advance(key, plan, data, chain.state, np.int64(n))
-            chunk.facts.block_until_ready()
-            lasted, processor = time.perf_counter() - began, time.process_time() - processor
-            values = None
-            if programs.expanded is not None and chain.done >= chain.tune:
-                values = programs.expanded(chunk.positions, data, chunk.drawn)
-            with self._lock:
-                chain.take(job.plan, state, chunk, values, (began, lasted, processor))
-            job.store.saved(chain, last=False)
-            if job.callback is not None:
-                self._report(job.callback)
-        job.store.saved(chain, last=True)
-
-    def _report(self, callback: Callback) -> None:
+    def _report(self) -> None:
+        if self._job.callback is None:
+            return
         with self._report_lock:
             try:
-                callback(self.progress())
+                self._job.callback(self.progress())
             except BaseException as error:
                 raise _CallbackError(error) from error
-
-    def _start(self, chain: Chain, key: Any, plan: Any, data: Data, programs: "_Programs") -> Any:
-        """A state at a finite starting point: the kernel's first step does nothing but evaluate it."""
-        job = self._job
-        for attempt in range(job.attempts):
-            position = np.asarray(job.initial(chain.number, attempt), job.dtype)
-            state, _ = programs.advance(key, plan, data, job.kernel.init(position), np.int64(1))
-            logp, gradient = float(state.logp), np.asarray(state.gradient)
-            if logp <= NEVER:
-                logp = float("-inf")
-            if np.isfinite(logp) and np.all(np.isfinite(gradient)) and np.all(np.isfinite(position)):
-                return state
-        raise describe_failure(chain.number, job.attempts, position, logp, gradient, job.names, job.terms)
 
 
 _RUNNING: weakref.WeakSet[Handle] = weakref.WeakSet()
@@ -321,11 +224,3 @@ class _CallbackError(Exception):
     def __init__(self, cause: BaseException) -> None:
         super().__init__(str(cause))
         self.cause = cause
-
-
-class _Programs(NamedTuple):
-    advance: Any
-    expanded: Any
-    rows: int
-    plan: Any  # on the device, as are the data
-    data: Data

@@ -58,3 +58,4 @@ class Kernel(NamedTuple):
     step: Callable[[Array, Any, Data, Any], tuple[Any, Outcome]]
     stats: dict[str, type]
     host: Callable[[Any, Any, Any], Any]
+    coupled: bool = False  # do chains learn from each other, so that all must go on from the same draw?

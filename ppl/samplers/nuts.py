@@ -69,7 +69,7 @@ class _Checkpoints(NamedTuple):
     previous: Array
 
 
-# Does any dyadic stretch turn that ends at the odd leaf n? From (checkpoints, n, momentum sum, momentum before, momentum).
+# Does any dyadic stretch turn that ends at the odd leaf n? From checkpoints, n, momentum sum, last momentum, momentum.
 TurnsAt = Callable[[_Checkpoints, Array, Array, Array, Array], Array]
 
 
@@ -156,7 +156,7 @@ def transition(
         return joined(trip, trajectory, side, tree), tree.checkpoints
 
     end, _ = lax.while_loop(
-        lambda carry: growing(trip, carry[0]), double, (planted(trip), no_checkpoints(trip, levels))
+        lambda carry: growing(trip, carry[0]), double, (planted(trip), no_checkpoints(start.position, levels))
     )
     return outcome(trip, end)
 
@@ -181,9 +181,8 @@ def planted(trip: Trip) -> _Trajectory:
     )
 
 
-def no_checkpoints(trip: Trip, levels: int) -> _Checkpoints:
+def no_checkpoints(position: Array, levels: int) -> _Checkpoints:
     """Room for checkpoints; nobody clears it, since slots are written before they are read."""
-    position = trip.start.position
     return _Checkpoints(*[jnp.zeros((max(levels, 1), position.shape[0]), position.dtype)] * 3)
 
 

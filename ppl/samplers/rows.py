@@ -58,8 +58,13 @@ def _write_header(file: BinaryIO, shape: Shape) -> None:
 def _header(path: Path) -> tuple[tuple[int, ...], np.dtype, int]:
     """The shape and dtype of a table, and where its rows begin."""
     with path.open("rb") as file:
-        np.lib.format.read_magic(file)
-        shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+        try:
+            np.lib.format.read_magic(file)
+            shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+        except Exception as error:  # damage fails in many ways: SyntaxError, TokenError, struct.error, ...
+            raise ValueError(f"{path} is damaged: its header cannot be read") from error
+        if not shape or dtype.hasobject:
+            raise ValueError(f"{path} is damaged: it holds no rows")
         return shape, dtype, file.tell()
 
 
@@ -91,6 +96,8 @@ class FileRows:
         (length, *row), dtype, self._offset = _header(path)
         if tuple(row) != shape.row or dtype != shape.dtype:
             raise ValueError(f"{path} holds rows of {tuple(row)} {dtype}, not of {shape.row} {shape.dtype}")
+        if length > shape.length and path.stat().st_size < self._offset + length * shape.bytes_per_row:
+            raise ValueError(f"{path} is damaged: it is too short for {length} rows")
         if length < shape.length:
             self._offset = _make_room(path, shape, self._offset)
         self._file = path.open("r+b", buffering=0)

@@ -3,24 +3,26 @@
 import os
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
-from . import hmc, nuts
-from .attend import ESTIMATORS, metric_chooser
-from .checkpoint import DirectoryStore, MemoryStore
-from .driver import Callback, Handle, Initial, Job, Store
-from .integrators import INTEGRATORS
-from .kernel import Data, LogDensity
-from .progress import display_for
+from .chees import LEAST_CHAINS, chees
+from .driver import Handle
+from .ensemble import side_by_side
+from .job import Callback, Initial, Job
+from .kernel import Data, Kernel, LogDensity
+from .launch import cores_for, launch, store_for
+from .machine import machine
 from .run import Run
 from .start import Terms
-from .warmup import FISHER, FROZEN, plan, tuned
+from .transitions import check_path_length, transition_for
+from .tuning import Tuning, tuning, whole
+from .warmup import tuned
 
-COLUMNS = 16  # room for low-rank directions
-METRICS = ("auto", "fisher_diag", "welford_diag", "low_rank", "identity")
+KERNELS = ("nuts", "hmc", "chees")
+CHAIN_METHODS = ("threads", "vectorized", "interleaved")
 
 
 def sample(
@@ -39,6 +41,7 @@ def sample(
     step_scale: float | None = None,
     kernel: str = "nuts",
     path_length: float | None = None,
+    chain_method: str = "auto",
     integrator: str = "leapfrog",
     dim: int | None = None,
     dtype: Any = np.float64,
@@ -57,7 +60,14 @@ def sample(
     """Draw from the density whose logarithm is ``logp(position, *data)``, by NUTS with its own warm-up.
 
     ``metric="auto"`` lets each chain choose between diagonal and low-rank metrics as it tunes; ``kernel="hmc"`` takes
-    trajectories of random length up to twice ``path_length`` (in units of the whitened target) in place of NUTS's.
+    trajectories of random length up to twice ``path_length`` (in units of the whitened target) in place of NUTS's;
+    ``kernel="chees"`` takes trajectories of one length for all chains, which learn it, the step size and the metric
+    together: for a hundred chains and more.
+
+    ``chain_method="threads"`` runs a chain in a thread, ``cores`` at a time. ``"vectorized"`` runs all chains side by
+    side in one program, spread over the devices that JAX reports if these divide their number; each of their steps
+    takes as long as the longest trajectory. With ``"interleaved"`` each chain of NUTS is in a trajectory of its own.
+    ``"auto"`` is threads on a CPU, interleaved elsewhere.
 
     ``initial`` is an array (chains, dim), or a function (chain, attempt) -> position that is asked again, up to
     ``attempts`` times, while the log-density or its gradient is not finite there (then ``dim`` must be given).
@@ -74,91 +84,91 @@ def sample(
     >>> run.positions.shape
     (2, 200, 3)
     """
-    draws, tune, chains = _count("draws", draws, 0), _count("tune", tune, 0), _count("chains", chains, 1)
-    levels = _count("max_treedepth", max_treedepth, 1)
-    if not 0 < target_accept < 1:
-        raise ValueError(f"target_accept must lie between 0 and 1, got {target_accept}. The usual value is 0.8.")
-    if metric not in METRICS:
-        raise ValueError(f"metric must be one of {', '.join(METRICS)}, got {metric!r}.")
-    if integrator not in INTEGRATORS:
-        raise ValueError(f"integrator must be one of {', '.join(INTEGRATORS)}, got {integrator!r}.")
-    transition, fixed = transition_of(kernel, path_length, integrator, levels)
+    draws, tune, chains = whole("draws", draws, 0), whole("tune", tune, 0), whole("chains", chains, 1)
+    steering = tuning(target_accept, max_treedepth, metric, step_scale, integrator)
     dtype = np.dtype(dtype)
     first, dim = _starts(initial, chains, dim)
-    columns = min(COLUMNS, dim) if metric in ("auto", "low_rank") and dim > 1 else 0
-    estimator = FROZEN if metric == "identity" else ESTIMATORS.get(metric, FISHER)
-
+    method = chain_method_for(chain_method, kernel)
+    if kernel == "chees" and chains < LEAST_CHAINS:
+        raise ValueError(f"kernel='chees' learns from all chains together and needs {LEAST_CHAINS}, got {chains}.")
+    chosen = _kernel(logp, kernel, path_length, steering, dim, method)
     settings = {"draws": draws, "tune": tune, "chains": chains, "seed": seed, "dim": dim, "dtype": dtype.name,
-                "target_accept": target_accept, "max_treedepth": levels, "metric": metric, "integrator": integrator,
-                "kernel": kernel,
-                "path_length": path_length, "step_scale": step_scale, "jax": jax.__version__}  # fmt: skip
-
+                **steering._asdict(), "kernel": kernel, "path_length": path_length, "chain_method": method,
+                "jax": jax.__version__}  # fmt: skip
     job = Job(
-        kernel=tuned(logp, transition, columns, metric_chooser(metric, columns)),
-        kernel_key=(*fixed, key if key is not None else logp, integrator, columns),
-        plan=plan(
-            tune,
-            target_accept,
-            levels,
-            0.1 if step_scale is None else step_scale / max(dim, 1) ** 0.25,
-            FISHER if metric == "low_rank" else estimator,
-            ask_host=columns > 0,
-        ),
+        kernel=chosen.kernel,
+        kernel_key=(*chosen.fixed, key if key is not None else logp),
+        plan=chosen.plan(tune),
         data=data,
         initial=first,
         attempts=1 if not callable(initial) else attempts,
         dim=dim,
         dtype=dtype,
         chains=chains,
-        cores=min(chains, cores or os.cpu_count() or 1),
+        cores=cores_for(cores, chains),
         tune=tune,
         draws=draws,
         seed=seed,
+        together=method != "threads",
         expand=expand,
         expand_key=(key, expand) if key is None else ("keyed", key),
         names=names,
         terms=terms,
         keep_warmup=keep_warmup,
         callback=callback,
-        store=_store(checkpoint, resume, settings),
+        store=store_for(checkpoint, resume, settings),
         settings=settings,
     )
-    display = display_for(progress)
-    handle = Handle(job).start()
-    if not blocking:
-        return handle
-    try:
-        return handle.wait(display=display)
-    except KeyboardInterrupt:
-        return handle.abort()
+    return launch(job, progress=progress, blocking=blocking)
 
 
-def transition_of(kernel: str, path_length: float | None, integrator: str, levels: int) -> tuple[Any, tuple[Any, ...]]:
-    """The transition of a kernel, and what stands for it in the keys of programs."""
-    if kernel not in ("nuts", "hmc"):
-        raise ValueError(f"kernel must be nuts or hmc, got {kernel!r}.")
-    if path_length is not None and (kernel != "hmc" or path_length <= 0):
-        raise ValueError(f"path_length is a positive length of the trajectories of kernel='hmc', got {path_length!r}.")
-    scheme = INTEGRATORS[integrator]
-    if kernel == "hmc":
-        how_far = hmc.QUARTER_PERIOD if path_length is None else float(path_length)
-        return partial(hmc.transition, integrator=scheme, path_length=how_far), ("hmc", how_far)
-    return partial(nuts.transition, integrator=scheme, levels=levels), ("nuts", levels)
+class _Chosen(NamedTuple):
+    kernel: Kernel
+    fixed: tuple[Hashable, ...]  # all that is fixed when it is compiled
+    plan: Callable[[int], Any]
 
 
-def _store(
-    checkpoint: str | os.PathLike[str] | None, resume: str | os.PathLike[str] | None, settings: dict[str, Any]
-) -> Store:
-    if checkpoint is not None and resume is not None and os.fspath(checkpoint) != os.fspath(resume):
-        raise ValueError("resume goes on with a checkpoint in its own directory, so checkpoint need not be given.")
-    path = resume if resume is not None else checkpoint
-    return MemoryStore() if path is None else DirectoryStore(path, settings, resume=resume is not None)
+def _kernel(
+    logp: LogDensity, kernel: str, path_length: float | None, steering: Tuning, dim: int, method: str
+) -> _Chosen:
+    """The kernel by its name; chains side by side on one device tune diagonal metrics, without the host."""
+    if kernel not in KERNELS:
+        raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, got {kernel!r}.")
+    check_path_length(kernel, path_length)
+    together = method != "threads"
+    if together and steering.metric == "low_rank":
+        raise ValueError(
+            f"metric='low_rank' is fitted by the host, for chains in threads; with chain_method={method!r} there are"
+            " auto, fisher_diag, welford_diag and identity."
+        )
+    if together and steering.metric == "auto":
+        steering = steering._replace(metric="fisher_diag")
+    levels, columns = steering.max_treedepth, steering.columns(dim)
+    plan = partial(steering.plan, dim=dim, of=dim)
+    fixed = (kernel, method, path_length, levels, steering.integrator, columns)
+    if kernel == "chees":
+        return _Chosen(chees(logp, steering.scheme), fixed, plan)
+    if method == "interleaved":
+        return _Chosen(side_by_side(machine(logp, steering.scheme, levels)), fixed, plan)
+    tuned_kernel = tuned(logp, transition_for(kernel, path_length, steering), columns, steering.chooser(dim))
+    return _Chosen(side_by_side(tuned_kernel) if together else tuned_kernel, fixed, plan)
 
 
-def _count(name: str, value: Any, least: int) -> int:
-    if isinstance(value, bool) or not float(value).is_integer() or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}.")
-    return int(value)
+def chain_method_for(chain_method: str, kernel: str) -> str:
+    """Threads on a CPU, one program for all chains on what computes in parallel."""
+    if chain_method not in ("auto", *CHAIN_METHODS):
+        raise ValueError(f"chain_method must be one of auto, {', '.join(CHAIN_METHODS)}, got {chain_method!r}.")
+    if kernel == "chees" and chain_method not in ("auto", "vectorized"):
+        raise ValueError(f"kernel='chees' moves all chains together, so chain_method cannot be {chain_method!r}.")
+    if kernel != "nuts" and chain_method == "interleaved":
+        raise ValueError(f"chain_method='interleaved' is for trees, so for kernel='nuts', not for {kernel!r}.")
+    if chain_method != "auto":
+        return chain_method
+    if kernel == "chees":
+        return "vectorized"
+    if jax.default_backend() == "cpu":
+        return "threads"
+    return "interleaved" if kernel == "nuts" else "vectorized"
 
 
 def _starts(initial: Any, chains: int, dim: int | None) -> tuple[Initial, int]:

@@ -10,6 +10,14 @@ from .errors import StartError
 Terms = Callable[[np.ndarray], Mapping[str, Any]]
 
 
+NEVER = -1e299  # a state whose log-density is lower was never at a point: there it is -inf or nan
+
+
+def fault(position: np.ndarray, logp: float, gradient: np.ndarray) -> bool:
+    """Can no chain start here?"""
+    return logp <= NEVER or not (np.isfinite(logp) and np.all(np.isfinite(gradient)) and np.all(np.isfinite(position)))
+
+
 def describe_failure(
     chain: int,
     tries: int,
@@ -20,6 +28,7 @@ def describe_failure(
     terms: Terms | None,
 ) -> StartError:
     """The error for a chain whose start has no finite log-density or gradient, naming what is not finite."""
+    logp = float("-inf") if logp <= NEVER else logp
     found = f"log-density {logp:g}"
     bad = np.flatnonzero(~np.isfinite(gradient))
     if np.isfinite(logp) and bad.size:

@@ -6,15 +6,16 @@ from collections.abc import Callable, Hashable, Sequence
 import jax
 import numpy as np
 
-from .attend import ESTIMATORS, metric_chooser
-from .checkpoint import DirectoryStore, MemoryStore
-from .driver import Handle, Initial, Job
+from .driver import Handle
+from .job import Initial, Job
 from .kernel import Data, LogDensity
+from .launch import cores_for, launch, store_for
 from .run import Run
-from .sample import COLUMNS, transition_of
 from .steps_moves import Move
 from .steps_sweep import Stretch, conditional, sweep
-from .warmup import FISHER, FROZEN, plan, tuned
+from .transitions import transition_for
+from .tuning import tuning
+from .warmup import tuned
 
 
 def sample_steps(
@@ -40,12 +41,13 @@ def sample_steps(
     names: Sequence[str] | None = None,
     attempts: int = 10,
     keep_warmup: bool = False,
+    progress: bool | str | None = None,
     callback: Callable[..., None] | None = None,
     blocking: bool = True,
     checkpoint: str | os.PathLike[str] | None = None,
     resume: str | os.PathLike[str] | None = None,
 ) -> Run | Handle:
-    """Draw from a density whose entries are moved by several methods: NUTS on one stretch, moves on the others.
+    """Draw from a density whose entries are moved by several methods: NUTS or HMC on one stretch, moves on the others.
 
     The arguments are those of `sample`. The blocks must cover every entry; at most one of them is a stretch for NUTS.
     """
@@ -58,44 +60,34 @@ def sample_steps(
         covered[block.start : block.stop] = True
     if not covered.all():
         raise ValueError(f"No step method moves entries {np.flatnonzero(~covered).tolist()}.")
-    transition, fixed = transition_of(kernel, path_length, integrator, max_treedepth)
-    nuts, columns = None, 0
+    steering = tuning(target_accept, max_treedepth, metric, step_scale, integrator)
+    nuts, moved, columns = None, 0, 0
     if stretches:
-        size = stretches[0].stop - stretches[0].start
-        columns = min(COLUMNS, size) if metric in ("auto", "low_rank") and size > 1 else 0
-        by_gradient = tuned(conditional(logp, stretches[0]), transition, columns, metric_chooser(metric, columns))
-        nuts = (stretches[0], by_gradient)
-    estimator = FROZEN if metric == "identity" else ESTIMATORS.get(metric, FISHER)
+        moved = stretches[0].stop - stretches[0].start
+        columns = steering.columns(moved)
+        move = transition_for(kernel, path_length, steering)
+        nuts = (stretches[0], tuned(conditional(logp, stretches[0]), move, columns, steering.chooser(moved)))
     keys = tuple(block.key if isinstance(block, Move) else ("nuts", *block) for block in blocks)
     settings = {"draws": draws, "tune": tune, "chains": chains, "seed": seed, "dim": dim, "steps": str(len(keys)),
-                "target_accept": target_accept, "max_treedepth": max_treedepth, "metric": metric,
-                "kernel": kernel, "path_length": path_length, "integrator": integrator, "step_scale": step_scale, "jax": jax.__version__}  # fmt: skip
-    path = resume if resume is not None else checkpoint
+                **steering._asdict(), "kernel": kernel, "path_length": path_length, "jax": jax.__version__}  # fmt: skip
     job = Job(
         kernel=sweep(logp, nuts, moves),
-        kernel_key=("sweep", key if key is not None else logp, keys, integrator, fixed, columns),
-        plan=plan(
-            tune, target_accept, max_treedepth, 0.1 if step_scale is None else step_scale / max(dim, 1) ** 0.25,
-            FISHER if metric == "low_rank" else estimator, ask_host=columns > 0,
-        ),
+        kernel_key=("sweep", key if key is not None else logp, keys, kernel, path_length, integrator, max_treedepth, columns),
+        plan=steering.plan(tune, moved, dim),
         data=data,
         initial=initial,
         attempts=attempts,
         dim=dim,
         dtype=np.dtype(np.float64),
         chains=chains,
-        cores=min(chains, cores or os.cpu_count() or 1),
+        cores=cores_for(cores, chains),
         tune=tune,
         draws=draws,
         seed=seed,
-        expand=None,
-        expand_key=None,
         names=names,
-        terms=None,
         keep_warmup=keep_warmup,
         callback=callback,
-        store=MemoryStore() if path is None else DirectoryStore(path, settings, resume=resume is not None),
+        store=store_for(checkpoint, resume, settings),
         settings=settings,
-    )  # fmt: skip
-    handle = Handle(job).start()
-    return handle if not blocking else handle.wait()
+    )
+    return launch(job, progress=progress, blocking=blocking)

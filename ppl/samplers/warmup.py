@@ -162,43 +162,61 @@ def tuned(
         return start(position, columns)
 
     def step(key: Array, plan: Plan, data: Data, state: State) -> tuple[State, Outcome]:
-        tuning = state.draw < plan.tune
-        tuned_step = jnp.exp(jnp.where(tuning, state.average.log_step, state.average.log_bar))
-        searched_step = jnp.where(state.searching, state.search.step, tuned_step)
-        step_size = jnp.where(state.evaluated, searched_step, 0.0)
-        around = ~state.evaluated | state.searching
-        depth = jnp.where(state.draw < plan.early_end, plan.early_max_depth, plan.max_depth)
-
-        draw_key = fold(key, state.draw)
-        momentum = normals(draw_key, state.position.shape[0], state.position.dtype)
-        draw, info = transition(
-            _target(logp, data),
-            metric=state.metric,
-            step_size=step_size,
-            max_depth=jnp.where(around, 1, depth),
-            decisions=word(draw_key),
-            start=at(state.metric, state.position, momentum, state.gradient, state.logp),
-        )
-        after = lax.cond(
-            around,
-            lambda: lax.cond(
-                state.evaluated, lambda: _searched(plan, state, info), lambda: _evaluated(plan, state, info.last)
-            ),
-            lambda: _moved(plan, state, draw, info),
-        )
-        stats = jnp.stack([
-            draw.logp, info.energy, info.energy_error, info.max_energy_error, info.acceptance,
-            step_size, jnp.exp(after.average.log_bar), info.n_steps, info.depth, info.offset, info.diverging,
-            info.at_max_depth,
-        ], dtype=jnp.float64)  # fmt: skip
-        return after, Outcome(
-            draw.position, draw.gradient, stats, info.last.position, info.diverging & ~around, ~around
-        )
+        call = next_call(key, plan, state)
+        draw, info = transition(target_of(logp, data), metric=state.metric, **call._asdict())
+        return learnt(plan, state, call, draw, info)
 
     return Kernel(init, step, STATS, host)
 
 
-def _target(logp: LogDensity, data: Data) -> ValueAndGrad:
+class Call(NamedTuple):
+    """What the next transition is given beside the metric."""
+
+    step_size: Array
+    max_depth: Array
+    decisions: Array
+    start: Point
+
+
+def next_call(key: Array, plan: Plan, state: State) -> Call:
+    """The next transition: of a draw, of the search for a step size, or of length zero to evaluate the start."""
+    tuned_step = jnp.exp(jnp.where(state.draw < plan.tune, state.average.log_step, state.average.log_bar))
+    searched_step = jnp.where(state.searching, state.search.step, tuned_step)
+    depth = jnp.where(state.draw < plan.early_end, plan.early_max_depth, plan.max_depth)
+    draw_key = fold(key, state.draw)
+    momentum = normals(draw_key, state.position.shape[0], state.position.dtype)
+    return Call(
+        step_size=jnp.where(state.evaluated, searched_step, 0.0),
+        max_depth=jnp.where(_around(state), 1, depth),
+        decisions=word(draw_key),
+        start=at(state.metric, state.position, momentum, state.gradient, state.logp),
+    )
+
+
+def learnt(plan: Plan, state: State, call: Call, draw: Draw, info: Info) -> tuple[State, Outcome]:
+    """The state after a transition, and what the driver is told."""
+    around = _around(state)
+    after = lax.cond(
+        around,
+        lambda: lax.cond(
+            state.evaluated, lambda: _searched(plan, state, info), lambda: _evaluated(plan, state, info.last)
+        ),
+        lambda: _moved(plan, state, draw, info),
+    )
+    stats = jnp.stack([
+        draw.logp, info.energy, info.energy_error, info.max_energy_error, info.acceptance,
+        call.step_size, jnp.exp(after.average.log_bar), info.n_steps, info.depth, info.offset, info.diverging,
+        info.at_max_depth,
+    ], dtype=jnp.float64)  # fmt: skip
+    return after, Outcome(draw.position, draw.gradient, stats, info.last.position, info.diverging & ~around, ~around)
+
+
+def _around(state: State) -> Array:
+    """Does the next transition only look around, and make no draw?"""
+    return ~state.evaluated | state.searching
+
+
+def target_of(logp: LogDensity, data: Data) -> ValueAndGrad:
     value_and_grad = jax.value_and_grad(logp)
 
     def target(position: Array) -> tuple[Array, Array]:

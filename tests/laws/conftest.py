@@ -80,7 +80,13 @@ class Case:
         """A function of the base class or a fact at arrays."""
         arrays = [np.asarray(a) for a in arguments]
         types = tuple(TensorType(a.dtype, a.shape) for a in (*arrays, *self.parameters))
-        return np.asarray(program(self.family, fact, len(arrays), types)(*arrays, *self.parameters))
+        return np.asarray(program(self.family, fact, len(arrays), types, self.sizes)(*arrays, *self.parameters))
+
+    @functools.cached_property
+    def sizes(self) -> tuple[int | None, ...]:
+        """Parameters that must be known when a graph is built: the whole numbers of families of vectors."""
+        vectors = self.family.support_for(self.tensors).ndim
+        return tuple(int(p) if vectors and p.ndim == 0 and p.dtype.kind == "i" else None for p in self.parameters)
 
     def number_of(self, fact: str) -> float:
         """A fact without arguments, such as the mean."""
@@ -143,10 +149,15 @@ def number(x: Any) -> float:
 
 
 @functools.cache
-def program(family: Any, fact: str, arguments: int, types: Any) -> Any:
+def program(family: Any, fact: str, arguments: int, types: Any, sizes: Any) -> Any:
     """One program for all choices of the parameters, which are inputs of it."""
     inputs = [placeholder(each) for each in types]
-    return function(inputs, as_tensor(getattr(family, fact)(*inputs)), on_unused_input="ignore")
+    given = inputs[:arguments] + known(inputs[arguments:], sizes)
+    return function(inputs, as_tensor(getattr(family, fact)(*given)), on_unused_input="ignore")
+
+
+def known(inputs: list[Any], sizes: Any) -> list[Any]:
+    return [x if size is None else as_tensor(np.int64(size)) for x, size in zip(inputs, sizes, strict=True)]
 
 
 def centre_and_width(case: Case) -> tuple[float, float]:
@@ -200,7 +211,7 @@ def enumeration(case: Case) -> tuple[np.ndarray, np.ndarray]:
         endless = False
     x = np.arange(np.ceil(low), np.floor(high) + 1).astype(np.int64)
     weights = np.ones(len(x))
-    if endless and x[-1] == 60_000:  # a heavy tail: blocks of counts, each as its middle
+    if endless:  # the tail may be heavy: blocks of counts, each as its middle
         edges = np.unique(np.geomspace(x[-1] + 1, 4e18, 5000).astype(np.int64))
         x, weights = np.append(x, (edges[:-1] + edges[1:] - 1) // 2), np.append(weights, np.diff(edges))
     size = int(2 ** np.ceil(np.log2(len(x))))  # few sizes, few programs
@@ -208,15 +219,16 @@ def enumeration(case: Case) -> tuple[np.ndarray, np.ndarray]:
 
 
 @functools.cache
-def drawing(family: Any, shape: tuple[int, ...], types: Any) -> Any:
+def drawing(family: Any, shape: tuple[int, ...], types: Any, sizes: Any) -> Any:
     inputs = [placeholder(each) for each in types]
-    return function(inputs, family.sample(Key.from_seed(20260101), shape, *inputs), on_unused_input="ignore")
+    draws = family.sample(Key.from_seed(20260101), shape, *known(inputs, sizes))
+    return function(inputs, draws, on_unused_input="ignore")
 
 
 def draws(case: Case, n: int) -> np.ndarray:
     event = case.family.dist(**dict(zip(case.family.params, case.parameters, strict=True))).type.shape
     types = tuple(TensorType(p.dtype, p.shape) for p in case.parameters)
-    return np.asarray(drawing(case.family, (n, *event), types)(*case.parameters))
+    return np.asarray(drawing(case.family, (n, *event), types, case.sizes)(*case.parameters))
 
 
 Case.draws = functools.lru_cache(maxsize=None)(draws)  # type: ignore[attr-defined]
@@ -224,8 +236,15 @@ Case.draws = functools.lru_cache(maxsize=None)(draws)  # type: ignore[attr-defin
 CASES = [Case(family, i) for family in FAMILIES.values() for i in range(CHOICES)]
 
 
+# In every run; the other families, and other parameters, are left to the slow tests. One of each kind: on the line, on
+# the half line, between bounds, with an atom, a point, counts without and with an end, a vector.
+ALWAYS = frozenset("Normal Gamma Uniform HurdleGamma DiracDelta Poisson Bernoulli Dirichlet".split(" "))
+
+
 def pytest_generate_tests(metafunc: Any) -> None:
     if "case" in metafunc.fixturenames:
-        metafunc.parametrize("case", CASES, ids=repr)
+        slow = [() if c.name in ALWAYS and c.number == 0 else pytest.mark.slow for c in CASES]
+        cases = [pytest.param(c, marks=mark) for c, mark in zip(CASES, slow, strict=True)]
+        metafunc.parametrize("case", cases, ids=repr)
     if "family" in metafunc.fixturenames:
         metafunc.parametrize("family", list(FAMILIES.values()), ids=lambda f: f.__name__)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from itertools import product
 
 import numpy as np
 import pytest
 from exact_elimination import both_sides
 from scipy import stats
-from scipy.special import logsumexp
+from scipy.special import gammaln, logsumexp, softmax
 
 import ppl as pm
 import ppl.tensor as tt
@@ -165,6 +166,62 @@ def test_a_change_point_goes_by_prefix_sums(side):
     plan = exactly(model)
     assert plan.free == ("early", "late") and "cumsum" in {n.op.name for n in nodes_of(plan)}
     assert plan.nodes < 400
+
+
+DISASTERS = np.array([
+    4, 5, 4, 0, 1, 4, 3, 4, 0, 6, 3, 3, 4, 0, 2, 6, 3, 3, 5, 4, 5, 3, 1, 4, 4, 1, 5, 5, 3, 4, 2, 5, 2, 2, 3, 4, 2, 1, 3,
+    np.nan, 2, 1, 1, 1, 1, 3, 0, 0, 1, 0, 1, 1, 0, 0, 3, 1, 0, 3, 2, 2, 0, 1, 1, 1, 0, 1, 0, 1, 0, 0, 0, 2, 1, 0, 0, 0,
+    1, 1, 0, 2, 3, 3, 1, np.nan, 2, 1, 1, 1, 1, 2, 4, 2, 0, 0, 1, 4, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0, 1,
+])  # fmt: skip
+YEARS = np.arange(1851, 1962)
+
+
+def coal_mining():
+    """Disasters in coal mines, with a change of rate and two missing years, as PyMC's gallery writes it."""
+    with pm.Model() as model:
+        switchpoint = pm.DiscreteUniform("switchpoint", lower=YEARS.min(), upper=YEARS.max())
+        early, late = pm.Exponential("early_rate", 1.0), pm.Exponential("late_rate", 1.0)
+        rate = pm.math.switch(switchpoint >= YEARS, early, late)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            pm.Poisson("disasters", rate, observed=np.ma.masked_invalid(DISASTERS))
+    return model
+
+
+def coal_by_hand():
+    """log p(data, switchpoint) for each year: Gamma-Poisson marginals before and after it."""
+    seen = ~np.isnan(DISASTERS)
+    y = DISASTERS[seen]
+
+    def rate(part):
+        k, n = y[part].sum(), part.sum()
+        return gammaln(1 + k) - (1 + k) * np.log(1 + n)
+
+    sums = [rate(YEARS[seen] <= s) + rate(YEARS[seen] > s) for s in YEARS]
+    return np.array(sums) - gammaln(y + 1).sum() - np.log(len(YEARS))
+
+
+def test_the_change_of_rate_in_coal_mining_leaves_nothing_to_sample():
+    plan = exactly(coal_mining())
+    assert plan.ndim == 0
+    (term,) = plan.program.terms
+    np.testing.assert_allclose(term.density.eval(), logsumexp(coal_by_hand()), rtol=1e-12)
+    recoveries = {r.variable.name: r.draw for r in plan.program.recoveries}
+    (choice,) = [n for n in ancestors(recoveries["switchpoint"]) if n.op.name == "draw"]
+    np.testing.assert_allclose(choice.parameters[0].eval().ravel(), softmax(coal_by_hand()), rtol=1e-9)
+
+
+def test_a_chain_is_drawn_as_its_density_says():
+    chain = pm.DiscreteMarkovChain.dist(P=MOVES, init_dist=pm.Categorical.dist(START), shape=3)
+    draws = pm.draw(chain, draws=20_000, random_seed=3)
+    paths = np.array(list(product(range(3), repeat=3)))
+    with np.errstate(divide="ignore"):
+        chances = START[paths[:, 0]] * MOVES[paths[:, 0], paths[:, 1]] * MOVES[paths[:, 1], paths[:, 2]]
+    np.testing.assert_allclose([np.exp(pm.logp(chain, p).eval()) for p in paths[:5]], chances[:5], rtol=1e-12)
+    counts = np.array([(draws == p).all(axis=1).sum() for p in paths])
+    possible = chances > 0
+    assert counts[~possible].sum() == 0
+    assert stats.chisquare(counts[possible], 20_000 * chances[possible]).pvalue > 1e-4
 
 
 def nodes_of(plan):

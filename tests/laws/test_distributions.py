@@ -82,12 +82,12 @@ def test_draws_follow_the_distribution(case: Any) -> None:
     x = case.draws(20_001)
     grid, weights, density = case.grid
     if case.support.discrete:
-        expected = density * len(x)
+        expected = weights * density * len(x)
         pooled = np.searchsorted(np.cumsum(expected), np.arange(0, len(x), 200))  # cells of about 200 draws
         edges = np.unique(np.clip(pooled, 0, len(grid) - 1))
         cell = np.searchsorted(grid[edges], np.clip(x, grid[0], grid[-1]), side="right")
         cell_of_grid = np.searchsorted(grid[edges], grid, side="right")
-        share = np.bincount(cell_of_grid, density, len(edges) + 1)
+        share = np.bincount(cell_of_grid, weights * density, len(edges) + 1)
         seen = np.bincount(cell, minlength=len(edges) + 1)
         filled = share * len(x) > 5
         assert seen[~filled].sum() < 40

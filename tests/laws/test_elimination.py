@@ -6,7 +6,7 @@ from scipy import stats
 
 import ppl.tensor as tt
 from ppl.compile import function
-from ppl.distributions import FAMILIES, Bernoulli, Categorical, HalfNormal, Normal, Poisson
+from ppl.distributions import FAMILIES, Bernoulli, Categorical, Normal, Poisson
 from ppl.graph import ancestors, substitute
 from ppl.rewrites.elimination import Observation, Program, Term, plan
 from ppl.rewrites.elimination.conjugate import PAIRS, PRIORS, NoMatch, eliminate_one
@@ -64,92 +64,9 @@ def test_every_prior_has_a_pair():
     assert {p.prior for p in PAIRS} | {"Uniform"} == set(PRIORS)
 
 
-def dense_gaussian(variables, observed, fixed):
-    """Mean and covariance of all latent and observed values of a linear Gaussian model, by differentiation."""
-    noise, values, order = [], dict(fixed), []
-    for rv in [*variables, observed.variable]:
-        mean, scale = (substitute(p, values) for p in rv.parameters)
-        e = tt.tensor(None, "float64", shape=(int(np.prod(rv.type.shape)),))
-        values[rv] = mean + scale * e.reshape(rv.type.shape)
-        noise.append(e)
-        order.append(values[rv].reshape((-1,)))
-    flat = tt.concatenate(order)
-    zero = [np.zeros(e.type.shape) for e in noise]
-    centre = function(noise, flat, on_unused_input="ignore")(*zero)
-    slope = np.concatenate(function(noise, tt.jacobian(flat, noise), on_unused_input="ignore")(*zero), axis=1)
-    return centre, slope @ slope.T
-
-
-def check_block(variables, observed, fixed):
-    """The marginal and the recovery of a block against the dense normal law."""
-    kept = list(fixed)
-    made = plan(Program((*kept, *variables), (observed,)), protect=[rv.name for rv in kept])
-    assert {rv.name for rv in made.program.free} == {rv.name for rv in kept}
-    centre, cov = dense_gaussian(variables, observed, fixed)
-    y = np.asarray(observed.value.eval()).ravel()
-    m = len(y)
-    marginal = function([], substitute(made.program.terms[0].density, fixed))()
-    exact = stats.multivariate_normal(centre[-m:], cov[-m:, -m:]).logpdf(y)
-    np.testing.assert_allclose(marginal, exact, rtol=1e-9)
-    by_variable = {r.variable: r.draw for r in made.program.recoveries}
-    recovered = tt.concatenate([substitute(by_variable[rv], fixed).reshape((-1,)) for rv in variables])
-    draws = [n for n in ancestors(recovered) if n.op.name == "draw"]
-    noise = [tt.tensor(None, "float64", shape=d.type.shape) for d in draws]
-    expression = substitute(recovered, dict(zip(draws, noise, strict=True)))
-    zero = [np.zeros(n.type.shape) for n in noise]
-    mean = function(noise, expression)(*zero)
-    slope = np.concatenate(
-        [j.reshape(len(mean), -1) for j in function(noise, tt.jacobian(expression, noise))(*zero)], axis=1
-    )
-    gain = cov[:-m, -m:] @ np.linalg.inv(cov[-m:, -m:])
-    np.testing.assert_allclose(mean, centre[:-m] + gain @ (y - centre[-m:]), rtol=1e-7, atol=1e-8)
-    np.testing.assert_allclose(slope @ slope.T, cov[:-m, :-m] - gain @ cov[-m:, :-m], rtol=1e-6, atol=1e-8)
-
-
-def scales():
-    tau, sigma = HalfNormal.dist(2.0, name="tau"), HalfNormal.dist(1.0, name="sigma")
-    return tau, sigma, {tau: tt.as_tensor(0.7), sigma: tt.as_tensor(1.3)}
-
-
 RNG = np.random.default_rng(5)
 GROUPS = RNG.integers(0, 5, 30)
 GROUPS[GROUPS == 2] = 3  # an empty group
-COVARIATES = RNG.normal(size=(30, 2))
-RESPONSE = RNG.normal(size=30) + 40.0
-
-
-def test_nested_intercepts():
-    tau, sigma, fixed = scales()
-    mu = Normal.dist(0.0, 20.0, name="mu")
-    theta = Normal.dist(mu, tau, shape=(5,), name="theta")
-    check_block([mu, theta], Observation(Normal.dist(theta[GROUPS], sigma, name="y"), tt.as_tensor(RESPONSE)), fixed)
-
-
-def test_regression_coefficients_and_varying_slopes():
-    tau, sigma, fixed = scales()
-    mu, beta = Normal.dist(0.0, 20.0, name="mu"), Normal.dist(0.0, 2.0, shape=(2,), name="beta")
-    a, b = Normal.dist(mu, tau, shape=(5,), name="a"), Normal.dist(0.3, 0.8, shape=(5,), name="b")
-    mean = a[GROUPS] + b[GROUPS] * COVARIATES[:, 0] + tt.dot(COVARIATES, beta)
-    check_block([mu, beta, a, b], Observation(Normal.dist(mean, sigma, name="y"), tt.as_tensor(RESPONSE)), fixed)
-
-
-def test_crossed_effects():
-    tau, sigma, fixed = scales()
-    other = RNG.integers(0, 3, 30)
-    mu = Normal.dist(0.0, 20.0, name="mu")
-    a, b = Normal.dist(0.0, tau, shape=(5,), name="a"), Normal.dist(0.0, 0.6, shape=(3,), name="b")
-    mean = mu + a[GROUPS] + b[other]
-    check_block([mu, a, b], Observation(Normal.dist(mean, sigma, name="y"), tt.as_tensor(RESPONSE)), fixed)
-
-
-def test_known_scales_of_rows():
-    tau, _, fixed = scales()
-    fixed = {tau: fixed[tau]}
-    mu = Normal.dist(0.0, 5.0, name="mu")
-    theta = Normal.dist(mu, tau, shape=(8,), name="theta")
-    y = np.array([28.0, 8, -3, 7, -1, 1, 18, 12])
-    known = np.array([15.0, 10, 16, 11, 9, 11, 10, 18])
-    check_block([mu, theta], Observation(Normal.dist(theta, known, name="y"), tt.as_tensor(y)), fixed)
 
 
 def test_a_mixture_is_the_sum_over_its_labels():

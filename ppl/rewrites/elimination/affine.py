@@ -23,6 +23,7 @@ from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
 from ppl.tensor.variables import VARIABLE
 
 Shape = tuple[int, ...]
+FEW = 8  # terms of a sum that is written out
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ def data_value(node: Node) -> np.ndarray:
 
 def is_data(node: Node) -> bool:
     """Whether an expression is made of constants and data alone."""
-    return all(n.inputs or is_constant(n) or n.op is VARIABLE for n in ancestors(node)) and not any(
+    return all(n.inputs or is_constant(n) or n.op is VARIABLE or n.op.computed for n in ancestors(node)) and not any(
         n.op.name == "draw" for n in ancestors(node)
     )
 
@@ -223,14 +224,10 @@ def _matmul(x: _Extraction, e: Any) -> Affine:
     left, right = e.inputs
     if x.depends(left) and x.depends(right):
         raise NotAffine("a matrix product of two expressions that both depend on it")
-    if e.type.ndim != 2:
-        raise NotAffine("a product of stacks of matrices")
     column = x.depends(right)
     matrix, vector = (left, right) if column else (right, left)
-    if (column and e.type.shape[1] != 1) or (not column and e.type.shape[0] != 1):
-        raise NotAffine("a matrix product with a matrix of it")
-    if x.depends(matrix):
-        raise NotAffine("a matrix product with a matrix of it")
+    if e.type.ndim != 2 or e.type.shape[1 if column else 0] != 1:
+        return x.of(_written_out(left, right))
     inner = x.of(vector)
     rows = matrix if column else matrix.T
     shape: Shape = e.type.shape
@@ -254,6 +251,18 @@ def _matmul(x: _Extraction, e: Any) -> Affine:
     spread = tt.broadcast_to(offset, inner.shape) if offset.ndim < 2 or offset.type.shape != inner.shape else offset
     product = left @ spread if column else spread @ right
     return Affine(shape, tuple(parts), product)
+
+
+def _written_out(left: Any, right: Any) -> Tensor:
+    """A product of (stacks of) matrices with few inner entries, as a sum of outer products."""
+    inner = left.type.shape[-1]
+    if inner > FEW:
+        raise NotAffine("a matrix product with a large matrix of it")
+    total: Any = 0.0
+    for i in range(inner):
+        outer = tt.expand_dims(left[..., :, i], -1) * tt.expand_dims(right[..., i, :], -2)
+        total = outer if i == 0 else total + outer
+    return total
 
 
 def _flat(t: Tensor, shape: Shape) -> Tensor:

@@ -21,9 +21,10 @@ import numpy as np
 import ppl.tensor as tt
 from ppl.distributions import FAMILIES, RandomVariable
 from ppl.distributions.draw import draw
-from ppl.graph import ancestors, substitute
-from ppl.rewrites.elimination.affine import NotAffine, Select, affine, data_value, is_data, known_shape
-from ppl.rewrites.elimination.program import Factor, Observation, Program, Recovery, Term, children
+from ppl.graph import Node, ancestors
+from ppl.rewrites.elimination.affine import HOST, NotAffine, Select, affine, data_value, is_data, known_shape
+from ppl.rewrites.elimination.program import Observation, Program, Recovery, Term, children, log_density, parts
+from ppl.tensor.ops import Elementwise
 from ppl.tensor.segments import segment_sum
 from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
 
@@ -200,6 +201,76 @@ def match(variable: RandomVariable, factor: Any) -> Match:
     return Match(pair, factor, np.broadcast_to(part.positions, shape), part.coefficient)
 
 
+def pieces(variable: RandomVariable, factor: Any) -> tuple[list[Match], list[Observation]]:
+    """The matches that a child makes with a variable, branch by branch of its switches, and the branches without it."""
+    try:
+        return [match(variable, factor)], []
+    except NoMatch:
+        halves = branches(factor, variable) if isinstance(factor, Observation) else None
+        if halves is None:
+            raise
+    matches: list[Match] = []
+    rest: list[Observation] = []
+    for half in halves:
+        if variable not in ancestors(parts(half)):
+            rest.append(half)
+            continue
+        found, without = pieces(variable, half)
+        matches += found
+        rest += without
+    return matches, rest
+
+
+def branches(factor: Observation, variable: RandomVariable) -> tuple[Observation, Observation] | None:
+    """An observation whose parameter is switch(c, a, b) as the rows where c holds, with a, and the others, with b."""
+    child = factor.variable
+    if child.event_ndim or None in child.type.shape:
+        return None
+    shape = known_shape(child)
+    for i, parameter in enumerate(child.parameters):
+        switch = outermost_switch(parameter, variable)
+        if switch is None:
+            continue
+        condition = tt.broadcast_to(switch[0], shape)
+        found = []
+        for rows, branch in ((condition, switch[1]), (tt.logical_not(condition), switch[2])):
+            given = tuple(branch if j == i else p for j, p in enumerate(child.parameters))
+            both = rows if factor.rows is None else factor.rows & rows
+            found.append(Observation(draw(child.family, given, shape, child.name), factor.value, both))
+        return found[0], found[1]
+    return None
+
+
+def outermost_switch(e: Any, variable: RandomVariable) -> tuple[Tensor, Tensor, Tensor] | None:
+    """(c, a, b) such that the expression is switch(c, a, b), c not depending on the variable; None where it is not."""
+    if e.op.name == "switch" and variable not in ancestors(e.inputs[0]):
+        return e.inputs
+    if variable not in ancestors(e) or None in e.type.shape:
+        return None
+    if e.op.name in HOST and all(is_data(i) for i in e.inputs[1:]):
+        inner = e.inputs[0]
+        found = outermost_switch(inner, variable)
+        if found is None:
+            return None
+        spread = [tt.broadcast_to(x, known_shape(inner)) for x in found]
+        return tuple(Node(e.op, (x, *e.inputs[1:]), e.attrs) for x in spread)  # type: ignore[return-value]
+    touched = [i for i, x in enumerate(e.inputs) if variable in ancestors(x)]
+    if not isinstance(e.op, Elementwise) and e.op.name != "named" or len(touched) != 1:
+        return None
+    (at,) = touched
+    found = outermost_switch(e.inputs[at], variable)
+    if found is None or e.op.name == "named":
+        return found
+    swapped = [Node(e.op, (*e.inputs[:at], x, *e.inputs[at + 1 :]), e.attrs) for x in found[1:]]
+    return found[0], *swapped  # type: ignore[return-value]
+
+
+def settled(program: Program) -> Program:
+    """Observations of some rows only as plain terms."""
+    some = [o for o in program.observed if o.rows is not None]
+    return program.without(some).plus(terms=[Term(f"{o.variable.name} in part", log_density(o)) for o in some])
+
+
 def _unlinked(slot: Any, link: str) -> Tensor | None:
     """What stands under the link: x for link(x)."""
     while slot.op.name in ("named", "broadcast_to"):
@@ -269,7 +340,10 @@ def eliminate_one(program: Program, variable: RandomVariable) -> Program:
     if None in shape:
         raise NoMatch("its shape is only known when the program runs")
     shape = known_shape(variable)
-    matches = [match(variable, factor) for factor in children(program, variable)]
+    used = children(program, variable)
+    found = [pieces(variable, factor) for factor in used]
+    matches = [m for here, _ in found for m in here]
+    rest = [o for _, others in found for o in others]
     prior = PRIORS[name]
     total: dict[str, Any] = {}
     point = tt.full(shape, prior.point)
@@ -278,10 +352,9 @@ def eliminate_one(program: Program, variable: RandomVariable) -> Program:
         parameters = dict(zip(m.child.variable.family.params, m.child.variable.parameters, strict=True))
         y = tt.cast(m.child.value, "floatX") if m.child.value.dtype[0] != "f" else m.child.value
         for key, value in m.pair.update(y=y, c=m.coefficient, **parameters).items():
-            added = gathered(value, m.positions, shape)
+            added = gathered(_counted(value, m.child), m.positions, shape)
             total[key] = added if key not in total else total[key] + added
-        here = substitute(list(m.child.variable.parameters), {variable: point})
-        term = tt.sum(m.child.variable.family.log_density(m.child.value, *here))
+        term = tt.sum(log_density(m.child, {variable: point}))
         density = term if density is None else density + term
     own = dict(zip(variable.family.params, variable.parameters, strict=True))
     updated = tuple(tt.broadcast_to(as_tensor(p), shape) for p in prior.parameters(own, total))
@@ -289,5 +362,10 @@ def eliminate_one(program: Program, variable: RandomVariable) -> Program:
     before = tt.broadcast_to(variable.family.log_density(point, *variable.parameters, checked=False), shape)
     density = density + tt.sum(before) - tt.sum(family.log_density(point, *updated, checked=False))
     recovery = Recovery(variable, draw(family, updated, shape))
-    gone: list[Factor] = [variable, *(m.child for m in matches)]
-    return program.without(gone).plus(terms=[Term(f"marginal of {variable.name}", density)], recoveries=[recovery])
+    marginal = Term(f"marginal of {variable.name}", density)
+    return program.without([variable, *used]).plus(observed=rest, terms=[marginal], recoveries=[recovery])
+
+
+def _counted(value: Any, child: Observation) -> Any:
+    """The increments of the rows that count."""
+    return value if child.rows is None else tt.switch(child.rows, value, 0.0)

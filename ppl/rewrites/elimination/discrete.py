@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,19 @@ def values_of(variable: Any) -> np.ndarray:
     if len(values) > MOST_VALUES:
         raise NoMatch(f"it has {len(values)} values, more than {MOST_VALUES}")
     return values
+
+
+def states_of(labels: Sequence[Any], kept: frozenset[RandomVariable]) -> int | None:
+    """How many states some labels have together; None where one of them cannot be summed out."""
+    total = 1
+    for rv in labels:
+        if rv in kept or None in rv.type.shape:
+            return None
+        try:
+            total *= len(values_of(rv)) ** min(prod(known_shape(rv)), 64)
+        except NoMatch:
+            return None
+    return total
 
 
 def candidates(program: Program, kept: frozenset[RandomVariable]) -> tuple[dict[Any, np.ndarray], list[Declined]]:

@@ -15,8 +15,10 @@ from dataclasses import dataclass, field
 
 from ppl.distributions import RandomVariable
 from ppl.graph import ancestors
-from ppl.rewrites.elimination import compaction, conjugate, discrete, gaussian
+from ppl.rewrites.elimination.coordinates import Coordinate
+from ppl.rewrites.elimination import compaction, conjugate, discrete, gaussian, survivors
 from ppl.rewrites.elimination.conjugate import NoMatch
+from ppl.rewrites.elimination.costs import work
 from ppl.rewrites.elimination.program import Factor, Observation, Program, Recovery, children, parts
 from ppl.rewrites.engine import strict
 
@@ -47,9 +49,11 @@ class Plan:
     program: Program
     steps: list[Step] = field(default_factory=list)
     kept: list[Kept] = field(default_factory=list)
+    coordinates: dict[RandomVariable, Coordinate] = field(default_factory=dict)  # of what is left, where not its own
     ndim_before: int = 0
     nodes_before: int = 0
     milliseconds: float = 0.0
+    gain: float = 1.0  # how many times less work an effective draw is estimated to take; infinite without a sampler
 
     @property
     def free(self) -> tuple[str, ...]:
@@ -69,6 +73,8 @@ class Plan:
             f"{self.ndim_before} dimensions become {self.ndim}, {self.nodes_before} nodes become {self.nodes} "
             f"({self.milliseconds:.0f} ms)"
         ]
+        if self.steps and self.program.free:
+            lines.append(f"  an effective draw is estimated to take {self.gain:.2g} times less work")
         lines += [
             f"  {step.rule}: {', '.join(step.eliminated)}{'. ' if step.eliminated else ''}{step.why}"
             for step in self.steps
@@ -115,7 +121,10 @@ def plan(program: Program, protect: Collection[str] = (), eliminate: Collection[
         if len(result.program.free) == before:
             break
     _attempt("compaction", _compaction, result, protected, reasons)
+    _attempt("coordinates", lambda *given: _coordinates(program, *given), result, protected, reasons)
     result.kept = [Kept(rv.name or "", reasons.get(rv.name or "", _no_rule(rv))) for rv in result.program.free]
+    left = work(result.program)
+    result.gain = work(program) / left if left else float("inf")
     result.milliseconds = 1e3 * (time.perf_counter() - start)
     stuck = [k for k in result.kept if k.name in set(eliminate)]
     if stuck:
@@ -189,6 +198,7 @@ def _discrete(result: Plan, protected: frozenset[RandomVariable], reasons: Reaso
 def _conjugate(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
     suits = lambda rv: conjugate.prior_of(rv) is not None
     _each(result, protected, "conjugate", conjugate.eliminate_one, suits, reasons)
+    result.program = conjugate.settled(result.program)
 
 
 def _compaction(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
@@ -197,20 +207,19 @@ def _compaction(result: Plan, protected: frozenset[RandomVariable], reasons: Rea
         result.steps.append(Step("compaction", (), f"rows of {name}", "cells", f"{name}: {words}."))
 
 
+def _coordinates(written: Program, result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
+    """Better coordinates for what is left."""
+    result.coordinates = survivors.coordinates(written, result.program, protected)
+    for rv, coordinate in result.coordinates.items():
+        result.steps.append(Step("coordinate", (), rv.name or "", coordinate.name, f"{rv.name} {coordinate.words()}."))
+
+
 def _gaussian(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
     after, done, declined = gaussian.eliminate(result.program, protected)
-    for d in declined:
-        reasons[d.variable.name or ""] = d.why
-    for block, _ in done:
-        names = tuple(rv.name or "" for rv in block.variables)
-        shape = f"{block.groups} groups of {block.width}" if block.groups else "no groups"
-        _note(
-            result,
-            "Gaussian block",
-            names,
-            after,
-            f"Normal with normal children: {shape}, {block.ndense} dense columns.",
-        )
+    for d in declined:  # the first reason says more than a later one, when marginals stand in the way
+        reasons.setdefault(d.variable.name or "", d.why)
+    for block in done:
+        _note(result, "Gaussian block", block.names, after, f"Normal with normal children: {block.structure}.")
 
 
 def _each(
@@ -233,8 +242,26 @@ def _each(
         _note(result, rule, (rv.name or "",), after, f"{rv.family.__name__} with {_children(seen)}.")
 
 
+MOST_BRANCHES = 10_000  # states of the labels that an elimination may leave in one term
+
+
+def _in_branches(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
+    """Conjugate variables whose laws a few labels steer: integrated out for each state of the labels, these after it."""
+
+    def steered(rv: RandomVariable) -> bool:
+        if conjugate.prior_of(rv) is None:
+            return False
+        seen = ancestors([*rv.inputs, *(n for f in children(result.program, rv) for n in parts(f))])
+        labels = [z for z in result.program.free if z in seen and z.dtype[0] != "f"]
+        states = discrete.states_of(labels, protected)
+        return bool(labels) and states is not None and states <= MOST_BRANCHES
+
+    _each(result, protected, "conjugate", conjugate.eliminate_one, steered, reasons)
+    result.program = conjugate.settled(result.program)
+
+
 THEOREMS: dict[str, Theorem] = {
-    "barren": _barren, "sum over values": _discrete, "Gaussian block": _gaussian, "conjugate": _conjugate,
+    "barren": _barren, "conjugate in branches": _in_branches, "sum over values": _discrete, "Gaussian block": _gaussian, "conjugate": _conjugate,
 }  # fmt: skip
 
 

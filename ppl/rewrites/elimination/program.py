@@ -7,20 +7,23 @@ that, given everything not eliminated before it, x has the law of the expression
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
+import ppl.tensor as tt
 from ppl.distributions import RandomVariable
-from ppl.graph import Node, ancestors
+from ppl.graph import Node, ancestors, substitute
 from ppl.tensor.tensor import Tensor
 
 
 @dataclass(frozen=True)
 class Observation:
-    """A random variable with its value."""
+    """A random variable with its value; with `rows`, the entries that count, of the shape of its batch."""
 
     variable: RandomVariable
     value: Tensor
+    rows: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -96,10 +99,23 @@ class Program:
 def parts(factor: Factor) -> tuple[Node, ...]:
     """What a factor is computed from."""
     if isinstance(factor, Observation):
-        return (*factor.variable.inputs, factor.value)
+        return (*factor.variable.inputs, factor.value, *(() if factor.rows is None else (factor.rows,)))
     if isinstance(factor, Term):
         return (factor.density,)
     return factor.inputs
+
+
+def log_density(factor: Factor, values: Mapping[Any, Any] | None = None) -> Tensor:
+    """The log-density of a factor, entry by entry, with values in place of variables."""
+    at = values or {}
+    if isinstance(factor, Term):
+        return substitute(factor.density, at)  # type: ignore[return-value]
+    owner = factor.variable if isinstance(factor, Observation) else factor
+    value = substitute(factor.value, at) if isinstance(factor, Observation) else at.get(factor, factor)
+    density: Tensor = owner.family.log_density(value, *substitute(list(owner.parameters), at))
+    if not isinstance(factor, Observation) or factor.rows is None:
+        return density
+    return tt.switch(substitute(factor.rows, at), density, 0.0)
 
 
 def reaches(factor: Factor) -> set[Node]:

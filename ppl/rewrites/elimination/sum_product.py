@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from math import prod
 from typing import Any
 
@@ -68,14 +67,18 @@ class Pool:
         self.entries, self.rows = whole, {tuple(map(int, key)): int(row) for key, row in zip(keys, rows, strict=True)}
 
     def at(self, sites: np.ndarray) -> Tensor:
-        """The tables of some sets of sites."""
-        return _rows(self.entries, np.array([self.rows[tuple(map(int, s))] for s in sites]))
+        """The tables of some sets of sites, zero where there is none."""
+        blank = self.entries.type.shape[0] or 0
+        rows = np.array([self.rows.get(tuple(s), blank) for s in sites.tolist()])
+        if not (rows == blank).any():
+            return _rows(self.entries, rows)
+        return tt.concatenate([self.entries, tt.zeros((1, *self.entries.type.shape[1:]))])[rows]
 
 
 def _rows(table: Tensor, rows: np.ndarray) -> Tensor:
     if np.array_equal(rows, np.arange(table.type.shape[0] or 0)):
         return table
-    if (rows == rows[0]).all():
+    if len(rows) and (rows == rows[0]).all():
         one = table[int(rows[0])]
         return tt.broadcast_to(one, (len(rows), *one.type.shape))
     return table[rows]
@@ -95,9 +98,13 @@ def sum_product(parts: Sequence[Table], counts: np.ndarray) -> Summed:
     draws: list[tuple[np.ndarray, Tensor]] = []
     for form, members in _forms([key for pool in pools.values() for key in pool.rows], counts).items():
         sites = np.array(members)  # (parts, sites of one)
-        held = {roles: pools[tuple(form.counts[r] for r in roles)].at(sites[:, list(roles)]) for roles in form.tables}
         order = _path(form)
-        done = _chain(form, order, held) if order is not None else _one_by_one(form, held)
+        if order is not None:
+            sites = sites[:, order]
+            done = _chain(form.counts[0], sites, pools)
+        else:
+            held = {r: pools[tuple(form.counts[i] for i in r)].at(sites[:, list(r)]) for r in form.tables}
+            done = _one_by_one(form, held)
         total = total + tt.sum(done.log_total)
         draws += [(sites[:, roles], values) for roles, values in done.draws]
     return Summed(tt.as_tensor(total), draws)
@@ -216,16 +223,21 @@ def _path(form: Form) -> list[int] | None:
     return order
 
 
-def _chain(form: Form, order: list[int], held: Mapping[Roles, Tensor]) -> Done:
-    """Forward sums by a loop; the posterior is a Markov chain backwards in time."""
-    parts, count = next(iter(held.values())).type.shape[0], form.counts[0]
-    blank = tt.zeros((parts, count))
-    single = tt.stack([held.get((r,), blank) for r in order])
-    pairs = [held[(a, b)] if a < b else tt.swapaxes(held[(b, a)], -1, -2) for a, b in pairwise(order)]
-    between = tt.stack(pairs)
+def _chain(count: int, path: np.ndarray, pools: Mapping[Roles, Pool]) -> Done:
+    """Forward sums by a loop; the posterior is a Markov chain backwards in time. The path is (parts, sites)."""
+    parts, n = path.shape
+    sites = path.T.reshape(-1, 1)
+    single = pools[(count,)].at(sites) if (count,) in pools else tt.zeros((len(sites), count))
+    single = single.reshape((n, parts, count))
+    pairs = np.stack([path[:, :-1].T, path[:, 1:].T], axis=-1)  # (steps, parts, 2)
+    between = pools[(count, count)].at(np.sort(pairs, axis=-1).reshape(-1, 2)).reshape((n - 1, parts, count, count))
+    downward = pairs[..., 0] > pairs[..., 1]
+    if downward.all():
+        between = tt.swapaxes(between, -1, -2)
+    elif downward.any():
+        between = tt.switch(downward[..., None, None], tt.swapaxes(between, -1, -2), between)
     alpha = log_forward(single[0], between + tt.expand_dims(single[1:], -2))
     back = tt.swapaxes(tt.softmax(tt.expand_dims(alpha[:-1], -1) + between, axis=-2), -1, -2)[::-1]
-    chain = draw(
-        DiscreteMarkovChain, (tt.softmax(alpha[-1], axis=-1), tt.moveaxis(back, 0, 1)), (parts,)
-    )  # the last site first
-    return Done(tt.logsumexp(alpha[-1], axis=-1), [(list(reversed(order)), chain)])
+    law = (tt.softmax(alpha[-1], axis=-1), tt.moveaxis(back, 0, 1))
+    chain = draw(DiscreteMarkovChain, law, (parts,))  # the last site first
+    return Done(tt.logsumexp(alpha[-1], axis=-1), [(slice(None, None, -1), chain)])

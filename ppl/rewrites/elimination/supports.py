@@ -31,7 +31,13 @@ class Sites:
             shape = known_shape(rv)
             self.of[rv] = np.arange(self.count, self.count + prod(shape)).reshape(shape)
             self.count += prod(shape)
+        self.owner = np.repeat(np.arange(len(self.of)), [numbers.size for numbers in self.of.values()])
         self.known: dict[Node, Support | None] = {}
+
+    def owners(self, sites: np.ndarray) -> list[Any]:
+        """The variables that some sites belong to."""
+        variables = list(self.of)
+        return [variables[i] for i in np.unique(self.owner[sites[sites >= 0]])]
 
     def support(self, e: Any) -> Support | None:
         """The sites of each entry of an expression, None without any; raises `NoMatch` where they are too many."""

@@ -14,18 +14,24 @@ from itertools import product
 from math import prod
 from typing import Any
 
+import jax
 import numpy as np
 
 import ppl.tensor as tt
-from ppl.distributions import DiscreteMarkovChain, RandomVariable
+from ppl.distributions import DiscreteMarkovChain, is_draw
 from ppl.graph import Node, ancestors, substitute
-from ppl.rewrites.elimination.affine import data_value, is_data, known_shape
+from ppl.rewrites.elimination.affine import is_data, known_shape
 from ppl.rewrites.elimination.conjugate import NoMatch
-from ppl.rewrites.elimination.program import Factor, Observation, Term
+from ppl.rewrites.elimination.program import Factor, Observation, Term, log_density, parts
 from ppl.rewrites.elimination.supports import Sites, Support, collapsed, merged
+from ppl.tensor.evaluate import evaluate
 from ppl.tensor.tensor import Tensor, as_tensor, placeholder
+from ppl.tensor.vectorizing import vectorize_graph
+from ppl.tensor.variables import VARIABLE
 
 MOST_COPIES = 256  # of a factor, one for each choice of values
+MANY = 4  # values of a scalar label from which it is looked at what it steers
+MOST_STATES = 10_000_000  # numbers that stand for what a label steers, over all its values
 
 
 @dataclass(frozen=True)
@@ -65,8 +71,8 @@ def tables(factor: Factor, labels: Labels) -> list[Table]:
     support = row_support(factor, labels)
     rows = support.reshape(-1, support.shape[-1])
     touched = np.unique(rows[rows >= 0])
-    if len(touched) == 1 and (switched := _switched(factor, labels, int(touched[0]))) is not None:
-        return [switched]
+    if len(touched) == 1 and (alone := _steered(factor, labels, int(touched[0]))) is not None:
+        return [alone]
     colours = _colours(rows, labels.counts)
     classes = sorted(set(colours.values()))
     sizes = [count for count, _ in classes]
@@ -77,7 +83,7 @@ def tables(factor: Factor, labels: Labels) -> list[Table]:
     for combination in product(*map(range, sizes)):
         for site, colour in colours.items():
             chosen[site] = combination[classes.index(colour)]
-        density = density_at(factor, labels.at(chosen))
+        density = log_density(factor, labels.at(chosen))
         columns.append(tt.broadcast_to(density, support.shape[:-1]).reshape((len(rows),)))
     whole = tt.stack(columns, axis=-1).reshape((len(rows), *sizes))
     return _by_colours(whole, rows, colours, classes)
@@ -158,7 +164,7 @@ def own_tables(rv: Any, labels: Labels, templates: Templates) -> list[Table]:
     sizes = [count for count, _ in classes]
     if prod(sizes) * len(values) > MOST_COPIES * 16 or prod(sizes) > MOST_COPIES:
         raise NoMatch(f'"{rv.name}" has {prod(sizes)} combinations of values of its parents, more than {MOST_COPIES}')
-    parents: list[Any] = [v for v, numbers in sites.of.items() if np.isin(numbers, rows).any()]
+    parents = sites.owners(rows)
     scalar = rv.ndim == 0 and all(v.ndim == 0 for v in parents)
     key = templates.key(rv, parents, labels.values) if scalar else None
     whole = templates.known.get(key) if scalar else None
@@ -219,15 +225,17 @@ def row_support(factor: Factor, labels: Labels) -> Support:
         shape = known_shape(owner)
         event = owner.event_ndim
         batch = shape[: len(shape) - event]
-        parts = [
+        supports = [
             _over_last(sites.support(p), declared.domain.ndim)
             for p, declared in zip(owner.parameters, owner.family.params.values(), strict=True)
         ]
         value = factor.value if isinstance(factor, Observation) else factor
         if isinstance(factor, Observation) and sites.support(value) is not None:
             raise NoMatch(f'the observed value of "{owner.name}" depends on it')
-        parts.append(_over_last(sites.support(value), event))
-        found = merged(parts, batch)
+        supports.append(_over_last(sites.support(value), event))
+        if isinstance(factor, Observation) and factor.rows is not None:
+            supports.append(sites.support(factor.rows))
+        found = merged(supports, batch)
     if found is None:
         raise NoMatch(f'how "{name_of(factor)}" depends on it is not understood')
     return found
@@ -239,48 +247,62 @@ def _over_last(support: Support | None, axes: int) -> Support | None:
     return collapsed(support, range(support.ndim - 1 - axes, support.ndim - 1))
 
 
-def density_at(factor: Factor, values: Mapping[Any, Any]) -> Tensor:
-    """The log-density of a factor, entry by entry, with values in place of variables."""
-    if isinstance(factor, Term):
-        return substitute(factor.density, values)  # type: ignore[return-value]
-    owner = factor.variable if isinstance(factor, Observation) else factor
-    value = factor.value if isinstance(factor, Observation) else values.get(factor, factor)
-    return owner.family.log_density(value, *substitute(list(owner.parameters), values))
-
-
 # --- one variable that steers switches ----------------------------------------------------------------------------
-def _switched(factor: Factor, labels: Labels, site: int) -> Table | None:
-    """The sum of all rows by the value of one site, through the states of what it steers; None where they are many."""
-    rv: Any = next(v for v, numbers in labels.sites.of.items() if site in numbers)
+def _steered(factor: Factor, labels: Labels, site: int) -> Table | None:
+    """The sum of all rows by the values of one scalar label that has many; None where it has few."""
+    (rv,) = labels.sites.owners(np.array([site]))
     values = labels.values[rv]
-    if isinstance(factor, RandomVariable) or len(values) < 4 or (rv.ndim and prod(known_shape(rv)) != 1):
+    if len(values) < MANY or prod(known_shape(rv)) != 1:
         return None
-    inputs = [factor.density] if isinstance(factor, Term) else list(_owner(factor).parameters)
+    inputs = [factor.density] if isinstance(factor, Term) else [p for p in parts(factor) if rv in ancestors(p)]
     codes = _codes(inputs, rv)
-    if len(codes) != 1 or codes[0] is rv:
+    if len(codes) == 1 and codes[0] is not rv and codes[0].dtype[0] in "bui":
+        switched = _switched(factor, codes[0], _states(codes[0], rv, values))
+        if switched is not None:
+            return Table(np.array([[site]]), switched.reshape((1, len(values))))
+    if len(values) * sum(prod(known_shape(code)) for code in codes) > MOST_STATES:
         return None
-    (code,) = codes
-    states = np.stack([data_value(substitute(code, {rv: _filled(rv, v)})) for v in values])
+    over = {rv: as_tensor(values.astype(rv.dtype).reshape(len(values), *rv.type.shape))}
+    states = {code: over[rv] if code is rv else vectorize_graph(code, over) for code in codes}  # of data alone
+    total = tt.sum(log_density(factor))
+    others = [n for n in ancestors(total) if is_draw(n) and n is not rv]
+    outside = ancestors(total, blockers=[*others, *states])
+    mapped = vectorize_graph(total, {**states, **{n: n for n in others if n in outside}})  # draws are no part of a body
+    return Table(np.array([[site]]), mapped.reshape((1, len(values))))
+
+
+def _states(code: Any, rv: Any, values: np.ndarray) -> np.ndarray:
+    """What a code is at each value of a label."""
+    held = {n: n.attrs["cell"].value for n in ancestors(code) if n.op is VARIABLE}
+    run = lambda value: evaluate([code], {rv: value, **held})[0]
+    with jax.enable_x64(True):
+        return np.asarray(jax.vmap(run)(values.astype(rv.dtype).reshape(len(values), *rv.type.shape)))
+
+
+def _switched(factor: Factor, code: Any, states: np.ndarray) -> Tensor | None:
+    """The sum of rows that each depend on one entry of a code of few states, by the value of what steers the code."""
     distinct = np.unique(states)
-    if len(distinct) > len(values) / 2 or len(distinct) > 8:
+    if len(distinct) > len(states) / 2 or len(distinct) > 8:
         return None
-    steered = Labels({code: distinct}, Sites([code]))
-    support = row_support(factor, steered)
+    try:
+        support = row_support(factor, Labels({code: distinct}, Sites([code])))
+    except NoMatch:
+        return None
     if support.shape[-1] != 1:
         return None
     at = support.reshape(-1)
     rows = [
-        tt.broadcast_to(density_at(factor, {code: _filled(code, d)}), support.shape[:-1]).reshape((at.size,))
+        tt.broadcast_to(log_density(factor, {code: _filled(code, d)}), support.shape[:-1]).reshape((at.size,))
         for d in distinct
     ]
-    state = np.searchsorted(distinct, states.reshape(len(values), -1))[:, np.maximum(at, 0)]  # (values, rows)
+    state = np.searchsorted(distinct, states.reshape(len(states), -1))[:, np.maximum(at, 0)]  # (values, rows)
     total = _prefix_sums(rows, state) if len(rows) == 2 else None
     if total is None:
         chosen = [tt.sum(tt.switch(state == d, r, 0.0), axis=1) for d, r in enumerate(rows)]
         total = chosen[0]
         for more in chosen[1:]:
             total = total + more
-    return Table(np.array([[site]]), total.reshape((1, len(values))))
+    return total
 
 
 def _prefix_sums(rows: Sequence[Tensor], state: np.ndarray) -> Tensor | None:
@@ -293,10 +315,6 @@ def _prefix_sums(rows: Sequence[Tensor], state: np.ndarray) -> Tensor | None:
     first = tt.concatenate([zero, tt.cumsum(rows[1][order])])
     last = tt.concatenate([tt.cumsum(rows[0][order][::-1])[::-1], zero])
     return first[lengths] + last[lengths]
-
-
-def _owner(factor: Any) -> Any:
-    return factor.variable if isinstance(factor, Observation) else factor
 
 
 def _filled(like: Any, value: Any) -> Tensor:

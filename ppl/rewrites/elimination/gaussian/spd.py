@@ -16,6 +16,11 @@ UNROLLED = 4
 Column = list[Tensor]  # entries of a vector, each of the batch shape
 
 
+def like(entry: Tensor, h: Tensor) -> Tensor:
+    """An entry of a matrix beside an entry of the right-hand side, which may have further axes."""
+    return tt.expand_dims(entry, tuple(range(entry.ndim, h.ndim))) if h.ndim > entry.ndim else entry
+
+
 class Factor:
     """M = L L' for M given by its entries, each a tensor of the batch shape."""
 
@@ -49,8 +54,8 @@ class Factor:
         for i in range(self.size):
             rest = h[i]
             for k in range(i):
-                rest = rest - self.lower[i][k] * result[k]
-            result.append(rest / self.lower[i][i])
+                rest = rest - like(self.lower[i][k], rest) * result[k]
+            result.append(rest / like(self.lower[i][i], rest))
         return result
 
     def backward(self, h: Column) -> Column:
@@ -59,8 +64,8 @@ class Factor:
         for i in reversed(range(self.size)):
             rest = h[i]
             for k in range(i + 1, self.size):
-                rest = rest - self.lower[k][i] * result[k]
-            result[i] = rest / self.lower[i][i]
+                rest = rest - like(self.lower[k][i], rest) * result[k]
+            result[i] = rest / like(self.lower[i][i], rest)
         return result
 
     def solve(self, h: Column) -> Column:

@@ -1,0 +1,175 @@
+r"""Coordinates: what the sampler moves in the place of a variable that could not be integrated out.
+
+A coordinate is a number z, a one-to-one map from z to the variable x given its parents, and the log-density of z:
+
+.. math:: \log p(z) = \log p(x(z)) + \log |dx/dz|
+
+Whatever the map, the law of x is the same; the choice is about geometry. The logarithm of a standard deviation has a long
+left tail where the data do not exclude zero, since its density falls like exp(z) there, and NUTS walks along such a tail:
+a *short* logarithm draws it in. A *score* is the z for which x is a function of a standard normal. A *partially centred* z
+lies between θ and (θ - μ)/σ, as far as the data decide θ (Papaspiliopoulos et al. 2007).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import ppl.tensor as tt
+from ppl.distributions import FAMILIES, RandomVariable
+from ppl.distributions.constants import LOG_2, LOG_2PI
+from ppl.rewrites.elimination.affine import is_data
+from ppl.tensor.tensor import Tensor, as_tensor
+
+
+class Coordinate:
+    """A one-to-one map from what is sampled to a variable; parameters are those of the variable's family."""
+
+    name: str
+
+    def words(self) -> str:
+        """How the variable is moved, after its name."""
+        raise NotImplementedError
+
+    def backward(self, z: Any, *parameters: Any) -> Tensor:
+        """The variable."""
+        raise NotImplementedError
+
+    def forward(self, x: Any, *parameters: Any) -> Tensor:
+        """The coordinate of a value of the variable."""
+        raise NotImplementedError
+
+    def log_density(self, z: Any, *parameters: Any) -> Tensor:
+        """The log-density of the coordinate, under the law of the variable."""
+        raise NotImplementedError
+
+
+def _log_ratio(z: Any) -> Tensor:
+    """log 2Φ(z) + z/2: a parabola on the left, a line on the right."""
+    return tt.log_ndtr(z) + 0.5 * z + LOG_2
+
+
+@dataclass(frozen=True)
+class ShortLog(Coordinate):
+    """Positive x by log(x/s) = log 2Φ(z) + z/2: exponential tails on the left, where x is near zero, become normal."""
+
+    family: str
+    scale: Callable[..., Any]  # s, of the parameters
+    name: str = "short_log"
+
+    def words(self) -> str:
+        return "is moved by a short logarithm, since data rarely exclude zero for it"
+
+    def backward(self, z: Any, *parameters: Any) -> Tensor:
+        return self.scale(*parameters) * tt.exp(_log_ratio(as_tensor(z)))
+
+    def forward(self, x: Any, *parameters: Any) -> Tensor:
+        y = tt.log(as_tensor(x) / self.scale(*parameters))
+        z = tt.switch(y < 0, -tt.sqrt(2.0 * abs(y)), 0.0)
+        for _ in range(12):  # Newton's method from the left, for a concave function: no step goes too far
+            z = z - (_log_ratio(z) - y) / (0.5 + _hazard(z))
+        return z
+
+    def log_density(self, z: Any, *parameters: Any) -> Tensor:
+        z = as_tensor(z)
+        x = self.backward(z, *parameters)
+        inner = FAMILIES[self.family].log_density(x, *parameters, checked=False)
+        return inner + tt.log(self.scale(*parameters)) + _log_ratio(z) + tt.log(0.5 + _hazard(z))
+
+
+def _hazard(z: Any) -> Tensor:
+    """The slope of log Φ(z)."""
+    return tt.exp(-0.5 * z**2 - 0.5 * LOG_2PI - tt.log_ndtr(z))
+
+
+@dataclass(frozen=True)
+class Score(Coordinate):
+    """x by the standard normal of the same rank: x = F⁻¹(Φ(z)), so that the prior of z is Normal(0, 1)."""
+
+    quantile: Callable[..., Tensor]  # x of (z, parameters)
+    rank: Callable[..., Tensor]  # z of (x, parameters)
+    name: str = "score"
+
+    def words(self) -> str:
+        return "is moved by its normal score"
+
+    def backward(self, z: Any, *parameters: Any) -> Tensor:
+        return self.quantile(as_tensor(z), *parameters)
+
+    def forward(self, x: Any, *parameters: Any) -> Tensor:
+        return self.rank(as_tensor(x), *parameters)
+
+    def log_density(self, z: Any, *parameters: Any) -> Tensor:
+        return -0.5 * as_tensor(z) ** 2 - 0.5 * LOG_2PI
+
+
+def _cauchy(z: Any, alpha: Any, beta: Any) -> Tensor:
+    """The tangent, in the tails that of what is left to 1."""
+    far = abs(z) > 0.5
+    tail = 1.0 / tt.tan(np.pi * tt.ndtr(-tt.switch(far, abs(z), 0.5)))
+    middle = tt.tan(np.pi * (tt.ndtr(tt.switch(far, 0.0, z)) - 0.5))
+    return alpha + beta * tt.switch(far, tt.sign(z) * tail, middle)
+
+
+def _cauchy_rank(x: Any, alpha: Any, beta: Any) -> Tensor:
+    d = (x - alpha) / beta
+    return -tt.sign(d) * tt.ndtri_exp(tt.log(tt.arctan2(1.0, abs(d)) / np.pi))
+
+
+def _uniform(z: Any, lower: Any, upper: Any) -> Tensor:
+    """From the nearer end."""
+    negative = z < 0
+    below, above = tt.ndtr(tt.switch(negative, z, -1.0)), tt.ndtr(tt.switch(negative, -1.0, -z))
+    return tt.switch(negative, lower + (upper - lower) * below, upper - (upper - lower) * above)
+
+
+def _uniform_rank(x: Any, lower: Any, upper: Any) -> Tensor:
+    below, above = (x - lower) / (upper - lower), (upper - x) / (upper - lower)
+    return tt.switch(below < above, tt.ndtri(below), -tt.ndtri(above))
+
+
+@dataclass(frozen=True)
+class PartiallyCentred(Coordinate):
+    r"""η ~ Normal(λμ, σ^λ) with θ = μ + σ^{1-λ}(η - λμ), for θ ~ Normal(μ, σ): centred for λ = 1, non-centred for 0.
+
+    With λ the share of the data in the precision of θ, η does not depend on μ given the data (Gaussian case).
+    """
+
+    weight: np.ndarray
+    name: str = "partly_centred"
+
+    def words(self) -> str:
+        low, high = self.weight.min(), self.weight.max()
+        span = f"{low:.2f}" if high - low < 0.005 else f"{low:.2f} to {high:.2f}"
+        return f"is centred by the share of the data in its precision, {span}"
+
+    def backward(self, z: Any, mu: Any, sigma: Any) -> Tensor:
+        return mu + sigma ** (1.0 - self.weight) * (z - self.weight * mu)
+
+    def forward(self, x: Any, mu: Any, sigma: Any) -> Tensor:
+        return self.weight * mu + sigma ** (self.weight - 1.0) * (x - mu)
+
+    def log_density(self, z: Any, mu: Any, sigma: Any) -> Tensor:
+        d = (z - self.weight * mu) * sigma**-self.weight
+        return -0.5 * d**2 - self.weight * tt.log(sigma) - 0.5 * LOG_2PI
+
+
+SHORT_LOGS = [
+    ShortLog("HalfNormal", lambda sigma: sigma),
+    ShortLog("HalfCauchy", lambda beta: beta),
+    ShortLog("HalfStudentT", lambda nu, sigma: sigma),
+    ShortLog("Exponential", lambda lam: 1.0 / lam),
+]
+COORDINATES: dict[str, Coordinate] = {
+    **{c.family: c for c in SHORT_LOGS},
+    "Uniform": Score(_uniform, _uniform_rank),
+    "Cauchy": Score(_cauchy, _cauchy_rank),
+}
+
+
+def fixed_coordinate(rv: RandomVariable) -> Coordinate | None:
+    """The coordinate of a variable whose law does not depend on others, where there is one for its family."""
+    return COORDINATES.get(rv.family.__name__) if all(is_data(p) for p in rv.parameters) else None

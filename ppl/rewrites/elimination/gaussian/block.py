@@ -1,0 +1,322 @@
+"""One Gaussian block: its integral over all its variables, and the draws that bring them back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from math import prod
+
+import ppl.tensor as tt
+from ppl.distributions import Normal, RandomVariable
+from ppl.distributions.constants import LOG_2PI
+from ppl.distributions.draw import draw
+from ppl.graph import Node
+from ppl.rewrites.elimination.affine import is_data, known_shape
+from ppl.rewrites.elimination.gaussian.chain import ChainFactor
+from ppl.rewrites.elimination.gaussian.layout import choose_layout
+from ppl.rewrites.elimination.gaussian.residuals import Residual
+from ppl.rewrites.elimination.gaussian.rows import Key, Rows, rows_of
+from ppl.rewrites.elimination.gaussian.spd import DenseFactor, Factor
+from ppl.rewrites.elimination.gaussian.spectral import DiagonalFactor, Rotation, turned
+from ppl.tensor.tensor import Tensor, as_tensor
+
+FEW_ROWS = 8  # rows beside two for each number of the block, up to which they are not replaced by their statistics
+
+
+@dataclass
+class Statistics:
+    """Sums of products of the coefficients of rows, those of the groups one for each group."""
+
+    zz: dict[tuple[Key, Key], Tensor] = field(default_factory=dict)
+    zx: dict[Key, Tensor] = field(default_factory=dict)
+    ze: dict[Key, Tensor] = field(default_factory=dict)
+    xx: Tensor | None = None
+    xe: Tensor | None = None
+
+
+def statistics(r: Rows) -> Statistics:
+    """The statistics of rows, weighted, but for their common precision."""
+    found = Statistics()
+    wx = None if r.x is None else r.x * tt.expand_dims(r.weight, 1)
+    for key, mine in r.terms.items():
+        found.ze[key] = add([t.number * r.summed(r.weight * t.data * r.e) for t in mine])
+        if wx is not None:
+            found.zx[key] = add([t.number * r.summed(wx * tt.expand_dims(t.data, 1)) for t in mine])
+        for other, theirs in r.terms.items():
+            if other <= key:
+                found.zz[key, other] = add(
+                    [t.number * s.number * r.summed(r.weight * t.data * s.data) for t in mine for s in theirs]
+                )
+    if r.x is not None and wx is not None:
+        found.xx, found.xe = wx.T @ r.x, wx.T @ r.e
+    return found
+
+
+def add(values: Sequence[Tensor]) -> Tensor:
+    """The sum of tensors."""
+    return reduce(lambda a, b: a + b, values)
+
+
+def ahead(values: Tensor) -> Tensor:
+    """At each group what the next one holds."""
+    return tt.concatenate([values[1:], tt.zeros_like(values[:1])], axis=0)
+
+
+def behind(values: Tensor) -> Tensor:
+    """At each group what the one before holds."""
+    return tt.concatenate([tt.zeros_like(values[:1]), values[:-1]], axis=0)
+
+
+class Block:
+    """A block with its groups and dense columns laid out."""
+
+    def __init__(self, chosen: Sequence[RandomVariable], residuals: Sequence[Residual]) -> None:
+        self.variables = list(chosen)
+        self.layout = choose_layout(chosen, residuals)
+        self.starts: dict[Node, int] = {}
+        self.ndense = 0
+        for rv in chosen:
+            if rv not in self.layout.places:
+                self.starts[rv] = self.ndense
+                self.ndense += prod(known_shape(rv))
+        self.residuals = list(residuals)
+        self.u_shift: list[Tensor] | None = None
+        self.v_shift: Tensor | None = None
+        self.rotation: Rotation | None = None
+
+    @property
+    def ndim(self) -> int:
+        return self.layout.ndim + self.ndense
+
+    @property
+    def structure(self) -> str:
+        """The shape of the precision matrix, in words."""
+        if not self.layout.count:
+            return f"{self.ndense} dense columns" + ("" if self.rotation is None else ", turned to be independent")
+        kind = "a chain of" if self.layout.linked else ""
+        words = f"{kind} {self.layout.count} groups of {self.layout.width}".strip()
+        return words + (f", {self.ndense} dense columns" if self.ndense else "")
+
+    def lay_out(self) -> None:
+        """Write the residuals as rows, and measure them from a least-squares fit of the data."""
+        self.rows = [rows_of(r, self.layout, self.starts, self.ndense) for r in self.residuals]
+        centre(self)
+        self.rotation = turned(self.rows, self.ndense)
+
+    def group_factor(self, a: dict[tuple[int, int], Tensor], b: dict[tuple[int, int], Tensor]) -> Factor | ChainFactor:
+        """The factor of the precision of the groups, from its blocks on and below the diagonal."""
+        span, count = range(self.layout.width), self.layout.count
+        zero = tt.zeros((count,))
+        diagonal = [[a.get((i, j), zero) if j <= i else zero for j in span] for i in span]
+        for i in span:
+            if not self.layout.filled[:, i].all():
+                diagonal[i][i] = diagonal[i][i] + as_tensor((~self.layout.filled[:, i]).astype(float))
+        if not self.layout.linked:
+            return Factor(diagonal)
+        return ChainFactor(diagonal, [[b.get((i, j), zero) for j in span] for i in span], count)
+
+    def eliminate(self) -> Marginal:
+        """The integral over the block."""
+        k, q = self.layout.width, self.ndense
+        zero = tt.zeros((self.layout.count,))
+        known = [statistics(r) for r in self.rows]
+        a: dict[tuple[int, int], Tensor] = {}
+        b: dict[tuple[int, int], Tensor] = {}
+        h = [zero] * k
+        c = [tt.zeros((self.layout.count, q))] * k
+        for r, s in zip(self.rows, known, strict=True):
+            p = r.precision()
+            for (lag, i), value in s.ze.items():
+                h[i] = h[i] + p * (ahead(value) if lag else value)
+            for (lag, i), value in s.zx.items():
+                c[i] = c[i] + p * (ahead(value) if lag else value)
+            for ((lag, i), (other, j)), value in s.zz.items():
+                if lag != other:  # lag is 1, so i is the column of the group before
+                    b[j, i] = b[j, i] + p * value if (j, i) in b else p * value
+                else:
+                    at = (max(i, j), min(i, j))
+                    value = p * (ahead(value) if lag else value)
+                    a[at] = a[at] + value if at in a else value
+        groups = self.group_factor(a, b) if k else None
+        gamma = groups.solve(c) if groups is not None and q else []
+        dense: DenseFactor | DiagonalFactor | None = None
+        v: Tensor | None = None
+        if q:
+            s_matrix, hv = tt.zeros((q, q)), tt.zeros((q,))
+            for r, s in zip(self.rows, known, strict=True):
+                s_part, h_part = self._schur(r, s, gamma)
+                s_matrix, hv = s_matrix + r.precision() * s_part, hv + r.precision() * h_part
+            turn = self.rotation
+            dense = DenseFactor(s_matrix) if turn is None else DiagonalFactor(tt.diagonal(s_matrix), turn)
+            v = dense.solve(hv)
+        u: list[Tensor] = []
+        if groups is not None:
+            u = groups.solve(h if v is None else [x - y @ v for x, y in zip(h, c, strict=True)])
+        return Marginal(self, known, groups, dense, h, c, u, v)
+
+    def _few(self, r: Rows) -> bool:
+        return r.count <= 2 * self.ndim + FEW_ROWS
+
+    def _schur(self, r: Rows, s: Statistics, gamma: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+        """(X - ZΓ)'W(X - ZΓ) and (X - ZΓ)'We for some rows: as residuals where rows are few, else from statistics."""
+        if self._few(r):
+            x = tt.zeros((r.count, self.ndense)) if r.x is None else r.x
+            for (lag, i), z in r.z.items():
+                x = x - tt.expand_dims(z, 1) * r.gathered(gamma[i], lag)
+            wx = x * tt.expand_dims(r.weight, 1)
+            return wx.T @ x, wx.T @ r.e
+        matrix = tt.zeros((self.ndense, self.ndense)) if s.xx is None else s.xx
+        vector = tt.zeros((self.ndense,)) if s.xe is None else s.xe
+        near = {(lag, i): behind(gamma[i]) if lag else gamma[i] for lag, i in r.z}
+        for key in r.z:
+            vector = vector - near[key].T @ s.ze[key]
+            if key in s.zx:
+                cross = near[key].T @ s.zx[key]
+                matrix = matrix - cross - cross.T
+        for (key, other), value in s.zz.items():
+            square = near[key].T @ (tt.expand_dims(value, 1) * near[other])
+            matrix = matrix + (square if key == other else square + square.T)
+        return matrix, vector
+
+    def sum_of_squares(self, r: Rows, s: Statistics, u: Sequence[Tensor], v: Tensor | None) -> Tensor:
+        """Σ weight (e - Z u - X v)², as residuals where rows are few or depend on parameters, else from statistics."""
+        if self._few(r) or not is_data(r.e):
+            residual = r.e
+            for (lag, i), z in r.z.items():
+                residual = residual - z * r.gathered(u[i], lag)
+            if r.x is not None and v is not None:
+                residual = residual - r.x @ v
+            return tt.sum(r.weight * residual**2)
+        total = tt.sum(r.weight * r.e**2)
+        near = {(lag, i): behind(u[i]) if lag else u[i] for lag, i in r.z}
+        for key in r.z:
+            total = total - 2.0 * tt.sum(s.ze[key] * near[key])
+            if key in s.zx and v is not None:
+                total = total + 2.0 * tt.sum(near[key] * (s.zx[key] @ v))
+        for (key, other), value in s.zz.items():
+            total = total + (1.0 if key == other else 2.0) * tt.sum(value * near[key] * near[other])
+        if s.xx is not None and s.xe is not None and v is not None:
+            total = total - 2.0 * tt.sum(s.xe * v) + tt.sum(v * (s.xx @ v))
+        return total
+
+
+@dataclass
+class Marginal:
+    """A block integrated out: the factors of its precision and its most likely values."""
+
+    block: Block
+    known: list[Statistics]
+    groups: Factor | ChainFactor | None
+    dense: DenseFactor | DiagonalFactor | None
+    h: list[Tensor]
+    c: list[Tensor]
+    u: list[Tensor]
+    v: Tensor | None
+
+    @property
+    def freedom(self) -> int:
+        """Rows less dimensions: the power of a common scale in the integral."""
+        return sum(r.count for r in self.block.rows) - self.block.ndim
+
+    def squares(self) -> Tensor:
+        """The least sum of squares of the residuals, in units of their errors."""
+        total = as_tensor(0.0)
+        for r, s in zip(self.block.rows, self.known, strict=True):
+            total = total + r.precision() * self.block.sum_of_squares(r, s, self.u, self.v)
+        return total
+
+    def volume(self) -> Tensor:
+        """The log of the integral, but for the sum of squares."""
+        total = as_tensor(-0.5 * self.freedom * LOG_2PI)
+        for r in self.block.rows:
+            total = total - r.count * tt.log(r.scale) + 0.5 * tt.sum(tt.log(r.weight))
+        if self.groups is not None:
+            total = total - 0.5 * tt.sum(self.groups.log_det())
+        return total if self.dense is None else total - 0.5 * self.dense.log_det()
+
+    def values(self, scale: Tensor) -> dict[Node, Tensor]:
+        """A draw of every variable: dense ones from their marginal, groups given them; on the scale of the user.
+
+        `scale` is the standard deviation that all rows share, beside their own.
+        """
+        block, found = self.block, {}
+        value: Tensor | None = None
+        if self.dense is not None and self.v is not None:
+            value = self.v + self.dense.backward(scale * _noise(block.ndense))
+            shifted = value if block.rotation is None else block.rotation.matrix @ value
+            shifted = shifted if block.v_shift is None else shifted + block.v_shift
+            for rv, start in block.starts.items():
+                shape = known_shape(rv)
+                found[rv] = shifted[start : start + prod(shape)].reshape(shape)
+        if self.groups is None:
+            return found
+        noises = [scale * _noise(block.layout.count) for _ in range(block.layout.width)]
+        rest = self.h if value is None else [x - y @ value for x, y in zip(self.h, self.c, strict=True)]
+        parts = [m + d for m, d in zip(self.groups.solve(rest), self.groups.backward(noises), strict=True)]
+        if block.u_shift is not None:
+            parts = [p + d for p, d in zip(parts, block.u_shift, strict=True)]
+        table = parts[0] if len(parts) == 1 else tt.stack(parts, axis=-1).reshape((-1,))
+        for rv, places in block.layout.places.items():
+            at = places.group * block.layout.width + places.column
+            whole = at.size == block.layout.count * block.layout.width and (at == range(at.size)).all()
+            found[rv] = (table if whole else table[at]).reshape(known_shape(rv))
+        return found
+
+
+def _noise(n: int) -> Tensor:
+    return draw(Normal, (as_tensor(0.0), as_tensor(1.0)), (n,))
+
+
+# --- centring
+RIDGE = 1e-9
+
+
+def centre(block: Block) -> None:
+    """Measure all variables from a least-squares fit of the data, where that depends on data alone."""
+    fit = [r for r in block.rows if r.observed]
+    if not fit or not all(r.is_data() for r in fit):
+        return
+    apart = all(not lag and is_data(z) for r in fit for (lag, _), z in r.z.items())
+    for _ in range(2):
+        if block.ndense:
+            _shift_dense(block, fit)
+        if block.layout.count and apart:
+            _shift_groups(block, fit)
+
+
+def _shift_groups(block: Block, fit: Sequence[Rows]) -> None:
+    """The least-squares fit of each group; groups without rows move with the others."""
+    k, count = block.layout.width, block.layout.count
+    zero = tt.zeros((count,))
+    a = [[zero + (RIDGE if i == j else 0.0) for j in range(k)] for i in range(k)]
+    h = [zero] * k
+    seen = tt.zeros((count,))
+    for r in fit:
+        for (_, i), z in r.z.items():
+            h[i] = h[i] + r.summed(r.weight * z * r.e)
+            for (_, j), other in r.z.items():
+                if j <= i:
+                    a[i][j] = a[i][j] + r.summed(r.weight * z * other)
+    found = []
+    for i, shift in enumerate(Factor(a).solve(h)):
+        seen = tt.cast(a[i][i] > 2 * RIDGE, "floatX")
+        mean = tt.sum(seen * shift) / tt.maximum(tt.sum(seen), 1.0)
+        found.append(seen * shift + (1.0 - seen) * mean)
+    for r in block.rows:
+        for (lag, i), z in r.z.items():
+            r.e = r.e - z * r.gathered(found[i], lag)
+    block.u_shift = found if block.u_shift is None else [x + y for x, y in zip(block.u_shift, found, strict=True)]
+
+
+def _shift_dense(block: Block, fit: Sequence[Rows]) -> None:
+    gram, h = tt.eye(block.ndense) * RIDGE, tt.zeros((block.ndense,))
+    for r in fit:
+        if r.x is not None:
+            gram = gram + (r.x * tt.expand_dims(r.weight, 1)).T @ r.x
+            h = h + r.x.T @ (r.weight * r.e)
+    found = DenseFactor(gram).solve(h)
+    for r in block.rows:
+        if r.x is not None:
+            r.e = r.e - r.x @ found
+    block.v_shift = found if block.v_shift is None else block.v_shift + found

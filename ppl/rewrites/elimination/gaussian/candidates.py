@@ -1,0 +1,103 @@
+"""Which variables can go together in Gaussian blocks, and which cannot, with reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from ppl.distributions import RandomVariable
+from ppl.graph import Node
+from ppl.rewrites.elimination.affine import NotAffine, known_shape
+from ppl.rewrites.elimination.gaussian.residuals import FLAT, LAWS, Residual, is_flat, residuals_of
+from ppl.rewrites.elimination.program import Factor, Observation, Program, Term, reaches
+
+
+@dataclass(frozen=True)
+class Declined:
+    """A variable that stays, and why."""
+
+    variable: RandomVariable
+    why: str
+
+
+def candidates(
+    program: Program, kept: frozenset[RandomVariable]
+) -> tuple[list[RandomVariable], list[Residual], list[Declined]]:
+    """The normal variables that can go together, the residuals of all their factors, and those that cannot with reasons."""
+    declined: list[Declined] = []
+    chosen = [
+        rv
+        for rv in program.free
+        if (rv.family is FLAT or rv.family in LAWS) and rv not in kept and None not in rv.type.shape
+    ]
+    while True:
+        residuals, faults = _residuals(program, chosen)
+        faults = faults or _unbounded(program, chosen)
+        if not faults:
+            return chosen, residuals, declined
+        for rv, why in faults.items():
+            declined.append(Declined(rv, why))
+        chosen = [rv for rv in chosen if rv not in faults]
+
+
+def _unbounded(program: Program, chosen: Sequence[RandomVariable]) -> dict[RandomVariable, str]:
+    """Flat variables on which nothing depends: their density cannot be integrated."""
+    flat = [rv for rv in chosen if rv.family is FLAT]
+    used = {rv for rv in flat for f in program.factors if f is not rv and rv in reaches(f)}
+    return {rv: "nothing bounds its flat prior" for rv in flat if rv not in used}
+
+
+def _residuals(program: Program, chosen: Sequence[RandomVariable]) -> tuple[list[Residual], dict[RandomVariable, str]]:
+    block: set[Node] = set(chosen)
+    found: list[Residual] = []
+    faults: dict[RandomVariable, str] = {}
+    for factor in program.factors:
+        used = [rv for rv in chosen if rv is factor or rv in reaches(factor)]
+        if not used or is_flat(factor):
+            continue
+        try:
+            found += residuals_of(factor, block)
+        except NotAffine as why:
+            faults.update(_to_blame(factor, used, str(why)))
+    return found, faults
+
+
+def _to_blame(factor: Factor, used: Sequence[RandomVariable], why: str) -> dict[RandomVariable, str]:
+    """The variables that stand in the way: those that do alone, else (a product of two, say) the smallest."""
+    alone: dict[RandomVariable, str] = {}
+    for rv in used:
+        if rv is factor:
+            continue
+        try:
+            residuals_of(factor, {rv} if isinstance(factor, Observation | Term) else {rv, factor})
+        except NotAffine as reason:
+            alone[rv] = str(reason)
+    if alone:
+        return alone
+    parents = [rv for rv in used if rv is not factor] or list(used)
+    return {min(parents, key=lambda rv: prod(known_shape(rv))): why}
+
+
+def components(
+    chosen: Sequence[RandomVariable], residuals: Sequence[Residual]
+) -> list[tuple[list[RandomVariable], list[Residual]]]:
+    """The block as separate blocks that share no factor."""
+    leader: dict[Node, Node] = {rv: rv for rv in chosen}
+
+    def find(x: Node) -> Node:
+        while leader[x] is not x:
+            x = leader[x]
+        return x
+
+    for r in residuals:
+        used = [p.variable for p in r.map.parts]
+        for other in used[1:]:
+            leader[find(other)] = find(used[0])
+    groups: dict[Node, list[RandomVariable]] = {}
+    for rv in chosen:
+        groups.setdefault(find(rv), []).append(rv)
+    return [
+        (members, [r for r in residuals if r.map.parts and find(r.map.parts[0].variable) is root])
+        for root, members in groups.items()
+    ]

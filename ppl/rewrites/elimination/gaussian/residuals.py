@@ -1,0 +1,129 @@
+"""Normal laws as residuals: expressions that have independent normal errors of mean zero.
+
+A residual is a pair (mean less value, standard deviation), and a law is the sum of its residuals' log-densities. A new
+normal family is one function here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import ppl.tensor as tt
+from ppl.distributions import AR, FAMILIES, GaussianRandomWalk, MvNormal, Normal, RandomVariable
+from ppl.graph import Node, ancestors, substitute
+from ppl.rewrites.elimination.affine import Affine, NotAffine, affine, known_shape
+from ppl.rewrites.elimination.program import Factor, Observation, Term
+from ppl.tensor.tensor import Tensor
+
+WRITTEN_OUT = 8  # entries of a normal vector up to which its regressions are written one by one
+
+Pairs = Iterator[tuple[Any, Any]]
+
+
+def _normal(x: Any, mu: Any, sigma: Any) -> Pairs:
+    yield mu - x, sigma
+
+
+def _mv_normal(x: Any, mu: Any, chol: Any) -> Pairs:
+    """Each entry given those before it: d_i = Σ_{j<i} L_ij z_j + L_ii z_i with z = L⁻¹d."""
+    d, n = mu - x, known_shape(x)[-1]
+    if chol.ndim != 2:
+        raise NotAffine("its covariance is not one matrix")
+    if n > WRITTEN_OUT:
+        lengths = tt.diagonal(chol)
+        whitened = tt.solve_triangular(chol, tt.eye(n), lower=True)
+        yield lengths * tt.dot(d, whitened.T), lengths
+        return
+    z: list[Any] = []
+    for i in range(n):
+        rest = d[..., i]
+        for j in range(i):
+            rest = rest - chol[i, j] * z[j]
+        z.append(rest / chol[i, i])
+        yield rest, chol[i, i]
+
+
+def _walk(x: Any, init_dist: Any, innovation_dist: Any, steps: Any) -> Pairs:
+    if x.ndim != 1:
+        raise NotAffine("it is more than one walk")
+    for law, value in ((init_dist, x[0]), (innovation_dist, x[1:] - x[:-1])):
+        if law.family is not Normal:
+            raise NotAffine(f"its values or steps are {law.family.__name__}, not Normal")
+        yield from _normal(value, *law.parameters)
+
+
+def _autoregression(x: Any, rho: Any, constant: Any, sigma: Any, init_dist: Any, steps: Any) -> Pairs:
+    order = known_shape(rho)[-1]
+    if x.ndim != 1 or rho.ndim != 1:
+        raise NotAffine("it is more than one autoregression")
+    if init_dist.family is not Normal:
+        raise NotAffine(f"its first values are {init_dist.family.__name__}, not Normal")
+    yield from _normal(x[:order], *init_dist.parameters)
+    length = known_shape(x)[0]
+    mean: Any = constant
+    for i in range(order):
+        mean = mean + rho[i] * x[order - 1 - i : length - 1 - i]
+    yield mean - x[order:], sigma
+
+
+LAWS: dict[Any, Callable[..., Pairs]] = {
+    Normal: _normal,
+    MvNormal: _mv_normal,
+    GaussianRandomWalk: _walk,
+    AR: _autoregression,
+}
+FLAT = FAMILIES["Flat"]
+
+
+@dataclass(frozen=True)
+class Residual:
+    """A part of a factor as an affine residual with independent normal errors of the given scale."""
+
+    factor: Factor
+    map: Affine  # mean less value
+    scale: Tensor
+
+
+def residuals_of(factor: Factor, block: set[Node], shifted: dict[Node, Node] | None = None) -> list[Residual]:
+    """A factor as residuals in the variables of a block; raises `NotAffine` with the reason.
+
+    `shifted` variables stand for expressions of the block (their mean and a deviation from it).
+    """
+    if isinstance(factor, Term):
+        raise NotAffine(f'"{factor.name}" depends on it')
+    variable = factor.variable if isinstance(factor, Observation) else factor
+    label = f'"{variable.name}"'
+    law = LAWS.get(variable.family)
+    if law is None:
+        raise NotAffine(f"{label} is {variable.family.__name__}, not Normal, given it")
+    if None in variable.type.shape:
+        raise NotAffine(f"the shape of {label} is only known when the program runs")
+    target: Tensor = factor.value if isinstance(factor, Observation) else variable
+    if isinstance(factor, Observation) and not block.isdisjoint(ancestors(target)):
+        raise NotAffine(f"the observed value of {label} depends on it")
+    if not isinstance(factor, Observation) and variable not in block:
+        raise NotAffine(f"{label} is not in the block and its mean depends on it")
+    found = []
+    try:
+        for expression, scale in law(target, *variable.parameters):
+            if not block.isdisjoint(ancestors(scale)):
+                raise NotAffine(f"the scale of {label} depends on it")
+            if None in (*expression.type.shape, *scale.type.shape):
+                raise NotAffine("a shape is only known when the program runs")
+            shape = np.broadcast_shapes(expression.type.shape, scale.type.shape)
+            here = substitute(tt.broadcast_to(expression, shape), shifted or {})
+            found.append(Residual(factor, affine(here, block), scale))
+    except NotAffine as why:
+        if str(why).startswith("the scale"):
+            raise
+        raise NotAffine(f"the mean of {label} is not affine in it: {why}") from why
+    return found
+
+
+def is_flat(factor: Factor) -> bool:
+    """Whether a factor is a flat prior, which adds no residual."""
+    return isinstance(factor, RandomVariable) and factor.family is FLAT

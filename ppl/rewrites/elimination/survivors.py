@@ -1,0 +1,136 @@
+r"""Which coordinates suit the variables that no rule could integrate out.
+
+A variable of fixed law that is a parameter of latent variables (the standard deviation of groups, say) is often not
+excluded from the ends of its support by the data, and takes the coordinate of its family. A normal variable with a random
+mean or scale is centred as far as the data decide it: with τ its prior scale and I the information of its children, by
+
+.. math:: λ = \frac{τ^2 I}{1 + τ^2 I}, \qquad I_j = \sum_i c_i^2 w(y_i)
+
+where row i of a child picks entry j with the coefficient c_i, and w is the weight of a row of a generalised linear model at
+its own data (the weights from which Fisher scoring starts, McCullagh and Nelder 1989, section 2.5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ppl.distributions import Cauchy, Normal, RandomVariable
+from ppl.distributions.distribution import default_point
+from ppl.graph import Node, ancestors, substitute
+from ppl.rewrites.elimination.affine import Affine, NotAffine, Select, affine, data_value, is_data, known_shape
+from ppl.rewrites.elimination.coordinates import COORDINATES, Coordinate, PartiallyCentred, fixed_coordinate
+from ppl.rewrites.elimination.program import Observation, Program, children
+from ppl.tensor.tensor import Tensor, as_tensor
+
+
+@dataclass(frozen=True)
+class Weight:
+    """The information of one row about its linear predictor, which stands in a slot of its family behind a link."""
+
+    slot: str
+    link: str | None  # the op that makes the parameter from the linear predictor
+    of: Callable[..., Any]  # of (y, the other parameters)
+
+
+def _share(y: Any, n: Any = 1.0) -> Any:
+    """np(1 - p) at a frequency that is drawn towards that of all rows, since single rows say 0 or 1."""
+    p = (y + np.sum(y) / np.sum(n + 0.0 * y)) / (n + 1.0)
+    return n * p * (1.0 - p)
+
+
+WEIGHTS: dict[str, tuple[Weight, ...]] = {
+    "Poisson": (Weight("mu", "exp", lambda y, **_: y + 0.5),),
+    "Bernoulli": (Weight("p", "sigmoid", lambda y, **_: _share(y)),),
+    "Binomial": (Weight("p", "sigmoid", lambda y, n, **_: _share(y, n)),),
+    "Exponential": (Weight("lam", "exp", lambda y, **_: 1.0 + 0.0 * y),),
+    "StudentT": (Weight("mu", None, lambda y, **_: 1.0 / np.var(y) + 0.0 * y),),
+    "Laplace": (Weight("mu", None, lambda y, **_: 1.0 / np.var(y) + 0.0 * y),),
+}
+
+
+def coordinates(
+    written: Program, left: Program, protected: Collection[RandomVariable]
+) -> dict[RandomVariable, Coordinate]:
+    """A coordinate for each variable left of a program, as written before, that has a better one than its own."""
+    found: dict[RandomVariable, Coordinate] = {}
+    for rv in left.free:
+        if rv in protected or None in rv.type.shape:
+            continue
+        chosen: Coordinate | None = None
+        if rv.family.__name__ in COORDINATES:
+            heavy = rv.family is Cauchy  # its tails hinder, whatever it is a parameter of
+            chosen = fixed_coordinate(rv) if heavy or _rules_latents(written, rv) else None
+        elif rv.family is Normal and not all(is_data(p) for p in rv.parameters):
+            chosen = _centred(written, rv)
+        if chosen is not None:
+            found[rv] = chosen
+    return found
+
+
+def _rules_latents(program: Program, rv: RandomVariable) -> bool:
+    """Whether a latent variable that data depend on has it among its parameters."""
+    latents = [other for other in program.free if other is not rv and rv in ancestors(list(other.parameters))]
+    return any(children(program, other) for other in latents)
+
+
+def _centred(program: Program, rv: RandomVariable) -> PartiallyCentred | None:
+    """The weight of the data in the precision of each entry; None where it cannot be told."""
+    information = np.zeros(known_shape(rv))
+    for factor in children(program, rv):
+        if not isinstance(factor, Observation):
+            return None
+        try:
+            information = information + _information(factor, rv)
+        except NotAffine:
+            return None
+    spread = _start(program, rv.parameters[1])
+    if spread is None:
+        return None
+    share = spread**2 * information
+    return PartiallyCentred(share / (1.0 + share))
+
+
+def _information(child: Observation, rv: RandomVariable) -> np.ndarray:
+    """The information of the rows of a child on each entry of a variable."""
+    family, shape = child.variable.family, child.variable.type.shape
+    parameters = dict(zip(family.params, child.variable.parameters, strict=True))
+    if None in shape or not is_data(child.value):
+        raise NotAffine("its rows are not known")
+    for weight in WEIGHTS.get(family.__name__, ()):
+        inner: Any = parameters[weight.slot]
+        while inner.op.name in ("named", "broadcast_to"):
+            inner = inner.inputs[0]
+        if weight.link is not None and inner.op.name != weight.link:
+            continue
+        form = affine(inner if weight.link is None else inner.inputs[0], {rv})
+        others = {key: data_value(p) for key, p in parameters.items() if key != weight.slot and is_data(p)}
+        rows = weight.of(np.asarray(data_value(child.value), dtype=float), **others)
+        return _collected(form, np.broadcast_to(rows, known_shape(child.variable)), rv)
+    raise NotAffine("no weights are known for it")
+
+
+def _collected(form: Affine, rows: np.ndarray, rv: RandomVariable) -> np.ndarray:
+    """c² w, added up over the rows that pick each entry."""
+    total = np.zeros(int(np.prod(known_shape(rv))))
+    for part in form.parts:
+        if not isinstance(part, Select) or not is_data(part.coefficient):
+            raise NotAffine("its coefficient is not known")
+        positions = np.broadcast_to(part.positions, rows.shape)
+        weight = np.broadcast_to(data_value(part.coefficient), rows.shape) ** 2 * rows
+        total += np.bincount(positions.ravel(), weight.ravel(), total.size)
+    return total.reshape(known_shape(rv))
+
+
+def _start(program: Program, expression: Tensor) -> np.ndarray | None:
+    """The value of an expression where sampling starts."""
+    values: dict[Node, Node] = {}
+    for rv in sorted(ancestors(expression) & set(program.free), key=lambda rv: rv.serial):
+        assert isinstance(rv, RandomVariable)
+        inputs = [as_tensor(substitute(p, values)) for p in rv.parameters]
+        values[rv] = as_tensor(default_point(rv.family, inputs, rv.family.support_for(inputs)))
+    start = as_tensor(substitute(expression, values))
+    return data_value(start) if is_data(start) else None

@@ -1,0 +1,37 @@
+"""From a job to its result: where its draws are stored, and who waits for it."""
+
+import os
+from typing import Any
+
+from .checkpoint import DirectoryStore, MemoryStore
+from .driver import Handle
+from .job import Job, Store
+from .progress import display_for
+from .run import Run
+
+
+def launch(job: Job, *, progress: bool | str | None, blocking: bool) -> Run | Handle:
+    """Run the job; Ctrl-C returns what is finished. Without ``blocking`` its handle comes back at once."""
+    display = display_for(progress)
+    handle = Handle(job).start()
+    if not blocking:
+        return handle
+    try:
+        return handle.wait(display=display)
+    except KeyboardInterrupt:
+        return handle.abort()
+
+
+def store_for(
+    checkpoint: str | os.PathLike[str] | None, resume: str | os.PathLike[str] | None, settings: dict[str, Any]
+) -> Store:
+    """Memory, a new directory, or one to go on from."""
+    if checkpoint is not None and resume is not None and os.fspath(checkpoint) != os.fspath(resume):
+        raise ValueError("resume goes on with a checkpoint in its own directory, so checkpoint need not be given.")
+    path = resume if resume is not None else checkpoint
+    return MemoryStore() if path is None else DirectoryStore(path, settings, resume=resume is not None)
+
+
+def cores_for(cores: int | None, chains: int) -> int:
+    """How many chains run at a time."""
+    return min(chains, cores or os.cpu_count() or 1)

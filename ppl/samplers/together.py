@@ -1,0 +1,107 @@
+"""All chains in one program: the same tables, reports and files as for chains in threads, one dispatch for all.
+
+A dispatch ends when every chain has its draws, or after as many steps as take about a third of a second: chains in
+trajectories of different lengths do not wait for each other, but go on in the next dispatch.
+"""
+
+import time
+from typing import Any
+
+import jax
+import numpy as np
+
+from .chain import Chain
+from .ensemble import ensemble_program, everywhere, one_of, placed, rows_for, stacked
+from .errors import StorageError
+from .job import Compiled, Job, Signals
+from .programs import PROGRAMS, expand_program
+from .start import describe_failure, fault
+
+DISPATCH_SECONDS, FIRST_BLOCKS, FASTER = 0.3, 4, 16
+
+
+def compiled(job: Job) -> Compiled:
+    """The programs of all chains."""
+    rows = rows_for(job.chains, job.dim, job.dtype.itemsize)
+    states = placed(stacked([job.kernel.init(np.zeros(job.dim, job.dtype))] * job.chains), job.chains)
+    keys = placed(np.zeros((job.chains, 2), np.uint32), job.chains)
+    plan, data = everywhere(job.plan, job.chains), everywhere(job.data, job.chains)
+    counts = placed(np.zeros(job.chains, np.int64), job.chains)
+    advance = PROGRAMS.get(
+        ("ensemble", job.kernel_key, rows, len(jax.devices())),
+        lambda: ensemble_program(job.kernel, rows),
+        (keys, plan, data, states, counts, np.int64(0)),
+    )
+    expanded = None
+    if job.expand is not None:
+        expand = job.expand
+        expanded = PROGRAMS.get(
+            ("ensemble expand", job.expand_key, rows),
+            lambda: jax.vmap(expand_program(expand), in_axes=(0, None, 0)),
+            (np.zeros((job.chains, rows + 1, job.dim), job.dtype), job.data, np.zeros(job.chains, np.int64)),
+        )
+    return Compiled(advance, expanded, rows, plan, data)
+
+
+def run(chains: list[Chain], job: Job, compiled: Compiled, signals: Signals) -> None:
+    """All draws of all chains, unless they are stopped."""
+    keys = placed(np.stack([chain.key for chain in chains]), job.chains)
+    empty = job.kernel.init(np.zeros(job.dim, job.dtype))
+    fresh = [chain for chain in chains if not job.store.restore(chain, empty)]
+    if job.kernel.coupled and len({chain.done for chain in chains}) > 1:
+        raise StorageError(
+            "The chains were saved at different draws, because the process ended while it saved them. They learn from"
+            " each other and cannot go on. Start afresh in another directory."
+        )
+    if fresh:
+        for chain, state in zip(chains, _started(chains, keys, job, compiled), strict=True):
+            if chain in fresh:
+                chain.state = state
+    states, blocks = placed(stacked([chain.state for chain in chains]), job.chains), FIRST_BLOCKS
+    while not all(chain.finished for chain in chains) and not signals.stop.is_set():
+        signals.go.wait()
+        began, processor = time.perf_counter(), time.process_time()
+        n = np.array([min(compiled.rows, chain.phase_left) for chain in chains], np.int64)
+        states, on_device = compiled.advance(
+            keys, compiled.plan, compiled.data, placed(states, job.chains), placed(n, job.chains), np.int64(blocks)
+        )
+        chunk, state = jax.device_get((on_device, states))
+        lasted, processor = time.perf_counter() - began, time.process_time() - processor
+        blocks = max(1, min(FASTER * blocks, int(blocks * DISPATCH_SECONDS / lasted)))
+        values = None
+        if compiled.expanded is not None and any(chain.done >= chain.tune for chain in chains):
+            values = jax.device_get(compiled.expanded(chunk.positions, job.data, chunk.drawn))
+        with signals.lock:
+            for i, chain in enumerate(chains):
+                if n[i]:
+                    here = None if values is None else one_of(values, i)
+                    chain.take(job.plan, one_of(state, i), one_of(chunk, i), here, (began, lasted, processor))
+        for chain in chains:
+            job.store.saved(chain, last=False)
+        signals.report()
+    for chain in chains:
+        job.store.saved(chain, last=True)
+
+
+def _started(chains: list[Chain], keys: Any, job: Job, compiled: Compiled) -> list[Any]:
+    """A state of each chain at a finite starting point; who has none is asked for another."""
+    states: list[Any] = [None] * len(chains)
+    for attempt in range(job.attempts):
+        missing = [i for i, state in enumerate(states) if state is None]
+        positions = {i: np.asarray(job.initial(chains[i].number, attempt), job.dtype) for i in missing}
+        tried = [job.kernel.init(positions.get(i, positions[missing[0]])) for i in range(len(chains))]
+        after, _ = compiled.advance(
+            keys, compiled.plan, compiled.data, placed(stacked(tried), job.chains),
+            placed(np.ones(job.chains, np.int64), job.chains), np.int64(1),
+        )  # fmt: skip
+        found = jax.device_get(after)
+        logps, gradients = found.logp, found.gradient
+        for i in missing:
+            if not fault(positions[i], float(logps[i]), gradients[i]):
+                states[i] = one_of(found, i)
+        if all(state is not None for state in states):
+            return states
+    i = next(i for i, state in enumerate(states) if state is None)
+    raise describe_failure(
+        chains[i].number, job.attempts, positions[i], float(logps[i]), gradients[i], job.names, job.terms
+    )

@@ -1,0 +1,362 @@
+"""Gaussian blocks: the joint density of a model as written is marginal times conditional, for every structure.
+
+The oracle knows nothing of structures: it is the joint log-density of the families, whose second derivatives give mean
+and covariance of all latent numbers at once. A model is one function; all go through the same laws.
+"""
+
+import jax
+import numpy as np
+import pytest
+
+import ppl.tensor as tt
+from ppl.compile import function
+from ppl.distributions import AR, Flat, Gamma, GaussianRandomWalk, HalfNormal, InverseGamma, MvNormal, Normal
+from ppl.graph import ancestors, substitute
+from ppl.rewrites.elimination import Observation, Program, plan
+from ppl.rewrites.elimination.costs import arithmetic, densities
+from ppl.tensor.evaluate import to_jax
+
+RNG = np.random.default_rng(5)
+GROUPS = RNG.integers(0, 5, 30)
+GROUPS[GROUPS == 2] = 3  # an empty group
+OTHER = RNG.integers(0, 3, 30)
+COVARIATES = RNG.normal(size=(30, 2))
+Y = RNG.normal(size=30) + 40.0
+CHOL = np.array([[0.9, 0.0], [-0.4, 0.7]])
+TIME = np.sort(RNG.choice(np.arange(12), 30))  # some times without a row
+
+
+class Scales:
+    """Standard deviations that are kept, and their values."""
+
+    def __init__(self):
+        self.tau, self.sigma = HalfNormal.dist(2.0, name="tau"), HalfNormal.dist(1.0, name="sigma")
+        self.fixed = {self.tau: tt.as_tensor(0.7), self.sigma: tt.as_tensor(1.3)}
+
+
+def normal(mean, scale, **kwargs):
+    return Normal.dist(mean, scale, **kwargs)
+
+
+def seen(mean, scale, value=Y, name="y"):
+    return Observation(Normal.dist(mean, scale, shape=np.shape(value), name=name), tt.as_tensor(value))
+
+
+def nested_intercepts(s):
+    mu = normal(0.0, 20.0, name="mu")
+    theta = normal(mu, s.tau, shape=(5,), name="theta")
+    return [mu, theta], [seen(theta[GROUPS], s.sigma)]
+
+
+def regression_and_varying_slopes(s):
+    mu, beta = normal(0.0, 20.0, name="mu"), normal(0.0, 2.0, shape=(2,), name="beta")
+    a, b = normal(mu, s.tau, shape=(5,), name="a"), normal(0.3, 0.8, shape=(5,), name="b")
+    mean = a[GROUPS] + b[GROUPS] * COVARIATES[:, 0] + tt.dot(COVARIATES, beta)
+    return [mu, beta, a, b], [seen(mean, s.sigma)]
+
+
+def crossed_effects(s):
+    mu = normal(0.0, 20.0, name="mu")
+    a, b = normal(0.0, s.tau, shape=(5,), name="a"), normal(0.0, 0.6, shape=(3,), name="b")
+    return [mu, a, b], [seen(mu + a[GROUPS] + b[OTHER], s.sigma)]
+
+
+def known_scales_of_rows(s):
+    mu = normal(0.0, 5.0, name="mu")
+    theta = normal(mu, s.tau, shape=(8,), name="theta")
+    known = np.array([15.0, 10, 16, 11, 9, 11, 10, 18])
+    return [mu, theta], [seen(theta, known, np.array([28.0, 8, -3, 7, -1, 1, 18, 12]))]
+
+
+def three_levels(s):
+    mu = normal(0.0, 20.0, name="mu")
+    district = normal(mu, 0.5, shape=(3,), name="district")
+    school = normal(district[np.array([0, 0, 1, 2, 2])], s.tau, shape=(5,), name="school")
+    return [mu, district, school], [seen(school[GROUPS], s.sigma)]
+
+
+def correlated_intercepts_and_slopes(s):
+    mu = normal(0.0, 20.0, shape=(2,), name="mu")
+    ab = MvNormal.dist(mu, chol=CHOL * s.tau, shape=(5, 2), name="ab")
+    return [mu, ab], [seen(ab[GROUPS, 0] + ab[GROUPS, 1] * COVARIATES[:, 0], s.sigma)]
+
+
+def correlated_non_centred(s):
+    mu = normal(0.0, 20.0, shape=(2,), name="mu")
+    z = normal(0.0, 1.0, shape=(2, 5), name="z")
+    ab = mu + tt.dot(tt.as_tensor(CHOL) * s.tau, z).T
+    return [mu, z], [seen(ab[GROUPS, 0] + ab[GROUPS, 1] * COVARIATES[:, 0], s.sigma)]
+
+
+def intercepts_non_centred(s):
+    mu, z = normal(0.0, 20.0, name="mu"), normal(0.0, 1.0, shape=(5,), name="z")
+    return [mu, z], [seen((mu + s.tau * z)[GROUPS], s.sigma)]
+
+
+def correlated_non_centred_by_rows(s):
+    z = normal(0.0, 1.0, shape=(5, 2), name="z")
+    ab = tt.dot(z, (tt.as_tensor(CHOL) * s.tau).T)
+    return [z], [seen(40.0 + ab[GROUPS, 0] + ab[GROUPS, 1] * COVARIATES[:, 0], s.sigma)]
+
+
+def a_normal_vector_and_its_observation(s):
+    mu = MvNormal.dist(np.zeros(3), cov=np.eye(3) + 0.5, name="mu")
+    cov = 0.3 * np.eye(3) + 0.2
+    y = MvNormal.dist(mu, chol=np.linalg.cholesky(cov) * s.sigma, shape=(6, 3), name="y")
+    return [mu], [Observation(y, tt.as_tensor(RNG.normal(size=(6, 3))))]
+
+
+def a_process(s):
+    t = np.linspace(0, 1, 12)
+    cov = np.exp(-0.5 * (t[:, None] - t) ** 2 / 0.04) + 1e-4 * np.eye(12)
+    f = MvNormal.dist(np.zeros(12), chol=np.linalg.cholesky(cov) * s.tau, name="f")
+    return [f], [seen(f[TIME], s.sigma)]
+
+
+def a_walk(s):
+    x = GaussianRandomWalk.dist(0.1, s.tau, init_dist=Normal.dist(0.0, 30.0), shape=(12,), name="x")
+    return [x], [seen(x[TIME], s.sigma)]
+
+
+def a_walk_with_regression(s):
+    x = GaussianRandomWalk.dist(0.0, s.tau, init_dist=Normal.dist(0.0, 30.0), shape=(13,), name="x")
+    beta = normal(0.0, 2.0, shape=(2,), name="beta")
+    return [x, beta], [seen(x[TIME] + tt.dot(COVARIATES, beta), s.sigma)]
+
+
+def an_autoregression(s):
+    rho = tt.as_tensor(np.array([0.8])) * tt.exp(-s.tau)
+    x = AR.dist(rho, s.tau, init_dist=Normal.dist(0.0, 1.0), shape=(12,), name="x")
+    return [x], [seen(38.0 + x[TIME], s.sigma)]
+
+
+def an_autoregression_of_order_three(s):
+    x = AR.dist(np.array([0.5, -0.2, 0.3]), s.tau, init_dist=Normal.dist(0.0, 1.0), shape=(14,), name="x")
+    mu = normal(0.0, 50.0, name="mu")
+    return [mu, x], [seen(mu + x[TIME], s.sigma)]
+
+
+def two_walks(s):
+    level = GaussianRandomWalk.dist(0.0, s.tau, init_dist=Normal.dist(0.0, 30.0), shape=(12,), name="level")
+    season = AR.dist(np.array([0.4]), 0.8, init_dist=Normal.dist(0.0, 1.0), shape=(12,), name="season")
+    return [level, season], [seen(level[TIME] + season[TIME] * COVARIATES[:, 0], s.sigma)]
+
+
+def a_walk_of_its_neighbours(s):
+    x = GaussianRandomWalk.dist(0.0, s.tau, init_dist=Normal.dist(0.0, 30.0), shape=(12,), name="x")
+    return [x], [seen(x[1:] + 0.5 * x[:-1], s.sigma, Y[:11])]
+
+
+def many_coefficients(s):
+    x = np.concatenate([COVARIATES, COVARIATES**2, COVARIATES**3], axis=1)
+    alpha, beta = normal(0.0, 50.0, name="alpha"), normal(0.2, 2.0, shape=(6,), name="beta")
+    return [alpha, beta], [seen(alpha + tt.dot(x, beta), s.sigma)]
+
+
+def many_coefficients_of_one_scale(s):
+    x = np.concatenate([COVARIATES, COVARIATES**2, COVARIATES**3], axis=1)
+    beta = normal(0.2, s.tau, shape=(6,), name="beta")
+    return [beta], [seen(40.0 + tt.dot(x, beta), s.sigma)]
+
+
+CASES = [
+    many_coefficients, many_coefficients_of_one_scale,
+    nested_intercepts, regression_and_varying_slopes, crossed_effects, known_scales_of_rows, three_levels,
+    correlated_intercepts_and_slopes, correlated_non_centred, correlated_non_centred_by_rows, intercepts_non_centred,
+    a_normal_vector_and_its_observation, a_process, a_walk, a_walk_with_regression, an_autoregression,
+    an_autoregression_of_order_three, two_walks, a_walk_of_its_neighbours,
+]  # fmt: skip
+each_model = pytest.mark.parametrize("model", CASES, ids=lambda c: c.__name__)
+
+
+def made(model):
+    """The latent variables, what is observed, the values of the scales, and the plan."""
+    s = Scales()
+    variables, observed = model(s)
+    used = ancestors([p for f in [*variables, *[o.variable for o in observed]] for p in f.inputs])
+    fixed = {x: v for x, v in s.fixed.items() if x in used}
+    result = plan(Program((*fixed, *variables), tuple(observed)), protect=[x.name for x in fixed])
+    return variables, observed, fixed, result
+
+
+def dense_law(variables, observed, fixed):
+    """Log of the integral of the joint density over the variables, their mean and their covariance."""
+    sizes = [int(np.prod(rv.type.shape)) for rv in variables]
+    flat = tt.dvector("flat")
+    values, at = dict(fixed), 0
+    for rv, size in zip(variables, sizes, strict=True):
+        values[rv] = flat[at : at + size].reshape(rv.type.shape)
+        at += size
+    total = 0.0
+    for rv in variables:
+        total = total + tt.sum(rv.family.log_density(rv, *rv.parameters))
+    for o in observed:
+        total = total + tt.sum(o.variable.family.log_density(o.value, *o.variable.parameters))
+    joint = to_jax([flat], substitute(total, values))
+    with jax.enable_x64(True):
+        zero = np.zeros(at)
+        precision = -np.asarray(jax.hessian(joint)(zero))
+        mean = np.linalg.solve(precision, np.asarray(jax.grad(joint)(zero)))
+        top = float(joint(mean))
+    log_marginal = top + 0.5 * at * np.log(2 * np.pi) - 0.5 * np.linalg.slogdet(precision)[1]
+    return log_marginal, mean, np.linalg.inv(precision)
+
+
+def recovered_law(variables, fixed, result):
+    """Mean and covariance of the recovered variables: their draws are affine in standard normal noise."""
+    by_variable = {r.variable: r.draw for r in result.program.recoveries}
+    recovered = tt.concatenate([substitute(by_variable[rv], fixed).reshape((-1,)) for rv in variables])
+    draws = [n for n in ancestors(recovered) if n.op.name == "draw"]
+    noise = [tt.tensor(None, "float64", shape=d.type.shape) for d in draws]
+    expression = substitute(recovered, dict(zip(draws, noise, strict=True)))
+    zero = [np.zeros(n.type.shape) for n in noise]
+    mean = function(noise, expression)(*zero)
+    slopes = function(noise, tt.jacobian(expression, noise))(*zero)
+    slope = np.concatenate([j.reshape(len(mean), -1) for j in slopes], axis=1)
+    return mean, slope @ slope.T
+
+
+@each_model
+def test_joint_is_marginal_times_conditional(model):
+    variables, observed, fixed, result = made(model)
+    assert {rv.name for rv in result.program.free} == {rv.name for rv in fixed}, str(result)
+    log_marginal, mean, cov = dense_law(variables, observed, fixed)
+    found = function([], substitute(sum(t.density for t in result.program.terms), fixed))()
+    np.testing.assert_allclose(found, log_marginal, rtol=1e-9)
+    back, spread = recovered_law(variables, fixed, result)
+    np.testing.assert_allclose(back, mean, rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(spread, cov, rtol=1e-6, atol=1e-8)
+
+
+# --- a variance that goes with its block
+def regression(scale):
+    beta = normal(0.0, 10.0 * scale, shape=(2,), name="beta")
+    return [beta], [seen(40.0 + tt.dot(COVARIATES, beta), scale)]
+
+
+def nested(scale):
+    mu = Flat.dist(name="mu")
+    theta = normal(mu, 0.5 * scale, shape=(5,), name="theta")
+    return [mu, theta], [seen(theta[GROUPS], scale)]
+
+
+def walk(scale):
+    x = GaussianRandomWalk.dist(0.0, scale * 0.3, init_dist=Normal.dist(40.0, scale), shape=(12,), name="x")
+    return [x], [seen(x[TIME], scale)]
+
+
+ROOTS = {"variance": (InverseGamma, tt.sqrt), "precision": (Gamma, lambda x: 1 / tt.sqrt(x))}
+
+
+@pytest.mark.parametrize("kind", ROOTS)
+@pytest.mark.parametrize("shared", [regression, nested, walk], ids=lambda f: f.__name__)
+def test_a_shared_variance_goes_with_its_block(shared, kind):
+    family, root = ROOTS[kind]
+    v = family.dist(3.0, 2.0, name="v")
+    variables, observed = shared(root(v))
+    result = plan(Program((v, *variables), tuple(observed)))
+    assert result.free == (), str(result)
+    marginal = function([], sum(t.density for t in result.program.terms))()
+    posterior = {r.variable: r.draw for r in result.program.recoveries}[v]
+    for at in (0.4, 1.7):
+        fixed = {v: tt.as_tensor(at)}
+        given, mean, cov = dense_law(variables, observed, fixed)
+        prior, back = (law.family.log_density(fixed[v], *law.parameters).eval() for law in (v, posterior))
+        np.testing.assert_allclose(given + prior - back, marginal, rtol=1e-9)
+        found = recovered_law(variables, fixed, result)
+        np.testing.assert_allclose(found[0], mean, rtol=1e-7, atol=1e-7)
+        np.testing.assert_allclose(found[1], cov, rtol=1e-6, atol=1e-8)
+
+
+def test_a_variance_with_another_use_stays():
+    v = InverseGamma.dist(3.0, 2.0, name="v")
+    beta = normal(0.0, 1.0, name="beta")
+    made = plan(Program((v, beta), (seen(beta, tt.sqrt(v)),)))
+    assert made.free == ("v",)
+
+
+# --- precision
+def test_digits_survive_a_million_standard_deviations_from_zero():
+    found = []
+    for far in (0.0, 1e6):
+        s = Scales()
+        mu = Flat.dist(name="mu")
+        theta = normal(mu, s.tau, shape=(5,), name="theta")
+        beta = normal(0.0, 3.0, shape=(2,), name="beta")
+        o = seen(theta[GROUPS] + tt.dot(COVARIATES, beta), s.sigma, np.round((Y - 40.0) * 2**20) / 2**20 + far)
+        result = plan(Program((s.tau, s.sigma, mu, theta, beta), (o,)), protect=["tau", "sigma"])
+        found.append(function([], substitute(result.program.terms[0].density, s.fixed))())
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-9)
+
+
+def density_at(model, **scales):
+    """The marginal of a model and its gradient at given scales."""
+    _, _, fixed, result = made(model)
+    inputs = {x: tt.dscalar(x.name) for x in fixed}
+    term = substitute(sum(t.density for t in result.program.terms), inputs)
+    f = function(list(inputs.values()), [term, *tt.grad(term, list(inputs.values()))])
+    return f(*[scales[x.name] for x in fixed])
+
+
+@pytest.mark.parametrize("model", [nested_intercepts, known_scales_of_rows, correlated_intercepts_and_slopes])
+def test_a_scale_near_zero_is_the_limit(model):
+    """The marginal is even and smooth in the scale of the groups: it levels off, with slope zero."""
+    at = {tau: density_at(model, tau=tau, sigma=1.3) for tau in (1e-4, 1e-7, 1e-12)}
+    for tau in (1e-7, 1e-12):
+        np.testing.assert_allclose(at[tau][0], at[1e-4][0], rtol=1e-5)
+        assert abs(at[tau][1]) * tau < 1e-3
+
+
+@pytest.mark.parametrize("model", [nested_intercepts, a_walk, regression_and_varying_slopes])
+def test_a_wide_prior_is_the_limit(model):
+    """For a scale τ of n free numbers the marginal falls like -n log τ."""
+    low, high = (density_at(model, tau=tau, sigma=1.3) for tau in (1e5, 1e7))
+    slopes = [f[1] * tau for f, tau in ((low, 1e5), (high, 1e7))]
+    np.testing.assert_allclose(slopes[0], slopes[1], rtol=1e-4)
+    np.testing.assert_allclose(high[0] - low[0], slopes[0] * np.log(100.0), rtol=1e-4)
+
+
+# --- costs
+STRUCTURES = ["coefficients", "groups", "groups by deviations", "pairs", "pairs by deviations"]
+
+
+def of_rows(structure, n):
+    """A model with n rows in the place of 30."""
+    rng = np.random.default_rng(3)
+    g, x, y = rng.integers(0, 5, n), rng.normal(size=(n, 6)), rng.normal(size=n)
+    s = Scales()
+    if structure == "coefficients":
+        beta = normal(0.0, 2.0, shape=(6,), name="beta")
+        variables, mean = [beta], tt.dot(x, beta)
+    elif structure == "groups":
+        mu = normal(0.0, 20.0, name="mu")
+        theta = normal(mu, s.tau, shape=(5,), name="theta")
+        variables, mean = [mu, theta], theta[g]
+    elif structure == "groups by deviations":
+        mu, z = normal(0.0, 20.0, name="mu"), normal(0.0, 1.0, shape=(5,), name="z")
+        variables, mean = [mu, z], (mu + s.tau * z)[g]
+    elif structure == "pairs by deviations":
+        z = normal(0.0, 1.0, shape=(2, 5), name="z")
+        ab = tt.dot(tt.as_tensor(CHOL) * s.tau, z).T
+        variables, mean = [z], ab[g, 0] + ab[g, 1] * x[:, 0]
+    else:
+        mu = normal(0.0, 20.0, shape=(2,), name="mu")
+        ab = MvNormal.dist(mu, chol=CHOL * s.tau, shape=(5, 2), name="ab")
+        variables, mean = [mu, ab], ab[g, 0] + ab[g, 1] * x[:, 0]
+    return plan(Program((s.tau, s.sigma, *variables), (seen(mean, s.sigma, y),)), protect=["tau", "sigma"])
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_an_evaluation_costs_the_same_whatever_the_number_of_rows(structure):
+    few, many = (arithmetic(densities(of_rows(structure, n).program)) for n in (1000, 10_000))
+    assert few == many
+
+
+def test_crossed_groups_that_would_cost_too_much_are_declined_in_part():
+    rng = np.random.default_rng(3)
+    s = Scales()
+    a, b = normal(0.0, s.tau, shape=(400,), name="a"), normal(0.0, 1.0, shape=(250,), name="b")
+    mean = a[rng.integers(0, 400, 800)] + b[rng.integers(0, 250, 800)]
+    made = plan(Program((s.tau, s.sigma, a, b), (seen(mean, s.sigma, rng.normal(size=800)),)))
+    assert "a" not in made.free and "b" in made.free
+    assert "would cost" in {k.name: k.why for k in made.kept}["b"] and made.gain > 1
