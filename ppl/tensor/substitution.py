@@ -80,6 +80,6 @@ def _in_body(
     if all(a is b for a, b in zip(outputs, body.outputs, strict=True)):
         return body, list(after)
     opened = [placeholder(param.type) for param in body.params]
-    outer = {**stands, **dict(zip(opened[own:], after, strict=True))}
+    outer = stands | dict(zip(opened[own:], after, strict=True))
     again, captured = close(opened[:own], substitute(outputs, dict(zip(body.params, opened, strict=True))))
     return again, [outer[node] for node in captured]
