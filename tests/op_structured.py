@@ -7,6 +7,8 @@ import scipy.linalg as sl
 import scipy.special as sp
 from op_rows import Row, call, complexes, oracle_of, positive_definite, positives, reals, symmetric, truths, wholes
 
+from ppl.tensor.grouped import places_of
+
 
 def row(oracle, *calls, **options):
     return Row(oracle, calls, **options)
@@ -324,6 +326,22 @@ INDEXING = {
 }  # fmt: skip
 
 
+# --- what rules and the compiler write
+def _log_forward(first, steps):
+    path = [first]
+    for table in steps:
+        path.append(sp.logsumexp(path[-1][:, None] + table, axis=0))
+    return np.array(path)
+
+
+GROUPS = np.array([0, 2, 0])
+INTERNAL = {
+    "log_forward": row(_log_forward, call(reals(3), reals(4, 3, 3))),
+    "take_rows": row(lambda x, groups, places: x[groups], call(M, GROUPS, places_of(GROUPS, 3))),
+    "add_up_rows": row(lambda y, groups, places: np.array([y[groups == i].sum(0) for i in range(3)]), call(M, GROUPS, places_of(GROUPS, 3))),
+}  # fmt: skip
+
+
 # --- NumPy's helpers
 NUMERICS = {
     "switch": row(np.where, call(TRUTHS, M, V), call(TRUTHS, INTS[:4], 2.5, slopes=False), call(TRUTHS, 1, 2, slopes=False)),
@@ -363,9 +381,9 @@ NUMERICS = {
     "poch": row(sp.poch, call(positives(4), positives(4)), rtol=1e-11),
     "comb": row(sp.comb, call(np.array([5.0, 9.0]), np.array([2.0, 4.0])), call(np.array([5, 2]), np.array([2, 4]), slopes=False), rtol=1e-11),
     "multigammaln": row(lambda a, p: sp.multigammaln(a, p), call(positives(4) + 2, 3), rtol=1e-11),
-    "chi2sf": row(lambda x, k: sp.chdtrc(k, x), call(positives(4), positives(4)), rtol=1e-11),
-    "gammau": row(lambda a, x: sp.gammaincc(a, x) * sp.gamma(a), call(positives(4), positives(4)), rtol=1e-11),
-    "gammal": row(lambda a, x: sp.gammainc(a, x) * sp.gamma(a), call(positives(4), positives(4)), rtol=1e-11),
+    "chi2sf": row(lambda x, k: sp.chdtrc(k, x), call(positives(4), positives(4)), slow=True, rtol=1e-11),
+    "gammau": row(lambda a, x: sp.gammaincc(a, x) * sp.gamma(a), call(positives(4), positives(4)), slow=True, rtol=1e-11),
+    "gammal": row(lambda a, x: sp.gammainc(a, x) * sp.gamma(a), call(positives(4), positives(4)), slow=True, rtol=1e-11),
     "complex_from_polar": row(lambda r, a: r * np.exp(1j * a), call(positives(3), reals(3), slopes=False)),
     "polygamma": row(lambda n, x: sp.polygamma(n, x), call(2, positives(4)), call(0, positives(4), slopes=False), rtol=1e-11),
     "expn": row(lambda x, n: sp.expn(n, x), call(positives(4), n=2), rtol=1e-11),
@@ -458,5 +476,5 @@ FURTHER = {
 }  # fmt: skip
 
 STRUCTURED = {
-    **REDUCTIONS, **SHAPES, **FILLED, **MATRICES, **TRIANGLES, **FOURIER, **ORDER, **INDEXING, **NUMERICS, **NETWORKS, **IDENTITIES, **POLYNOMIALS, **SPECIAL_MATRICES, **FURTHER,
+    **REDUCTIONS, **SHAPES, **FILLED, **MATRICES, **TRIANGLES, **FOURIER, **ORDER, **INDEXING, **NUMERICS, **NETWORKS, **IDENTITIES, **POLYNOMIALS, **SPECIAL_MATRICES, **FURTHER, **INTERNAL,
 }  # fmt: skip
