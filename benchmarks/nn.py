@@ -52,7 +52,7 @@ def ours(inputs: int, optimizer: str) -> Step:
         hidden = x
         for units in HIDDEN:
             hidden = Dense(hidden, units, relu, W=he_normal())
-        loss = sparse_softmax_crossentropy_logits(y, Dense(hidden, CLASSES)).mean()
+        loss = sparse_softmax_crossentropy_logits(y, Dense(hidden, CLASSES, W=he_normal())).mean()
         updates = OPTIMIZERS[optimizer][0](loss).updates
     train = ppl.function(x, y, outputs=loss, updates=updates)
     return lambda x, y: float(train(x, y))
@@ -60,11 +60,11 @@ def ours(inputs: int, optimizer: str) -> Step:
 
 def by_hand(inputs: int, optimizer: str) -> Step:
     """The same in JAX and optax."""
-    sizes, rng = (inputs, *HIDDEN, CLASSES), np.random.default_rng(0)
-    params = [
-        (jnp.asarray(rng.normal(0, np.sqrt(2 / m), (m, n)), jnp.float32), jnp.zeros(n, jnp.float32))
-        for m, n in pairwise(sizes)
+    first = [
+        he_normal().at(f"/perceptron/{name}/W")(shape)  # the same values to start with, so the same losses
+        for name, shape in zip(("Dense", "Dense_1", "Dense_2"), pairwise((inputs, *HIDDEN, CLASSES)), strict=True)
     ]
+    params = [(jnp.asarray(w, jnp.float32), jnp.zeros(w.shape[1], jnp.float32)) for w in first]
     transformation = optax.with_extra_args_support(OPTIMIZERS[optimizer][1]())
 
     def loss_of(params: Any, x: Any, y: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Rows taken by known positions: the same values and derivatives as by an index, without a scatter."""
+"""What keeps the sampler's loop in one kernel: rows taken by known positions without a scatter, small products."""
 
 import jax
 import jax.numpy as jnp
@@ -10,6 +10,8 @@ import ppl.samplers.flags
 import ppl.tensor as tt
 from ppl.compile.density import FlatProgram, layout, scalar
 from ppl.graph import ancestors
+from ppl.rewrites import optimize
+from ppl.tensor import unrolled
 from ppl.tensor.grouped import places_of
 from ppl.tensor.segments import segment_sum
 
@@ -140,25 +142,27 @@ def test_places_hold_each_position_once():
         assert all(groups[i] == group for i in row if i < 37)
 
 
-def test_the_loop_over_a_model_with_varying_intercepts_is_one_kernel():
-    """On CPU under the flag, as tests/samplers/test_draws.py asserts of programs without groups."""
+def folds(model) -> bool:
+    """Whether a loop of leapfrog steps over the model's log-density is one kernel, under the flag that `ppl` sets."""
     assert ppl.samplers.flags.apply()
-    groups, y = RNG.integers(0, 8, 60), RNG.normal(size=60)
-    with pm.Model() as model:
-        tau = pm.HalfNormal("tau", 1)
-        a = pm.Normal("a", 0, tau, shape=8)
-        pm.StudentT("y", 4, a[groups], 1.0, observed=y)
-    joint = model.logp()
-    point = model.initial_point()
-    program = FlatProgram([joint], layout(model.value_vars, point))
+    program = FlatProgram(optimize([model.logp()]), layout(model.value_vars, model.initial_point()))
     slopes = jax.grad(scalar(program))
 
     def leapfrogs(q, p, steps, *data):
         return jax.lax.fori_loop(0, steps, lambda _, s: (s[0] + 0.01 * s[1], s[1] + 0.01 * slopes(s[0], *data)), (q, p))
 
-    q = jnp.zeros(9)
+    q = jnp.zeros(program.slots[-1].stop)
     text = jax.jit(leapfrogs).lower(q, q, 10, *program.data).compile().as_text()
-    assert " while(" not in text[text.index("ENTRY") :]
+    return " while(" not in text[text.index("ENTRY") :]
+
+
+def test_the_loop_over_a_model_with_varying_intercepts_is_one_kernel():
+    groups, y = RNG.integers(0, 8, 60), RNG.normal(size=60)
+    with pm.Model() as model:
+        tau = pm.HalfNormal("tau", 1)
+        a = pm.Normal("a", 0, tau, shape=8)
+        pm.StudentT("y", 4, a[groups], 1.0, observed=y)
+    assert folds(model)
 
 
 def test_sums_by_group():
@@ -167,5 +171,34 @@ def test_sums_by_group():
     assert "scatter" not in hlo(program, position)
     plain = lambda q: jnp.sum(jnp.exp(jax.ops.segment_sum(q, groups, 8)))
     for derive in (lambda g: g, jax.grad, jax.hessian):
+        f = lambda q: program(q, *program.data)[0]
+        np.testing.assert_allclose(derive(f)(position), derive(plain)(position), rtol=1e-13)
+
+
+@pytest.mark.parametrize(("m", "k", "n"), [(20, 4, 3), (3, 4, 20), (2, 2, 2), (7, 3, 1), (300, 9, 8)])
+def test_small_products_have_the_values_and_slopes_of_all_others(m, k, n):
+    a, b = RNG.normal(size=(m, k)), RNG.normal(size=(k, n))
+    np.testing.assert_allclose(unrolled.matmul(a, b), a @ b, rtol=1e-13, atol=1e-14)
+    total = lambda product: lambda a, b: jnp.sum(jnp.sin(product(a, b)))
+    for found, wanted in zip(*[jax.grad(total(f), (0, 1))(a, b) for f in (unrolled.matmul, jnp.matmul)], strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-13)
+
+
+def test_the_loop_over_a_multinomial_regression_is_one_kernel():
+    X, y = RNG.normal(size=(50, 4)), RNG.integers(0, 3, 50)
+    with pm.Model() as model:
+        B = pm.Normal("B", 0, 1, shape=(4, 3))
+        pm.Categorical("y", logit_p=X @ B, observed=y)
+    assert folds(model)
+
+
+@pytest.mark.parametrize(("shape", "axis"), [((5, 3), 1), ((5, 3), 0), ((1, 4), 1)])
+def test_entries_picked_along_an_axis(shape, axis):
+    x = tt.tensor("x", shape=shape, dtype="float64")
+    picked = RNG.integers(0, shape[axis], [7 if a == axis else max(n, 2) for a, n in enumerate(shape)])
+    program, position = flat(tt.sum(tt.exp(tt.take_along_axis(x, picked, axis))), x)
+    assert takes_rows(program)
+    plain = lambda q: jnp.sum(jnp.exp(jnp.take_along_axis(q.reshape(shape), picked, axis)))
+    for derive in (lambda g: g, jax.grad):
         f = lambda q: program(q, *program.data)[0]
         np.testing.assert_allclose(derive(f)(position), derive(plain)(position), rtol=1e-13)

@@ -245,4 +245,14 @@ def test_the_trace_says_which_rule_did_what():
     result, steps = simplify(log(1 + exp(x)), trace=True)
     assert text(result) == "softplus(x)"
     assert steps.rules == ["softplus_of", "log_of_one_plus"]
-    assert str(steps).splitlines()[0] == "softplus_of: log1p(exp(x))  →  softplus(x)"
+    assert str(steps).splitlines()[0] == "softplus_of: log1p(exp(x))  →  softplus(x)  in log(1 + exp(x))"
+
+
+def test_the_trace_says_where():
+    x, y = tt.dscalars("x", "y")
+    first, second = log(exp(x)), log(exp(2 * y))
+    _, steps = simplify(first * second, trace=True)
+    assert [text(step.where) for step in steps] == [text(first), text(second)]
+    inside = tt.grad(log(1 + exp(x)), x)
+    _, steps = simplify(inside, trace=True)
+    assert text(steps.steps[0].where).startswith("log(")

@@ -15,7 +15,7 @@ from ppl.graph import Node, topological
 from ppl.graph.replace import rebuilt
 from ppl.tensor.evaluate import evaluate
 from ppl.tensor.grouped import ADD_UP_ROWS, TAKE_ROWS, places_of
-from ppl.tensor.indexing import GETITEM
+from ppl.tensor.indexing import GETITEM, take_along_axis
 from ppl.tensor.segments import segment_sum
 from ppl.tensor.shaping import reshape
 from ppl.tensor.tensor import CONSTANT, Tensor, constant
@@ -32,8 +32,8 @@ def grouped(outputs: Sequence[Tensor], inputs: Sequence[Node]) -> list[Tensor]:
         new = rebuilt(node, tuple([done[parent] for parent in node.inputs]))
         if node in moving or any(parent in moving for parent in node.inputs):
             moving.add(node)
-            if node.op in (GETITEM, segment_sum) and node.inputs[0] in moving:
-                new = _taken(new) if node.op is GETITEM else _added_up(new)
+            if node.op in _BY_TABLE and node.inputs[0] in moving:
+                new = _BY_TABLE[node.op](new)
         done[node] = new
     return [done[node] for node in outputs]  # type: ignore[misc]
 
@@ -56,12 +56,27 @@ def _taken(node: Node) -> Node:
     return taken if numbers.ndim == 1 else reshape(taken, (*numbers.shape, *rows))
 
 
+def _taken_along(node: Node) -> Node:
+    """Entries picked along an axis, as the probabilities of what was observed; or the node itself."""
+    (x, index), axis = node.inputs, node.attrs["axis"]
+    positions = None if None in x.type.shape else _known(index)
+    if positions is None:
+        return node
+    shape = tuple(positions.shape[a] if a == axis or n == 1 else n for a, n in enumerate(x.type.shape))
+    grid = [np.zeros_like(along) if n == 1 else along for n, along in zip(x.type.shape, np.indices(shape), strict=True)]
+    grid[axis] = np.broadcast_to(positions, shape)
+    return _taken(GETITEM(x, tuple(grid)))
+
+
 def _added_up(node: Node) -> Node:
     """The same sums by a table, or the node itself."""
     y, groups = node.inputs
     numbers = _row_numbers([groups], (node.attrs["count"],))
     table = None if numbers is None else _table(numbers, node.attrs["count"])
     return node if table is None else ADD_UP_ROWS(y, *table)
+
+
+_BY_TABLE = {GETITEM: _taken, take_along_axis: _taken_along, segment_sum: _added_up}
 
 
 def _table(numbers: np.ndarray, count: int) -> tuple[Tensor, Tensor] | None:

@@ -65,6 +65,7 @@ class Engine(Arithmetic):
         self._settled: dict[Node, Node] = {}
         self.known_sizes: dict[Node, tuple[Size, ...]] = {}
         self._depth = 0
+        self._place: Node | None = None  # the node of the given graph that is being rewritten
         self.was_cut = False
         self._broken: set[str] = set()
         self._build = Builder(self._total_like, self._product_like, self.fill)
@@ -84,6 +85,7 @@ class Engine(Arithmetic):
         for node in order:
             if node in inner:
                 continue
+            self._place = node
             normal = self._normal(node, done, inner, uses, keep)
             for promise in assumed.get(node, ()):
                 self.facts.assume(normal, promise.attrs["fact"])
@@ -201,7 +203,7 @@ class Engine(Arithmetic):
         if strict.check_measure and grows(fitted) >= grows(node):
             raise RuleError(f"rule {rule.name!r} did not decrease the measure: {node!r} became {fitted!r}")
         if self.trace is not None:
-            self.trace.add(rule.name, node, fitted)
+            self.trace.add(rule.name, node, fitted, node if self._place is None else self._place)
         return fitted
 
     def _by_equation(self, entry: Variant, node: Node) -> Node | None:

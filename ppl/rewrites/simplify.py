@@ -18,6 +18,7 @@ from ppl.rewrites.books.matrices import matrices
 from ppl.rewrites.books.reductions import reductions
 from ppl.rewrites.books.shapes import shapes
 from ppl.rewrites.books.stable import stable
+from ppl.rewrites.books.structure import structure
 from ppl.rewrites.engine import Engine
 from ppl.rewrites.gathers import gathers_last
 from ppl.rewrites.lower import lowered
@@ -26,7 +27,7 @@ from ppl.rewrites.trace import Trace
 from ppl.tensor.names import NAMED
 from ppl.tensor.tensor import Tensor, as_tensor
 
-everything = algebra + exponentials + stable + reductions + choices + shapes + indexing + matrices
+everything = algebra + exponentials + stable + reductions + choices + shapes + indexing + matrices + structure
 _ROUNDS = 4
 
 

@@ -1,4 +1,4 @@
-"""What was rewritten: which rule, what stood there before, and what stands there now."""
+"""What was rewritten: which rule, where, what stood there before, and what stands there now."""
 
 from __future__ import annotations
 
@@ -10,14 +10,17 @@ from ppl.rewrites.text import text
 
 
 class Step(NamedTuple):
-    """One application of a rule."""
+    """One application of a rule; `where` is the part of the expression as given that was being rewritten."""
 
     rule: str
     before: Node
     after: Node
+    where: Node
 
     def __str__(self) -> str:
-        return f"{self.rule}: {text(self.before)}  →  {text(self.after)}"
+        before, where = text(self.before), text(self.where)
+        place = "" if where == before else f"  in {where}"
+        return f"{self.rule}: {before}  →  {text(self.after)}{place}"
 
 
 class Trace:
@@ -26,8 +29,8 @@ class Trace:
     def __init__(self) -> None:
         self.steps: list[Step] = []
 
-    def add(self, rule: str, before: Node, after: Node) -> None:
-        self.steps.append(Step(rule, before, after))
+    def add(self, rule: str, before: Node, after: Node, where: Node) -> None:
+        self.steps.append(Step(rule, before, after, where))
 
     @property
     def rules(self) -> list[str]:

@@ -22,6 +22,7 @@ _labels: NodeDict[str] = NodeDict()
 
 class _Scopes(threading.local):
     path: str = "/"
+    asked: bool = False  # in the innermost block, see `first_in_scope`
 
 
 _current = _Scopes()
@@ -34,17 +35,17 @@ class Scope:
         if not name or "*" in name:
             raise ValueError(f"a scope needs a name without '*', got {name!r}")
         self.name = name.strip("/")
-        self._outer: list[str] = []
+        self._outer: list[tuple[str, bool]] = []
 
     def __enter__(self) -> Scope:
-        self._outer.append(_current.path)
-        _current.path = f"{_current.path}{self.name}/"
+        self._outer.append((_current.path, _current.asked))
+        _current.path, _current.asked = f"{_current.path}{self.name}/", False
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        _current.path = self._outer.pop()
+        _current.path, _current.asked = self._outer.pop()
 
 
 def current_scope() -> str:
@@ -59,6 +60,13 @@ def flat_name(path: str) -> str:
 
 # Functions that list names in use here by others than variables: the model of a `with` block lists its own.
 other_names: list[Callable[[], Iterable[str]]] = []
+
+
+def first_in_scope() -> bool:
+    """Whether this is asked for the first time in the block of a scope; always so outside any."""
+    first = _current.path == "/" or not _current.asked
+    _current.asked = True
+    return first
 
 
 class _Named(TensorOp):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax.numpy as jnp
-
 from ppl.graph import Attrs, Node
+from ppl.tensor import unrolled
 from ppl.tensor.ops import TensorOp, broadcast_shape, unify
 from ppl.tensor.shaping import expand_dims, moveaxis, squeeze
 from ppl.tensor.tensor import Dim, Tensor, TensorType, as_tensor, function
@@ -56,7 +55,7 @@ def _stack_of(node: Node) -> Any:
     return _StackShape(node)
 
 
-MATMUL = matmul = _MatMul("matmul", jnp.matmul)
+MATMUL = matmul = _MatMul("matmul", unrolled.matmul)
 
 
 @function()

@@ -1,4 +1,4 @@
-"""Cholesky factors and triangular solves of small matrices, written out entry by entry.
+"""Cholesky factors and triangular solves of small matrices, written out entry by entry, and small products.
 
 XLA's CPU backend folds a loop into one kernel only where it holds no custom call, and LAPACK is one. Written out, a
 stack of many small matrices is also one vectorised program. Larger matrices go to LAPACK. Nothing here is a scatter,
@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 
 UNROLLED = 8  # rows; from there on LAPACK in a loop is as fast, and compiles faster
+COLUMNS, MULTIPLICATIONS = 8, 10_000  # of a product that is taken column by column
 
 
 def entries(matrix: Any) -> list[list[Any]]:
@@ -83,3 +84,21 @@ def _substitution(a: list[list[Any]], b: Any, lower: bool, unit: bool, b_ndim: i
             rest = rest - a[i][j] * solved[j]
         solved[i] = rest if unit else rest / a[i][i]
     return jnp.stack(jnp.broadcast_arrays(*solved), axis=-b_ndim)
+
+
+def matmul(a: Any, b: Any) -> Any:
+    """a·b; a small product of matrices column by column (or row by row).
+
+    XLA hands products of two matrices to a library, and a loop that calls it is not folded; products of a matrix and a
+    vector it writes itself. Measured in a loop, value and gradient, µs (2 cores, JAX 0.10): 20x4·4x3 0.3 for 1.3,
+    200x10·10x3 3.2 for 8.0, 10x8·8x8 0.3 for 0.7; from about 200x10·10x8 on there is nothing left to gain.
+    """
+    if a.ndim != 2 or b.ndim != 2 or not jnp.issubdtype(jnp.result_type(a), jnp.floating):
+        return jnp.matmul(a, b)
+    (m, k), n = a.shape, b.shape[1]
+    if not 1 < min(m, n) <= COLUMNS or m * k * n > MULTIPLICATIONS:
+        return jnp.matmul(a, b)
+    a, b = jnp.asarray(a), jnp.asarray(b)
+    if n <= m:
+        return jnp.stack([jnp.matmul(a, b[:, j]) for j in range(n)], axis=1)
+    return jnp.stack([jnp.matmul(a[i], b) for i in range(m)], axis=0)

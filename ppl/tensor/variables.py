@@ -21,7 +21,7 @@ import numpy as np
 from ppl.graph import Attrs, Node, Op, leaves
 from ppl.graph.node import living
 from ppl.tensor.config import config
-from ppl.tensor.names import current_scope, flat_name, matching, other_names
+from ppl.tensor.names import current_scope, first_in_scope, flat_name, matching, other_names
 from ppl.tensor.ops import cast_to
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, dtype_name, function, is_constant, value_of
 
@@ -247,7 +247,9 @@ def _free(
 ) -> str:
     """The first of `name`, `name_1`, ... that is not used otherwise and where no living variable is placed."""
     taken, doubtful = _taken(name, place, beside)
-    if doubtful:  # a variable and its update hold each other: those of a program that is gone count no more
+    # A variable and its update hold each other: those of a program that is gone count no more. A collection takes about
+    # a tenth of a second, so one is made for all the names that the block of a scope gives.
+    if doubtful and first_in_scope():
         gc.collect()
         taken, _ = _taken(name, place, beside)
     numbered = (f"{name}_{i}" if i else name for i in itertools.count())

@@ -236,8 +236,8 @@ Case.draws = functools.lru_cache(maxsize=None)(draws)  # type: ignore[attr-defin
 CASES = [Case(family, i) for family in FAMILIES.values() for i in range(CHOICES)]
 
 
-# In every run; the other families, and other choices of parameters, are left to the slow tests. One of each kind: on the
-# line, on the half line, between bounds, with an atom, a point, counts without and with an end, a vector.
+# In every run; the other families, and other parameters, are left to the slow tests. One of each kind: on the line, on
+# the half line, between bounds, with an atom, a point, counts without and with an end, a vector.
 ALWAYS = frozenset("Normal Gamma Uniform HurdleGamma DiracDelta Poisson Bernoulli Dirichlet".split(" "))
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ppl.graph import GET, Attrs, Node
 from ppl.rewrites.book import Book
 from ppl.rewrites.engine import Engine
@@ -113,8 +115,12 @@ def inverse_of_diagonal(node: Node, engine: Engine) -> Node | None:
 
 
 # --- Cholesky factors
-@rewrites(cholesky, example=lambda L: cholesky(matmul(cholesky(L), cholesky(L).T)), types={"L": SQUARE},
-          L=positive_definite)  # fmt: skip
+def _factor(M: Any) -> Any:
+    """The Cholesky factor of a positive definite matrix made of any."""
+    return cholesky(matmul(M, M.T) + np.eye(3))
+
+
+@rewrites(cholesky, example=lambda M: cholesky(matmul(_factor(M), _factor(M).T)), types={"M": SQUARE})
 def cholesky_of_square(node: Node, engine: Engine) -> Node | None:
     """The Cholesky factor of LLᵀ is L, where L is lower triangular with a positive diagonal."""
     x = node.inputs[0]
@@ -155,8 +161,9 @@ def log_of_positive_determinant(node: Node, engine: Engine) -> Node | None:
 
 @rewrites(GET, example=lambda A: slogdet(A)[1], 
           types={"A": SQUARE, "B": SQUARE, "M": SQUARE, "v": VECTOR}, A=positive_definite,
-          more=[lambda B: slogdet(cholesky(B))[1], lambda M: slogdet(matmul(M, M.T))[1], lambda M: slogdet(inv(M))[1],
-                lambda v: slogdet(DIAGONAL_MATRIX(v, k=0))[1]], B=positive_definite, saves_work=True)  # fmt: skip
+          more=[lambda B: slogdet(OPS["tril"](B, k=0))[1], lambda M: slogdet(matmul(M, M.T))[1],
+                lambda M: slogdet(inv(M))[1], lambda v: slogdet(DIAGONAL_MATRIX(v, k=0))[1]],
+          saves_work=True)  # fmt: skip
 def log_determinant(node: Node, engine: Engine) -> Node | None:
     """log∣det∣ of a positive definite, triangular or diagonal matrix, of a product of square ones, of an inverse."""
     x = node.inputs[0]
@@ -198,8 +205,8 @@ def _is_square(x: Node) -> bool:
     return x.type.ndim >= 2 and x.type.shape[-1] is not None and x.type.shape[-1] == x.type.shape[-2]
 
 
-@rewrites(det, example=lambda v: det(DIAGONAL_MATRIX(v, k=0)), more=[lambda A: det(cholesky(A))],
-          types={"v": VECTOR, "A": SQUARE}, A=positive_definite, saves_work=True)  # fmt: skip
+@rewrites(det, example=lambda v: det(DIAGONAL_MATRIX(v, k=0)), more=[lambda A: det(OPS["tril"](A, k=0))],
+          types={"v": VECTOR, "A": SQUARE}, saves_work=True)  # fmt: skip
 def determinant_of_triangle(node: Node, engine: Engine) -> Node | None:
     """The determinant of a triangular or diagonal matrix is the product of its diagonal."""
     a = node.inputs[0]

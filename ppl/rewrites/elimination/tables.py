@@ -24,9 +24,9 @@ from ppl.rewrites.elimination.affine import is_data, known_shape
 from ppl.rewrites.elimination.conjugate import NoMatch
 from ppl.rewrites.elimination.program import Factor, Observation, Term, log_density, parts
 from ppl.rewrites.elimination.supports import Sites, Support, collapsed, merged
-from ppl.tensor.batches import vectorize_graph
 from ppl.tensor.evaluate import evaluate
 from ppl.tensor.tensor import Tensor, as_tensor, placeholder
+from ppl.tensor.vectorizing import vectorize_graph
 from ppl.tensor.variables import VARIABLE
 
 MOST_COPIES = 256  # of a factor, one for each choice of values
