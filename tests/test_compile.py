@@ -263,11 +263,12 @@ def test_get_works_out_values_from_anywhere():
 
 # --- dtypes
 def test_floatX_is_a_policy_not_a_jax_setting():
+    before = jax.config.jax_enable_x64  # other tests import packages that turn it on
     with ppl.config.change_flags(floatX="float32"):
         x = tt.vector("x")
         f = ppl.function([x], x * 0.1)
         assert f([1.0, 2.0]).dtype == np.float32 and tt.constant(1.5).dtype == "float32"
-    assert tt.vector().dtype == "float64" and not jax.config.jax_enable_x64
+    assert tt.vector().dtype == "float64" and jax.config.jax_enable_x64 is before
     with pytest.raises(ValueError, match="floatX is 'float64' or 'float32'"):
         ppl.config.floatX = "float16"
 

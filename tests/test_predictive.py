@@ -229,3 +229,14 @@ def test_missing_values_of_every_kind_keep_their_parameters():
     assert np.isclose(found["m_observed"], mixed([0.5, 0.5], 4, [5, 3]))
     assert np.isclose(found["n_unobserved"], mixed([0.2, 0.8], 1, [0, 1]))
     assert np.isclose(found["n_observed"], mixed([0.2, 0.8], 4, [2, 3]))
+
+
+def test_predictive_draws_as_arrays_make_a_result():
+    with pm.Model() as model:
+        y = Normal("y", Normal("x", shape=2), 1, observed=[1.0, 2.0])
+    given = {"y": np.arange(24.0).reshape(3, 4, 2)}
+    for values in (given, {"y": given["y"][0]}):
+        found = pm.to_inference_data(posterior_predictive=values, model=model)
+        group = group_of(found, "posterior_predictive")
+        assert group.y.dims == ("chain", "draw", "y_dim_0") and group.sizes["draw"] == 4
+        assert np.array_equal(group.y[0], given["y"][0]) and y.name == "y"

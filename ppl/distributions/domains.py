@@ -79,18 +79,24 @@ circle = Domain(
     "an angle between -π and π", lambda x: (x >= -np.pi) & (x <= np.pi), lower=-np.pi, upper=np.pi, transform="circular"
 )
 
+
 # --- counts
-integer = Domain("an integer", lambda x: np.equal(x, np.floor(x)), discrete=True, examples=(-2, 0, 3))
+def _whole(x: Any) -> Any:
+    """Which numbers are integers; infinity is none."""
+    same = np.equal(x, np.floor(x))
+    floats = np.dtype(getattr(x, "dtype", type(x))).kind == "f"
+    return same & (np.abs(x) < np.inf) if floats else same
+
+
+integer = Domain("an integer", _whole, discrete=True, examples=(-2, 0, 3))
 natural = Domain(
     "an integer, not negative",
-    lambda x: (x >= 0) & np.equal(x, np.floor(x)),
+    lambda x: (x >= 0) & _whole(x),
     discrete=True,
     lower=0,
     examples=(0, 3, 7),
 )
-counting = Domain(
-    "an integer, at least 1", lambda x: (x >= 1) & np.equal(x, np.floor(x)), discrete=True, lower=1, examples=(1, 4, 9)
-)
+counting = Domain("an integer, at least 1", lambda x: (x >= 1) & _whole(x), discrete=True, lower=1, examples=(1, 4, 9))
 boolean = Domain("0 or 1", lambda x: np.equal(x, 0) | np.equal(x, 1), discrete=True, lower=0, upper=1, examples=(0, 1))
 
 

@@ -1,5 +1,5 @@
 from ppl.distributions.distribution import Distribution, alternative, param
-from ppl.distributions.domains import natural, positive, unit
+from ppl.distributions.domains import natural, nonnegative, positive, unit
 from ppl.distributions.probability import complement, log_complement, log_of, logit_of
 from ppl.tensor import cast, deviance, floor, log, log1p, log_beta_cdf, maximum, sigmoid, stirling, switch
 
@@ -15,8 +15,8 @@ class NegativeBinomial(Distribution):
     n, p = param(positive), param(unit)
     order = ("mu", "alpha", "p", "n")
     support = natural
-    from_mean = alternative(lambda mu, alpha: {"n": alpha, "p": sigmoid(log_of(alpha) - log_of(mu))})
-    from_mean_and_n = alternative(lambda mu, n: {"n": n, "p": sigmoid(log_of(n) - log_of(mu))})
+    from_mean = alternative(lambda mu, alpha: {"n": alpha, "p": sigmoid(log_of(alpha) - log_of(mu))}, mu=nonnegative)
+    from_mean_and_n = alternative(lambda mu, n: {"n": n, "p": sigmoid(log_of(n) - log_of(mu))}, mu=nonnegative)
     from_alpha = alternative(lambda alpha, p: {"n": alpha, "p": p})
 
     def logp(x, n, p):

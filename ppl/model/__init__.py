@@ -94,6 +94,7 @@ from ppl.model.vectors import DictToArrayBijection as DictToArrayBijection
 from ppl.model.vectors import RaveledVars as RaveledVars
 from ppl.model.vectors import join_nonshared_inputs as join_nonshared_inputs
 from ppl.model.vectors import make_shared_replacements as make_shared_replacements
+from ppl.model.wishart import WishartBartlett as WishartBartlett
 from ppl.rewrites import simplify as simplify
 from ppl.tensor import expand_packed_triangular as expand_packed_triangular
 from ppl.tensor import invlogit as invlogit

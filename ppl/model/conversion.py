@@ -32,7 +32,7 @@ def to_inference_data(
     save_warmup: bool | None = None,
     include_transformed: bool = False,
 ) -> Any:
-    """A result with groups for draws that are given as a MultiTrace, as arrays (draws, ...), or as lists of points."""
+    """A result of draws: a MultiTrace or points, prior draws (draws, ...), predictive ones (chains, draws, ...)."""
     if save_warmup:
         raise ValueError("save_warmup=True: a MultiTrace has no warm-up; use sample(discard_tuned_samples=False)")
     model = modelcontext(model)
@@ -56,7 +56,7 @@ def to_inference_data(
                 terms = compute(model, draws.values, None if wanted is True else wanted)
                 groups[name] = draws.as_dataset(model, terms, **more)
     if posterior_predictive is not None:
-        groups["posterior_predictive"] = results.dataset(model, _in_one_chain(posterior_predictive), **more)
+        groups["posterior_predictive"] = results.dataset(model, _by_chain(model, posterior_predictive), **more)
     if prior is not None:
         observed = {rv.name for rv in model.observed_RVs}
         values = _in_one_chain(prior)
@@ -87,7 +87,7 @@ def predictions_to_inference_data(
         values = {name: _as_drawn(name, np.asarray(value), draws.shape) for name, value in predictions.items()}
         group = results.dataset(model, values, draws.sample_dims, sample_coords=draws.sample_coords, **more)
     else:
-        group = results.dataset(model, _in_one_chain(predictions), **more)
+        group = results.dataset(model, _by_chain(model, predictions), **more)
     groups = {"predictions": group, **results.given_groups(model, "predictions_constant_data", None)}
     if idata_orig is None:
         return results.collect(groups)
@@ -97,6 +97,15 @@ def predictions_to_inference_data(
 def _in_one_chain(values: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """Arrays (draws, ...) as one chain."""
     return {name: np.asarray(value)[None] for name, value in values.items()}
+
+
+def _by_chain(model: Model, values: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Arrays (chains, draws, ...); those of the model's variables without an axis of chains as one chain."""
+    found = {name: np.asarray(value) for name, value in values.items()}
+    return {
+        name: value[None] if name in model.named_vars and value.ndim == model.named_vars[name].ndim + 1 else value
+        for name, value in found.items()
+    }
 
 
 def _as_drawn(name: str, value: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:

@@ -52,7 +52,6 @@ LATER = {
     "sequential Monte Carlo comes in later work": "sample_smc smc",
     "differential equations come in later work": "ode",
     "a family of one's own is written with CustomDist": "Continuous Discrete SymbolicRandomVariable",
-    "LKJCholeskyCov is the better prior of covariances": "WishartBartlett",
     "DEMetropolisZ does the same without a population of chains": "DEMetropolis",
     "step methods here are moves of a compiled sweep, which no user's class can join yet": "BlockedStep",
     "metrics are adapted by sample() itself": "init_nuts guess_scaling",

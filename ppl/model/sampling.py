@@ -183,16 +183,15 @@ def _start(density: FlatProgram, starts: Starts, nuts: Nuts, methods: Assignment
         "metric": nuts.metric,
         "step_scale": nuts.step_scale,
         "integrator": nuts.integrator,
+        "kernel": nuts.kernel,
         **methods.settings,
     }
     if methods.only_nuts:
-        return run_nuts(
-            scalar(density), starts, kernel=nuts.kernel, chain_method=nuts.chain_method, **steering, **common
-        )
-    if nuts.kernel != "nuts" or nuts.chain_method not in ("auto", "threads"):
+        return run_nuts(scalar(density), starts, chain_method=nuts.chain_method, **steering, **common)
+    if nuts.kernel == "chees" or nuts.chain_method not in ("auto", "threads"):
         raise ValueError(
-            "kernel= and chain_method= are for models that NUTS moves alone: this one has discrete variables, or step="
-            " chooses other methods. Leave them out."
+            "kernel='chees' and chain_method= are for models that gradients move alone: this one has discrete"
+            " variables, or step= chooses other methods. Leave them out."
         )
     return sample_steps(
         scalar(density), starts, methods.blocks(starts.slots, common["tune"] + common["draws"]), **steering, **common

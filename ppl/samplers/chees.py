@@ -85,7 +85,7 @@ def chees(logp: LogDensity, integrator: Integrator) -> Kernel:
         )
         most = jnp.left_shift(1, depth) - 1
         n_steps = jnp.where(evaluated, jnp.clip(jnp.ceil(length / size), 1, most).astype(jnp.int64), 1)
-        size = jnp.where(evaluated, size, 0.0)  # from LOWEST a trajectory of no length is accepted: the start is known
+        size = jnp.where(evaluated, size, 0.0)  # at first a step of no length, always taken, to know the start
 
         metric = Metric(shared.scale, jnp.zeros((0, shared.scale.size)), jnp.zeros(0), jnp.zeros((), jnp.int32))
         draw_keys = jax.vmap(fold, in_axes=(0, None))(keys, draw)
@@ -102,7 +102,7 @@ def chees(logp: LogDensity, integrator: Integrator) -> Kernel:
         diverging = error > DIVERGENCE
         acceptance = jnp.where(diverging, 0.0, jnp.minimum(1.0, jnp.exp(-error)))
         u = jax.vmap(lambda key: uniform(word(key), jnp.asarray(ACCEPT)))(draw_keys)
-        accept = ~diverging & (u < acceptance)
+        accept = (~diverging & (u < acceptance)) | ~evaluated
         choose = lambda new, old: jnp.where(accept.reshape(-1, *[1] * (new.ndim - 1)), new, old)
         position, gradient = choose(end.position, begin.position), choose(end.gradient, begin.gradient)
         value = choose(end.logp, begin.logp)

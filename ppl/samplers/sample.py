@@ -17,7 +17,6 @@ from .launch import cores_for, launch, store_for
 from .machine import machine
 from .run import Run
 from .start import Terms
-from .transitions import check_path_length, transition_for
 from .tuning import Tuning, tuning, whole
 from .warmup import tuned
 
@@ -134,7 +133,6 @@ def _kernel(
     """The kernel by its name; chains side by side on one device tune diagonal metrics, without the host."""
     if kernel not in KERNELS:
         raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, got {kernel!r}.")
-    check_path_length(kernel, path_length)
     together = method != "threads"
     if together and steering.metric == "low_rank":
         raise ValueError(
@@ -145,12 +143,15 @@ def _kernel(
         steering = steering._replace(metric="fisher_diag")
     levels, columns = steering.max_treedepth, steering.columns(dim)
     plan = partial(steering.plan, dim=dim, of=dim)
-    fixed = (kernel, method, path_length, levels, steering.integrator, columns)
     if kernel == "chees":
-        return _Chosen(chees(logp, steering.scheme), fixed, plan)
+        if path_length is not None:
+            raise ValueError(f"kernel='chees' learns the length of its trajectories, got path_length={path_length!r}.")
+        return _Chosen(chees(logp, steering.scheme), (kernel, steering.integrator), plan)
+    transition, which = steering.transition(kernel, path_length)
+    fixed = (*which, method, steering.integrator, columns)
     if method == "interleaved":
         return _Chosen(side_by_side(machine(logp, steering.scheme, levels)), fixed, plan)
-    tuned_kernel = tuned(logp, transition_for(kernel, path_length, steering), columns, steering.chooser(dim))
+    tuned_kernel = tuned(logp, transition, columns, steering.chooser(dim))
     return _Chosen(side_by_side(tuned_kernel) if together else tuned_kernel, fixed, plan)
 
 

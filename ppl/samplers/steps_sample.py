@@ -13,7 +13,6 @@ from .launch import cores_for, launch, store_for
 from .run import Run
 from .steps_moves import Move
 from .steps_sweep import Stretch, conditional, sweep
-from .transitions import transition_for
 from .tuning import tuning
 from .warmup import tuned
 
@@ -47,7 +46,7 @@ def sample_steps(
     checkpoint: str | os.PathLike[str] | None = None,
     resume: str | os.PathLike[str] | None = None,
 ) -> Run | Handle:
-    """Draw from a density whose entries are moved by several methods: NUTS or HMC on one stretch, moves on the others.
+    """Draw from a density whose entries are moved by several methods: NUTS on one stretch, moves on the others.
 
     The arguments are those of `sample`. The blocks must cover every entry; at most one of them is a stretch for NUTS.
     """
@@ -61,18 +60,19 @@ def sample_steps(
     if not covered.all():
         raise ValueError(f"No step method moves entries {np.flatnonzero(~covered).tolist()}.")
     steering = tuning(target_accept, max_treedepth, metric, step_scale, integrator)
+    transition, fixed = steering.transition(kernel, path_length)
     nuts, moved, columns = None, 0, 0
     if stretches:
         moved = stretches[0].stop - stretches[0].start
         columns = steering.columns(moved)
-        move = transition_for(kernel, path_length, steering)
-        nuts = (stretches[0], tuned(conditional(logp, stretches[0]), move, columns, steering.chooser(moved)))
+        by_gradient = tuned(conditional(logp, stretches[0]), transition, columns, steering.chooser(moved))
+        nuts = (stretches[0], by_gradient)
     keys = tuple(block.key if isinstance(block, Move) else ("nuts", *block) for block in blocks)
     settings = {"draws": draws, "tune": tune, "chains": chains, "seed": seed, "dim": dim, "steps": str(len(keys)),
                 **steering._asdict(), "kernel": kernel, "path_length": path_length, "jax": jax.__version__}  # fmt: skip
     job = Job(
         kernel=sweep(logp, nuts, moves),
-        kernel_key=("sweep", key if key is not None else logp, keys, kernel, path_length, integrator, max_treedepth, columns),
+        kernel_key=("sweep", key if key is not None else logp, keys, integrator, fixed, columns),
         plan=steering.plan(tune, moved, dim),
         data=data,
         initial=initial,

@@ -1,11 +1,13 @@
 """The settings by which NUTS and HMC tune themselves, checked, and what follows from them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from functools import partial
 from typing import Any, NamedTuple
 
+from . import hmc, nuts
 from .attend import ESTIMATORS, metric_chooser
 from .integrators import INTEGRATORS, Integrator
-from .warmup import FISHER, FROZEN, Plan, plan
+from .warmup import FISHER, FROZEN, Plan, Transition, plan
 
 COLUMNS = 16  # room for low-rank directions
 METRICS = ("auto", "fisher_diag", "welford_diag", "low_rank", "identity")
@@ -32,6 +34,20 @@ class Tuning(NamedTuple):
     def chooser(self, dim: int) -> Callable[..., Any]:
         """The host's part of the warm-up."""
         return metric_chooser(self.metric, self.columns(dim))
+
+    def transition(self, kernel: str, path_length: float | None) -> tuple[Transition, tuple[Hashable, ...]]:
+        """The transition of a kernel, and what stands for it in the keys of programs."""
+        if kernel not in ("nuts", "hmc"):
+            raise ValueError(f"kernel must be nuts or hmc, got {kernel!r}.")
+        if path_length is not None and (kernel != "hmc" or path_length <= 0):
+            raise ValueError(
+                f"path_length is a positive length of the trajectories of kernel='hmc', got {path_length!r}."
+            )
+        if kernel == "hmc":
+            how_far = hmc.QUARTER_PERIOD if path_length is None else float(path_length)
+            return partial(hmc.transition, integrator=self.scheme, path_length=how_far), ("hmc", how_far)
+        levels = self.max_treedepth
+        return partial(nuts.transition, integrator=self.scheme, levels=levels), ("nuts", levels)
 
     def plan(self, tune: int, dim: int, of: int) -> Plan:
         """The plan of ``tune`` tuning draws when ``dim`` of the ``of`` dimensions are moved by NUTS or HMC."""

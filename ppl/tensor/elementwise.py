@@ -121,21 +121,23 @@ logical_or = Elementwise("logical_or", jnp.logical_or, "bool", commutative=True,
 logical_xor = Elementwise("logical_xor", jnp.logical_xor, "bool", commutative=True, associative=True)
 logical_not = Elementwise("logical_not", jnp.logical_not, "bool", inverse="logical_not")
 bitwise_and = Elementwise(
-    "bitwise_and", jnp.bitwise_and, also=("and_",), commutative=True, associative=True, idempotent=True
+    "bitwise_and", jnp.bitwise_and, takes="biu", also=("and_",), commutative=True, associative=True, idempotent=True
 )
 bitwise_or = Elementwise(
-    "bitwise_or", jnp.bitwise_or, also=("or_",), commutative=True, associative=True, idempotent=True
+    "bitwise_or", jnp.bitwise_or, takes="biu", also=("or_",), commutative=True, associative=True, idempotent=True
 )
-bitwise_xor = Elementwise("bitwise_xor", jnp.bitwise_xor, also=("xor",), commutative=True, associative=True)
-invert = Elementwise("invert", jnp.invert, also=("bitwise_not", "bitwise_invert"), inverse="invert")
-left_shift = Elementwise("left_shift", jnp.left_shift, also=("bitwise_left_shift",))
-right_shift = Elementwise("right_shift", jnp.right_shift, also=("bitwise_right_shift",))
+bitwise_xor = Elementwise(
+    "bitwise_xor", jnp.bitwise_xor, takes="biu", also=("xor",), commutative=True, associative=True
+)
+invert = Elementwise("invert", jnp.invert, takes="biu", also=("bitwise_not", "bitwise_invert"), inverse="invert")
+left_shift = Elementwise("left_shift", jnp.left_shift, takes="iu", also=("bitwise_left_shift",))
+right_shift = Elementwise("right_shift", jnp.right_shift, takes="iu", also=("bitwise_right_shift",))
 isnan = Elementwise("isnan", jnp.isnan, "bool")
 isinf = Elementwise("isinf", jnp.isinf, "bool")
 isfinite = Elementwise("isfinite", jnp.isfinite, "bool")
 signbit = Elementwise("signbit", jnp.signbit, "bool")
-gcd = Elementwise("gcd", jnp.gcd, commutative=True)
-lcm = Elementwise("lcm", jnp.lcm, commutative=True)
+gcd = Elementwise("gcd", jnp.gcd, takes="iu", commutative=True)
+lcm = Elementwise("lcm", jnp.lcm, takes="iu", commutative=True)
 copysign = Elementwise("copysign", jnp.copysign, "float")
 nextafter = Elementwise("nextafter", jnp.nextafter, "float")
 heaviside = Elementwise("heaviside", jnp.heaviside, "float")

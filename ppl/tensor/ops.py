@@ -69,13 +69,20 @@ class Facts:
 
 
 class Elementwise(TensorOp):
-    """Applied entry by entry, with NumPy's broadcasting. Inputs are cast to one dtype when the node is built."""
+    """Applied entry by entry, with NumPy's broadcasting. Inputs are cast to one dtype when the node is built; `takes`
+    are the kinds of dtype (b, i, u: booleans, integers, unsigned ones) that are taken, where not all are."""
 
     def __init__(
-        self, name: str, lower: Callable[..., Any], result: Result = "same", also: tuple[str, ...] = (), **facts: Any
+        self,
+        name: str,
+        lower: Callable[..., Any],
+        result: Result = "same",
+        also: tuple[str, ...] = (),
+        takes: str = "",
+        **facts: Any,
     ) -> None:
         super().__init__(name, lower, also)
-        self.result, self.facts = result, Facts(**facts)
+        self.result, self.takes, self.facts = result, takes, Facts(**facts)
 
     def __call__(self, *inputs: Any, **attrs: Any) -> Tensor:
         name = attrs.pop("name", None) if attrs else None
@@ -84,6 +91,10 @@ class Elementwise(TensorOp):
     def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType:
         types = [node.type for node in inputs]
         dtype = types[-1].dtype  # the last: `switch` has its condition first
+        if self.takes and dtype[0] not in self.takes:
+            shown = " and ".join(f"{node!r}" for node in inputs)
+            allowed = "integers or truth values" if "b" in self.takes else "integers"
+            raise TypeError(f"{self.name} takes {allowed}, got {dtype} in {shown}: convert with .astype('int64')")
         if self.result == "bool":
             dtype = "bool"
         elif self.result == "real" and dtype.startswith("complex"):

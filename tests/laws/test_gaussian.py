@@ -13,6 +13,7 @@ from ppl.compile import function
 from ppl.distributions import AR, Flat, Gamma, GaussianRandomWalk, HalfNormal, InverseGamma, MvNormal, Normal
 from ppl.graph import ancestors, substitute
 from ppl.rewrites.elimination import Observation, Program, plan
+from ppl.rewrites.elimination.costs import arithmetic, densities
 from ppl.tensor.evaluate import to_jax
 
 RNG = np.random.default_rng(5)
@@ -87,6 +88,11 @@ def correlated_non_centred(s):
     return [mu, z], [seen(ab[GROUPS, 0] + ab[GROUPS, 1] * COVARIATES[:, 0], s.sigma)]
 
 
+def intercepts_non_centred(s):
+    mu, z = normal(0.0, 20.0, name="mu"), normal(0.0, 1.0, shape=(5,), name="z")
+    return [mu, z], [seen((mu + s.tau * z)[GROUPS], s.sigma)]
+
+
 def correlated_non_centred_by_rows(s):
     z = normal(0.0, 1.0, shape=(5, 2), name="z")
     ab = tt.dot(z, (tt.as_tensor(CHOL) * s.tau).T)
@@ -156,7 +162,7 @@ def many_coefficients_of_one_scale(s):
 CASES = [
     many_coefficients, many_coefficients_of_one_scale,
     nested_intercepts, regression_and_varying_slopes, crossed_effects, known_scales_of_rows, three_levels,
-    correlated_intercepts_and_slopes, correlated_non_centred, correlated_non_centred_by_rows,
+    correlated_intercepts_and_slopes, correlated_non_centred, correlated_non_centred_by_rows, intercepts_non_centred,
     a_normal_vector_and_its_observation, a_process, a_walk, a_walk_with_regression, an_autoregression,
     an_autoregression_of_order_three, two_walks, a_walk_of_its_neighbours,
 ]  # fmt: skip
@@ -308,3 +314,49 @@ def test_a_wide_prior_is_the_limit(model):
     slopes = [f[1] * tau for f, tau in ((low, 1e5), (high, 1e7))]
     np.testing.assert_allclose(slopes[0], slopes[1], rtol=1e-4)
     np.testing.assert_allclose(high[0] - low[0], slopes[0] * np.log(100.0), rtol=1e-4)
+
+
+# --- costs
+STRUCTURES = ["coefficients", "groups", "groups by deviations", "pairs", "pairs by deviations"]
+
+
+def of_rows(structure, n):
+    """A model with n rows in the place of 30."""
+    rng = np.random.default_rng(3)
+    g, x, y = rng.integers(0, 5, n), rng.normal(size=(n, 6)), rng.normal(size=n)
+    s = Scales()
+    if structure == "coefficients":
+        beta = normal(0.0, 2.0, shape=(6,), name="beta")
+        variables, mean = [beta], tt.dot(x, beta)
+    elif structure == "groups":
+        mu = normal(0.0, 20.0, name="mu")
+        theta = normal(mu, s.tau, shape=(5,), name="theta")
+        variables, mean = [mu, theta], theta[g]
+    elif structure == "groups by deviations":
+        mu, z = normal(0.0, 20.0, name="mu"), normal(0.0, 1.0, shape=(5,), name="z")
+        variables, mean = [mu, z], (mu + s.tau * z)[g]
+    elif structure == "pairs by deviations":
+        z = normal(0.0, 1.0, shape=(2, 5), name="z")
+        ab = tt.dot(tt.as_tensor(CHOL) * s.tau, z).T
+        variables, mean = [z], ab[g, 0] + ab[g, 1] * x[:, 0]
+    else:
+        mu = normal(0.0, 20.0, shape=(2,), name="mu")
+        ab = MvNormal.dist(mu, chol=CHOL * s.tau, shape=(5, 2), name="ab")
+        variables, mean = [mu, ab], ab[g, 0] + ab[g, 1] * x[:, 0]
+    return plan(Program((s.tau, s.sigma, *variables), (seen(mean, s.sigma, y),)), protect=["tau", "sigma"])
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_an_evaluation_costs_the_same_whatever_the_number_of_rows(structure):
+    few, many = (arithmetic(densities(of_rows(structure, n).program)) for n in (1000, 10_000))
+    assert few == many
+
+
+def test_crossed_groups_that_would_cost_too_much_are_declined_in_part():
+    rng = np.random.default_rng(3)
+    s = Scales()
+    a, b = normal(0.0, s.tau, shape=(400,), name="a"), normal(0.0, 1.0, shape=(250,), name="b")
+    mean = a[rng.integers(0, 400, 800)] + b[rng.integers(0, 250, 800)]
+    made = plan(Program((s.tau, s.sigma, a, b), (seen(mean, s.sigma, rng.normal(size=800)),)))
+    assert "a" not in made.free and "b" in made.free
+    assert "would cost" in {k.name: k.why for k in made.kept}["b"] and made.gain > 1

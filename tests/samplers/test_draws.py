@@ -259,9 +259,13 @@ def test_no_dimension_at_all():
 
 
 def test_a_hundred_thousand_dimensions_fit():
-    """A dispatch holds two vectors a draw in 32 MB; the compiled loop 3 x 10 vectors of checkpoints and some thirty."""
+    """A dispatch holds two vectors a draw in 32 MB, at most twice; the loop 3 x 10 of checkpoints and some others."""
     dim = 100_000
+    PROGRAMS.clear()
     run = sample(standard_normal, np.zeros((1, dim)), chains=1, draws=20, tune=20, metric="fisher_diag")
+    used = next(iter(PROGRAMS._kept.values())).memory_analysis()
+    in_all = used.temp_size_in_bytes + used.argument_size_in_bytes + used.output_size_in_bytes
+    assert in_all < 2 * (32 << 20) + (3 * 10 + 200) * dim * 8
     assert run.positions.shape == (1, 20, dim)
     assert abs(run.positions[0, -1].var() - 1) < 0.1
 
@@ -322,7 +326,7 @@ def test_starts_are_tried_again():
         ({"draws": -3}, "draws must be a whole number of at least 0, got -3"),
         ({"chains": 0}, "chains must be a whole number of at least 1, got 0"),
         ({"metric": "dense"}, "metric must be one of auto"),
-        ({"kernel": "gibbs"}, "kernel must be nuts or hmc, got 'gibbs'"),
+        ({"kernel": "gibbs"}, "kernel must be one of nuts, hmc, chees, got 'gibbs'"),
         ({"path_length": 1.0}, "path_length is a positive length of the trajectories of kernel='hmc'"),
         ({"integrator": "euler"}, "integrator must be one of leapfrog"),
         ({"progress": "fireworks"}, "progress must be True, False, or one of"),

@@ -130,6 +130,28 @@ def test_generated_quantities_come_with_every_draw(way):
     np.testing.assert_allclose(run.expanded["square"], run.positions[..., 0] ** 2, rtol=1e-12)
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_no_dimension_at_all(way):
+    run = sample(lambda x: jnp.sum(x) * 0.0, np.zeros((8, 0)), chains=8, draws=20, tune=20, **WAYS[way])
+    assert run.positions.shape == (8, 20, 0)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_density_that_is_nan_beyond_a_wall(way):
+    """Half a normal beyond which nothing is known: no chain goes there, and each finds the half normal's mean."""
+    logp = lambda x: jnp.where(x[0] < 0, -0.5 * jnp.sum(x**2), jnp.nan)
+    run = sample(logp, np.full((16, 1), -1.0), chains=16, draws=300, tune=300, seed=3, **WAYS[way])
+    assert np.all(run.positions < 0)
+    assert abs(run.positions.mean() + np.sqrt(2 / np.pi)) < 0.08
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_chains_that_only_diverge_come_to_an_end(way):
+    cliff = lambda x: -1e9 * jnp.sum(jnp.abs(jnp.sin(1e6 * x)))
+    run = sample(cliff, np.full((8, 2), 0.3), chains=8, draws=30, tune=30, **WAYS[way])
+    assert np.all(np.isfinite(run.positions))
+
+
 def test_divergences_have_their_places():
     run = sample(funnel, np.zeros((16, 10)), chains=16, draws=100, tune=50, kernel="chees", target_accept=0.6, seed=1)
     places = [d for chain in run.divergences.values() for d in chain if d.draw >= 0]

@@ -82,7 +82,7 @@ def data_value(node: Node) -> np.ndarray:
 
 def is_data(node: Node) -> bool:
     """Whether an expression is made of constants and data alone."""
-    return all(n.inputs or is_constant(n) or n.op is VARIABLE for n in ancestors(node)) and not any(
+    return all(n.inputs or is_constant(n) or n.op is VARIABLE or n.op.computed for n in ancestors(node)) and not any(
         n.op.name == "draw" for n in ancestors(node)
     )
 

@@ -18,6 +18,7 @@ from ppl.graph import ancestors
 from ppl.rewrites.elimination.coordinates import Coordinate
 from ppl.rewrites.elimination import compaction, conjugate, discrete, gaussian, survivors
 from ppl.rewrites.elimination.conjugate import NoMatch
+from ppl.rewrites.elimination.costs import work
 from ppl.rewrites.elimination.program import Factor, Observation, Program, Recovery, children, parts
 from ppl.rewrites.engine import strict
 
@@ -52,6 +53,7 @@ class Plan:
     ndim_before: int = 0
     nodes_before: int = 0
     milliseconds: float = 0.0
+    gain: float = 1.0  # how many times less work an effective draw is estimated to take; infinite without a sampler
 
     @property
     def free(self) -> tuple[str, ...]:
@@ -71,6 +73,8 @@ class Plan:
             f"{self.ndim_before} dimensions become {self.ndim}, {self.nodes_before} nodes become {self.nodes} "
             f"({self.milliseconds:.0f} ms)"
         ]
+        if self.steps and self.program.free:
+            lines.append(f"  an effective draw is estimated to take {self.gain:.2g} times less work")
         lines += [
             f"  {step.rule}: {', '.join(step.eliminated)}{'. ' if step.eliminated else ''}{step.why}"
             for step in self.steps
@@ -119,6 +123,8 @@ def plan(program: Program, protect: Collection[str] = (), eliminate: Collection[
     _attempt("compaction", _compaction, result, protected, reasons)
     _attempt("coordinates", lambda *given: _coordinates(program, *given), result, protected, reasons)
     result.kept = [Kept(rv.name or "", reasons.get(rv.name or "", _no_rule(rv))) for rv in result.program.free]
+    left = work(result.program)
+    result.gain = work(program) / left if left else float("inf")
     result.milliseconds = 1e3 * (time.perf_counter() - start)
     stuck = [k for k in result.kept if k.name in set(eliminate)]
     if stuck:
@@ -210,8 +216,8 @@ def _coordinates(written: Program, result: Plan, protected: frozenset[RandomVari
 
 def _gaussian(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
     after, done, declined = gaussian.eliminate(result.program, protected)
-    for d in declined:
-        reasons[d.variable.name or ""] = d.why
+    for d in declined:  # the first reason says more than a later one, when marginals stand in the way
+        reasons.setdefault(d.variable.name or "", d.why)
     for block in done:
         _note(result, "Gaussian block", block.names, after, f"Normal with normal children: {block.structure}.")
 

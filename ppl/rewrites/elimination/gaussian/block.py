@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from math import prod
 
 import ppl.tensor as tt
@@ -38,16 +39,23 @@ def statistics(r: Rows) -> Statistics:
     """The statistics of rows, weighted, but for their common precision."""
     found = Statistics()
     wx = None if r.x is None else r.x * tt.expand_dims(r.weight, 1)
-    for key, zi in r.z.items():
-        found.ze[key] = r.summed(r.weight * zi * r.e)
+    for key, mine in r.terms.items():
+        found.ze[key] = add([t.number * r.summed(r.weight * t.data * r.e) for t in mine])
         if wx is not None:
-            found.zx[key] = r.summed(wx * tt.expand_dims(zi, 1))
-        for other, zj in r.z.items():
+            found.zx[key] = add([t.number * r.summed(wx * tt.expand_dims(t.data, 1)) for t in mine])
+        for other, theirs in r.terms.items():
             if other <= key:
-                found.zz[key, other] = r.summed(r.weight * zi * zj)
+                found.zz[key, other] = add(
+                    [t.number * s.number * r.summed(r.weight * t.data * s.data) for t in mine for s in theirs]
+                )
     if r.x is not None and wx is not None:
         found.xx, found.xe = wx.T @ r.x, wx.T @ r.e
     return found
+
+
+def add(values: Sequence[Tensor]) -> Tensor:
+    """The sum of tensors."""
+    return reduce(lambda a, b: a + b, values)
 
 
 def ahead(values: Tensor) -> Tensor:
@@ -267,12 +275,13 @@ RIDGE = 1e-9
 def centre(block: Block) -> None:
     """Measure all variables from a least-squares fit of the data, where that depends on data alone."""
     fit = [r for r in block.rows if r.observed]
-    if not fit or not all(r.is_data() for r in fit) or any(lag for r in fit for lag, _ in r.z):
+    if not fit or not all(r.is_data() for r in fit):
         return
+    apart = all(not lag and is_data(z) for r in fit for (lag, _), z in r.z.items())
     for _ in range(2):
         if block.ndense:
             _shift_dense(block, fit)
-        if block.layout.count:
+        if block.layout.count and apart:
             _shift_groups(block, fit)
 
 

@@ -11,6 +11,7 @@ from ppl.distributions import MvNormal, Normal, RandomVariable
 from ppl.distributions.draw import draw
 from ppl.graph import Node, ancestors, substitute
 from ppl.rewrites.elimination.affine import known_shape
+from ppl.rewrites.elimination.costs import work
 from ppl.rewrites.elimination.gaussian.block import Block
 from ppl.rewrites.elimination.gaussian.candidates import Declined, candidates, components
 from ppl.rewrites.elimination.gaussian.common_scale import common_scale
@@ -18,7 +19,7 @@ from ppl.rewrites.elimination.gaussian.residuals import Residual, residuals_of
 from ppl.rewrites.elimination.program import Factor, Program, Recovery, Term
 from ppl.tensor.tensor import Tensor, as_tensor
 
-MOST_DENSE = 300  # dense columns beyond which their cubic cost does not pay
+MOST_DENSE = 600  # dense columns
 MOST_NUMBERS = 100_000_000  # in a design matrix
 FEW_PARENTS = 8  # numbers in the mean of a variable up to which it is measured from its mean
 
@@ -40,10 +41,9 @@ def eliminate(program: Program, kept: frozenset[RandomVariable]) -> tuple[Progra
         variables, mine = _in_deviations(members, rows, deviations)
         common = common_scale(program, [r.factor for r in rows], mine, kept)
         block = Block(variables, mine if common is None else common.residuals)
-        why = too_costly(block)
+        why = too_large(block)
         if why is not None:
-            declined += [Declined(rv, why) for rv in members]
-            continue
+            return _without(costliest(members, block), why, program, kept, done, declined)
         block.lay_out()
         marginal = block.eliminate()
         values = marginal.values(as_tensor(1.0) if common is None else common.scale)
@@ -56,16 +56,41 @@ def eliminate(program: Program, kept: frozenset[RandomVariable]) -> tuple[Progra
         names = tuple(r.variable.name or "a draw" for r in recoveries)
         gone: list[Factor] = [*(r.variable for r in recoveries), *(r.factor for r in rows)]
         term = Term(f"marginal of {', '.join(names)}", density)
-        program = program.without(gone).plus(terms=[term], recoveries=recoveries)
+        after = program.without(gone).plus(terms=[term], recoveries=recoveries)
+        ratio = work(after) / work(program)
+        if ratio > 1.0:
+            why = f"its block ({block.structure}) would cost {ratio:.1f} times what it saves"
+            return _without(costliest(members, block), why, program, kept, done, declined)
+        program = after
         done.append(Eliminated(names, block.structure))
     return program, done, declined
 
 
-def too_costly(block: Block) -> str | None:
-    """Why eliminating a block would cost more than sampling it; None where it pays."""
+def _without(
+    largest: RandomVariable,
+    why: str,
+    program: Program,
+    kept: frozenset[RandomVariable],
+    done: list[Eliminated],
+    declined: list[Declined],
+) -> tuple[Program, list[Eliminated], list[Declined]]:
+    """What can still be eliminated where one variable, because of its cost, cannot."""
+    after, more, others = eliminate(program, kept | {largest})
+    return after, [*done, *more], [*declined, Declined(largest, why), *others]
+
+
+def costliest(members: Sequence[RandomVariable], block: Block) -> RandomVariable:
+    """The largest of the dense variables of a block, of all where none is dense."""
+    pairs = list(zip(members, block.variables, strict=True))
+    dense = [rv for rv, inside in pairs if inside in block.starts] or list(members)
+    return max(dense, key=lambda rv: prod(known_shape(rv)))
+
+
+def too_large(block: Block) -> str | None:
+    """Why a block is too large to be written down; None where it is not."""
     rows = max((prod(r.map.shape) for r in block.residuals), default=0)
     if block.ndense > MOST_DENSE:
-        return f"{block.ndense} dense columns would cost more than they save"
+        return f"{block.ndense} dense columns are too many"
     if rows * block.ndense > MOST_NUMBERS:
         return f"its design would have {rows} rows of {block.ndense} numbers"
     return None

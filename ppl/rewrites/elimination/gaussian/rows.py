@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -14,6 +15,7 @@ from ppl.graph import Node
 from ppl.rewrites.elimination.affine import Dense, Part, is_data, known_shape
 from ppl.rewrites.elimination.gaussian.layout import Layout, touched
 from ppl.rewrites.elimination.gaussian.residuals import Residual
+from ppl.rewrites.elimination.gaussian.terms import Scaled, terms, total
 from ppl.rewrites.elimination.program import Observation
 from ppl.tensor.segments import segment_sum
 from ppl.tensor.tensor import Tensor, as_tensor
@@ -28,12 +30,17 @@ class Rows:
     count: int
     group: np.ndarray | None  # the (later) group that each row touches, None where rows touch no group
     groups: int
-    z: dict[Key, Tensor]
+    terms: dict[Key, list[Scaled]]  # of the coefficients
     x: Tensor | None  # (rows, dense columns)
     e: Tensor
     scale: Tensor  # scalar
     weight: Tensor  # of each row
     observed: bool
+
+    @cached_property
+    def z(self) -> dict[Key, Tensor]:
+        """The coefficients, one number a row."""
+        return {key: total(parts) for key, parts in self.terms.items()}
 
     def precision(self) -> Tensor:
         """One over the variance, but for the weights."""
@@ -58,9 +65,8 @@ class Rows:
         return values[np.maximum(self.group - lag, 0)]
 
     def is_data(self) -> bool:
-        """Whether all of it is known before any parameter is."""
-        parts = [self.e, self.weight, *self.z.values(), *([] if self.x is None else [self.x])]
-        return all(is_data(t) for t in parts)
+        """Whether all but the coefficients of the groups is known before any parameter is."""
+        return all(is_data(t) for t in (self.e, self.weight, *([] if self.x is None else [self.x])))
 
 
 def rows_of(r: Residual, layout: Layout, starts: Mapping[Node, int], ndense: int) -> Rows:
@@ -70,17 +76,17 @@ def rows_of(r: Residual, layout: Layout, starts: Mapping[Node, int], ndense: int
     mine = [p for p in r.map.parts if p.variable in layout.places]
     maps = [touched(p, layout.places[p.variable]) for p in mine]
     group = np.maximum(np.stack(maps).max(axis=0), 0) if maps else None
-    z: dict[Key, Tensor] = {}
+    found: dict[Key, list[Scaled]] = {}
     for part, at in zip(mine, maps, strict=True):
         assert not isinstance(part, Dense)
         lag = np.where(at < 0, 0, group - at)
         column = layout.places[part.variable].column[part.positions.ravel()]
-        coefficient = _row(part.coefficient, r.map.shape, n)
+        pieces = [Scaled(t.number, _row(t.data, r.map.shape, n)) for t in terms(part.coefficient)]
         keys = {(int(i), int(j)) for i, j in zip(lag, column, strict=True)} if n else set()
         for key in sorted(keys):
             chosen = (lag == key[0]) & (column == key[1])
-            value = coefficient if chosen.all() else coefficient * as_tensor(chosen.astype(float))
-            z[key] = z[key] + value if key in z else value
+            mask = as_tensor(1.0 if chosen.all() else chosen.astype(float))
+            found.setdefault(key, []).extend(Scaled(t.number, t.data * mask) for t in pieces)
     blocks: dict[Node, Tensor] = {}
     for part in r.map.parts:
         if part.variable in starts:
@@ -88,10 +94,10 @@ def rows_of(r: Residual, layout: Layout, starts: Mapping[Node, int], ndense: int
             blocks[part.variable] = blocks[part.variable] + design if part.variable in blocks else design
     x = None
     if blocks:
-        pieces = [blocks.get(rv, tt.zeros((n, prod(known_shape(rv))))) for rv in starts]
-        x = tt.concatenate(pieces, axis=1) if len(pieces) > 1 else pieces[0]
+        columns = [blocks.get(rv, tt.zeros((n, prod(known_shape(rv))))) for rv in starts]
+        x = tt.concatenate(columns, axis=1) if len(columns) > 1 else columns[0]
     e = -_row(r.map.offset, r.map.shape, n)
-    return Rows(n, group, layout.count, z, x, e, scale, weight, isinstance(r.factor, Observation))
+    return Rows(n, group, layout.count, found, x, e, scale, weight, isinstance(r.factor, Observation))
 
 
 def _row(t: Tensor, shape: Any, n: int) -> Tensor:

@@ -1,0 +1,156 @@
+"""The proof models keep what they should, and lose nothing; what must not be rewritten is declined or exact."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from exact_elimination import both_sides
+from proof_models import EFFECTS, ERRORS, FAILURES, HOURS, PROOFS, RATS, TUMOURS
+from scipy import stats
+
+import ppl as pm
+from ppl.graph import substitute
+from ppl.model.rewriting import program_of
+from ppl.rewrites import strict
+from ppl.tensor.tensor import as_tensor
+
+
+@pytest.fixture(autouse=True)
+def _strict(monkeypatch):
+    monkeypatch.setattr(strict, "on", True)
+
+
+@pytest.mark.parametrize("proof", PROOFS, ids=lambda p: p.name)
+def test_the_plan_is_exact_and_leaves_what_it_should(proof, request):
+    model = proof.model()
+    plan = pm.explain(model)
+    sides = both_sides(program_of(model), plan.program, 4)
+    np.testing.assert_allclose(sides.product, sides.joint, rtol=1e-9, atol=1e-8, err_msg=str(plan))
+    if proof.open:
+        request.applymarker(pytest.mark.xfail(reason=proof.open, strict=True))
+    assert {rv.name: int(np.prod(rv.type.shape)) for rv in plan.program.free} == proof.left, plan
+
+
+def marginal_at(name, **values):
+    """The rewritten log-density of the data at values of what is left, priors of these apart."""
+    model = next(p for p in PROOFS if p.name == name).model()
+    program = pm.explain(model).program
+    here = {rv: as_tensor(values[rv.name]) for rv in program.free}
+    return sum(float(substitute(t.density, here).sum().eval()) for t in program.terms)
+
+
+def test_eight_schools_by_the_textbook():
+    tau = 3.0
+    cov = np.diag(ERRORS**2 + tau**2) + 25.0
+    expected = stats.multivariate_normal(np.zeros(8), cov).logpdf(EFFECTS)
+    np.testing.assert_allclose(marginal_at("eight_schools", tau=tau), expected, rtol=1e-10)
+
+
+def test_pumps_are_negative_binomial():
+    a, b = 1.3, 0.7
+    expected = stats.nbinom(a, b / (b + HOURS)).logpmf(FAILURES).sum()
+    np.testing.assert_allclose(marginal_at("pumps", alpha=a, beta=b), expected, rtol=1e-10)
+
+
+def test_rats_are_beta_binomial():
+    a, b = 1.4, 8.6
+    expected = stats.betabinom(RATS, a, b).logpmf(TUMOURS).sum()
+    np.testing.assert_allclose(marginal_at("rats", alpha=a, beta=b), expected, rtol=1e-10)
+
+
+CLOSURES = {
+    "a difference of normals": (lambda: 2 * pm.Normal.dist(1, 3) - pm.Normal.dist(2, 4) + 3, stats.norm(3, 52**0.5)),
+    "a stochastic frontier": (
+        lambda: pm.Normal.dist(1.0, 0.6) - pm.HalfNormal.dist(0.8),
+        stats.skewnorm(-0.8 / 0.6, loc=1.0, scale=1.0),
+    ),
+    "a reaction time": (
+        lambda: pm.Normal.dist(0.5, 0.2) + pm.Exponential.dist(2.0),
+        stats.exponnorm(0.5 / 0.2, loc=0.5, scale=0.2),
+    ),
+    "the first of two": (
+        lambda: pm.math.minimum(pm.Exponential.dist(1.0), pm.Exponential.dist(2.0)),
+        stats.expon(scale=1 / 3),
+    ),
+}
+
+
+@pytest.mark.parametrize("which", CLOSURES)
+def test_closed_families_have_their_densities(which):
+    expression, law = CLOSURES[which]
+    for x in (0.2, 0.9, 1.7):
+        np.testing.assert_allclose(float(pm.logp(expression(), x).eval()), law.logpdf(x), rtol=1e-8)
+
+
+# --- what must not be rewritten
+def test_two_functions_of_the_same_draws_have_no_product_of_densities():
+    x = pm.Normal.dist(0, 1, shape=2)
+    with pytest.raises(Exception, match="dependent"):
+        pm.logp(pm.math.stack([pm.math.sum(x), pm.math.max(x)]), np.array([1.0, 0.9])).eval()
+
+
+def test_a_variable_added_to_itself_is_scaled():
+    x = pm.Normal.dist(0, 1)
+    np.testing.assert_allclose(float(pm.logp(x + x, 1.0).eval()), stats.norm(0, 2).logpdf(1.0), rtol=1e-12)
+
+
+def test_a_draw_that_is_broadcast_is_not_many_draws():
+    total = pm.Normal.dist(0, 1) + pm.Normal.dist(0, 1, shape=3)
+    point = np.array([0.3, -0.2, 1.0])
+    cov = np.eye(3) + 1.0
+    try:
+        found = float(np.sum(pm.logp(total, point).eval()))
+    except Exception as declined:
+        assert "density" in str(declined)
+    else:
+        np.testing.assert_allclose(found, stats.multivariate_normal(np.zeros(3), cov).logpdf(point), rtol=1e-9)
+
+
+def test_weights_that_are_no_probabilities_have_no_density():
+    with pm.Model() as model:
+        a = pm.Normal("a", 0, 1, shape=3)
+        pm.Categorical("y", p=pm.math.sigmoid(a), observed=1)
+    assert model.compile_logp()({"a": np.array([0.1, 0.2, 0.3])}) == -np.inf
+    assert pm.explain(model).free == ("a",)
+
+
+def in_a_potential(x):
+    pm.Potential("p", -(x**4))
+    pm.Normal("y", x, 1.0, observed=0.3)
+
+
+def in_two_nonlinear_children(x):
+    pm.Normal("y", x**2, 1.0, observed=0.3)
+    pm.Poisson("n", pm.math.exp(x), observed=2)
+
+
+def in_a_scale(x):
+    pm.Normal("y", x, pm.math.exp(x), observed=0.3)
+
+
+@pytest.mark.parametrize("use", [in_a_potential, in_two_nonlinear_children, in_a_scale], ids=lambda f: f.__name__)
+def test_what_has_no_theorem_stays(use):
+    with pm.Model() as model:
+        use(pm.Normal("x", 0, 1))
+    plan = pm.explain(model)
+    assert plan.free == ("x",)
+    assert model.compile_logp(rewrite=True)({"x": 0.4}) == pytest.approx(model.compile_logp()({"x": 0.4}), rel=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["eight_schools", "pumps", "rats"])
+def test_recovered_posteriors_are_those_of_a_long_run_as_written(name):
+    """Means agree within 5 Monte Carlo errors for every entry of every variable."""
+    import arviz as az
+
+    model = next(p for p in PROOFS if p.name == name).model()
+    options = {"draws": 4000, "tune": 2000, "chains": 2, "progressbar": False, "quiet": True, "random_seed": 5}
+    with model:
+        ours = pm.sample(**options).posterior
+        plain = pm.sample(rewrite=False, target_accept=0.99, **options).posterior
+    assert set(ours.data_vars) == set(plain.data_vars)
+    errors = [az.mcse(each) for each in (ours, plain)]
+    for each in ours.data_vars:
+        gap = np.abs(ours[each].mean(("chain", "draw")) - plain[each].mean(("chain", "draw")))
+        allowed = 5 * np.hypot(errors[0][each].values, errors[1][each].values)
+        assert np.all(gap.values <= allowed), f"{each}: {gap.values} beyond {allowed}"
