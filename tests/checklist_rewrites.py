@@ -112,6 +112,7 @@ HOLES = [
     Item(10, "the trace of A·B", tt.trace(A @ B), "sum(A * transpose(B, axes=(1, 0)))"),
     Item(11, "the sum of A·B", tt.sum(A @ B), "sum(sum(A, axis=(0,)) * sum(B, axis=(1,)))"),
     Item(12, "log∣det(A·Aᵀ)∣", tt.log(tt.abs(tt.det(A @ A.T))), "2 * slogdet(A).1"),
-    Item(13, "the same of wide X and a known positive definite matrix", tt.slogdet(assume(wide @ wide.T, positive_definite=True))[1],
+    Item(13, "the same, known to be positive definite",
+         tt.slogdet(assume(wide @ wide.T, positive_definite=True))[1],
          "2 * sum(log(diagonal_of(cholesky(X @ transpose(X, axes=(1, 0)), lower=True))))"),
 ]  # fmt: skip
