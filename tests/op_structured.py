@@ -27,6 +27,7 @@ SQUARE, PD, STACK_PD, SYMMETRIC = (
     symmetric(3),
 )
 INTS, TRUTHS, EMPTY, ONE, SINGLE = wholes(5), truths(3, 4), reals(0, 3), reals(1), reals(3, 4).astype(np.float32)
+GROUPS, PLACES = np.array([0, 2, 0]), np.array([[0, 2], [3, 3], [1, 3]])  # where each of three groups stands
 HOLES = np.where(np.arange(12).reshape(3, 4) % 5 == 1, np.nan, M)
 
 P, Q = positives(3, 4), positives(3, 4)
@@ -293,6 +294,8 @@ ORDER = {
     "histogram": row(np.histogram, call(V, np.array([-1.0, 0.0, 2.0]), slopes=False), call(V, 4, range=(-2.0, 2.0), slopes=False), known=True),
     "smallest": row(lambda *xs: np.minimum.reduce(xs), call(V, W)),
     "largest": row(lambda *xs: np.maximum.reduce(xs), call(V, W)),
+    "take_rows": row(lambda x, g, places: x[g], call(M, GROUPS, PLACES)),
+    "add_up_rows": row(lambda x, g, places: np.array([x[g == i].sum(0) for i in range(3)]), call(M, GROUPS, PLACES)),
     "segment_sum": row(lambda x, g, n: np.array([x[g == i].sum(0) for i in range(n)]), call(M, np.array([0, 2, 0]), 4)),
 }  # fmt: skip
 
