@@ -29,7 +29,7 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -62,6 +62,7 @@ class Outcome(NamedTuple):
 
 
 Runner = Callable[[int, int, int], Outcome]  # (chains, draws, seed)
+Rows = Iterator[dict[str, Any]]
 
 
 def starts(target: Target, chains: int, seed: int) -> np.ndarray:
@@ -212,8 +213,7 @@ def text(values: list[float]) -> str:
     return f"{np.median(values):9.3g} [{min(values):.3g}, {max(values):.3g}]"
 
 
-def compare(targets: list[Target], rivals: list[str], repeats: int) -> list[dict[str, Any]]:
-    rows = []
+def compare(targets: list[Target], rivals: list[str], repeats: int) -> Rows:
     for target in targets:
         print(f"\n{target.name} ({target.dim} dimensions)")
         makers = {"ppl": ours} | {name: RIVALS[name] for name in rivals}
@@ -226,8 +226,7 @@ def compare(targets: list[Target], rivals: list[str], repeats: int) -> list[dict
                 continue
             cells = "   ".join(f"{field} {text(values)}" for field, values in found[name]._asdict().items())
             print(f"  {name:9s} {cells}", flush=True)
-            rows.append({"target": target.name, "sampler": name, **found[name]._asdict()})
-    return rows
+            yield {"target": target.name, "sampler": name, **found[name]._asdict()}
 
 
 def ratios(rows: list[dict[str, Any]]) -> None:
@@ -282,10 +281,9 @@ def cold_seconds(sampler: str, target: str, cache: str) -> tuple[float, float]:
     return float(whole), float(from_logp)
 
 
-def cold(rivals: list[str], repeats: int) -> list[dict[str, Any]]:
+def cold(rivals: list[str], repeats: int) -> Rows:
     import tempfile
 
-    rows = []
     print("\nseconds in a fresh process, 4 chains of 1000 + 1000 draws: all with imports; from log-density to result")
     for target in ("eight schools", "normal 10", "logistic 200x10"):
         cases = [("ppl", False), ("ppl", True)] + ([("nutpie", False)] if "nutpie" in rivals else [])
@@ -298,11 +296,10 @@ def cold(rivals: list[str], repeats: int) -> list[dict[str, Any]]:
             name = sampler + (", second process" if cached else "")
             whole, from_logp = [s[0] for s in seconds], [s[1] for s in seconds]
             print(f"  {target:16s} {name:20s} {text(whole)}   {text(from_logp)}", flush=True)
-            rows.append({"target": target, "sampler": name, "process": whole, "from_logp": from_logp})
-    return rows
+            yield {"target": target, "sampler": name, "process": whole, "from_logp": from_logp}
 
 
-def scaling(repeats: int) -> list[dict[str, Any]]:
+def scaling(repeats: int) -> Rows:
     """Throughput of two threads by one, and what progress, storage and a callback cost."""
     import tempfile
 
@@ -331,7 +328,7 @@ def scaling(repeats: int) -> list[dict[str, Any]]:
     print()
     for name, values in rows.items():
         print(f"  {name:22s} {text(values)}")
-    return [{"figure": name, "values": values} for name, values in rows.items()]
+        yield {"figure": name, "values": values}
 
 
 IDENTITY = {"compare": ("target", "sampler"), "cold": ("target", "sampler"), "scaling": ("figure",)}
@@ -372,12 +369,15 @@ def main() -> None:
         "cold": partial(cold, rivals, given.repeats),
         "scaling": partial(scaling, given.repeats),
     }
-    results = {name: parts[name]() for name in given.only}
+    results: dict[str, list[dict[str, Any]]] = {name: [] for name in given.only}
+    for name in given.only:
+        for row in parts[name]():
+            results[name].append(row)
+            if given.save:
+                given.save.write_text(json.dumps(merged(given.save, results), indent=1) + "\n")
     if "compare" in results:
         ratios(results["compare"])
     print(f"\n{PROGRAMS.compilations} programs compiled in {PROGRAMS.seconds:.1f} s")
-    if given.save:
-        given.save.write_text(json.dumps(merged(given.save, results), indent=1) + "\n")
 
 
 if __name__ == "__main__":

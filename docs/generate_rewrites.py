@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
-from checklist_rewrites import CHECKLIST  # noqa: E402
+from checklist_rewrites import CHECKLIST, HOLES, Item  # noqa: E402
 
 from ppl.rewrites import everything, text  # noqa: E402
 from ppl.rewrites.rule import Safety  # noqa: E402
@@ -26,8 +26,17 @@ This page is written by `python docs/generate_rewrites.py`.
 
 def checklist() -> list[str]:
     """The forty rewrites most worth having; each row is a case of tests/test_rewrites_checklist.py."""
-    lines = ["## The checklist", "", "| | rewrite | before | after | |", "|---|---|---|---|---|"]
-    for item in CHECKLIST:
+    return ["## The checklist", "", *_table(CHECKLIST)]
+
+
+def holes() -> list[str]:
+    """What other systems leave as it is; each row is a case of the same test."""
+    return ["## What PyTensor 2.38 leaves as it is", "", *_table(HOLES)]
+
+
+def _table(items: list[Item]) -> list[str]:
+    lines = ["| | rewrite | before | after | |", "|---|---|---|---|---|"]
+    for item in items:
         if item.before is None:
             lines.append(f"| {item.number} | {_cell(item.title)} | | | {_cell(item.note)} |")
         else:
@@ -51,7 +60,7 @@ def _cell(line: str) -> str:
 
 
 def page() -> str:
-    return "\n".join([INTRODUCTION, *checklist(), "", *rules()]).rstrip() + "\n"
+    return "\n".join([INTRODUCTION, *checklist(), "", *holes(), "", *rules()]).rstrip() + "\n"
 
 
 if __name__ == "__main__":

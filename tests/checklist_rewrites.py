@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 import ppl.tensor as tt
 from ppl.rewrites import assume
 
@@ -87,4 +89,30 @@ CHECKLIST = [
     Item(38, "through blocks and Kronecker products", tt.inv(tt.kron(A, B)), "kron(inv(A), inv(B))"),
     Item(39, "hoisting out of loops", None, "", "captured values are computed outside when a loop is built"),
     Item(40, "fusion", None, "", "left to XLA"),
+]  # fmt: skip
+
+data = tt.as_tensor(np.arange(4.0))
+wide = tt.tensor("X", "float64", (4, 6))
+
+# What PyTensor 2.38 leaves as it is, measured in JAX mode with all its rewriting.
+HOLES = [
+    Item(1, "SymJAX's own example", tt.log(tt.exp(x) * tt.exp(4 + x)), "2 * x + 4"),
+    Item(2, "like terms", (x + x + x) + (2 * y + 3 * y) + (a * b + a * b), "3 * x + 5 * y + 2 * a * b"),
+    Item(3, "log(2·exp x), log(s·exp x)", tt.log(2 * tt.exp(x)) + tt.log(pos * tt.exp(y)),
+         "x + y + log(pos) + 0.693147"),
+    Item(4, "log(x²), log(x³), exp(2 log x)", tt.log(pos**2) + tt.log(x**3) + tt.exp(2 * tt.log(pos)),
+         "3 * log(x) + 2 * log(pos) + square(pos)"),
+    Item(5, "log Γ(x+1) - log Γ(x)", tt.gammaln(pos + 1) - tt.gammaln(pos), "log(pos)"),
+    Item(6, "sin² + cos²", tt.sin(fin) ** 2 + tt.cos(fin) ** 2, "1"),
+    Item(7, "sum of c + f(x) over N points", tt.sum(c + tt.exp(q)), "4 * c + sum(exp(q))"),
+    Item(8, "the log-density of N normal data", tt.sum(-0.5 * ((data - x) / pos) ** 2 - tt.log(pos)),
+         "-(4 * log(pos) + 0.5 * (4 * square(x - 1.5) + 5) / square(pos))",
+         "by sufficient statistics"),
+    Item(9, "(A·B)·x", (A @ B) @ q, "squeeze(A @ (B @ expand_dims(q, axis=(1,))), axis=(1,))"),
+    Item(10, "the trace of A·B", tt.trace(A @ B), "sum(A * transpose(B, axes=(1, 0)))"),
+    Item(11, "the sum of A·B", tt.sum(A @ B), "sum(sum(A, axis=(0,)) * sum(B, axis=(1,)))"),
+    Item(12, "log∣det(A·Aᵀ)∣", tt.log(tt.abs(tt.det(A @ A.T))), "2 * slogdet(A).1"),
+    Item(13, "the same, known to be positive definite",
+         tt.slogdet(assume(wide @ wide.T, positive_definite=True))[1],
+         "2 * sum(log(diagonal_of(cholesky(X @ transpose(X, axes=(1, 0)), lower=True))))"),
 ]  # fmt: skip

@@ -138,7 +138,7 @@ ELEMENTWISE = named(
         "trigamma": to_float(POSITIVE, oracle=lambda x: sp.polygamma(1, x).astype(x.dtype), kinds="f", special=NUMBERS),
         "gammasgn": E(POSITIVE, slopes=False, special=(1.0, -0.5, -1.5, 3.0), kinds="f"),
         "zeta": E((1.5, 6), POSITIVE, oracle=sp.zeta, kinds="f", special=(2.0, 3.5, np.nan), slopes=False),
-        "beta": E(POSITIVE, POSITIVE, kinds="F", special=NUMBERS),
+        "beta": E(POSITIVE, POSITIVE, kinds="F", special=NUMBERS, slow=True),
         "betaln": E(POSITIVE, POSITIVE, kinds="F", special=NUMBERS),
         "stirling": E(POSITIVE, oracle=_stirling, kinds="f", special=(0.0, 1.0, 40.0, np.nan)),
         # incomplete gamma and beta
@@ -247,7 +247,9 @@ ELEMENTWISE = named(
             rtol=1e-10,
             slow=True,
         ),
-        "kv": E((0.1, 30), (0.1, 90), kinds="F", special=((0.0, 1.0, 2.5, -1.0), (1.0, 70.0, np.nan)), rtol=1e-10),
+        "kv": E(
+            (0.1, 30), (0.1, 90), kinds="F", special=((0.0, 1.0, 2.5, -1.0), (1.0, 70.0, np.nan)), rtol=1e-10, slow=True
+        ),
         "kve": E(
             (0.1, 30), (0.1, 90), kinds="F", special=((0.0, 1.0, 2.5, -1.0), (1.0, 70.0, np.nan)), rtol=1e-10, slow=True
         ),
@@ -261,7 +263,7 @@ ELEMENTWISE = named(
             slow=True,
         ),
         "j0": E((-90, 90), kinds="f", special=FINITE, rtol=1e-9, atol=1e-13),
-        "j1": E((-90, 90), kinds="f", special=FINITE, rtol=1e-9, atol=1e-13),
+        "j1": E((-90, 90), kinds="f", special=FINITE, rtol=1e-9, atol=1e-13, slow=True),
         "bessel_remainder": E(
             (2, 2),
             (4, 9),
@@ -274,7 +276,7 @@ ELEMENTWISE = named(
         # integrals and hypergeometric functions
         "expi": E(POSITIVE, kinds="f", special=(1.0, -1.0, 0.0, np.nan), slow=True),
         "exp1": E(POSITIVE, kinds="f", special=(1.0, 0.0, np.inf, np.nan), slow=True),
-        "spence": E(POSITIVE, kinds="f", special=(0.0, 1.0, 2.0, -1.0, np.nan)),
+        "spence": E(POSITIVE, kinds="f", special=(0.0, 1.0, 2.0, -1.0, np.nan), slow=True),
         "hyp1f1": E(POSITIVE, POSITIVE, REAL, kinds="F", special=((1.0, 2.0), (1.5,), (0.0, 3.0))),
         "hyp2f1": E(
             POSITIVE,

@@ -7,6 +7,8 @@ import scipy.linalg as sl
 import scipy.special as sp
 from op_rows import Row, call, complexes, oracle_of, positive_definite, positives, reals, symmetric, truths, wholes
 
+from ppl.tensor.grouped import places_of
+
 
 def row(oracle, *calls, **options):
     return Row(oracle, calls, **options)
@@ -25,6 +27,7 @@ SQUARE, PD, STACK_PD, SYMMETRIC = (
     symmetric(3),
 )
 INTS, TRUTHS, EMPTY, ONE, SINGLE = wholes(5), truths(3, 4), reals(0, 3), reals(1), reals(3, 4).astype(np.float32)
+GROUPS, PLACES = np.array([0, 2, 0]), np.array([[0, 2], [3, 3], [1, 3]])  # where each of three groups stands
 HOLES = np.where(np.arange(12).reshape(3, 4) % 5 == 1, np.nan, M)
 
 P, Q = positives(3, 4), positives(3, 4)
@@ -291,6 +294,8 @@ ORDER = {
     "histogram": row(np.histogram, call(V, np.array([-1.0, 0.0, 2.0]), slopes=False), call(V, 4, range=(-2.0, 2.0), slopes=False), known=True),
     "smallest": row(lambda *xs: np.minimum.reduce(xs), call(V, W)),
     "largest": row(lambda *xs: np.maximum.reduce(xs), call(V, W)),
+    "take_rows": row(lambda x, g, places: x[g], call(M, GROUPS, PLACES)),
+    "add_up_rows": row(lambda x, g, places: np.array([x[g == i].sum(0) for i in range(3)]), call(M, GROUPS, PLACES)),
     "segment_sum": row(lambda x, g, n: np.array([x[g == i].sum(0) for i in range(n)]), call(M, np.array([0, 2, 0]), 4)),
 }  # fmt: skip
 
@@ -321,6 +326,22 @@ INDEXING = {
     "take_along_axis": row(np.take_along_axis, call(M, np.array([[0], [2], [1]]), 1)),
     "choose": row(np.choose, call(np.array([0, 1, 0, 1]), [V, W]), call(np.array([0, 5, 0, 1]), [V, W], mode="clip")),
     **like("diff", call(M), call(M, n=2), call(M, axis=0), loose=True),
+}  # fmt: skip
+
+
+# --- what rules and the compiler write
+def _log_forward(first, steps):
+    path = [first]
+    for table in steps:
+        path.append(sp.logsumexp(path[-1][:, None] + table, axis=0))
+    return np.array(path)
+
+
+GROUPS = np.array([0, 2, 0])
+INTERNAL = {
+    "log_forward": row(_log_forward, call(reals(3), reals(4, 3, 3))),
+    "take_rows": row(lambda x, groups, places: x[groups], call(M, GROUPS, places_of(GROUPS, 3))),
+    "add_up_rows": row(lambda y, groups, places: np.array([y[groups == i].sum(0) for i in range(3)]), call(M, GROUPS, places_of(GROUPS, 3))),
 }  # fmt: skip
 
 
@@ -363,9 +384,9 @@ NUMERICS = {
     "poch": row(sp.poch, call(positives(4), positives(4)), rtol=1e-11),
     "comb": row(sp.comb, call(np.array([5.0, 9.0]), np.array([2.0, 4.0])), call(np.array([5, 2]), np.array([2, 4]), slopes=False), rtol=1e-11),
     "multigammaln": row(lambda a, p: sp.multigammaln(a, p), call(positives(4) + 2, 3), rtol=1e-11),
-    "chi2sf": row(lambda x, k: sp.chdtrc(k, x), call(positives(4), positives(4)), rtol=1e-11),
-    "gammau": row(lambda a, x: sp.gammaincc(a, x) * sp.gamma(a), call(positives(4), positives(4)), rtol=1e-11),
-    "gammal": row(lambda a, x: sp.gammainc(a, x) * sp.gamma(a), call(positives(4), positives(4)), rtol=1e-11),
+    "chi2sf": row(lambda x, k: sp.chdtrc(k, x), call(positives(4), positives(4)), slow=True, rtol=1e-11),
+    "gammau": row(lambda a, x: sp.gammaincc(a, x) * sp.gamma(a), call(positives(4), positives(4)), slow=True, rtol=1e-11),
+    "gammal": row(lambda a, x: sp.gammainc(a, x) * sp.gamma(a), call(positives(4), positives(4)), slow=True, rtol=1e-11),
     "complex_from_polar": row(lambda r, a: r * np.exp(1j * a), call(positives(3), reals(3), slopes=False)),
     "polygamma": row(lambda n, x: sp.polygamma(n, x), call(2, positives(4)), call(0, positives(4), slopes=False), rtol=1e-11),
     "expn": row(lambda x, n: sp.expn(n, x), call(positives(4), n=2), rtol=1e-11),
@@ -458,5 +479,5 @@ FURTHER = {
 }  # fmt: skip
 
 STRUCTURED = {
-    **REDUCTIONS, **SHAPES, **FILLED, **MATRICES, **TRIANGLES, **FOURIER, **ORDER, **INDEXING, **NUMERICS, **NETWORKS, **IDENTITIES, **POLYNOMIALS, **SPECIAL_MATRICES, **FURTHER,
+    **REDUCTIONS, **SHAPES, **FILLED, **MATRICES, **TRIANGLES, **FOURIER, **ORDER, **INDEXING, **NUMERICS, **NETWORKS, **IDENTITIES, **POLYNOMIALS, **SPECIAL_MATRICES, **FURTHER, **INTERNAL,
 }  # fmt: skip

@@ -1,5 +1,7 @@
 """Functions and operations without a row in the table of ops, each with the reason and the tests that it has."""
 
+import ppl.nn.layers_convolution  # noqa: F401  (declares operations)
+
 
 def because(reason: str, *names: str) -> dict[str, str]:
     return dict.fromkeys(names, reason)
@@ -25,7 +27,7 @@ WITHOUT_A_ROW = {
     **because(
         RANDOM, "random_binomial", "random_bits", "random_exponential", "random_hypergeometric", "random_loggamma",
         "random_multinomial", "random_normal", "random_poisson", "random_randint", "random_uniform", "random_von_mises",
-        "random_choice", "random_permutation", "key_fold_in", "key_split", "host_draw", "draw",
+        "random_polya_gamma", "random_gumbel", "random_logistic", "random_choice", "random_permutation", "key_fold_in", "key_split", "host_draw", "draw",
     ),
     **because(SIGNS, "eigh", "eig", "eigvals", "qr", "schur"),
     **because("takes the index of another call: tests/test_indexing.py", "set", "inc", "set_subtensor", "inc_subtensor"),
@@ -36,7 +38,9 @@ WITHOUT_A_ROW = {
     **because("promises a fact to rules: tests/test_rewrites.py", "assume"),
     **because("needs to know how many there are, as unique and nonzero of computed arrays do: tests/test_effects.py",
               "unique_op", "nonzero_op"),
-    **because("made by the compiler for data known in advance: tests/test_grouping.py", "take_rows"),
     **because("sums weights that share parts, by a rule of its own: tests/test_multivariate_oracle.py", "log_sum_to"),
+    **because("the density of a distribution, by an integral: tests/test_distributions_oracle.py",
+              "log_polya_gamma", "log_polya_gamma_cdf", "log_polya_gamma_ccdf"),
+    **because("layers of networks: tests/nn/test_nn_layers.py", "convolve_channels", "convolve_channels_transposed", "pool_channels"),
     **because(LEAVES, "bound", "constant", "input", "variable"),
 }  # fmt: skip

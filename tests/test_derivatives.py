@@ -91,6 +91,35 @@ def test_a_derivative_in_one_of_its_own_variables():
     np.testing.assert_allclose(total, np.cos(0.7**3) - 0.7 * np.sin(0.7**3) * 3 * 0.7**2, rtol=1e-12)
 
 
+def test_computed_tensors_are_replaced_inside_bodies():
+    """In Theano a derivative is a graph like any other; here it holds one, and replacements reach it."""
+    x, a, z, v = tt.dscalar("x"), tt.dscalar("a"), tt.dscalar("z"), tt.dvector("v")
+    e = tt.exp(a)
+    graphs = [
+        (ppl.grad(tt.sin(x) * e, x), 2 * np.cos(0.3)),
+        (ppl.grad(ppl.grad(x**3 * e, x), x), 2 * 6 * 0.3),
+        (ppl.jacobian(v * e, v), 2 * np.eye(3)),
+        (ppl.Rop(v * e, v, v), 2 * V),
+        (ppl.Lop(v * e, v, v), 2 * V),
+        (ppl.ifelse(x > 0, e * x, e), 0.6),
+        (ppl.vectorize_graph(x * e, {x: v}), 2 * V),
+        (ppl.scan(lambda t, s: s + t * e, v, 0.0, return_updates=False), 2 * np.cumsum(V)),
+        (ppl.while_loop(lambda s: s < 100, lambda s: s * e, x), 0.3 * 2**9),
+    ]
+    values = {x: 0.3, z: 2.0, v: V}
+    for graph, wanted in graphs:
+        np.testing.assert_allclose(ppl.clone_replace(graph, {e: z}).eval(values), wanted, rtol=1e-12)
+        (again,) = ppl.graph_replace([graph], {e: z})
+        np.testing.assert_allclose(again.eval(values), wanted, rtol=1e-12)
+        given = ppl.function([x, z, v], graph, givens={e: z}, on_unused_input="ignore")
+        np.testing.assert_allclose(given(0.3, 2.0, V), wanted, rtol=1e-12)
+    with pytest.raises(ValueError, match=r"is not in the graph"):
+        ppl.graph_replace([graphs[0][0]], {tt.exp(z): z})
+    inner = tt.exp(x)
+    with pytest.raises(ValueError, match=r"cannot be replaced inside value_and_grad_op, whose variable it depends on"):
+        ppl.clone_replace(ppl.grad(inner * a, x), {inner: z})
+
+
 def test_cloned_gradients_keep_their_own_function():
     """SymJAX's regression: functions were told apart by name, so a clone took another's."""
     x, z = tt.dscalars("x", "z")

@@ -4,7 +4,7 @@ import importlib.util
 from pathlib import Path
 
 import pytest
-from checklist_rewrites import CHECKLIST
+from checklist_rewrites import CHECKLIST, HOLES
 
 from ppl.rewrites import simplify, strict, text
 
@@ -14,6 +14,12 @@ ROWS = [item for item in CHECKLIST if item.before is not None]
 
 @pytest.mark.parametrize("item", ROWS, ids=[str(item.number) for item in ROWS])
 def test_row(item, monkeypatch):
+    monkeypatch.setattr(strict, "on", True)
+    assert text(simplify(item.before)) == item.after
+
+
+@pytest.mark.parametrize("item", HOLES, ids=[str(item.number) for item in HOLES])
+def test_hole(item, monkeypatch):
     monkeypatch.setattr(strict, "on", True)
     assert text(simplify(item.before)) == item.after
 

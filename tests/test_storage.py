@@ -17,10 +17,10 @@ import ppl.tensor as tt
 from ppl.graph import storage
 from ppl.graph.registry import OPS
 from ppl.nn.layers_convolution import CONVOLVE, CONVOLVE_TRANSPOSED, POOL
-from ppl.tensor.grouped import TAKE_ROWS
 from ppl.tensor.host_draw import host_draw
 from ppl.tensor.keys import Key
 from ppl.tensor.log_sums import log_sum_to
+from ppl.tensor.polya_gamma import polya_gamma
 from ppl.tensor.recurrence import linear_recurrence, unfold
 from ppl.tensor.rejection import draw_until
 
@@ -133,13 +133,14 @@ def own_nodes():
         *(tt.eigh(a)[0], tt.eig(a)[0], tt.eigvals(a), tt.qr(a)[0], tt.schur(a)[0]),
         *(tt.unique(v, size=3), tt.nonzero(v, size=3)[0], tt.assume(x, positive=True)),
         *(ppl.printing.Print("v")(v), tt.Assert("small")(v, v < 1)),
+        *(key.gumbel(), key.logistic(), polya_gamma(key.next(), x, x)),
+        *(tt.log_polya_gamma(x, x), tt.log_polya_gamma_cdf(x, x, x), tt.log_polya_gamma_ccdf(x, x, x)),
         *(key.uniform(), key.normal(), key.exponential(), key.gamma(v), key.bits(), key.poisson(v), key.binomial(n, x)),
         *(key.randint(0, n), key.permutation(v), key.choice(v, (2,)), key.multinomial(n, v), key.split()[0].node),
         *(tt.random.vonmises(x, x, rng=key), tt.random.hypergeometric(n, n, n, rng=key), ppl.Normal.dist(0, 1)),
         draw_until(key, lambda k: k.normal((3,)) * x, lambda draw: draw > 0),
         host_draw(key.next(), fresh_numbers, (x, x), (2,), "float64"),
         log_sum_to(n, lambda k: -0.5 * k * x),
-        TAKE_ROWS(v, tt.lvector("groups"), tt.lmatrix("places")),
         CONVOLVE(*channels, strides=(1, 1), padding="VALID", dilations=(1, 1)),
         CONVOLVE_TRANSPOSED(*channels, strides=(1, 1), padding="VALID"),
         POOL(channels[0], kind="MAX", window=(2, 2), strides=(2, 2), padding="VALID"),

@@ -22,6 +22,7 @@ from ppl.compile.program import program
 from ppl.graph import Node, ancestors, leaves, substitute
 from ppl.graph.printing import debugprint
 from ppl.tensor.ops import cast_to
+from ppl.tensor.substitution import replaced
 from ppl.tensor.tensor import INPUT, Tensor, TensorType, as_tensor
 from ppl.tensor.variables import VARIABLE, Variable, fitting_update
 
@@ -292,9 +293,9 @@ def function(
     wrapped = [dataclasses.replace(w, update=_own_update(w)) for w in wrapped]
     wrapped, replacements = _free_computed_inputs(wrapped, replacements)
     if replacements:
-        flat = substitute(flat, replacements)  # type: ignore[assignment]
-        changes = dict(zip(changes, substitute(list(changes.values()), replacements), strict=True))  # type: ignore[arg-type]
-        wrapped = [w if w.update is None else dataclasses.replace(w, update=substitute(w.update, replacements))
+        flat = replaced(flat, replacements)  # type: ignore[assignment]
+        changes = dict(zip(changes, replaced(list(changes.values()), replacements), strict=True))  # type: ignore[arg-type]
+        wrapped = [w if w.update is None else dataclasses.replace(w, update=replaced([w.update], replacements)[0])
                    for w in wrapped]  # fmt: skip
     own = [w.update for w in wrapped if w.update is not None]
     changes.update(_default_updates([*flat, *changes.values(), *own], changes, said["no_default_updates"]))

@@ -8,6 +8,7 @@ from typing import Any
 from ppl.compile.outputs import flatten
 from ppl.graph import Node, ancestors, leaves, substitute
 from ppl.tensor.ops import cast_to
+from ppl.tensor.substitution import replaced
 from ppl.tensor.tensor import INPUT, Tensor, as_tensor, enter, placeholder
 
 
@@ -23,7 +24,7 @@ def clone_replace(output: Any, replace: Any = None, *, rebuild_strict: bool = Tr
     'x * y + y'
     """
     flat, rebuild = flatten(output)
-    return rebuild(substitute(flat, checked(replace, rebuild_strict)))
+    return rebuild(replaced(flat, checked(replace, rebuild_strict)))
 
 
 def graph_replace(outputs: Any, replace: Any = None, *, strict: bool = True) -> Any:
@@ -32,10 +33,16 @@ def graph_replace(outputs: Any, replace: Any = None, *, strict: bool = True) -> 
     replacements = checked(replace, True)
     if strict:
         reached = ancestors(flat)
-        lost = [node for node in replacements if node not in reached]
+        lost = [old for old, new in replacements.items() if old not in reached and not _is_inside(flat, old, new)]
         if lost:
             raise ValueError(f"graph_replace: {lost[0]!r} is not in the graph; strict=False lets that pass")
-    return rebuild(substitute(flat, replacements))
+    return rebuild(replaced(flat, replacements))
+
+
+def _is_inside(outputs: Sequence[Node], old: Node, new: Node) -> bool:
+    """Whether a tensor stands in bodies only."""
+    moved = replaced(outputs, {old: new})
+    return any(a is not b for a, b in zip(moved, outputs, strict=True))
 
 
 def checked(replace: Any, strict: bool) -> dict[Node, Node]:

@@ -322,7 +322,8 @@ def test_log_normaliser_completes_the_density(case: Any) -> None:
     if case.number:
         pytest.skip("one case compares all choices of parameters")
     case.scalar()
-    x = case.grid[0]
+    x, weights, _ = case.grid
+    x = x[weights == 1] if case.support.discrete else x  # far out in the tail of counts the terms cancel
     x = x[np.linspace(0, len(x) - 1, 50).astype(int)[15:-15]]
     held = [key in case.family.fixed for key in case.family.params]
     rows = [type(case)(case.family, i).parameters for i in range(3)]

@@ -1,7 +1,7 @@
 """What an effective draw costs: arithmetic of a log-density, and how many evaluations a gradient sampler needs.
 
-A trajectory through d dimensions takes about d^{1/4} steps (Beskos et al. 2013), more where a latent variable has a random
-scale or mean, since no one step size suits all of such a posterior. What depends on data alone is computed once and counts
+A trajectory through d dimensions takes about d^{1/4} steps (Beskos et al. 2013), more where a law joins several variables (a
+latent vector and its scale), since no one step size suits all of such a posterior. What depends on data alone is computed once and counts
 for nothing. The numbers rank plans; they are no times.
 """
 
@@ -12,28 +12,35 @@ from math import prod
 from typing import Any
 
 from ppl.graph import Node, ancestors, topological
-from ppl.rewrites.elimination.program import Program
+from ppl.rewrites.elimination.program import Factor, Observation, Program, Term
 from ppl.tensor.tensor import Tensor
 
 OVERHEAD = 500.0  # operations that a kernel costs before it computes anything
-HIERARCHY = 4.0  # times more steps where latent variables have random parameters
+HIERARCHY = 8.0  # times more steps where a law joins several variables
 
 
-def work(program: Program) -> float:
-    """Operations for an effective draw, up to a factor that is common to all programs over one model; 0 without a sampler."""
+def work(program: Program, factors: Sequence[Factor] | None = None) -> float:
+    """Operations in some factors (all where None) for an effective draw of a program, up to a common multiple; 0 where
+    nothing is left to sample."""
     if not program.free:
         return 0.0
-    steps = program.ndim**0.25
     free = set(program.free)
-    nested = any(not free.isdisjoint(ancestors(list(rv.parameters))) for rv in program.free)
-    return (OVERHEAD + arithmetic(densities(program))) * steps * (HIERARCHY if nested else 1.0)
+    laws = [*program.free, *(o.variable for o in program.observed)]
+    nested = any(len(free & ({rv} | ancestors(list(rv.parameters)))) > 1 for rv in laws)
+    steps = program.ndim**0.25 * (HIERARCHY if nested else 1.0)
+    return (OVERHEAD + arithmetic(densities(program.factors if factors is None else factors))) * steps
 
 
-def densities(program: Program) -> list[Tensor]:
-    """The log-densities of the factors."""
-    found = [rv.family.log_density(rv, *rv.parameters) for rv in program.free]
-    found += [o.variable.family.log_density(o.value, *o.variable.parameters) for o in program.observed]
-    return found + [t.density for t in program.terms]
+def densities(factors: Sequence[Factor]) -> list[Tensor]:
+    """The log-densities of factors."""
+    return [_density(f) for f in factors]
+
+
+def _density(f: Factor) -> Tensor:
+    if isinstance(f, Term):
+        return f.density
+    variable, value = (f.variable, f.value) if isinstance(f, Observation) else (f, f)
+    return variable.family.log_density(value, *variable.parameters)
 
 
 def arithmetic(outputs: Sequence[Node]) -> float:

@@ -123,8 +123,7 @@ def plan(program: Program, protect: Collection[str] = (), eliminate: Collection[
     _attempt("compaction", _compaction, result, protected, reasons)
     _attempt("coordinates", lambda *given: _coordinates(program, *given), result, protected, reasons)
     result.kept = [Kept(rv.name or "", reasons.get(rv.name or "", _no_rule(rv))) for rv in result.program.free]
-    left = work(result.program)
-    result.gain = work(program) / left if left else float("inf")
+    _attempt("estimate of the gain", lambda *given: _estimate(program, result), result, protected, reasons)
     result.milliseconds = 1e3 * (time.perf_counter() - start)
     stuck = [k for k in result.kept if k.name in set(eliminate)]
     if stuck:
@@ -212,6 +211,11 @@ def _coordinates(written: Program, result: Plan, protected: frozenset[RandomVari
     result.coordinates = survivors.coordinates(written, result.program, protected)
     for rv, coordinate in result.coordinates.items():
         result.steps.append(Step("coordinate", (), rv.name or "", coordinate.name, f"{rv.name} {coordinate.words()}."))
+
+
+def _estimate(written: Program, result: Plan) -> None:
+    left = work(result.program)
+    result.gain = work(written) / left if left else float("inf")
 
 
 def _gaussian(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:

@@ -15,7 +15,7 @@ from ppl.rewrites.elimination.costs import work
 from ppl.rewrites.elimination.gaussian.block import Block
 from ppl.rewrites.elimination.gaussian.candidates import Declined, candidates, components
 from ppl.rewrites.elimination.gaussian.common_scale import common_scale
-from ppl.rewrites.elimination.gaussian.residuals import Residual, residuals_of
+from ppl.rewrites.elimination.gaussian.residuals import Residual, is_flat, residuals_of
 from ppl.rewrites.elimination.program import Factor, Program, Recovery, Term
 from ppl.tensor.tensor import Tensor, as_tensor
 
@@ -57,7 +57,7 @@ def eliminate(program: Program, kept: frozenset[RandomVariable]) -> tuple[Progra
         gone: list[Factor] = [*(r.variable for r in recoveries), *(r.factor for r in rows)]
         term = Term(f"marginal of {', '.join(names)}", density)
         after = program.without(gone).plus(terms=[term], recoveries=recoveries)
-        ratio = work(after) / work(program)
+        ratio = work(after, [term]) / work(program, [f for f in gone if not is_flat(f)])
         if ratio > 1.0:
             why = f"its block ({block.structure}) would cost {ratio:.1f} times what it saves"
             return _without(costliest(members, block), why, program, kept, done, declined)
