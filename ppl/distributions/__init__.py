@@ -2,7 +2,7 @@
 
 from types import ModuleType as _ModuleType
 
-from ppl.distributions import files as _files
+from ppl.distributions import files as _files  # noqa: F401  importing enters the families into files
 from ppl.distributions import transforms as transforms
 from ppl.distributions.ar import AR as AR
 from ppl.distributions.asymmetric_laplace import AsymmetricLaplace as AsymmetricLaplace

@@ -162,12 +162,12 @@ real_vector = Domain(
 )
 real_matrix = Domain("a matrix of reals", lambda x: np.all(_everywhere(x), axis=(-1, -2)), ndim=2)
 positive_vector = Domain(
-    "a vector of positive numbers", lambda x: np.all(x > 0, axis=-1), ndim=1, entries=lambda x: x > 0, lower=0.0, transform="log",
-    examples=([0.7, 1.5, 2.0], [3.0, 0.4, 1.0]),
+    "a vector of positive numbers", lambda x: np.all(x > 0, axis=-1), ndim=1, entries=lambda x: x > 0, lower=0.0,
+    transform="log", examples=([0.7, 1.5, 2.0], [3.0, 0.4, 1.0]),
 )  # fmt: skip
 nonnegative_vector = Domain(
-    "a vector of numbers, none negative", lambda x: np.all(x >= 0, axis=-1), ndim=1, entries=lambda x: x >= 0, lower=0.0,
-    examples=([0.2, 1.0, 0.4], [1.0, 0.0, 2.0]),
+    "a vector of numbers, none negative", lambda x: np.all(x >= 0, axis=-1), ndim=1, entries=lambda x: x >= 0,
+    lower=0.0, examples=([0.2, 1.0, 0.4], [1.0, 0.0, 2.0]),
 )  # fmt: skip
 simplex = Domain(
     "probabilities that sum to 1",

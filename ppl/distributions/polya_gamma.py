@@ -1,7 +1,7 @@
 from ppl.distributions.constants import LOG_2
 from ppl.distributions.distribution import Distribution, param
 from ppl.distributions.domains import positive, real
-from ppl.tensor import abs, cosh, log1p, exp, switch, tanh
+from ppl.tensor import abs, cosh, exp, log1p, switch, tanh
 from ppl.tensor.polya_gamma import log_polya_gamma, log_polya_gamma_ccdf, log_polya_gamma_cdf, polya_gamma
 
 

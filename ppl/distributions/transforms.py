@@ -158,7 +158,7 @@ class SimplexTransform(Transform):
 
 
 class Ordered(Transform):
-    """Increasing vectors by the first entry and the logarithms of the steps; `positive` keeps the first entry positive."""
+    """Increasing vectors by the first entry and the logarithms of the steps; `positive` keeps the first positive."""
 
     name = "ordered"
     ndim_supp = 1

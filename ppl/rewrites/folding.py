@@ -80,7 +80,7 @@ _OTHER_NAMES: dict[str, Callable[..., Any]] = {
     "log_sigmoid": lambda x: -np.logaddexp(-x, 0), "rsqrt": lambda x: 1 / np.sqrt(x), "trunc": np.trunc,
 }  # fmt: skip
 _NAMES_IN_SCIPY = {"sigmoid": "expit"}
-# In SciPy a difference of large logarithms, 2e-10 off at (5e5, 1/2), and series cut short, 3 % off at a = 1e8 in the tails.
+# In SciPy a difference of large logarithms, 2e-10 off at (5e5, 1/2), and series cut short, 3 % off in tails at a = 1e8.
 _LESS_EXACT = frozenset({"betaln", "gammainc", "gammaincc", "gammaincinv", "gammainccinv"})
 
 

@@ -62,7 +62,7 @@ class Affine:
     offset: Tensor
 
 
-class NotAffine(Exception):
+class NotAffine(Exception):  # noqa: N818  an answer, not an error
     """The expression is not affine in the variables, or not in a way that is understood; the message says where."""
 
 
@@ -231,7 +231,7 @@ def _matmul(x: _Extraction, e: Any) -> Affine:
     inner = x.of(vector)
     rows = matrix if column else matrix.T
     shape: Shape = e.type.shape
-    n, m = rows.type.shape
+    m = rows.type.shape[1]
     parts: list[Part] = []
     for part in inner.parts:
         if isinstance(part, Select):

@@ -41,7 +41,7 @@ class Rows:
 
     def key(self, e: Any, into: list[np.ndarray]) -> None:
         """Collect the columns of numbers that an expression takes from each row."""
-        if e.ndim == 0 or e.type.shape[0] == 1 and self.count != 1:
+        if e.ndim == 0 or (e.type.shape[0] == 1 and self.count != 1):
             if e.ndim and not is_data(e) and e.ndim > 1:
                 raise NoMatch("a parameter has more axes than rows")
             return
@@ -62,7 +62,7 @@ class Rows:
 
     def at(self, e: Any, rows: np.ndarray) -> Tensor:
         """The expression at some rows only."""
-        if e.ndim == 0 or e.type.shape[0] == 1 and self.count != 1:
+        if e.ndim == 0 or (e.type.shape[0] == 1 and self.count != 1):
             return e
         if is_data(e):
             return e[rows]

@@ -1,7 +1,7 @@
 r"""Conjugate families: one theorem for all pairs.
 
-A pair is stated by its update alone: `Gamma(α, β)` with `Poisson(c θ)` becomes `Gamma(α + y, β + c)`. Everything else is
-derived. The marginal is the candidate's identity, true for any point θ₀ of the support,
+A pair is stated by its update alone: `Gamma(α, β)` with `Poisson(c θ)` becomes `Gamma(α + y, β + c)`. Everything else
+is derived. The marginal is the candidate's identity, true for any point θ₀ of the support,
 
 .. math:: \log m(y) = \sum_i \log p(y_i \mid θ_0) + \log p(θ_0 \mid η) - \log p(θ_0 \mid η^+),
 
@@ -140,7 +140,7 @@ def prior_of(variable: RandomVariable) -> str | None:
     return name if name in PRIORS else None
 
 
-class NoMatch(Exception):
+class NoMatch(Exception):  # noqa: N818  an answer, not an error
     """A variable is not conjugate to its children; the message says why."""
 
 
@@ -255,7 +255,7 @@ def outermost_switch(e: Any, variable: RandomVariable) -> tuple[Tensor, Tensor, 
         spread = [tt.broadcast_to(x, known_shape(inner)) for x in found]
         return tuple(Node(e.op, (x, *e.inputs[1:]), e.attrs) for x in spread)  # type: ignore[return-value]
     touched = [i for i, x in enumerate(e.inputs) if variable in ancestors(x)]
-    if not isinstance(e.op, Elementwise) and e.op.name != "named" or len(touched) != 1:
+    if (not isinstance(e.op, Elementwise) and e.op.name != "named") or len(touched) != 1:
         return None
     (at,) = touched
     found = outermost_switch(e.inputs[at], variable)

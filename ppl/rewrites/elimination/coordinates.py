@@ -4,10 +4,10 @@ A coordinate is a number z, a one-to-one map from z to the variable x given its 
 
 .. math:: \log p(z) = \log p(x(z)) + \log |dx/dz|
 
-Whatever the map, the law of x is the same; the choice is about geometry. The logarithm of a standard deviation has a long
-left tail where the data do not exclude zero, since its density falls like exp(z) there, and NUTS walks along such a tail:
-a *short* logarithm draws it in. A *score* is the z for which x is a function of a standard normal. A *partially centred* z
-lies between θ and (θ - μ)/σ, as far as the data decide θ (Papaspiliopoulos et al. 2007).
+Whatever the map, the law of x is the same; the choice is about geometry. The logarithm of a standard deviation has a
+long left tail where the data do not exclude zero, since its density falls like exp(z) there, and NUTS walks along such
+a tail: a *short* logarithm draws it in. A *score* is the z for which x is a function of a standard normal. A *partially
+centred* z lies between θ and (θ - μ)/σ, as far as the data decide θ (Papaspiliopoulos et al. 2007).
 """
 
 from __future__ import annotations

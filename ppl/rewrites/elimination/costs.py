@@ -1,8 +1,8 @@
 """What an effective draw costs: arithmetic of a log-density, and how many evaluations a gradient sampler needs.
 
-A trajectory through d dimensions takes about d^{1/4} steps (Beskos et al. 2013), more where a law joins several variables (a
-latent vector and its scale), since no one step size suits all of such a posterior. What depends on data alone is computed once and counts
-for nothing. The numbers rank plans; they are no times.
+A trajectory through d dimensions takes about d^{1/4} steps (Beskos et al. 2013), more where a law joins several
+variables (a latent vector and its scale), since no one step size suits all of such a posterior. What depends on data
+alone is computed once and counts for nothing. The numbers rank plans; they are no times.
 """
 
 from __future__ import annotations

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 
 from ppl.distributions import RandomVariable
 from ppl.graph import ancestors
-from ppl.rewrites.elimination.coordinates import Coordinate
 from ppl.rewrites.elimination import compaction, conjugate, discrete, gaussian, survivors
 from ppl.rewrites.elimination.conjugate import NoMatch
+from ppl.rewrites.elimination.coordinates import Coordinate
 from ppl.rewrites.elimination.costs import work
 from ppl.rewrites.elimination.program import Factor, Observation, Program, Recovery, children, parts
 from ppl.rewrites.engine import strict
@@ -91,7 +91,8 @@ class Plan:
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f"<tr><td>{html.escape(s.rule)}</td><td>{html.escape(', '.join(s.eliminated))}</td><td>{html.escape(s.why)}</td></tr>"
+            f"<tr><td>{html.escape(s.rule)}</td><td>{html.escape(', '.join(s.eliminated))}</td>"
+            f"<td>{html.escape(s.why)}</td></tr>"
             for s in self.steps
         )
         kept = "".join(
@@ -250,7 +251,7 @@ MOST_BRANCHES = 10_000  # states of the labels that an elimination may leave in 
 
 
 def _in_branches(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
-    """Conjugate variables whose laws a few labels steer: integrated out for each state of the labels, these after it."""
+    """Conjugate variables whose laws a few labels steer, integrated out in each state of the labels."""
 
     def steered(rv: RandomVariable) -> bool:
         if conjugate.prior_of(rv) is None:
@@ -265,8 +266,12 @@ def _in_branches(result: Plan, protected: frozenset[RandomVariable], reasons: Re
 
 
 THEOREMS: dict[str, Theorem] = {
-    "barren": _barren, "conjugate in branches": _in_branches, "sum over values": _discrete, "Gaussian block": _gaussian, "conjugate": _conjugate,
-}  # fmt: skip
+    "barren": _barren,
+    "conjugate in branches": _in_branches,
+    "sum over values": _discrete,
+    "Gaussian block": _gaussian,
+    "conjugate": _conjugate,
+}
 
 
 def _note(result: Plan, rule: str, names: tuple[str, ...], after: Program, why: str) -> None:

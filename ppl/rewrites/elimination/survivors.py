@@ -1,13 +1,14 @@
 r"""Which coordinates suit the variables that no rule could integrate out.
 
 A variable of fixed law that is a parameter of latent variables (the standard deviation of groups, say) is often not
-excluded from the ends of its support by the data, and takes the coordinate of its family. A normal variable with a random
-mean or scale is centred as far as the data decide it: with τ its prior scale and I the information of its children, by
+excluded from the ends of its support by the data, and takes the coordinate of its family. A normal variable with a
+random mean or scale is centred as far as the data decide it: with τ its prior scale and I the information of its
+children, by
 
 .. math:: λ = \frac{τ^2 I}{1 + τ^2 I}, \qquad I_j = \sum_i c_i^2 w(y_i)
 
-where row i of a child picks entry j with the coefficient c_i, and w is the weight of a row of a generalised linear model at
-its own data (the weights from which Fisher scoring starts, McCullagh and Nelder 1989, section 2.5).
+where row i of a child picks entry j with the coefficient c_i, and w is the weight of a row of a generalised linear
+model at its own data (the weights from which Fisher scoring starts, McCullagh and Nelder 1989, section 2.5).
 """
 
 from __future__ import annotations

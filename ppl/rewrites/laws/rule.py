@@ -42,7 +42,8 @@ class Law:
         self.loose = [h for h in self.holes if h in outside]  # holes that are operands, not parameters of a draw
         free = {n for n in ancestors(self.right) if any(n is h for h in self.holes)} - ancestors(self.left)
         if free:
-            raise ValueError(f"law {self.name!r}: {', '.join(str(n.attrs['name']) for n in free)} stand on the right side alone")
+            names = ", ".join(str(n.attrs["name"]) for n in free)
+            raise ValueError(f"law {self.name!r}: {names} stand on the right side alone")
         if not self.draws:
             raise ValueError(f"law {self.name!r}: the left side has no draw; `equal` is for equations of values")
 

@@ -11,8 +11,8 @@ neighbours (a walk in time); with the dense columns it is an arrow. Groups go fi
 
 Both S and the minimum are evaluated as sums of squares of residuals, so that nothing cancels. What does not depend on
 parameters (Z'Z, Z'y, ...) is computed once for all evaluations, so the cost does not depend on the number of rows; data
-are centred by a least-squares fit first, so that precision does not depend on their distance from zero. Many dense columns
-without groups, with two scales, are turned once so that S is diagonal (`spectral`).
+are centred by a least-squares fit first, so that precision does not depend on their distance from zero. Many dense
+columns without groups, with two scales, are turned once so that S is diagonal (`spectral`).
 """
 
 from ppl.rewrites.elimination.gaussian.elimination import eliminate as eliminate

@@ -24,7 +24,7 @@ class Declined:
 def candidates(
     program: Program, kept: frozenset[RandomVariable]
 ) -> tuple[list[RandomVariable], list[Residual], list[Declined]]:
-    """The normal variables that can go together, the residuals of all their factors, and those that cannot with reasons."""
+    """The normal variables that can go together, the residuals of their factors, and those that cannot, and why."""
     declined: list[Declined] = []
     chosen = [
         rv

@@ -16,7 +16,7 @@ Block = Sequence[Sequence[Tensor]]
 
 
 class ChainFactor:
-    """M = L L' for M with diagonal blocks D_t and blocks B_t between t and t - 1 (rows t, columns t - 1; B_0 unused)."""
+    """M = L L' for M with diagonal blocks D_t and blocks B_t between t and t - 1 (rows t, columns t - 1; no B_0)."""
 
     def __init__(self, diagonal: Block, below: Block, count: int) -> None:
         k = self.size = len(diagonal)

@@ -1,8 +1,9 @@
 """Which variables of a block are groups, and where each of their entries lies.
 
-A variable has an entry for each group along one of its axes; its other axes are columns. The variables go together whose
-entries each row touches in one group, or in neighbouring groups: then the groups form a chain. A chain in which rows reach
-back p steps (an autoregression of order p) is one of p times fewer groups, each p times wider, that reach back one step.
+A variable has an entry for each group along one of its axes; its other axes are columns. The variables go together
+whose entries each row touches in one group, or in neighbouring groups: then the groups form a chain. A chain in which
+rows reach back p steps (an autoregression of order p) is one of p times fewer groups, each p times wider, that reach
+back one step.
 """
 
 from __future__ import annotations
