@@ -21,8 +21,9 @@ from jax.experimental.compilation_cache import compilation_cache
 from .kernel import Data, Kernel
 
 MARKS = 64  # diverging positions kept per dispatch
-BUFFER_BYTES = 32 << 20
-MOST_ROWS = 1024
+# Buffers are filled with zeros at each dispatch: large enough to hide what a dispatch costs, and not much larger.
+BUFFER_BYTES = 4 << 20
+MOST_ROWS = 4096
 KEPT_PROGRAMS = 64
 
 
