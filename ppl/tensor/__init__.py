@@ -31,6 +31,7 @@ from ppl.tensor import random as random
 from ppl.tensor import rearranging as _rearranging  # noqa: F401
 from ppl.tensor import recurrence as recurrence
 from ppl.tensor import rounding as _rounding  # noqa: F401
+from ppl.tensor import slices as _slices  # noqa: F401
 from ppl.tensor import slinalg as slinalg
 from ppl.tensor import sorting as _sorting  # noqa: F401
 from ppl.tensor import special as special
@@ -68,6 +69,7 @@ from ppl.tensor.variables import shared as shared
 from ppl.tensor.vectorizing import vectorize_graph as vectorize_graph
 from ppl.tensor.wrapping import from_jax as from_jax
 from ppl.tensor.wrapping import jax_wrap as jax_wrap
+from ppl.tensor.wrapping import symjax_to_jax_fn as symjax_to_jax_fn
 
 as_tensor_variable = asarray = array = as_tensor
 TensorVariable = Tensor
