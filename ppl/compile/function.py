@@ -13,12 +13,12 @@ from typing import Any
 import jax
 import numpy as np
 
+from ppl.compile.closed import closed_program
 from ppl.compile.inputs import In, arranged, fitting
 from ppl.compile.maker import Maker
 from ppl.compile.modes import Mode, first_bad, get_mode, is_bad, optimize
 from ppl.compile.outputs import Rebuild, flatten
 from ppl.compile.padding import BucketedProgram
-from ppl.compile.program import program
 from ppl.graph import Node, ancestors, leaves, substitute
 from ppl.graph.printing import debugprint
 from ppl.tensor.ops import cast_to
@@ -78,7 +78,7 @@ class Function:
         self._program, constants = (
             (BucketedProgram(self.inputs, self.variables, self.graph_outputs), [])
             if plan.buckets
-            else program([*self.inputs, *self.variables], self.graph_outputs)
+            else closed_program([*self.inputs, *self.variables], self.graph_outputs)
         )
         self._run = self._program.run
         with jax.enable_x64(True):
