@@ -2,6 +2,7 @@
 
     python benchmarks/core.py            prints a table; takes about two minutes
     python benchmarks/core.py --small    a tenth of the sizes
+    python benchmarks/core.py --save benchmarks/results/core.json
 
 The last column is the time per node at the large size over that at the small one: 1 means linear.
 """
@@ -15,11 +16,14 @@ import subprocess
 import sys
 import time
 import timeit
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
+from figures import save
 
 import ppl
 import ppl.tensor as tt
@@ -67,16 +71,20 @@ def graph_times(build: Callable[[Any, int], Any], size: int) -> dict[str, float]
     return times
 
 
-def print_graph_times(small: int, large: int) -> None:
+def growth(small: int, large: int) -> list[dict[str, Any]]:
+    rows = []
     for build in (chain, wide):
         first, second = graph_times(build, small), graph_times(build, large)
         print(f"\n{build.__name__:<16}{small:>10} nodes{large:>10} nodes   µs a node   ratio")
         for what, time_small in first.items():
             time_large = second[what]
             linear = time_large / large / (time_small / small)
-            print(
-                f"{what:<16}{time_small:>14.3f} s{time_large:>14.3f} s{time_large / large * 1e6:>12.2f}{linear:>8.2f}"
+            each = time_large / large * 1e6
+            print(f"{what:<16}{time_small:>14.3f} s{time_large:>14.3f} s{each:>12.2f}{linear:>8.2f}", flush=True)
+            rows.append(
+                {"graph": build.__name__, "what": what, "nodes": large, "seconds": time_large, "growth": linear}
             )
+    return rows
 
 
 def best(job: Callable[[], Any], calls: int = 2000) -> float:
@@ -85,32 +93,58 @@ def best(job: Callable[[], Any], calls: int = 2000) -> float:
     return min(timeit.repeat(job, number=calls, repeat=15)) / calls * 1e6
 
 
-def print_call_overhead() -> None:
-    def by_hand(a: Any) -> Any:
-        return (jax.numpy.sin(a) * 2).sum()
+class Call(NamedTuple):
+    """One and the same call: a jitted function written by hand, within the 64-bit setting, and ours."""
 
-    jitted = jax.jit(by_hand)
-    print(f"\n{'a call':<28}{'by hand':>12}{'in a context':>14}{'ppl':>10}{'ratio':>9}{'in context':>12}")
-    for title, value in (("vector of 10", np.ones(10)), ("vector of 100,000", np.ones(100_000))):
-        x = tt.tensor("x", dtype="float64", shape=(None,))
-        f = ppl.function([x], (tt.sin(x) * 2).sum())
+    title: str
+    by_hand: Callable[[], Any]
+    ours: Callable[[], Any]
 
-        def with_context(value: Any = value) -> Any:
+
+def calls() -> Iterator[Call]:
+    jitted = jax.jit(lambda a: (jnp.sin(a) * 2).sum())
+    x, y = tt.dvector("x"), tt.dvector("y")
+    f = ppl.function([x], (tt.sin(x) * 2).sum())
+    for n in (10, 100_000):
+        given = np.ones(n)
+        yield Call(f"vector of {n:,}", lambda given=given: np.asarray(jitted(given)), lambda given=given: f(given))
+    several = jax.jit(lambda a, b: ((a * b).sum(), a + b))
+    g = ppl.function([x, y], [(x * y).sum(), x + y])
+    ten = np.ones(10)
+    yield Call("two inputs, two outputs", lambda: [np.asarray(r) for r in several(ten, ten)], lambda: g(ten, ten))
+    weights = np.linspace(0, 1, 10)
+    dot = jax.jit(lambda a, w: a @ w)
+    h = ppl.function([x], x @ ppl.shared(weights))
+    yield Call("reads a variable", lambda: np.asarray(dot(ten, weights)), lambda: h(ten))
+    moved = jax.jit(lambda a, w: (a @ w, w * 0.5 + a))
+    held, state = [weights], ppl.shared(weights)
+    step = ppl.function([x], x @ state, updates={state: state * 0.5 + x})
+
+    def step_by_hand() -> Any:
+        result, held[0] = moved(ten, held[0])
+        return np.asarray(result)
+
+    yield Call("updates a variable", step_by_hand, lambda: step(ten))
+
+
+def call_times() -> list[dict[str, Any]]:
+    """Microseconds, the median of five rounds in turns, so that a busy machine disturbs all alike."""
+    rows = []
+    print(f"\n{'a call':<28}{'by hand':>12}{'ppl':>14}{'ratio':>9}")
+    for call in calls():
+        rounds = []
+        for _ in range(5):
             with jax.enable_x64(True):
-                return np.asarray(jitted(value))
-
-        ratios = []
-        for _ in range(5):  # in turns, so that a busy machine disturbs all alike
-            with jax.enable_x64(True):
-                hand = best(lambda value=value: np.asarray(jitted(value)), 400)
-            around = best(with_context, 400)
-            ours = best(lambda f=f, value=value: f(value), 400)
-            ratios.append((hand, around, ours, ours / hand, ours / around))
-        hand, around, ours, ratio, in_context = (statistics.median(column) for column in zip(*ratios, strict=True))
-        print(f"{title:<28}{hand:>9.2f} µs{around:>11.2f} µs{ours:>7.2f} µs{ratio:>9.2f}{in_context:>12.2f}")
+                hand = best(call.by_hand, 400)
+            mine = best(call.ours, 400)
+            rounds.append((hand, mine, mine / hand))
+        hand, mine, ratio = (statistics.median(column) for column in zip(*rounds, strict=True))
+        print(f"{call.title:<28}{hand:>9.2f} µs{mine:>11.2f} µs{ratio:>9.2f}", flush=True)
+        rows.append({"call": call.title, "by_hand_us": hand, "ppl_us": mine, "ratio": ratio})
+    return rows
 
 
-def print_import_time() -> None:
+def import_times() -> dict[str, float]:
     def fresh(statement: str) -> float:
         code = f"import time; t = time.process_time(); {statement}; print(time.process_time() - t)"
         run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -119,20 +153,22 @@ def print_import_time() -> None:
     pairs = [(fresh("import jax"), fresh("import ppl")) for _ in range(7)]
     jax_time, ppl_time = (min(column) for column in zip(*pairs, strict=True))
     print(f"\nimport jax {jax_time:.3f} s, import ppl {ppl_time:.3f} s, ratio {ppl_time / jax_time:.2f}")
+    return {"jax_s": jax_time, "ppl_s": ppl_time, "ratio": ppl_time / jax_time}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--small", action="store_true", help="a tenth of the sizes")
     parser.add_argument("--calls", action="store_true", help="only what a call costs")
+    parser.add_argument("--save", type=Path, help="a JSON file for the figures")
     args = parser.parse_args()
     small, large = (1_000, 10_000) if args.small else (10_000, 100_000)
     print(f"jax {jax.__version__}, Python {sys.version.split()[0]}")
-    print_call_overhead()
-    if args.calls:
-        return
-    print_import_time()
-    print_graph_times(small, large)
+    found: dict[str, Any] = {"calls": call_times()}
+    if not args.calls:
+        found |= {"import": import_times(), "growth": growth(small, large)}
+    if args.save:
+        save(args.save, found)
 
 
 if __name__ == "__main__":
