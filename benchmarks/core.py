@@ -2,7 +2,6 @@
 
     python benchmarks/core.py            prints a table; takes about two minutes
     python benchmarks/core.py --small    a tenth of the sizes
-    python benchmarks/core.py --save benchmarks/results/core.json
 
 The last column is the time per node at the large size over that at the small one: 1 means linear.
 """
@@ -17,13 +16,11 @@ import sys
 import time
 import timeit
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from figures import save
 
 import ppl
 import ppl.tensor as tt
@@ -71,8 +68,7 @@ def graph_times(build: Callable[[Any, int], Any], size: int) -> dict[str, float]
     return times
 
 
-def growth(small: int, large: int) -> list[dict[str, Any]]:
-    rows = []
+def print_growth(small: int, large: int) -> None:
     for build in (chain, wide):
         first, second = graph_times(build, small), graph_times(build, large)
         print(f"\n{build.__name__:<16}{small:>10} nodes{large:>10} nodes   µs a node   ratio")
@@ -81,16 +77,13 @@ def growth(small: int, large: int) -> list[dict[str, Any]]:
             linear = time_large / large / (time_small / small)
             each = time_large / large * 1e6
             print(f"{what:<16}{time_small:>14.3f} s{time_large:>14.3f} s{each:>12.2f}{linear:>8.2f}", flush=True)
-            rows.append(
-                {"graph": build.__name__, "what": what, "nodes": large, "seconds": time_large, "growth": linear}
-            )
-    return rows
 
 
-def best(job: Callable[[], Any], calls: int = 2000) -> float:
-    """Microseconds a call, the least of several runs."""
+def best(job: Callable[[], Any], burst: float = 2e-3, bursts: int = 100) -> float:
+    """Microseconds a call, the least over short bursts: a busy machine leaves some of them alone."""
     job()
-    return min(timeit.repeat(job, number=calls, repeat=15)) / calls * 1e6
+    calls = max(5, int(burst / min(timeit.repeat(job, number=5, repeat=5)) * 5))
+    return min(timeit.repeat(job, number=calls, repeat=bursts)) / calls * 1e6
 
 
 class Call(NamedTuple):
@@ -127,24 +120,21 @@ def calls() -> Iterator[Call]:
     yield Call("updates a variable", step_by_hand, lambda: step(ten))
 
 
-def call_times() -> list[dict[str, Any]]:
+def print_call_times() -> None:
     """Microseconds, the median of five rounds in turns, so that a busy machine disturbs all alike."""
-    rows = []
     print(f"\n{'a call':<28}{'by hand':>12}{'ppl':>14}{'ratio':>9}")
     for call in calls():
         rounds = []
         for _ in range(5):
             with jax.enable_x64(True):
-                hand = best(call.by_hand, 400)
-            mine = best(call.ours, 400)
+                hand = best(call.by_hand)
+            mine = best(call.ours)
             rounds.append((hand, mine, mine / hand))
         hand, mine, ratio = (statistics.median(column) for column in zip(*rounds, strict=True))
         print(f"{call.title:<28}{hand:>9.2f} µs{mine:>11.2f} µs{ratio:>9.2f}", flush=True)
-        rows.append({"call": call.title, "by_hand_us": hand, "ppl_us": mine, "ratio": ratio})
-    return rows
 
 
-def import_times() -> dict[str, float]:
+def print_import_times() -> None:
     def fresh(statement: str) -> float:
         code = f"import time; t = time.process_time(); {statement}; print(time.process_time() - t)"
         run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -153,22 +143,19 @@ def import_times() -> dict[str, float]:
     pairs = [(fresh("import jax"), fresh("import ppl")) for _ in range(7)]
     jax_time, ppl_time = (min(column) for column in zip(*pairs, strict=True))
     print(f"\nimport jax {jax_time:.3f} s, import ppl {ppl_time:.3f} s, ratio {ppl_time / jax_time:.2f}")
-    return {"jax_s": jax_time, "ppl_s": ppl_time, "ratio": ppl_time / jax_time}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--small", action="store_true", help="a tenth of the sizes")
     parser.add_argument("--calls", action="store_true", help="only what a call costs")
-    parser.add_argument("--save", type=Path, help="a JSON file for the figures")
     args = parser.parse_args()
     small, large = (1_000, 10_000) if args.small else (10_000, 100_000)
     print(f"jax {jax.__version__}, Python {sys.version.split()[0]}")
-    found: dict[str, Any] = {"calls": call_times()}
+    print_call_times()
     if not args.calls:
-        found |= {"import": import_times(), "growth": growth(small, large)}
-    if args.save:
-        save(args.save, found)
+        print_import_times()
+        print_growth(small, large)
 
 
 if __name__ == "__main__":

@@ -95,7 +95,7 @@ class Function:
         self._rebuild, self._guards = plan.rebuild, plan.mode.guards()
         self._reads = bool(self._cells or self._constants)
         self._bare = len(self.graph_outputs) == 1  # then the program's result is no list
-        self._single = self._bare and isinstance(plan.rebuild([*range(self._count)]), int)
+        self._one = isinstance(plan.rebuild([*range(self._count)]), int)
 
     @property
     def compilations(self) -> int:
@@ -120,7 +120,7 @@ class Function:
         return self._run_on(values, device_get)
 
     def _run_on(self, values: tuple[Any, ...], device_get: bool) -> Any:
-        start = _clock()
+        start = _clock() if self.profile is not None else 0.0
         for lock in self._locks:
             lock.acquire()
         try:
@@ -132,10 +132,19 @@ class Function:
                     results = self._run(*values)
                 if self._guards:
                     self._guard(values, before if self._reads else [], results)
-            if self._single:
-                answer = _as_array(results) if device_get else results
+            if self._bare:
+                results = (results,)
+            if self._changed:
+                for cell, value in zip(self._changed, results[self._count :]):  # noqa: B905  (defaults follow)
+                    cell.value = value
+            if self._own:
+                for at, value in zip(self._own, results[self._count + len(self._changed) :], strict=True):
+                    self._defaults[at] = value
+            if self._one:
+                answer = _as_array(results[0]) if device_get else results[0]
             else:
-                answer = self._put_away(results, device_get)
+                shown = results[: self._count]
+                answer = self._rebuild([_as_array(r) for r in shown] if device_get else list(shown))
         finally:
             for lock in self._locks:
                 lock.release()
@@ -143,18 +152,6 @@ class Function:
             self.profile.calls += 1
             self.profile.seconds += _clock() - start
         return answer
-
-    def _put_away(self, results: Any, device_get: bool) -> Any:
-        """The new values of variables and of defaults into their places; the outputs in the form that was asked for."""
-        if self._bare:
-            results = [results]
-        count = self._count
-        for cell, value in zip(self._changed, results[count:]):  # noqa: B905  (the defaults come after them)
-            cell.value = value
-        for at, value in zip(self._own, results[count + len(self._changed) :]):  # noqa: B905  (strict= costs time here)
-            self._defaults[at] = value
-        shown = results[:count]
-        return self._rebuild([_as_array(r) for r in shown] if device_get else list(shown))
 
     def _guard(self, values: Sequence[Any], before: Sequence[Any], results: Any) -> None:
         if not any(is_bad(result, self.plan.mode) for result in ([results] if self._bare else results)):
