@@ -44,13 +44,13 @@ def normal_forms(
     return nodes
 
 
-def rewritten(
-    outputs: Sequence[Node], book: Book = everything, trace: Trace | None = None, keep: Collection[Node] = ()
-) -> list[Node]:
+def rewritten(outputs: Sequence[Node], book: Book = everything, trace: Trace | None = None) -> list[Node]:
     """The outputs in simplest form, as operations that can be run; a name an output carries stays on it."""
     bare = [_under_name(node) for node in outputs]
     with _collector_paused():
-        results = lowered(normal_forms(bare, book, trace, keep))
+        results, again = lowered(normal_forms(bare, book, trace))
+        if again:
+            results, _ = lowered(normal_forms(results, book, trace))
     return [_named_like(old, new) for old, new in zip(outputs, results, strict=True)]
 
 
