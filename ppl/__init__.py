@@ -16,7 +16,6 @@ from ppl.compile import NanGuardMode as NanGuardMode
 from ppl.compile import Out as Out
 from ppl.compile import clone as clone
 from ppl.compile import clone_replace as clone_replace
-from ppl.compile import enable_disk_cache as enable_disk_cache
 from ppl.compile import function as function
 from ppl.compile import get_mode as get_mode
 from ppl.compile import graph_replace as graph_replace
@@ -45,6 +44,7 @@ from ppl.model.elsewhere import find as __getattr__  # noqa: F401
 from ppl.model.version import __version__ as __version__
 
 # Samplers.
+from ppl.samplers import enable_disk_cache as enable_disk_cache
 from ppl.samplers import flags as _flags
 
 # Tensors: settings, names, variables, derivatives, files.
