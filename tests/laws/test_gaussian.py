@@ -369,7 +369,11 @@ def test_crossed_groups_that_would_cost_too_much_are_declined_in_part():
 # --- the laws have power: a planted fault is found
 FAULTS = {
     "links of a chain counted at the wrong group": ("block.ahead", lambda values: values, a_walk),
-    "links of a chain left out of its reduction": ("chain._shifted", lambda x, count: 0.0 * x[:1], a_walk),
+    "links of a chain left out of its reduction": (
+        "chain._shifted",
+        lambda x, count: tt.zeros((count, *x.type.shape[1:])),
+        a_walk,
+    ),
     "columns turned without their volume": (
         "block.turned",
         lambda rows, n: replace(turned(rows, n), log_det=tt.as_tensor(0.0)),
