@@ -40,6 +40,7 @@ from ppl.graph import to_svg as to_svg
 
 # Models.
 from ppl.model import *  # noqa: F403
+from ppl.model import longer_paths as _longer_paths
 from ppl.model.elsewhere import find as __getattr__  # noqa: F401
 from ppl.model.version import __version__ as __version__
 
@@ -87,6 +88,7 @@ from ppl.tensor.variables import reset_variables as reset_variables
 from ppl.tensor.variables import save_variables as save_variables
 from ppl.tensor.vectorizing import vectorize_graph as vectorize_graph
 
+_longer_paths.enter()
 _flags.apply()  # XLA reads its flags once, when the first device is used; no import above uses one
 
 gradient = _theano_gradient  # Theano's module; `ppl.tensor.gradient` is NumPy's function

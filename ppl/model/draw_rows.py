@@ -17,7 +17,9 @@ import numpy as np
 from ppl.compile.pure import Program
 from ppl.samplers import PROGRAMS
 
-CHUNK_BYTES = 32 << 20
+# What a chunk takes, results and room to work in. On a CPU little enough to stay in its cache and in memory that is
+# there already: fresh pages cost more than drawing what stands in them. Elsewhere enough to be worth a launch.
+CHUNK_BYTES = {"cpu": 4 << 20, "elsewhere": 64 << 20}
 _row_bytes: dict[Any, tuple[int, list[Any]]] = {}
 
 
@@ -30,11 +32,12 @@ class Chunks(NamedTuple):
     data: tuple[Any, ...]
 
 
-def over_draws(program: Program, columns: Sequence[np.ndarray], chunk_bytes: int = CHUNK_BYTES) -> list[np.ndarray]:
+def over_draws(program: Program, columns: Sequence[np.ndarray], chunk_bytes: int | None = None) -> list[np.ndarray]:
     """The outputs for every draw. `columns` has one array an input, (chains, draws, ...); so have the results.
 
     Where a device has no memory for a chunk, smaller ones are tried, down to single draws.
     """
+    chunk_bytes = chunk_bytes or _usual_bytes()
     while True:
         try:
             return _in_chunks(compiled(program, columns, chunk_bytes), columns)
@@ -46,18 +49,22 @@ def over_draws(program: Program, columns: Sequence[np.ndarray], chunk_bytes: int
             chunk_bytes //= 8
 
 
-def compiled(program: Program, columns: Sequence[np.ndarray], chunk_bytes: int = CHUNK_BYTES) -> Chunks:
+def compiled(program: Program, columns: Sequence[np.ndarray], chunk_bytes: int | None = None) -> Chunks:
     """The program for columns of these shapes; what stands in them does not matter."""
     data, key = program.data, program.key
     row = jax.jit(lambda values, arrays: program(values, *arrays))  # traced once, for its sizes and for the chunks
     with jax.enable_x64(True):
         size, kinds = _size_of_row(key, row, columns, data)
         chains, draws = np.shape(columns[0])[:2]
-        rows = max(1, min(draws, chunk_bytes // max(1, size)))
+        rows = max(1, min(draws, (chunk_bytes or _usual_bytes()) // max(1, size)))
         chunk = [np.broadcast_to(np.zeros((), c.dtype), (rows, *c.shape[2:])) for c in columns]
         make = lambda: lambda chunk, arrays: jax.vmap(lambda values: row(values, arrays))(chunk)
         run = PROGRAMS.get(("rows", key), make, (chunk, data)) if chains and draws else None
     return Chunks(run, rows, kinds, data)
+
+
+def _usual_bytes() -> int:
+    return CHUNK_BYTES.get(jax.default_backend(), CHUNK_BYTES["elsewhere"])
 
 
 def _in_chunks(chunks: Chunks, columns: Sequence[np.ndarray]) -> list[np.ndarray]:
