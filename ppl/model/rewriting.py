@@ -21,6 +21,7 @@ from ppl.model.point import Point, evaluated, initial_point
 from ppl.model.present import Present, at_present
 from ppl.rewrites import optimize
 from ppl.rewrites.elimination import Observation, Plan, Program, Term, plan
+from ppl.rewrites.elimination.affine import is_data
 from ppl.rewrites.elimination.coordinates import Coordinate
 from ppl.tensor.tensor import Tensor, TensorType, placeholder
 
@@ -42,7 +43,8 @@ class Posterior:
 
     def logp(self) -> Tensor:
         """The log-density, one number."""
-        return optimize([add_all([tt.sum(term) for term in self.terms.values()])])[0]  # type: ignore[return-value]
+        total = add_all([tt.sum(term) for term in self.terms.values()])
+        return optimize([total], once=is_data)[0]  # type: ignore[return-value]
 
     def start(self, initvals: Mapping[Any, Any] | None = None, seed: Any = 0) -> Point:
         """A value for each of `values`, by name."""
