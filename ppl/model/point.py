@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -72,6 +72,15 @@ def evaluated(outputs: list[Tensor], seed: Any = 0) -> list[np.ndarray]:
             run = PROGRAMS.get(("values", program.key), lambda: lambda data: program([], *data), (program.data,))
             known.update(zip(rest, run(program.data), strict=True))
     return [np.asarray(known[x]) for x in outputs]
+
+
+def at_point(outputs: Sequence[Tensor], point: Mapping[Tensor, np.ndarray]) -> list[np.ndarray]:
+    """The values of expressions at a point; one program serves all points."""
+    program, given = Program(list(point), list(outputs)), list(point.values())
+    with jax.enable_x64(True):
+        key = "at a point", program.key
+        run = PROGRAMS.get(key, lambda: lambda given, data: program(given, *data), (given, program.data))
+        return [np.asarray(x) for x in run(given, program.data)]
 
 
 def _start(rv: Tensor, inputs: Any, given: Mapping[str, Any], model: Model, values: Any) -> tuple[Tensor, bool]:
