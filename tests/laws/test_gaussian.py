@@ -359,14 +359,17 @@ def test_an_evaluation_costs_the_same_whatever_the_number_of_rows(structure):
     assert few == many
 
 
-def test_crossed_groups_that_would_cost_too_much_are_declined_in_part():
+def test_crossed_groups_that_would_cost_too_much_are_declined_in_part_unless_asked_for():
     rng = np.random.default_rng(3)
     s = Scales()
     a, b = normal(0.0, s.tau, shape=(400,), name="a"), normal(0.0, 1.0, shape=(250,), name="b")
     mean = a[rng.integers(0, 400, 800)] + b[rng.integers(0, 250, 800)]
-    made = plan(Program((s.tau, s.sigma, a, b), (seen(mean, s.sigma, rng.normal(size=800)),)))
+    written = Program((s.tau, s.sigma, a, b), (seen(mean, s.sigma, rng.normal(size=800)),))
+    made = plan(written)
     assert "a" not in made.free and "b" in made.free
     assert "would cost" in {k.name: k.why for k in made.kept}["b"] and made.gain > 1
+    assert plan(written, eliminate=["b"]).free == ("tau", "sigma", "a")
+    assert plan(written, eliminate=["a", "b"]).free == ("tau", "sigma")
 
 
 # --- the laws have power: a planted fault is found
