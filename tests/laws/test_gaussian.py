@@ -81,6 +81,13 @@ def three_levels(s):
     return [mu, district, school], [seen(school[GROUPS], s.sigma)]
 
 
+def three_levels_of_many(s):
+    mu = normal(0.0, 20.0, name="mu")
+    school = normal(mu, 0.5, shape=(9,), name="school")
+    pupil = normal(school[np.arange(12) % 9], s.tau, shape=(12,), name="pupil")
+    return [mu, school, pupil], [seen(pupil[TIME], s.sigma)]
+
+
 def correlated_intercepts_and_slopes(s):
     mu = normal(0.0, 20.0, shape=(2,), name="mu")
     ab = MvNormal.dist(mu, chol=CHOL * s.tau, shape=(5, 2), name="ab")
@@ -168,6 +175,7 @@ def many_coefficients_of_one_scale(s):
 CASES = [
     many_coefficients, many_coefficients_of_one_scale,
     nested_intercepts, regression_and_varying_slopes, crossed_effects, known_scales_of_rows, three_levels,
+    three_levels_of_many,
     correlated_intercepts_and_slopes, correlated_non_centred, correlated_non_centred_by_rows, intercepts_non_centred,
     a_normal_vector_and_its_observation, a_process, a_walk, a_walk_with_regression, an_autoregression,
     an_autoregression_of_order_three, two_walks, a_walk_of_its_neighbours,

@@ -144,7 +144,7 @@ def measured_from_means(members: Sequence[RandomVariable]) -> dict[RandomVariabl
         if not parents or sum(prod(known_shape(p)) for p in parents) > FEW_PARENTS:
             continue
         deviation = draw(rv.family, (tt.zeros_like(mean), spread), rv.attrs["size"])
-        known: dict[Node, Node] = {x: d.sum for x, d in found.items()}
+        known: dict[Node, Node] = {x: found[x].sum if x in found else x for x in members}
         found[rv] = Deviation(deviation, substitute(tt.broadcast_to(mean, rv.type.shape), known) + deviation)
     return found
 
