@@ -99,9 +99,11 @@ class Block:
         return words + (f", {self.ndense} dense columns" if self.ndense else "")
 
     def lay_out(self) -> None:
-        """Write the residuals as rows, and measure them from a least-squares fit of the data."""
+        """Write the residuals as rows, and measure them from a least-squares fit of the data where sums take their
+        place."""
         self.rows = [rows_of(r, self.layout, self.starts, self.ndense) for r in self.residuals]
-        centre(self)
+        if not all(map(self._few, self.rows)):
+            centre(self)
         self.rotation = turned(self.rows, self.ndense)
 
     def group_factor(self, a: dict[tuple[int, int], Tensor], b: dict[tuple[int, int], Tensor]) -> Factor | ChainFactor:
