@@ -84,11 +84,7 @@ def _of_constants(x: Tensor) -> np.ndarray | None:
 
 def at_point(outputs: Sequence[Tensor], point: Mapping[Tensor, np.ndarray]) -> list[np.ndarray]:
     """The values of expressions at a point; one program serves all points."""
-    program, given = Program(list(point), list(outputs)), list(point.values())
-    with jax.enable_x64(True):
-        key = "at a point", program.key
-        run = PROGRAMS.get(key, lambda: lambda given, data: program(given, *data), (given, program.data))
-        return [np.asarray(x) for x in run(given, program.data)]
+    return [np.asarray(x) for x in values_of(Program(list(point), list(outputs)), list(point.values()))]
 
 
 def _start(rv: Tensor, inputs: Any, given: Mapping[str, Any], model: Model, values: Any) -> tuple[Tensor, bool]:
