@@ -18,7 +18,6 @@ from .chain import Chain, Layout
 from .errors import ChainError, SamplingError, StartError, StorageError
 from .interrupt import Presses
 from .job import Compiled, Job, Signals
-from .programs import PROGRAMS
 from .progress import ChainProgress, Display, Nothing, Report, as_html
 from .randomness import chain_key, own_settings
 from .run import Run, assemble
@@ -156,8 +155,8 @@ class Handle:
     def _coordinate(self) -> None:
         try:
             with own_settings():
-                before, compiled = PROGRAMS.seconds, (together if self._job.together else alone).compiled(self._job)
-                self._compile_seconds = PROGRAMS.seconds - before
+                began, compiled = time.perf_counter(), (together if self._job.together else alone).compiled(self._job)
+                self._compile_seconds = time.perf_counter() - began
             self.phase = "sampling"
             crews = [self._chains] if self._job.together else [[chain] for chain in reversed(self._chains)]
             workers = [

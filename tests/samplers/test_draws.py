@@ -158,25 +158,6 @@ def test_a_key_stands_for_the_density():
     assert PROGRAMS.compilations == before
 
 
-def test_another_process_need_not_compile(tmp_path):
-    script = textwrap.dedent(f"""
-        import sys; sys.path[:0] = [{str(ROOT)!r}, {str(Path(__file__).parent)!r}]
-        from ppl.samplers import flags; flags.apply()
-        import numpy as np
-        from ppl.samplers import enable_persistent_cache, sample
-        from sampler_targets import eight_schools, SCHOOLS
-        enable_persistent_cache({str(tmp_path)!r})
-        run = sample(eight_schools, np.zeros((2, 10)), data=SCHOOLS, chains=2, draws=10, tune=10)
-        print(run.positions.sum())
-    """)
-    command = [sys.executable, "-c", script]
-    first = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    files = {f.name: f.stat().st_mtime_ns for f in tmp_path.iterdir() if f.name.endswith("-cache")}
-    assert files
-    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == first
-    assert {f.name: f.stat().st_mtime_ns for f in tmp_path.iterdir() if f.name.endswith("-cache")} == files
-
-
 def test_the_loop_is_one_kernel():
     """Under the flag the outermost loop is folded: the program's entry has no loop of its own any more."""
     text = programs_text(lambda x: -0.5 * jnp.sum(x**2))
