@@ -246,7 +246,13 @@ def test_the_trace_says_which_rule_did_what():
     result, steps = simplify(log(1 + exp(x)), trace=True)
     assert text(result) == "softplus(x)"
     assert steps.rules == ["softplus_of", "log_of_one_plus"]
-    assert str(steps).splitlines()[0] == "softplus_of: log1p(exp(x))  →  softplus(x)  in log(1 + exp(x))"
+    assert str(steps).splitlines()[:2] == [
+        "log(1 + exp(x))  →  softplus(x)  (5 nodes, then 2)",
+        "  softplus_of: log1p(exp(x))  →  softplus(x)  in log(1 + exp(x))",
+    ]
+    assert str(ppl.explain(log(1 + exp(x)))) == str(steps)
+    with pytest.raises(TypeError, match="an expression has none"):
+        ppl.explain(x, protect=["x"])
 
 
 def test_the_trace_says_where():
