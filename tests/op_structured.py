@@ -28,6 +28,9 @@ SQUARE, PD, STACK_PD, SYMMETRIC = (
 )
 INTS, TRUTHS, EMPTY, ONE, SINGLE = wholes(5), truths(3, 4), reals(0, 3), reals(1), reals(3, 4).astype(np.float32)
 GROUPS, PLACES = np.array([0, 2, 0]), np.array([[0, 2], [3, 3], [1, 3]])  # where each of three groups stands
+DIAGONAL, BELOW = positive_definite(2, 4) + 3 * np.eye(2), 0.3 * reals(4, 2, 2)  # blocks of a chain
+WIDE_DIAGONAL, WIDE_BELOW = positive_definite(5, 3) + 3 * np.eye(5), 0.3 * reals(3, 5, 5)
+BELOW[0], WIDE_BELOW[0] = 0, 0
 HOLES = np.where(np.arange(12).reshape(3, 4) % 5 == 1, np.nan, M)
 
 P, Q = positives(3, 4), positives(3, 4)
@@ -357,6 +360,29 @@ INDEXING = {
 
 
 # --- what rules and the compiler write
+def chain_matrix(diagonal, below):
+    """The block tridiagonal matrix; of the blocks on its diagonal only the lower triangle counts."""
+    count, k = diagonal.shape[:2]
+    whole = np.zeros((count, k, count, k))
+    for t in range(count):
+        whole[t, :, t] = diagonal[t]
+        if t:
+            whole[t, :, t - 1] = below[t]
+    return whole.reshape(count * k, count * k)
+
+
+def _chain_factor(diagonal, below):
+    lower = np.linalg.cholesky(chain_matrix(diagonal, below)).reshape(*diagonal.shape[:2], *diagonal.shape[:2])
+    return np.stack([lower[t, :, t] for t in range(len(diagonal))])
+
+
+def _affine_recurrence(maps, shifts, reverse=False):
+    x, path = np.zeros_like(shifts[0]), np.zeros_like(shifts)
+    for t in reversed(range(len(maps))) if reverse else range(len(maps)):
+        path[t] = x = np.tensordot(maps[t], x, 1) + shifts[t]
+    return path
+
+
 def _log_forward(first, steps):
     path = [first]
     for table in steps:
@@ -366,6 +392,11 @@ def _log_forward(first, steps):
 
 GROUPS = np.array([0, 2, 0])
 INTERNAL = {
+    "chain_factor": row(_chain_factor, call(DIAGONAL, BELOW), call(DIAGONAL[:1], BELOW[:1]), call(WIDE_DIAGONAL, WIDE_BELOW, slopes=False)),
+    "affine_recurrence": row(
+        _affine_recurrence, call(reals(5, 2, 2), reals(5, 2)), call(reals(5, 2, 2), reals(5, 2, 3), reverse=True), call(reals(3, 5, 5), reals(3, 5)),
+        call(reals(1, 1, 1), reals(1, 1), reverse=True),
+    ),
     "log_forward": row(_log_forward, call(reals(3), reals(4, 3, 3))),
     "take_rows": row(lambda x, groups, places: x[groups], call(M, GROUPS, places_of(GROUPS, 3))),
     "add_up_rows": row(lambda y, groups, places: np.array([y[groups == i].sum(0) for i in range(3)]), call(M, GROUPS, places_of(GROUPS, 3))),
