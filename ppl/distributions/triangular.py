@@ -36,8 +36,9 @@ class Triangular(Distribution):
 
     def icdf(q, lower, upper, c):
         width = upper - lower
-        left = q < (c - lower) / width
-        return switch(left, lower + sqrt(width * (c - lower) * q), upper - sqrt(width * (upper - c) * (1 - q)))
+        left = (q < (c - lower) / width) | equal(c, upper)
+        area = switch(left, width * (c - lower) * q, width * (upper - c) * (1 - q))
+        return switch(left, lower + sqrt(area), upper - sqrt(area))
 
     def sample(key, shape, lower, upper, c):
         return Triangular.icdf(key.uniform(shape), lower, upper, c)
