@@ -4,7 +4,8 @@
 python3 dev.py demo                        run the main example; its plots go to examples/output/
 python3 dev.py test [--full] [PYTEST ...]  run the tests; --full adds the slow statistical ones
 python3 dev.py lint                        formatting, lint, types
-python3 dev.py bench [NAME ...]            run benchmarks/NAME.py, or all of them, against the rivals
+python3 dev.py bench [--keep] [NAME ...]   run benchmarks/NAME.py, or all of them, against the rivals;
+                                           --keep writes what they print to benchmarks/results/
 python3 dev.py docs                        build docs/build/, checking every link
 
 The first run makes a private environment in .venv (or .deps) with pinned versions; nothing else is touched.
@@ -186,10 +187,12 @@ def bench(args):
     known = {p.stem: p for p in sorted((ROOT / "benchmarks").glob("[!_]*.py"))}
     if not known:
         raise SetupError("there are no benchmarks yet")
-    unknown = [name for name in args if name not in known]
+    names = [a for a in args if a != "--keep"]
+    unknown = [name for name in names if name not in known]
     if unknown:
         raise SetupError(f"no benchmark {', '.join(unknown)}: there are {', '.join(known)}")
-    return max([run("bench", str(known[name])) for name in (args or known)])
+    kept = "benchmarks/_kept.py"
+    return max([run("bench", *((kept, n) if "--keep" in args else (str(known[n]),))) for n in (names or known)])
 
 
 def docs(args):

@@ -383,7 +383,7 @@ class Distribution:
         """
         domain = cls.support_for(parameters)
         x = _as_value(x, domain)
-        valid = cls._valid(parameters)
+        valid = cls.in_domains(parameters)
         if checked:
             inside = as_tensor(domain.contains(x))
             safe = tt.switch(_over_event(inside, domain.ndim), x, cls.safe_point(parameters, domain, x))
@@ -416,13 +416,13 @@ class Distribution:
         point = cls.safe_point(parameters, domain, x)
         inner = fact(tt.switch(below | above, point, x), *parameters)
         value = tt.switch(below, ends[0], tt.switch(above, ends[1], inner))
-        valid = cls._valid(parameters)
+        valid = cls.in_domains(parameters)
         return value if valid is None else tt.switch(valid, value, -np.inf)
 
     @classmethod
     def inverse_cdf(cls, q: Any, *parameters: Any) -> Tensor:
         """The smallest x with P(X ≤ x) ≥ q; nan for q outside [0, 1] and for parameters outside their domains."""
-        valid = cls._valid(parameters)
+        valid = cls.in_domains(parameters)
         value = quantile(cls.number(parameters), q)
         return value if valid is None else tt.switch(valid, value, np.nan)
 
@@ -449,7 +449,7 @@ class Distribution:
         return tt.stop_gradient(tt.cast(default_point(cls, parameters, domain), x.dtype))
 
     @classmethod
-    def _valid(cls, parameters: Any) -> Tensor | None:
+    def in_domains(cls, parameters: Any) -> Tensor | None:
         """Whether the parameters lie in their domains, as far as this is not known when the graph is built."""
         conditions = [
             as_tensor(p.domain.contains(value))

@@ -32,7 +32,8 @@ def start_report(posterior: Posterior, slots: list[Slot], position: np.ndarray) 
     start = {slot.variable.name: np.array2string(np.asarray(slot.read(position)), threshold=6) for slot in slots}
     shown = ", ".join(f"{name} = {value}" for name, value in start.items())
     sums = ", ".join(f"{name}: {np.sum(value):.6g}" for name, value in terms.items())
-    lines = [f"Starting values: {shown}.", f"Log-density of each term: {sums}."]
+    lines = [f"Starting values: {shown}."] if shown else []
+    lines += [f"Log-density of each term: {sums}."]
     bad = [name for name, value in terms.items() if not np.all(np.isfinite(value))]
     lines += [reason for name in bad for reason in _reasons(posterior, name, terms[name], slots, position)]
     if any(name not in posterior.model.named_vars for name in bad):

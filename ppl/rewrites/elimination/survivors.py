@@ -25,6 +25,7 @@ from ppl.graph import Node, ancestors, substitute
 from ppl.rewrites.elimination.affine import Affine, NotAffine, Select, affine, data_value, is_data, known_shape
 from ppl.rewrites.elimination.coordinates import COORDINATES, Coordinate, PartiallyCentred, fixed_coordinate
 from ppl.rewrites.elimination.program import Observation, Program, children
+from ppl.tensor.shaping import broadcast_to
 from ppl.tensor.tensor import Tensor, as_tensor
 
 
@@ -109,7 +110,10 @@ def _information(child: Observation, rv: RandomVariable) -> np.ndarray:
             continue
         form = affine(inner if weight.link is None else inner.inputs[0], {rv})
         others = {key: data_value(p) for key, p in parameters.items() if key != weight.slot and is_data(p)}
-        rows = weight.of(np.asarray(data_value(child.value), dtype=float), **others)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rows = weight.of(np.asarray(data_value(child.value), dtype=float), **others)
+        if not np.isfinite(rows).all():
+            raise NotAffine("its rows do not vary, or some are missing")
         return _collected(form, np.broadcast_to(rows, known_shape(child.variable)), rv)
     raise NotAffine("no weights are known for it")
 
@@ -131,7 +135,10 @@ def _start(program: Program, expression: Tensor) -> np.ndarray | None:
     values: dict[Node, Node] = {}
     for rv in sorted(ancestors(expression) & set(program.free), key=lambda rv: rv.serial):
         assert isinstance(rv, RandomVariable)
+        if None in rv.type.shape:
+            return None
         inputs = [as_tensor(substitute(p, values)) for p in rv.parameters]
-        values[rv] = as_tensor(default_point(rv.family, inputs, rv.family.support_for(inputs)))
+        point = as_tensor(default_point(rv.family, inputs, rv.family.support_for(inputs)))
+        values[rv] = broadcast_to(point, known_shape(rv))
     start = as_tensor(substitute(expression, values))
     return data_value(start) if is_data(start) else None
