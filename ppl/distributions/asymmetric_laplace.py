@@ -51,6 +51,7 @@ def _fall(d, kappa):
 
 def _log_tail(d, kappa, b):
     """The logarithm of the distribution function at distance d from μ."""
-    below = b * minimum(d, 0.0) / kappa - log1p(kappa**-2.0)
-    above = log1p(-exp(-b * kappa * maximum(d, 0.0)) / (1 + kappa**2))
-    return switch(d < 0, below, above)
+    left = d < 0
+    below = b * switch(left, d, 0.0) / kappa - log1p(kappa**-2.0)
+    above = log1p(-exp(-b * kappa * switch(left, 0.0, d)) / (1 + kappa**2))
+    return switch(left, below, above)

@@ -58,8 +58,13 @@ class Triangular(Distribution):
 
 def _log_area(d, base, width):
     """The logarithm of the area of the tip of length d of the side that stands on `base`."""
-    return 2 * log(d) - log(base) - log(width)
+    return 2 * log(d) - log(_some(base)) - log(width)
 
 
 def _rest(d, base, width):
-    return log1p(-d / width * (d / base))
+    return log1p(-d / width * (d / _some(base)))
+
+
+def _some(base):
+    """A side that has no length is not asked for, but its logarithm must have a slope."""
+    return switch(base > 0, base, 1.0)

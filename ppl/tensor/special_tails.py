@@ -86,7 +86,9 @@ def _log_arcs(low: Any, high: Any, kappa: Any) -> Any:
     """log of the integral of exp(-2κ sin²(θ/2)) over -2π ≤ low ≤ θ ≤ high ≤ 2π: between modes and antimodes."""
     parts = []
     for k in range(-2, 2):
-        left, right = (jnp.clip(end, k * np.pi, (k + 1) * np.pi) for end in (low, high))
+        first, last = k * np.pi, (k + 1) * np.pi  # an end at a border moves the part that it is the end of
+        left = jnp.where(low < first, first, jnp.where(low >= last, last, low))
+        right = jnp.where(high <= first, first, jnp.where(high > last, last, high))
         mode = np.pi * (k if k % 2 == 0 else k + 1)
         ends = (left - mode, right - mode) if k % 2 == 0 else (mode - right, mode - left)
         parts.append((*_arc(*ends, kappa), right > left))
