@@ -5,6 +5,7 @@ from ppl import compile as compile
 from ppl import distributions as distributions
 from ppl import graph as graph
 from ppl import model as model
+from ppl import nn as nn
 from ppl import samplers as samplers
 from ppl import tensor as tensor
 
@@ -26,6 +27,7 @@ from ppl.distributions import *  # noqa: F403
 
 # Graphs.
 from ppl.graph import Node as Node
+from ppl.graph import debugprint as debugprint
 from ppl.graph import digest as digest
 from ppl.graph import dprint as dprint
 from ppl.graph import equal_computations as equal_computations

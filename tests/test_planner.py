@@ -24,6 +24,29 @@ def test_a_theorem_that_fails_is_reported_and_left_out(monkeypatch):
         assert pm.explain(model).free == ("rate",)
 
 
+def test_a_theorem_that_loses_a_variable_is_reported_and_undone(monkeypatch):
+    def forgetful(result, protected, reasons):
+        result.program = result.program.without(result.program.free[:1])
+
+    monkeypatch.setitem(planner.THEOREMS, "conjugate", forgetful)
+    monkeypatch.setattr(planner, "_reported", set())
+    monkeypatch.setattr(strict, "on", False)
+    with pm.Model() as model:
+        rate = pm.Gamma("rate", 2, 1)
+        pm.Poisson("count", rate, observed=[1, 2])
+    with pytest.warns(UserWarning, match="neither keeps nor brings back rate"):
+        assert pm.explain(model).free == ("rate",)
+
+
+def test_labels_of_a_label_that_stays_stay_too():
+    with pm.Model() as model:
+        first = pm.Categorical("first", [0.8, 0.2])
+        second = pm.Categorical("second", pm.math.constant([[0.9, 0.1], [0.4, 0.6]])[first])
+        level = pm.HalfNormal("level", pm.math.switch(pm.math.eq(second, 1), 2.0, 0.5))
+        pm.Normal("y", level, 1, observed=0.3)
+    assert set(pm.explain(model).free) == {"first", "second", "level"}
+
+
 @pytest.mark.parametrize("rows", [5, 400])
 def test_a_censored_law_is_no_exponential_family_and_passes_through(rows):
     with pm.Model() as model:

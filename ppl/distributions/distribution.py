@@ -382,7 +382,7 @@ class Distribution:
         """
         domain = cls.support_for(parameters)
         x = _as_value(x, domain)
-        valid = cls._valid(parameters)
+        valid = cls.in_domains(parameters)
         if checked:
             inside = as_tensor(domain.contains(x))
             safe = tt.switch(_over_event(inside, domain.ndim), x, cls.safe_point(parameters, domain, x))
@@ -416,7 +416,7 @@ class Distribution:
         point = cls.safe_point(parameters, domain, x)
         inner = fact(tt.switch(below | above, point, x), *parameters)
         value = tt.switch(below, ends[0], tt.switch(above, ends[1], inner))
-        valid = cls._valid(parameters)
+        valid = cls.in_domains(parameters)
         return value if valid is None else tt.switch(valid, value, -np.inf)
 
     @classmethod
@@ -430,7 +430,7 @@ class Distribution:
             low = -np.inf if domain.lower is None else domain.lower
             high = np.inf if domain.upper is None else domain.upper
             value = tt.switch(q <= 0, low, tt.switch(q >= 1, high, value))
-        valid = cls._valid(parameters)
+        valid = cls.in_domains(parameters)
         return tt.switch(inside if valid is None else inside & valid, value, np.nan)
 
     @classmethod
@@ -439,7 +439,7 @@ class Distribution:
         return tt.stop_gradient(tt.cast(default_point(cls, parameters, domain), x.dtype))
 
     @classmethod
-    def _valid(cls, parameters: Any) -> Tensor | None:
+    def in_domains(cls, parameters: Any) -> Tensor | None:
         """Whether the parameters lie in their domains, as far as this is not known when the graph is built."""
         conditions = [
             as_tensor(p.domain.contains(value))

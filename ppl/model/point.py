@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -80,6 +80,11 @@ def _of_constants(x: Tensor) -> np.ndarray | None:
     if x.op is BROADCAST_TO and is_constant(x.inputs[0]) and None not in x.type.shape:
         return np.broadcast_to(value_of(x.inputs[0]), x.type.shape)
     return value_of(x) if is_constant(x) else None
+
+
+def at_point(outputs: Sequence[Tensor], point: Mapping[Tensor, np.ndarray]) -> list[np.ndarray]:
+    """The values of expressions at a point; one program serves all points."""
+    return [np.asarray(x) for x in values_of(Program(list(point), list(outputs)), list(point.values()))]
 
 
 def _start(rv: Tensor, inputs: Any, given: Mapping[str, Any], model: Model, values: Any) -> tuple[Tensor, bool]:

@@ -17,10 +17,11 @@ from ppl.distributions.transforms import default_transform
 from ppl.graph import Node, substitute
 from ppl.model.context import modelcontext
 from ppl.model.density import Joint, add_all
-from ppl.model.point import Point, evaluated, initial_point
+from ppl.model.point import Point, at_point, initial_point
 from ppl.model.present import Present, at_present
 from ppl.rewrites import optimize
 from ppl.rewrites.elimination import Observation, Plan, Program, Term, plan
+from ppl.rewrites.elimination.affine import is_data
 from ppl.rewrites.elimination.coordinates import Coordinate
 from ppl.tensor.tensor import Tensor, TensorType, placeholder
 
@@ -42,14 +43,15 @@ class Posterior:
 
     def logp(self) -> Tensor:
         """The log-density, one number."""
-        return optimize([add_all([tt.sum(term) for term in self.terms.values()])])[0]  # type: ignore[return-value]
+        total = add_all([tt.sum(term) for term in self.terms.values()])
+        return optimize([total], once=is_data)[0]  # type: ignore[return-value]
 
     def start(self, initvals: Mapping[Any, Any] | None = None, seed: Any = 0) -> Point:
         """A value for each of `values`, by name."""
         point = initial_point(self.model, initvals, seed)
-        given: dict[Node, Node] = {v: tt.as_tensor(point[v.name or ""]) for v in self.model.value_vars}
-        moved = evaluated([substitute(x, given) for x in self.starts.values()])
-        point |= {value.name or "": x for value, x in zip(self.starts, moved, strict=True)}
+        if self.starts:
+            moved = at_point(list(self.starts.values()), {v: point[v.name or ""] for v in self.model.value_vars})
+            point |= {value.name or "": x for value, x in zip(self.starts, moved, strict=True)}
         return {value.name or "": point[value.name or ""] for value in self.values}
 
 

@@ -162,9 +162,7 @@ def sample(
         if not blocking:
             return Sampling(handle, finish)
         try:
-            run = handle.wait(display=display(progressbar and not quiet))
-        except KeyboardInterrupt:
-            run = handle.abort()
+            run = handle.watch(display(progressbar and not quiet))
         except StartError as error:
             raise _explained(error, posterior, starts) from None
         except (ChainError, StorageError) as error:

@@ -56,12 +56,18 @@ strict = _Strict()
 _reported: set[str] = set()
 
 
-class Engine(Arithmetic):
-    """One rewriting with one set of rules. `facts` answers what is known of a node."""
+def never(node: Node) -> bool:
+    """Of no node."""
+    return False
 
-    def __init__(self, entries: Entries, trace: Trace | None = None) -> None:
+
+class Engine(Arithmetic):
+    """One rewriting with one set of rules. `facts` answers what is known of a node, `once` whether it is computed once
+    for many runs of the program, so that it costs nothing."""
+
+    def __init__(self, entries: Entries, trace: Trace | None = None, once: Callable[[Node], bool] = never) -> None:
         super().__init__(Knowledge())
-        self.entries, self.trace = entries, trace
+        self.entries, self.trace, self.once = entries, trace, once
         self._settled: dict[Node, Node] = {}
         self.known_sizes: dict[Node, tuple[Size, ...]] = {}
         self._depth = 0
@@ -112,7 +118,7 @@ class Engine(Arithmetic):
         changes: dict[str, Body] = {}
         for key, body in node.attrs.items():
             if isinstance(body, Body):
-                engine = Engine(self.entries, self.trace)
+                engine = Engine(self.entries, self.trace)  # a body runs many times in one run
                 if node.op.name in _SAME_INSIDE and len(inputs) == len(body.params):
                     for param, outer in zip(body.params, inputs, strict=True):
                         engine.facts.assume(param, self.facts(outer))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 from ppl.graph import Node
@@ -19,7 +19,7 @@ from ppl.rewrites.books.reductions import reductions
 from ppl.rewrites.books.shapes import shapes
 from ppl.rewrites.books.stable import stable
 from ppl.rewrites.books.structure import structure
-from ppl.rewrites.engine import Engine
+from ppl.rewrites.engine import Engine, never
 from ppl.rewrites.gathers import gathers_last
 from ppl.rewrites.lower import lowered
 from ppl.rewrites.preparation import entries
@@ -32,12 +32,16 @@ _ROUNDS = 4
 
 
 def normal_forms(
-    outputs: Sequence[Node], book: Book, trace: Trace | None = None, keep: Collection[Node] = ()
+    outputs: Sequence[Node],
+    book: Book,
+    trace: Trace | None = None,
+    keep: Collection[Node] = (),
+    once: Callable[[Node], bool] = never,
 ) -> list[Node]:
     """The normal forms of several nodes together; a second round only where the first was cut short."""
     nodes = list(outputs)
     for _ in range(_ROUNDS):
-        engine = Engine(entries(book), trace)
+        engine = Engine(entries(book), trace, once)
         nodes = engine.run(nodes, keep)
         if not engine.was_cut:
             break
@@ -45,12 +49,18 @@ def normal_forms(
 
 
 def rewritten(
-    outputs: Sequence[Node], book: Book = everything, trace: Trace | None = None, keep: Collection[Node] = ()
+    outputs: Sequence[Node],
+    book: Book = everything,
+    trace: Trace | None = None,
+    keep: Collection[Node] = (),
+    once: Callable[[Node], bool] = never,
 ) -> list[Node]:
     """The outputs in simplest form, as operations that can be run; a name an output carries stays on it."""
     bare = [_under_name(node) for node in outputs]
     with _collector_paused():
-        results = lowered(normal_forms(bare, book, trace, keep))
+        results, again = lowered(normal_forms(bare, book, trace, keep, once))
+        if again:
+            results, _ = lowered(normal_forms(results, book, trace, keep, once))
     return [_named_like(old, new) for old, new in zip(outputs, results, strict=True)]
 
 
@@ -109,6 +119,7 @@ def stabilise(outputs: Sequence[Tensor]) -> list[Tensor]:
     return rewritten(outputs, everything.safe())  # type: ignore[return-value]
 
 
-def optimize(outputs: Sequence[Node]) -> list[Node]:
-    """What the compiler runs in place of `outputs`: the same values, fewer and stabler operations."""
-    return gathers_last(rewritten(outputs, everything.safe()))
+def optimize(outputs: Sequence[Node], once: Callable[[Node], bool] = never) -> list[Node]:
+    """What the compiler runs in place of `outputs`: the same values, fewer and stabler operations. What is computed
+    `once` for many runs costs nothing."""
+    return gathers_last(rewritten(outputs, everything.safe(), once=once))

@@ -237,13 +237,13 @@ def product_with_diagonal(node: Node, engine: Engine) -> Node | None:
 @rewrites(MATMUL, example=lambda A, B, v: matmul(matmul(A, B), v), types={"A": SQUARE, "B": SQUARE, "v": VECTOR},
           more=[lambda v, A, B: matmul(v, matmul(A, B))], saves_work=True)  # fmt: skip
 def association(node: Node, engine: Engine) -> Node | None:
-    """(A·B)·v = A·(B·v), whichever way takes fewer multiplications."""
+    """(A·B)·v = A·(B·v), whichever way takes fewer multiplications; a product that is computed once stays."""
     left, right = node.inputs
-    if left.op is MATMUL:
+    if left.op is MATMUL and not engine.once(left):
         a, b = left.inputs
         if _cost(a, b, right, first=False) < _cost(a, b, right, first=True):
             return engine.make(MATMUL, (a, engine.make(MATMUL, (b, right))))
-    if right.op is MATMUL:
+    if right.op is MATMUL and not engine.once(right):
         b, c = right.inputs
         if _cost(left, b, c, first=True) < _cost(left, b, c, first=False):
             return engine.make(MATMUL, (engine.make(MATMUL, (left, b)), c))

@@ -21,9 +21,18 @@ import numpy as np
 import ppl.tensor as tt
 from ppl.distributions import FAMILIES, RandomVariable
 from ppl.distributions.draw import draw
-from ppl.graph import Node, ancestors
+from ppl.graph import Node, ancestors, substitute
 from ppl.rewrites.elimination.affine import HOST, NotAffine, Select, affine, data_value, is_data, known_shape
-from ppl.rewrites.elimination.program import Observation, Program, Recovery, Term, children, log_density, parts
+from ppl.rewrites.elimination.program import (
+    Observation,
+    Program,
+    Recovery,
+    Term,
+    children,
+    log_density,
+    parts,
+    where_valid,
+)
 from ppl.tensor.ops import Elementwise
 from ppl.tensor.segments import segment_sum
 from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
@@ -348,6 +357,7 @@ def eliminate_one(program: Program, variable: RandomVariable) -> Program:
     total: dict[str, Any] = {}
     point = tt.full(shape, prior.point)
     density: Any = None
+    conditions = [_valid(variable)]
     for m in matches:
         parameters = dict(zip(m.child.variable.family.params, m.child.variable.parameters, strict=True))
         y = tt.cast(m.child.value, "floatX") if m.child.value.dtype[0] != "f" else m.child.value
@@ -355,6 +365,7 @@ def eliminate_one(program: Program, variable: RandomVariable) -> Program:
             added = gathered(_counted(value, m.child), m.positions, shape)
             total[key] = added if key not in total else total[key] + added
         term = tt.sum(log_density(m.child, {variable: point}))
+        conditions.append(_valid(m.child.variable, {variable: point}, m.child.rows))
         density = term if density is None else density + term
     own = dict(zip(variable.family.params, variable.parameters, strict=True))
     updated = tuple(tt.broadcast_to(as_tensor(p), shape) for p in prior.parameters(own, total))
@@ -362,8 +373,17 @@ def eliminate_one(program: Program, variable: RandomVariable) -> Program:
     before = tt.broadcast_to(variable.family.log_density(point, *variable.parameters, checked=False), shape)
     density = density + tt.sum(before) - tt.sum(family.log_density(point, *updated, checked=False))
     recovery = Recovery(variable, draw(family, updated, shape))
-    marginal = Term(f"marginal of {variable.name}", density)
+    valid = where_valid(density, [c for c in conditions if c is not None])
+    marginal = Term(f"marginal of {variable.name}", valid)
     return program.without([variable, *used]).plus(observed=rest, terms=[marginal], recoveries=[recovery])
+
+
+def _valid(law: Any, at: Mapping[Any, Any] | None = None, rows: Tensor | None = None) -> Tensor | None:
+    """Whether the parameters of a law lie in their domains, in the rows that count; None where that is proved."""
+    if all(map(known_positive, law.parameters)) and law.family.__name__ in PRIORS:  # all of them have positive ones
+        return None
+    found: Tensor | None = law.family.in_domains(substitute(list(law.parameters), at or {}))
+    return found if found is None or rows is None else tt.logical_not(rows) | found
 
 
 def _counted(value: Any, child: Observation) -> Any:

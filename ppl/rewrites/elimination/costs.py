@@ -19,16 +19,24 @@ OVERHEAD = 500.0  # operations that a kernel costs before it computes anything
 HIERARCHY = 8.0  # times more steps where a law joins several variables
 
 
-def work(program: Program, factors: Sequence[Factor] | None = None) -> float:
-    """Operations in some factors (all where None) for an effective draw of a program, up to a common multiple; 0 where
-    nothing is left to sample."""
+def work(program: Program) -> float:
+    """Operations for an effective draw of a program, up to a common multiple; 0 where nothing is left to sample."""
+    return evaluation(program.factors) * steps(program)
+
+
+def evaluation(factors: Sequence[Factor]) -> float:
+    """Operations of one evaluation of some factors."""
+    return OVERHEAD + arithmetic(densities(factors))
+
+
+def steps(program: Program) -> float:
+    """Evaluations for an effective draw, up to a common multiple; 0 where nothing is left to sample."""
     if not program.free:
         return 0.0
     free = set(program.free)
     laws = [*program.free, *(o.variable for o in program.observed)]
     nested = any(len(free & ({rv} | ancestors(list(rv.parameters)))) > 1 for rv in laws)
-    steps = program.ndim**0.25 * (HIERARCHY if nested else 1.0)
-    return (OVERHEAD + arithmetic(densities(program.factors if factors is None else factors))) * steps
+    return program.ndim**0.25 * (HIERARCHY if nested else 1.0)
 
 
 def densities(factors: Sequence[Factor]) -> list[Tensor]:

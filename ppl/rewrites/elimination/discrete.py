@@ -91,12 +91,13 @@ def candidates(program: Program, kept: frozenset[RandomVariable]) -> tuple[dict[
             chosen.pop(rv, None)
             declined.append(Declined(rv, str(why)))
     symbols = set(program.free)
-    for factor in program.free:
-        if factor in chosen:
-            continue
+    staying = [rv for rv in program.free if rv not in chosen]
+    while staying:  # a label that stays is itself a variable that other labels must not steer
+        factor = staying.pop()
         for rv in _labels_in(factor, chosen, symbols):
             declined.append(Declined(rv, f'"{factor.name}" depends on it and is not observed'))
             del chosen[rv]
+            staying.append(rv)
     return chosen, declined
 
 

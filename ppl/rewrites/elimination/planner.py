@@ -50,6 +50,7 @@ class Plan:
     steps: list[Step] = field(default_factory=list)
     kept: list[Kept] = field(default_factory=list)
     coordinates: dict[RandomVariable, Coordinate] = field(default_factory=dict)  # of what is left, where not its own
+    asked: frozenset[RandomVariable] = frozenset()  # what the user wants eliminated, whatever it costs
     ndim_before: int = 0
     nodes_before: int = 0
     milliseconds: float = 0.0
@@ -112,7 +113,8 @@ def plan(program: Program, protect: Collection[str] = (), eliminate: Collection[
     if both:
         raise ValueError(f"{', '.join(sorted(both))} cannot be both protected and eliminated")
     start = time.perf_counter()
-    result = Plan(program, ndim_before=program.ndim, nodes_before=program.nodes)
+    asked_for = frozenset(rv for rv in program.free if rv.name in eliminate)
+    result = Plan(program, asked=asked_for, ndim_before=program.ndim, nodes_before=program.nodes)
     protected = frozenset(rv for rv in program.free if rv.name in protect)
     reasons: dict[str, str] = {rv.name or "": "protected" for rv in protected}
     while True:
@@ -140,11 +142,16 @@ def _attempt(
     theorem: str, apply: Theorem, result: Plan, protected: frozenset[RandomVariable], reasons: Reasons
 ) -> None:
     """Apply a theorem wherever it holds; one that fails leaves the program as it found it, and says so once."""
+    before, told = result.program, len(result.steps)
     try:
         apply(result, protected, reasons)
+        lost = before.variables - result.program.variables
+        assert not lost, f"it neither keeps nor brings back {', '.join(sorted(rv.name or 'a draw' for rv in lost))}"
     except Exception as error:
         if strict.on:
             raise
+        result.program = before
+        del result.steps[told:]
         if theorem not in _reported:
             _reported.add(theorem)
             warnings.warn(
@@ -220,7 +227,7 @@ def _estimate(written: Program, result: Plan) -> None:
 
 
 def _gaussian(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
-    after, done, declined = gaussian.eliminate(result.program, protected)
+    after, done, declined = gaussian.eliminate(result.program, protected, result.asked)
     for d in declined:  # the first reason says more than a later one, when marginals stand in the way
         reasons.setdefault(d.variable.name or "", d.why)
     for block in done:

@@ -11,6 +11,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 import ppl.tensor as tt
 from ppl.distributions import RandomVariable
 from ppl.graph import Node, ancestors, substitute
@@ -74,6 +76,11 @@ class Program:
         """How many nodes the factors are made of."""
         return len(ancestors([n for factor in self.factors for n in parts(factor)]))
 
+    @property
+    def variables(self) -> frozenset[RandomVariable]:
+        """All latent variables: those that are left, and those that come back."""
+        return frozenset((*self.free, *(r.variable for r in self.recoveries)))
+
     def without(self, factors: Iterable[Factor]) -> Program:
         """The program without some of its factors."""
         gone = {id(f) for f in factors}
@@ -116,6 +123,15 @@ def log_density(factor: Factor, values: Mapping[Any, Any] | None = None) -> Tens
     if not isinstance(factor, Observation) or factor.rows is None:
         return density
     return tt.switch(substitute(factor.rows, at), density, 0.0)
+
+
+def where_valid(density: Tensor, conditions: Iterable[Tensor]) -> Tensor:
+    """A density that is 0 where a parameter of what was eliminated lies outside its domain, as it was before."""
+    valid: Tensor | None = None
+    for condition in conditions:
+        whole = tt.all(condition) if condition.ndim else condition
+        valid = whole if valid is None else valid & whole
+    return density if valid is None else tt.switch(valid, density, -np.inf)
 
 
 def reaches(factor: Factor, symbols: Collection[Node] = ()) -> set[Node]:

@@ -110,7 +110,10 @@ def _information(child: Observation, rv: RandomVariable) -> np.ndarray:
             continue
         form = affine(inner if weight.link is None else inner.inputs[0], {rv})
         others = {key: data_value(p) for key, p in parameters.items() if key != weight.slot and is_data(p)}
-        rows = weight.of(np.asarray(data_value(child.value), dtype=float), **others)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rows = weight.of(np.asarray(data_value(child.value), dtype=float), **others)
+        if not np.isfinite(rows).all():
+            raise NotAffine("its rows do not vary, or some are missing")
         return _collected(form, np.broadcast_to(rows, known_shape(child.variable)), rv)
     raise NotAffine("no weights are known for it")
 

@@ -99,9 +99,11 @@ class Block:
         return words + (f", {self.ndense} dense columns" if self.ndense else "")
 
     def lay_out(self) -> None:
-        """Write the residuals as rows, and measure them from a least-squares fit of the data."""
+        """Write the residuals as rows, and measure them from a least-squares fit of the data where sums take their
+        place."""
         self.rows = [rows_of(r, self.layout, self.starts, self.ndense) for r in self.residuals]
-        centre(self)
+        if not all(map(self._few, self.rows)):
+            centre(self)
         self.rotation = turned(self.rows, self.ndense)
 
     def group_factor(self, a: dict[tuple[int, int], Tensor], b: dict[tuple[int, int], Tensor]) -> Factor | ChainFactor:
@@ -114,7 +116,7 @@ class Block:
                 diagonal[i][i] = diagonal[i][i] + as_tensor((~self.layout.filled[:, i]).astype(float))
         if not self.layout.linked:
             return Factor(diagonal)
-        return ChainFactor(diagonal, [[b.get((i, j), zero) for j in span] for i in span], count)
+        return ChainFactor(diagonal, [[b.get((i, j), zero) for j in span] for i in span])
 
     def eliminate(self) -> Marginal:
         """The integral over the block."""

@@ -96,10 +96,10 @@ def components(
         used = [p.variable for p in r.map.parts]
         for other in used[1:]:
             leader[find(other)] = find(used[0])
-    groups: dict[Node, list[RandomVariable]] = {}
+    groups: dict[Node, tuple[list[RandomVariable], list[Residual]]] = {}
     for rv in chosen:
-        groups.setdefault(find(rv), []).append(rv)
-    return [
-        (members, [r for r in residuals if r.map.parts and find(r.map.parts[0].variable) is root])
-        for root, members in groups.items()
-    ]
+        groups.setdefault(find(rv), ([], []))[0].append(rv)
+    for r in residuals:
+        if r.map.parts:
+            groups[find(r.map.parts[0].variable)][1].append(r)
+    return list(groups.values())

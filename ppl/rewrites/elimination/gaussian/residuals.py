@@ -115,7 +115,7 @@ def residuals_of(factor: Factor, block: set[Node], shifted: dict[Node, Node] | N
             if None in (*expression.type.shape, *scale.type.shape):
                 raise NotAffine("a shape is only known when the program runs")
             shape = np.broadcast_shapes(expression.type.shape, scale.type.shape)
-            here = substitute(tt.broadcast_to(expression, shape), shifted or {})
+            here = substitute(tt.broadcast_to(expression, shape), {**{rv: rv for rv in block}, **(shifted or {})})
             found.append(Residual(factor, affine(here, block), scale))
     except NotAffine as why:
         if str(why).startswith("the scale"):
