@@ -15,10 +15,11 @@ import subprocess
 import sys
 import time
 import timeit
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 import ppl
@@ -67,50 +68,73 @@ def graph_times(build: Callable[[Any, int], Any], size: int) -> dict[str, float]
     return times
 
 
-def print_graph_times(small: int, large: int) -> None:
+def print_growth(small: int, large: int) -> None:
     for build in (chain, wide):
         first, second = graph_times(build, small), graph_times(build, large)
         print(f"\n{build.__name__:<16}{small:>10} nodes{large:>10} nodes   µs a node   ratio")
         for what, time_small in first.items():
             time_large = second[what]
             linear = time_large / large / (time_small / small)
-            print(
-                f"{what:<16}{time_small:>14.3f} s{time_large:>14.3f} s{time_large / large * 1e6:>12.2f}{linear:>8.2f}"
-            )
+            each = time_large / large * 1e6
+            print(f"{what:<16}{time_small:>14.3f} s{time_large:>14.3f} s{each:>12.2f}{linear:>8.2f}", flush=True)
 
 
-def best(job: Callable[[], Any], calls: int = 2000) -> float:
-    """Microseconds a call, the least of several runs."""
+def best(job: Callable[[], Any], burst: float = 2e-3, bursts: int = 100) -> float:
+    """Microseconds a call, the least over short bursts: a busy machine leaves some of them alone."""
     job()
-    return min(timeit.repeat(job, number=calls, repeat=15)) / calls * 1e6
+    calls = max(5, int(burst / min(timeit.repeat(job, number=5, repeat=5)) * 5))
+    return min(timeit.repeat(job, number=calls, repeat=bursts)) / calls * 1e6
 
 
-def print_call_overhead() -> None:
-    def by_hand(a: Any) -> Any:
-        return (jax.numpy.sin(a) * 2).sum()
+class Call(NamedTuple):
+    """One and the same call: a jitted function written by hand, within the 64-bit setting, and ours."""
 
-    jitted = jax.jit(by_hand)
-    print(f"\n{'a call':<28}{'by hand':>12}{'in a context':>14}{'ppl':>10}{'ratio':>9}{'in context':>12}")
-    for title, value in (("vector of 10", np.ones(10)), ("vector of 100,000", np.ones(100_000))):
-        x = tt.tensor("x", dtype="float64", shape=(None,))
-        f = ppl.function([x], (tt.sin(x) * 2).sum())
+    title: str
+    by_hand: Callable[[], Any]
+    ours: Callable[[], Any]
 
-        def with_context(value: Any = value) -> Any:
+
+def calls() -> Iterator[Call]:
+    jitted = jax.jit(lambda a: (jnp.sin(a) * 2).sum())
+    x, y = tt.dvector("x"), tt.dvector("y")
+    f = ppl.function([x], (tt.sin(x) * 2).sum())
+    for n in (10, 100_000):
+        given = np.ones(n)
+        yield Call(f"vector of {n:,}", lambda given=given: np.asarray(jitted(given)), lambda given=given: f(given))
+    several = jax.jit(lambda a, b: ((a * b).sum(), a + b))
+    g = ppl.function([x, y], [(x * y).sum(), x + y])
+    ten = np.ones(10)
+    yield Call("two inputs, two outputs", lambda: [np.asarray(r) for r in several(ten, ten)], lambda: g(ten, ten))
+    weights = np.linspace(0, 1, 10)
+    dot = jax.jit(lambda a, w: a @ w)
+    h = ppl.function([x], x @ ppl.shared(weights))
+    yield Call("reads a variable", lambda: np.asarray(dot(ten, weights)), lambda: h(ten))
+    moved = jax.jit(lambda a, w: (a @ w, w * 0.5 + a))
+    held, state = [weights], ppl.shared(weights)
+    step = ppl.function([x], x @ state, updates={state: state * 0.5 + x})
+
+    def step_by_hand() -> Any:
+        result, held[0] = moved(ten, held[0])
+        return np.asarray(result)
+
+    yield Call("updates a variable", step_by_hand, lambda: step(ten))
+
+
+def print_call_times() -> None:
+    """Microseconds, the median of five rounds in turns, so that a busy machine disturbs all alike."""
+    print(f"\n{'a call':<28}{'by hand':>12}{'ppl':>14}{'ratio':>9}")
+    for call in calls():
+        rounds = []
+        for _ in range(5):
             with jax.enable_x64(True):
-                return np.asarray(jitted(value))
-
-        ratios = []
-        for _ in range(5):  # in turns, so that a busy machine disturbs all alike
-            with jax.enable_x64(True):
-                hand = best(lambda value=value: np.asarray(jitted(value)), 400)
-            around = best(with_context, 400)
-            ours = best(lambda f=f, value=value: f(value), 400)
-            ratios.append((hand, around, ours, ours / hand, ours / around))
-        hand, around, ours, ratio, in_context = (statistics.median(column) for column in zip(*ratios, strict=True))
-        print(f"{title:<28}{hand:>9.2f} µs{around:>11.2f} µs{ours:>7.2f} µs{ratio:>9.2f}{in_context:>12.2f}")
+                hand = best(call.by_hand)
+            mine = best(call.ours)
+            rounds.append((hand, mine, mine / hand))
+        hand, mine, ratio = (statistics.median(column) for column in zip(*rounds, strict=True))
+        print(f"{call.title:<28}{hand:>9.2f} µs{mine:>11.2f} µs{ratio:>9.2f}", flush=True)
 
 
-def print_import_time() -> None:
+def print_import_times() -> None:
     def fresh(statement: str) -> float:
         code = f"import time; t = time.process_time(); {statement}; print(time.process_time() - t)"
         run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -128,11 +152,10 @@ def main() -> None:
     args = parser.parse_args()
     small, large = (1_000, 10_000) if args.small else (10_000, 100_000)
     print(f"jax {jax.__version__}, Python {sys.version.split()[0]}")
-    print_call_overhead()
-    if args.calls:
-        return
-    print_import_time()
-    print_graph_times(small, large)
+    print_call_times()
+    if not args.calls:
+        print_import_times()
+        print_growth(small, large)
 
 
 if __name__ == "__main__":

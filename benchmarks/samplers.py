@@ -247,10 +247,10 @@ def ratios(rows: list[dict[str, Any]]) -> None:
 COLD = {
     "ppl": """
 import ppl.samplers.flags; ppl.samplers.flags.apply()
-from ppl.samplers import sample, enable_persistent_cache
+from ppl.samplers import sample, enable_disk_cache
 from sampler_targets import TARGETS
 import numpy as np, sys
-if sys.argv[2]: enable_persistent_cache(sys.argv[2])
+if sys.argv[2]: enable_disk_cache(sys.argv[2])
 t = next(t for t in TARGETS if t.name == sys.argv[1])
 began = time.perf_counter()
 sample(t.logp, np.zeros((4, t.dim)), data=t.data, cores=2)

@@ -5,6 +5,7 @@ from ppl import compile as compile
 from ppl import distributions as distributions
 from ppl import graph as graph
 from ppl import model as model
+from ppl import nn as nn
 from ppl import samplers as samplers
 from ppl import tensor as tensor
 
@@ -16,7 +17,6 @@ from ppl.compile import NanGuardMode as NanGuardMode
 from ppl.compile import Out as Out
 from ppl.compile import clone as clone
 from ppl.compile import clone_replace as clone_replace
-from ppl.compile import enable_disk_cache as enable_disk_cache
 from ppl.compile import function as function
 from ppl.compile import get_mode as get_mode
 from ppl.compile import graph_replace as graph_replace
@@ -27,6 +27,7 @@ from ppl.distributions import *  # noqa: F403
 
 # Graphs.
 from ppl.graph import Node as Node
+from ppl.graph import debugprint as debugprint
 from ppl.graph import digest as digest
 from ppl.graph import dprint as dprint
 from ppl.graph import equal_computations as equal_computations
@@ -41,10 +42,12 @@ from ppl.graph import to_svg as to_svg
 
 # Models.
 from ppl.model import *  # noqa: F403
+from ppl.model import longer_paths as _longer_paths
 from ppl.model.elsewhere import find as __getattr__  # noqa: F401
 from ppl.model.version import __version__ as __version__
 
 # Samplers.
+from ppl.samplers import enable_disk_cache as enable_disk_cache
 from ppl.samplers import flags as _flags
 
 # Tensors: settings, names, variables, derivatives, files.
@@ -87,6 +90,7 @@ from ppl.tensor.variables import reset_variables as reset_variables
 from ppl.tensor.variables import save_variables as save_variables
 from ppl.tensor.vectorizing import vectorize_graph as vectorize_graph
 
+_longer_paths.enter()
 _flags.apply()  # XLA reads its flags once, when the first device is used; no import above uses one
 
 gradient = _theano_gradient  # Theano's module; `ppl.tensor.gradient` is NumPy's function

@@ -1,5 +1,6 @@
 """What every test shares: reproducible examples, and the oracle."""
 
+import os
 import warnings
 from types import ModuleType
 
@@ -7,6 +8,9 @@ import pytest
 from hypothesis import settings
 
 from ppl.rewrites import strict
+
+# Tests compile what they test, whatever another run has left on disk; their own processes too.
+os.environ["PPL_DISK_CACHE"] = "0"
 
 # The same examples in every run, so that a red test is a fact; `--hypothesis-profile=search` looks for new ones.
 settings.register_profile("same", derandomize=True, deadline=None, print_blob=True)

@@ -28,6 +28,9 @@ SQUARE, PD, STACK_PD, SYMMETRIC = (
 )
 INTS, TRUTHS, EMPTY, ONE, SINGLE = wholes(5), truths(3, 4), reals(0, 3), reals(1), reals(3, 4).astype(np.float32)
 GROUPS, PLACES = np.array([0, 2, 0]), np.array([[0, 2], [3, 3], [1, 3]])  # where each of three groups stands
+DIAGONAL, BELOW = positive_definite(2, 4) + 3 * np.eye(2), 0.3 * reals(4, 2, 2)  # blocks of a chain
+WIDE_DIAGONAL, WIDE_BELOW = positive_definite(5, 3) + 3 * np.eye(5), 0.3 * reals(3, 5, 5)
+BELOW[0], WIDE_BELOW[0] = 0, 0
 HOLES = np.where(np.arange(12).reshape(3, 4) % 5 == 1, np.nan, M)
 
 P, Q = positives(3, 4), positives(3, 4)
@@ -102,6 +105,10 @@ SHAPES = {
     **like("moveaxis", call(T, 0, -1), call(T, (0, 1), (1, 2))),
     **like("swapaxes", call(T, 0, -1)),
     "dimshuffle": row(_dimshuffle, call(M, "x", 1, 0), call(M, (1, "x", 0)), call(reals(3, 1), 0)),
+    "flatten2d": row(lambda x: x.reshape((len(x), -1)), call(T), call(M)),
+    "flatten3d": row(lambda x: x.reshape((*x.shape[:2], -1)), call(reals(2, 3, 2, 2))),
+    "flatten4d": row(lambda x: x.reshape((*x.shape[:3], -1)), call(reals(2, 2, 2, 2, 2))),
+    "reshape_weight_to_matrix": row(lambda x, axis=0: np.moveaxis(x, axis, 0).reshape((x.shape[axis], -1)), call(T), call(T, 2)),
     "flatten": row(lambda x, ndim=1: x.reshape((*x.shape[: ndim - 1], -1)), call(T), call(T, ndim=2)),
     **like("ravel", call(M), call(reals())),
     "broadcast_arrays": row(lambda *xs: list(np.broadcast_arrays(*xs)), call(V, M), call(ONE, INTS, slopes=False)),
@@ -292,6 +299,8 @@ ORDER = {
     "compress": row(np.compress, call([True, False, True], M, slopes=False), call([True, False, True], M, axis=0, slopes=False)),
     "bincount": row(lambda x, weights=None, minlength=0: np.bincount(x, weights, minlength), call(np.array([1, 3, 1]), minlength=5, slopes=False), call(np.array([1, 3, 1]), positives(3), 5)),
     "histogram": row(np.histogram, call(V, np.array([-1.0, 0.0, 2.0]), slopes=False), call(V, 4, range=(-2.0, 2.0), slopes=False), known=True),
+    "add_n": row(lambda xs: sum(xs), call([V, W, reals(4)]), call([M, V]), call([INTS], slopes=False)),
+    "complex": row(lambda re, im: np.asarray(re) + 1j * np.asarray(im), call(V, W, slopes=False), call(M, V, slopes=False)),
     "smallest": row(lambda *xs: np.minimum.reduce(xs), call(V, W)),
     "largest": row(lambda *xs: np.maximum.reduce(xs), call(V, W)),
     "take_rows": row(lambda x, g, places: x[g], call(M, GROUPS, PLACES)),
@@ -314,6 +323,21 @@ def _indexed_take(x, i, axis=None):
     return np.take(x, i, axis)
 
 
+def _block(x, starts, sizes):
+    return x[_place(x, starts, sizes)]
+
+
+def _place(x, starts, sizes):
+    kept = [int(np.clip(i, 0, n - size)) for i, n, size in zip(starts, x.shape, sizes, strict=True)]
+    return tuple(slice(i, i + size) for i, size in zip(kept, sizes, strict=True))
+
+
+def _block_replaced(x, y, starts):
+    result = np.array(x)
+    result[_place(x, starts, y.shape)] = y
+    return result
+
+
 INDEX = (slice(1, None), np.array([0, 2, 0]))
 INDEXING = {
     "getitem": row(lambda x, i: x[i], call(T, (slice(None, None, -1), 1)), call(T, (Ellipsis, None, slice(0, 3, 2))), call(T, INDEX), call(M, np.array([[0, 2], [1, 1]])), call(M, (np.array([0, 2]), slice(None))), call(EMPTY, (slice(None), 1), slopes=False), loose=True),
@@ -324,12 +348,41 @@ INDEXING = {
     "index_max": row(_updated(lambda x, i, y: np.maximum.at(x, i, y)), call(V, 0.01, np.array([1, 1, 3]))),
     "take": row(_indexed_take, call(M, np.array([3, 0])), call(M, np.array([[2, 0]]), axis=0), call(V, 2)),
     "take_along_axis": row(np.take_along_axis, call(M, np.array([[0], [2], [1]]), 1)),
+    "index_take": row(lambda x, idx, axes: np.moveaxis(x, axes, range(len(axes)))[tuple(idx)], call(M, (np.array([0, 2]), np.array([3, 1])), (0, 1)), call(T, (np.array([2, 0]),), (1,))),
+    "index_in_dim": row(lambda x, i, axis=0, keepdims=True: np.take(x, [i] if keepdims else i, axis), call(M, 2), call(M, 1, axis=1, keepdims=False), call(T, -1, axis=-1)),
+    "dynamic_slice": row(_block, call(M, (1, 0), (2, 3)), call(M, [2, 3], [2, 2]), call(V, np.array([1]), (2,)), call(INTS, (9,), (2,), slopes=False)),
+    "dynamic_slice_in_dim": row(lambda x, i, n, axis=0: np.take(x, np.arange(n) + min(i, x.shape[axis] - n), axis), call(M, 1, 2), call(M, 3, 2, axis=1), known=True),
+    "dynamic_update_slice": row(_block_replaced, call(M, reals(2, 2), (1, 3)), call(V, reals(2), np.array([1])), call(INTS, 5 + wholes(2), (1,), slopes=False)),
+    "dynamic_update_slice_in_dim": row(lambda x, y, i, axis: _block_replaced(x, y, [i if a == axis else 0 for a in range(x.ndim)]), call(M, reals(2, 4), 1, 0), call(M, reals(3, 1), 9, 1)),
     "choose": row(np.choose, call(np.array([0, 1, 0, 1]), [V, W]), call(np.array([0, 5, 0, 1]), [V, W], mode="clip")),
     **like("diff", call(M), call(M, n=2), call(M, axis=0), loose=True),
 }  # fmt: skip
 
 
 # --- what rules and the compiler write
+def chain_matrix(diagonal, below):
+    """The block tridiagonal matrix; of the blocks on its diagonal only the lower triangle counts."""
+    count, k = diagonal.shape[:2]
+    whole = np.zeros((count, k, count, k))
+    for t in range(count):
+        whole[t, :, t] = diagonal[t]
+        if t:
+            whole[t, :, t - 1] = below[t]
+    return whole.reshape(count * k, count * k)
+
+
+def _chain_factor(diagonal, below):
+    lower = np.linalg.cholesky(chain_matrix(diagonal, below)).reshape(*diagonal.shape[:2], *diagonal.shape[:2])
+    return np.stack([lower[t, :, t] for t in range(len(diagonal))])
+
+
+def _affine_recurrence(maps, shifts, reverse=False):
+    x, path = np.zeros_like(shifts[0]), np.zeros_like(shifts)
+    for t in reversed(range(len(maps))) if reverse else range(len(maps)):
+        path[t] = x = np.tensordot(maps[t], x, 1) + shifts[t]
+    return path
+
+
 def _log_forward(first, steps):
     path = [first]
     for table in steps:
@@ -339,6 +392,11 @@ def _log_forward(first, steps):
 
 GROUPS = np.array([0, 2, 0])
 INTERNAL = {
+    "chain_factor": row(_chain_factor, call(DIAGONAL, BELOW), call(DIAGONAL[:1], BELOW[:1]), call(WIDE_DIAGONAL, WIDE_BELOW, slopes=False)),
+    "affine_recurrence": row(
+        _affine_recurrence, call(reals(5, 2, 2), reals(5, 2)), call(reals(5, 2, 2), reals(5, 2, 3), reverse=True), call(reals(3, 5, 5), reals(3, 5)),
+        call(reals(1, 1, 1), reals(1, 1), reverse=True),
+    ),
     "log_forward": row(_log_forward, call(reals(3), reals(4, 3, 3))),
     "take_rows": row(lambda x, groups, places: x[groups], call(M, GROUPS, places_of(GROUPS, 3))),
     "add_up_rows": row(lambda y, groups, places: np.array([y[groups == i].sum(0) for i in range(3)]), call(M, GROUPS, places_of(GROUPS, 3))),

@@ -14,7 +14,7 @@ import pytest
 import ppl
 import ppl.tensor as tt
 from ppl.compile import modes
-from ppl.compile.program import program
+from ppl.compile.closed import closed_program
 
 
 # --- inputs and outputs
@@ -208,7 +208,7 @@ def test_a_compilation_for_each_size_is_counted():
 
 def test_programs_hold_no_graph_of_the_user():
     x = tt.dscalar("x")
-    compiled, constants = program([x], [tt.exp(x) * np.ones(2000)])
+    compiled, constants = closed_program([x], [tt.exp(x) * np.ones(2000)])
     assert x not in ppl.graph.ancestors(compiled.body.outputs)
     assert [c.shape for c in constants] == [(2000,)]
 

@@ -256,13 +256,18 @@ def compare(name: str, number: int, fact: str, oracle: str) -> None:
 
 
 def quantile_residual(family: Any, parameters: Any, x: float, q: float) -> bool:
-    """Whether log F(x) is log q to 1e-10 relative, or as near as x's last digits allow."""
+    """Whether log F(x) is log q to 1e-10 relative, or as near as x's last digits allow; for an infinite x, whether q
+    lies so far out in the tail that its quantile is no float64."""
     value = placeholder(TensorType("float64", (3,)))
     points = np.array([np.nextafter(x, -np.inf), x, np.nextafter(x, np.inf)])
+    if np.isinf(x):
+        points = np.sign(x) * np.array([1e300, 1e305, 1e307])
     made = family.dist(**parameters).parameters
     tail = "log_cdf" if q <= 0.5 or not family.logccdf else "log_ccdf"
     at = function([value], getattr(family, tail)(value, *made))(points)
     target = np.log(q) if tail == "log_cdf" else np.log1p(-q)
+    if np.isinf(x):
+        return bool((tail == "log_cdf") == (x < 0) and np.all(at > target))
     return bool(np.abs(at[1] - target) <= 1e-10 * max(1.0, abs(target)) + 4 * np.ptp(at))
 
 

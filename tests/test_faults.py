@@ -102,7 +102,7 @@ def test_a_device_without_memory_gets_smaller_chunks_then_a_clear_error(model, m
     plain = draw_rows.PROGRAMS.get
     trace = pm.sample(200, model=model, **QUIET)
     expected = pm.compute_log_likelihood(trace, model=model, extend_inferencedata=False)
-    monkeypatch.setattr(draw_rows, "CHUNK_BYTES", 1 << 12)
+    monkeypatch.setitem(draw_rows.CHUNK_BYTES, jax.default_backend(), 1 << 12)
     monkeypatch.setattr(draw_rows.PROGRAMS, "get", little_memory(8))
     found = pm.compute_log_likelihood(trace, model=model, extend_inferencedata=False)
     assert np.array_equal(found.y, expected.y) and min(rows) <= 8 < max(rows)

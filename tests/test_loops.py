@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from op_structured import chain_matrix
 
 import ppl
 import ppl.tensor as tt
+from ppl.tensor.block_chains import affine_recurrence, chain_factor
 from ppl.tensor.recurrence import linear_recurrence, unfold
 from ppl.tensor.vectorizing import vectorize
 
@@ -254,6 +256,31 @@ def test_recurrences():
         return np.array(path)
 
     same(path, {a: np.array(0.7), shocks: YS}, unrolled)
+
+
+@pytest.mark.parametrize("k", [2, 5])
+def test_the_slopes_of_a_chain_are_those_of_the_whole_matrix(k):
+    """The log-determinant of s A + B, A and B block tridiagonal, and how it changes with s."""
+    rng = np.random.default_rng(k)
+    blocks = rng.normal(size=(2, 4, k, k))
+    diagonal, below = blocks[0] @ blocks[0].swapaxes(-1, -2) + 5 * k * np.eye(k), 0.3 * blocks[1]
+    below[0] = 0
+    s = tt.dscalar("s")
+    lower = chain_factor(s * diagonal + np.eye(k), s * below)
+    log_det = 2 * tt.log(tt.diagonal(lower, axis1=1, axis2=2)).sum()
+    value, slope = ppl.function([s], [log_det, ppl.grad(log_det, s)])(1.5)
+    matrix = chain_matrix(diagonal, below)
+    matrix = np.tril(matrix) + np.tril(matrix, -1).T
+    whole = 1.5 * matrix + np.eye(len(matrix))
+    np.testing.assert_allclose(value, np.linalg.slogdet(whole)[1], rtol=1e-12)
+    np.testing.assert_allclose(slope, np.trace(np.linalg.solve(whole, matrix)), rtol=1e-12)
+
+
+def test_blocks_of_a_chain_must_fit():
+    with pytest.raises(ValueError, match=r"chain_factor.*\(4, 2, 2\) and \(4, 2, 3\)"):
+        chain_factor(np.ones((4, 2, 2)), np.ones((4, 2, 3)))
+    with pytest.raises(ValueError, match=r"affine_recurrence.*\(4, 2, 2\) and \(4, 3\)"):
+        affine_recurrence(np.ones((4, 2, 2)), np.ones((4, 3)))
 
 
 def test_batches():

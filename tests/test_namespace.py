@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ppl as pm
-from ppl.model import elsewhere
+from ppl.model import elsewhere, longer_paths
 
 PAGE = Path(__file__).parents[1] / "docs/not_yet.md"
 
@@ -44,14 +44,32 @@ def test_transforms_are_here(pymc5):
     assert missing(pymc5.distributions.transforms.__all__, pm.distributions.transforms) == []
 
 
-@pytest.mark.parametrize("path", elsewhere.MODULES)
+@pytest.mark.parametrize("path", longer_paths.MODULES)
 def test_modules_hold_names_that_pymc_has_there(pymc5, path):
-    mine, theirs = pm, importlib.import_module(f"{pymc5.__name__}.{path}")
-    for part in path.split("."):
-        mine = getattr(mine, part)
-    apart = {"ConstantData", "MutableData", "jax", "conditioning", "optimization"}  # older names, and modules
+    mine, theirs = importlib.import_module(f"ppl.{path}"), importlib.import_module(f"{pymc5.__name__}.{path}")
+    apart = {"ConstantData", "MutableData"} | {
+        name for name in public(mine) if f"{path}.{name}" in longer_paths.MODULES
+    }
     assert missing([name for name in public(mine) if name not in apart], theirs) == []
-    assert pm.sampling.jax.sample_numpyro_nuts.keywords == {"nuts_sampler": "numpyro"}
+    assert all(getattr(mine, name) is not None for name in public(mine))
+    by_attributes = pm
+    for part in path.split("."):
+        by_attributes = getattr(by_attributes, part)
+    assert by_attributes is mine
+
+
+def test_names_are_imported_from_longer_paths():
+    from ppl.distributions.timeseries import GaussianRandomWalk
+    from ppl.math import exp
+    from ppl.model.transform.conditioning import do
+    from ppl.sampling.jax import sample_numpyro_nuts
+
+    assert (GaussianRandomWalk, do, exp) == (pm.GaussianRandomWalk, pm.do, pm.math.exp)
+    assert sample_numpyro_nuts.keywords == {"nuts_sampler": "numpyro"}
+    with pytest.raises(ImportError, match="cannot import name 'Normale'"):
+        from ppl.distributions.continuous import Normale  # noqa: F401
+    with pytest.raises(AssertionError, match="found in graph: x"):
+        pm.testing.assert_no_rvs(pm.Normal.dist(name="x") + 1)
 
 
 def test_a_name_that_comes_later_says_why():

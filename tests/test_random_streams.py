@@ -39,6 +39,7 @@ CONTINUOUS = {
     "rayleigh": ((2.0,), stats.rayleigh(scale=2)),
     "triangular": ((-1.0, 0.5, 2.0), stats.triang(0.5, -1, 3)),
     "truncexpon": ((2.0, 1.0, 0.5), stats.truncexpon(2, 1, 0.5)),
+    "truncated_normal": ((-0.5, 1.5), stats.truncnorm(-0.5, 1.5)),
     "wald": ((1.5, 2.0), stats.invgauss(0.75, scale=2)),
     "vonmises": ((0.5, 2.0), stats.vonmises(2, 0.5)),
 }
@@ -71,6 +72,15 @@ def test_continuous_draws_follow_their_cdf(law):
 def spread_out(counts, wanted):
     """Uniform between the values of the cdf before and after each count: continuous, and uniform if it is right."""
     return wanted.cdf(counts) - np.random.default_rng(1).random(len(counts)) * wanted.pmf(counts)
+
+
+@pytest.mark.parametrize(
+    "lower, upper", [(-np.inf, np.inf), (3.0, np.inf), (40.0, 41.0), (-np.inf, -60.0), (-9.0, 9.0)]
+)
+def test_truncated_normal_draws_far_out(lower, upper):
+    draws = drawn("truncated_normal", lower, upper)
+    assert (draws >= lower).all() and (draws <= upper).all()
+    assert stats.kstest(draws, stats.truncnorm(lower, upper).cdf).pvalue > SMALL
 
 
 @pytest.mark.parametrize("law", sorted(DISCRETE))

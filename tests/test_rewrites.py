@@ -8,8 +8,9 @@ import jax
 import numpy as np
 import pytest
 
+import ppl
 import ppl.tensor as tt
-from ppl.graph import ancestors
+from ppl.graph import ancestors, bodies
 from ppl.rewrites import Book, RuleError, assume, equal, everything, optimize, rewrites, simplify, strict, text
 from ppl.rewrites import engine as engine_module
 from ppl.rewrites.facts import Fact, Knowledge, declare_facts, positive
@@ -256,3 +257,61 @@ def test_the_trace_says_where():
     inside = tt.grad(log(1 + exp(x)), x)
     _, steps = simplify(inside, trace=True)
     assert text(steps.steps[0].where).startswith("log(")
+
+
+# --- bodies of loops, branches and derivatives
+def test_bodies_are_in_lower_terms_again():
+    """A product of powers as it stands in the normal form, x² y^-2, overflows where (x/y)² does not."""
+    x, y = tt.dscalars("x", "y")
+    v = tt.dvector("v")
+    square = (x / y) ** 2
+    loop = ppl.scan(lambda e, s: s + (e / y) ** 2, v, tt.as_tensor(0.0), return_updates=False)
+    repeated = tt.while_loop(lambda s: s < 1, lambda s: s + (x / y) ** 2, 0.0)
+    outputs = [tt.grad(square, x), loop, repeated, tt.ifelse(x > 0, square, y), tt.jacobian(v * square, v)[0, 0]]
+    found = ppl.function([x, y, v], outputs)(1e200, 1e200, np.array([1e200]))
+    assert [float(np.squeeze(each)) for each in found] == [2e-200, 1.0, 1.0, 1.0, 1.0]
+    assert not {"sum_of", "product_of"} & {node.op.name for out in optimize(outputs) for node in everywhere(out)}
+
+
+def everywhere(node):
+    """All nodes of a graph, those in bodies too."""
+    for each in ancestors(node):
+        yield each
+        for body in bodies(each):
+            for out in body.outputs:
+                yield from everywhere(out)
+
+
+def steps_of(result):
+    """The operations in the first body of a loop."""
+    (loop,) = [node for node in ancestors(simplify(result)) if bodies(node)]
+    return [[node.op.name for node in ancestors(body.outputs) if node.inputs] for body in bodies(loop)]
+
+
+def test_work_that_is_the_same_in_every_step_is_done_before_the_loop():
+    v, b = tt.dvector("v"), tt.dscalar("b")
+    a = assume(tt.dscalar("a"), positive=True)
+    step = lambda e, s: 0.5 * s + log(a * exp(e)) + tt.sin(b) - 3 * b
+    loop = ppl.scan(step, v, tt.as_tensor(0.0), return_updates=False)
+    assert sorted(steps_of(loop)[0]) == ["add", "add", "multiply"]
+    assert simplify(simplify(loop)) is simplify(loop)
+    given = {v: np.arange(3.0), b: 0.7, a.inputs[0]: 1.3}
+    plain, new = (ppl.function(list(given), loop, mode=m)(*given.values()) for m in ("FAST_COMPILE", "FAST_RUN"))
+    np.testing.assert_allclose(new, plain, rtol=1e-14)
+    repeated = tt.while_loop(lambda s: s < b * log(a * exp(b)), lambda s: s + log(a * exp(b + s)), 0.1)
+    assert [sorted(each) for each in steps_of(repeated)] == [
+        ["less"],
+        ["add", "multiply"],
+    ]
+    nested = ppl.scan(
+        lambda e: ppl.scan(step, v * e, tt.as_tensor(0.0), return_updates=False).sum(), v, return_updates=False
+    )
+    assert not {"log", "sin"} & set(steps_of(nested)[0])
+
+
+def test_what_a_loop_prints_stays_in_it(capfd):
+    v, b = tt.dvector("v"), tt.dscalar("b")
+    show = ppl.printing.Print("b")
+    looked_at = lambda e, s: s + show(tt.switch(e > -1, 2 * b, 2 * b) + 0 * b)
+    f = ppl.function([v, b], ppl.scan(looked_at, v, tt.as_tensor(0.0), return_updates=False))
+    assert f(np.ones(3), 1.0)[-1] == 6.0

@@ -10,6 +10,8 @@ import pytest
 from high_precision import NoTruthError, UndefinedError, truth
 from random_expressions import Expressions
 
+import ppl
+import ppl.tensor as tt
 from ppl.rewrites import simplify, strict, text
 from ppl.rewrites.engine import Engine
 from ppl.rewrites.preparation import entries
@@ -88,6 +90,37 @@ def _at_a_kink(e, inputs):
 @pytest.mark.parametrize("seed", range(40))
 def test_values_and_gradients_stay(seed):
     check(seed, 4 + seed % 12)
+
+
+def in_a_loop(expressions, e):
+    """The values at the given inputs, at others half as large, and again, added up; the first input is held still."""
+    _, *others = expressions.inputs
+    rows = [tt.stack([x, 0.5 * x, x]) for x in others]
+    step = lambda *arguments: arguments[-1] + ppl.clone_replace(e, dict(zip(others, arguments[:-1], strict=True)))
+    if not rows:
+        return ppl.scan(lambda total: total + e, outputs_info=tt.zeros_like(e), n_steps=3, return_updates=False)[-1]
+    return ppl.scan(step, sequences=rows, outputs_info=tt.zeros_like(e), return_updates=False)[-1]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_bodies_of_loops_and_gradients_keep_their_values(seed):
+    """Both compiled as they stand and rewritten, inside and out."""
+    expressions = Expressions(np.random.default_rng(seed))
+    e = expressions.draw(4 + seed)
+    inputs = list(expressions.inputs)
+    slopes = ppl.grad(tt.sum(e), inputs, disconnected_inputs="ignore")
+    outputs = [in_a_loop(expressions, e), *slopes]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        plain, new = (
+            ppl.function(inputs, outputs, mode=mode, on_unused_input="ignore")(*expressions.inputs.values())
+            for mode in ("FAST_COMPILE", "FAST_RUN")
+        )
+    if not all(np.isfinite(each).all() and np.abs(each).max(initial=0) < 1e8 for each in plain):
+        return
+    for before, after in zip(plain, new, strict=True):
+        close = np.all(np.abs(after - before) <= 1e-6 * (1 + np.abs(before)))
+        assert close or _at_a_kink(e, expressions.inputs), f"{text(e)}\n{before} became {after}"
 
 
 @pytest.mark.slow

@@ -179,3 +179,20 @@ def test_there_is_no_global_graph():
     with pytest.raises(AttributeError, match="a tensor holds what it is computed from"):
         symjax.current_graph()
     assert symjax.current_scope() == "/"
+
+
+def test_the_variables_behind_a_tensor():
+    w, fixed = T.Variable(1.0, name="w"), T.Variable(2.0, name="fixed", trainable=False)
+    loss = (w * fixed) ** 2
+    assert [v.name for v in loss.variables()] == ["w"]
+    assert [v.name for v in loss.variables(trainable=None)] == ["w", "fixed"]
+    assert T.placeholder_like(T.ones((2, 3))).type == T.Placeholder((2, 3), "float64").type
+
+
+def test_a_window_that_moves_over_a_signal():
+    """A slice at a place that the program computes, in a loop."""
+    signal = T.Placeholder((6,), "float64", name="signal")
+    _, means = T.scan(lambda i, _: (i + 1, T.dynamic_slice_in_dim(signal, i, 3).mean()), 0, [T.zeros(4)])
+    assert symjax.function(signal, outputs=means)(np.arange(6.0)).tolist() == [1, 2, 3, 4]
+    moved = T.dynamic_update_slice_in_dim(signal, T.zeros(2), 3, 0)
+    assert symjax.function(signal, outputs=moved)(np.ones(6)).tolist() == [1, 1, 1, 0, 0, 1]

@@ -1,4 +1,4 @@
-"""The names of NumPy, SciPy, PyTensor and PyMC: each is in `ppl.tensor`, or stands here with the reason why not."""
+"""The names of NumPy, SciPy, PyTensor, PyMC and SymJAX: each is here, or stands in a table with the reason why not."""
 
 import jax.numpy as jnp
 import jax.scipy.linalg as jsl
@@ -78,17 +78,118 @@ PYMC = (
     "variable.TensorVariable vector where zeros zeros_like"
 )
 PYTENSOR = (
-    "shared function scan config.floatX grad gradient.disconnected_grad ifelse In Out clone_replace dprint compile "
-    "graph gradient.Rop gradient.Lop gradient.jacobian gradient.hessian gradient.verify_grad printing.Print"
+    "shared function scan config.floatX config.change_flags grad gradient.disconnected_grad ifelse In Out Mode "
+    "get_mode clone clone_replace dprint debugprint pp pprint compile graph map reduce foldl foldr vectorize_graph "
+    "gradient.Rop gradient.Lop gradient.jacobian gradient.hessian gradient.hessian_vector_product gradient.verify_grad "
+    "gradient.zero_grad gradient.grad_clip gradient.grad_scale gradient.consider_constant equal_computations "
+    "tensor.random.RandomStream tensor.slinalg tensor.nlinalg tensor.extra_ops tensor.special tensor.nnet "
+    "printing.Print"
+)
+LAYOUTS = "scalar vector row col matrix tensor3 tensor4 tensor5 tensor6 tensor7"
+CONSTRUCTORS = " ".join(prefix + layout for prefix in ("", *"bwilfdcz") for layout in LAYOUTS.split())
+PLURALS = (
+    "scalars vectors rows cols matrices tensor3s dscalars dvectors drows dcols dmatrices iscalars lvectors fmatrices"
+)
+STREAMS = (
+    "uniform triangular beta normal halfnormal lognormal gamma chisquare rayleigh pareto gumbel exponential weibull "
+    "logistic vonmises multivariate_normal dirichlet poisson geometric hypergeometric cauchy halfcauchy invgamma wald "
+    "truncexpon t bernoulli laplace binomial negative_binomial beta_binomial gengamma multinomial categorical integers "
+    "choice permutation RandomStream RandomStreams"
 )
 
+# What SymJAX's documentation names, by the place where it names it.
+SYMJAX = (
+    "Scope current_scope get_variables get_placeholders get_ops get_updates add_updates reset_variables save_variables "
+    "load_variables function gradients jacobians clone to_networkx nn.optimizers.Adam nn.optimizers.SGD "
+    "nn.optimizers.NesterovMomentum nn.schedules.ExponentialMovingAverage nn.schedules.PiecewiseConstant "
+    "nn.initialisers.glorot_uniform nn.layers.Dense nn.layers.Conv2D nn.layers.BatchNormalization nn.layers.LSTM "
+    "nn.losses.huber nn.activations.relu Graph probabilities viz initializers rl"
+)
+SYMJAX_TENSOR = (
+    "Placeholder Variable Constant Tensor get clone jax_wrap symjax_to_jax_fn placeholder_like stop_gradient scan map "
+    "while_loop cond fori_loop cast complex range zeros_like ones_like flatten flatten2d flatten3d flatten4d index "
+    "index_update index_add index_min index_max index_take index_in_dim dynamic_slice dynamic_slice_in_dim "
+    "dynamic_index_in_dim sigmoid rsqrt add_n one_hot dimshuffle reshape_weight_to_matrix bartlett blackman hamming "
+    "hanning kaiser convolve correlate linalg.cholesky linalg.block_diag linalg.cho_solve linalg.eigh linalg.expm "
+    "linalg.inv linalg.lu linalg.lu_factor linalg.lu_solve linalg.solve_triangular linalg.tril linalg.triu linalg.norm "
+    "Op MultiOutputOp OpItem RandomOp Seed Tuple match wrap_class signal interpolation normalization "
+    "linalg.singular_vectors_power_iteration linalg.eigenvector_power_iteration linalg.gram_schmidt "
+    "linalg.modified_gram_schmidt"
+)
+SYMJAX_FFT = "fft ifft fft2 ifft2 fftn ifftn rfft irfft rfft2 irfft2 rfftn irfftn fftfreq rfftfreq fftshift ifftshift"
+SYMJAX_RANDOM = (
+    "bernoulli beta categorical cauchy dirichlet exponential gamma gumbel laplace logistic multivariate_normal normal "
+    "randn pareto permutation poisson randint shuffle t truncated_normal uniform rand seed"
+)
+SYMJAX_NOT_HERE = {
+    **because("there is no global graph: a tensor holds what it is computed from", "Graph"),
+    **because("SymJAX's had two families; here they are ppl.Normal, ppl.Categorical and all others", "probabilities"),
+    **because("to_svg, to_dot and to_mermaid draw graphs", "viz"),
+    **because("ppl.nn.initialisers", "initializers"),
+    **because("learning by reinforcement is no part of this project", "rl"),
+    **because(
+        "the kinds of nodes: here Node has an op, and one with several results is unpacked",
+        "Op MultiOutputOp OpItem RandomOp Tuple",
+    ),
+    **because("randomness is a key of a stream: tensor.random", "Seed"),
+    **because("matched placeholders by position inside SymJAX", "match"),
+    **because("a class of JAX is used inside a function that from_jax wraps", "wrap_class"),
+    **because(
+        "nobody has asked: from_jax makes an operation of a function of jax.scipy.signal", "signal interpolation"
+    ),
+    **because("weights are normalised by layers: ppl.nn.layers", "normalization"),
+    **because(
+        "SymJAX's did not run; qr gives an orthonormal basis, svd and eigh give the vectors",
+        "linalg.singular_vectors_power_iteration linalg.eigenvector_power_iteration linalg.gram_schmidt "
+        "linalg.modified_gram_schmidt",
+    ),
+}
 
-@pytest.mark.parametrize("home, names", [(tt, PYMC), (ppl, PYTENSOR)], ids=["pytensor.tensor", "pytensor"])
-def test_names_that_pymc_uses(home, names):
-    def found(path):
-        thing = home
-        for part in path.split("."):
-            thing = getattr(thing, part, None)
-        return thing
 
-    assert [path for path in names.split() if found(path) is None] == []
+def found(home, path):
+    thing = home
+    for part in path.split("."):
+        thing = getattr(thing, part, None)
+    return thing
+
+
+@pytest.mark.parametrize(
+    "home, names, elsewhere",
+    [
+        (tt, PYMC, {}),
+        (ppl, PYTENSOR, {}),
+        (tt, f"{CONSTRUCTORS} {PLURALS}", {}),
+        (tt.random, STREAMS, {}),
+        (ppl, SYMJAX, SYMJAX_NOT_HERE),
+        (tt, SYMJAX_TENSOR, SYMJAX_NOT_HERE),
+        (tt.fft, SYMJAX_FFT, {}),
+        (tt.random, SYMJAX_RANDOM, {}),
+    ],
+    ids=[
+        "pytensor.tensor",
+        "pytensor",
+        "constructors",
+        "streams",
+        "symjax",
+        "symjax.tensor",
+        "symjax.fft",
+        "symjax.random",
+    ],
+)
+def test_names_that_programs_use(home, names, elsewhere):
+    missing = [path for path in names.split() if found(home, path) is None]
+    assert [path for path in missing if path not in elsewhere] == []
+    assert [path for path in names.split() if path in elsewhere and path not in missing] == [], "these are here"
+
+
+def test_methods_that_programs_use():
+    methods = (
+        "name scope shape dtype ndim T clone get variables sum prod mean max min std var argmax argmin real imag conj "
+        "conjugate cast astype squeeze flatten flatten2d reshape dot repeat expand_dims matmul round transpose clip "
+        "norm eval dimshuffle swapaxes cumsum cumprod all any take diagonal trace sort argsort nonzero "
+        "broadcastable owner type size copy ravel fill ptp searchsorted set inc choose"
+    )
+    x, v = tt.dmatrix("x"), tt.Variable(np.zeros(2), name="v")
+    assert [name for name in methods.split() if not hasattr(x, name)] == []
+    of_variables = "value update reset initializer trainable get_value set_value default_update"
+    assert [name for name in of_variables.split() if not hasattr(v, name)] == []

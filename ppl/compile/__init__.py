@@ -1,6 +1,5 @@
 """From graphs to compiled programs."""
 
-from ppl.compile.disk_cache import enable_disk_cache as enable_disk_cache
 from ppl.compile.evaluation import evaluated as evaluated
 from ppl.compile.evaluation import get as get
 from ppl.compile.function import Function as Function

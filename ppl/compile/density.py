@@ -64,11 +64,17 @@ def labels(slots: Sequence[Slot], names: Mapping[Tensor, str] | None = None) -> 
 class FlatProgram:
     """Expressions of values as a pure JAX function of (position, *data); further inputs come after the position.
 
-    What depends on data alone is computed once, before the program runs, and passed with the data.
+    What depends on data alone is computed once, by `once`, before the program runs, and passed with the data.
     """
 
-    def __init__(self, outputs: Sequence[Tensor], slots: Sequence[Slot], extra: Sequence[Tensor] = ()) -> None:
-        self.slots = list(slots)
+    def __init__(
+        self,
+        outputs: Sequence[Tensor],
+        slots: Sequence[Slot],
+        extra: Sequence[Tensor] = (),
+        once: Callable[[Program], list[Any]] = computed,
+    ) -> None:
+        self.slots, self._once = list(slots), once
         inputs = [*[slot.variable for slot in slots], *extra]
         rest, before = hoisted(grouped(outputs, inputs), inputs)
         places = list(before)
@@ -79,7 +85,7 @@ class FlatProgram:
     @property
     def data(self) -> tuple[Any, ...]:
         """The present values of the arrays, and of what is computed from them alone."""
-        return (*(computed(self._before) if self._places else ()), *self.program.data)
+        return (*(self._once(self._before) if self._places else ()), *self.program.data)
 
     @property
     def key(self) -> Hashable:

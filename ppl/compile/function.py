@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import time
 import warnings
@@ -13,12 +12,12 @@ from typing import Any
 import jax
 import numpy as np
 
+from ppl.compile.closed import closed_program
 from ppl.compile.inputs import In, arranged, fitting
 from ppl.compile.maker import Maker
 from ppl.compile.modes import Mode, first_bad, get_mode, is_bad, optimize
 from ppl.compile.outputs import Rebuild, flatten
 from ppl.compile.padding import BucketedProgram
-from ppl.compile.program import program
 from ppl.graph import Node, ancestors, leaves, substitute
 from ppl.graph.printing import debugprint
 from ppl.tensor.ops import cast_to
@@ -26,7 +25,8 @@ from ppl.tensor.substitution import replaced
 from ppl.tensor.tensor import INPUT, Tensor, TensorType, as_tensor
 from ppl.tensor.variables import VARIABLE, Variable, fitting_update
 
-_ARRAY, _X64, _as_array = np.ndarray, jax.enable_x64, np.asarray  # a call takes microseconds: no look-ups in modules
+_ARRAY, _X64 = np.ndarray, jax.enable_x64  # a call takes microseconds: no look-ups in modules
+_as_array, _clock = np.asarray, time.perf_counter
 _ON_DEVICE = 10_000  # bytes above which a variable's value is moved to the device once, not at every call
 
 
@@ -78,7 +78,7 @@ class Function:
         self._program, constants = (
             (BucketedProgram(self.inputs, self.variables, self.graph_outputs), [])
             if plan.buckets
-            else program([*self.inputs, *self.variables], self.graph_outputs)
+            else closed_program([*self.inputs, *self.variables], self.graph_outputs)
         )
         self._run = self._program.run
         with jax.enable_x64(True):
@@ -92,9 +92,10 @@ class Function:
         self._changed = [v.attrs["cell"] for v in self.updates]
         ordered = sorted(self.updates, key=lambda v: v.serial)
         self._locks = [v.attrs["cell"].lock for v in ordered]
-        one = isinstance(plan.rebuild([*range(self._count)]), int)
+        self._rebuild, self._guards = plan.rebuild, plan.mode.guards()
         self._reads = bool(self._cells or self._constants)
-        self._plain = one and not (self.updates or own or plan.mode.guards() or plan.profile)
+        self._bare = len(self.graph_outputs) == 1  # then the program's result is no list
+        self._one = isinstance(plan.rebuild([*range(self._count)]), int)
 
     @property
     def compilations(self) -> int:
@@ -119,40 +120,41 @@ class Function:
         return self._run_on(values, device_get)
 
     def _run_on(self, values: tuple[Any, ...], device_get: bool) -> Any:
-        if not self._plain:
-            return self._general(values, device_get)
-        with _X64(True):
-            if self._reads:
-                result = self._run(*values, *[_value(cell) for cell in self._cells], *self._constants)
+        start = _clock() if self.profile is not None else 0.0
+        for lock in self._locks:
+            lock.acquire()
+        try:
+            with _X64(True):
+                if self._reads:
+                    before = [_value(cell) for cell in self._cells]
+                    results = self._run(*values, *before, *self._constants)
+                else:
+                    results = self._run(*values)
+                if self._guards:
+                    self._guard(values, before if self._reads else [], results)
+            if self._bare:
+                results = (results,)
+            if self._changed:
+                for cell, value in zip(self._changed, results[self._count :]):  # noqa: B905  (defaults follow)
+                    cell.value = value
+            if self._own:
+                for at, value in zip(self._own, results[self._count + len(self._changed) :], strict=True):
+                    self._defaults[at] = value
+            if self._one:
+                answer = _as_array(results[0]) if device_get else results[0]
             else:
-                result = self._run(*values)
-        return _as_array(result) if device_get else result
-
-    def _general(self, values: tuple[Any, ...], device_get: bool) -> Any:
-        start = time.perf_counter()
-        with contextlib.ExitStack() as held:
+                shown = results[: self._count]
+                answer = self._rebuild([_as_array(r) for r in shown] if device_get else list(shown))
+        finally:
             for lock in self._locks:
-                held.enter_context(lock)
-            held.enter_context(jax.enable_x64(True))
-            before = [_value(cell) for cell in self._cells]
-            results = self._run(*values, *before, *self._constants)
-            if len(self.graph_outputs) == 1:
-                results = [results]
-            if self.plan.mode.guards():
-                self._guard(values, before, results)
-            for cell, value in zip(self._changed, results[self._count :], strict=False):
-                cell.value = value
-            for at, value in zip(self._own, results[self._count + len(self._changed) :], strict=True):
-                self._defaults[at] = value
-        shown = results[: self._count]
-        answer = self.plan.rebuild([np.asarray(r) for r in shown] if device_get else list(shown))
+                lock.release()
         if self.profile is not None:
             self.profile.calls += 1
-            self.profile.seconds += time.perf_counter() - start
+            self.profile.seconds += _clock() - start
         return answer
 
-    def _guard(self, values: Sequence[Any], before: Sequence[Any], results: Sequence[Any]) -> None:
-        if not any(is_bad(result, self.plan.mode) for result in results):
+    def _guard(self, values: Sequence[Any], before: Sequence[Any], results: Any) -> None:
+        if not any(is_bad(result, self.plan.mode) for result in ([results] if self._bare else results)):
             return
         given = dict(zip([*self.inputs, *self.variables], [*values, *before], strict=True))
         found = first_bad(self.graph_outputs, given, self.plan.mode)

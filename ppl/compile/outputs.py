@@ -33,7 +33,10 @@ def flatten(outputs: Any) -> tuple[list[Tensor], Rebuild]:
 
 
 def _sequence(parts: list[Any]) -> tuple[list[Tensor], Rebuild]:
+    """The same for the parts of a list; a plain list of tensors needs no putting together at every call."""
     each = [flatten(part) for part in parts]
+    if all(isinstance(part, Tensor) for part in parts):
+        return [tensor for (tensor,), _ in each], lambda values: values
 
     def rebuild(values: list[Any]) -> list[Any]:
         results, start = [], 0

@@ -19,7 +19,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from ppl.graph import GET, Body, Node, topological
-from ppl.rewrites.normal import PRODUCT, SUM
 from ppl.tensor.derivatives import VALUE_AND_GRAD
 from ppl.tensor.effects import print_value
 from ppl.tensor.evaluate import apply_node
@@ -136,7 +135,6 @@ def _lengths(value: Any) -> dict[int, Length]:
     return value.lengths if isinstance(value, Padded) else {}
 
 
-@_rule(SUM, PRODUCT)
 def _elementwise(padding: Padding, node: Node, arguments: list[Any]) -> Any:
     """Axes are lined up from the last."""
     rank, lengths = max(jnp.ndim(_array(a)) for a in arguments), {}

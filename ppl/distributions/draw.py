@@ -34,6 +34,10 @@ class RandomVariable(Tensor):
         """How many of the last axes make up one value."""
         return self.attrs["event_ndim"]
 
+    def __str__(self) -> str:
+        """The name, which programs written for PyMC take from it."""
+        return self.name or repr(self)
+
 
 class _Draw(Op):
     name = "draw"

@@ -20,7 +20,6 @@ from ppl.model.data import set_data as set_data
 from ppl.model.drawing_model import model_to_graphviz as model_to_graphviz
 from ppl.model.drawing_model import model_to_mermaid as model_to_mermaid
 from ppl.model.drawing_model import model_to_networkx as model_to_networkx
-from ppl.model.elsewhere import find_in_model as __getattr__
 from ppl.model.errors import DataError as DataError
 from ppl.model.errors import ImputationWarning as ImputationWarning
 from ppl.model.errors import IncorrectArgumentsError as IncorrectArgumentsError
@@ -73,7 +72,9 @@ from ppl.model.steps import PoissonProposal as PoissonProposal
 from ppl.model.steps import Slice as Slice
 from ppl.model.steps import UniformProposal as UniformProposal
 from ppl.model.steps.methods import STEP_METHODS as STEP_METHODS
+from ppl.model.surface import assert_no_rvs as assert_no_rvs
 from ppl.model.surface import bool_types as bool_types
+from ppl.model.surface import collect_default_updates as collect_default_updates
 from ppl.model.surface import complex_types as complex_types
 from ppl.model.surface import cont_inputs as cont_inputs
 from ppl.model.surface import continuous_types as continuous_types

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -17,18 +17,30 @@ import numpy as np
 from ppl.compile.pure import Program
 from ppl.samplers import PROGRAMS
 
-CHUNK_BYTES = 32 << 20
+# What a chunk takes, results and room to work in. On a CPU little enough to stay in its cache and in memory that is
+# there already: fresh pages cost more than drawing what stands in them. Elsewhere enough to be worth a launch.
+CHUNK_BYTES = {"cpu": 4 << 20, "elsewhere": 64 << 20}
 _row_bytes: dict[Any, tuple[int, list[Any]]] = {}
 
 
-def over_draws(program: Program, columns: Sequence[np.ndarray], chunk_bytes: int = CHUNK_BYTES) -> list[np.ndarray]:
+class Chunks(NamedTuple):
+    """A program compiled for some rows at a time."""
+
+    run: Any
+    rows: int
+    kinds: list[Any]  # shape and dtype of a row of each output
+    data: tuple[Any, ...]
+
+
+def over_draws(program: Program, columns: Sequence[np.ndarray], chunk_bytes: int | None = None) -> list[np.ndarray]:
     """The outputs for every draw. `columns` has one array an input, (chains, draws, ...); so have the results.
 
     Where a device has no memory for a chunk, smaller ones are tried, down to single draws.
     """
+    chunk_bytes = chunk_bytes or _usual_bytes()
     while True:
         try:
-            return _in_chunks(program, columns, chunk_bytes)
+            return _in_chunks(compiled(program, columns, chunk_bytes), columns)
         except jax.errors.JaxRuntimeError as error:
             if "RESOURCE_EXHAUSTED" not in str(error):
                 raise
@@ -37,22 +49,29 @@ def over_draws(program: Program, columns: Sequence[np.ndarray], chunk_bytes: int
             chunk_bytes //= 8
 
 
-def _in_chunks(program: Program, columns: Sequence[np.ndarray], chunk_bytes: int) -> list[np.ndarray]:
-    chains, draws = np.shape(columns[0])[:2]
-    data = program.data
-    key = program.key
+def compiled(program: Program, columns: Sequence[np.ndarray], chunk_bytes: int | None = None) -> Chunks:
+    """The program for columns of these shapes; what stands in them does not matter."""
+    data, key = program.data, program.key
+    row = jax.jit(lambda values, arrays: program(values, *arrays))  # traced once, for its sizes and for the chunks
     with jax.enable_x64(True):
-        size, kinds = _size_of_row(key, program, columns, data)
-        results = [np.empty((chains, draws, *kind.shape), kind.dtype) for kind in kinds]
-        rows = max(1, min(draws, chunk_bytes // max(1, size)))
-        starts = [(chain, start) for chain in range(chains) for start in range(0, draws, rows)]
-        if not starts:
-            return results
-        run = PROGRAMS.get(
-            ("rows", key),
-            lambda: lambda chunk, arrays: jax.vmap(lambda row: program(row, *arrays))(chunk),
-            ([_part(column, 0, 0, rows) for column in columns], data),
-        )
+        size, kinds = _size_of_row(key, row, columns, data)
+        chains, draws = np.shape(columns[0])[:2]
+        rows = max(1, min(draws, (chunk_bytes or _usual_bytes()) // max(1, size)))
+        chunk = [np.broadcast_to(np.zeros((), c.dtype), (rows, *c.shape[2:])) for c in columns]
+        make = lambda: lambda chunk, arrays: jax.vmap(lambda values: row(values, arrays))(chunk)
+        run = PROGRAMS.get(("rows", key), make, (chunk, data)) if chains and draws else None
+    return Chunks(run, rows, kinds, data)
+
+
+def _usual_bytes() -> int:
+    return CHUNK_BYTES.get(jax.default_backend(), CHUNK_BYTES["elsewhere"])
+
+
+def _in_chunks(chunks: Chunks, columns: Sequence[np.ndarray]) -> list[np.ndarray]:
+    chains, draws = np.shape(columns[0])[:2]
+    run, rows, kinds, data = chunks
+    results = [np.empty((chains, draws, *kind.shape), kind.dtype) for kind in kinds]
+    starts = [(chain, start) for chain in range(chains) for start in range(0, draws, rows)]
 
     def one(place: tuple[int, int]) -> None:
         chain, start = place
@@ -63,7 +82,7 @@ def _in_chunks(program: Program, columns: Sequence[np.ndarray], chunk_bytes: int
             result[chain, start:stop] = np.asarray(value)[: stop - start]
 
     workers = min(len(starts), os.cpu_count() or 1, 8)
-    if workers == 1:
+    if workers <= 1:
         for place in starts:
             one(place)
     else:
@@ -80,14 +99,14 @@ def _part(column: np.ndarray, chain: int, start: int, rows: int) -> np.ndarray:
     return np.concatenate([part, np.repeat(part[-1:], rows - len(part), axis=0)])
 
 
-def _size_of_row(key: Any, program: Program, columns: Sequence[np.ndarray], data: Any) -> tuple[int, list[Any]]:
+def _size_of_row(key: Any, row: Any, columns: Sequence[np.ndarray], data: Any) -> tuple[int, list[Any]]:
     """Bytes that a row takes, inputs, results and some room to work in, and the kinds of the results."""
     shapes = tuple((np.shape(x)[2:], np.asarray(x).dtype.str) for x in columns), tuple(np.shape(d) for d in data)
     full = (key, shapes)
     if full not in _row_bytes:
-        row = [jax.ShapeDtypeStruct(column.shape[2:], column.dtype) for column in columns]
-        kinds = jax.eval_shape(lambda values: program(values, *data), row)
-        inputs = sum(int(np.prod(x.shape)) * x.dtype.itemsize for x in row)
+        given = [jax.ShapeDtypeStruct(column.shape[2:], column.dtype) for column in columns]
+        kinds = jax.eval_shape(row, given, data)
+        inputs = sum(int(np.prod(x.shape)) * x.dtype.itemsize for x in given)
         outputs = sum(int(np.prod(x.shape)) * x.dtype.itemsize for x in kinds)
         if len(_row_bytes) > 256:
             _row_bytes.clear()

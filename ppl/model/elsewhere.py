@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import importlib
 import sys
-from types import ModuleType
 from typing import Any
+
+from ppl.model.longer_paths import MODULES
 
 ARVIZ = frozenset(
     """ELPDData apply_test_function autocorr autocov bayes_factor bfmi compare ess hdi kde loo loo_pit make_ufunc mcse
@@ -15,33 +15,6 @@ ARVIZ = frozenset(
     plot_posterior plot_ppc plot_rank plot_separation plot_trace plot_ts plot_violin psens psislw r2_samples r2_score
     reloo rhat smooth_data summary waic weight_predictions wrap_xarray_ufunc""".split()
 )
-# PyMC's modules by the names that programs reach through them.
-MODULES = {
-    "backends": "predictions_to_inference_data to_inference_data",
-    "blocking": "DictToArrayBijection RaveledVars",
-    "data": "ConstantData Data Minibatch MutableData get_data",
-    "exceptions": "ImputationWarning IncorrectArgumentsError SamplingError ShapeError ShapeWarning",
-    "func_utils": "find_constrained_prior",
-    "logprob": "icdf logccdf logcdf logp",
-    "model_graph": "model_to_graphviz model_to_mermaid model_to_networkx",
-    "pytensorf": """cont_inputs convert_data convert_observed_data floatX hessian hessian_diag inputvars intX jacobian
-    join_nonshared_inputs make_shared_replacements""",
-    "sampling": "compute_deterministics draw sample sample_posterior_predictive sample_prior_predictive jax",
-    "sampling.jax": "sample_blackjax_nuts sample_numpyro_nuts",
-    "stats": "compute_log_likelihood compute_log_prior",
-    "step_methods": """BinaryGibbsMetropolis BinaryMetropolis CategoricalGibbsMetropolis CauchyProposal CompoundStep
-    DEMetropolisZ HamiltonianMC LaplaceProposal Metropolis MultivariateNormalProposal NUTS NormalProposal
-    PoissonProposal Slice UniformProposal STEP_METHODS""",
-    "tuning": "find_MAP find_hessian trace_cov",
-    "util": "drop_warning_stat",
-    "vartypes": """bool_types complex_types continuous_types discrete_types float_types int_types isgenerator
-    typefilter""",
-    "model.core": "Deterministic Model Point Potential compile_fn modelcontext set_data",
-    "model.fgraph": "clone_model",
-    "model.transform": "conditioning optimization",
-    "model.transform.conditioning": "change_value_transforms do observe remove_value_transforms",
-    "model.transform.optimization": "freeze_dims_and_data",
-}
 # Why a name is not here, and the names.
 LATER = {
     "Gaussian processes come in later work": "gp",
@@ -73,33 +46,10 @@ def find(name: str) -> Any:
             return getattr(arviz, name)
         raise AttributeError(f"ppl.{name} is ArviZ's, and ArviZ {arviz.__version__} has it no more")
     if name in MODULES:
-        return module(name)
+        return sys.modules[f"ppl.{name}"]
     if name in WHERE:
         raise AttributeError(f"ppl has no {name!r} yet: {WHERE[name]}")
     raise AttributeError(f"module 'ppl' has no attribute {name!r}")
-
-
-def find_in_model(name: str) -> Any:
-    """The attribute `name` of `ppl.model` that is a module of PyMC."""
-    if f"model.{name}" in MODULES:
-        return module(f"model.{name}")
-    raise AttributeError(f"module 'ppl.model' has no attribute {name!r}")
-
-
-@functools.cache
-def module(path: str) -> ModuleType:
-    """A module of PyMC with the names that are here."""
-    made = ModuleType(f"ppl.{path}", f"PyMC's `{path}`: names of ppl by their longer path.")
-    package = sys.modules["ppl"]  # the whole package, which is above this part of it
-    for name in MODULES[path].split():
-        if f"{path}.{name}" in MODULES:
-            value: Any = module(f"{path}.{name}")
-        elif path == "sampling.jax":
-            value = functools.partial(package.sample, nuts_sampler=name.split("_")[1])
-        else:
-            value = getattr(package, name)
-        setattr(made, name, value)
-    return made
 
 
 def page() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -15,13 +16,14 @@ from ppl.distributions import RandomVariable, is_draw
 from ppl.distributions.drawing import expand_draws
 from ppl.graph import Node, ancestors, substitute
 from ppl.model import checks, results
-from ppl.model.draw_rows import draw_keys, over_draws
+from ppl.model.draw_rows import compiled, draw_keys, over_draws
 from ppl.model.errors import SamplingError
 from ppl.model.log import silenced
 from ppl.model.multitrace import MultiTrace
 from ppl.model.pointwise import log_likelihood_values, log_prior_values
 from ppl.model.rewriting import Posterior
 from ppl.model.sample_stats import complete
+from ppl.rewrites import optimize
 from ppl.tensor.draws import KEY_TYPE
 from ppl.tensor.tensor import Tensor, placeholder
 
@@ -70,7 +72,16 @@ class Finisher:
         if self._key is not None:
             outputs = expand_draws(outputs, self._key)
             inputs.append(self._key)
-        self.program = Program(inputs, outputs)
+        self.program = Program(inputs, optimize(outputs))  # type: ignore[arg-type]
+
+    def prepare(self, chains: int, draws: int) -> None:
+        """Begin to compile what results need. It takes about as long as the sampler's program: both go on at once."""
+        kinds = [(slot.variable.dtype, slot.shape) for slot in self.slots]
+        if self._key is not None:
+            kinds.append((KEY_TYPE.dtype, KEY_TYPE.shape))
+        columns = [np.broadcast_to(np.zeros((), dtype), (chains, draws, *shape)) for dtype, shape in kinds]
+        if columns:
+            threading.Thread(target=compiled, args=(self.program, columns), name="compile-results").start()
 
     def values(self, positions: np.ndarray) -> dict[str, np.ndarray]:
         """Every name for every draw, (chains, draws, ...)."""

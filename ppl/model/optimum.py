@@ -17,6 +17,7 @@ from ppl.model.errors import SamplingError
 from ppl.model.log import log
 from ppl.model.point import initial_point
 from ppl.model.seeds import seed_of
+from ppl.model.values import values_of
 from ppl.samplers import PROGRAMS
 from ppl.tensor.tensor import Tensor
 
@@ -119,7 +120,7 @@ def find_MAP(
     if vars is None and held:
         log.warning("find_MAP: %s cannot follow a gradient and stay where they start.", ", ".join(map(str, held)))
     free = [slot.variable in wanted for slot in slots for _ in range(slot.stop - slot.start)]
-    density = FlatProgram([joint.total(jacobian=False)], slots)
+    density = FlatProgram([joint.total(jacobian=False)], slots, once=values_of)
     best, found = maximum_of(density, flattened(slots, point), method, free, maxeval, raw=True, **kwargs)
     result = _as_point(model, joint, slots, best, include_transformed)
     return (result, found) if return_raw else result
@@ -156,7 +157,7 @@ def find_hessian(
     whole = {**initial_point(model), **{k: np.asarray(v) for k, v in given.items()}}
     wanted = [model.rvs_to_values.get(v, v) for v in vars] if vars is not None else model.continuous_value_vars
     slots = layout(model.value_vars, whole)
-    density = FlatProgram([Joint(model).total()], slots)
+    density = FlatProgram([Joint(model).total()], slots, once=values_of)
     data = density.data
     flat = flattened(slots, whole)
     with jax.enable_x64(True):

@@ -6,7 +6,6 @@ import difflib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import jax
 import numpy as np
 
 import ppl.tensor as tt
@@ -16,9 +15,10 @@ from ppl.distributions.distribution import default_point
 from ppl.distributions.draw import draw
 from ppl.distributions.drawing import expand_draws
 from ppl.graph import Node, ancestors, substitute
-from ppl.samplers import PROGRAMS
+from ppl.model.values import values_of
+from ppl.rewrites import optimize
 from ppl.tensor.draws import KEY_TYPE
-from ppl.tensor.shaping import shape
+from ppl.tensor.shaping import BROADCAST_TO, shape
 from ppl.tensor.tensor import Tensor, as_tensor, is_constant, placeholder, value_of
 
 if TYPE_CHECKING:
@@ -57,30 +57,34 @@ def _is_prior(chosen: Any) -> bool:
 
 
 def evaluated(outputs: list[Tensor], seed: Any = 0) -> list[np.ndarray]:
-    """The values of expressions that depend on data, and maybe draws, only; the same expressions are compiled once."""
-    known = {x: value_of(x) for x in outputs if is_constant(x)}
-    rest = [x for x in outputs if x not in known]
-    if any(map(is_draw, ancestors(rest))):
-        key = placeholder(KEY_TYPE, "key")
-        program = Program([key], expand_draws(rest, key))
-        keys = np.random.SeedSequence(seed).generate_state(2, np.uint32)
-        with jax.enable_x64(True):
-            known.update(zip(rest, program([keys], *program.data), strict=True))
-    elif rest:
-        program = Program([], rest)
-        with jax.enable_x64(True):
-            run = PROGRAMS.get(("values", program.key), lambda: lambda data: program([], *data), (program.data,))
-            known.update(zip(rest, run(program.data), strict=True))
-    return [np.asarray(known[x]) for x in outputs]
+    """The values of expressions that depend on data, and maybe draws, only.
+
+    What follows from constants is computed as the graph is rewritten; a program is compiled for the rest, once for all
+    expressions alike.
+    """
+    inputs, given = [], []
+    if any(map(is_draw, ancestors(outputs))):
+        inputs = [placeholder(KEY_TYPE, "key")]
+        given = [np.random.SeedSequence(seed).generate_state(2, np.uint32)]
+        outputs = expand_draws(outputs, inputs[0])
+    outputs = optimize(outputs)  # type: ignore[assignment]
+    values = {x: _of_constants(x) for x in outputs}
+    rest = [x for x, value in values.items() if value is None]
+    if rest:
+        values.update(zip(rest, values_of(Program(inputs, rest), given), strict=True))
+    return [np.asarray(values[x]) for x in outputs]
+
+
+def _of_constants(x: Tensor) -> np.ndarray | None:
+    """The value of a constant, also where it is repeated; None of anything else."""
+    if x.op is BROADCAST_TO and is_constant(x.inputs[0]) and None not in x.type.shape:
+        return np.broadcast_to(value_of(x.inputs[0]), x.type.shape)
+    return value_of(x) if is_constant(x) else None
 
 
 def at_point(outputs: Sequence[Tensor], point: Mapping[Tensor, np.ndarray]) -> list[np.ndarray]:
     """The values of expressions at a point; one program serves all points."""
-    program, given = Program(list(point), list(outputs)), list(point.values())
-    with jax.enable_x64(True):
-        key = "at a point", program.key
-        run = PROGRAMS.get(key, lambda: lambda given, data: program(given, *data), (given, program.data))
-        return [np.asarray(x) for x in run(given, program.data)]
+    return [np.asarray(x) for x in values_of(Program(list(point), list(outputs)), list(point.values()))]
 
 
 def _start(rv: Tensor, inputs: Any, given: Mapping[str, Any], model: Model, values: Any) -> tuple[Tensor, bool]:

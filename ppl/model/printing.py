@@ -39,6 +39,8 @@ def _parameter(model: Books | None, node: Tensor) -> str:
         return _number(value_of(node))
     if node.name:
         return node.name
+    if isinstance(node, RandomVariable):  # stands for its law
+        return f"{node.family.__name__}({', '.join(_parameter(model, p) for p in node.parameters)})"
     if model is None:
         return "f()"
     return f"f({', '.join(p.name or '' for p in parents(model, [node]))})"

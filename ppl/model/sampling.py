@@ -40,6 +40,7 @@ from ppl.model.start_report import start_report, values_at
 from ppl.model.starting import Starts, starts_for
 from ppl.model.steps import Assignment, assign
 from ppl.model.steps.assignment import stepped
+from ppl.model.values import values_of
 from ppl.samplers import ChainError, StartError, StorageError
 from ppl.samplers import sample as run_nuts
 from ppl.samplers.steps_sample import sample_steps
@@ -131,7 +132,8 @@ def sample(
     if not starts.dim and blocking and callback is None and resume is None:
         _refuse_nowhere(posterior, starts)
         return finish(_nothing_to_move(draws, tune, chains), True)
-    density = FlatProgram([posterior.logp()], starts.slots)
+    finish.prepare(chains, draws)
+    density = FlatProgram([posterior.logp()], starts.slots, once=values_of)
     if nuts.at_map:
         starts._flat = [maximum_of(density, flat) for flat in starts._flat]
     with silenced(quiet):
@@ -160,9 +162,7 @@ def sample(
         if not blocking:
             return Sampling(handle, finish)
         try:
-            run = handle.wait(display=display(progressbar and not quiet))
-        except KeyboardInterrupt:
-            run = handle.abort()
+            run = handle.watch(display(progressbar and not quiet))
         except StartError as error:
             raise _explained(error, posterior, starts) from None
         except (ChainError, StorageError) as error:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 import ppl.tensor as tt
-from ppl.graph import Node, leaves
+from ppl.distributions import is_draw
+from ppl.graph import Node, ancestors, leaves
 from ppl.model.context import modelcontext
 from ppl.model.observed import as_data
 from ppl.tensor.config import config
@@ -91,6 +92,18 @@ def convert_observed_data(data: Any) -> Any:
     if isgenerator(data):
         raise TypeError("observed data cannot be a generator: make an array of its values")
     return convert_data(data)
+
+
+def assert_no_rvs(vars: Any) -> None:
+    """Raise where expressions hold random variables."""
+    found = [v for v in ancestors(vars if isinstance(vars, list | tuple) else [vars]) if is_draw(v)]
+    if found:
+        raise AssertionError(f"RandomVariables found in graph: {', '.join(map(str, found))}")
+
+
+def collect_default_updates(outputs: Any, *, inputs: Any = None, must_be_shared: bool = True) -> dict[Any, Any]:
+    """What random generators become after drawing `outputs`: nothing, since draws here hold no generator."""
+    return {}
 
 
 def drop_warning_stat(idata: Any) -> Any:

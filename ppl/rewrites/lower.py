@@ -1,75 +1,158 @@
-"""From the normal form back to additions and multiplications.
+"""From the normal form back to additions and multiplications, in the bodies of loops, branches and derivatives too.
 
 Operands are joined smallest shape first, so that scalars meet scalars before they meet an array, and in a balanced tree
 among equals. Factors of one power stand together, so that x²/y² is computed as (x/y)², which neither overflows nor
-underflows where the quotient does not.
+underflows where the quotient does not. In the body of a loop the operands that stay the same from step to step are
+joined first, and moved out of it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
-from ppl.graph import Node, topological
+from ppl.graph import Attrs, Body, Node, bodies, topological
 from ppl.graph.replace import rebuilt
+from ppl.rewrites.invariants import moved_out, parts
 from ppl.rewrites.normal import PRODUCT, SUM, Number, Weighted, content, is_whole, number, terms, weighted
 from ppl.tensor import elementwise as ew
 from ppl.tensor.ops import Elementwise
 
 
-def lowered(outputs: Iterable[Node]) -> list[Node]:
-    """The same graph without sums and products of many operands."""
-    wanted = list(outputs)
-    done: dict[Node, Node] = {}
-    for node in topological(wanted):
-        inputs = tuple([done[x] for x in node.inputs])
+def lowered(outputs: Iterable[Node]) -> tuple[list[Node], bool]:
+    """The same graph without sums and products of many operands, and whether work came out of a loop: that then stands
+    beside what was outside, and the two may have more in common."""
+    lowering = _Lowering()
+    return lowering.run(outputs), lowering.moved
+
+
+class _Lowering:
+    """One graph on its way down. `changing` are the parameters that differ from step to step, where it is a loop's."""
+
+    def __init__(self, changing: Collection[Node] = ()) -> None:
+        self.changes: dict[Node, bool] = dict.fromkeys(changing, True)
+        self.done: dict[Node, Node] = {}
+        self.moved = False  # whether work came out of a loop
+
+    def run(self, outputs: Iterable[Node]) -> list[Node]:
+        wanted = list(outputs)
+        for node in topological(wanted):
+            self.done[node] = self.node(node)
+            self.changing(self.done[node])  # so that a question goes no deeper than a few new nodes
+        return [self.done[node] for node in wanted]
+
+    def node(self, node: Node) -> Node:
+        if node.op is PRODUCT:
+            return self.product(self._exponentials_inside(weighted(node)))
+        inputs = tuple([self.done[x] for x in node.inputs])
         if node.op is SUM:
-            done[node] = _sum(list(zip(inputs, node.attrs["weights"], strict=True)), node.attrs["shift"])
-        elif node.op is PRODUCT:
-            done[node] = _product(_exponentials_inside(weighted(node), done))
-        else:
-            done[node] = rebuilt(node, inputs)
-    return [done[node] for node in wanted]
+            return self.sum(list(zip(inputs, node.attrs["weights"], strict=True)), node.attrs["shift"])
+        if not bodies(node):
+            return rebuilt(node, inputs)
+        new = Node(node.op, inputs, self._with_bodies(node))
+        if not parts(node):
+            return new
+        lighter = moved_out(new)
+        self.moved |= lighter is not new
+        return lighter
 
+    def _with_bodies(self, node: Node) -> Attrs:
+        """The attributes with bodies in lower terms; of a loop, with what its steps share joined first."""
+        changing = {part.key: part.changing for part in parts(node)}
+        new: dict[str, Body] = {}
+        for key, body in node.attrs.items():
+            if isinstance(body, Body):
+                inside = _Lowering(body.params[: changing.get(key, 0)])
+                new[key] = Body(body.params, tuple(inside.run(body.outputs)))
+                self.moved |= inside.moved
+        return node.attrs.but(**new)
 
-def _exponentials_inside(parts: Weighted, done: dict[Node, Node]) -> Weighted:
-    """Factors in lower terms; an exponential goes into a square beside it: e^(-2s)·x² is (x·e^-s)², which keeps its
-    digits where e^(-2s) overflows and x² underflows."""
-    outer = max((abs(p) for x, p in parts if x.op is not ew.exp), default=1)
-    if outer <= 1 or not is_whole(outer):
-        return [(done[x], p) for x, p in parts]
-    inside: Weighted = []
-    for x, p in parts:
-        if x.op is ew.exp:
-            terms_of, shift = terms(x.inputs[0])
-            scaled = [(done[t], w * p / outer) for t, w in terms_of]
-            alone = len(scaled) == 1 and scaled[0][1] == 1 and not shift
-            argument = scaled[0][0] if alone else _sum(scaled, shift * p / outer)
-            inside.append((Node(ew.exp, (argument,)), outer))
-        else:
-            inside.append((done[x], p))
-    return inside
+    def changing(self, node: Node) -> bool:
+        """Whether a node in lower terms differs from step to step."""
+        if not self.changes:
+            return True
+        known = self.changes.get(node)
+        if known is None:
+            known = self.changes[node] = any(map(self.changing, node.inputs))
+        return known
 
+    def _apart(self, operands: Sequence[Node]) -> tuple[list[Node], list[Node]]:
+        """Those that stay the same, and those that change."""
+        same = [x for x in operands if not self.changing(x)]
+        return same, [x for x in operands if self.changing(x)]
 
-def _sum(parts: Weighted, shift: Number) -> Node:
-    dtype = parts[0][0].type.dtype
-    if len(parts) == 1 and not shift:
-        x, weight = parts[0]
-        return Node(ew.negative, (x,)) if weight == -1 else Node(ew.multiply, (number(weight, dtype), x))
-    factor = _worth_taking_out(parts, shift)
-    if factor != 1:
-        inner = _sum([(x, w / factor) for x, w in parts], shift / factor)
-        return Node(ew.multiply, (number(factor, dtype), inner))
-    if len(parts) == 1 and parts[0][1] == -1:
-        return Node(ew.subtract, (number(shift, dtype), parts[0][0]))
-    plus, minus = _signed(parts, dtype)
-    if shift:
-        (plus if shift > 0 else minus).append(number(abs(shift), dtype))
-    if not plus:
-        return Node(ew.negative, (_joined(ew.add, minus),))
-    if not minus:
-        return _joined(ew.add, plus)
-    return Node(ew.subtract, (_joined(ew.add, plus), _joined(ew.add, minus)))
+    def _exponentials_inside(self, factors: Weighted) -> Weighted:
+        """Factors in lower terms; an exponential goes into a square beside it: e^(-2s)·x² is (x·e^-s)², which keeps its
+        digits where e^(-2s) overflows and x² underflows."""
+        done = self.done
+        outer = max((abs(p) for x, p in factors if x.op is not ew.exp), default=1)
+        if outer <= 1 or not is_whole(outer):
+            return [(done[x], p) for x, p in factors]
+        inside: Weighted = []
+        for x, p in factors:
+            if x.op is ew.exp:
+                terms_of, shift = terms(x.inputs[0])
+                scaled = [(done[t], w * p / outer) for t, w in terms_of]
+                alone = len(scaled) == 1 and scaled[0][1] == 1 and not shift
+                argument = scaled[0][0] if alone else self.sum(scaled, shift * p / outer)
+                inside.append((Node(ew.exp, (argument,)), outer))
+            else:
+                inside.append((done[x], p))
+        return inside
+
+    def sum(self, operands: Weighted, shift: Number) -> Node:
+        """x·2 + y·3 + …, of operands in lower terms."""
+        dtype = operands[0][0].type.dtype
+        if len(operands) == 1 and not shift:
+            x, weight = operands[0]
+            return Node(ew.negative, (x,)) if weight == -1 else Node(ew.multiply, (number(weight, dtype), x))
+        factor = _worth_taking_out(operands, shift)
+        if factor != 1:
+            inner = self.sum([(x, w / factor) for x, w in operands], shift / factor)
+            return Node(ew.multiply, (number(factor, dtype), inner))
+        if len(operands) == 1 and operands[0][1] == -1:
+            return Node(ew.subtract, (number(shift, dtype), operands[0][0]))
+        same = [(x, w) for x, w in operands if not self.changing(x)]
+        if same and (len(same) > 1 or shift) and len(same) < len(operands):
+            held = self.sum(same, shift)
+            operands, shift = [(held, 1), *[(x, w) for x, w in operands if self.changing(x)]], 0
+        plus, minus = _signed(operands, dtype)
+        if shift:
+            (plus if shift > 0 else minus).append(number(abs(shift), dtype))
+        if not plus:
+            return Node(ew.negative, (self._joined(ew.add, minus),))
+        if not minus:
+            return self._joined(ew.add, plus)
+        return Node(ew.subtract, (self._joined(ew.add, plus), self._joined(ew.add, minus)))
+
+    def product(self, factors: Weighted) -> Node:
+        """Groups of one power, each a quotient of products."""
+        groups: dict[Number, tuple[list[Node], list[Node]]] = {}
+        for x, power in factors:
+            groups.setdefault(abs(power), ([], []))[power < 0].append(x)
+        over: list[Node] = []
+        under: list[Node] = []
+        for power, (above, below) in sorted(groups.items()):
+            if above and below:
+                quotient = Node(ew.true_divide, (self._joined(ew.multiply, above), self._joined(ew.multiply, below)))
+                over.append(_power(quotient, power))
+            elif above:
+                over.append(_power(self._joined(ew.multiply, above), power))
+            else:
+                under.append(_power(self._joined(ew.multiply, below), power))
+        if not under:
+            return self._joined(ew.multiply, over)
+        bottom = self._joined(ew.multiply, under)
+        if not over:
+            return Node(ew.reciprocal, (bottom,))
+        return Node(ew.true_divide, (self._joined(ew.multiply, over), bottom))
+
+    def _joined(self, op: Elementwise, operands: Sequence[Node]) -> Node:
+        """The operands that stay the same first, then those that change."""
+        same, changing = self._apart(operands)
+        if same and changing:
+            return Node(op, (_joined(op, same), _joined(op, changing)))
+        return _joined(op, operands)
 
 
 def _worth_taking_out(parts: Weighted, shift: Number) -> Number:
@@ -87,29 +170,6 @@ def _signed(parts: Weighted, dtype: str) -> tuple[list[Node], list[Node]]:
         size = abs(weight)
         (plus if weight >= 0 else minus).append(x if size == 1 else Node(ew.multiply, (number(size, dtype), x)))
     return plus, minus
-
-
-def _product(parts: Weighted) -> Node:
-    """Groups of one power, each a quotient of products."""
-    groups: dict[Number, tuple[list[Node], list[Node]]] = {}
-    for x, power in parts:
-        groups.setdefault(abs(power), ([], []))[power < 0].append(x)
-    over: list[Node] = []
-    under: list[Node] = []
-    for power, (above, below) in sorted(groups.items()):
-        if above and below:
-            quotient = Node(ew.true_divide, (_joined(ew.multiply, above), _joined(ew.multiply, below)))
-            over.append(_power(quotient, power))
-        elif above:
-            over.append(_power(_joined(ew.multiply, above), power))
-        else:
-            under.append(_power(_joined(ew.multiply, below), power))
-    if not under:
-        return _joined(ew.multiply, over)
-    bottom = _joined(ew.multiply, under)
-    if not over:
-        return Node(ew.reciprocal, (bottom,))
-    return Node(ew.true_divide, (_joined(ew.multiply, over), bottom))
 
 
 def _power(x: Node, power: Number) -> Node:

@@ -58,7 +58,9 @@ def rewritten(
     """The outputs in simplest form, as operations that can be run; a name an output carries stays on it."""
     bare = [_under_name(node) for node in outputs]
     with _collector_paused():
-        results = lowered(normal_forms(bare, book, trace, keep, once))
+        results, again = lowered(normal_forms(bare, book, trace, keep, once))
+        if again:
+            results, _ = lowered(normal_forms(results, book, trace, keep, once))
     return [_named_like(old, new) for old, new in zip(outputs, results, strict=True)]
 
 

@@ -10,13 +10,13 @@
 * The result is a ``Run``; with ``blocking=False`` a ``Handle`` that can pause, resume, abort, wait.
 """
 
+from .disk_cache import enable_disk_cache as enable_disk_cache
 from .driver import Handle as Handle
 from .errors import ChainError as ChainError
 from .errors import SamplingError as SamplingError
 from .errors import StartError as StartError
 from .errors import StorageError as StorageError
 from .programs import PROGRAMS as PROGRAMS
-from .programs import enable_persistent_cache as enable_persistent_cache
 from .progress import ChainProgress as ChainProgress
 from .run import Run as Run
 from .sample import sample as sample

@@ -8,6 +8,7 @@ import atexit
 import threading
 import time
 import weakref
+from collections.abc import Callable
 
 import jax
 import numpy as np
@@ -15,8 +16,8 @@ import numpy as np
 from . import alone, together
 from .chain import Chain, Layout
 from .errors import ChainError, SamplingError, StartError, StorageError
+from .interrupt import Presses
 from .job import Compiled, Job, Signals
-from .programs import PROGRAMS
 from .progress import ChainProgress, Display, Nothing, Report, as_html
 from .randomness import chain_key, own_settings
 from .run import Run, assemble
@@ -70,22 +71,47 @@ class Handle:
 
     def abort(self) -> Run:
         """Stop all chains after their current dispatches and return what is finished."""
-        self._stop.set()
-        self._go.set()
+        self._request_stop()
         self._thread.join()
         return self.partial()
 
     def wait(self, timeout: float | None = None, display: Display | None = None) -> Run:
         """The finished run; raises TimeoutError when it takes longer than ``timeout`` seconds."""
         end = time.monotonic() + (timeout if timeout is not None else float("inf"))
+        self._show(display, lambda: end - time.monotonic())
+        if not self._done.is_set():
+            raise TimeoutError(f"Sampling is not finished after {timeout:g} s; `partial()` has the draws so far.")
+        return self._result()
+
+    def watch(self, display: Display | None = None) -> Run:
+        """The finished run, or what there is of it when Ctrl-C is pressed.
+
+        Where there is no draw yet, and when the key is pressed twice, KeyboardInterrupt is raised at once.
+        """
+        with Presses() as presses:
+            try:
+                self._show(display, lambda: 0.0 if presses.count else REFRESH_SECONDS)
+                if self._done.is_set():
+                    return self._result()
+            except KeyboardInterrupt:  # from a callback, or where Ctrl-C is not ours to count
+                pass
+            self._request_stop()
+            if presses.count > 1 or not any(chain.done for chain in self._chains):
+                raise KeyboardInterrupt  # a compiler cannot be stopped, but need not be waited for
+            return self.abort()
+
+    def _request_stop(self) -> None:
+        self._stop.set()
+        self._go.set()
+
+    def _show(self, display: Display | None, seconds_left: Callable[[], float]) -> None:
+        """Keep ``display`` up to date until the run is done or no time is left."""
         with display if display is not None else Nothing() as shown:
-            while not self._done.wait(min(REFRESH_SECONDS, max(0.0, end - time.monotonic()))):
+            while (left := seconds_left()) > 0 and not self._done.wait(min(REFRESH_SECONDS, left)):
                 shown.show(self.report())
-                if time.monotonic() >= end:
-                    raise TimeoutError(
-                        f"Sampling is not finished after {timeout:g} s; `partial()` has the draws so far."
-                    )
             shown.show(self.report())
+
+    def _result(self) -> Run:
         self._thread.join()
         if self._error is not None:
             self._raise()
@@ -129,8 +155,8 @@ class Handle:
     def _coordinate(self) -> None:
         try:
             with own_settings():
-                before, compiled = PROGRAMS.seconds, (together if self._job.together else alone).compiled(self._job)
-                self._compile_seconds = PROGRAMS.seconds - before
+                began, compiled = time.perf_counter(), (together if self._job.together else alone).compiled(self._job)
+                self._compile_seconds = time.perf_counter() - began
             self.phase = "sampling"
             crews = [self._chains] if self._job.together else [[chain] for chain in reversed(self._chains)]
             workers = [

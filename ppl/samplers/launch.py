@@ -14,12 +14,7 @@ def launch(job: Job, *, progress: bool | str | None, blocking: bool) -> Run | Ha
     """Run the job; Ctrl-C returns what is finished. Without ``blocking`` its handle comes back at once."""
     display = display_for(progress)
     handle = Handle(job).start()
-    if not blocking:
-        return handle
-    try:
-        return handle.wait(display=display)
-    except KeyboardInterrupt:
-        return handle.abort()
+    return handle.watch(display) if blocking else handle
 
 
 def store_for(

@@ -5,19 +5,19 @@ share one executable. Draws land in buffers of fixed size. Programs are kept by 
 key the caller vouches for), the shapes of the data, and what is fixed at compile time.
 """
 
-import os
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from concurrent.futures import Future
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
-from jax.experimental.compilation_cache import compilation_cache
 
+from . import disk_cache
 from .kernel import Data, Kernel
 
 MARKS = 64  # diverging positions kept per dispatch
@@ -116,13 +116,17 @@ def _mark(chunk: Chunk, row: Array, position: Array) -> Chunk:
 
 
 class Programs:
-    """Compiled programs by key, the least recently used dropped first, with a count of compilations."""
+    """Compiled programs by key, the least recently used dropped first, with a count of compilations.
+
+    Threads compile different programs at the same time; one that asks for a program that is being compiled waits.
+    """
 
     def __init__(self, most: int = KEPT_PROGRAMS) -> None:
         self.compilations = 0
         self.seconds = 0.0
         self._most = most
         self._kept: OrderedDict[Hashable, Any] = OrderedDict()
+        self._pending: dict[Hashable, Future[Any]] = {}
         self._lock = threading.RLock()
 
     def get(self, key: Hashable, make: Callable[[], Callable[..., Any]], arguments: tuple[Any, ...]) -> Any:
@@ -131,15 +135,35 @@ class Programs:
         shapes = tuple((np.shape(leaf), np.asarray(leaf).dtype) for leaf in leaves)
         full = (key, structure, shapes, jax.default_backend())
         with self._lock:
-            if full not in self._kept:
-                began = time.perf_counter()
-                self._kept[full] = jax.jit(make()).lower(*arguments).compile()
-                self.compilations += 1
-                self.seconds += time.perf_counter() - began
-            self._kept.move_to_end(full)
+            if full in self._kept:
+                self._kept.move_to_end(full)
+                return self._kept[full]
+            awaited = self._pending.get(full)
+            if awaited is None:
+                mine = self._pending[full] = Future()
+        if awaited is not None:
+            return awaited.result()
+        try:
+            mine.set_result(self._compiled(make, arguments))
+        except BaseException as error:
+            mine.set_exception(error)
+        with self._lock:
+            del self._pending[full]
+            if mine.exception() is None:
+                self._kept[full] = mine.result()
             while len(self._kept) > self._most:
                 self._kept.popitem(last=False)
-            return self._kept[full]
+        return mine.result()
+
+    def _compiled(self, make: Callable[[], Callable[..., Any]], arguments: tuple[Any, ...]) -> Any:
+        began = time.perf_counter()
+        lowered = jax.jit(make()).lower(*arguments)
+        with disk_cache.kept():
+            compiled = lowered.compile()
+        with self._lock:
+            self.compilations += 1
+            self.seconds += time.perf_counter() - began
+        return compiled
 
     def clear(self) -> None:
         """Forget all programs."""
@@ -148,15 +172,3 @@ class Programs:
 
 
 PROGRAMS = Programs()
-
-
-def enable_persistent_cache(directory: str | os.PathLike[str]) -> None:
-    """Keep compiled programs in ``directory``, so that another process need not compile them again.
-
-    This changes settings of JAX for the whole process, and is therefore left to the caller: the directory, and that
-    programs are kept however quickly they compiled and however small they are.
-    """
-    jax.config.update("jax_compilation_cache_dir", os.fspath(directory))
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
-    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
-    compilation_cache.reset_cache()  # JAX looks at the directory once, at its first compilation

@@ -15,6 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from .box_muller import normals_from
+
 # Until JAX 0.8 this context manager lived among the experiments.
 _enable_x64 = jax.enable_x64 if hasattr(jax, "enable_x64") else importlib.import_module("jax.experimental").enable_x64
 
@@ -43,7 +45,9 @@ def fold(key: Array, number: Array | int) -> Array:
 
 def normals(key: Array, dim: int, dtype: jnp.dtype) -> Array:
     """``dim`` standard normal numbers."""
-    return jax.random.normal(jax.random.wrap_key_data(key, impl="threefry2x32"), (dim,), dtype)
+    pairs = (dim + 1) // 2
+    bits = jax.random.bits(jax.random.wrap_key_data(key, impl="threefry2x32"), (2 * pairs,), jnp.uint64)
+    return normals_from(bits[:pairs], bits[pairs:])[:dim].astype(dtype)
 
 
 def word(key: Array) -> Array:

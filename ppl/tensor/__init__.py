@@ -9,21 +9,29 @@ from typing import Any as _Any
 from ppl.tensor import activations as _activations  # noqa: F401
 from ppl.tensor import basic as basic
 from ppl.tensor import branches as _branches  # noqa: F401
+from ppl.tensor import choosing as _choosing  # noqa: F401
+from ppl.tensor import comparisons as _comparisons  # noqa: F401
+from ppl.tensor import contractions as _contractions  # noqa: F401
+from ppl.tensor import convolutions as _convolutions  # noqa: F401
+from ppl.tensor import covariances as _covariances  # noqa: F401
+from ppl.tensor import curves as _curves  # noqa: F401
 from ppl.tensor import decompositions as _decompositions  # noqa: F401  (fills the table)
 from ppl.tensor import diagonals as _diagonals  # noqa: F401
 from ppl.tensor import extra_ops as extra_ops
 from ppl.tensor import fft as fft
 from ppl.tensor import files as _files  # noqa: F401
+from ppl.tensor import grids as _grids  # noqa: F401
 from ppl.tensor import iteration as _iteration  # noqa: F401
 from ppl.tensor import linalg as linalg
 from ppl.tensor import math as math
 from ppl.tensor import nlinalg as nlinalg
 from ppl.tensor import nnet as nnet
-from ppl.tensor import numerics as _numerics  # noqa: F401
 from ppl.tensor import polynomials as _polynomials  # noqa: F401
 from ppl.tensor import random as random
 from ppl.tensor import rearranging as _rearranging  # noqa: F401
 from ppl.tensor import recurrence as recurrence
+from ppl.tensor import rounding as _rounding  # noqa: F401
+from ppl.tensor import slices as _slices  # noqa: F401
 from ppl.tensor import slinalg as slinalg
 from ppl.tensor import sorting as _sorting  # noqa: F401
 from ppl.tensor import special as special
@@ -35,6 +43,7 @@ from ppl.tensor import special_normal as special_normal
 from ppl.tensor import triangular as triangular
 from ppl.tensor import variable as variable
 from ppl.tensor import vectorizing as _vectorizing  # noqa: F401
+from ppl.tensor import windows as _windows  # noqa: F401
 from ppl.tensor.config import config as config
 from ppl.tensor.creation import CONSTRUCTORS as _CONSTRUCTORS
 from ppl.tensor.creation import Constant as Constant
@@ -60,6 +69,7 @@ from ppl.tensor.variables import shared as shared
 from ppl.tensor.vectorizing import vectorize_graph as vectorize_graph
 from ppl.tensor.wrapping import from_jax as from_jax
 from ppl.tensor.wrapping import jax_wrap as jax_wrap
+from ppl.tensor.wrapping import symjax_to_jax_fn as symjax_to_jax_fn
 
 as_tensor_variable = asarray = array = as_tensor
 TensorVariable = Tensor

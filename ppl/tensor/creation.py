@@ -189,7 +189,8 @@ def _number(n: Any) -> Any:
     return np.asarray(n).item()
 
 
-arange = _Arange("arange", lambda a, b, c, dtype: np.arange(_number(a), _number(b), _number(c), dtype=dtype))
+arange = _Arange("arange", lambda a, b, c, dtype: np.arange(_number(a), _number(b), _number(c), dtype=dtype),
+                 ("range",))  # fmt: skip
 
 
 class _Eye(TensorOp):

@@ -11,7 +11,7 @@ from jax import lax
 
 from ppl.tensor import steady
 from ppl.tensor.later import jsp
-from ppl.tensor.ops import Elementwise, cast_to, unify
+from ppl.tensor.ops import Elementwise, JaxOp, cast_to, unify
 from ppl.tensor.tensor import Tensor, as_tensor, function
 
 INF = np.inf
@@ -147,6 +147,15 @@ real = Elementwise("real", jnp.real, "real")
 imag = Elementwise("imag", jnp.imag, "real")
 conjugate = Elementwise("conjugate", jnp.conjugate, also=("conj",))
 angle = Elementwise("angle", jnp.angle, "real")
+
+
+@function("complex")
+def complex_of(re: Any, im: Any) -> Tensor:
+    """The complex numbers of two real parts (a product with 1j would make nan of infinite ones)."""
+    return _complex(re, im)
+
+
+_complex = JaxOp("complex_op", lambda re, im: jax.lax.complex(*jnp.broadcast_arrays(re, im)), to_float=True)
 
 
 # --- choice

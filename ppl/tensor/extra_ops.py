@@ -6,11 +6,10 @@ from ppl.tensor.creation import logspace as logspace
 from ppl.tensor.creation import repeat as repeat
 from ppl.tensor.diagonals import fill_diagonal as fill_diagonal
 from ppl.tensor.diagonals import fill_diagonal_offset as fill_diagonal_offset
+from ppl.tensor.grids import geomspace as geomspace
+from ppl.tensor.grids import ravel_multi_index as ravel_multi_index
+from ppl.tensor.grids import unravel_index as unravel_index
 from ppl.tensor.indexing import diff as diff
-from ppl.tensor.numerics import bartlett as bartlett
-from ppl.tensor.numerics import geomspace as geomspace
-from ppl.tensor.numerics import ravel_multi_index as ravel_multi_index
-from ppl.tensor.numerics import unravel_index as unravel_index
 from ppl.tensor.rearranging import broadcast_shape as broadcast_shape
 from ppl.tensor.rearranging import concat_with_broadcast as concat_with_broadcast
 from ppl.tensor.reductions import cumprod as cumprod
@@ -22,3 +21,4 @@ from ppl.tensor.sorting import bincount as bincount
 from ppl.tensor.sorting import compress as compress
 from ppl.tensor.sorting import searchsorted as searchsorted
 from ppl.tensor.sorting import unique as unique
+from ppl.tensor.windows import bartlett as bartlett

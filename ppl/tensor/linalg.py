@@ -1,5 +1,7 @@
 """Linear algebra in one place, as `numpy.linalg` and `pytensor.tensor.linalg` have it."""
 
+from ppl.tensor.contractions import cross as cross
+from ppl.tensor.contractions import vecdot as vecdot
 from ppl.tensor.decompositions import block_diag as block_diag
 from ppl.tensor.decompositions import cho_factor as cho_factor
 from ppl.tensor.decompositions import cho_solve as cho_solve
@@ -45,8 +47,6 @@ from ppl.tensor.diagonals import diag as diag
 from ppl.tensor.diagonals import diagonal as diagonal
 from ppl.tensor.diagonals import tril as tril
 from ppl.tensor.diagonals import triu as triu
-from ppl.tensor.numerics import cross as cross
-from ppl.tensor.numerics import vecdot as vecdot
 from ppl.tensor.products import MATMUL as MATMUL
 from ppl.tensor.products import dot as dot
 from ppl.tensor.products import inner as inner

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax.numpy as jnp
@@ -141,3 +141,19 @@ def average(x: Any, axis: Any = None, weights: Any = None) -> Tensor:
     if weights.ndim == 1 and x.ndim > 1:
         weights = moveaxis(weights.reshape((1,) * (x.ndim - 1) + (-1,)), -1, normal_axis("average", x, axis))
     return sum(x * weights, axis) / sum(weights + 0 * x, axis)
+
+
+@function()
+def add_n(tensors: Sequence[Any]) -> Tensor:
+    """The sum of several arrays, entry by entry.
+
+    >>> add_n([1.0, np.arange(2.0), 3.0]).eval()
+    array([4., 5.])
+    """
+    terms = [as_tensor(t) for t in tensors]
+    if not terms:
+        raise ValueError("add_n: there is nothing to add")
+    total = terms[0]
+    for term in terms[1:]:
+        total = total + term
+    return total

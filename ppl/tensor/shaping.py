@@ -327,7 +327,33 @@ def dimshuffle(x: Any, *pattern: Any) -> Tensor:
 def flatten(x: Any, ndim: int = 1) -> Tensor:
     """The last axes merged into one so that `ndim` remain."""
     x = as_tensor(x)
-    return reshape(x, (*shape(x)[: ndim - 1], -1)) if x.ndim != ndim or ndim == 1 else x
+    if not 1 <= ndim <= max(x.ndim, 1):
+        raise ValueError(f"flatten: {x!r} has {x.ndim} axes, of which {ndim} cannot remain")
+    return reshape(x, (*shape(x)[: ndim - 1], -1)) if x.ndim != ndim else x
+
+
+@function()
+def flatten2d(x: Any) -> Tensor:
+    """All axes but the first merged into one (SymJAX's name for `flatten(x, 2)`)."""
+    return flatten(x, 2)
+
+
+@function()
+def flatten3d(x: Any) -> Tensor:
+    """All axes but the first two merged into one."""
+    return flatten(x, 3)
+
+
+@function()
+def flatten4d(x: Any) -> Tensor:
+    """All axes but the first three merged into one."""
+    return flatten(x, 4)
+
+
+@function()
+def reshape_weight_to_matrix(x: Any, axis: int = 0) -> Tensor:
+    """One axis as rows, all others merged into columns."""
+    return flatten(moveaxis(x, axis, 0), 2)
 
 
 @function()

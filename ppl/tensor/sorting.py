@@ -197,3 +197,9 @@ def smallest(*values: Any) -> Tensor:
 def largest(*values: Any) -> Tensor:
     """Entry by entry the largest of several arrays."""
     return as_tensor(list(values)).max(axis=0)
+
+
+@function()
+def nanpercentile(x: Any, q: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
+    """`percentile` of the entries that are numbers."""
+    return nanquantile(x, as_tensor(q) / 100.0, axis=axis, keepdims=keepdims)

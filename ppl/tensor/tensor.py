@@ -330,6 +330,10 @@ class Tensor(Node):
     def copy(self, name: str | None = None) -> Tensor:
         return self if name is None else FUNCTIONS["named"](self, name)
 
+    def variables(self, trainable: bool | None = True) -> list[Any]:
+        """The variables that it is computed from, oldest first; trainable or not where None (SymJAX's method)."""
+        return FUNCTIONS["variables_of"](self, trainable)
+
     def reshape(self, *shape: Any, ndim: int | None = None) -> Tensor:
         return FUNCTIONS["reshape"](self, shape[0] if len(shape) == 1 else shape, ndim=ndim)
 
@@ -360,7 +364,7 @@ _METHODS = frozenset([
     "sum", "prod", "mean", "var", "std", "max", "min", "argmax", "argmin", "all", "any", "cumsum", "cumprod", "clip",
     "round", "conj", "conjugate", "flatten", "ravel", "squeeze", "repeat", "swapaxes", "take", "diagonal", "trace",
     "sort", "argsort", "nonzero", "fill", "norm", "ptp", "searchsorted", "eval", "clone", "get", "cast", "expand_dims",
-    "matmul", "set", "inc", "choose", "compress",
+    "matmul", "set", "inc", "choose", "compress", "flatten2d",
 ])  # fmt: skip
 _REDUCE = {
     "add": "sum",

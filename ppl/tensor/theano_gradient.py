@@ -6,6 +6,7 @@ from ppl.tensor.derivatives import grad as grad
 from ppl.tensor.derivatives import grad_clip as grad_clip
 from ppl.tensor.derivatives import grad_scale as grad_scale
 from ppl.tensor.derivatives import hessian as hessian
+from ppl.tensor.derivatives import hessian_vector_product as hessian_vector_product
 from ppl.tensor.derivatives import jacobian as jacobian
 from ppl.tensor.derivatives import jvp, vjp
 from ppl.tensor.derivatives import stop_gradient as consider_constant
@@ -24,6 +25,6 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "Lop", "Rop", "consider_constant", "disconnected_grad", "grad", "grad_clip", "grad_scale", "hessian", "jacobian",
-    "zero_grad",
+    "Lop", "Rop", "consider_constant", "disconnected_grad", "grad", "grad_clip", "grad_scale", "hessian",
+    "hessian_vector_product", "jacobian", "zero_grad",
 ]  # fmt: skip

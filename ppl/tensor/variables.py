@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ppl.graph import Attrs, Node, Op, leaves
+from ppl.graph import Attrs, Node, Op, as_nodes, leaves
 from ppl.graph.node import living
 from ppl.tensor.config import config
 from ppl.tensor.names import current_scope, first_in_scope, flat_name, matching, other_names
@@ -283,6 +283,13 @@ def get_variables(name: str = "*", scope: str = "/", trainable: bool | None = No
     """
     variables = [node for node in living() if isinstance(node, Variable)]
     return [v for v in matching(variables, name, scope) if trainable is None or v.trainable == trainable]
+
+
+@function()
+def variables_of(graphs: Any, trainable: bool | None = True) -> list[Variable]:
+    """The variables that tensors are computed from, oldest first; trainable or not where None."""
+    found = [node for node in leaves(as_nodes(graphs)) if isinstance(node, Variable)]
+    return sorted([v for v in found if trainable is None or v.trainable == trainable], key=lambda v: v.serial)
 
 
 def add_updates(updates: Mapping[Variable, Any]) -> None:

@@ -11,8 +11,9 @@ import jax
 import numpy as np
 
 from ppl.graph import Attrs, Node
+from ppl.tensor.evaluate import to_jax
 from ppl.tensor.ops import JaxOp, hashable
-from ppl.tensor.tensor import FUNCTIONS, TensorType, as_tensor
+from ppl.tensor.tensor import FUNCTIONS, Tensor, TensorType, as_tensor, function
 
 
 class WrappedJax(JaxOp):
@@ -79,3 +80,26 @@ def from_jax(f: Callable[..., Any] | None = None, *, static: Sequence[str] = (),
 
 
 jax_wrap = from_jax  # SymJAX's name
+
+
+@function()
+def placeholder_like(x: Any, name: str | None = None) -> Tensor:
+    """An input of the dtype and shape of `x` (SymJAX's name for `x.type(name)`)."""
+    return as_tensor(x).type(name)
+
+
+def symjax_to_jax_fn(f: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of tensors as a function of JAX's arrays: its graph is built for the types of what it is given.
+
+    >>> import ppl.tensor as tt
+    >>> float(symjax_to_jax_fn(lambda x, y: tt.sum(x) * y)(np.ones(3), 2.0))
+    6.0
+    """
+
+    def run(*arrays: Any) -> Any:
+        leaves, tree = jax.tree.flatten(arrays)
+        inputs = [TensorType(np.dtype(x.dtype).name, x.shape)() for x in map(jax.numpy.asarray, leaves)]
+        outputs, shape = jax.tree.flatten(f(*jax.tree.unflatten(tree, inputs)), is_leaf=lambda y: isinstance(y, Node))
+        return jax.tree.unflatten(shape, to_jax(inputs, [as_tensor(y) for y in outputs])(*leaves))
+
+    return run

@@ -20,6 +20,7 @@ from ppl.rewrites.elimination.affine import is_data
 from ppl.rewrites.elimination.costs import arithmetic, densities
 from ppl.rewrites.elimination.gaussian import residuals
 from ppl.rewrites.elimination.gaussian.spectral import turned
+from ppl.tensor.block_chains import chain_factor
 from ppl.tensor.evaluate import to_jax
 
 RNG = np.random.default_rng(5)
@@ -383,11 +384,7 @@ def test_crossed_groups_that_would_cost_too_much_are_declined_in_part_unless_ask
 # --- the laws have power: a planted fault is found
 FAULTS = {
     "links of a chain counted at the wrong group": ("block.ahead", lambda values: values, a_walk),
-    "links of a chain left out of its reduction": (
-        "chain._shifted",
-        lambda x, count: tt.zeros((count, *x.type.shape[1:])),
-        a_walk,
-    ),
+    "links of a chain left out of its factor": ("chain.chain_factor", lambda d, b: chain_factor(d, 0.0 * b), a_walk),
     "columns turned without their volume": (
         "block.turned",
         lambda rows, n: replace(turned(rows, n), log_det=tt.as_tensor(0.0)),

@@ -116,7 +116,7 @@ class Block:
                 diagonal[i][i] = diagonal[i][i] + as_tensor((~self.layout.filled[:, i]).astype(float))
         if not self.layout.linked:
             return Factor(diagonal)
-        return ChainFactor(diagonal, [[b.get((i, j), zero) for j in span] for i in span], count)
+        return ChainFactor(diagonal, [[b.get((i, j), zero) for j in span] for i in span])
 
     def eliminate(self) -> Marginal:
         """The integral over the block."""

@@ -1,101 +1,74 @@
-r"""Block tridiagonal positive definite systems by cyclic reduction.
+r"""Block tridiagonal positive definite systems: a block Cholesky factor along the chain, and solutions with it.
 
-Blocks at odd places are independent given those at even places; eliminating them leaves a chain of half the length. So
-n blocks take log₂ n steps of vector arithmetic in the place of a loop over n, on any device (Heller 1976).
+With the blocks L_t on the diagonal of the factor and C_t below it,
+
+.. math:: x = 𝓛^{-1} h: \; x_t = L_t^{-1} (h_t - C_t x_{t-1}), \qquad
+          x = 𝓛'^{-1} h: \; x_t = L_t'^{-1} (h_t - C_{t+1}' x_{t+1})
+
+are affine recurrences, forwards and backwards in time. This is the Kalman filter and smoother in information form.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import ppl.tensor as tt
-from ppl.rewrites.elimination.gaussian.spd import Column, Factor, like
+from ppl.rewrites.elimination.gaussian.spd import Column, Factor
+from ppl.tensor.block_chains import affine_recurrence, chain_factor
 from ppl.tensor.tensor import Tensor
 
 Block = Sequence[Sequence[Tensor]]
 
 
 class ChainFactor:
-    """M = L L' for M with diagonal blocks D_t and blocks B_t between t and t - 1 (rows t, columns t - 1; no B_0)."""
+    """M = 𝓛 𝓛' for M with diagonal blocks D_t and blocks B_t between t and t - 1 (rows t, columns t - 1; no B_0)."""
 
-    def __init__(self, diagonal: Block, below: Block, count: int) -> None:
-        k = self.size = len(diagonal)
-        self.count = count
-        self.rest: ChainFactor | None = None
-        if count == 1:
-            self.odd = Factor(diagonal)
-            return
-        span = range(k)
-        self.odd = Factor([[diagonal[i][j][1::2] if j <= i else diagonal[j][i][1::2] for j in span] for i in span])
-        odds, evens = count // 2, (count + 1) // 2
-        left = [[below[i][j][1::2] for j in span] for i in span]  # odd block, and the even one before it
-        right = [[_padded(below[j][i][2::2], odds) for j in span] for i in span]  # and the even one after it
-        self.left = [self.odd.forward([left[i][j] for i in span]) for j in span]  # by column
-        self.right = [self.odd.forward([right[i][j] for i in span]) for j in span]
-        even = [
-            [
-                diagonal[max(i, j)][min(i, j)][0::2]
-                - _padded(_dot(self.left[i], self.left[j]), evens)
-                - _shifted(_dot(self.right[i], self.right[j]), evens)
-                for j in span
-            ]
-            for i in span
-        ]
-        between = [[-_shifted(_dot(self.right[i], self.left[j]), evens) for j in span] for i in span]
-        self.rest = ChainFactor(even, between, evens)
+    def __init__(self, diagonal: Block, below: Block) -> None:
+        self.size = len(diagonal)
+        span = range(self.size)
+        links = _later(_stacked(below)[1:])
+        symmetric = [[diagonal[max(i, j)][min(i, j)] for j in span] for i in span]
+        lower = chain_factor(_stacked(symmetric), links)
+        self.own, before = Factor.of_lower(lower), Factor.of_lower(_later(lower[:-1], start=tt.eye(self.size)))
+        self.links = [before.forward([links[:, i, j] for j in span]) for i in span]  # C, row by row
 
     def log_det(self) -> Tensor:
         """log |M|."""
-        own = tt.sum(self.odd.log_det())
-        return own if self.rest is None else own + self.rest.log_det()
+        return tt.sum(self.own.log_det())
+
+    def forward(self, h: Column) -> Column:
+        """𝓛⁻¹ h."""
+        span = range(self.size)
+        maps = zip(*[self.own.forward([-self.links[i][j] for i in span]) for j in span], strict=True)
+        return _columns(affine_recurrence(_stacked(maps), tt.stack(self.own.forward(h), axis=1)))
+
+    def backward(self, h: Column) -> Column:
+        """𝓛'⁻¹ h."""
+        span = range(self.size)
+        after = _sooner(_stacked(self.links)[1:])
+        maps = zip(*[self.own.backward([-after[:, j, i] for i in span]) for j in span], strict=True)
+        return _columns(affine_recurrence(_stacked(maps), tt.stack(self.own.backward(h), axis=1), reverse=True))
 
     def solve(self, h: Column) -> Column:
         """M⁻¹ h."""
-        if self.rest is None:
-            return self.odd.solve(h)
-        evens = (self.count + 1) // 2
-        first = self.odd.forward([x[1::2] for x in h])
-        ahead = [
-            x[0::2] - _padded(_dot(self.left[i], first), evens) - _shifted(_dot(self.right[i], first), evens)
-            for i, x in enumerate(h)
-        ]
-        return self._joined(self.rest.solve(ahead), first)
-
-    def backward(self, h: Column) -> Column:
-        """L'⁻¹ h."""
-        if self.rest is None:
-            return self.odd.backward(h)
-        return self._joined(self.rest.backward([x[0::2] for x in h]), [x[1::2] for x in h])
-
-    def _joined(self, even: Column, first: Column) -> Column:
-        """All blocks, from those at even places and what stands on the right for the odd ones."""
-        odds, evens = self.count // 2, (self.count + 1) // 2
-        rest = []
-        for i, x in enumerate(first):
-            for j, y in enumerate(even):
-                before, after = y[:odds], _padded(y[1:], odds)
-                x = x - like(self.left[j][i], before) * before - like(self.right[j][i], after) * after
-            rest.append(x)
-        odd = [_padded(x, evens) for x in self.odd.backward(rest)]
-        return [
-            tt.stack([a, b], axis=1).reshape((2 * evens, *a.type.shape[1:]))[: self.count]
-            for a, b in zip(even, odd, strict=True)
-        ]
+        return self.backward(self.forward(h))
 
 
-def _dot(a: Column, b: Column) -> Tensor:
-    total = like(a[0], b[0]) * b[0]
-    for x, y in zip(a[1:], b[1:], strict=True):
-        total = total + like(x, y) * y
-    return total
+def _stacked(entries: Iterable[Iterable[Tensor]]) -> Tensor:
+    """The blocks (T, k, k) of which these are the entries, row by row."""
+    return tt.stack([tt.stack(list(row), axis=-1) for row in entries], axis=-2)
 
 
-def _padded(x: Tensor, count: int) -> Tensor:
-    """Zeros at the end."""
-    have = int(x.type.shape[0] or 0)
-    return x if have == count else tt.concatenate([x, tt.zeros((count - have, *x.type.shape[1:]))], axis=0)
+def _columns(x: Tensor) -> Column:
+    return [x[:, i] for i in range(int(x.type.shape[1] or 0))]
 
 
-def _shifted(x: Tensor, count: int) -> Tensor:
-    """One place later, zero in front, cut off at `count`."""
-    return _padded(tt.concatenate([tt.zeros((1, *x.type.shape[1:])), x], axis=0)[:count], count)
+def _later(blocks: Tensor, start: Tensor | None = None) -> Tensor:
+    """One place later, behind a block of zeros or another one."""
+    first = tt.zeros(blocks.type.shape[1:]) if start is None else start
+    return tt.concatenate([tt.expand_dims(first, 0), blocks], axis=0)
+
+
+def _sooner(blocks: Tensor) -> Tensor:
+    """One place sooner, before a block of zeros."""
+    return tt.concatenate([blocks, tt.zeros((1, *blocks.type.shape[1:]))], axis=0)

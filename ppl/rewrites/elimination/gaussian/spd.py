@@ -38,8 +38,19 @@ class Factor:
         matrix = tt.stack(
             [tt.stack([entries[max(i, j)][min(i, j)] for j in range(n)], axis=-1) for i in range(n)], axis=-2
         )
-        factor = tt.cholesky(matrix)
-        self.lower = [[factor[..., i, j] for j in range(i + 1)] for i in range(n)]
+        self.lower = self._entries(tt.cholesky(matrix))
+
+    @staticmethod
+    def _entries(lower: Tensor) -> list[list[Tensor]]:
+        return [[lower[..., i, j] for j in range(i + 1)] for i in range(int(lower.type.shape[-1] or 0))]
+
+    @classmethod
+    def of_lower(cls, lower: Tensor) -> Factor:
+        """The factor L itself, as a stack of matrices."""
+        made = cls.__new__(cls)
+        made.lower = cls._entries(lower)
+        made.size = len(made.lower)
+        return made
 
     def log_det(self) -> Tensor:
         """log |M|."""

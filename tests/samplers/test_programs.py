@@ -1,0 +1,83 @@
+"""Compiled programs: made once, by several threads at a time, and kept on disk for other processes."""
+
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import jax
+import pytest
+
+from ppl.samplers import disk_cache
+from ppl.samplers.programs import Programs
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_another_process_need_not_compile(tmp_path):
+    script = textwrap.dedent(f"""
+        import sys; sys.path[:0] = [{str(ROOT)!r}, {str(Path(__file__).parent)!r}]
+        from ppl.samplers import flags; flags.apply()
+        import jax, numpy as np
+        from ppl.samplers import sample
+        from sampler_targets import eight_schools, SCHOOLS
+        before = dict(jax.config.values)
+        run = sample(eight_schools, np.zeros((2, 10)), data=SCHOOLS, chains=2, draws=10, tune=10)
+        assert dict(jax.config.values) == before
+        print(run.positions.sum())
+    """)
+    command = [sys.executable, "-c", script]
+    environment = {**os.environ, disk_cache.VARIABLE: str(tmp_path)}
+    run = lambda: subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
+    first = run()
+    files = {f.name: f.stat().st_mtime_ns for f in tmp_path.iterdir() if f.name.endswith("-cache")}
+    assert files
+    assert run() == first
+    assert {f.name: f.stat().st_mtime_ns for f in tmp_path.iterdir() if f.name.endswith("-cache")} == files
+
+
+def test_a_place_that_the_user_gave_to_jax_is_used_as_it_is(tmp_path, monkeypatch):
+    monkeypatch.setattr(disk_cache, "_usual", lambda: tmp_path / "ours")
+    seen = lambda: (jax.config.jax_compilation_cache_dir, jax.config.jax_persistent_cache_min_compile_time_secs)
+    before = seen()
+    with disk_cache.kept(), disk_cache.kept():
+        assert seen() == (str(tmp_path / "ours"), disk_cache.LEAST_SECONDS)
+    assert seen() == before
+    try:
+        jax.config.update("jax_compilation_cache_dir", str(tmp_path / "theirs"))
+        with disk_cache.kept():
+            assert seen() == (str(tmp_path / "theirs"), before[1])
+    finally:
+        jax.config.update("jax_compilation_cache_dir", before[0])
+
+
+def test_the_place_for_programs_is_private_and_bounded(tmp_path):
+    place = disk_cache.private(tmp_path / "programs")
+    for i in range(10):
+        (place / str(i)).write_bytes(b"0" * 100)
+        os.utime(place / str(i), (i, i))
+    disk_cache.trim(place, 1000)
+    assert len(list(place.iterdir())) == 10
+    disk_cache.trim(place, 999)
+    assert sorted(f.name for f in place.iterdir()) == ["6", "7", "8", "9"]
+    place.chmod(0o777)
+    with pytest.raises(PermissionError, match="others may write"):
+        disk_cache.private(place)
+
+
+def test_programs_compile_at_the_same_time_and_each_once():
+    programs, started = Programs(), threading.Barrier(3)
+
+    def make():
+        started.wait(30)  # only once all three programs are being compiled
+        return lambda x: x + 1
+
+    with ThreadPoolExecutor(6) as pool:
+        found = list(pool.map(lambda i: programs.get(i % 3, make, (1.0,)), range(6)))
+    assert programs.compilations == 3 and found[:3] == found[3:]
+    with pytest.raises(ZeroDivisionError):
+        programs.get("bad", lambda: 1 / 0, ())
+    assert programs.get("bad", lambda: lambda: 0, ()) is not None
