@@ -1,7 +1,7 @@
 """Ten models that rewriting shrinks, each checked against a formula of its own.
 
 Every function writes a model as a user would and says how many numbers should be left to sample, at which values of
-these to look, and what the log-density there is by the textbook: by dense matrices, enumeration or a recursion in NumPy.
+these to look, and what the log-density is there by the textbook: dense matrices, enumeration, a recursion in NumPy.
 """
 
 import warnings
