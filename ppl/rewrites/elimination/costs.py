@@ -70,9 +70,9 @@ def _operations(node: Any) -> float:
     name = node.op.name
     if name == "matmul":
         return 2.0 * _size(node) * (node.inputs[0].type.shape[-1] or 1)
-    if name in ("cholesky", "solve_triangular"):
+    if name in ("cholesky", "solve_general", "solve_triangular_op"):
         rows = node.inputs[0].type.shape[-1] or 1
-        return OVERHEAD + _size(node) * rows
+        return OVERHEAD + _size(node if name == "solve_triangular_op" else node.inputs[0]) * rows
     if name in ("reshape", "named", "broadcast_to", "expand_dims", "squeeze", "transpose"):
         return 0.0
     return max(sizes)
