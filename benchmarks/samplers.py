@@ -346,7 +346,8 @@ IDENTITY = {"compare": ("target", "sampler"), "cold": ("target", "sampler"), "sc
 def merged(file: Path, results: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
     """What ``file`` holds, with new rows in the place of old ones of the same target and sampler."""
     kept: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {}
-    kept["machine"] = {"cores": os.cpu_count(), "architecture": platform.machine(), "system": platform.system()}
+    machine = {"cores": os.cpu_count(), "architecture": platform.machine(), "system": platform.system()}
+    kept["machine"] = kept.get("machine", {}) | machine  # a note written there by hand stays
     kept["versions"] = {"python": platform.python_version()} | {
         name: version(name) for name in ("jax", "jaxlib", "numpy", *RIVALS) if importlib.util.find_spec(name)
     }
