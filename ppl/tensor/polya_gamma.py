@@ -124,12 +124,8 @@ log_polya_gamma = Elementwise("log_polya_gamma", _together(_log_integral), "floa
 log_polya_gamma_cdf = Elementwise("log_polya_gamma_cdf", _together(_log_tail(False)), "float", range=(-jnp.inf, 0))
 log_polya_gamma_ccdf = Elementwise("log_polya_gamma_ccdf", _together(_log_tail(True)), "float", range=(-jnp.inf, 0))
 log_polya_gamma.__doc__ = "log f(x) for X ~ PG(h, 0), x > 0."
-log_polya_gamma_cdf.__doc__ = (
-    "log P(X ≤ x) for X ~ PG(h, z), x > 0, |z| < 1e8, to 1e-12 for h ≥ 0.1 (1e-5 at 0.02)."
-)
-log_polya_gamma_ccdf.__doc__ = (
-    "log P(X > x) for X ~ PG(h, z), x > 0, |z| < 1e8, to 1e-12 for h ≥ 0.1 (1e-5 at 0.02)."
-)
+log_polya_gamma_cdf.__doc__ = "log P(X ≤ x) for X ~ PG(h, z), x > 0, |z| < 1e8, to 1e-12 for h ≥ 0.1 (1e-5 at 0.02)."
+log_polya_gamma_ccdf.__doc__ = "log P(X > x) for X ~ PG(h, z), x > 0, |z| < 1e8, to 1e-12 for h ≥ 0.1 (1e-5 at 0.02)."
 
 _TERMS = 32
 
