@@ -123,8 +123,8 @@ def rows() -> dict[str, float]:
 
     import ppl as pm
     from ppl.compile.density import FlatProgram, scalar
+    from ppl.model.inference.starting import starts_for
     from ppl.model.rewriting import rewritten
-    from ppl.model.starting import starts_for
 
     found = {}
     for name, model_of in (("iid", iid), ("regression", regression)):

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ppl.model.elsewhere import page
+from ppl.model.names.elsewhere import page
 
 PLACE = Path(__file__).with_name("not_yet.md")
 

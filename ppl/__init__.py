@@ -42,8 +42,8 @@ from ppl.graph import to_svg as to_svg
 
 # Models.
 from ppl.model import *  # noqa: F403
-from ppl.model import longer_paths as _longer_paths
-from ppl.model.elsewhere import find as __getattr__  # noqa: F401
+from ppl.model.names import longer_paths as _longer_paths
+from ppl.model.names.elsewhere import find as __getattr__  # noqa: F401
 from ppl.model.version import __version__ as __version__
 
 # Samplers.

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import ppl as pm
-from ppl.model import draw_rows
+from ppl.model.inference import draw_rows
 from ppl.samplers import ChainError, StorageError
 from ppl.samplers.rows import FileRows
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ppl as pm
-from ppl.model import elsewhere, longer_paths
+from ppl.model.names import elsewhere, longer_paths
 
 PAGE = Path(__file__).parents[1] / "docs/not_yet.md"
 

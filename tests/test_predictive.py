@@ -9,7 +9,7 @@ import scipy.stats
 import ppl.model as pm
 from ppl.distributions import Categorical, Censored, Dirichlet, HalfNormal, Mixture, Normal, NormalMixture
 from ppl.model.errors import ShapeError
-from ppl.model.results import collect, dataset, group_names, group_of
+from ppl.model.output.results import collect, dataset, group_names, group_of
 
 X = np.linspace(-1, 1, 6)
 

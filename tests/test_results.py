@@ -8,8 +8,8 @@ import pytest
 
 import ppl.model as pm
 from ppl.distributions import HalfNormal, Normal
-from ppl.model.results import group_names, group_of, has_inference_data
-from ppl.model.sample_stats import DTYPES, complete
+from ppl.model.output.results import group_names, group_of, has_inference_data
+from ppl.model.output.sample_stats import DTYPES, complete
 
 DAYS = [datetime.date(2026, 1, d).isoformat() for d in (1, 2, 3)]
 

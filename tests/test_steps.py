@@ -5,8 +5,8 @@ import pytest
 
 import ppl.model as pm
 from ppl.distributions import Bernoulli, Categorical, Normal, Poisson
+from ppl.model.inference.steps.assignment import assign
 from ppl.model.rewriting import rewritten
-from ppl.model.steps.assignment import assign
 
 Y = np.array([0.1, 2.9, 3.2, -0.4])
 QUICK = {"chains": 2, "random_seed": 5, "progressbar": False, "quiet": True, "compute_convergence_checks": False}

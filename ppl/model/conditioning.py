@@ -16,10 +16,10 @@ from ppl.distributions.draw import draw
 from ppl.distributions.transforms import Transform
 from ppl.graph import Node, substitute
 from ppl.model.books import Books
-from ppl.model.data_values import value_now
+from ppl.model.inputs.data_values import value_now
+from ppl.model.inputs.observed import as_data
+from ppl.model.inputs.observing import observe_variable
 from ppl.model.model import Model
-from ppl.model.observed import as_data
-from ppl.model.observing import observe_variable
 from ppl.tensor.names import NAMED, named
 from ppl.tensor.tensor import Tensor, as_tensor
 from ppl.tensor.variables import Variable, shared

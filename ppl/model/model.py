@@ -10,15 +10,15 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.compile import Function, function
-from ppl.model import drawing_model, printing
 from ppl.model.context import modelcontext
-from ppl.model.data import set_data
-from ppl.model.debugging import debug
 from ppl.model.density import Joint, add_all
+from ppl.model.inputs.data import set_data
 from ppl.model.point import Point, initial_point
 from ppl.model.registration import Registration
 from ppl.model.rewriting import Posterior, rewritten
 from ppl.model.seeds import seed_of
+from ppl.model.views import drawing_model, printing
+from ppl.model.views.debugging import debug
 from ppl.tensor.tensor import Tensor
 
 

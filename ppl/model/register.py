@@ -8,10 +8,10 @@ from typing import Any
 from ppl.distributions.distribution import Distribution, set_registrar
 from ppl.model import context
 from ppl.model.books import UNSET
-from ppl.model.data_checks import check_indices, check_nan
+from ppl.model.inputs.data_checks import check_indices, check_nan
+from ppl.model.inputs.observed import as_data
+from ppl.model.inputs.observing import observe_variable
 from ppl.model.named import Deterministic
-from ppl.model.observed import as_data
-from ppl.model.observing import observe_variable
 from ppl.tensor.tensor import Tensor
 
 OPTIONS = (

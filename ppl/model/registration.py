@@ -9,8 +9,8 @@ from ppl.distributions import RandomVariable
 from ppl.distributions.draw import renamed
 from ppl.model.books import UNSET, Books
 from ppl.model.density import Joint
-from ppl.model.observed import as_data
-from ppl.model.observing import observe_variable
+from ppl.model.inputs.observed import as_data
+from ppl.model.inputs.observing import observe_variable
 from ppl.model.vectors import ValueGradFunction
 from ppl.tensor.names import named
 from ppl.tensor.tensor import Tensor

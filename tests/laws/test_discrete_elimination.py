@@ -15,8 +15,8 @@ from scipy.special import gammaln, logsumexp, softmax
 import ppl as pm
 import ppl.tensor as tt
 from ppl.graph import ancestors
+from ppl.model.inference.steps import assign
 from ppl.model.rewriting import program_of, rewritten
-from ppl.model.steps import assign
 from ppl.rewrites import strict
 from ppl.tensor.chains import by_products, one_by_one
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ppl.model.data_values import constant_data, observed_data
+from ppl.model.inputs.data_values import constant_data, observed_data
 from ppl.model.version import __version__
 
 if TYPE_CHECKING:

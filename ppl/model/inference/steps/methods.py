@@ -9,7 +9,7 @@ import numpy as np
 
 from ppl.model.arguments import count
 from ppl.model.context import modelcontext
-from ppl.model.steps.proposals import NormalProposal, UniformProposal, chosen
+from ppl.model.inference.steps.proposals import NormalProposal, UniformProposal, chosen
 from ppl.samplers.steps_evolution import differential_evolution
 from ppl.samplers.steps_moves import Move, binary_flips, binary_gibbs, categorical_gibbs, metropolis
 from ppl.samplers.steps_slice import MOST_STEPS, slice_moves

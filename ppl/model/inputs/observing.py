@@ -11,11 +11,11 @@ import ppl.tensor as tt
 from ppl.distributions import RandomVariable
 from ppl.graph import ancestors
 from ppl.model.books import UNSET, Books
-from ppl.model.data_values import value_now
 from ppl.model.errors import ShapeError
-from ppl.model.imputing import divided, refuse_missing, tell
+from ppl.model.inputs.data_values import value_now
+from ppl.model.inputs.imputing import divided, refuse_missing, tell
+from ppl.model.inputs.observed import check_observed, check_support
 from ppl.model.named import Deterministic
-from ppl.model.observed import check_observed, check_support
 from ppl.model.point import substitute_shape
 from ppl.tensor.ops import CAST
 from ppl.tensor.tensor import Tensor, as_tensor

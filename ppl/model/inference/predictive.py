@@ -17,14 +17,14 @@ from ppl.distributions import is_draw
 from ppl.distributions.drawing import expand_draws
 from ppl.distributions.inner import laws_of
 from ppl.graph import Node, ancestors, topological
-from ppl.model import results
 from ppl.model.arguments import check_keys, chosen_names, count
 from ppl.model.context import modelcontext
-from ppl.model.draw_rows import draw_keys, over_draws
 from ppl.model.errors import ShapeError
+from ppl.model.inference.draw_rows import draw_keys, over_draws
 from ppl.model.log import log
+from ppl.model.output import results
+from ppl.model.output.traces import Draws, from_trace
 from ppl.model.seeds import seed_of
-from ppl.model.traces import Draws, from_trace
 from ppl.tensor.draws import KEY_TYPE
 from ppl.tensor.shaping import DIM
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, placeholder

@@ -9,10 +9,10 @@ import numpy as np
 
 from ppl.model.books import Books
 from ppl.model.context import modelcontext
-from ppl.model.data_checks import check_indices
-from ppl.model.data_lengths import bind_lengths, check_lengths, relabel
-from ppl.model.observed import as_data
-from ppl.model.observing import check_observations
+from ppl.model.inputs.data_checks import check_indices
+from ppl.model.inputs.data_lengths import bind_lengths, check_lengths, relabel
+from ppl.model.inputs.observed import as_data
+from ppl.model.inputs.observing import check_observations
 from ppl.tensor.variables import Variable, shared
 
 

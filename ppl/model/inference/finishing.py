@@ -15,14 +15,15 @@ from ppl.compile.pure import Program
 from ppl.distributions import RandomVariable, is_draw
 from ppl.distributions.drawing import expand_draws
 from ppl.graph import Node, ancestors, substitute
-from ppl.model import checks, results
-from ppl.model.draw_rows import compiled, draw_keys, over_draws
 from ppl.model.errors import SamplingError
+from ppl.model.inference import checks
+from ppl.model.inference.draw_rows import compiled, draw_keys, over_draws
+from ppl.model.inference.pointwise import log_likelihood_values, log_prior_values
 from ppl.model.log import silenced
-from ppl.model.multitrace import MultiTrace
-from ppl.model.pointwise import log_likelihood_values, log_prior_values
+from ppl.model.output import results
+from ppl.model.output.multitrace import MultiTrace
+from ppl.model.output.sample_stats import complete
 from ppl.model.rewriting import Posterior
-from ppl.model.sample_stats import complete
 from ppl.rewrites import optimize
 from ppl.tensor.draws import KEY_TYPE
 from ppl.tensor.tensor import Tensor, placeholder

@@ -12,8 +12,8 @@ import numpy as np
 
 from ppl.compile.density import FlatProgram, scalar
 from ppl.model.errors import SamplingError
-from ppl.model.sampling_options import Nuts
-from ppl.model.starting import Starts
+from ppl.model.inference.sampling_options import Nuts
+from ppl.model.inference.starting import Starts
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from ppl.compile.density import FlatProgram, Slot, flattened, layout, scalar
 from ppl.compile.pure import Program
 from ppl.model.context import modelcontext
 from ppl.model.density import Joint
-from ppl.model.draw_rows import over_draws
 from ppl.model.errors import SamplingError
+from ppl.model.inference.draw_rows import over_draws
 from ppl.model.log import log
 from ppl.model.point import initial_point
 from ppl.model.seeds import seed_of

@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from ppl.compile.density import FlatProgram, scalar
-from ppl.model.engines.drawn import Clock, Drawn, finite_starts, missing, refuse
-from ppl.model.sampling_options import Nuts
-from ppl.model.starting import Starts
+from ppl.model.inference.engines.drawn import Clock, Drawn, finite_starts, missing, refuse
+from ppl.model.inference.sampling_options import Nuts
+from ppl.model.inference.starting import Starts
 
 OPTIONS = ("is_mass_matrix_diagonal",)
 

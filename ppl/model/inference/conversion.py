@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ppl.model import results
 from ppl.model.context import modelcontext
-from ppl.model.multitrace import MultiTrace
-from ppl.model.pointwise import log_likelihood_values, log_prior_values
-from ppl.model.sample_stats import complete
-from ppl.model.traces import from_trace
+from ppl.model.inference.pointwise import log_likelihood_values, log_prior_values
+from ppl.model.output import results
+from ppl.model.output.multitrace import MultiTrace
+from ppl.model.output.sample_stats import complete
+from ppl.model.output.traces import from_trace
 
 if TYPE_CHECKING:
     from ppl.model.model import Model

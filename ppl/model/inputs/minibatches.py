@@ -10,7 +10,7 @@ import numpy as np
 from ppl.graph import ancestors
 from ppl.model.arguments import count
 from ppl.model.errors import SamplingError
-from ppl.model.observed import as_data
+from ppl.model.inputs.observed import as_data
 from ppl.tensor.random import RandomStream
 from ppl.tensor.tensor import Tensor, as_tensor
 from ppl.tensor.variables import Variable

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ppl.distributions import RandomVariable
 from ppl.model.context import modelcontext
-from ppl.model.printing import parents
+from ppl.model.views.printing import parents
 from ppl.tensor.tensor import Tensor
 
 if TYPE_CHECKING:

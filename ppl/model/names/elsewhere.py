@@ -6,7 +6,7 @@ import importlib
 import sys
 from typing import Any
 
-from ppl.model.longer_paths import MODULES
+from ppl.model.names.longer_paths import MODULES
 
 ARVIZ = frozenset(
     """ELPDData apply_test_function autocorr autocov bayes_factor bfmi compare ess hdi kde loo loo_pit make_ufunc mcse

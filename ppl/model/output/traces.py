@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ppl.model import results
-from ppl.model.multitrace import MultiTrace
+from ppl.model.output import results
+from ppl.model.output.multitrace import MultiTrace
 
 if TYPE_CHECKING:
     from ppl.model.model import Model

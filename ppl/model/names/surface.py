@@ -11,7 +11,7 @@ import ppl.tensor as tt
 from ppl.distributions import is_draw
 from ppl.graph import Node, ancestors, leaves
 from ppl.model.context import modelcontext
-from ppl.model.observed import as_data
+from ppl.model.inputs.observed import as_data
 from ppl.tensor.config import config
 from ppl.tensor.derivatives import grad, hessian
 from ppl.tensor.tensor import INPUT, Tensor, as_tensor

@@ -95,5 +95,5 @@ def enter() -> None:
         parent, _, name = path.rpartition(".")
         if parent in ("distributions", "model"):
             setattr(sys.modules[f"ppl.{parent}"], name, sys.modules[f"ppl.{path}"])
-    sys.modules["ppl.math"] = sys.modules["ppl.model.math"]
+    sys.modules["ppl.math"] = sys.modules["ppl.model.names.math"]
     sys.modules["ppl.sampling_jax"] = sys.modules["ppl.sampling.jax"]  # its name before PyMC 5.9

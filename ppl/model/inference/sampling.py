@@ -11,22 +11,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ppl.compile.density import FlatProgram, labels, scalar
-from ppl.model import results
 from ppl.model.arguments import as_list, check_keys, chosen_names, unknown
-from ppl.model.background import Sampling
-from ppl.model.callbacks import Reporter
 from ppl.model.context import modelcontext
-from ppl.model.engines import ENGINES
-from ppl.model.engines.drawn import Drawn
 from ppl.model.errors import SamplingError
-from ppl.model.finishing import Finisher, Request, refuse_too_large
-from ppl.model.log import log, silenced
-from ppl.model.minibatches import refuse_minibatches
-from ppl.model.optimum import maximum_of
-from ppl.model.progress import display
-from ppl.model.rewriting import Posterior, rewritten
-from ppl.model.sample_stats import NUTPIE
-from ppl.model.sampling_options import (
+from ppl.model.inference.background import Sampling
+from ppl.model.inference.callbacks import Reporter
+from ppl.model.inference.engines import ENGINES
+from ppl.model.inference.engines.drawn import Drawn
+from ppl.model.inference.finishing import Finisher, Request, refuse_too_large
+from ppl.model.inference.optimum import maximum_of
+from ppl.model.inference.progress import display
+from ppl.model.inference.sampling_options import (
     RESULT_OPTIONS,
     SAMPLERS,
     Nuts,
@@ -35,11 +30,16 @@ from ppl.model.sampling_options import (
     refuse_unknown,
     refuse_unsupported,
 )
+from ppl.model.inference.start_report import start_report, values_at
+from ppl.model.inference.starting import Starts, starts_for
+from ppl.model.inference.steps import Assignment, assign
+from ppl.model.inference.steps.assignment import stepped
+from ppl.model.inputs.minibatches import refuse_minibatches
+from ppl.model.log import log, silenced
+from ppl.model.output import results
+from ppl.model.output.sample_stats import NUTPIE
+from ppl.model.rewriting import Posterior, rewritten
 from ppl.model.seeds import seed_of
-from ppl.model.start_report import start_report, values_at
-from ppl.model.starting import Starts, starts_for
-from ppl.model.steps import Assignment, assign
-from ppl.model.steps.assignment import stepped
 from ppl.model.values import values_of
 from ppl.samplers import ChainError, StartError, StorageError
 from ppl.samplers import sample as run_nuts

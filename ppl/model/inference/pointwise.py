@@ -12,12 +12,12 @@ import numpy as np
 
 from ppl.compile.pure import Program
 from ppl.graph import substitute
-from ppl.model import results
 from ppl.model.arguments import check_keys, chosen_names
 from ppl.model.context import modelcontext
 from ppl.model.density import Joint
-from ppl.model.draw_rows import over_draws
-from ppl.model.traces import from_trace
+from ppl.model.inference.draw_rows import over_draws
+from ppl.model.output import results
+from ppl.model.output.traces import from_trace
 from ppl.tensor.tensor import Tensor, TensorType, placeholder
 
 if TYPE_CHECKING:

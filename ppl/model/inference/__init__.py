@@ -1,0 +1,1 @@
+"""What is asked of a model: draws of its posterior, predictions, its highest point."""

@@ -1,0 +1,1 @@
+"""Data and observed values, on their way into a model."""

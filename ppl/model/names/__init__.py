@@ -1,0 +1,1 @@
+"""Further names of PyMC's surface, and where they stand."""

@@ -1,0 +1,1 @@
+"""Draws in the forms in which users get and give them."""

@@ -1,0 +1,1 @@
+"""Models as pictures and in words."""
