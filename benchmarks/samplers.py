@@ -12,7 +12,8 @@ The kept figures are in ``benchmarks/results/samplers.json``.
 All JAX samplers run with the XLA flag that `ppl` sets. A rival that is not installed is left out, and said so.
 Figures, medians over repeats with their range:
 
-* us/leapfrog: processor seconds of one chain of 5000 draws by its gradients, warm-up included, nothing compiled;
+* us/leapfrog: processor seconds of one chain by its gradients, warm-up included, nothing compiled; 5000 draws, or
+  50000 where these take less than a tenth of a second, so that what is done once a run does not count;
 * ESS/kgrad: smallest bulk effective sample size by thousands of gradients, warm-up counted;
 * ESS/s: the same by wall seconds of four chains on two cores, compilation apart. NumPyro and BlackJAX have no threads
   of chains on one CPU device: their four chains run one after the other and are credited with perfect scaling.
@@ -193,13 +194,20 @@ class Figures(NamedTuple):
     ess_per_second: list[float]
 
 
-def measure(run: Runner, repeats: int) -> Figures:
-    for draws in (LONG, DRAWS):  # compiles
+def long_run(target: Target) -> int:
+    """How many draws the single chain makes, with every sampler."""
+    run = ours(target)
+    run(1, LONG, 10**6)  # compiles
+    return LONG if run(1, LONG, 10**6).seconds > 0.1 else 10 * LONG
+
+
+def measure(run: Runner, long: int, repeats: int) -> Figures:
+    for draws in (long, DRAWS):  # compiles
         run(1, draws, 10**6)
     figures = Figures([], [], [])
     for seed in range(repeats):
         before = time.process_time()
-        single = run(1, LONG, seed)
+        single = run(1, long, seed)
         processor = time.process_time() - before
         four = run(4, DRAWS, seed)
         smallest = float(ess_bulk(four.positions).min())
@@ -216,17 +224,18 @@ def text(values: list[float]) -> str:
 def compare(targets: list[Target], rivals: list[str], repeats: int) -> Rows:
     for target in targets:
         print(f"\n{target.name} ({target.dim} dimensions)")
+        long = long_run(target)
         makers = {"ppl": ours} | {name: RIVALS[name] for name in rivals}
         found: dict[str, Figures] = {}
         for name, make in makers.items():
             try:
-                found[name] = measure(make(target), repeats)
+                found[name] = measure(make(target), long, repeats)
             except Exception as error:  # a rival that fails is a figure too
                 print(f"  {name:9s} failed: {type(error).__name__}: {str(error)[:120]}")
                 continue
             cells = "   ".join(f"{field} {text(values)}" for field, values in found[name]._asdict().items())
             print(f"  {name:9s} {cells}", flush=True)
-            yield {"target": target.name, "sampler": name, **found[name]._asdict()}
+            yield {"target": target.name, "sampler": name, "draws": long, **found[name]._asdict()}
 
 
 def ratios(rows: list[dict[str, Any]]) -> None:
@@ -337,7 +346,8 @@ IDENTITY = {"compare": ("target", "sampler"), "cold": ("target", "sampler"), "sc
 def merged(file: Path, results: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
     """What ``file`` holds, with new rows in the place of old ones of the same target and sampler."""
     kept: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {}
-    kept["machine"] = {"cores": os.cpu_count(), "architecture": platform.machine(), "system": platform.system()}
+    machine = {"cores": os.cpu_count(), "architecture": platform.machine(), "system": platform.system()}
+    kept["machine"] = kept.get("machine", {}) | machine  # a note written there by hand stays
     kept["versions"] = {"python": platform.python_version()} | {
         name: version(name) for name in ("jax", "jaxlib", "numpy", *RIVALS) if importlib.util.find_spec(name)
     }

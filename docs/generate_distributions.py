@@ -22,12 +22,19 @@ CHECKS = {
 
 
 def table() -> str:
-    """One row a family; a cross is a fact the laws check, an empty cell one that it does not declare."""
+    """One row a family; a cross is a fact the laws check, an empty cell one that it does not declare, and a quantile or
+    an upper tail in brackets one that follows from the distribution function."""
     rows = [f"| family | parameters | {' | '.join(CHECKS)} |", f"|---|---|{'---|' * len(CHECKS)}"]
     for name, family in sorted(FAMILIES.items()):
-        cells = " | ".join("x" if getattr(family, fact) else "" for fact in CHECKS.values())
+        cells = " | ".join(cell(family, fact) for fact in CHECKS.values())
         rows.append(f"| {name} | {', '.join(family.order)} | {cells} |")
     return "\n".join(rows)
+
+
+def cell(family: type, fact: str) -> str:
+    if getattr(family, fact):
+        return "x"
+    return "(x)" if fact in ("logccdf", "icdf") and family.logcdf else ""
 
 
 def page() -> str:
@@ -36,6 +43,8 @@ def page() -> str:
         "",
         "Every family by what it declares. Each cross is checked by a law in `tests/laws/test_distributions.py`; an",
         "empty cell is a fact that the family does not declare: asking for it says so, and the law is skipped by name.",
+        "A cross in brackets follows from the distribution function: a quantile is found by a search in the tail that",
+        "is small, exact to rounding, with derivatives; the upper tail is the rest to 1.",
         "This page is written by `python docs/generate_distributions.py`.",
         "",
         table(),

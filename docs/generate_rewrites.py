@@ -16,9 +16,9 @@ from ppl.rewrites.rule import Safety  # noqa: E402
 PAGE = ROOT / "docs" / "rewrites.md"
 INTRODUCTION = """# Rewriting
 
-`ppl.simplify(expression)` gives the simplest form of an expression, `ppl.simplify(expression, trace=True)` also the
-steps; every compiled function goes through the same rules. A rule is an equation; what it needs to be known of its
-operands is proved from constants, from supports and from `ppl.assume(x, positive=True)`, or the rule does not apply.
+`ppl.simplify(expression)` gives the simplest form of an expression, `ppl.explain(expression)` the steps that led to it;
+every compiled function goes through the same rules. A rule is an equation; what it needs to be known of its operands is
+proved from constants, from supports and from `ppl.assume(x, positive=True)`, or the rule does not apply.
 
 This page is written by `python docs/generate_rewrites.py`.
 """

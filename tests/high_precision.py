@@ -54,6 +54,13 @@ def _sigmoid(x):
     return 1 / (1 + mp.exp(-x))
 
 
+def _bessel_k(v, x):
+    if x <= 0 or abs(v) > 100 or x > 1000 or x < 1e-20:
+        raise UndefinedError
+    with mp.workdps(40):  # nothing cancels here, and more digits take minutes
+        return mp.besselk(v, x)
+
+
 ELEMENTWISE = {
     "add": lambda x, y: x + y,
     "subtract": lambda x, y: x - y,
@@ -90,6 +97,8 @@ ELEMENTWISE = {
     "maximum": max,
     "minimum": min,
     "gammaln": lambda x: mp.loggamma(x).real,
+    "kv": _bessel_k,
+    "kve": lambda v, x: _bessel_k(v, x) * mp.exp(x),
     "i0": lambda x: mp.besseli(0, x),
     "i0e": lambda x: mp.besseli(0, x) * mp.exp(-abs(x)),
 }

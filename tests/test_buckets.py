@@ -42,6 +42,23 @@ def test_matrices():
     assert f.compilations == 3
 
 
+def test_running_totals_positions_and_shares():
+    outputs = [
+        tt.cumsum(x), tt.cumprod(x), tt.cummax(-x), tt.cummin(x), tt.argmax(-x), tt.argmin(x - 9), tt.softmax(x),
+        tt.log_softmax(x), tt.stack([x, x * 2]), tt.concatenate([x[None, :], x[None, :] ** 2]).sum(1),
+        tt.argmax(x > 50), tt.cumsum(x > 0),
+    ]  # fmt: skip
+    outputs.append(ppl.grad(sum(tt.sum(tt.log(abs(out) + 0.1) * 2.0) for out in outputs if out.dtype == "float64"), x))
+    f = agree([x], outputs, *[(RANDOM.normal(size=n),) for n in (1, 2, 3, 5, 6, 7, 8)])
+    assert f.compilations == 4
+
+
+def test_what_is_stacked_has_one_length():
+    stacked = ppl.function([x, y], tt.concatenate([x[None, :], y[None, :]]), buckets=True)
+    with pytest.raises(ValueError, match="input 0 has 3, input 1 has 4"):
+        stacked(np.ones(3), np.ones(4))
+
+
 SIZES = (3, 5), (4, 7), (1, 3)
 
 
@@ -102,7 +119,7 @@ def test_lengths_that_differ_are_not_hidden_by_padding():
         (lambda: x.reshape((-1, 1)), "reshape"),
         (lambda: tt.median(x), "median"),
         (lambda: tt.concatenate([x, x]), "concatenate"),
-        (lambda: tt.argmax(x), "argmax"),
+        (lambda: tt.argmax(x[:, None] * x), "argmax"),
         (lambda: x + np.arange(3.0), "add"),
         (lambda: ppl.scan(lambda a, s: s + a, x, 0.0)[0], "scan_op"),
         (lambda: ppl.printing.Print("x")(x).sum(), "print_value"),

@@ -251,6 +251,14 @@ def test_eval_takes_names_and_leaves_no_trace():
     assert (s * 2).eval() == 0 and s.get_value() == 0
 
 
+def test_eval_draws_random_variables():
+    x, y = ppl.Normal.dist(0, 1, shape=(2, 3)), ppl.Normal.dist(0, 1, shape=(2, 3))
+    assert np.array_equal(x.eval(), x.eval()) and not np.array_equal(x.eval(), y.eval())
+    assert len(set(x.eval().ravel())) == 6
+    z = ppl.Normal.dist(x, 0.001)
+    assert np.allclose(z.eval({x: np.full((2, 3), 50.0)}), 50, atol=0.01)
+
+
 def test_get_works_out_values_from_anywhere():
     x = tt.dscalar("x")
     s = tt.shared(2.0, "s")

@@ -98,10 +98,9 @@ def many_draws(expression, count):
 def test_quantiles_invert_the_distribution_function(name):
     expression, law = laws(name)
     q = np.array([0.01, 0.3, 0.5, 0.9])
-    try:
-        x = icdf(expression, q).eval()
-    except NoDensityError:
-        pytest.skip(f"{name} has no quantile in closed form")
+    at = tt.dscalar("q")
+    quantile = function([at], icdf(expression, at))
+    x = np.array([quantile(each) for each in q])
     np.testing.assert_allclose(np.exp(law(x)[1]), q, rtol=1e-9)
 
 

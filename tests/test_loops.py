@@ -300,3 +300,37 @@ def test_loops_are_seen_from_outside():
     loop = scanned(lambda entry, s: s + a * entry, x, 0.0)
     moved = ppl.clone_replace(loop, {a: tt.exp(b)})
     same(moved, {x: XS, b: np.array(0.3)}, lambda xs, b: np.exp(b) * np.cumsum(xs))
+
+
+def test_a_draw_made_by_a_step_is_refused():
+    """Computed outside, it would be one and the same in every step."""
+    start, stream = tt.zeros(()), ppl.tensor.random.RandomStream(1)
+    for step in (lambda x: x + ppl.Normal.dist(0, 1), lambda x: x + stream.normal()):
+        with pytest.raises(ValueError, match=r"drawn inside the step of a loop.*pass them in as a sequence"):
+            ppl.scan(step, outputs_info=[start], n_steps=3)
+        with pytest.raises(ValueError, match="drawn inside the step"):
+            ppl.foldl(lambda e, x, step=step: e + step(x), sequences=tt.zeros(3), outputs_info=[start])
+    with pytest.raises(ValueError, match="drawn inside the step"):
+        ppl.scan(lambda: ppl.Normal.dist(0, 1), n_steps=3)
+    steps = ppl.Normal.dist(0, 1, shape=3)
+    walk = ppl.scan(lambda e, x: x + e, sequences=steps, outputs_info=[start], return_updates=False)
+    before = ppl.Normal.dist(0, 1)  # one draw for all steps, as it is written
+    ramp = ppl.scan(lambda x: x + before, outputs_info=[start], n_steps=3, return_updates=False)
+    walked, ramped = ppl.draw([walk, ramp], random_seed=1)
+    assert len(set(np.round(np.diff(walked), 9))) == 2 and np.allclose(np.diff(ramped), ramped[0])
+
+
+def test_a_strict_loop_may_use_parts_of_what_it_is_given():
+    rho = tt.dvector("rho")
+    step = lambda x, rho: x * rho[0]
+    out = ppl.scan(step, outputs_info=[tt.ones(())], non_sequences=[rho], n_steps=2, strict=True, return_updates=False)
+    assert out.eval({rho: [3.0]}).tolist() == [3.0, 9.0]
+    other = tt.dscalar("other")
+    with pytest.raises(ValueError, match=r"the step uses .*other"):
+        ppl.scan(lambda x, rho: x * other, outputs_info=[tt.ones(())], non_sequences=[rho], n_steps=2, strict=True)
+
+
+def test_taps_may_be_a_range():
+    out = ppl.scan(lambda a, b: a + b, outputs_info={"initial": tt.ones(2), "taps": range(-2, 0)}, n_steps=3,
+                   return_updates=False)  # fmt: skip
+    assert out.eval().tolist() == [2.0, 3.0, 5.0]

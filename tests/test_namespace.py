@@ -107,6 +107,36 @@ def test_copies_stand_alone():
         assert "y" in other and "y" not in model
 
 
+def test_a_class_of_models_makes_its_variables_in_its_own_block():
+    class Part(pm.Model):
+        def __init__(self, name="", sigma=1.0):
+            super().__init__(name)
+            self.register_rv(pm.Normal.dist(0, sigma), "a")
+            pm.Normal("b", sigma=sigma)
+
+    with pm.Model() as model:
+        Part("part", 2.0)
+        pm.Normal("c")
+    assert [v.name for v in model.free_RVs] == ["part::a", "part::b", "c"]
+    assert [v.name for v in Part().free_RVs] == ["a", "b"]
+
+    class Broken(pm.Model):
+        def __init__(self):
+            raise RuntimeError("no model")
+
+    with pytest.raises(RuntimeError, match="no model"):
+        Broken()
+    assert pm.Model.get_context(error_if_none=False) is None
+
+
+def test_the_text_of_a_variable_is_its_name():
+    with pm.Model() as model:
+        x = pm.Normal("x")
+        pm.Censored("y", pm.Normal.dist(x, 1), lower=0, upper=None, observed=[0.0, 1.0])
+    assert f"{x}" == "x" and [str(v) for v in model.free_RVs] == ["x"]
+    assert str(model).splitlines() == ["x ~ Normal(0, 1)", "y ~ Censored(Normal(x, 1), 0, inf)"]
+
+
 def test_value_and_gradient_of_a_flat_array():
     with pm.Model() as model:
         pm.Normal("x", shape=2)

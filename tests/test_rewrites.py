@@ -246,7 +246,13 @@ def test_the_trace_says_which_rule_did_what():
     result, steps = simplify(log(1 + exp(x)), trace=True)
     assert text(result) == "softplus(x)"
     assert steps.rules == ["softplus_of", "log_of_one_plus"]
-    assert str(steps).splitlines()[0] == "softplus_of: log1p(exp(x))  →  softplus(x)  in log(1 + exp(x))"
+    assert str(steps).splitlines()[:2] == [
+        "log(1 + exp(x))  →  softplus(x)  (5 nodes, then 2)",
+        "  softplus_of: log1p(exp(x))  →  softplus(x)  in log(1 + exp(x))",
+    ]
+    assert str(ppl.explain(log(1 + exp(x)))) == str(steps)
+    with pytest.raises(TypeError, match="an expression has none"):
+        ppl.explain(x, protect=["x"])
 
 
 def test_the_trace_says_where():
@@ -307,6 +313,19 @@ def test_work_that_is_the_same_in_every_step_is_done_before_the_loop():
         lambda e: ppl.scan(step, v * e, tt.as_tensor(0.0), return_updates=False).sum(), v, return_updates=False
     )
     assert not {"log", "sin"} & set(steps_of(nested)[0])
+
+
+def test_a_loop_that_no_step_changes_is_run_once():
+    """That the inner loop needs nothing of the outer one shows when 0·e is gone."""
+    v, w, a = tt.dvector("v"), tt.dvector("w"), tt.dscalar("a")
+
+    def step(e, s):
+        inner = ppl.scan(lambda x, t: t + x * log(0 * e + 1 + exp(a)), w, tt.as_tensor(0.0), return_updates=False)
+        return 0.5 * s + inner[-1] + e
+
+    outer = simplify(ppl.scan(step, v, tt.as_tensor(0.0), return_updates=False), unsafe=True)
+    insides = [{node.op.name for node in ancestors(body.outputs)} for x in ancestors(outer) for body in bodies(x)]
+    assert len(insides) == 2 and not any("scan_op" in names for names in insides)
 
 
 def test_what_a_loop_prints_stays_in_it(capfd):

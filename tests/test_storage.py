@@ -23,6 +23,7 @@ from ppl.tensor.log_sums import log_sum_to
 from ppl.tensor.polya_gamma import polya_gamma
 from ppl.tensor.recurrence import linear_recurrence, unfold
 from ppl.tensor.rejection import draw_until
+from ppl.tensor.roots import first_root
 
 
 def saved(graph) -> bytes:
@@ -141,6 +142,8 @@ def own_nodes():
         draw_until(key, lambda k: k.normal((3,)) * x, lambda draw: draw > 0),
         host_draw(key.next(), fresh_numbers, (x, x), (2,), "float64"),
         log_sum_to(n, lambda k: -0.5 * k * x),
+        *(tt.log_rice_cdf(x, x), tt.log_rice_ccdf(x, x), tt.log_skew_ndtr(x, x), tt.log_von_mises_cdf(x, x, x)),
+        first_root(lambda y: y - x, -np.inf, np.inf, "float64"),
         CONVOLVE(*channels, strides=(1, 1), padding="VALID", dilations=(1, 1)),
         CONVOLVE_TRANSPOSED(*channels, strides=(1, 1), padding="VALID"),
         POOL(channels[0], kind="MAX", window=(2, 2), strides=(2, 2), padding="VALID"),

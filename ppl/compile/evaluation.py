@@ -10,14 +10,21 @@ import numpy as np
 
 from ppl.compile.function import function
 from ppl.compile.outputs import flatten
+from ppl.distributions.draw import is_draw
+from ppl.distributions.drawing import expand_draws
 from ppl.graph import Node, ancestors, leaves
 from ppl.tensor.evaluate import evaluate
+from ppl.tensor.keys import Key
 from ppl.tensor.tensor import INPUT, Tensor, enter
 from ppl.tensor.variables import VARIABLE
+
+_PROCESS = int(np.random.SeedSequence().generate_state(1)[0])  # another process, other draws
 
 
 def evaluated(x: Tensor, givens: Mapping[Any, Any] | None = None, **options: Any) -> Any:
     """The value of `x`, given values for its inputs (keys are tensors or names). The program is kept, not the graph.
+
+    Random variables are drawn: the same ones come out the same each time within a process, as PyMC has it.
 
     >>> import ppl.tensor as tt
     >>> x = tt.dscalar("x")
@@ -26,8 +33,17 @@ def evaluated(x: Tensor, givens: Mapping[Any, Any] | None = None, **options: Any
     """
     values = _by_node([x], givens or {})
     nodes = sorted(values, key=lambda node: node.serial)
-    run = function(nodes, x, no_default_updates=True, **{"on_unused_input": "ignore", **options})
+    run = function(nodes, _drawn(x, nodes), no_default_updates=True, **{"on_unused_input": "ignore", **options})
     return run(*[values[node] for node in nodes])
+
+
+def _drawn(x: Tensor, given: Sequence[Node]) -> Tensor:
+    """`x` with its random variables drawn, by a key that belongs to them."""
+    draws = [node for node in ancestors([x], blockers=given) if is_draw(node)]
+    if not draws:
+        return x
+    key = Key.from_seed(_PROCESS, *sorted(node.attrs["identity"].number for node in draws))
+    return expand_draws([x], key, {node: node for node in given})[0]
 
 
 def _by_node(graphs: Sequence[Node], givens: Mapping[Any, Any]) -> dict[Tensor, Any]:

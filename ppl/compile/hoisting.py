@@ -14,10 +14,8 @@ import jax
 
 from ppl.compile.pure import Program
 from ppl.graph import Node, substitute, topological
+from ppl.rewrites.invariants import CHEAP
 from ppl.tensor.tensor import Tensor, placeholder
-
-# Cheap to repeat, and smaller before than after: the cut goes below them.
-_LAYOUT = ("broadcast_to", "expand_dims", "reshape", "transpose", "squeeze", "named", "cast", "dim")
 
 
 def hoisted(outputs: Sequence[Tensor], inputs: Sequence[Node]) -> tuple[list[Tensor], dict[Tensor, Tensor]]:
@@ -37,7 +35,7 @@ def hoisted(outputs: Sequence[Tensor], inputs: Sequence[Node]) -> tuple[list[Ten
         if node in seen or not node.inputs:
             continue
         seen.add(node)
-        if node.op.name in _LAYOUT or not isinstance(node, Tensor) or (node.ndim == 0 and node.dtype[0] in "ui"):
+        if node.op.name in CHEAP or not isinstance(node, Tensor) or (node.ndim == 0 and node.dtype[0] in "ui"):
             waiting.extend(node.inputs)
         else:
             cut[node] = placeholder(node.type)

@@ -26,10 +26,12 @@ from ppl.tensor.indexing import GETITEM
 from ppl.tensor.names import NAMED
 from ppl.tensor.ops import Elementwise, Reduction
 from ppl.tensor.products import MATMUL
-from ppl.tensor.shaping import BROADCAST_TO, DIM, EXPAND_DIMS, SQUEEZE, TRANSPOSE
+from ppl.tensor.reductions import argmax, argmin, cummax, cummin, cumprod, cumsum, log_softmax, softmax
+from ppl.tensor.shaping import BROADCAST_TO, CONCATENATE, DIM, EXPAND_DIMS, SQUEEZE, TRANSPOSE
 from ppl.tensor.tensor import CONSTANT, Tensor, value_of
 
 Source = tuple[int, int]  # an axis of an input
+_EXACTLY: Source = (-1, 0)  # among the sources of lengths that meet: a length of 1 does not stretch there
 
 
 @dataclass(frozen=True)
@@ -151,7 +153,9 @@ def _elementwise(padding: Padding, node: Node, arguments: list[Any]) -> Any:
 _NEUTRAL: dict[str, Callable[[Any], Any]] = {
     "sum": lambda dtype: 0, "prod": lambda dtype: 1, "mean": lambda dtype: 0, "all": lambda dtype: True,
     "any": lambda dtype: False, "logsumexp": lambda dtype: -np.inf, "count_nonzero": lambda dtype: 0,
-    "max": lambda dtype: _extreme(dtype, "min", -np.inf), "min": lambda dtype: _extreme(dtype, "max", np.inf),
+    **{name: lambda dtype: _extreme(dtype, "min", -np.inf) for name in ("max", "argmax", "cummax")},
+    **{name: lambda dtype: _extreme(dtype, "max", np.inf) for name in ("min", "argmin", "cummin")},
+    "cumsum": lambda dtype: 0, "cumprod": lambda dtype: 1,
 }  # fmt: skip
 
 
@@ -166,6 +170,8 @@ def _reduction(padding: Padding, node: Node, arguments: list[Any]) -> Any:
     (x,), axes, keep = arguments, node.attrs["axis"], node.attrs["keepdims"]
     array = jnp.asarray(_array(x))
     over = [axis for axis in axes if axis in _lengths(x)]
+    if over and len(axes) > 1 and node.op in (argmax, argmin):  # a position among all entries
+        raise _refused(node)
     if over:
         neutral = _NEUTRAL.get(node.op.name)
         if neutral is None or (node.op.name == "logsumexp" and array.dtype.kind == "c"):
@@ -178,6 +184,38 @@ def _reduction(padding: Padding, node: Node, arguments: list[Any]) -> Any:
     left = [axis for axis in range(array.ndim) if keep or axis not in axes]
     lengths = {at: _lengths(x)[axis] for at, axis in enumerate(left) if axis in _lengths(x) and axis not in over}
     return Padded(result, lengths) if lengths else result
+
+
+@_rule(cumsum, cumprod, cummax, cummin)
+def _cumulative(padding: Padding, node: Node, arguments: list[Any]) -> Any:
+    """Beyond the real entries nothing is added, so the last total is repeated."""
+    (x,) = arguments
+    array = jnp.asarray(x.array)
+    filled = x.filled([node.attrs["axis"]], _NEUTRAL[node.op.name](np.dtype(array.dtype)))
+    return Padded(apply_node(node, [filled]), x.lengths)
+
+
+@_rule(softmax, log_softmax)
+def _normalised(padding: Padding, node: Node, arguments: list[Any]) -> Any:
+    """By the total of the real entries."""
+    (x,), axes = arguments, node.attrs["axis"]
+    total = jax.scipy.special.logsumexp(x.filled(axes, -np.inf), axis=axes, keepdims=True)
+    result = jnp.asarray(x.array) - total
+    return Padded(jnp.exp(result) if node.op is softmax else result, x.lengths)
+
+
+@_rule(CONCATENATE)
+def _concatenate(padding: Padding, node: Node, arguments: list[Any]) -> Any:
+    """Along an axis that is not padded; the padded ones are of one length."""
+    along, lengths = node.attrs["axis"], {}
+    if any(along in _lengths(x) for x in arguments):
+        raise _refused(node)
+    for axis in {axis for x in arguments for axis in _lengths(x)}:
+        if any(axis not in _lengths(x) for x in arguments):
+            raise _refused(node, " with an array whose length is not padded")
+        lengths[axis] = padding.joined(node, [x.lengths[axis] for x in arguments], [])
+        padding.together.add(lengths[axis].sources | {_EXACTLY})
+    return Padded(apply_node(node, [x.array for x in arguments]), lengths)
 
 
 @_rule(NAMED)
@@ -271,7 +309,7 @@ def _matmul(padding: Padding, node: Node, arguments: list[Any]) -> Any:
         raise _refused(node, " with an array whose length is not padded")
     if inner:
         joined = padding.joined(node, inner, [])
-        padding.together.add(joined.sources | {(-1, 0)})  # exactly equal: a length of 1 does not stretch here
+        padding.together.add(joined.sources | {_EXACTLY})
     if any(at < jnp.ndim(x.array) - 2 for x in (a, b) for at in x.lengths):
         raise _refused(node)
     array = jnp.matmul(a.filled([i], 0), b.filled([j], 0))

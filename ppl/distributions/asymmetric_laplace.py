@@ -24,10 +24,10 @@ class AsymmetricLaplace(Distribution):
         return _log_tail(mu - x, 1 / kappa, b)
 
     def icdf(q, kappa, mu, b):
-        left = kappa**2 / (1 + kappa**2)
-        below = kappa * log(minimum(q / left, 1.0))
-        above = -log(minimum((1 - q) * (1 + kappa**2), 1.0)) / kappa
-        return mu + switch(q < left, below, above) / b
+        total = 1 + kappa**2
+        left = q * total < kappa**2
+        share = switch(left, q * total / kappa**2, (1 - q) * total)
+        return mu + switch(left, kappa, -1 / kappa) * log(share) / b
 
     def sample(key, shape, kappa, mu, b):
         return mu + (key.exponential(shape) / kappa - kappa * key.exponential(shape)) / b
@@ -51,6 +51,7 @@ def _fall(d, kappa):
 
 def _log_tail(d, kappa, b):
     """The logarithm of the distribution function at distance d from μ."""
-    below = b * minimum(d, 0.0) / kappa - log1p(kappa**-2.0)
-    above = log1p(-exp(-b * kappa * maximum(d, 0.0)) / (1 + kappa**2))
-    return switch(d < 0, below, above)
+    left = d < 0
+    below = b * switch(left, d, 0.0) / kappa - log1p(kappa**-2.0)
+    above = log1p(-exp(-b * kappa * switch(left, 0.0, d)) / (1 + kappa**2))
+    return switch(left, below, above)

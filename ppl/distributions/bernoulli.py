@@ -1,3 +1,5 @@
+import numpy as np
+
 from ppl.distributions.distribution import Distribution, alternative, param
 from ppl.distributions.domains import boolean, unit
 from ppl.distributions.probability import complement, log_complement, log_of
@@ -19,6 +21,9 @@ class Bernoulli(Distribution):
 
     def logcdf(x, p):
         return switch(x < 1, log_complement(p), 0.0)
+
+    def logccdf(x, p):
+        return switch(x < 1, log_of(p), -np.inf)
 
     def icdf(q, p):
         return cast(q > complement(p), "int64")

@@ -1,6 +1,6 @@
 from ppl.distributions.distribution import Distribution, param
 from ppl.distributions.domains import integers_between, natural, positive
-from ppl.distributions.summation import log_sum_below
+from ppl.distributions.summation import log_tails
 from ppl.distributions.urn import log_urn
 from ppl.tensor import cast, round
 
@@ -20,7 +20,10 @@ class BetaBinomial(Distribution):
         return log_urn(x, n - x, alpha, beta)
 
     def logcdf(x, alpha, beta, n):
-        return log_sum_below(BetaBinomial, x, alpha, beta, n)
+        return _log_tails(x, alpha, beta, n)[0]
+
+    def logccdf(x, alpha, beta, n):
+        return _log_tails(x, alpha, beta, n)[1]
 
     def sample(key, shape, alpha, beta, n):
         return key.binomial(n, key.beta(alpha, beta, shape), shape)
@@ -34,3 +37,7 @@ class BetaBinomial(Distribution):
 
     def support_point(alpha, beta, n):
         return cast(round(n * alpha / (alpha + beta)), "int64")
+
+
+def _log_tails(x, alpha, beta, n):
+    return log_tails(BetaBinomial, x, BetaBinomial.mean(alpha, beta, n), x + 1, n - x, alpha, beta, n)

@@ -1,7 +1,7 @@
 from ppl.distributions.distribution import Distribution, alternative, param
 from ppl.distributions.domains import integers_between, natural, unit
 from ppl.distributions.probability import complement, log_complement, log_of, logit_of
-from ppl.tensor import cast, deviance, floor, log, log_beta_cdf, minimum, round, sigmoid, stirling
+from ppl.tensor import cast, deviance, floor, log, log_beta_cdf, maximum, minimum, round, sigmoid, stirling
 
 
 class Binomial(Distribution):
@@ -22,10 +22,10 @@ class Binomial(Distribution):
         return ways - deviance(x, n * p, log_n + log_of(p)) - deviance(n - x, n * q, log_n + log_complement(p))
 
     def logcdf(x, n, p):
-        return log_beta_cdf(n - x, x + 1, -logit_of(p))
+        return log_beta_cdf(maximum(n - x, 1), x + 1, -logit_of(p))  # asked for x < n only
 
     def logccdf(x, n, p):
-        return log_beta_cdf(x + 1, n - x, logit_of(p))
+        return log_beta_cdf(x + 1, maximum(n - x, 1), logit_of(p))
 
     def sample(key, shape, n, p):
         return key.binomial(n, p, shape)

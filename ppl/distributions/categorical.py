@@ -33,6 +33,10 @@ class Categorical(Distribution):
     def logcdf(x, p):
         return log(minimum(entry(cumsum(p, axis=-1), x), 1.0))
 
+    def logccdf(x, p):
+        from_above = cumsum(p[..., ::-1], axis=-1)[..., ::-1]
+        return log(entry(from_above, minimum(x + 1, as_tensor(p).shape[-1] - 1)))
+
     def sample(key, shape, p):
         return cast(sum(expand_dims(key.uniform(shape), -1) >= cumsum(p, axis=-1)[..., :-1], axis=-1), "int64")
 

@@ -127,11 +127,11 @@ class Custom(Distribution, abstract=True):
 
     @classmethod
     def log_ccdf(cls, x: Any, *parameters: Any) -> Tensor:
-        return tt.log1mexp(cls.log_cdf(x, *parameters))
+        return tt.log1mexp(tt.minimum(cls.log_cdf(x, *parameters), 0.0))
 
     @classmethod
     def inverse_cdf(cls, q: Any, *parameters: Any) -> Tensor:
-        return as_tensor(cls.icdf(as_tensor(q), *parameters))
+        return as_tensor(cls.icdf(as_tensor(q), *parameters)) if cls.icdf else super().inverse_cdf(q, *parameters)
 
 
 def family_of_functions(

@@ -22,6 +22,9 @@ class DiscreteUniform(Distribution):
     def logcdf(x, lower, upper):
         return log(x - lower + 1) - log(upper - lower + 1)
 
+    def logccdf(x, lower, upper):
+        return log(upper - x) - log(upper - lower + 1)
+
     def icdf(q, lower, upper):
         steps = upper - lower + 1
         return lower + cast(maximum(ceil(q * steps) - 1, 0), "int64")

@@ -43,6 +43,7 @@ from ppl.distributions.domains import Domain, a_distribution, real
 from ppl.distributions.draw import RandomVariable, batch_shape, draw, draw_dtype
 from ppl.distributions.law import Law
 from ppl.distributions.probability import FORMS
+from ppl.distributions.quantile import Number, quantile
 from ppl.graph import Node
 from ppl.tensor.evaluate import evaluate
 from ppl.tensor.tensor import Dim, Tensor, TensorType, as_tensor, is_constant, value_of
@@ -400,7 +401,7 @@ class Distribution:
     def log_ccdf(cls, x: Any, *parameters: Any) -> Tensor:
         """log P(X > x); from the distribution function where the family does not say it better."""
         if not cls.logccdf and cls.logcdf:
-            return tt.log1mexp(cls.log_cdf(x, *parameters))
+            return tt.log1mexp(tt.minimum(cls.log_cdf(x, *parameters), 0.0))  # rounded, it may be above
         return cls._log_tail(cls.logccdf, x, parameters, (0.0, -np.inf))
 
     @classmethod
@@ -409,8 +410,7 @@ class Distribution:
         x = _as_value(x, domain)
         if domain.discrete:
             x = tt.floor(x)
-        low = -np.inf if domain.lower is None else domain.lower
-        high = np.inf if domain.upper is None else domain.upper
+        low, high = cls.number(parameters).limits
         below = x < low if domain.discrete or domain.atoms else x <= low
         below, above = below | tt.equal(x, -np.inf), x >= high
         point = cls.safe_point(parameters, domain, x)
@@ -422,16 +422,26 @@ class Distribution:
     @classmethod
     def inverse_cdf(cls, q: Any, *parameters: Any) -> Tensor:
         """The smallest x with P(X ≤ x) ≥ q; nan for q outside [0, 1] and for parameters outside their domains."""
-        domain = cls.support_for(parameters)
-        q = tt.cast(as_tensor(q), "floatX")
-        inside = (q >= 0) & (q <= 1)
-        value = cls.icdf(tt.switch(inside, q, 0.5), *parameters)
-        if not domain.discrete:
-            low = -np.inf if domain.lower is None else domain.lower
-            high = np.inf if domain.upper is None else domain.upper
-            value = tt.switch(q <= 0, low, tt.switch(q >= 1, high, value))
         valid = cls.in_domains(parameters)
-        return tt.switch(inside if valid is None else inside & valid, value, np.nan)
+        value = quantile(cls.number(parameters), q)
+        return value if valid is None else tt.switch(valid, value, np.nan)
+
+    @classmethod
+    def number(cls, parameters: Any) -> Number:
+        """What quantiles are found from."""
+        domain = cls.support_for(parameters)
+        return Number(
+            (lambda x: cls.log_cdf(x, *parameters)) if cls.logcdf else None,
+            (lambda x: cls.log_ccdf(x, *parameters)) if cls.logcdf else None,
+            (lambda q: cls.icdf(q, *parameters)) if cls.icdf else None,
+            (domain.lower, domain.upper),
+            domain.discrete,
+        )
+
+    @classmethod
+    def has_quantile(cls, parameters: Any) -> bool:
+        """Whether quantiles can be had: by a formula, or from the distribution function."""
+        return bool(cls.icdf) or (bool(cls.logcdf) and cls.support_for(parameters).ndim == 0)
 
     @classmethod
     def safe_point(cls, parameters: Any, domain: Domain, x: Tensor) -> Tensor:

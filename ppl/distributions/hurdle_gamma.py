@@ -13,4 +13,4 @@ class HurdleGamma(Distribution):
     psi, alpha, beta = param(unit), param(positive), param(positive)
     support = zero_or_positive
     from_moments = Gamma.from_moments
-    logp, logcdf, sample, mean, variance, support_point = hurdle(Gamma)
+    logp, logcdf, logccdf, sample, mean, variance, support_point = hurdle(Gamma)

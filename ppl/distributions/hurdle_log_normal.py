@@ -13,4 +13,4 @@ class HurdleLogNormal(Distribution):
     psi, mu, sigma = param(unit), param(real, 0.0), param(positive, 1.0)
     support = zero_or_positive
     from_tau = LogNormal.from_tau
-    logp, logcdf, sample, mean, variance, support_point = hurdle(LogNormal)
+    logp, logcdf, logccdf, sample, mean, variance, support_point = hurdle(LogNormal)

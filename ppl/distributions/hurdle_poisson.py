@@ -12,4 +12,4 @@ class HurdlePoisson(Distribution):
 
     psi, mu = param(unit), param(positive)
     support = natural
-    logp, logcdf, sample, mean, variance, support_point = hurdle(Poisson)
+    logp, logcdf, logccdf, sample, mean, variance, support_point = hurdle(Poisson)

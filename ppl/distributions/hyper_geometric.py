@@ -1,6 +1,6 @@
 from ppl.distributions.distribution import Distribution, param
 from ppl.distributions.domains import integers_between, natural
-from ppl.distributions.summation import log_sum_below
+from ppl.distributions.summation import log_tails
 from ppl.tensor import cast, deviance, floor, log, maximum, minimum, stirling
 from ppl.tensor.hypergeometric import hypergeometric
 
@@ -25,7 +25,10 @@ class HyperGeometric(Distribution):
         return margins + taken + part(k - x, k, N - n) + part(N - k - n + x, N - k, N - n)
 
     def logcdf(x, N, k, n):
-        return log_sum_below(HyperGeometric, x, N, k, n)
+        return _log_tails(x, N, k, n)[0]
+
+    def logccdf(x, N, k, n):
+        return _log_tails(x, N, k, n)[1]
 
     def sample(key, shape, N, k, n):
         return hypergeometric(key.next(), k, N - k, n, shape=shape)
@@ -41,3 +44,8 @@ class HyperGeometric(Distribution):
 
     def support_point(N, k, n):
         return cast(floor((n + 1) * ((k + 1) / (N + 2))), "int64")
+
+
+def _log_tails(x, N, k, n):
+    least, most = maximum(0, n + k - N), minimum(k, n)
+    return log_tails(HyperGeometric, x, HyperGeometric.mean(N, k, n), x - least + 1, most - x, N, k, n)

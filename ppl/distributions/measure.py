@@ -19,6 +19,7 @@ import ppl.tensor as tt
 from ppl.distributions.bounds import log_difference
 from ppl.distributions.draw import RandomVariable, is_draw
 from ppl.distributions.inner import laws_of
+from ppl.distributions.quantile import Number, quantile, upper_quantile
 from ppl.graph import Node
 from ppl.tensor.tensor import Tensor, as_tensor
 
@@ -51,7 +52,7 @@ class Measure:
 
     def above(self, x: Any) -> Tensor:
         """log P(X > x)."""
-        return tt.log1mexp(self.below(x)) if self.logccdf is None else self.logccdf(x)
+        return tt.log1mexp(tt.minimum(self.below(x), 0.0)) if self.logccdf is None else self.logccdf(x)
 
     def before(self, x: Any) -> Any:
         """The largest value under x for counts; x itself for continuous laws."""
@@ -73,10 +74,28 @@ class Measure:
             return left
         return tt.switch(low > np.log(0.5), log_difference(self.logccdf(a), self.logccdf(b)), left)
 
+    @property
+    def has_quantile(self) -> bool:
+        """Whether quantiles can be had: by a formula, or by a search among floats, or among whole numbers."""
+        sought = self.logcdf is not None and not self.ndim and (self.node.dtype[0] != "f" or not self.discrete)
+        return sought or self.icdf is not None
+
     def quantile(self, q: Any) -> Tensor:
-        if self.icdf is None:
-            raise NoDensityError(f"{shown(self.node)} has no quantile in closed form (icdf)")
-        return self.icdf(q)
+        """The smallest x with P(X ≤ x) ≥ q."""
+        return self.icdf(q) if self.icdf is not None else quantile(self.number(), q)
+
+    def upper_quantile(self, q: Any) -> Tensor:
+        """The largest x with P(X ≥ x) ≥ q."""
+        return upper_quantile(self.number(), q)
+
+    def number(self) -> Number:
+        if not self.has_quantile:
+            raise NoDensityError(
+                f"{shown(self.node)} has no quantile (icdf), and no distribution function to find it in"
+            )
+        known = self.logcdf is not None
+        ends = 0 if self.positive else None, None
+        return Number(self.below if known else None, self.above if known else None, self.icdf, ends, self.discrete)
 
 
 MEASURES: dict[str, Callable[[Tensor], Measure]] = {}  # by the name of the operation
@@ -117,7 +136,7 @@ def measure_of_draw(rv: RandomVariable) -> Measure:
         lambda x: family.log_density(x, *parameters),
         (lambda x: family.log_cdf(x, *parameters)) if family.logcdf else None,
         (lambda x: family.log_ccdf(x, *parameters)) if family.logccdf else None,
-        (lambda q: family.inverse_cdf(q, *parameters)) if family.icdf else None,
+        (lambda q: family.inverse_cdf(q, *parameters)) if family.has_quantile(parameters) else None,
         ndim=domain.ndim,
         discrete=domain.discrete,
         positive=isinstance(lower, int | float) and lower >= 0,

@@ -91,8 +91,8 @@ def one_to_one(
         logp,
         tail(law.logcdf, law.at_least if known else None, (-np.inf, 0.0)),
         tail(law.above if known else None, law.strictly_below if known else None, (0.0, -np.inf)),
-        (lambda q: chosen(increasing, lambda: forward(law.quantile(q)), lambda: forward(law.quantile(1 - q))))
-        if law.icdf is not None
+        (lambda q: chosen(increasing, lambda: forward(law.quantile(q)), lambda: forward(law.upper_quantile(q))))
+        if law.has_quantile
         else None,
         ndim=law.ndim,
         discrete=law.discrete,
@@ -369,7 +369,7 @@ def clipped(node: Tensor) -> Measure:
         logp,
         tail(law.below, (-np.inf, 0.0)),
         tail(law.above, (0.0, -np.inf)),
-        icdf if law.icdf is not None else None,
+        icdf if law.has_quantile else None,
         discrete=law.discrete,
         independent=law.independent,
     )

@@ -78,11 +78,10 @@ class Mixture(Modifier, abstract=True):
         return logsumexp(log_of(w) + terms, axis=-1)
 
     def logcdf(x, w, *laws):
-        if len(laws) == 1:
-            terms = laws[0].family.log_cdf(expand_dims(x, -1), *laws[0].parameters)
-        else:
-            terms = stacked([law.family.log_cdf(x, *law.parameters) for law in laws])
-        return logsumexp(log_of(w) + terms, axis=-1)
+        return logsumexp(log_of(w) + tails("log_cdf", x, laws), axis=-1)
+
+    def logccdf(x, w, *laws):
+        return logsumexp(log_of(w) + tails("log_ccdf", x, laws), axis=-1)
 
     def sample(key, size, w, *laws):
         event = laws[0].event_ndim
@@ -115,6 +114,13 @@ def stacked(terms):
     """Terms of any shapes that broadcast, along a new last axis."""
     blank = functools.reduce(lambda a, b: a + b, [0.0 * cast(t, "bool") for t in terms])
     return stack([t + blank for t in terms], axis=-1)
+
+
+def tails(side, x, laws):
+    """log P(X ≤ x) or log P(X > x) under each component, along a last axis."""
+    if len(laws) == 1:
+        return getattr(laws[0].family, side)(expand_dims(x, -1), *laws[0].parameters)
+    return stacked([getattr(law.family, side)(x, *law.parameters) for law in laws])
 
 
 def weighted(w, laws, numbers):

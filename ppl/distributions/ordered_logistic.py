@@ -1,3 +1,5 @@
+import numpy as np
+
 from ppl.distributions.categorical import entry
 from ppl.distributions.distribution import Distribution, param
 from ppl.distributions.domains import integers_between, ordered, real
@@ -38,6 +40,10 @@ class OrderedLogistic(Distribution):
     def logcdf(x, eta, cutpoints):
         _, high, last = ends(x, cutpoints)
         return switch(x < last, log_sigmoid(high - eta), 0.0)
+
+    def logccdf(x, eta, cutpoints):
+        _, high, last = ends(x, cutpoints)
+        return switch(x < last, log_sigmoid(eta - high), -np.inf)
 
     def sample(key, shape, eta, cutpoints):
         reached = sigmoid(cutpoints - expand_dims(eta, -1)) < expand_dims(key.uniform(shape), -1)

@@ -1,3 +1,5 @@
+import numpy as np
+
 from ppl.distributions.distribution import Distribution, param
 from ppl.distributions.domains import integers_between, ordered, positive, real
 from ppl.distributions.ordered_logistic import ends
@@ -24,6 +26,10 @@ class OrderedProbit(Distribution):
     def logcdf(x, eta, cutpoints, sigma):
         _, high, last = ends(x, cutpoints)
         return switch(x < last, log_ndtr((high - eta) / sigma), 0.0)
+
+    def logccdf(x, eta, cutpoints, sigma):
+        _, high, last = ends(x, cutpoints)
+        return switch(x < last, log_ndtr((eta - high) / sigma), -np.inf)
 
     def sample(key, shape, eta, cutpoints, sigma):
         return sum(cast(cutpoints < expand_dims(eta + sigma * key.normal(shape), -1), "int64"), axis=-1)

@@ -2,7 +2,7 @@ import numpy as np
 
 from ppl.distributions.distribution import Distribution, alternative, param
 from ppl.distributions.domains import nonnegative, positive
-from ppl.tensor import hypot, i0e, i1e, log
+from ppl.tensor import hypot, i0e, i1e, log, log_rice_ccdf, log_rice_cdf
 
 
 class Rice(Distribution):
@@ -18,6 +18,12 @@ class Rice(Distribution):
 
     def logp(x, nu, sigma):
         return log(x) - 2 * log(sigma) - 0.5 * ((x - nu) / sigma) ** 2 + log(i0e(x / sigma * (nu / sigma)))
+
+    def logcdf(x, nu, sigma):
+        return log_rice_cdf(x / sigma, nu / sigma)
+
+    def logccdf(x, nu, sigma):
+        return log_rice_ccdf(x / sigma, nu / sigma)
 
     def sample(key, shape, nu, sigma):
         return hypot(nu + sigma * key.normal(shape), sigma * key.normal(shape))

@@ -4,7 +4,7 @@ from ppl.distributions.constants import LOG_2
 from ppl.distributions.distribution import Distribution, alternative, param
 from ppl.distributions.domains import positive, real
 from ppl.distributions.normal import Normal
-from ppl.tensor import abs, log_ndtr, rsqrt, sqrt
+from ppl.tensor import abs, log_ndtr, log_skew_ndtr, rsqrt, sqrt
 
 
 class SkewNormal(Distribution):
@@ -19,6 +19,12 @@ class SkewNormal(Distribution):
 
     def logp(x, alpha, mu, sigma):
         return LOG_2 + Normal.logp(x, mu, sigma) + log_ndtr(alpha * (x - mu) / sigma)
+
+    def logcdf(x, alpha, mu, sigma):
+        return log_skew_ndtr(alpha, (x - mu) / sigma)
+
+    def logccdf(x, alpha, mu, sigma):
+        return log_skew_ndtr(-alpha, (mu - x) / sigma)
 
     def sample(key, shape, alpha, mu, sigma):
         return mu + sigma * (alpha * abs(key.normal(shape)) + key.normal(shape)) / sqrt(1 + alpha**2)

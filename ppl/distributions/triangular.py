@@ -36,8 +36,9 @@ class Triangular(Distribution):
 
     def icdf(q, lower, upper, c):
         width = upper - lower
-        left = q < (c - lower) / width
-        return switch(left, lower + sqrt(width * (c - lower) * q), upper - sqrt(width * (upper - c) * (1 - q)))
+        left = (q < (c - lower) / width) | equal(c, upper)
+        area = switch(left, width * (c - lower) * q, width * (upper - c) * (1 - q))
+        return switch(left, lower + sqrt(area), upper - sqrt(area))
 
     def sample(key, shape, lower, upper, c):
         return Triangular.icdf(key.uniform(shape), lower, upper, c)
@@ -57,8 +58,13 @@ class Triangular(Distribution):
 
 def _log_area(d, base, width):
     """The logarithm of the area of the tip of length d of the side that stands on `base`."""
-    return 2 * log(d) - log(base) - log(width)
+    return 2 * log(d) - log(_some(base)) - log(width)
 
 
 def _rest(d, base, width):
-    return log1p(-d / width * (d / base))
+    return log1p(-d / width * (d / _some(base)))
+
+
+def _some(base):
+    """A side that has no length is not asked for, but its logarithm must have a slope."""
+    return switch(base > 0, base, 1.0)

@@ -4,7 +4,8 @@ from ppl.distributions.bounds import absent, as_bound, before, log_below, log_ma
 from ppl.distributions.domains import Domain
 from ppl.distributions.inner import as_law, log_density_of, support_point_of
 from ppl.distributions.modifier import Modifier, sample_law
-from ppl.tensor import clip, exp, log, logaddexp, maximum, minimum, switch
+from ppl.distributions.quantile import or_searched, searched
+from ppl.tensor import clip, exp, log, log1p, logaddexp, maximum, minimum, switch
 from ppl.tensor.rejection import draw_until
 from ppl.tensor.tensor import as_tensor, value_of
 
@@ -56,9 +57,11 @@ class Truncated(Modifier, abstract=True):
 
     def icdf(q, law, lower, upper, steps):
         start = -np.inf if absent(lower) else log_below(law, before(law, lower))
-        inside = log(q) + log_mass(law, lower, upper)
-        value = law.family.inverse_cdf(exp(logaddexp(start, inside)), *law.parameters)
-        return clip(value, lower, upper)
+        whole = exp(logaddexp(start, log(q) + log_mass(law, lower, upper)))  # P(X₀ ≤ x)
+        closed = clip(law.family.inverse_cdf(whole, *law.parameters), lower, upper)
+        number = Truncated.number((law, lower, upper, steps))
+        far = (whole < 1e-300) | (whole > 1 - 1e-5)  # there too few of its digits are left
+        return or_searched(far, lambda: searched(number, log(q), log1p(-q)), closed)
 
     def sample(key, shape, law, lower, upper, steps):
         if law.family.icdf and law.family.logcdf:

@@ -1,7 +1,7 @@
 from ppl.distributions.constants import LOG_2PI
 from ppl.distributions.distribution import Distribution, param
 from ppl.distributions.domains import circle, positive, real
-from ppl.tensor import arctan2, cos, draws, i0e, i1e, log, sin
+from ppl.tensor import arctan2, cos, draws, i0e, i1e, log, log_von_mises_cdf, sin
 
 
 class VonMises(Distribution):
@@ -15,6 +15,12 @@ class VonMises(Distribution):
 
     def logp(x, mu, kappa):
         return -2 * kappa * sin((x - mu) / 2) ** 2 - LOG_2PI - log(i0e(kappa))
+
+    def logcdf(x, mu, kappa):
+        return log_von_mises_cdf(x, mu, kappa)
+
+    def logccdf(x, mu, kappa):
+        return log_von_mises_cdf(-x, -mu, kappa)
 
     def sample(key, shape, mu, kappa):
         angle = mu + draws.von_mises(key.next(), kappa, shape=shape)

@@ -11,7 +11,7 @@ class ZeroInflatedBinomial(Distribution):
     """
 
     psi, n, p = param(unit), param(natural), param(unit)
-    logp, logcdf, sample, mean, variance, support_point = zero_inflated(Binomial)
+    logp, logcdf, logccdf, sample, mean, variance, support_point = zero_inflated(Binomial)
 
     def support(psi, n, p):
         return integers_between(0, n)

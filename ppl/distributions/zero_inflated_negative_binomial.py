@@ -15,4 +15,4 @@ class ZeroInflatedNegativeBinomial(Distribution):
     support = natural
     from_mean, from_mean_and_n = NegativeBinomial.from_mean, NegativeBinomial.from_mean_and_n
     from_alpha = NegativeBinomial.from_alpha
-    logp, logcdf, sample, mean, variance, support_point = zero_inflated(NegativeBinomial)
+    logp, logcdf, logccdf, sample, mean, variance, support_point = zero_inflated(NegativeBinomial)

@@ -12,4 +12,4 @@ class ZeroInflatedPoisson(Distribution):
 
     psi, mu = param(unit), param(nonnegative)
     support = natural
-    logp, logcdf, sample, mean, variance, support_point = zero_inflated(Poisson)
+    logp, logcdf, logccdf, sample, mean, variance, support_point = zero_inflated(Poisson)

@@ -17,7 +17,7 @@ zero_or_positive = Domain("zero or positive", lambda x: x >= 0, lower=0.0, atoms
 
 
 def zero_inflated(family: Any) -> tuple[Callable[..., Any], ...]:
-    """logp, logcdf, sample, mean, variance, support_point of: a draw with probability ψ, else zero."""
+    """logp, logcdf, logccdf, sample, mean, variance, support_point of: a draw with probability ψ, else zero."""
 
     def logp(x, psi, *parameters):
         drawn = log_of(psi) + family.log_density(x, *parameters)
@@ -25,6 +25,9 @@ def zero_inflated(family: Any) -> tuple[Callable[..., Any], ...]:
 
     def logcdf(x, psi, *parameters):
         return logaddexp(log_complement(psi), log_of(psi) + family.log_cdf(x, *parameters))
+
+    def logccdf(x, psi, *parameters):
+        return log_of(psi) + family.log_ccdf(x, *parameters)
 
     def sample(key, shape, psi, *parameters):
         return switch(key.uniform(shape) < psi, family.sample(key, shape, *parameters), 0)
@@ -38,12 +41,12 @@ def zero_inflated(family: Any) -> tuple[Callable[..., Any], ...]:
     def support_point(psi, *parameters):
         return cast(psi * family.mean(*parameters), "int64")
 
-    return logp, logcdf, sample, mean, variance, support_point
+    return logp, logcdf, logccdf, sample, mean, variance, support_point
 
 
 def hurdle(family: Any) -> tuple[Callable[..., Any], ...]:
-    """logp, logcdf, sample, mean, variance, support_point of: with probability ψ a draw given that it is not zero, else
-    zero. A continuous family has no zeros to begin with."""
+    """logp, logcdf, logccdf, sample, mean, variance, support_point of: with probability ψ a draw given that it is not
+    zero, else zero. A continuous family has no zeros to begin with."""
 
     def log_zero(parameters):
         """The log-probability of zero under the family; None where it has none."""
@@ -67,6 +70,11 @@ def hurdle(family: Any) -> tuple[Callable[..., Any], ...]:
         at_zero = switch(x < 0, -np.inf, log_complement(psi))
         return switch(none, at_zero, logaddexp(log_complement(psi), log_of(psi) + below))
 
+    def logccdf(x, psi, *parameters):
+        none = x <= 0
+        above = given_positive(family.log_ccdf(switch(none, ones_like(x), x), *parameters), parameters)
+        return log_of(psi) + switch(none, 0.0, above)
+
     def sample(key, shape, psi, *parameters):
         chosen = key.uniform(shape) < psi
         if log_zero(parameters) is None:
@@ -89,4 +97,4 @@ def hurdle(family: Any) -> tuple[Callable[..., Any], ...]:
         point = mean(psi, *parameters)
         return cast(point, "int64") if log_zero(parameters) is not None else as_tensor(point)
 
-    return logp, logcdf, sample, mean, variance, support_point
+    return logp, logcdf, logccdf, sample, mean, variance, support_point

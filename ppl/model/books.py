@@ -24,7 +24,17 @@ UNSET: Any = type("Unset", (), {"__repr__": lambda self: "UNSET", "__bool__": la
 RESERVED = ("chain", "draw", "__sample__")
 
 
-class Books:
+class _MadeInItsBlock(type):
+    """A model's `__init__` runs inside the model's own block, so that a class of models makes its variables there."""
+
+    def __call__(cls, *args: Any, **options: Any) -> Any:
+        made = cls.__new__(cls)
+        with made:
+            made.__init__(*args, **options)
+        return made
+
+
+class Books(metaclass=_MadeInItsBlock):
     """Names, dimensions and values of a model, and the `with` block that says which model is meant."""
 
     def __init__(
@@ -32,7 +42,7 @@ class Books:
     ) -> None:
         self.name = name
         self.check_bounds = check_bounds
-        self.parent: Books | None = context.current_model() if model is UNSET else model
+        self.parent: Books | None = context.around(self) if model is UNSET else model
         books = self.parent
         self.named_vars: dict[str, Tensor] = books.named_vars if books else {}
         self.named_vars_to_dims: dict[str, tuple[str | None, ...]] = books.named_vars_to_dims if books else {}

@@ -34,6 +34,12 @@ def current_model() -> Model | None:
     return _stack.models[-1] if _stack.models else None
 
 
+def around(model: Any) -> Model | None:
+    """The innermost model but this one."""
+    others = [each for each in _stack.models if each is not model]
+    return others[-1] if others else None
+
+
 def modelcontext(model: Model | None) -> Model:
     """The model given, or the one of the `with` block; an error that says so where there is neither."""
     found = model if model is not None else current_model()

@@ -15,7 +15,7 @@ import jax
 import numpy as np
 
 from ppl.compile.pure import Program
-from ppl.samplers import PROGRAMS
+from ppl.samplers import PROGRAMS, turn
 
 # What a chunk takes, results and room to work in. On a CPU little enough to stay in its cache and in memory that is
 # there already: fresh pages cost more than drawing what stands in them. Elsewhere enough to be worth a launch.
@@ -76,8 +76,8 @@ def _in_chunks(chunks: Chunks, columns: Sequence[np.ndarray]) -> list[np.ndarray
     def one(place: tuple[int, int]) -> None:
         chain, start = place
         stop = min(start + rows, draws)
-        with jax.enable_x64(True):
-            values = run([_part(column, chain, start, rows) for column in columns], data)
+        with jax.enable_x64(True), turn(run):
+            values = jax.block_until_ready(run([_part(column, chain, start, rows) for column in columns], data))
         for result, value in zip(results, values, strict=True):
             result[chain, start:stop] = np.asarray(value)[: stop - start]
 

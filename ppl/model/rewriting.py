@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import ppl.tensor as tt
 from ppl.distributions import RandomVariable
@@ -19,7 +19,7 @@ from ppl.model.context import modelcontext
 from ppl.model.density import Joint, add_all
 from ppl.model.point import Point, at_point, initial_point
 from ppl.model.present import Present, at_present
-from ppl.rewrites import optimize
+from ppl.rewrites import Trace, optimize, simplify
 from ppl.rewrites.elimination import Observation, Plan, Program, Term, plan
 from ppl.rewrites.elimination.affine import is_data
 from ppl.rewrites.elimination.coordinates import Coordinate
@@ -73,8 +73,15 @@ def program_of(model: Present) -> Program:
     return Program(free, tuple(observed), tuple(terms))
 
 
-def explain(model: Model | None = None, *, protect: Collection[Any] = (), eliminate: Collection[Any] = ()) -> Plan:
-    """What sampling would rewrite, and what it would leave, with reasons.
+@overload
+def explain(model: Model | None = None, *, protect: Collection[Any] = (), eliminate: Collection[Any] = ()) -> Plan: ...
+@overload
+def explain(model: Tensor) -> Trace: ...
+def explain(
+    model: Model | Tensor | None = None, *, protect: Collection[Any] = (), eliminate: Collection[Any] = ()
+) -> Plan | Trace:
+    """What sampling would rewrite of a model, and what it would leave, with reasons; of an expression, each step to its
+    simplest form.
 
     >>> import ppl as pm
     >>> with pm.Model() as model:
@@ -82,7 +89,17 @@ def explain(model: Model | None = None, *, protect: Collection[Any] = (), elimin
     ...     y = pm.Normal("y", mu, 1, observed=[1.0, 2.0])
     >>> explain(model).free
     ()
+    >>> import ppl.tensor as tt
+    >>> x = tt.dscalar("x")
+    >>> print(explain(tt.log(1 + tt.exp(x))))
+    log(1 + exp(x))  →  softplus(x)  (5 nodes, then 2)
+      softplus_of: log1p(exp(x))  →  softplus(x)  in log(1 + exp(x))
+      log_of_one_plus: log(exp(x) + 1)  →  softplus(x)  in log(1 + exp(x))
     """
+    if isinstance(model, Tensor):
+        if protect or eliminate:
+            raise TypeError("explain: protect= and eliminate= name variables of a model; an expression has none")
+        return simplify(model, trace=True)[1]
     model = modelcontext(model)
     kept = {*_names(model, protect, "protect"), *_bent(model)}
     return plan(program_of(at_present(model)), kept, _names(model, eliminate, "eliminate"))

@@ -13,7 +13,7 @@ from ppl.graph import Body, Node, ancestors, close, substitute, topological
 from ppl.tensor.tensor import TensorType, placeholder
 
 # Cheap to repeat, and smaller before than after: what is computed once stays below them.
-CHEAP = frozenset(["broadcast_to", "expand_dims", "reshape", "transpose", "squeeze", "named", "cast", "dim", "get"])
+CHEAP = frozenset(["broadcast_to", "expand_dims", "reshape", "transpose", "squeeze", "named", "cast", "dim"])
 _EFFECTS = frozenset(["print_value", "check"])  # happen as often as they are written
 
 

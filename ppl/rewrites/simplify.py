@@ -107,8 +107,12 @@ def simplify(
     """
     chosen = (book if unsafe else book.safe()).without(*without)
     steps = Trace() if trace else None
-    result = rewritten([as_tensor(expression)], chosen, steps)[0]
-    return (result, steps) if trace else result
+    given = as_tensor(expression)
+    result = rewritten([given], chosen, steps)[0]
+    if steps is None:
+        return result
+    steps.before, steps.after = given, result
+    return result, steps
 
 
 def stabilise(outputs: Sequence[Tensor]) -> list[Tensor]:

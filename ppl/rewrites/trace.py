@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ppl.graph import Node
+from ppl.graph import Node, ancestors
 from ppl.rewrites.text import text
 
 
@@ -24,10 +24,20 @@ class Step(NamedTuple):
 
 
 class Trace:
-    """The steps of one rewriting in their order; prints as text."""
+    """The steps of one rewriting in their order, the expression before and what it became; prints as text."""
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
+        self.before: Node | None = None
+        self.after: Node | None = None
+
+    @property
+    def nodes_before(self) -> int:
+        return 0 if self.before is None else len(ancestors(self.before))
+
+    @property
+    def nodes(self) -> int:
+        return 0 if self.after is None else len(ancestors(self.after))
 
     def add(self, rule: str, before: Node, after: Node, where: Node) -> None:
         self.steps.append(Step(rule, before, after, where))
@@ -44,6 +54,10 @@ class Trace:
         return iter(self.steps)
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self.steps)) or "nothing to rewrite"
+        lines = [f"  {step}" for step in self.steps] or ["  nothing to rewrite"]
+        if self.before is None or self.after is None:
+            return "\n".join(line[2:] for line in lines)
+        head = f"{text(self.before)}  →  {text(self.after)}  ({self.nodes_before} nodes, then {self.nodes})"
+        return "\n".join([head, *lines])
 
     __repr__ = __str__

@@ -17,6 +17,7 @@ from .errors import SamplingError as SamplingError
 from .errors import StartError as StartError
 from .errors import StorageError as StorageError
 from .programs import PROGRAMS as PROGRAMS
+from .programs import turn as turn
 from .progress import ChainProgress as ChainProgress
 from .run import Run as Run
 from .sample import sample as sample

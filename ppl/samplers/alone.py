@@ -12,7 +12,7 @@ import numpy as np
 
 from .chain import Chain
 from .job import Compiled, Job, Signals
-from .programs import PROGRAMS, chunk_program, expand_program, rows_for
+from .programs import PROGRAMS, chunk_program, expand_program, rows_for, turn
 from .randomness import chain_key
 from .start import describe_failure, fault
 
@@ -46,12 +46,14 @@ def run(chain: Chain, job: Job, compiled: Compiled, signals: Signals) -> None:
         signals.go.wait()
         began, processor = time.perf_counter(), time.process_time()
         n = chain.next_dispatch(compiled.rows)
-        state, chunk = compiled.advance(key, plan, data, chain.state, np.int64(n))
-        chunk.facts.block_until_ready()
+        with turn(compiled.advance):
+            state, chunk = compiled.advance(key, plan, data, chain.state, np.int64(n))
+            chunk.facts.block_until_ready()
         lasted, processor = time.perf_counter() - began, time.process_time() - processor
         values = None
         if compiled.expanded is not None and chain.done >= chain.tune:
-            values = compiled.expanded(chunk.positions, data, chunk.drawn)
+            with turn(compiled.expanded):
+                values = jax.block_until_ready(compiled.expanded(chunk.positions, data, chunk.drawn))
         with signals.lock:
             chain.take(job.plan, state, chunk, values, (began, lasted, processor))
         job.store.saved(chain, last=False)
@@ -63,7 +65,9 @@ def _started(chain: Chain, key: Any, job: Job, compiled: Compiled) -> Any:
     """A state at a finite starting point: the kernel's first step does nothing but evaluate it."""
     for attempt in range(job.attempts):
         position = np.asarray(job.initial(chain.number, attempt), job.dtype)
-        state, _ = compiled.advance(key, compiled.plan, compiled.data, job.kernel.init(position), np.int64(1))
+        with turn(compiled.advance):
+            state, _ = compiled.advance(key, compiled.plan, compiled.data, job.kernel.init(position), np.int64(1))
+            state.logp.block_until_ready()
         logp, gradient = float(state.logp), np.asarray(state.gradient)
         if not fault(position, logp, gradient):
             return state

@@ -16,8 +16,9 @@ from jax import Array, lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from .kernel import Data, Kernel
-from .programs import BUFFER_BYTES, MARKS, MOST_ROWS, Chunk
+from .programs import MARKS, MOST_ROWS, Chunk
 
+ALL_BUFFERS = 256 << 20  # bytes
 STEPS = 64  # steps between two looks whether any chain still moves: a look costs a device a trip to the host
 
 
@@ -37,8 +38,8 @@ def one_of(tree: Any, chain: int) -> Any:
 
 
 def rows_for(chains: int, dim: int, itemsize: int) -> int:
-    """How many draws of each chain fit a dispatch when its two buffers may take eight times ``BUFFER_BYTES``."""
-    return max(1, min(MOST_ROWS, 8 * BUFFER_BYTES // max(1, 2 * chains * dim * itemsize)))
+    """How many draws of each chain fit a dispatch when its two buffers may take ``ALL_BUFFERS``."""
+    return max(1, min(MOST_ROWS, ALL_BUFFERS // max(1, 2 * chains * dim * itemsize)))
 
 
 def ensemble_program(kernel: Kernel, rows: int) -> Callable[[Array, Any, Data, Any, Array, Array], tuple[Any, Chunk]]:

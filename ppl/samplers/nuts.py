@@ -96,8 +96,7 @@ class _Subtree(NamedTuple):
 
 class _Trajectory(NamedTuple):
     depth: Array
-    left: Point
-    right: Point
+    ends: Point  # arrays with one more axis, the first: left, right
     n_left: Array  # points on each side of the start
     n_right: Array
     rho: Array
@@ -167,8 +166,7 @@ def planted(trip: Trip) -> _Trajectory:
     zero, none, false = jnp.zeros((), jnp.float64), jnp.zeros((), jnp.int64), jnp.zeros((), bool)
     return _Trajectory(
         depth=none,
-        left=start,
-        right=start,
+        ends=Point(*(jnp.stack([part, part]) for part in start)),
         n_left=none,
         n_right=none,
         rho=start.momentum,
@@ -194,8 +192,8 @@ def growing(trip: Trip, trajectory: _Trajectory) -> Array:
 def opened(trip: Trip, trajectory: _Trajectory, checkpoints: _Checkpoints) -> tuple[_Side, _Subtree]:
     """Choose a side, and begin a subtree there."""
     depth = trajectory.depth
-    to_right = (mixed(trip.decisions, depth + SIDE) >> jnp.uint64(63)) == 1
-    edge = _choose(to_right, trajectory.right, trajectory.left)
+    to_right = mixed(trip.decisions, depth + SIDE) >> jnp.uint64(63) == 1
+    edge = _end(trajectory.ends, to_right)
     side = _Side(
         to_right=to_right,
         step_size=jnp.where(to_right, trip.step_size, -trip.step_size),
@@ -269,7 +267,7 @@ def outcome(trip: Trip, end: _Trajectory) -> tuple[Draw, Info]:
         offset=draw.offset,
         diverging=end.diverging,
         at_max_depth=(end.depth >= trip.max_depth) & ~end.turning & ~end.diverging,
-        last=_choose(end.last_is_right, end.right, end.left),
+        last=_end(end.ends, end.last_is_right),
     )
     return draw, info
 
@@ -320,12 +318,16 @@ def joined(trip: Trip, old: _Trajectory, side: _Side, new: _Subtree) -> _Traject
     u = uniform(trip.decisions, old.depth + JOIN)
     take = valid & (jnp.log(u) < new.log_weight - old.log_weight)
     p_first, p_last = _row(new.checkpoints.first, 0), new.point.momentum
-    far = jnp.where(to_right, old.left.momentum, old.right.momentum)
+    far = _row(old.ends.momentum, _index(~to_right))
     turning = join_turns(old.rho, far, side.junction, new.rho, p_first, p_last)
     return _Trajectory(
         depth=old.depth + 1,
-        left=_choose(to_right, old.left, new.point),
-        right=_choose(to_right, new.point, old.right),
+        ends=Point(
+            *(
+                lax.dynamic_update_index_in_dim(both, part, _index(to_right), 0)
+                for both, part in zip(old.ends, new.point, strict=True)
+            )
+        ),
         n_left=old.n_left + jnp.where(to_right, 0, new.n),
         n_right=old.n_right + jnp.where(to_right, new.n, 0),
         rho=old.rho + new.rho,
@@ -356,6 +358,15 @@ def _store(checkpoints: _Checkpoints, slot: Array, leaf: _Checkpoints) -> _Check
             for rows, row in zip(checkpoints, leaf, strict=True)
         )
     )
+
+
+def _end(ends: Point, right: Array) -> Point:
+    """One end of a trajectory; taken by its index, because a selection would read and write both."""
+    return Point(*(_row(both, _index(right)) for both in ends))
+
+
+def _index(right: Array) -> Array:
+    return right.astype(jnp.int32)
 
 
 def _row(rows: Array, slot: Array | int) -> Array:

@@ -40,6 +40,7 @@ from ppl.tensor import special_functions as _special_functions  # noqa: F401
 from ppl.tensor import special_incomplete as special_incomplete
 from ppl.tensor import special_matrices as _special_matrices  # noqa: F401
 from ppl.tensor import special_normal as special_normal
+from ppl.tensor import special_tails as special_tails
 from ppl.tensor import triangular as triangular
 from ppl.tensor import variable as variable
 from ppl.tensor import vectorizing as _vectorizing  # noqa: F401

@@ -23,13 +23,30 @@ def hoisted(params: Sequence[Node], outputs: Sequence[Node]) -> tuple[Body, list
             inside.add(node)
             needed.update((p, None) for p in node.inputs if p not in inside and p.op is not CONSTANT)
     needed.update((out, None) for out in outputs if out not in inside and out.op is not CONSTANT)
+    _refuse_draws_of_a_step(list(needed), max((p.serial for p in params), default=-1))
     return _closed(params, outputs, list(needed))
+
+
+def _refuse_draws_of_a_step(outer: Sequence[Node], began: int) -> None:
+    """Raise where a draw was made by the step itself: computed outside, it would be the same one in every step.
+
+    `began` is the serial number of the last node made before the step was called.
+    """
+    for node in topological(outer):
+        if node.serial > began and (_is_draw(node) or getattr(node, "default_update", None) is not None):
+            raise ValueError(
+                f"{node!r} is drawn inside the step of a loop, where it would be one draw for all steps. Make the draws"
+                " before the loop, one for each step, and pass them in as a sequence."
+            )
+
+
+def _is_draw(node: Node) -> bool:
+    return bool(node.inputs) and any(isinstance(value, Identity) for value in node.attrs.values())
 
 
 def lazily_closed(outputs: Sequence[Node]) -> tuple[Body, list[Node]]:
     """The body that computes `outputs` from leaves, for a branch run only when taken; random draws stay outside."""
-    draws = [n for n in topological(outputs) if n.inputs and any(isinstance(v, Identity) for v in n.attrs.values())]
-    return _closed((), outputs, draws)
+    return _closed((), outputs, [node for node in topological(outputs) if _is_draw(node)])
 
 
 def _closed(params: Sequence[Node], outputs: Sequence[Node], captured: list[Node]) -> tuple[Body, list[Node]]:

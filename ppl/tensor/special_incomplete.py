@@ -1,14 +1,8 @@
 r"""Incomplete gamma and beta functions in logarithms, their inverses, and the logarithm of the beta function.
 
 They are the distribution functions of log X for a gamma X and of logit X for a beta X, whose densities are log-concave.
-With h the log-density, the tail below t is
-
-.. math:: e^{h(t)} \int_0^\infty e^{h(t - s) - h(t)}\,ds,
-
-an integral in which nothing cancels, of a smooth and falling function, over which Gauss's rule is exact to rounding.
-It is taken on the side where the tail is small; the other tail is the rest to 1. There is no loop and no branch, so it
-runs in one kernel, keeps its digits far out in the tails, and has derivatives in all its arguments. Since the tails
-are log-concave too, Newton's method in logarithms finds a quantile from any start.
+The tail is integrated on the side where it is small (`tails`); the other tail is the rest to 1. Since the tails are
+log-concave too, Newton's method in logarithms finds a quantile from any start.
 """
 
 from __future__ import annotations
@@ -25,27 +19,9 @@ from jax.nn import log_sigmoid, sigmoid
 from ppl.tensor.elementwise import log1mexp
 from ppl.tensor.ops import Elementwise
 from ppl.tensor.special_counts import deviance, stirling
+from ppl.tensor.tails import tail_integral, together
 
 _log1mexp, _stirling, _deviance = log1mexp.lower, stirling.lower, deviance.lower
-_V, _W = np.polynomial.legendre.leggauss(48)
-_NODES, _WEIGHTS = ((_V + 1) / 2) ** 2, _W * (_V + 1) / 2  # in the root of s, so that they crowd where it begins
-_DEPTH = 40.0  # the integral ends where its integrand has fallen to exp(-40)
-
-
-def _integral(fall: Callable[..., Any], slope: Any, curvature: Any, *parameters: Any) -> Any:
-    """The integral of exp(-fall(s)) over s > 0 for a convex `fall`, given its slope and curvature at 0."""
-    end = jnp.minimum(_DEPTH / jnp.maximum(slope, 1e-300), jnp.sqrt(2 * _DEPTH / curvature))
-    for _ in range(3):
-        height, rise = jax.jvp(lambda s: fall(s, *parameters), (end,), (jnp.ones_like(end),))
-        end = end - (height - _DEPTH) / rise
-    end = lax.stop_gradient(end)
-    s = end[..., None] * jnp.asarray(_NODES, end.dtype)
-    heights = fall(s, *[p[..., None] for p in parameters])
-    return end * jnp.sum(jnp.exp(-heights) * jnp.asarray(_WEIGHTS, end.dtype), axis=-1)
-
-
-def _together(f: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda *xs: f(*jnp.broadcast_arrays(*[jnp.asarray(x) for x in xs]))
 
 
 # --- gamma
@@ -59,7 +35,7 @@ def _gamma_tails(a: Any, x: Any) -> tuple[Any, Any]:
     lower = x <= jnp.maximum(a, 1.0)
     step = jnp.where(lower & (a < 1), 1.0, 0.0)  # P(a, x) = P(a + 1, x) + x^a exp(-x) / Γ(a + 1)
     side = jnp.where(lower, 1.0, -1.0)
-    mass = _integral(
+    mass = tail_integral(
         lambda s, a, x, side: side * a * s + x * jnp.expm1(-side * s),
         side * (a + step - x), x, a + step, x, side,
     )  # fmt: skip
@@ -78,7 +54,7 @@ def _gamma_tail(upper: bool) -> Callable[..., Any]:
         outside = jnp.where(jnp.isnan(a), jnp.nan, jnp.where(x == 0, ends[0], jnp.where(x > 0, ends[1], jnp.nan)))
         return jnp.where(inside, value, outside)
 
-    return _together(tail)
+    return together(tail)
 
 
 log_gammainc = Elementwise("log_gammainc", _gamma_tail(False), "float", range=(-np.inf, 0))
@@ -120,7 +96,7 @@ def _beta_tail(a: Any, b: Any, t: Any) -> Any:
     near, far, t = jnp.where(lower, a, b), jnp.where(lower, b, a), jnp.where(lower, t, -t)
     x, y = sigmoid(t), sigmoid(-t)
     step = jnp.where(near < 1, 1.0, 0.0)  # I(a, b) = I(a + 1, b) + x^a (1 - x)^b / (a B(a, b))
-    mass = _integral(
+    mass = tail_integral(
         _beta_fall, (near + step) * y - far * x, (near + far + step) * x * y, near + step, far, jnp.where(x < y, x, -y)
     )
     tail = _log_beta_power(near, far, t) + jnp.where(step > 0, jnp.log1p((near + far) * x * mass), jnp.log(near * mass))
@@ -134,8 +110,8 @@ def _log_beta_cdf(a: Any, b: Any, t: Any) -> Any:
     return jnp.where(finite, value, jnp.where(t > 0, 0.0, jnp.where(t < 0, -jnp.inf, jnp.nan)))
 
 
-betaln = Elementwise("betaln", _together(_betaln), "float", commutative=True)
-log_beta_cdf = Elementwise("log_beta_cdf", _together(_log_beta_cdf), "float", range=(-np.inf, 0))
+betaln = Elementwise("betaln", together(_betaln), "float", commutative=True)
+log_beta_cdf = Elementwise("log_beta_cdf", together(_log_beta_cdf), "float", range=(-np.inf, 0))
 betaln.__doc__ = "log B(a, b)."
 log_beta_cdf.__doc__ = "log P(logit X ≤ t) for X ~ Beta(a, b); for P(logit X > t) it is log_beta_cdf(b, a, -t)."
 
@@ -202,7 +178,7 @@ def _gamma_inverse(upper: bool) -> Callable[..., Any]:
         ends = (jnp.inf, 0.0) if upper else (0.0, jnp.inf)
         return jnp.where(inside, jnp.exp(u), jnp.where(q == 0, ends[0], jnp.where(q == 1, ends[1], jnp.nan)))
 
-    return _together(inverse)
+    return together(inverse)
 
 
 @jax.custom_jvp
@@ -234,7 +210,7 @@ def _beta_inverse(a: Any, b: Any, q: Any) -> Any:
     return jnp.where(inside, jnp.where(small, t, -t), ends)
 
 
-_logit_betaincinv = _together(_beta_inverse)
+_logit_betaincinv = together(_beta_inverse)
 gammaincinv = Elementwise("gammaincinv", _gamma_inverse(False), "float", range=(0, np.inf))
 gammainccinv = Elementwise("gammainccinv", _gamma_inverse(True), "float", range=(0, np.inf))
 logit_betaincinv = Elementwise("logit_betaincinv", _logit_betaincinv, "float")

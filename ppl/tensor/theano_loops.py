@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ppl.graph import substitute
+from ppl.graph import substitute, topological
 from ppl.tensor.bodies import check_state, hoisted, is_number, like, listed, slice_like, start_of
 from ppl.tensor.elementwise import minimum
 from ppl.tensor.indexing import getitem
 from ppl.tensor.loops import loop, names_of, with_rows
 from ppl.tensor.ops import cast_to
 from ppl.tensor.shaping import shape as shape_of
-from ppl.tensor.tensor import Tensor, as_tensor
+from ppl.tensor.tensor import CONSTANT, Tensor, as_tensor
 from ppl.tensor.variables import Variable
 
 
@@ -85,7 +85,7 @@ class _Sequence:
             if unknown or "input" not in given:
                 raise ValueError(f"scan: a sequence is a tensor or dict(input=..., taps=[...]), got {dict(given)!r}")
             taps = given.get("taps", [0])
-            self.taps = list(taps) if isinstance(taps, list | tuple) else [taps]
+            self.taps = list(taps) if isinstance(taps, list | tuple | range) else [taps]
             given = given["input"]
         else:
             self.taps = [0]
@@ -140,7 +140,7 @@ class _Output:
                     f"scan: outputs_info holds None, a start, or dict(initial=..., taps=[...]), got {dict(given)!r}"
                 )
             taps = given.get("taps", [-1])
-            self.taps = list(taps) if isinstance(taps, list | tuple) else [taps]
+            self.taps = list(taps) if isinstance(taps, list | tuple | range) else [taps]
             self.given = given.get("initial")
             if any(tap >= 0 for tap in self.taps):
                 raise ValueError(f"scan: taps of outputs are negative, they look back; got {self.taps}")
@@ -242,7 +242,9 @@ def _are_updates(part: Any) -> bool:
 
 def _check_strict(traced: _Traced, outer: Sequence[Tensor]) -> None:
     _, captured = hoisted([*traced.states, *traced.entries], traced.outputs)
-    foreign = [x for x in captured if not any(x is o for o in outer)]
+    given = set(outer)
+    reached = topological(captured, blockers=given)
+    foreign = [x for x in reached if not x.inputs and x not in given and x.op is not CONSTANT]
     if foreign:
         raise ValueError(
             f"scan(strict=True): the step uses {', '.join(map(repr, foreign))}, not among the non_sequences"

@@ -63,6 +63,11 @@ class Case:
             if not getattr(self.family, fact):
                 pytest.skip(f"{self.name} declares no {fact}")
 
+    def invertible(self) -> None:
+        self.scalar()
+        if not self.family.has_quantile(self.tensors):
+            pytest.skip(f"{self.name} declares no icdf and no logcdf to find it from")
+
     def scalar(self) -> None:
         if self.support.ndim:
             pytest.skip(f"{self.name}: no generic integral over values of {self.support.ndim} axes")

@@ -53,7 +53,7 @@ def book_for(rule) -> Book:
 
 
 def rewritten(rule, c, trace=None):
-    return lowered(normal_forms([c.expression], book_for(rule), trace))[0]
+    return lowered(normal_forms([c.expression], book_for(rule), trace))[0][0]
 
 
 def seeded(rule, *more) -> np.random.Generator:

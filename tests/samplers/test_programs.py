@@ -1,5 +1,6 @@
 """Compiled programs: made once, by several threads at a time, and kept on disk for other processes."""
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -9,10 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import jax
+import jax.numpy as jnp
 import pytest
 
 from ppl.samplers import disk_cache
-from ppl.samplers.programs import Programs
+from ppl.samplers.programs import Programs, turn
 
 ROOT = Path(__file__).parents[2]
 
@@ -81,3 +83,14 @@ def test_programs_compile_at_the_same_time_and_each_once():
     with pytest.raises(ZeroDivisionError):
         programs.get("bad", lambda: 1 / 0, ())
     assert programs.get("bad", lambda: lambda: 0, ()) is not None
+
+
+def test_programs_that_stack_matrices_take_turns():
+    """Several at a time were seen to wait for each other for ever."""
+    compiled = lambda f, x: jax.jit(f).lower(x).compile()
+    one, stack = jnp.eye(9), jnp.broadcast_to(jnp.eye(9), (5, 9, 9))
+    for factorise in (jnp.linalg.cholesky, jnp.linalg.inv, jnp.linalg.eigh, jnp.linalg.svd):
+        assert isinstance(turn(compiled(factorise, one)), contextlib.nullcontext)
+        assert turn(compiled(factorise, stack)) is turn(compiled(factorise, stack[None]))
+        assert not isinstance(turn(compiled(factorise, stack)), contextlib.nullcontext)
+    assert isinstance(turn(compiled(lambda x: x @ x, stack)), contextlib.nullcontext)

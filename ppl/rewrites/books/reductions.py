@@ -125,6 +125,22 @@ def sum_of_product(node: Node, engine: Engine) -> Node | None:
     return engine.product([*outside, (engine.make(red.sum, (rest,), node.attrs), 1)], [node])
 
 
+@rewrites(red.sum, example=lambda x, b: red.sum(b * exp(x)), more=[lambda x, b: red.sum((b * x) ** 2)],
+          types={"x": GRID, "b": COLUMN}, one_of=[PRODUCT], saves_work=True)  # fmt: skip
+def sum_of_product_by_axes(node: Node, engine: Engine) -> Node | None:
+    """Σᵢⱼ aᵢ·xᵢⱼ = Σᵢ aᵢ·Σⱼxᵢⱼ."""
+    x, axes = node.inputs[0], node.attrs["axis"]
+    if x.op is not PRODUCT or x.type.dtype[0] != "f" or node.attrs["keepdims"]:
+        return None
+    lacking = [tuple(a for a in axes if not varies(part, x.type.ndim, (a,))) for part in x.inputs]
+    first = max(lacking, key=lambda some: count(engine, x, some)[0] * 1000.0 ** len(count(engine, x, some)[1]))
+    if not 0 < len(first) < len(axes):
+        return None
+    inner = engine.make(red.sum, (x,), node.attrs.but(axis=first))
+    rest = tuple(a - sum(b < a for b in first) for a in axes if a not in first)
+    return engine.make(red.sum, (inner,), node.attrs.but(axis=rest))
+
+
 @rewrites(red.sum, example=lambda x: red.sum(shaping.broadcast_to(x, (4, 5))), types={"x": VECTOR})
 def sum_of_broadcast(node: Node, engine: Engine) -> Node | None:
     """A sum over an axis along which an array repeats is a multiple."""
@@ -374,7 +390,8 @@ def sum_of_softmax(node: Node, engine: Engine) -> Node | None:
 
 reductions = Book(
     "reductions",
-    sum_of_sum, sum_of_product, sum_of_broadcast, reduction_over_one, reduction_chain, reduction_of_rearranged,
+    sum_of_sum, sum_of_product, sum_of_product_by_axes, sum_of_broadcast, reduction_over_one, reduction_chain,
+    reduction_of_rearranged,
     sum_of_concatenation, mean_as_sum, sum_of_squared_deviations, log_sum_exp, log_add_exp, log_of_prod, prod_of_exp,
     logsumexp_of_shifted, log_of_softmax, exp_of_log_softmax, softmax_of_quotient, sum_of_softmax,
 )  # fmt: skip

@@ -21,7 +21,7 @@ from ppl.tensor.elementwise import (
     softplus,
     sqrt,
 )
-from ppl.tensor.special_functions import erf, erfc, i0, log_exp_difference, log_i0, ndtr
+from ppl.tensor.special_functions import erf, erfc, i0, kv, kve, log_exp_difference, log_i0, log_kve, ndtr
 from ppl.tensor.special_normal import log_ndtr, log_ndtr_between
 
 SQRT2 = float(np.sqrt(2.0))
@@ -212,6 +212,18 @@ def log_of_i0(x):
     return log(i0(x)), log_i0(x)
 
 
+@equal
+def log_of_kv(v, x):
+    """log K_v(x) does not underflow as log_kve(v, x) - x."""
+    return log(kv(v, x)), log_kve(v, x) - x
+
+
+@equal
+def log_of_kve(v, x):
+    """log(e^x K_v(x)) is log_kve."""
+    return log(kve(v, x)), log_kve(v, x)
+
+
 stable = Book(
     "stable",
     log_of_one_plus, exp_minus_one, expm1_plus_one, softplus_of, log_of_one_minus_exp, log_of_minus_expm1, log_of_expm1,
@@ -219,5 +231,5 @@ stable = Book(
     logistic, logistic_of_quotient, one_minus_logistic, logistic_odds, log_of_logistic,
     log_logistic, log_of_one_minus_logistic, softplus_difference,
     one_minus_erf, one_plus_erf, one_minus_erfc, log_of_erfc, log_of_ndtr, one_minus_ndtr, log_of_one_minus_ndtr,
-    log_of_ndtr_difference, hypotenuse, log_of_cosh, log_of_i0,
+    log_of_ndtr_difference, hypotenuse, log_of_cosh, log_of_i0, log_of_kv, log_of_kve,
 )  # fmt: skip

@@ -1,0 +1,81 @@
+"""Quantiles: by a formula, or by a search in the distribution function where no formula gives them.
+
+The search compares in the tail that is small, in logarithms, so quantiles keep their digits on both sides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import ppl.tensor as tt
+from ppl.tensor.config import config
+from ppl.tensor.roots import first_root
+from ppl.tensor.tensor import Tensor, as_tensor
+
+_ROUNDING = 1e-12  # of a distribution function, relative: a count whose probability was asked for is found again
+_FAR = 1e-5  # below it, 1 - q has too few of q's digits
+_COUNTS = -(2**62), 2**62
+
+Function = Callable[[Any], Any]
+
+
+class Number(NamedTuple):
+    """What a quantile needs to know of the law of a number: the logarithms of its tails, or a formula, or both."""
+
+    below: Function | None  # log P(X ≤ x)
+    above: Function | None  # log P(X > x)
+    icdf: Function | None
+    ends: tuple[Any, Any]  # of the support, None where it has none
+    discrete: bool
+
+    @property
+    def limits(self) -> tuple[Any, Any]:
+        return tuple(
+            infinite if end is None else end for infinite, end in zip((-np.inf, np.inf), self.ends, strict=True)
+        )  # type: ignore[return-value]
+
+
+def quantile(law: Number, q: Any) -> Tensor:
+    """The smallest x with P(X ≤ x) ≥ q; nan for q outside [0, 1]."""
+    return _within(q, law.icdf or (lambda q: searched(law, tt.log(q), tt.log1p(-q))), law.limits)
+
+
+def upper_quantile(law: Number, q: Any) -> Tensor:
+    """The largest x with P(X ≥ x) ≥ q; nan for q outside [0, 1]."""
+    search = lambda q: searched(law, tt.log1p(-q), tt.log(q))
+
+    def find(q: Tensor) -> Any:
+        if law.icdf is None or law.discrete:
+            return search(q)
+        mirrored = law.icdf(1 - q)
+        return mirrored if law.below is None else or_searched(q < _FAR, lambda: search(q), mirrored)
+
+    return _within(q, find, law.limits[::-1])
+
+
+def searched(law: Number, log_q: Any, log_p: Any) -> Tensor:
+    """The smallest x with P(X ≤ x) ≥ q, from log q and log(1 - q)."""
+    assert law.below is not None and law.above is not None
+    right = log_q > np.log(0.5)
+    excess = lambda x: tt.switch(right, log_p - law.above(x), law.below(x) - log_q)
+    if not law.discrete:
+        return first_root(excess, *law.limits, config.floatX)
+    rounding = _ROUNDING + tt.switch(right, 2.0**-52 * tt.exp(-log_p), 0.0)  # q is rounded, and 1 - q with it
+    ends = [most if end is None else end for most, end in zip(_COUNTS, law.ends, strict=True)]
+    return first_root(lambda x: excess(x) + rounding, *ends, "int64")
+
+
+def or_searched(needed: Any, search: Callable[[], Any], closed: Any) -> Tensor:
+    """`closed`, and what a search finds where that is needed; where it is nowhere needed, nothing is searched."""
+    return tt.cond(tt.any(needed), lambda: tt.switch(needed, search(), closed), lambda: tt.switch(needed, 0.0, closed))
+
+
+def _within(q: Any, find: Function, ends: tuple[Any, Any]) -> Tensor:
+    """`find` inside the unit interval, `ends` at 0 and at 1."""
+    q = tt.cast(as_tensor(q), "floatX")
+    inside = (q > 0) & (q < 1)
+    value = find(tt.switch(inside, q, 0.5))
+    return tt.switch(inside, value, tt.switch(tt.equal(q, 0), ends[0], tt.switch(tt.equal(q, 1), ends[1], np.nan)))
