@@ -27,6 +27,12 @@ def _cubed(factor: float) -> Callable[[Node], float]:
     return lambda node: factor * entries(node.inputs[0]) * _columns(node.inputs[0]) + _CALL
 
 
+def _product(node: Node) -> float:
+    """One operation an entry for each factor beyond the first, and for each power."""
+    weights = node.attrs["weights"]
+    return entries(node) * max(1, len(weights) - 1 + sum(w != 1 for w in weights))
+
+
 _WORK: dict[str, Callable[[Node], float]] = {
     "matmul": lambda node: entries(node) * _columns(node.inputs[0]),
     "inv": _cubed(2.0),
@@ -35,6 +41,7 @@ _WORK: dict[str, Callable[[Node], float]] = {
     "cholesky": _cubed(0.3),
     "solve_general": lambda node: _cubed(0.7)(node) + entries(node) * _columns(node.inputs[0]),
     "solve_triangular_op": lambda node: 0.5 * entries(node) * _columns(node.inputs[0]),
+    "product_of": _product,
     "constant": lambda node: 0.0,
     "transpose": lambda node: 1.0,
     "reshape": lambda node: 0.0,
