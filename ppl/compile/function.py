@@ -89,7 +89,7 @@ class Function:
         self._arity = len(plan.inputs)
         self._checks = [_check(each) for each in plan.inputs]
         self._cells = [v.attrs["cell"] for v in self.variables]
-        self._changed = [v.attrs["cell"] for v in self.updates]
+        self._changed = [(v.attrs["cell"], self._count + i) for i, v in enumerate(self.updates)]  # and whose result
         ordered = sorted(self.updates, key=lambda v: v.serial)
         self._locks = [v.attrs["cell"].lock for v in ordered]
         self._rebuild, self._guards = plan.rebuild, plan.mode.guards()
@@ -134,9 +134,8 @@ class Function:
                     self._guard(values, before if self._reads else [], results)
             if self._bare:
                 results = (results,)
-            if self._changed:
-                for cell, value in zip(self._changed, results[self._count :]):  # noqa: B905  (defaults follow)
-                    cell.value = value
+            for cell, at in self._changed:
+                cell.value = results[at]
             if self._own:
                 for at, value in zip(self._own, results[self._count + len(self._changed) :], strict=True):
                     self._defaults[at] = value
