@@ -5,13 +5,15 @@ import pytest
 
 import ppl.tensor as tt
 from ppl.compile import function
-from ppl.distributions import FAMILIES, Bernoulli, Binomial, HalfNormal, NegativeBinomial, Normal, Poisson
+from ppl.distributions import FAMILIES, Bernoulli, Binomial, HalfNormal, NegativeBinomial, Normal, Poisson, StudentT
 from ppl.graph import substitute
 from ppl.rewrites.elimination import Observation, Program, plan
 
 RNG = np.random.default_rng(3)
 N = 300
 GROUP = RNG.integers(0, 4, N)
+WIDE, HEIGHT = RNG.normal(size=(N, 3)), RNG.normal(size=N)
+FLAT = np.stack([HEIGHT, 2 * HEIGHT, np.ones(N)], axis=1)  # two columns say the same, and one is an intercept
 LEVELS = RNG.integers(0, 2, (N, 3)).astype(float)
 
 
@@ -41,6 +43,21 @@ CASES = {
         RNG.normal(size=N),
         {"mu": lambda a, b: b[0], "sigma": lambda a, b: a[GROUP]},
     ),
+    "normal with a line": (
+        Normal,
+        RNG.normal(size=N),
+        {"mu": lambda a, b: a[0] + tt.dot(WIDE, b) - 0.5 * HEIGHT * tt.exp(b[1]), "sigma": lambda a, b: a[1]},
+    ),
+    "normal with groups, a line and products of variables": (
+        Normal,
+        RNG.normal(size=N),
+        {"mu": lambda a, b: a[GROUP] * HEIGHT + HEIGHT + tt.dot(WIDE, b * a[0]), "sigma": lambda a, b: a[1] * b[0]},
+    ),
+    "normal with a design of lower rank and known scales": (
+        Normal,
+        RNG.normal(size=N),
+        {"mu": lambda a, b: tt.dot(FLAT, b) / 3.0 + a[2], "sigma": lambda a, b: np.exp(HEIGHT)},
+    ),
     "poisson": (Poisson, RNG.poisson(3, N), {"mu": lambda a, b: tt.exp(linear(a, b))}),
     "bernoulli": (Bernoulli, RNG.integers(0, 2, N), {"logit_p": linear}),
     "binomial": (
@@ -69,9 +86,33 @@ def test_normal_data_far_from_zero_keep_their_digits():
     np.testing.assert_allclose(short(*point)[0], full(*point)[0], rtol=1e-9)
 
 
+def test_a_regression_far_from_zero_keeps_its_digits():
+    """Means 1e6 standard deviations from zero: an intercept explains them."""
+    data = 1e6 + WIDE @ [1.0, 2.0, 3.0] + RNG.normal(size=N)
+    full, short = rows_and_cells(Normal, data, mu=lambda a, b: 1e6 * a[1] + tt.dot(WIDE, b), sigma=lambda a, b: a[0])
+    for a, b in zip(short(np.ones(4), np.arange(1.0, 4)), full(np.ones(4), np.arange(1.0, 4)), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-3 * 1e-9 * 1e6)
+
+
+@pytest.mark.parametrize("scale", [0.0, -1.0])
+def test_a_scale_outside_its_domain_is_as_impossible_as_before(scale):
+    full, short = rows_and_cells(Normal, RNG.normal(size=N), mu=lambda a, b: tt.dot(WIDE, b), sigma=lambda a, b: a[0])
+    point = np.full(4, scale), np.ones(3)
+    assert full(*point)[0] == short(*point)[0] == -np.inf
+
+
+def test_predictors_that_are_not_linear_or_too_wide_stay_rows():
+    a = HalfNormal.dist(1.0, shape=(4,), name="a")
+    wide = HalfNormal.dist(1.0, shape=(N,), name="wide")
+    for mu, free in ((tt.exp(HEIGHT * a[0]), a), (tt.dot(RNG.normal(size=(N, N)), wide), wide)):
+        seen = Normal.dist(mu, 1.0, name="y")
+        made = plan(Program((free,), (Observation(seen, tt.as_tensor(RNG.normal(size=N))),)), protect=[free.name])
+        assert made.steps == [] and len(made.program.observed) == 1
+
+
 def test_rows_that_all_differ_stay_rows():
     a = HalfNormal.dist(1.0, name="a")
-    seen = Normal.dist(a * RNG.normal(size=N), 1.0, name="y")
+    seen = StudentT.dist(5.0, a * RNG.normal(size=N), 1.0, name="y")
     made = plan(Program((a,), (Observation(seen, tt.as_tensor(RNG.normal(size=N))),)), protect=["a"])
     assert made.steps == [] and len(made.program.observed) == 1
 

@@ -19,10 +19,12 @@ from typing import Any
 import numpy as np
 
 import ppl.tensor as tt
+from ppl.distributions import Normal
 from ppl.distributions.constants import LOG_2PI
 from ppl.graph import Node
 from ppl.rewrites.elimination.affine import data_value, is_data
 from ppl.rewrites.elimination.conjugate import NoMatch
+from ppl.rewrites.elimination.linear import compact_linear
 from ppl.rewrites.elimination.program import Observation, Program, Term
 from ppl.tensor.ops import Elementwise
 from ppl.tensor.segments import segment_sum
@@ -110,7 +112,12 @@ def compact(observation: Observation) -> tuple[Term, str]:
         rows.key(parameter, columns)
     family = variable.family
     if family.__name__ in STATISTICS or _is_exponential(variable):
-        first, cell = cells(columns, count)
+        try:
+            first, cell = cells(columns, count)
+        except NoMatch:
+            if family is not Normal:
+                raise
+            return compact_linear(observation)
         parameters = tuple(rows.at(p, first) for p in variable.parameters)
         sums = _Sums(cell, len(first))
         density = STATISTICS.get(family.__name__, _exponential)(variable, value, parameters, sums)
