@@ -70,3 +70,21 @@ def test_what_depends_on_a_partly_observed_covariate_depends_on_its_values():
     known = ~np.isnan(x)
     np.testing.assert_array_equal(result.posterior["x"].values[..., known], np.broadcast_to(x[known], (2, 100, 4)))
     assert 1.2 < float(result.posterior["slope"].mean()) < 2.8
+
+
+def test_an_intercept_stays_where_its_block_would_keep_the_rows_of_a_regression():
+    """The coefficients of a horseshoe stay; to integrate the intercept out alone would cost all rows each time."""
+    rng = np.random.default_rng(0)
+    rows, X = rng.normal(size=5000), rng.normal(size=(5000, 20))
+    with pm.Model() as model:
+        scales = pm.HalfStudentT("tau", 3) * pm.HalfStudentT("lam", 3, shape=20)
+        slopes, intercept = scales * pm.Normal("z", shape=20), pm.Normal("intercept", 0, 2)
+        pm.Normal("y", intercept + X @ slopes, pm.HalfNormal("sigma", 1), observed=rows)
+    made = pm.explain(model)
+    assert [s.rule for s in made.steps if s.rule != "coordinate"] == ["compaction"]
+    assert {k.name: k.why for k in made.kept}["intercept"] == "its children are cheaper as statistics of their rows"
+    point = {name: rng.normal(size=value.shape) for name, value in model.initial_point().items()}
+    short = model.compile_fn(model.logp(rewrite=True), inputs=model.value_vars)
+    np.testing.assert_allclose(short(point), model.compile_logp()(point), rtol=1e-10)
+    with_intercept = pm.explain(model, eliminate=["intercept"])
+    assert "intercept" not in with_intercept.free

@@ -18,7 +18,7 @@ from ppl.graph import ancestors
 from ppl.rewrites.elimination import compaction, conjugate, discrete, gaussian, survivors
 from ppl.rewrites.elimination.conjugate import NoMatch
 from ppl.rewrites.elimination.coordinates import Coordinate
-from ppl.rewrites.elimination.costs import work
+from ppl.rewrites.elimination.costs import HIERARCHY, evaluation, work
 from ppl.rewrites.elimination.program import Factor, Observation, Program, Recovery, children, parts
 from ppl.rewrites.engine import strict
 
@@ -124,6 +124,7 @@ def plan(program: Program, protect: Collection[str] = (), eliminate: Collection[
         if len(result.program.free) == before:
             break
     _attempt("compaction", _compaction, result, protected, reasons)
+    _attempt("rows as they are written", lambda *given: _rows_first(program, *given), result, protected, reasons)
     _attempt("coordinates", lambda *given: _coordinates(program, *given), result, protected, reasons)
     result.kept = [Kept(rv.name or "", reasons.get(rv.name or "", _no_rule(rv))) for rv in result.program.free]
     _attempt("estimate of the gain", lambda *given: _estimate(program, result), result, protected, reasons)
@@ -212,6 +213,22 @@ def _compaction(result: Plan, protected: frozenset[RandomVariable], reasons: Rea
     result.program, what = compaction.compact_all(result.program)
     for name, words in what:
         result.steps.append(Step("compaction", (), f"rows of {name}", "cells", f"{name}: {words}."))
+
+
+def _rows_first(written: Program, result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
+    """Compaction in the place of Gaussian blocks that leave the rows of their children in each evaluation."""
+    if result.asked or not result.program.free or {s.rule for s in result.steps} - {"barren", "Gaussian block"}:
+        return
+    small, _ = compaction.compact_all(written)
+    cost = lambda p: evaluation(p.factors) * p.ndim**0.25
+    if small is written or HIERARCHY * cost(small) >= cost(result.program):
+        return
+    for rv in set(small.free) - set(result.program.free):
+        reasons[rv.name or ""] = "its children are cheaper as statistics of their rows"
+    result.program = written
+    result.steps.clear()
+    _barren(result, protected, reasons)
+    _compaction(result, protected, reasons)
 
 
 def _coordinates(written: Program, result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
