@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import ppl as pm
+from ppl.model.rewriting import rewritten
 from ppl.rewrites import strict
 from ppl.rewrites.elimination import planner
 
@@ -88,3 +89,22 @@ def test_an_intercept_stays_where_its_block_would_keep_the_rows_of_a_regression(
     np.testing.assert_allclose(short(point), model.compile_logp()(point), rtol=1e-10)
     with_intercept = pm.explain(model, eliminate=["intercept"])
     assert "intercept" not in with_intercept.free
+
+
+@pytest.mark.parametrize("floatX", ["float64", "float32"])
+def test_whole_numbers_and_vectors_share_a_linear_predictor(floatX):
+    """A variable that is protected, a count in double precision; an index; and scales of the rows that are data."""
+    rng = np.random.default_rng(1)
+    x, group = rng.normal(size=(400, 2)).astype(floatX), rng.integers(0, 3, 400)
+    with pm.config.change_flags(floatX=floatX), pm.Model() as model:
+        count = pm.Poisson("count", 3.0) if floatX == "float64" else pm.StudentT("count", 4)
+        level = pm.StudentT("level", 4, shape=3)
+        mean = count * x[:, 0] + x[:, 1] * level[group] - 0.25 * level[1]
+        pm.Normal("y", mean, np.exp(0.1 * x[:, 0]), observed=rng.normal(size=400))
+        assert [s.rule for s in pm.explain(model, protect=["count"]).steps] == ["compaction"]
+        posterior = rewritten(model, protect=["count"])
+        short = model.compile_fn(posterior.logp(), inputs=posterior.values)
+        tolerance = 1e-10 if floatX == "float64" else 1e-4
+        for n in (0, 2, 7):
+            point = {"count": np.asarray(n, count.dtype), "level": rng.normal(size=3).astype(floatX)}
+            np.testing.assert_allclose(short(point), model.compile_logp()(point), rtol=tolerance)

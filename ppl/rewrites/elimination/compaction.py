@@ -104,8 +104,8 @@ def compact(observation: Observation) -> tuple[Term, str]:
     count = variable.type.shape[0]
     if count < LEAST_ROWS:
         raise NoMatch(f"{count} rows are few")
-    if not is_data(value):
-        raise NoMatch("the observed values are not data")
+    if not is_data(value) or observation.rows is not None:
+        raise NoMatch("which rows count, or their values, are not data")
     rows = Rows(count)
     columns: list[np.ndarray] = []
     for parameter in variable.parameters:

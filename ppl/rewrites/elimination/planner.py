@@ -143,7 +143,7 @@ def _attempt(
     theorem: str, apply: Theorem, result: Plan, protected: frozenset[RandomVariable], reasons: Reasons
 ) -> None:
     """Apply a theorem wherever it holds; one that fails leaves the program as it found it, and says so once."""
-    before, told = result.program, len(result.steps)
+    before, told = result.program, list(result.steps)
     try:
         apply(result, protected, reasons)
         lost = before.variables - result.program.variables
@@ -152,7 +152,7 @@ def _attempt(
         if strict.on:
             raise
         result.program = before
-        del result.steps[told:]
+        result.steps[:] = told
         if theorem not in _reported:
             _reported.add(theorem)
             warnings.warn(
