@@ -79,11 +79,10 @@ def print_growth(small: int, large: int) -> None:
             print(f"{what:<16}{time_small:>14.3f} s{time_large:>14.3f} s{each:>12.2f}{linear:>8.2f}", flush=True)
 
 
-def best(job: Callable[[], Any], burst: float = 2e-3, bursts: int = 100) -> float:
-    """Microseconds a call, the least over short bursts: a busy machine leaves some of them alone."""
+def burst_of(job: Callable[[], Any], burst: float = 1e-3) -> int:
+    """How many calls make a short burst."""
     job()
-    calls = max(5, int(burst / min(timeit.repeat(job, number=5, repeat=5)) * 5))
-    return min(timeit.repeat(job, number=calls, repeat=bursts)) / calls * 1e6
+    return max(5, int(burst / min(timeit.repeat(job, number=5, repeat=5)) * 5))
 
 
 class Call(NamedTuple):
@@ -106,11 +105,13 @@ def calls() -> Iterator[Call]:
     ten = np.ones(10)
     yield Call("two inputs, two outputs", lambda: [np.asarray(r) for r in several(ten, ten)], lambda: g(ten, ten))
     weights = np.linspace(0, 1, 10)
+    with jax.enable_x64(True):
+        on_device = jax.device_put(weights)
     dot = jax.jit(lambda a, w: a @ w)
     h = ppl.function([x], x @ ppl.shared(weights))
-    yield Call("reads a variable", lambda: np.asarray(dot(ten, weights)), lambda: h(ten))
+    yield Call("reads a variable", lambda: np.asarray(dot(ten, on_device)), lambda: h(ten))
     moved = jax.jit(lambda a, w: (a @ w, w * 0.5 + a))
-    held, state = [weights], ppl.shared(weights)
+    held, state = [on_device], ppl.shared(weights)
     step = ppl.function([x], x @ state, updates={state: state * 0.5 + x})
 
     def step_by_hand() -> Any:
@@ -120,18 +121,26 @@ def calls() -> Iterator[Call]:
     yield Call("updates a variable", step_by_hand, lambda: step(ten))
 
 
+def in_turns(call: Call, bursts: int = 400) -> tuple[float, float, list[float]]:
+    """Microseconds a call by hand and by ppl, the medians, and the quartiles of the ratio. Short bursts take turns, so
+    that a busy machine disturbs both alike."""
+    with jax.enable_x64(True):
+        number = burst_of(call.by_hand)
+    burst_of(call.ours)
+    pairs = []
+    for _ in range(bursts):
+        with jax.enable_x64(True):
+            hand = timeit.timeit(call.by_hand, number=number)
+        pairs.append((hand / number * 1e6, timeit.timeit(call.ours, number=number) / number * 1e6))
+    hand, mine = (statistics.median(column) for column in zip(*pairs, strict=True))
+    return hand, mine, statistics.quantiles([b / a for a, b in pairs])
+
+
 def print_call_times() -> None:
-    """Microseconds, the median of five rounds in turns, so that a busy machine disturbs all alike."""
-    print(f"\n{'a call':<28}{'by hand':>12}{'ppl':>14}{'ratio':>9}")
+    print(f"\n{'a call':<28}{'by hand':>12}{'ppl':>14}{'ratio':>9}   quartiles of the ratio")
     for call in calls():
-        rounds = []
-        for _ in range(5):
-            with jax.enable_x64(True):
-                hand = best(call.by_hand)
-            mine = best(call.ours)
-            rounds.append((hand, mine, mine / hand))
-        hand, mine, ratio = (statistics.median(column) for column in zip(*rounds, strict=True))
-        print(f"{call.title:<28}{hand:>9.2f} µs{mine:>11.2f} µs{ratio:>9.2f}", flush=True)
+        hand, mine, (low, ratio, high) = in_turns(call)
+        print(f"{call.title:<28}{hand:>9.2f} µs{mine:>11.2f} µs{ratio:>9.2f}   {low:.2f} to {high:.2f}", flush=True)
 
 
 def print_import_times() -> None:
