@@ -1,9 +1,9 @@
 """The symbolic core: what a node costs, what a call costs, what the import costs.
 
-    python benchmarks/core.py            prints a table; takes about two minutes
+    python benchmarks/core.py            prints a table; takes about four minutes
     python benchmarks/core.py --small    a tenth of the sizes
 
-The last column is the time per node at the large size over that at the small one: 1 means linear.
+The last column of growth is the time per node at the large size over that at the small one: 1 means linear.
 """
 
 from __future__ import annotations
@@ -69,11 +69,14 @@ def graph_times(build: Callable[[Any, int], Any], size: int) -> dict[str, float]
 
 
 def print_growth(small: int, large: int) -> None:
+    """Ten small graphs against one that is ten times as large. A full collection of garbage takes as long as building
+    some thousand nodes, and falls into one small graph and not into the next: hence ten, and their mean."""
     for build in (chain, wide):
-        first, second = graph_times(build, small), graph_times(build, large)
+        repeats = [graph_times(build, small) for _ in range(large // small)]
+        second = graph_times(build, large)
         print(f"\n{build.__name__:<16}{small:>10} nodes{large:>10} nodes   µs a node   ratio")
-        for what, time_small in first.items():
-            time_large = second[what]
+        for what, time_large in second.items():
+            time_small = statistics.fmean(times[what] for times in repeats)
             linear = time_large / large / (time_small / small)
             each = time_large / large * 1e6
             print(f"{what:<16}{time_small:>14.3f} s{time_large:>14.3f} s{each:>12.2f}{linear:>8.2f}", flush=True)
