@@ -246,9 +246,8 @@ class _Ref(weakref.ref[Node]):
 
 
 # The living nodes by the hash of their content. The content itself is no key: it would be held as long as the node, and
-# attributes and operations may hold the node in turn (a variable its update), so that neither would ever go. Where, as
-# is rare, several have one hash, they stand in a tuple; none else does, since every object that lives is visited by each
-# full collection of garbage.
+# attributes and operations may hold the node in turn (a variable its update), so that neither would go. Where, as is
+# rare, several have one hash, they stand in a tuple: none else does, since each collection of garbage visits it.
 _nodes: dict[int, _Ref | tuple[_Ref, ...]] = {}
 _building = threading.RLock()  # a garbage collection inside it may run code that builds or forgets nodes
 _serials = itertools.count()
