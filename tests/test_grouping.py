@@ -210,4 +210,4 @@ def test_what_depends_on_data_alone_is_hoisted_whole():
     data = pm.shared(np.arange(3.0))
     rest, before = hoisted([tt.exp(data).sum()], [])
     assert not rest[0].inputs
-    assert list(before)[0] is rest[0]
+    assert next(iter(before)) is rest[0]
