@@ -207,6 +207,17 @@ def test_what_is_dropped_leaves_its_shape():
     assert kept.type.shape == (None,)
 
 
+def test_new_axes_and_slices_have_one_form():
+    q, A, u = tt.tensor("q", "float64", (4,)), tt.tensor("A", "float64", (4, 5)), tt.dvector("u")
+    columns = [q[:, None], q[0:4, None], q.reshape((4, 1)), tt.expand_dims(q, 1), q[None].T, q[None, :, None][0]]
+    assert {simplify(each) for each in columns} == {tt.expand_dims(q, 1)}
+    assert simplify(u[None, ::2, None]) is simplify(tt.expand_dims(u[::2], (0, 2)))
+    assert simplify(A[1:, None, np.array([0, 3])]) is simplify(tt.expand_dims(A[1:, np.array([0, 3])], 1))
+    assert simplify(A[1:][-1]) is simplify(A[3:][0]) is A[3] is A[-1]
+    assert A[1:4:2] is A[1::2] is A[-3::2] and A[::-1] is A[3::-1] and A[:, :9] is A and A[4:] is A[2:1]
+    assert simplify(A.reshape((1, 20))[0]) is simplify(tt.expand_dims(A.reshape((20,)), 0)[0])
+
+
 def test_unknown_sizes_count_as_they_are_when_the_program_runs():
     v, c = tt.dvector("v"), tt.dscalar("c")
     total = simplify(tt.sum(c + exp(v)))
