@@ -276,6 +276,42 @@ def test_the_trace_says_where():
     assert text(steps.steps[0].where).startswith("log(")
 
 
+# --- terms that are alike
+def chained(x, times):
+    return x if not times else tt.tanh(chained(x, times - 1) + 0.1)
+
+
+ALIKE = {
+    "numbers": lambda xs: sum(log(1 + exp(i * xs[0] - xs[1])) for i in range(1, 12)),
+    "leaves": lambda xs: sum(-0.5 * ((i - x) / exp(xs[0])) ** 2 for i, x in enumerate(xs)),
+    "weights": lambda xs: sum((i - 5.5) * tt.erf(x * xs[1]) for i, x in enumerate(xs)),
+    "choices": lambda xs: sum(tt.switch(x > 0.3 * i, tt.expm1(x), 2.0) for i, x in enumerate(xs)),
+    "reductions": lambda xs: sum(tt.cos(tt.sum(tt.stack([x, x + 1]) ** 2)) for x in xs),
+    "deep": lambda xs: sum(chained(x, 10) for x in xs),
+    "in a loop": lambda xs: ppl.scan(
+        lambda s: sum(tt.sin(s + i * xs[0]) * tt.arctan(x * i) for i, x in enumerate(xs)) / 20,
+        outputs_info=xs[0], n_steps=3, return_updates=False)[-1],
+}  # fmt: skip
+
+
+def test_alike_terms_of_a_sum_are_computed_as_one_vector():
+    xs = [tt.dscalar(f"x{i}") for i in range(10)]
+    totals = [make(xs) for make in ALIKE.values()]
+    names = [node.op.name for node in set(everywhere_in(optimize(totals)))]
+    most = {"softplus": 3, "erf": 3, "expm1": 2, "cos": 1, "tanh": 11, "sin": 3}
+    assert {name: names.count(name) <= number for name, number in most.items()} == dict.fromkeys(most, True)
+    given = np.random.default_rng(0).normal(size=len(xs))
+    outputs = [*totals, *ppl.grad(sum(totals), xs)]
+    plain, new = (ppl.function(xs, outputs, mode=m)(*given) for m in ("FAST_COMPILE", "FAST_RUN"))
+    np.testing.assert_allclose(new, plain, rtol=1e-9, atol=1e-11)
+
+
+def test_few_terms_and_whole_numbers_stay_as_they_are():
+    xs, ns = [tt.dscalar(f"x{i}") for i in range(7)], [tt.iscalar(f"n{i}") for i in range(20)]
+    few, whole = optimize([sum(map(exp, xs)), sum(n * n for n in ns)])
+    assert not {"sum", "concatenate"} & {node.op.name for node in ancestors([few, whole])}
+
+
 # --- bodies of loops, branches and derivatives
 def test_bodies_are_in_lower_terms_again():
     """A product of powers as it stands in the normal form, x² y^-2, overflows where (x/y)² does not."""
@@ -297,6 +333,11 @@ def everywhere(node):
         for body in bodies(each):
             for out in body.outputs:
                 yield from everywhere(out)
+
+
+def everywhere_in(outputs):
+    """All nodes of several graphs."""
+    return [node for out in outputs for node in everywhere(out)]
 
 
 def steps_of(result):
