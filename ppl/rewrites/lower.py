@@ -16,7 +16,9 @@ from ppl.graph.replace import rebuilt
 from ppl.rewrites.alike import Alike
 from ppl.rewrites.invariants import moved_out, parts
 from ppl.rewrites.normal import PRODUCT, SUM, Number, Weighted, content, is_whole, number, terms, weighted
+from ppl.rewrites.rows import merged, rows_first
 from ppl.tensor import elementwise as ew
+from ppl.tensor.loops import SCAN
 from ppl.tensor.ops import Elementwise
 
 
@@ -24,7 +26,9 @@ def lowered(outputs: Iterable[Node], vectors: bool = False) -> tuple[list[Node],
     """The same graph without sums and products of many operands, and whether work came out of a loop: that then stands
     beside what was outside, and the two may have more in common. With `vectors` alike terms of a sum are one vector."""
     lowering = _Lowering(alike=Alike() if vectors else None)
-    return lowering.run(outputs), lowering.moved
+    lower = lowering.run(outputs)
+    together = merged(lower)
+    return together, lowering.moved or any(x is not y for x, y in zip(lower, together, strict=True))
 
 
 class _Lowering:
@@ -58,6 +62,8 @@ class _Lowering:
         if not parts(node):
             return new
         lighter = moved_out(new)
+        if lighter.op is SCAN:
+            lighter = rows_first(lighter)
         self.moved |= lighter is not new
         return lighter
 

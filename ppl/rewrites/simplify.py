@@ -14,6 +14,7 @@ from ppl.rewrites.books.algebra import algebra
 from ppl.rewrites.books.choices import choices
 from ppl.rewrites.books.exponentials import exponentials
 from ppl.rewrites.books.indexing import indexing
+from ppl.rewrites.books.loops import loops
 from ppl.rewrites.books.matrices import matrices
 from ppl.rewrites.books.reductions import reductions
 from ppl.rewrites.books.shapes import shapes
@@ -27,7 +28,7 @@ from ppl.rewrites.trace import Trace
 from ppl.tensor.names import NAMED
 from ppl.tensor.tensor import Tensor, as_tensor
 
-everything = algebra + exponentials + stable + reductions + choices + shapes + indexing + matrices + structure
+everything = algebra + exponentials + stable + reductions + choices + shapes + indexing + matrices + structure + loops
 _ROUNDS = 4
 
 
