@@ -3,6 +3,7 @@
 import logging
 import re
 
+import jax
 import numpy as np
 import pytest
 
@@ -69,6 +70,20 @@ def test_sampling_again_compiles_nothing_nor_does_new_data_of_the_same_shape(mod
     pm.set_data({"values": Y}, model=model)
     assert PROGRAMS.compilations == before
     assert moved.posterior.mu.mean() > 5
+
+
+def test_xla_is_not_asked_again_either(model, run):
+    """Not for the sampler, not for the result, and not for small operations in between."""
+    compiled = []
+    watch = lambda event, seconds, **_: compiled.append(event) if "backend_compile" in event else None
+    jax.monitoring.register_event_duration_secs_listener(watch)
+    pm.sample(chains=2, random_seed=4, model=model, **FEW)
+    pm.set_data({"values": Y + 1}, model=model)
+    pm.sample(chains=2, random_seed=4, model=model, **FEW)
+    pm.set_data({"values": Y}, model=model)
+    assert compiled == []
+    jax.jit(lambda x: x + len(Y))(1.0)
+    assert len(compiled) == 1  # the watch is awake
 
 
 def test_a_model_built_alike_compiles_nothing(run):
@@ -214,6 +229,9 @@ def test_without_arviz_a_multitrace(model, run):
     assert np.array_equal(trace.get_values("mu", burn=10, chains=1), run.posterior.mu.values[1, 10:])
     assert trace[20:]["mu"].shape == (80,) and trace.point(3)["mu"] == run.posterior.mu.values[1, 3]
     assert trace.get_sampler_stats("diverging").dtype == bool
+    assert np.array_equal(trace.get_sampler_stats("tree_size"), trace.get_sampler_stats("n_steps"))
+    assert np.allclose(np.exp(trace["sigma_log__"]), trace["sigma"]) and "sigma_log__" in trace.point(0)
+    assert set(pm.to_inference_data(trace, model=model).posterior.data_vars) == {"mu", "sigma", "twice"}
     with pytest.raises(KeyError, match="sigma"):
         trace["nope"]
 

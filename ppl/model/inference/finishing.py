@@ -64,8 +64,9 @@ class Finisher:
     def __init__(self, posterior: Posterior, slots: list[Slot], request: Request) -> None:
         self.posterior, self.slots, self.request = posterior, slots, request
         wanted = {name: posterior.outputs[name] for name in request.names}
-        if request.options.get("include_transformed"):
-            wanted |= _transformed(posterior, slots)
+        plain = not request.as_arviz and len(wanted) == len(posterior.outputs)  # as in PyMC's own traces
+        if request.options.get("include_transformed") or plain:
+            wanted = _transformed(posterior, slots) | wanted
         self._names = list(wanted)
         outputs = list(wanted.values())
         self._key = placeholder(KEY_TYPE, "key") if any(map(is_draw, ancestors(outputs))) else None

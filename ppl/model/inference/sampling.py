@@ -34,6 +34,7 @@ from ppl.model.inference.start_report import start_report, values_at
 from ppl.model.inference.starting import Starts, starts_for
 from ppl.model.inference.steps import Assignment, assign
 from ppl.model.inference.steps.assignment import stepped
+from ppl.model.inference.steps.colours import Palette
 from ppl.model.inputs.minibatches import refuse_minibatches
 from ppl.model.log import log, silenced
 from ppl.model.output import results
@@ -134,7 +135,8 @@ def sample(
         _refuse_nowhere(posterior, starts)
         return finish(_nothing_to_move(draws, tune, chains), True)
     finish.prepare(chains, draws)
-    density = FlatProgram([posterior.logp()], starts.slots, once=values_of)
+    palette = methods.palette(posterior, starts.slots)
+    density = FlatProgram([posterior.logp(), *palette.terms], starts.slots, once=values_of)
     if nuts.at_map:
         starts._flat = [maximum_of(density, flat) for flat in starts._flat]
     with silenced(quiet):
@@ -157,7 +159,7 @@ def sample(
             "attempts": max(1, jitter_max_retries) if nuts.jitter else 1, "key": ("logp", density.key),
             "blocking": False, **_store(resume),
         }  # fmt: skip
-        handle = _start(density, starts, nuts, methods, common)
+        handle = _start(density, starts, nuts, methods, palette, common)
         if reporter is not None:
             reporter.attach(handle)
         if not blocking:
@@ -180,7 +182,9 @@ def _renamed_start(start: Any, initvals: Any) -> Any:
     return start
 
 
-def _start(density: FlatProgram, starts: Starts, nuts: Nuts, methods: Assignment, common: dict[str, Any]) -> Any:
+def _start(
+    density: FlatProgram, starts: Starts, nuts: Nuts, methods: Assignment, palette: Palette, common: dict[str, Any]
+) -> Any:
     """Begin to sample: by NUTS alone, or by a sweep over several methods."""
     steering = {
         "target_accept": nuts.target_accept,
@@ -198,9 +202,8 @@ def _start(density: FlatProgram, starts: Starts, nuts: Nuts, methods: Assignment
             "kernel='chees' and chain_method= are for models that gradients move alone: this one has discrete"
             " variables, or step= chooses other methods. Leave them out."
         )
-    return sample_steps(
-        scalar(density), starts, methods.blocks(starts.slots, common["tune"] + common["draws"]), **steering, **common
-    )
+    blocks = methods.blocks(starts.slots, common["tune"] + common["draws"], palette.on(density))
+    return sample_steps(scalar(density), starts, blocks, **steering, **common)
 
 
 def _refuse_nowhere(posterior: Posterior, starts: Starts) -> None:
