@@ -13,15 +13,15 @@ import time
 from pathlib import Path
 from typing import Any
 
-import jax
 import numpy as np
 
 from .chain import Chain
 from .errors import StorageError
+from .packing import on_host
 from .rows import FileRows, MemoryRows, Rows, Shape
 from .run import Divergence
 
-VERSION = 2
+VERSION = 3
 STATE_SECONDS = 0.5
 FREE = {"cores", "draws"}  # settings that do not reach the random numbers
 
@@ -33,7 +33,7 @@ class MemoryStore:
         """A table in memory."""
         return MemoryRows(shape)
 
-    def restore(self, chain: Chain, state: Any) -> bool:
+    def restore(self, chain: Chain) -> bool:
         """There is never anything to go on from."""
         return False
 
@@ -78,16 +78,15 @@ class DirectoryStore:
         self._tables.setdefault(chain, {})[name] = table
         return table
 
-    def restore(self, chain: Chain, state: Any) -> bool:
-        """Give ``chain`` back what it had; ``state`` shows what a state looks like. False if it had nothing."""
+    def restore(self, chain: Chain) -> bool:
+        """Give ``chain`` back what it had. False if it had nothing."""
         file = self.path / f"chain-{chain.number}" / "state.npz"
         if not file.exists():
             return False
         try:
             with file.open("rb") as data, np.load(data, allow_pickle=False) as saved:
                 facts = json.loads(bytes(saved["facts"]).decode())
-                leaves, structure = jax.tree.flatten(state)
-                found = [saved[f"leaf{i}"] for i in range(len(leaves))]
+                found = tuple(saved[f"state{i}"] for i in range(len(chain.layout.blank)))
             tables = {name: (int(count), int(checksum)) for name, (count, checksum) in facts["tables"].items()}
             done, counts = int(facts["done"]), [n + 0 for n in facts["counts"]]
             divergences = [Divergence(int(d), np.asarray(x, float)) for d, x in facts["divergences"]]
@@ -99,9 +98,9 @@ class DirectoryStore:
                     f"{file.parent / name}.npy is damaged: its first {count} rows do not have the checksum that was"
                     " saved with them. Start afresh in another directory."
                 )
-        if any(np.shape(a) != np.shape(b) for a, b in zip(leaves, found, strict=True)):
+        if any(a.shape != b.shape or a.dtype != b.dtype for a, b in zip(chain.layout.blank, found, strict=True)):
             raise StorageError(f"{file} belongs to another sampler: its state has other shapes.")
-        chain.state = jax.tree.unflatten(structure, found)
+        chain.state = found
         chain.done, chain.divergences = done, divergences
         chain.n_diverging, chain.n_gradients, chain.elapsed = counts
         return True
@@ -117,14 +116,13 @@ class DirectoryStore:
             "divergences": [(d.draw, d.position.tolist()) for d in chain.divergences],
             "tables": {n: (t.rows_written, t.checksum) for n, t in self._tables[chain.number].items()},
         }
-        leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(chain.state)]
         folder = self.path / f"chain-{chain.number}"
         try:
             fresh = folder / "state.new.npz"
             np.savez(
                 fresh,
                 facts=np.frombuffer(json.dumps(facts).encode(), np.uint8),
-                **{f"leaf{i}": leaf for i, leaf in enumerate(leaves)},  # type: ignore[arg-type]
+                **{f"state{i}": vector for i, vector in enumerate(on_host(chain.state))},
             )
             fresh.replace(folder / "state.npz")
         except OSError as error:

@@ -451,7 +451,7 @@ def test_a_full_disk_is_a_clear_error(tmp_path, monkeypatch):
     from ppl.samplers.rows import FileRows
 
     def full(self, begin, values):
-        if begin >= 200:
+        if begin + len(values) > 200:
             raise OSError(28, "No space left on device")
         return plain(self, begin, values)
 
@@ -515,10 +515,10 @@ def test_ctrl_c_while_compiling_is_not_kept_waiting():
         import threading
         from ppl.samplers import alone
         compiling, gate, compiled = threading.Event(), threading.Event(), alone.compiled
-        def held(job):
+        def held(*job):
             compiling.set()
             gate.wait()
-            return compiled(job)
+            return compiled(*job)
         alone.compiled = held
         threading.Thread(target=lambda: compiling.wait() and press()).start()
         try:
