@@ -1,9 +1,10 @@
 """Runs on disk: draws as they are made, and states to go on from.
 
 A checkpoint is a directory: ``run.json`` says what was asked for; each chain has a folder with one .npy table for
-positions, statistics, ... and ``state.npz``, the sampler's state after the first ``done`` rows. Rows are written after
-each dispatch; the state twice a second and at the end, to a new file that then takes the old one's place. So a killed
-process leaves a state whose rows are all there, and rows beyond it are written again, the same to the last bit.
+positions, statistics, ... (or one array of the Zarr group ``draws.zarr``) and ``state.npz``, the sampler's state after
+the first ``done`` rows. Rows are written after each dispatch; the state twice a second and at the end, to a new file
+that then takes the old one's place. So a killed process leaves a state whose rows are all there, and rows beyond it are
+written again, the same to the last bit.
 Nothing is pickled: reading a checkpoint runs no code.
 """
 
@@ -20,6 +21,7 @@ from .errors import StorageError
 from .packing import on_host
 from .rows import FileRows, MemoryRows, Rows, Shape
 from .run import Divergence
+from .zarr_rows import ZarrRows, zarr_package
 
 VERSION = 3
 STATE_SECONDS = 0.5
@@ -44,14 +46,19 @@ class MemoryStore:
         """Nothing to do."""
 
 
+STORAGES = ("npy", "zarr")
+
+
 class DirectoryStore:
     """A checkpoint directory."""
 
-    def __init__(self, path: str | os.PathLike[str], settings: dict[str, Any], resume: bool) -> None:
-        self.path = Path(path)
-        self._tables: dict[int, dict[str, FileRows]] = {}
+    def __init__(self, path: str | os.PathLike[str], settings: dict[str, Any], resume: bool, storage: str) -> None:
+        if storage == "zarr":
+            zarr_package()  # asked for before anything is written
+        self.path, self._storage = Path(path), storage
+        self._tables: dict[int, dict[str, FileRows | ZarrRows]] = {}
         self._written: dict[int, float] = {}
-        described = json.loads(json.dumps({"version": VERSION, **settings}))
+        described = json.loads(json.dumps({"version": VERSION, "storage": storage, **settings}))
         file = self.path / "run.json"
         if resume:
             _compare(file, _read_json(file), described)
@@ -72,11 +79,16 @@ class DirectoryStore:
         folder = self.path / f"chain-{chain}"
         try:
             folder.mkdir(exist_ok=True)
-            table = FileRows(folder / f"{name}.npy", shape)
+            table = self._table(chain, name, shape)
         except (OSError, ValueError) as error:
             raise StorageError(f"Cannot use the checkpoint {self.path}: {error}.") from error
         self._tables.setdefault(chain, {})[name] = table
         return table
+
+    def _table(self, chain: int, name: str, shape: Shape) -> FileRows | ZarrRows:
+        if self._storage == "zarr":
+            return ZarrRows(self.path / "draws.zarr", f"chain-{chain}/{name}", shape)
+        return FileRows(self.path / f"chain-{chain}" / f"{name}.npy", shape)
 
     def restore(self, chain: Chain) -> bool:
         """Give ``chain`` back what it had. False if it had nothing."""
@@ -95,8 +107,8 @@ class DirectoryStore:
         for name, (count, checksum) in tables.items():
             if not self._tables[chain.number][name].verified(count, checksum):
                 raise StorageError(
-                    f"{file.parent / name}.npy is damaged: its first {count} rows do not have the checksum that was"
-                    " saved with them. Start afresh in another directory."
+                    f"The table {name} of {file.parent} is damaged: its first {count} rows do not have the checksum"
+                    " that was saved with them. Start afresh in another directory."
                 )
         if any(a.shape != b.shape or a.dtype != b.dtype for a, b in zip(chain.layout.blank, found, strict=True)):
             raise StorageError(f"{file} belongs to another sampler: its state has other shapes.")

@@ -1,5 +1,6 @@
 """``sample`` as a whole: known posteriors, same draws however it runs, faults, storage."""
 
+import importlib
 import json
 import os
 import signal
@@ -385,7 +386,10 @@ def test_a_handle_pauses_resumes_and_aborts():
     np.testing.assert_array_equal(run.positions[:, :500], same[run.chains])
 
 
-def test_an_interrupted_checkpoint_resumes_to_the_same_draws(tmp_path):
+@pytest.mark.parametrize("storage", ["npy", "zarr"])
+def test_an_interrupted_checkpoint_resumes_to_the_same_draws(tmp_path, storage):
+    if storage == "zarr":
+        pytest.importorskip("zarr", "3", reason="zarr is not installed")
     expand = lambda q, y, s: jnp.exp(q[1])
     expected = schools(draws=3000, expand=expand)
     stopped = []
@@ -396,12 +400,28 @@ def test_an_interrupted_checkpoint_resumes_to_the_same_draws(tmp_path):
             raise RuntimeError("stop here")
 
     with pytest.raises(RuntimeError, match="stop here"):
-        schools(draws=3000, checkpoint=tmp_path / "run", callback=stop, cores=2, expand=expand)
-    run = schools(draws=3000, resume=tmp_path / "run", expand=expand)
+        schools(draws=3000, checkpoint=tmp_path / "run", storage=storage, callback=stop, cores=2, expand=expand)
+    run = schools(draws=3000, resume=tmp_path / "run", storage=storage, expand=expand)
     np.testing.assert_array_equal(run.positions, expected.positions)
     np.testing.assert_array_equal(run.expanded, expected.expanded)
     np.testing.assert_array_equal(run.stats["energy"], expected.stats["energy"])
-    np.testing.assert_array_equal(np.load(tmp_path / "run/chain-0/positions.npy")[200:], expected.positions[0])
+    if storage == "npy":
+        table = np.load(tmp_path / "run/chain-0/positions.npy")
+    else:
+        table = importlib.import_module("zarr").open_group(tmp_path / "run/draws.zarr", mode="r")["chain-0/positions"][
+            :
+        ]
+    np.testing.assert_array_equal(table[200:], expected.positions[0])
+
+
+def test_storage_that_cannot_be_is_refused(tmp_path, monkeypatch):
+    with pytest.raises(ValueError, match="storage must be one of npy, zarr, got 'hdf5'"):
+        schools(checkpoint=tmp_path / "run", storage="hdf5")
+    with pytest.raises(ValueError, match="a directory must be given too"):
+        schools(storage="zarr")
+    monkeypatch.setitem(sys.modules, "zarr", None)
+    with pytest.raises(StorageError, match=r"needs the package zarr, version 3 or later: install ppl\[zarr\]"):
+        schools(checkpoint=tmp_path / "run", storage="zarr")
 
 
 def test_a_killed_process_loses_nothing_that_was_saved(tmp_path):
@@ -435,7 +455,7 @@ def test_a_damaged_checkpoint_is_refused(tmp_path):
     with (tmp_path / "run/chain-2/positions.npy").open("r+b") as file:
         file.seek(1000)
         file.write(b"damage")
-    with pytest.raises(StorageError, match=r"positions.npy is damaged"):
+    with pytest.raises(StorageError, match=r"The table positions of .* is damaged"):
         schools(resume=tmp_path / "run")
 
 
