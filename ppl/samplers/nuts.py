@@ -233,7 +233,7 @@ def add_leaf(
     point = step(target, integrator, trip.metric, side.step_size, tree.point)
     p = point.momentum
     error = 0.5 * dot(p, p) - point.logp - trip.energy
-    error = jnp.where(jnp.isnan(error), jnp.inf, error)
+    error = jnp.where(jnp.isfinite(error), error, jnp.inf)
     ratio = jnp.exp(jnp.minimum(-error, HIGHEST))
     growth = _count(tree.growth, error, ratio)
 
