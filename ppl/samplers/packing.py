@@ -33,14 +33,15 @@ class Packing:
 
     def __init__(self, example: Any) -> None:
         leaves, self._structure = jax.tree.flatten(example)
-        kinds = [np.dtype(leaf.dtype).name for leaf in leaves]
+        kinds = [leaf.dtype.str for leaf in leaves]
         self._vectors: list[list[_Slot]] = []
-        for name in sorted(set(kinds)):
-            members = [i for i, kind in enumerate(kinds) if kind == name]
-            sizes = [leaves[i].size for i in members]
-            ends = np.cumsum(sizes).tolist()
-            slots = zip(members, ends, sizes, strict=True)
-            self._vectors.append([_Slot(i, np.shape(leaves[i]), end - size, end) for i, end, size in slots])
+        for kind in sorted(set(kinds)):
+            slots, end = [], 0
+            for i, leaf in enumerate(leaves):
+                if kinds[i] == kind:
+                    slots.append(_Slot(i, leaf.shape, end, end + leaf.size))
+                    end += leaf.size
+            self._vectors.append(slots)
         self._count = len(leaves)
 
     def pack(self, tree: Any) -> Packed:
