@@ -272,6 +272,19 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_draws(model, run, tmp_path):
     assert np.array_equal(whole.posterior.mu, run.posterior.mu)
 
 
+def test_a_run_that_was_stopped_while_tuning_says_so(model, caplog):
+    def stop(trace, draw):
+        raise KeyboardInterrupt
+
+    settings = {"chains": 2, "random_seed": 11, "model": model, "progressbar": False}
+    with caplog.at_level("INFO"):
+        part = pm.sample(30, tune=10_000, cores=1, callback=stop, **settings)
+        pm.sample(0, tune=60, **settings)
+    assert part.posterior.sizes["draw"] == 0 and part.posterior.attrs["interrupted"] == 1
+    stopped, none_wanted = [text for text in caplog.messages if "no draw to check" in text]
+    assert "stopped while it was tuning" in stopped and "No draws were asked for" in none_wanted
+
+
 @pytest.mark.parametrize("sampler", ["nutpie", "numpyro", "blackjax"])
 @pytest.mark.filterwarnings("default")
 def test_other_packages_give_the_same_contract(model, run, sampler):

@@ -119,7 +119,8 @@ class Finisher:
         request, model = self.request, self.posterior.model
         found = []
         if checked and not run.draws:
-            text = "No draws were asked for after tuning, so there is nothing to check."
+            stopped = "Sampling was stopped while it was tuning" if run.interrupted else "No draws were asked for"
+            text = f"{stopped}: there is no draw to check."
             found = [checks.SamplerWarning("info", text)]
         elif checked:
             found = checks.convergence(run, labels(self.slots, self.posterior.names))

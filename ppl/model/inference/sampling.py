@@ -44,6 +44,7 @@ from ppl.model.seeds import seed_of
 from ppl.model.values import values_of
 from ppl.samplers import ChainError, StartError, StorageError
 from ppl.samplers import sample as run_nuts
+from ppl.samplers.launch import check_storage
 from ppl.samplers.steps_sample import sample_steps
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ def sample(
     eliminate: Any = (),
     blocking: bool = True,
     resume: str | os.PathLike[str] | None = None,
+    storage: str = "npy",
     **options: Any,
 ) -> Any:
     """Draw from the posterior of the model, by PyMC's arguments.
@@ -96,7 +98,8 @@ def sample(
 
     `rewrite`, `protect` and `eliminate` say how far the model may be rewritten. With `blocking=False` sampling goes on
     in the background and a handle comes back. `resume` is a directory: draws are saved there while sampling, and the
-    same call goes on where an earlier one was stopped.
+    same call goes on where an earlier one was stopped; with `storage="zarr"` they are arrays of a Zarr group, not files
+    that NumPy reads.
     """
     refuse_unsupported(
         trace=trace, progressbar_theme=progressbar_theme, keep_warning_stat=keep_warning_stat, n_init=n_init,
@@ -110,6 +113,7 @@ def sample(
     if nuts_sampler not in SAMPLERS:
         raise ValueError(unknown("nuts_sampler: there is no sampler", str(nuts_sampler), SAMPLERS))
     extras = check_keys("idata_kwargs", idata_kwargs, RESULT_OPTIONS)
+    stored = _store(resume, storage)
     draws, tune, chains, cores = layout_of_chains(draws, tune, chains, cores)
     seed = seed_of(random_seed)
     model = modelcontext(model)
@@ -157,7 +161,7 @@ def sample(
             **plan, "cores": cores, "data": density.data, "dim": starts.dim, "names": labels(starts.slots),
             "keep_warmup": not discard_tuned_samples or callback is not None, "callback": reporter,
             "attempts": max(1, jitter_max_retries) if nuts.jitter else 1, "key": ("logp", density.key),
-            "blocking": False, **_store(resume),
+            "blocking": False, **stored,
         }  # fmt: skip
         handle = _start(density, starts, nuts, methods, palette, common)
         if reporter is not None:
@@ -220,12 +224,13 @@ def _nothing_to_move(draws: int, tune: int, chains: int) -> Drawn:
     return Drawn(np.zeros((chains, draws, 0)), still(draws), 0.0, np.zeros((chains, tune, 0)), still(tune))
 
 
-def _store(resume: Any) -> dict[str, Any]:
-    """Where draws are saved: a new directory, or one to go on from."""
+def _store(resume: Any, storage: str) -> dict[str, Any]:
+    """Where draws are saved, and how: a new directory, or one to go on from."""
+    check_storage(storage, resume)
     if resume is None:
         return {}
     known = os.path.exists(os.path.join(os.fspath(resume), "run.json"))
-    return {"resume" if known else "checkpoint": resume}
+    return {"resume" if known else "checkpoint": resume, "storage": storage}
 
 
 def _sizes(finish: Finisher, starts: Starts) -> dict[str, int]:
