@@ -21,9 +21,8 @@ import numpy as np
 import ppl.tensor as tt
 from ppl.distributions import RandomVariable
 from ppl.rewrites.elimination.affine import known_shape
-from ppl.rewrites.elimination.conjugate import NoMatch
 from ppl.rewrites.elimination.labels import Labels, Table, name_of
-from ppl.rewrites.elimination.program import Factor, Program, Recovery, Term, reaches
+from ppl.rewrites.elimination.program import Factor, NoMatch, Program, Recovery, Term, reaches
 from ppl.rewrites.elimination.sum_product import sum_product
 from ppl.rewrites.elimination.supports import Sites
 from ppl.rewrites.elimination.tables import Templates, own_tables, tables

@@ -16,9 +16,8 @@ import ppl.tensor as tt
 from ppl.distributions import is_draw
 from ppl.graph import ancestors, substitute
 from ppl.rewrites.elimination.affine import is_data, known_shape
-from ppl.rewrites.elimination.conjugate import NoMatch
 from ppl.rewrites.elimination.labels import Labels, Table, row_support
-from ppl.rewrites.elimination.program import Factor, Term, log_density, parts
+from ppl.rewrites.elimination.program import Factor, NoMatch, Term, log_density, parts
 from ppl.rewrites.elimination.supports import Sites
 from ppl.tensor.evaluate import evaluate
 from ppl.tensor.tensor import Tensor, as_tensor

@@ -1,0 +1,39 @@
+"""Whether an expression is proved to be positive, at the present values of the data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ppl.rewrites.elimination.affine import data_value, is_data
+from ppl.tensor.tensor import Tensor
+
+_POSITIVE_OPS = ("exp", "softplus", "sigmoid", "cosh")
+_KEEPS_SIGN = (
+    "named",
+    "broadcast_to",
+    "getitem",
+    "reshape",
+    "expand_dims",
+    "squeeze",
+    "transpose",
+    "sqrt",
+    "reciprocal",
+)
+
+
+def known_positive(node: Any) -> bool:
+    """Whether an expression is proved to be positive: by its value, by its form, or by the support of a draw."""
+    if is_data(node):
+        return bool(np.all(data_value(node) > 0))
+    if node.op.name == "draw":
+        lower = node.family.support_for(node.parameters).lower
+        return lower is not None and not isinstance(lower, Tensor) and bool(np.all(np.asarray(lower) >= 0))
+    if node.op.name in _POSITIVE_OPS:
+        return True
+    if node.op.name in _KEEPS_SIGN:
+        return known_positive(node.inputs[0])
+    if node.op.name in ("add", "multiply", "true_divide", "maximum"):
+        return all(known_positive(i) for i in node.inputs)
+    return node.op.name == "power" and known_positive(node.inputs[0])
