@@ -24,7 +24,7 @@ from ppl.distributions.draw import draw
 from ppl.graph import ancestors, substitute
 from ppl.rewrites.elimination.affine import NotAffine, Select, affine, data_value, is_data, known_shape
 from ppl.rewrites.elimination.branches import branches
-from ppl.rewrites.elimination.monomials import complement, monomial
+from ppl.rewrites.elimination.monomials import Monomial, complement, monomial
 from ppl.rewrites.elimination.pairs import PAIRS, PRIORS, Pair, prior_of
 from ppl.rewrites.elimination.positive import known_positive
 from ppl.rewrites.elimination.program import (
@@ -44,12 +44,14 @@ from ppl.tensor.tensor import Tensor, as_tensor
 
 @dataclass(frozen=True)
 class Match:
-    """One child: the pair, the entries of θ its rows pick, the coefficient, and whether 1 - θ stands for θ."""
+    """One child: the pair, the entries of θ its rows pick, the coefficient, what is
+    added, and whether 1 - θ stands for θ."""
 
     pair: Pair
     child: Observation
     positions: np.ndarray
     coefficient: Tensor
+    offset: Tensor
     reflected: bool
 
     def increments(self) -> Mapping[str, Any]:
@@ -58,6 +60,8 @@ class Match:
         others = {name: p for name, p in _parameters(child).items() if name != self.pair.slot}
         if self.pair.scaled:
             others["c"] = self.coefficient
+        if self.pair.location:
+            others["b"] = self.offset
         if child.family.params[self.pair.slot].domain.ndim:
             others["categories"] = self.positions.shape[-1]
         y = self.child.value
@@ -98,7 +102,7 @@ def match(variable: RandomVariable, factor: Any) -> Match:
 def _fitted(variable: RandomVariable, child: Observation, pair: Pair, slot: Tensor, reflected: bool) -> Match:
     """A child whose slot is, or is not, the power of a multiple of one entry of the variable."""
     label, rv = f'"{child.variable.name}"', child.variable
-    found = monomial(slot, variable)
+    found = Monomial(None, slot) if pair.location else monomial(slot, variable)
     if abs(found.power - pair.power) > 1e-12:
         wanted = "a multiple" if pair.power == 1.0 else f"the power {pair.power:g} of a multiple"
         raise NoMatch(f"{pair.slot} of {label} is not {wanted} of it")
@@ -109,14 +113,11 @@ def _fitted(variable: RandomVariable, child: Observation, pair: Pair, slot: Tens
         form = affine(tt.broadcast_to(found.base, shape), {variable})
     except NotAffine as why:
         raise NoMatch(f"{pair.slot} of {label} is not a multiple of it: {why}") from why
-    offset = form.offset
-    if (
-        len(form.parts) != 1
-        or not isinstance(form.parts[0], Select)
-        or not (is_data(offset) and np.all(data_value(offset) == 0))
-    ):
-        raise NoMatch(f"{pair.slot} of {label} is not a multiple of one entry of it")
     part = form.parts[0]
+    if len(form.parts) != 1 or not isinstance(part, Select):
+        raise NoMatch(f"{pair.slot} of {label} is not a multiple of one entry of it")
+    if not pair.location and not (is_data(form.offset) and np.all(data_value(form.offset) == 0)):
+        raise NoMatch(f"{pair.slot} of {label} is not a multiple of one entry of it")
     factor = part.coefficient
     if found.coefficient is not None:
         factor = factor * (found.coefficient if pair.power == 1.0 else found.coefficient ** (1.0 / pair.power))
@@ -125,12 +126,12 @@ def _fitted(variable: RandomVariable, child: Observation, pair: Pair, slot: Tens
             f"{pair.slot} of {label} is a multiple of it, and {variable.family.__name__} is not closed under that"
         )
     signs = [part.coefficient, *([] if found.coefficient is None else [found.coefficient])]
-    if pair.scaled and not all(map(known_positive, signs)):
+    if pair.scaled and not pair.location and not all(map(known_positive, signs)):
         raise NoMatch(f"the factor beside it in {pair.slot} of {label} is not known to be positive")
     positions = np.broadcast_to(part.positions, shape)
     if width and not _whole(positions, known_shape(variable)[-1]):
         raise NoMatch(f"{pair.slot} of {label} does not take its entries in their order")
-    return Match(pair, child, positions, factor, reflected)
+    return Match(pair, child, positions, factor, form.offset, reflected)
 
 
 def _whole(positions: np.ndarray, length: int) -> bool:
@@ -186,16 +187,15 @@ def eliminate_one(program: Program, variable: RandomVariable) -> Program:
     matches = [m for here, _ in found for m in here]
     rest = [o for _, others in found for o in others]
     total = {key: as_tensor(p) for key, p in prior.parameters(**_parameters(variable)).items()}
-    point = tt.full(shape, 1.0 / shape[-1] if prior.point is None else prior.point)
-    density: Any = None
-    conditions = [_valid(variable)]
     for m in matches:
         for key, value in m.increments().items():
             total[key] = total[key] + gathered(_counted(value, m.child), m.positions, shape)
-        term = tt.sum(log_density(m.child, {variable: point}))
-        conditions.append(_valid(m.child.variable, {variable: point}, m.child.rows))
-        density = term if density is None else density + term
-    updated = tuple(tt.broadcast_to(p, shape) for p in total.values())
+    updated = tuple(tt.broadcast_to(as_tensor(p), shape) for p in prior.law(**total))
+    point = prior.point(*updated)
+    conditions = [_valid(variable), *(_valid(m.child.variable, {variable: point}, m.child.rows) for m in matches)]
+    density: Any = 0.0
+    for m in matches:
+        density = density + tt.sum(log_density(m.child, {variable: point}))
     family = FAMILIES[prior.family]
     before = tt.broadcast_to(variable.family.log_density(point, *variable.parameters, checked=False), batch)
     density = density + tt.sum(before) - tt.sum(family.log_density(point, *updated, checked=False))

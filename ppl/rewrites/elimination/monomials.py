@@ -14,7 +14,7 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.graph import Node, ancestors
-from ppl.rewrites.elimination.affine import HOST, is_data, known_shape
+from ppl.rewrites.elimination.affine import HOST, data_value, is_data, known_shape
 from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
 
 POWERS = {"sqrt": 0.5, "rsqrt": -0.5, "square": 2.0, "reciprocal": -1.0}
@@ -54,8 +54,8 @@ def monomial(e: Any, variable: Node) -> Monomial:
         return monomial(inner, variable).moved(lambda x: _again(e, x))
     if name in POWERS:
         return monomial(inner, variable).to(POWERS[name])
-    if name == "power" and at == 0 and is_constant(e.inputs[1]) and e.inputs[1].ndim == 0:
-        return monomial(inner, variable).to(float(value_of(e.inputs[1])))
+    if name == "power" and at == 0 and _is_number(e.inputs[1]):
+        return monomial(inner, variable).to(float(data_value(e.inputs[1])))
     if name == "multiply":
         return monomial(inner, variable).times(e.inputs[1 - at])
     if name == "true_divide":
@@ -93,9 +93,13 @@ def _exponential(e: Any, variable: Node) -> Monomial | None:
         return found.times(tt.exp(other))
     if name == "subtract":
         return found.times(tt.exp(-other)) if at == 0 else found.to(-1.0).times(tt.exp(other))
-    if name == "multiply" and is_constant(other) and other.ndim == 0:
-        return found.to(float(value_of(other)))
+    if name == "multiply" and _is_number(other):
+        return found.to(float(data_value(other)))
     return None
+
+
+def _is_number(x: Tensor) -> bool:
+    return x.ndim == 0 and is_data(x)
 
 
 def _again(e: Any, x: Tensor) -> Tensor:

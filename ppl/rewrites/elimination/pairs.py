@@ -21,7 +21,10 @@ Increments = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Pair:
-    """θ ~ prior; y ~ child with `slot` = (c θ)^power; the update gives what is added to the prior's parameters."""
+    """θ ~ prior; y ~ child with `slot` = (c θ)^power; the update gives what is added to the prior's parameters.
+
+    A location pair has `slot` = c θ + b, for any b and for c of any sign.
+    """
 
     prior: str
     child: str
@@ -29,16 +32,17 @@ class Pair:
     update: Callable[..., Increments]  # of (y, c, the child's other parameters)
     power: float = 1.0
     scaled: bool = True  # whether c other than 1 is allowed
+    location: bool = False
 
 
 PAIRS: list[Pair] = []
 
 
-def conjugate(prior: str, child: str, slot: str, *, power: float = 1.0, scaled: bool = True) -> Callable[..., Any]:
+def conjugate(prior: str, child: str, slot: str, **form: Any) -> Callable[..., Any]:
     """State a pair by its update."""
 
     def state(update: Callable[..., Increments]) -> Callable[..., Increments]:
-        PAIRS.append(Pair(prior, child, slot, update, power, scaled))
+        PAIRS.append(Pair(prior, child, slot, update, **form))
         return update
 
     return state
@@ -109,24 +113,52 @@ def dirichlet_multinomial(y: Any, categories: int, n: Any) -> Increments:
     return {"a": y}
 
 
+@conjugate("Normal", "Normal", "mu", location=True)
+def normal_normal(y: Any, c: Any, b: Any, sigma: Any) -> Increments:
+    return {"precision": (c / sigma) ** 2, "weighted": c * (y - b) / sigma**2}
+
+
 # --- priors -------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Prior:
-    """The family that a prior belongs to, its parameters there, and an entry of a point inside the support."""
+    """What a prior is in its family: the numbers that updates are added to, and a point inside the support."""
 
     family: str
-    parameters: Callable[..., Mapping[str, Any]]  # of the prior's own
-    point: float | None  # None for equal shares
+    parameters: Callable[..., Mapping[str, Any]]  # to which updates are added, of the prior's own
+    point: Callable[..., Any]  # of the parameters of the updated law, broadcast to the shape of the variable
+    law: Callable[..., tuple[Any, ...]] = lambda **updated: tuple(updated.values())  # the family's parameters
+
+
+def _gamma(alpha: Any, beta: Any) -> Mapping[str, Any]:
+    return {"alpha": alpha, "beta": beta}
+
+
+def _one(alpha: Any, beta: Any) -> Any:
+    return tt.ones_like(alpha)
+
+
+def _half(alpha: Any, beta: Any) -> Any:
+    return 0.5 * tt.ones_like(alpha)
+
+
+def _normal(mu: Any, sigma: Any) -> Mapping[str, Any]:
+    return {"precision": 1.0 / sigma**2, "weighted": mu / sigma**2}
 
 
 PRIORS: dict[str, Prior] = {
-    "Gamma": Prior("Gamma", lambda alpha, beta: {"alpha": alpha, "beta": beta}, 1.0),
-    "Exponential": Prior("Gamma", lambda lam: {"alpha": 1.0, "beta": lam}, 1.0),
-    "ChiSquared": Prior("Gamma", lambda nu: {"alpha": 0.5 * nu, "beta": 0.5}, 1.0),
-    "InverseGamma": Prior("InverseGamma", lambda alpha, beta: {"alpha": alpha, "beta": beta}, 1.0),
-    "Beta": Prior("Beta", lambda alpha, beta: {"alpha": alpha, "beta": beta}, 0.5),
-    "Uniform": Prior("Beta", lambda lower, upper: {"alpha": 1.0, "beta": 1.0}, 0.5),
-    "Dirichlet": Prior("Dirichlet", lambda a: {"a": a}, None),
+    "Gamma": Prior("Gamma", _gamma, _one),
+    "Exponential": Prior("Gamma", lambda lam: _gamma(1.0, lam), _one),
+    "ChiSquared": Prior("Gamma", lambda nu: _gamma(0.5 * nu, 0.5), _one),
+    "InverseGamma": Prior("InverseGamma", _gamma, _one),
+    "Beta": Prior("Beta", _gamma, _half),
+    "Uniform": Prior("Beta", lambda lower, upper: _gamma(1.0, 1.0), _half),
+    "Dirichlet": Prior("Dirichlet", lambda a: {"a": a}, lambda a: tt.ones_like(a) / a.type.shape[-1]),
+    "Normal": Prior(
+        "Normal",
+        _normal,
+        lambda mu, sigma: mu,  # where the data are, so that no digits cancel
+        lambda precision, weighted: (weighted / precision, precision**-0.5),
+    ),
 }
 
 

@@ -12,13 +12,15 @@ import time
 import warnings
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from math import prod
 
-from ppl.distributions import RandomVariable
+from ppl.distributions import Normal, RandomVariable
 from ppl.graph import ancestors
 from ppl.rewrites.elimination import bijections, compaction, conjugate, discrete, gaussian, survivors, thinning
 from ppl.rewrites.elimination.branches import settled
 from ppl.rewrites.elimination.coordinates import Coordinate
 from ppl.rewrites.elimination.costs import HIERARCHY, evaluation, work
+from ppl.rewrites.elimination.label_values import states_of
 from ppl.rewrites.elimination.pairs import prior_of
 from ppl.rewrites.elimination.program import Factor, NoMatch, Observation, Program, Recovery, children, parts
 from ppl.rewrites.engine import strict
@@ -210,7 +212,7 @@ def _discrete(result: Plan, protected: frozenset[RandomVariable], reasons: Reaso
 
 
 def _conjugate(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
-    suits = lambda rv: prior_of(rv) is not None
+    suits = lambda rv: prior_of(rv) is not None and rv.family is not Normal  # normal ones go in blocks
     _each(result, protected, "conjugate", conjugate.eliminate_one, suits, reasons)
     result.program = settled(result.program)
 
@@ -297,7 +299,9 @@ def _each(
         _note(result, rule, (rv.name or "",), after, f"{rv.family.__name__} with {_children(seen)}.")
 
 
-MOST_BRANCHES = 10_000  # states of the labels that an elimination may leave in one term
+MOST_BRANCHES = 10_000  # states of a label that an elimination may leave in one term
+MOST_COPIES = 64  # the same of several labels, each state of which is written out
+MOST_NUMBERS = 50_000  # rows by states, where sums over rows depend on what is sampled
 
 
 def _in_branches(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
@@ -306,10 +310,16 @@ def _in_branches(result: Plan, protected: frozenset[RandomVariable], reasons: Re
     def steered(rv: RandomVariable) -> bool:
         if prior_of(rv) is None:
             return False
-        seen = ancestors([*rv.inputs, *(n for f in children(result.program, rv) for n in parts(f))])
+        factors = children(result.program, rv)
+        seen = ancestors([*rv.inputs, *(n for f in factors for n in parts(f))])
         labels = [z for z in result.program.free if z in seen and z.dtype[0] != "f"]
-        states = discrete.states_of(labels, protected)
-        return bool(labels) and states is not None and states <= MOST_BRANCHES
+        states = states_of(labels, protected)
+        if not labels or states is None:
+            return False
+        rows = sum(prod(d or 1 for d in f.variable.type.shape) for f in factors if isinstance(f, Observation))
+        single = len(labels) == 1 and not labels[0].ndim
+        most = min(MOST_BRANCHES, MOST_NUMBERS // max(rows, 1) if rv.family is Normal else MOST_BRANCHES)
+        return states <= (most if single else MOST_COPIES)
 
     _each(result, protected, "conjugate", conjugate.eliminate_one, steered, reasons)
     result.program = settled(result.program)

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 
 import ppl.tensor as tt
-from ppl.distributions import FAMILIES, RandomVariable
+from ppl.distributions import FAMILIES, Binomial, RandomVariable
 from ppl.distributions.draw import draw
 from ppl.graph import ancestors
 from ppl.rewrites.elimination.affine import NotAffine, Select, affine, data_value, is_data, known_shape
+from ppl.rewrites.elimination.positive import known_inside
 from ppl.rewrites.elimination.program import NoMatch, Observation, Program, Recovery, Term, children, where_valid
-from ppl.rewrites.simplify import simplify
-from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
+from ppl.tensor.tensor import Tensor, as_tensor
 
 
 @dataclass(frozen=True)
@@ -63,21 +63,22 @@ def eliminate_one(program: Program, count: RandomVariable) -> Program:
     in_order = lambda found: tuple(tt.broadcast_to(as_tensor(found[key]), shape) for key in law.params)
     observation = Observation(draw(law, in_order(kept), shape, name), y)
     recovery = Recovery(count, y + draw(law, in_order(rest), shape))
-    conditions = [rv.family.in_domains(rv.parameters) for rv in (count, seen.variable.family.dist(n=1, p=p))]
-    unproved = [c for c in conditions if c is not None and not _is_true(c)]
-    domains = [Term(f"domains of {count.name}", where_valid(as_tensor(0.0), unproved))] if unproved else []
+    laws = [(law, count.parameters), (Binomial, (as_tensor(1), p))]
+    proved = all(known_inside(d.domain, x) for f, given in laws for d, x in zip(f.params.values(), given, strict=True))
+    conditions = [] if proved else [c for f, given in laws if (c := f.in_domains(given)) is not None]
+    domains = [Term(f"domains of {count.name}", where_valid(as_tensor(0.0), conditions))] if conditions else []
     return program.without([count, seen]).plus(observed=[observation], terms=domains, recoveries=[recovery])
 
 
 def _thinned(program: Program, count: RandomVariable) -> tuple[Observation, Tensor]:
     """The one observation of a count, each entry of which is seen once, and the probability of being seen."""
     factors = children(program, count)
-    if len(factors) != 1 or not isinstance(factors[0], Observation) or factors[0].rows is not None:
+    seen = factors[0]
+    if len(factors) != 1 or not isinstance(seen, Observation) or seen.rows is not None:
         raise NoMatch("it has infinitely many values, and is not seen once through a binomial law")
-    (seen,) = factors
-    n, p = seen.variable.parameters[:2]
-    if seen.variable.family.__name__ != "Binomial" or count in ancestors([p, seen.value]):
+    if seen.variable.family is not Binomial or count in ancestors([seen.variable.parameters[1], seen.value]):
         raise NoMatch(f'it has infinitely many values, and "{seen.variable.name}" is not binomial out of it')
+    n, p = seen.variable.parameters
     shape = known_shape(count)
     if seen.variable.type.shape != shape:
         raise NoMatch(f'it has infinitely many values, and "{seen.variable.name}" sees it more than once')
@@ -85,18 +86,13 @@ def _thinned(program: Program, count: RandomVariable) -> tuple[Observation, Tens
         form = affine(tt.broadcast_to(n, shape), {count})
     except NotAffine as why:
         raise NoMatch(f'n of "{seen.variable.name}" is not it: {why}') from why
-    part = form.parts[0] if len(form.parts) == 1 else None
-    exact = isinstance(part, Select) and _all_equal(part.coefficient, 1.0) and _all_equal(form.offset, 0.0)
-    if part is None or not exact or not np.array_equal(np.ravel(part.positions), np.arange(prod(shape))):
-        raise NoMatch(f'n of "{seen.variable.name}" is not it, entry by entry')
-    return seen, p
+    part = form.parts[0]
+    if len(form.parts) == 1 and isinstance(part, Select):
+        in_order = np.array_equal(np.ravel(part.positions), np.arange(prod(shape)))
+        if in_order and _all_equal(part.coefficient, 1.0) and _all_equal(form.offset, 0.0):
+            return seen, p
+    raise NoMatch(f'n of "{seen.variable.name}" is not it, entry by entry')
 
 
 def _all_equal(x: Tensor, value: float) -> bool:
     return is_data(x) and bool(np.all(data_value(x) == value))
-
-
-def _is_true(condition: Tensor) -> bool:
-    """Whether a condition is proved."""
-    known = simplify(condition)
-    return is_constant(known) and bool(np.all(value_of(known)))
