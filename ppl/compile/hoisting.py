@@ -28,7 +28,8 @@ def hoisted(outputs: Sequence[Tensor], inputs: Sequence[Node]) -> tuple[list[Ten
         if node in given or outside or any(parent in moving for parent in node.inputs):
             moving.add(node)
     cut: dict[Node, Node] = {}
-    waiting: list[Node] = [parent for node in order if node in moving for parent in node.inputs if parent not in moving]
+    used = [*outputs, *(parent for node in order if node in moving for parent in node.inputs)]
+    waiting: list[Node] = [node for node in used if node not in moving]
     seen: set[Node] = set()
     while waiting:
         node = waiting.pop()
