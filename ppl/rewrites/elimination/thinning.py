@@ -63,7 +63,7 @@ def eliminate_one(program: Program, count: RandomVariable) -> Program:
     in_order = lambda found: tuple(tt.broadcast_to(as_tensor(found[key]), shape) for key in law.params)
     observation = Observation(draw(law, in_order(kept), shape, name), y)
     recovery = Recovery(count, y + draw(law, in_order(rest), shape))
-    laws = [(law, count.parameters), (Binomial, (as_tensor(1), p))]
+    laws: list[tuple[Any, Any]] = [(law, count.parameters), (Binomial, (as_tensor(1), p))]
     proved = all(known_inside(d.domain, x) for f, given in laws for d, x in zip(f.params.values(), given, strict=True))
     conditions = [] if proved else [c for f, given in laws if (c := f.in_domains(given)) is not None]
     domains = [Term(f"domains of {count.name}", where_valid(as_tensor(0.0), conditions))] if conditions else []
