@@ -80,6 +80,7 @@ def batches(logp: LogDensity, data: Data, key: Hashable) -> Evaluate:
             ("expand", logp if key is None else ("keyed", key), "line"),
             lambda: expand_program(logp),
             (np.zeros((BATCH, 1)), data, np.int64(0)),
+            polished=False,
         )
 
     def evaluate(points: np.ndarray) -> np.ndarray:
