@@ -68,6 +68,7 @@ class Finisher:
         if request.options.get("include_transformed") or plain:
             wanted = _transformed(posterior, slots) | wanted
         self._names = list(wanted)
+        self.facts: dict[str, Any] = {}  # further attributes of the result
         outputs = list(wanted.values())
         self._key = placeholder(KEY_TYPE, "key") if any(map(is_draw, ancestors(outputs))) else None
         inputs = [slot.variable for slot in slots]
@@ -174,6 +175,8 @@ class Finisher:
             "xla_flags": os.environ.get("XLA_FLAGS", ""),
             "interrupted": int(run.interrupted),
             "rewrite_plan": self.posterior.plan,
+            **self.facts,
+            **getattr(run, "facts", {}),
             "sampler_warnings": "\n".join(f"{w.level}: {w.message}" for w in found),
         }
 
