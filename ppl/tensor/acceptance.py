@@ -1,7 +1,8 @@
 """Rejection: propose until accepted, entry by entry.
 
-All entries are proposed once. Of many, those that were refused are moved together, proposed until all of them are
-accepted, and put back: the loop then costs what the refused ones cost, not a pass over all entries for each round.
+A few entries are all proposed again in each round. Of many, all are proposed once, and those that were refused are
+moved together, proposed until all of them are accepted, and put back: the loop then costs what the refused ones cost,
+not a pass over all entries for each round.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from jax import lax
 
 MANY = 4096  # entries from which on moving the refused ones together pays
-Propose = Callable[..., tuple[Any, Any]]  # (key, shape, *parameters) -> values, and whether each is accepted
+Propose = Callable[..., tuple[Any, Any]]  # (two words an entry, *parameters) -> values, and whether each is accepted
 
 
 def until_accepted(
@@ -27,10 +28,10 @@ def until_accepted(
     A parameter is a scalar or has the shape of the draws.
     """
     wanted = jnp.broadcast_to(wanted, shape)
+    if math.prod(shape) < MANY:
+        return jnp.where(wanted, _rounds(propose, key, jnp.full(shape, jnp.nan), wanted, parameters), jnp.nan)
     first, rest = jax.random.split(key)
     values = _proposed(propose, first, shape, parameters)
-    if math.prod(shape) < MANY:
-        return jnp.where(wanted, _rounds(propose, rest, values, wanted, parameters), jnp.nan)
     count = math.prod(shape) // 1024 * 64  # a sixteenth of them at a time, in whole words
     flat = [p.reshape(-1) if jnp.ndim(p) else p for p in parameters]
 
@@ -61,7 +62,7 @@ def _rounds(propose: Propose, key: Any, values: Any, wanted: Any, parameters: Se
 
 def _proposed(propose: Propose, key: Any, shape: tuple[int, ...], parameters: Sequence[Any]) -> Any:
     """One proposal for each entry, nan where it is refused."""
-    values, accepted = propose(key, shape, *parameters)
+    values, accepted = propose(jax.random.bits(key, (2, *shape), jnp.uint64), *parameters)
     # XLA computes what it holds for cheap again for each use, here the whole proposal, and drops barriers on the CPU;
     # a division it does not repeat. That it is by one must not be seen.
     one = 1.0 + 0.0 * jax.random.key_data(key)[0].astype(jnp.float64)

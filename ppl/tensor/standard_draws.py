@@ -19,34 +19,51 @@ def exponential(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Of mean 1."""
     if np.dtype(dtype) != np.float64:
         return jax.random.exponential(key, shape, dtype)
-    return -log(2.0 - _fraction(jax.random.bits(key, shape, jnp.uint64)))
+    return exponential_of(jax.random.bits(key, shape, jnp.uint64))
 
 
 def normal(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Of mean 0 and variance 1."""
     if np.dtype(dtype) != np.float64:
         return jax.random.normal(key, shape, dtype)
-    return _normal_quantile(_inside(key, shape))
+    return normal_of(jax.random.bits(key, shape, jnp.uint64))
 
 
 def gumbel(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Of location 0 and scale 1: minus the logarithm of an exponential."""
     if np.dtype(dtype) != np.float64:
         return jax.random.gumbel(key, shape, dtype)
-    return -log(-log(_inside(key, shape)))
+    return -log(-log(_inside(jax.random.bits(key, shape, jnp.uint64))))
 
 
 def logistic(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Of location 0 and scale 1: the log odds of a uniform number."""
     if np.dtype(dtype) != np.float64:
         return jax.random.logistic(key, shape, dtype)
-    u = _inside(key, shape)
+    u = _inside(jax.random.bits(key, shape, jnp.uint64))
     return log(u / (1.0 - u))
 
 
-def _inside(key: Any, shape: tuple[int, ...]) -> Any:
+# --- the same of random words: a program that needs several draws at a place takes their bits at once, as each source
+# of bits is a tenth of a second to compile
+
+
+def uniform_of(words: Any) -> Any:
+    """In [0, 1)."""
+    return _fraction(words) - 1.0
+
+
+def exponential_of(words: Any) -> Any:
+    return -log(2.0 - _fraction(words))
+
+
+def normal_of(words: Any) -> Any:
+    return _normal_quantile(_inside(words))
+
+
+def _inside(words: Any) -> Any:
     """Uniform and symmetric on (0, 1): odd multiples of 2**-53."""
-    return (_fraction(jax.random.bits(key, shape, jnp.uint64)) - 1.0) + 2.0**-53
+    return (_fraction(words) - 1.0) + 2.0**-53
 
 
 # Wichura's algorithm AS 241 (1988): the quantile as two rational functions, near the middle and in the tails
