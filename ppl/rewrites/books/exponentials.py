@@ -9,7 +9,8 @@ from ppl.rewrites.book import Book
 from ppl.rewrites.engine import Engine
 from ppl.rewrites.facts import CONDITIONS, Condition, nonnegative, positive
 from ppl.rewrites.normal import PRODUCT, SUM, Weighted, is_whole, number, terms, weighted
-from ppl.rewrites.rule import Safety, rewrites
+from ppl.rewrites.rule import Safety
+from ppl.rewrites.statement import rewrites
 from ppl.tensor.elementwise import abs, exp, log, sigmoid
 from ppl.tensor.ops import OPS, Elementwise
 

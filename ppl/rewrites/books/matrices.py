@@ -16,7 +16,8 @@ from ppl.rewrites.facts import (
     positive_definite,
     upper_triangular,
 )
-from ppl.rewrites.rule import Safety, equal, rewrites
+from ppl.rewrites.rule import Safety
+from ppl.rewrites.statement import equal, rewrites
 from ppl.tensor import reductions as red
 from ppl.tensor.decompositions import cholesky, det, inv, kron, slogdet, solve_triangular, trace
 from ppl.tensor.diagonals import diagonal
