@@ -103,8 +103,8 @@ def sample(
     `drawn_by` of the result says what made the draws, and `quadrature_error` how well their law is known.
 
     With `blocking=False` sampling goes on in the background and a handle comes back. `resume` is a directory: draws are
-    saved there while sampling, and the same call goes on where an earlier one was stopped; with `storage="zarr"` they are arrays of a Zarr group, not files
-    that NumPy reads.
+    saved there while sampling, and the same call goes on where an earlier one was stopped; with `storage="zarr"` they
+    are arrays of a Zarr group, not files that NumPy reads.
     """
     refuse_unsupported(
         trace=trace, progressbar_theme=progressbar_theme, keep_warning_stat=keep_warning_stat, n_init=n_init,
