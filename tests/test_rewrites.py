@@ -341,3 +341,10 @@ def test_few_terms_and_whole_numbers_stay_as_they_are():
     xs, ns = [tt.dscalar(f"x{i}") for i in range(7)], [tt.iscalar(f"n{i}") for i in range(20)]
     few, whole = optimize([sum(map(exp, xs)), sum(n * n for n in ns)])
     assert not {"sum", "concatenate"} & {node.op.name for node in ancestors([few, whole])}
+
+
+def test_an_axis_of_length_one_is_not_summed_apart():
+    """Beside one of unknown length; else two rules undo each other's work without end."""
+    x = tt.Placeholder((None, 1), "float64")
+    total = ppl.simplify(((tt.tanh(x) + x) ** 2).sum())
+    assert total.eval({x: np.ones((3, 1))}) == pytest.approx(3 * (np.tanh(1) + 1) ** 2)
