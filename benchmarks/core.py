@@ -148,7 +148,7 @@ def print_call_times() -> None:
 
 
 def print_import_times() -> None:
-    """With the byte code of both kept, as it is wherever Python may write it: without, it is compiling that is timed."""
+    """With the byte code of both kept, as Python keeps it unless told not to: otherwise compiling is what is timed."""
     allowed = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
 
     def fresh(statement: str) -> float:
