@@ -1,7 +1,7 @@
 """Rejection: propose until accepted, entry by entry.
 
-All entries are proposed once. Of many, those that were refused are moved together, proposed until all of them are
-accepted, and put back: the loop then costs what the refused ones cost, not a pass over all entries for each round.
+All entries are proposed once. Of many, those that were refused are moved together, proposed in the same way until all
+of them are accepted, and put back: the loop costs what the refused ones cost, not a pass over all for each round.
 """
 
 from __future__ import annotations
@@ -38,8 +38,7 @@ def until_accepted(
         step, values, open_ = state
         at = places(open_, count)
         some = [p[jnp.minimum(at, values.size - 1)] if jnp.ndim(p) else p for p in flat]
-        blank = jnp.full(count, jnp.nan)
-        found = _rounds(propose, jax.random.fold_in(rest, step), blank, at < values.size, some)
+        found = until_accepted(propose, jax.random.fold_in(rest, step), (count,), some, at < values.size)
         put = {"mode": "drop", "unique_indices": True, "indices_are_sorted": True}
         return step + 1, values.at[at].set(found, **put), open_.at[at].set(False, **put)
 
@@ -61,11 +60,19 @@ def _rounds(propose: Propose, key: Any, values: Any, wanted: Any, parameters: Se
 
 def _proposed(propose: Propose, key: Any, shape: tuple[int, ...], parameters: Sequence[Any]) -> Any:
     """One proposal for each entry, nan where it is refused."""
-    values, accepted = propose(key, shape, *parameters)
-    # XLA computes what it holds for cheap again for each use, here the whole proposal, and drops barriers on the CPU;
-    # a division it does not repeat. That it is by one must not be seen.
-    one = 1.0 + 0.0 * jax.random.key_data(key)[0].astype(jnp.float64)
-    return jnp.where(accepted, values, jnp.nan) / one
+
+    def proposed() -> Any:
+        values, accepted = propose(key, shape, *parameters)
+        return jnp.where(accepted, values, jnp.nan)
+
+    return once(proposed, key, shape)
+
+
+def once(values: Callable[[], Any], key: Any, shape: tuple[int, ...]) -> Any:
+    """Values that are computed once: what XLA holds for cheap, as random bits, it computes again for each use, and it
+    drops barriers on the CPU. A branch it does not repeat; that it is always taken must not be seen."""
+    always = lax.population_count(jax.random.key_data(key)[0]) <= 32
+    return lax.cond(always, values, lambda: jnp.zeros(shape))
 
 
 def places(mask: Any, count: int) -> Any:

@@ -44,6 +44,16 @@ def logistic(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     return log(u / (1.0 - u))
 
 
+def two_uniforms(key: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
+    """Uniform on (0, 1), from one word: the first in steps of 2**-40, to propose a value by, the second in steps of
+    2**-24, to accept it by."""
+    words = jax.random.bits(key, shape, jnp.uint64)
+    coarse = (words & np.uint64(2**24 - 1)) << np.uint64(28)
+    fine = (words >> np.uint64(24)) << np.uint64(12)
+    number = lambda bits: lax.bitcast_convert_type(bits | np.uint64(0x3FF << 52), jnp.float64) - 1.0
+    return number(fine) + 2.0**-41, number(coarse) + 2.0**-25
+
+
 def _inside(key: Any, shape: tuple[int, ...]) -> Any:
     """Uniform and symmetric on (0, 1): odd multiples of 2**-53."""
     return (_fraction(jax.random.bits(key, shape, jnp.uint64)) - 1.0) + 2.0**-53
