@@ -5,7 +5,7 @@ r"""Densities of random expressions: `logp`, `logcdf`, `logccdf`, `icdf`, and se
 >>> float(logp(2 * Normal.dist(0.0, 1.0) + 1, np.float64(3.0)).eval())
 -2.112085713764618
 
-The rules are in `measures_of_maps` and `measures_of_arrays`. What follows from no rule raises `NoDensityError`;
+The rules are in the files `measures_of_...`. What follows from no rule raises `NoDensityError`;
 nothing is ever scored as independent that is not."""
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ from typing import Any
 
 import ppl.tensor as tt
 from ppl.distributions import measures_of_arrays as measures_of_arrays  # the rules: importing fills the table
+from ppl.distributions import measures_of_choices as measures_of_choices
+from ppl.distributions import measures_of_entries as measures_of_entries
+from ppl.distributions import measures_of_extremes as measures_of_extremes
 from ppl.distributions import measures_of_maps as measures_of_maps
 from ppl.distributions.draw import RandomVariable, is_draw
 from ppl.distributions.joint import joint_factors
