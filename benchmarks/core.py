@@ -1,9 +1,9 @@
 """The symbolic core: what a node costs, what a call costs, what the import costs.
 
-    python benchmarks/core.py            prints a table; takes about two minutes
+    python benchmarks/core.py            prints a table; takes about four minutes
     python benchmarks/core.py --small    a tenth of the sizes
 
-The last column is the time per node at the large size over that at the small one: 1 means linear.
+The last column of growth is the time per node at the large size over that at the small one: 1 means linear.
 """
 
 from __future__ import annotations
@@ -69,21 +69,23 @@ def graph_times(build: Callable[[Any, int], Any], size: int) -> dict[str, float]
 
 
 def print_growth(small: int, large: int) -> None:
+    """Ten small graphs against one that is ten times as large. A full collection of garbage takes as long as building
+    some thousand nodes, and falls into one small graph and not into the next: hence ten, and their mean."""
     for build in (chain, wide):
-        first, second = graph_times(build, small), graph_times(build, large)
+        repeats = [graph_times(build, small) for _ in range(large // small)]
+        second = graph_times(build, large)
         print(f"\n{build.__name__:<16}{small:>10} nodes{large:>10} nodes   µs a node   ratio")
-        for what, time_small in first.items():
-            time_large = second[what]
+        for what, time_large in second.items():
+            time_small = statistics.fmean(times[what] for times in repeats)
             linear = time_large / large / (time_small / small)
             each = time_large / large * 1e6
             print(f"{what:<16}{time_small:>14.3f} s{time_large:>14.3f} s{each:>12.2f}{linear:>8.2f}", flush=True)
 
 
-def best(job: Callable[[], Any], burst: float = 2e-3, bursts: int = 100) -> float:
-    """Microseconds a call, the least over short bursts: a busy machine leaves some of them alone."""
+def burst_of(job: Callable[[], Any], burst: float = 1e-3) -> int:
+    """How many calls make a short burst."""
     job()
-    calls = max(5, int(burst / min(timeit.repeat(job, number=5, repeat=5)) * 5))
-    return min(timeit.repeat(job, number=calls, repeat=bursts)) / calls * 1e6
+    return max(5, int(burst / min(timeit.repeat(job, number=5, repeat=5)) * 5))
 
 
 class Call(NamedTuple):
@@ -106,11 +108,13 @@ def calls() -> Iterator[Call]:
     ten = np.ones(10)
     yield Call("two inputs, two outputs", lambda: [np.asarray(r) for r in several(ten, ten)], lambda: g(ten, ten))
     weights = np.linspace(0, 1, 10)
+    with jax.enable_x64(True):
+        on_device = jax.device_put(weights)
     dot = jax.jit(lambda a, w: a @ w)
     h = ppl.function([x], x @ ppl.shared(weights))
-    yield Call("reads a variable", lambda: np.asarray(dot(ten, weights)), lambda: h(ten))
+    yield Call("reads a variable", lambda: np.asarray(dot(ten, on_device)), lambda: h(ten))
     moved = jax.jit(lambda a, w: (a @ w, w * 0.5 + a))
-    held, state = [weights], ppl.shared(weights)
+    held, state = [on_device], ppl.shared(weights)
     step = ppl.function([x], x @ state, updates={state: state * 0.5 + x})
 
     def step_by_hand() -> Any:
@@ -120,18 +124,26 @@ def calls() -> Iterator[Call]:
     yield Call("updates a variable", step_by_hand, lambda: step(ten))
 
 
+def in_turns(call: Call, bursts: int = 400) -> tuple[float, float, list[float]]:
+    """Microseconds a call by hand and by ppl, the medians, and the quartiles of the ratio. Short bursts take turns, so
+    that a busy machine disturbs both alike."""
+    with jax.enable_x64(True):
+        number = burst_of(call.by_hand)
+    burst_of(call.ours)
+    pairs = []
+    for _ in range(bursts):
+        with jax.enable_x64(True):
+            hand = timeit.timeit(call.by_hand, number=number)
+        pairs.append((hand / number * 1e6, timeit.timeit(call.ours, number=number) / number * 1e6))
+    hand, mine = (statistics.median(column) for column in zip(*pairs, strict=True))
+    return hand, mine, statistics.quantiles([b / a for a, b in pairs])
+
+
 def print_call_times() -> None:
-    """Microseconds, the median of five rounds in turns, so that a busy machine disturbs all alike."""
-    print(f"\n{'a call':<28}{'by hand':>12}{'ppl':>14}{'ratio':>9}")
+    print(f"\n{'a call':<28}{'by hand':>12}{'ppl':>14}{'ratio':>9}   quartiles of the ratio")
     for call in calls():
-        rounds = []
-        for _ in range(5):
-            with jax.enable_x64(True):
-                hand = best(call.by_hand)
-            mine = best(call.ours)
-            rounds.append((hand, mine, mine / hand))
-        hand, mine, ratio = (statistics.median(column) for column in zip(*rounds, strict=True))
-        print(f"{call.title:<28}{hand:>9.2f} µs{mine:>11.2f} µs{ratio:>9.2f}", flush=True)
+        hand, mine, (low, ratio, high) = in_turns(call)
+        print(f"{call.title:<28}{hand:>9.2f} µs{mine:>11.2f} µs{ratio:>9.2f}   {low:.2f} to {high:.2f}", flush=True)
 
 
 def print_import_times() -> None:

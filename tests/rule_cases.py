@@ -7,7 +7,7 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
-from ppl.graph import Attrs, Node, topological
+from ppl.graph import Attrs, Node, ancestors, bodies, topological
 from ppl.rewrites.facts import ASSUME, promised
 from ppl.tensor import to_jax
 from ppl.tensor.tensor import TensorType, placeholder
@@ -25,6 +25,8 @@ def case(example, shapes=None, dtype="float64", assumed=True, without=()):
     """The example over inputs; scalar holes take the given shapes in turn."""
     if any(node.type.shape for node in topological(example.expression) if isinstance(node.type, TensorType)):
         shapes = None  # the example says its shapes itself
+    if any(bodies(node) for node in topological(example.expression)):
+        dtype = "float64"  # that of the body is what it was written in
     replaced, inputs = {}, {}
     for i, (name, hole) in enumerate(example.holes.items()):
         shape = hole.type.shape or (shapes[i % len(shapes)] if shapes else ())
@@ -124,4 +126,13 @@ def gradients(node, case, values):
 ALONG = {"positive_definite": lambda g: g + g.T, "lower_triangular": np.tril, "upper_triangular": np.triu}
 
 
-__all__ = ["Case", "case", "gradients", "run", "values_for"]
+def everywhere(node):
+    """All nodes of a graph, those in bodies too."""
+    for each in ancestors(node):
+        yield each
+        for body in bodies(each):
+            for out in body.outputs:
+                yield from everywhere(out)
+
+
+__all__ = ["Case", "case", "everywhere", "gradients", "run", "values_for"]

@@ -107,6 +107,67 @@ def test_threads_lose_no_update():
     assert s.get_value() == 801
 
 
+def test_a_variable_keeps_its_own_array_and_shares_a_borrowed_one():
+    x = tt.dvector("x")
+    own, lent = np.ones(2), np.ones(2)
+    a, b = tt.shared(own, "a"), tt.shared(lent, "b", borrow=True)
+    f = ppl.function([x], x + a + 10 * b)
+    own[:], lent[:] = 5.0, 2.0
+    assert f(np.zeros(2)).tolist() == [21.0, 21.0]
+    lent[:] = 3.0
+    assert f(np.zeros(2)).tolist() == [31.0, 31.0]
+    with pytest.raises(ValueError, match="read-only"):  # a change that no function would see
+        a.get_value(borrow=True)[:] = 7.0
+    a.set_value([1.0, 2.0])
+    assert f(np.zeros(2)).tolist() == [31.0, 32.0] and a.get_value().tolist() == [1.0, 2.0]
+
+
+def test_calls_within_transformations_of_jax():
+    x = tt.dvector("x")
+    s = tt.shared(np.ones(2), "s")
+    read, step = ppl.function([x], x + s), ppl.function([x], x + s, updates={s: s + x}, name="step")
+    with jax.enable_x64(True):
+        twice = jax.vmap(lambda v: 2 * read(v, device_get=False))(np.ones((3, 2)))
+        assert twice.tolist() == [[4.0, 4.0]] * 3
+        for transformed in (jax.jit, jax.vmap):
+            with pytest.raises(
+                TypeError, match=r'"step" changes Variable.* inside a transformation of JAX .* ppl\.to_jax'
+            ):
+                transformed(lambda v: step(v, device_get=False))(
+                    np.ones((2, 2)) if transformed is jax.vmap else np.ones(2)
+                )
+    assert s.get_value().tolist() == [1.0, 1.0]
+
+
+def test_calls_leave_the_precision_of_jax_as_it_was():
+    """Also where one call runs within another, in many threads, and where a call fails."""
+    x = tt.dscalar("x")
+    inner = ppl.function([x], x * (1 + 2.0**-40))
+    seen: list[str] = []
+
+    def outside(value):
+        seen.append(str(inner(np.float64(value)).dtype))
+        return np.float64(value)
+
+    wrapped = ppl.from_jax(lambda v: jax.pure_callback(outside, jax.ShapeDtypeStruct((), np.float64), v))
+    outer = ppl.function([x], wrapped(x) + 1.0)
+
+    def work():
+        for _ in range(20):
+            assert outer(1.0) == 2.0 and inner(1.0) > 1.0
+            with pytest.raises(TypeError):
+                inner("no number")
+            dtypes.add(str(jax.numpy.zeros(2).dtype))
+
+    dtypes: set[str] = set()
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert dtypes == {"float32"} and set(seen) == {"float64"} and len(seen) >= 80
+
+
 def test_copy_swaps_variables():
     x = tt.dscalar("x")
     s, t = tt.shared(1.0, "s"), tt.shared(100.0, "t")

@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
+import ppl
+
 ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text()
 generate = runpy.run_path(str(ROOT / "docs/generate.py"))
 
 
@@ -38,3 +41,14 @@ def test_examples_run_and_print_what_they_say(page, capsys, monkeypatch, tmp_pat
         printed = capsys.readouterr().out
         for said in re.findall(r"^print\(.*?\) +# (.*)$", block, re.MULTILINE):
             assert said.split(": ")[0] in printed, f"{page} says {said!r}, got {printed!r}"
+
+
+def test_the_readme_shows_the_plan_of_the_demo():
+    """All but the milliseconds that planning took."""
+    model = runpy.run_path(str(ROOT / "examples/demo.py"))["eight_schools"]()
+    shown = re.search(r"dev.py demo` runs it and prints\n\n```text\n(.*?)\n\nSampling", README, re.DOTALL)[1]
+    said, found = (
+        [line.rstrip() for line in re.sub(r"\(\d+ ms\)", "", text).splitlines()]
+        for text in (shown, f"{model}\n\n{ppl.explain(model)}")
+    )
+    assert said == found

@@ -9,6 +9,7 @@ import ppl as pm
 import ppl.samplers.flags
 import ppl.tensor as tt
 from ppl.compile.density import FlatProgram, layout, scalar
+from ppl.compile.hoisting import hoisted
 from ppl.graph import ancestors
 from ppl.rewrites import optimize
 from ppl.tensor import unrolled
@@ -202,3 +203,11 @@ def test_entries_picked_along_an_axis(shape, axis):
     for derive in (lambda g: g, jax.grad):
         f = lambda q: program(q, *program.data)[0]
         np.testing.assert_allclose(derive(f)(position), derive(plain)(position), rtol=1e-13)
+
+
+def test_what_depends_on_data_alone_is_hoisted_whole():
+    """Else a density without parameters would be evaluated operation by operation, each compiled by itself."""
+    data = pm.shared(np.arange(3.0))
+    rest, before = hoisted([tt.exp(data).sum()], [])
+    assert not rest[0].inputs
+    assert next(iter(before)) is rest[0]

@@ -167,3 +167,17 @@ def test_the_covariance_of_draws():
     with pm.Model():
         pm.Normal("x", shape=2)
         assert np.allclose(pm.trace_cov({"x": draws}), np.cov(draws.T))
+
+
+def test_starts_and_scales_by_hand():
+    with pm.Model() as model:
+        pm.HalfNormal("s", 1.0)
+        pm.Normal("x", 0, 0.1, shape=2)
+        points, step = pm.init_nuts(init="adapt_diag", chains=2, target_accept=0.9, random_seed=1)
+        assert isinstance(step, pm.NUTS) and step.target_accept == 0.9
+        assert len(points) == 2 and points[0].keys() == {"s_log__", "x"} and points[0]["x"].shape == (2,)
+        with pytest.raises(TypeError, match="'drawz'"):
+            pm.init_nuts(drawz=3)
+        assert np.allclose(pm.guess_scaling(model.initial_point(), [model["x"]]), [100, 100])
+    assert pm.compound is pm.step_methods.compound and pm.hmc.NUTS is pm.NUTS
+    assert issubclass(pm.TraceDirectoryError, ValueError)

@@ -108,3 +108,13 @@ def test_whole_numbers_and_vectors_share_a_linear_predictor(floatX):
         for n in (0, 2, 7):
             point = {"count": np.asarray(n, count.dtype), "level": rng.normal(size=3).astype(floatX)}
             np.testing.assert_allclose(short(point), model.compile_logp()(point), rtol=tolerance)
+
+
+def test_families_with_parameters_of_their_own_kind_are_planned_around():
+    """A mixture, and a density by hand that asks for another one's: neither names its parameters as families do."""
+    with pm.Model() as model:
+        mu, scale = pm.Normal("mu", 0, pm.HalfNormal("tau"), shape=2), pm.HalfNormal("scale")
+        pm.NormalMixture("y", [0.3, 0.7], mu, scale, observed=np.linspace(-1, 1, 5))
+        own = lambda value, mu, scale: pm.logp(pm.LogNormal.dist(mu, scale), value)
+        pm.CustomDist("z", mu[0], scale, logp=own, observed=[0.5, 2.0])
+    assert pm.explain(model).ndim == 4

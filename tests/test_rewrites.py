@@ -7,10 +7,11 @@ import warnings
 import jax
 import numpy as np
 import pytest
+from rule_cases import everywhere
 
 import ppl
 import ppl.tensor as tt
-from ppl.graph import ancestors, bodies
+from ppl.graph import ancestors
 from ppl.rewrites import Book, RuleError, assume, equal, everything, optimize, rewrites, simplify, strict, text
 from ppl.rewrites import engine as engine_module
 from ppl.rewrites.facts import Fact, Knowledge, declare_facts, positive
@@ -207,6 +208,17 @@ def test_what_is_dropped_leaves_its_shape():
     assert kept.type.shape == (None,)
 
 
+def test_new_axes_and_slices_have_one_form():
+    q, A, u = tt.tensor("q", "float64", (4,)), tt.tensor("A", "float64", (4, 5)), tt.dvector("u")
+    columns = [q[:, None], q[0:4, None], q.reshape((4, 1)), tt.expand_dims(q, 1), q[None].T, q[None, :, None][0]]
+    assert {simplify(each) for each in columns} == {tt.expand_dims(q, 1)}
+    assert simplify(u[None, ::2, None]) is simplify(tt.expand_dims(u[::2], (0, 2)))
+    assert simplify(A[1:, None, np.array([0, 3])]) is simplify(tt.expand_dims(A[1:, np.array([0, 3])], 1))
+    assert simplify(A[1:][-1]) is simplify(A[3:][0]) is A[3] is A[-1]
+    assert A[1:4:2] is A[1::2] is A[-3::2] and A[::-1] is A[3::-1] and A[:, :9] is A and A[4:] is A[2:1]
+    assert simplify(A.reshape((1, 20))[0]) is simplify(tt.expand_dims(A.reshape((20,)), 0)[0])
+
+
 def test_unknown_sizes_count_as_they_are_when_the_program_runs():
     v, c = tt.dvector("v"), tt.dscalar("c")
     total = simplify(tt.sum(c + exp(v)))
@@ -265,72 +277,37 @@ def test_the_trace_says_where():
     assert text(steps.steps[0].where).startswith("log(")
 
 
-# --- bodies of loops, branches and derivatives
-def test_bodies_are_in_lower_terms_again():
-    """A product of powers as it stands in the normal form, x² y^-2, overflows where (x/y)² does not."""
-    x, y = tt.dscalars("x", "y")
-    v = tt.dvector("v")
-    square = (x / y) ** 2
-    loop = ppl.scan(lambda e, s: s + (e / y) ** 2, v, tt.as_tensor(0.0), return_updates=False)
-    repeated = tt.while_loop(lambda s: s < 1, lambda s: s + (x / y) ** 2, 0.0)
-    outputs = [tt.grad(square, x), loop, repeated, tt.ifelse(x > 0, square, y), tt.jacobian(v * square, v)[0, 0]]
-    found = ppl.function([x, y, v], outputs)(1e200, 1e200, np.array([1e200]))
-    assert [float(np.squeeze(each)) for each in found] == [2e-200, 1.0, 1.0, 1.0, 1.0]
-    assert not {"sum_of", "product_of"} & {node.op.name for out in optimize(outputs) for node in everywhere(out)}
+# --- terms that are alike
+def chained(x, times):
+    return x if not times else tt.tanh(chained(x, times - 1) + 0.1)
 
 
-def everywhere(node):
-    """All nodes of a graph, those in bodies too."""
-    for each in ancestors(node):
-        yield each
-        for body in bodies(each):
-            for out in body.outputs:
-                yield from everywhere(out)
+ALIKE = {
+    "numbers": lambda xs: sum(log(1 + exp(i * xs[0] - xs[1])) for i in range(1, 12)),
+    "leaves": lambda xs: sum(-0.5 * ((i - x) / exp(xs[0])) ** 2 for i, x in enumerate(xs)),
+    "weights": lambda xs: sum((i - 5.5) * tt.erf(x * xs[1]) for i, x in enumerate(xs)),
+    "choices": lambda xs: sum(tt.switch(x > 0.3 * i, tt.expm1(x), 2.0) for i, x in enumerate(xs)),
+    "reductions": lambda xs: sum(tt.cos(tt.sum(tt.stack([x, x + 1]) ** 2)) for x in xs),
+    "deep": lambda xs: sum(chained(x, 10) for x in xs),
+    "in a loop": lambda xs: ppl.scan(
+        lambda s: sum(tt.sin(s + i * xs[0]) * tt.arctan(x * i) for i, x in enumerate(xs)) / 20,
+        outputs_info=xs[0], n_steps=3, return_updates=False)[-1],
+}  # fmt: skip
 
 
-def steps_of(result):
-    """The operations in the first body of a loop."""
-    (loop,) = [node for node in ancestors(simplify(result)) if bodies(node)]
-    return [[node.op.name for node in ancestors(body.outputs) if node.inputs] for body in bodies(loop)]
+def test_alike_terms_of_a_sum_are_computed_as_one_vector():
+    xs = [tt.dscalar(f"x{i}") for i in range(10)]
+    totals = [make(xs) for make in ALIKE.values()]
+    names = [node.op.name for node in {node for out in optimize(totals) for node in everywhere(out)}]
+    most = {"softplus": 3, "erf": 3, "expm1": 2, "cos": 1, "tanh": 11, "sin": 3}
+    assert {name: names.count(name) <= number for name, number in most.items()} == dict.fromkeys(most, True)
+    given = np.random.default_rng(0).normal(size=len(xs))
+    outputs = [*totals, *ppl.grad(sum(totals), xs)]
+    plain, new = (ppl.function(xs, outputs, mode=m)(*given) for m in ("FAST_COMPILE", "FAST_RUN"))
+    np.testing.assert_allclose(new, plain, rtol=1e-9, atol=1e-11)
 
 
-def test_work_that_is_the_same_in_every_step_is_done_before_the_loop():
-    v, b = tt.dvector("v"), tt.dscalar("b")
-    a = assume(tt.dscalar("a"), positive=True)
-    step = lambda e, s: 0.5 * s + log(a * exp(e)) + tt.sin(b) - 3 * b
-    loop = ppl.scan(step, v, tt.as_tensor(0.0), return_updates=False)
-    assert sorted(steps_of(loop)[0]) == ["add", "add", "multiply"]
-    assert simplify(simplify(loop)) is simplify(loop)
-    given = {v: np.arange(3.0), b: 0.7, a.inputs[0]: 1.3}
-    plain, new = (ppl.function(list(given), loop, mode=m)(*given.values()) for m in ("FAST_COMPILE", "FAST_RUN"))
-    np.testing.assert_allclose(new, plain, rtol=1e-14)
-    repeated = tt.while_loop(lambda s: s < b * log(a * exp(b)), lambda s: s + log(a * exp(b + s)), 0.1)
-    assert [sorted(each) for each in steps_of(repeated)] == [
-        ["less"],
-        ["add", "multiply"],
-    ]
-    nested = ppl.scan(
-        lambda e: ppl.scan(step, v * e, tt.as_tensor(0.0), return_updates=False).sum(), v, return_updates=False
-    )
-    assert not {"log", "sin"} & set(steps_of(nested)[0])
-
-
-def test_a_loop_that_no_step_changes_is_run_once():
-    """That the inner loop needs nothing of the outer one shows when 0·e is gone."""
-    v, w, a = tt.dvector("v"), tt.dvector("w"), tt.dscalar("a")
-
-    def step(e, s):
-        inner = ppl.scan(lambda x, t: t + x * log(0 * e + 1 + exp(a)), w, tt.as_tensor(0.0), return_updates=False)
-        return 0.5 * s + inner[-1] + e
-
-    outer = simplify(ppl.scan(step, v, tt.as_tensor(0.0), return_updates=False), unsafe=True)
-    insides = [{node.op.name for node in ancestors(body.outputs)} for x in ancestors(outer) for body in bodies(x)]
-    assert len(insides) == 2 and not any("scan_op" in names for names in insides)
-
-
-def test_what_a_loop_prints_stays_in_it(capfd):
-    v, b = tt.dvector("v"), tt.dscalar("b")
-    show = ppl.printing.Print("b")
-    looked_at = lambda e, s: s + show(tt.switch(e > -1, 2 * b, 2 * b) + 0 * b)
-    f = ppl.function([v, b], ppl.scan(looked_at, v, tt.as_tensor(0.0), return_updates=False))
-    assert f(np.ones(3), 1.0)[-1] == 6.0
+def test_few_terms_and_whole_numbers_stay_as_they_are():
+    xs, ns = [tt.dscalar(f"x{i}") for i in range(7)], [tt.iscalar(f"n{i}") for i in range(20)]
+    few, whole = optimize([sum(map(exp, xs)), sum(n * n for n in ns)])
+    assert not {"sum", "concatenate"} & {node.op.name for node in ancestors([few, whole])}

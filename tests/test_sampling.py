@@ -1,12 +1,13 @@
 """`sample`: its guarantees, its arguments, and what it does when sampling cannot start."""
 
 import logging
+import re
 
 import numpy as np
 import pytest
 
 import ppl.model as pm
-from ppl.distributions import Bernoulli, HalfNormal, Normal
+from ppl.distributions import Bernoulli, Beta, Censored, CustomDist, HalfNormal, Normal, NormalMixture
 from ppl.samplers import PROGRAMS
 
 Y = np.array([0.9, 1.7, 0.4, 1.3, 0.2])
@@ -295,6 +296,22 @@ def test_a_parameter_outside_its_domain_is_named_with_its_row():
         Normal("y", 0, scale * x, observed=np.zeros(3))
     with pytest.raises(pm.SamplingError, match=r'Normal "y": sigma must be positive, it is .* at index 2'):
         pm.sample(model=model, progressbar=False, quiet=True)
+
+
+@pytest.mark.parametrize(
+    ("child", "message"),
+    [
+        (lambda w, mu: NormalMixture("y", w, mu, 1.0, observed=np.zeros(3)), 'Mixture "y": w must be probabilities'),
+        (lambda w, mu: Censored("y", Normal.dist(mu[0], -w[0]), -1, 1, observed=0.5), "sigma of Normal must be"),
+        (lambda w, mu: CustomDist("y", mu[0], logp=lambda v, m: -np.inf + m, observed=1.0), "CustomDist(parameter"),
+    ],
+)
+def test_a_start_that_is_not_finite_names_the_parameter_of_a_law_inside_too(child, message):
+    with pm.Model():
+        w, mu = Beta("w", 1, 1, shape=2), Normal("mu", shape=2)
+        child(w, mu)
+        with pytest.raises(pm.SamplingError, match=re.escape(message)):
+            pm.sample(10, tune=10, chains=1, progressbar=False, random_seed=1)
 
 
 def test_a_nan_in_a_predictor_is_named():

@@ -64,6 +64,34 @@ def test_continuous_variables(make):
         assert abs(float(posterior[name].std()) / sd - 1) < 0.2
 
 
+def test_a_population_of_chains_learns_from_each_other():
+    model = normal_model()
+    options = {**QUICK, "chains": 6, "rewrite": False}
+    with model:
+        found = pm.sample(2000, tune=500, step=pm.DEMetropolis(), **options)
+        again = pm.sample(2000, tune=500, step=pm.DEMetropolis(), **{**options, "cores": 1})
+        for chains, step, message in (
+            (2, pm.DEMetropolis(), "at least 3 chains, got 2"),
+            (4, pm.DEMetropolis(["mu"]), "NUTS would move nu out of step"),
+        ):
+            with pytest.raises(ValueError, match=message):
+                pm.sample(step=step, **{**options, "chains": chains})
+    for name, mean, sd in zip(("mu", "nu"), MEAN, SD, strict=True):
+        np.testing.assert_array_equal(found.posterior[name], again.posterior[name])
+        assert abs(float(found.posterior[name].mean()) - mean) < 0.2 * sd
+        assert abs(float(found.posterior[name].std()) / sd - 1) < 0.15
+    stats = found.sample_stats
+    assert stats.accepted.dtype == bool and abs(float(stats.accept.mean()) - float(stats.accepted.mean())) < 0.03
+
+
+def test_a_small_population_is_warned_of():
+    with pm.Model():
+        Normal("x", 0, 1, shape=4)
+        with pytest.warns(UserWarning, match="more chains than dimensions: it moves 4, and there are 4"):
+            few = pm.sample(20, tune=20, step=pm.DEMetropolis(), rewrite=False, **{**QUICK, "chains": 4})
+    assert few.posterior.x.shape == (4, 20, 4)
+
+
 def switches():
     """Binary indicators with known odds: z_i = 1 shifts y_i by 3."""
     with pm.Model() as model:

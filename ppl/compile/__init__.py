@@ -1,8 +1,8 @@
 """From graphs to compiled programs."""
 
+from ppl.compile.compiled import Function as Function
 from ppl.compile.evaluation import evaluated as evaluated
 from ppl.compile.evaluation import get as get
-from ppl.compile.function import Function as Function
 from ppl.compile.function import function as function
 from ppl.compile.inputs import In as In
 from ppl.compile.inputs import Out as Out

@@ -13,32 +13,17 @@ from typing import Any
 import jax
 
 from ppl.compile.pure import Program
-from ppl.graph import Node, substitute, topological
-from ppl.rewrites.invariants import CHEAP
+from ppl.graph import Node, substitute
+from ppl.rewrites.invariants import last_still
 from ppl.tensor.tensor import Tensor, placeholder
 
 
 def hoisted(outputs: Sequence[Tensor], inputs: Sequence[Node]) -> tuple[list[Tensor], dict[Tensor, Tensor]]:
     """The outputs over further inputs, and for each of these the expression of data that it stands for."""
-    moving: set[Node] = set()  # nodes whose value is not known from data alone
     given = set(inputs)
-    order = topological(outputs)
-    for node in order:
-        outside = not node.inputs and not node.op.computed and node.op.name != "variable"
-        if node in given or outside or any(parent in moving for parent in node.inputs):
-            moving.add(node)
-    cut: dict[Node, Node] = {}
-    waiting: list[Node] = [parent for node in order if node in moving for parent in node.inputs if parent not in moving]
-    seen: set[Node] = set()
-    while waiting:
-        node = waiting.pop()
-        if node in seen or not node.inputs:
-            continue
-        seen.add(node)
-        if node.op.name in CHEAP or not isinstance(node, Tensor) or (node.ndim == 0 and node.dtype[0] in "ui"):
-            waiting.extend(node.inputs)
-        else:
-            cut[node] = placeholder(node.type)
+    moves = lambda node: node in given or (not node.inputs and not node.op.computed and node.op.name != "variable")
+    still = last_still(outputs, moves, cheap=lambda node: node.type.shape == () and node.type.dtype[0] in "ui")
+    cut: dict[Node, Node] = {node: placeholder(node.type) for node in still}
     rest = substitute(list(outputs), cut)
     return rest, {place: node for node, place in cut.items()}  # type: ignore[return-value, misc]
 

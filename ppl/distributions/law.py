@@ -20,7 +20,7 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.distributions.draw import RandomVariable, is_draw
-from ppl.graph import ancestors, substitute
+from ppl.graph import Node, ancestors, substitute
 from ppl.tensor.tensor import Tensor, TensorType, placeholder
 
 Step = Callable[[Any, Any], tuple[Any, Any]]
@@ -58,9 +58,10 @@ class Law:
         self.base = draw.family
 
     def of(self, *parameters: Any) -> tuple[Tensor, RandomVariable]:
-        """The expression and the draw in it."""
+        """The expression and the draw in it; the parameters may be draws too, or hold some."""
         x = self.expression(*parameters)
-        draws = [node for node in ancestors(x) if is_draw(node)]
+        given = {p for p in parameters if isinstance(p, Node)}
+        draws = [node for node in ancestors(x, given) - given if is_draw(node)]
         assert len(draws) == 1, f"a law is that of one draw, {x!r} holds {len(draws)}"
         return x, draws[0]  # type: ignore[return-value]
 

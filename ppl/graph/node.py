@@ -166,7 +166,8 @@ class Node:
             if known is not None:
                 return known
             set_field(node, "serial", next(_serials))
-            _nodes[content] = (*_nodes.get(content, ()), _Ref(node, content))
+            others, own = _with(content), _Ref(node, content)
+            _nodes[content] = (*others, own) if others else own
         return node
 
     def __setattr__(self, field: str, value: object) -> None:
@@ -245,14 +246,22 @@ class _Ref(weakref.ref[Node]):
 
 
 # The living nodes by the hash of their content. The content itself is no key: it would be held as long as the node, and
-# attributes and operations may hold the node in turn (a variable its update), so that neither would ever go.
-_nodes: dict[int, tuple[_Ref, ...]] = {}
+# attributes and operations may hold the node in turn (a variable its update), so that neither would go. Where, as is
+# rare, several have one hash, they stand in a tuple: none else does, since each collection of garbage visits it.
+_nodes: dict[int, _Ref | tuple[_Ref, ...]] = {}
 _building = threading.RLock()  # a garbage collection inside it may run code that builds or forgets nodes
 _serials = itertools.count()
 
 
+def _with(content: int) -> tuple[_Ref, ...]:
+    known = _nodes.get(content, ())
+    return known if isinstance(known, tuple) else (known,)
+
+
 def _find(content: int, op: Op, inputs: tuple[Node, ...], attrs: Attrs) -> Node | None:
-    for ref in _nodes.get(content, ()):
+    if content not in _nodes:
+        return None
+    for ref in _with(content):
         node = ref()
         if (
             node is not None
@@ -267,7 +276,7 @@ def _find(content: int, op: Op, inputs: tuple[Node, ...], attrs: Attrs) -> Node 
 
 def _forget(ref: Any) -> None:
     with _building:
-        others = tuple([other for other in _nodes.get(ref.content, ()) if other() is not None])
+        others = tuple([other for other in _with(ref.content) if other() is not None])
         if others:
             _nodes[ref.content] = others
         else:
@@ -277,5 +286,6 @@ def _forget(ref: Any) -> None:
 def living() -> list[Node]:
     """Every node that is alive now, oldest first."""
     with _building:
-        refs = [ref for same in _nodes.values() for ref in same]
+        same = list(_nodes.values())
+    refs = [ref for known in same for ref in (known if isinstance(known, tuple) else (known,))]
     return sorted([node for ref in refs if (node := ref()) is not None], key=lambda node: node.serial)

@@ -16,8 +16,10 @@ from ppl.model.errors import ParameterValueError as ParameterValueError
 from ppl.model.errors import SamplingError as SamplingError
 from ppl.model.errors import ShapeError as ShapeError
 from ppl.model.errors import ShapeWarning as ShapeWarning
+from ppl.model.errors import TraceDirectoryError as TraceDirectoryError
 from ppl.model.inference.conversion import predictions_to_inference_data as predictions_to_inference_data
 from ppl.model.inference.conversion import to_inference_data as to_inference_data
+from ppl.model.inference.init_nuts import init_nuts as init_nuts
 from ppl.model.inference.optimum import find_hessian as find_hessian
 from ppl.model.inference.optimum import find_MAP as find_MAP
 from ppl.model.inference.pointwise import compute_deterministics as compute_deterministics
@@ -34,6 +36,7 @@ from ppl.model.inference.steps import BinaryMetropolis as BinaryMetropolis
 from ppl.model.inference.steps import CategoricalGibbsMetropolis as CategoricalGibbsMetropolis
 from ppl.model.inference.steps import CauchyProposal as CauchyProposal
 from ppl.model.inference.steps import CompoundStep as CompoundStep
+from ppl.model.inference.steps import DEMetropolis as DEMetropolis
 from ppl.model.inference.steps import DEMetropolisZ as DEMetropolisZ
 from ppl.model.inference.steps import HamiltonianMC as HamiltonianMC
 from ppl.model.inference.steps import LaplaceProposal as LaplaceProposal
@@ -63,6 +66,7 @@ from ppl.model.names import math as math
 from ppl.model.names.math import block_diagonal as block_diagonal
 from ppl.model.names.math import invprobit as invprobit
 from ppl.model.names.math import probit as probit
+from ppl.model.names.surface import CallableTensor as CallableTensor
 from ppl.model.names.surface import assert_no_rvs as assert_no_rvs
 from ppl.model.names.surface import bool_types as bool_types
 from ppl.model.names.surface import collect_default_updates as collect_default_updates
@@ -75,6 +79,7 @@ from ppl.model.names.surface import discrete_types as discrete_types
 from ppl.model.names.surface import drop_warning_stat as drop_warning_stat
 from ppl.model.names.surface import float_types as float_types
 from ppl.model.names.surface import floatX as floatX
+from ppl.model.names.surface import guess_scaling as guess_scaling
 from ppl.model.names.surface import hessian_diag as hessian_diag
 from ppl.model.names.surface import inputvars as inputvars
 from ppl.model.names.surface import int_types as int_types

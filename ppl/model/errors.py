@@ -27,3 +27,7 @@ class DataError(ValueError):
 
 class ParameterValueError(ValueError):
     """A parameter outside its domain."""
+
+
+class TraceDirectoryError(ValueError):
+    """A directory of draws that is none, by PyMC's name; what `resume=` meets there is a `StorageError`."""

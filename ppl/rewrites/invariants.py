@@ -6,7 +6,7 @@ is log(a) + log(x), and log(a) is the same in every step. Such nodes are compute
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ppl.graph import Body, Node, ancestors, close, substitute, topological
@@ -14,7 +14,7 @@ from ppl.tensor.tensor import TensorType, placeholder
 
 # Cheap to repeat, and smaller before than after: what is computed once stays below them.
 CHEAP = frozenset(["broadcast_to", "expand_dims", "reshape", "transpose", "squeeze", "named", "cast", "dim"])
-_EFFECTS = frozenset(["print_value", "check"])  # happen as often as they are written
+EFFECTS = frozenset(["print_value", "check"])  # happen as often as they are written
 
 
 class Part(NamedTuple):
@@ -54,14 +54,15 @@ def moved_out(node: Node) -> Node:
     return Node(node.op, tuple(inputs), node.attrs.but(**changes)) if changes else node
 
 
-def _unchanging(body: Body, changing: int) -> list[Node]:
-    """The last nodes on every way that do not depend on the first parameters."""
-    moving: set[Node] = set(body.params[:changing])
-    order = topological(body.outputs)
+def last_still(outputs: Iterable[Node], moves: Callable[[Node], bool], cheap: Callable[[Node], bool]) -> list[Node]:
+    """The last nodes on every way to the outputs that need nothing which moves; what is cheap is looked through."""
+    wanted = list(outputs)
+    moving: set[Node] = set()
+    order = topological(wanted)
     for node in order:
-        if node.op.name in _EFFECTS or any(parent in moving for parent in node.inputs):
+        if moves(node) or any(parent in moving for parent in node.inputs):
             moving.add(node)
-    waiting = [out for out in body.outputs if out not in moving]
+    waiting = [out for out in wanted if out not in moving]
     waiting += [parent for node in order if node in moving for parent in node.inputs if parent not in moving]
     found: dict[Node, None] = {}
     seen: set[Node] = set()
@@ -70,11 +71,18 @@ def _unchanging(body: Body, changing: int) -> list[Node]:
         if node in seen or not node.inputs:
             continue
         seen.add(node)
-        if node.op.name in CHEAP or not isinstance(node.type, TensorType) or not _has_parameters(node):
+        if node.op.name in CHEAP or not isinstance(node.type, TensorType) or cheap(node):
             waiting.extend(node.inputs)
         else:
             found[node] = None
     return sorted(found, key=lambda node: node.serial)
+
+
+def _unchanging(body: Body, changing: int) -> list[Node]:
+    """The last nodes of a body that do not depend on the first parameters."""
+    first = frozenset(body.params[:changing])
+    moves = lambda node: node in first or node.op.name in EFFECTS
+    return last_still(body.outputs, moves, cheap=lambda node: not _has_parameters(node))
 
 
 def _has_parameters(node: Node) -> bool:

@@ -13,25 +13,31 @@ from collections.abc import Collection, Iterable, Sequence
 
 from ppl.graph import Attrs, Body, Node, bodies, topological
 from ppl.graph.replace import rebuilt
+from ppl.rewrites.alike import Alike
 from ppl.rewrites.invariants import moved_out, parts
 from ppl.rewrites.normal import PRODUCT, SUM, Number, Weighted, content, is_whole, number, terms, weighted
+from ppl.rewrites.rows import merged, rows_first
 from ppl.tensor import elementwise as ew
+from ppl.tensor.loops import SCAN
 from ppl.tensor.ops import Elementwise
 
 
-def lowered(outputs: Iterable[Node]) -> tuple[list[Node], bool]:
+def lowered(outputs: Iterable[Node], vectors: bool = False) -> tuple[list[Node], bool]:
     """The same graph without sums and products of many operands, and whether work came out of a loop: that then stands
-    beside what was outside, and the two may have more in common."""
-    lowering = _Lowering()
-    return lowering.run(outputs), lowering.moved
+    beside what was outside, and the two may have more in common. With `vectors` alike terms of a sum are one vector."""
+    lowering = _Lowering(alike=Alike() if vectors else None)
+    lower = lowering.run(outputs)
+    together = merged(lower)
+    return together, lowering.moved or any(x is not y for x, y in zip(lower, together, strict=True))
 
 
 class _Lowering:
     """One graph on its way down. `changing` are the parameters that differ from step to step, where it is a loop's."""
 
-    def __init__(self, changing: Collection[Node] = ()) -> None:
+    def __init__(self, changing: Collection[Node] = (), alike: Alike | None = None) -> None:
         self.changes: dict[Node, bool] = dict.fromkeys(changing, True)
         self.done: dict[Node, Node] = {}
+        self.alike = alike
         self.moved = False  # whether work came out of a loop
 
     def run(self, outputs: Iterable[Node]) -> list[Node]:
@@ -46,13 +52,18 @@ class _Lowering:
             return self.product(self._exponentials_inside(weighted(node)))
         inputs = tuple([self.done[x] for x in node.inputs])
         if node.op is SUM:
-            return self.sum(list(zip(inputs, node.attrs["weights"], strict=True)), node.attrs["shift"])
+            operands: Weighted = list(zip(inputs, node.attrs["weights"], strict=True))
+            if self.alike is not None:
+                operands = self.alike.together(operands, apart=self.changing)
+            return self.sum(operands, node.attrs["shift"])
         if not bodies(node):
             return rebuilt(node, inputs)
         new = Node(node.op, inputs, self._with_bodies(node))
         if not parts(node):
             return new
         lighter = moved_out(new)
+        if lighter.op is SCAN:
+            lighter = rows_first(lighter)
         self.moved |= lighter is not new
         return lighter
 
@@ -62,7 +73,7 @@ class _Lowering:
         new: dict[str, Body] = {}
         for key, body in node.attrs.items():
             if isinstance(body, Body):
-                inside = _Lowering(body.params[: changing.get(key, 0)])
+                inside = _Lowering(body.params[: changing.get(key, 0)], self.alike)
                 new[key] = Body(body.params, tuple(inside.run(body.outputs)))
                 self.moved |= inside.moved
         return node.attrs.but(**new)

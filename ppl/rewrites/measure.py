@@ -33,7 +33,7 @@ WEIGHTS: dict[str, Weight] = {
     "sigmoid": Weight(2, 12), "ndtr": Weight(2, 12), "switch": Weight(1, 10), "erfc": Weight(2, 8),
     "erf": Weight(2, 13), "log_sigmoid": Weight(4, 40), "i0": Weight(4, 60),
     "sqrt": Weight(2, 12), "power": Weight(3, 12), "abs": Weight(2, 3), "prod": Weight(8, 20),
-    "reshape": Weight(3, 5), "transpose": Weight(3, 4), "expand_dims": Weight(3, 3), "squeeze": Weight(3, 3),
+    "reshape": Weight(3, 5), "transpose": Weight(3, 4), "expand_dims": Weight(1, 3), "squeeze": Weight(3, 3),
     "broadcast_to": Weight(1, 5), "named": Weight(1, 1), "assume": Weight(1, 1),
     "matmul": Weight(6, 40), "inv": Weight(4, 90), "det": Weight(9, 90), "slogdet": Weight(9, 80),
     "cholesky": Weight(4, 60), "solve_general": Weight(4, 200), "trace": Weight(60, 90), "diagonal": Weight(60, 90),
@@ -88,6 +88,11 @@ def _of_numbers(node: Node) -> int:
     return (14 if shift else 0) + (6 if content(weighted(node), shift) < 0 else 0)
 
 
+def _of_index(node: Node) -> int:
+    """What new axes inside an index count: more than beside it."""
+    return 4 * sum(part[0] == "new" for part in node.attrs.get("plan", ()))
+
+
 def size(node: Node) -> int:
     """The measure of a graph without holes, written out as a tree."""
     sizes: dict[Node, int] = {}
@@ -95,7 +100,11 @@ def size(node: Node) -> int:
         weight = weight_of(each.op.name)
         numbers = each.attrs.get("weights") if each.op in (SUM, PRODUCT) else None
         copies: Iterable[int] = [1] * len(each.inputs) if numbers is None or each.op is SUM else map(_copies, numbers)
-        total = weight.own + weight.slope * sum(sizes[x] * n for x, n in zip(each.inputs, copies, strict=True))
+        total = (
+            weight.own
+            + _of_index(each)
+            + weight.slope * sum(sizes[x] * n for x, n in zip(each.inputs, copies, strict=True))
+        )
         if numbers is not None:
             total += sum(map(_of_operand, each.inputs, numbers))
         if each.op is SUM:

@@ -14,6 +14,7 @@ from ppl.rewrites.books.algebra import algebra
 from ppl.rewrites.books.choices import choices
 from ppl.rewrites.books.exponentials import exponentials
 from ppl.rewrites.books.indexing import indexing
+from ppl.rewrites.books.loops import loops
 from ppl.rewrites.books.matrices import matrices
 from ppl.rewrites.books.reductions import reductions
 from ppl.rewrites.books.shapes import shapes
@@ -27,7 +28,7 @@ from ppl.rewrites.trace import Trace
 from ppl.tensor.names import NAMED
 from ppl.tensor.tensor import Tensor, as_tensor
 
-everything = algebra + exponentials + stable + reductions + choices + shapes + indexing + matrices + structure
+everything = algebra + exponentials + stable + reductions + choices + shapes + indexing + matrices + structure + loops
 _ROUNDS = 4
 
 
@@ -54,13 +55,15 @@ def rewritten(
     trace: Trace | None = None,
     keep: Collection[Node] = (),
     once: Callable[[Node], bool] = never,
+    vectors: bool = False,
 ) -> list[Node]:
-    """The outputs in simplest form, as operations that can be run; a name an output carries stays on it."""
+    """The outputs in simplest form, as operations that can be run; a name an output carries stays on it. With `vectors`
+    alike terms of a sum are computed as one vector."""
     bare = [_under_name(node) for node in outputs]
     with _collector_paused():
-        results, again = lowered(normal_forms(bare, book, trace, keep, once))
+        results, again = lowered(normal_forms(bare, book, trace, keep, once), vectors)
         if again:
-            results, _ = lowered(normal_forms(results, book, trace, keep, once))
+            results, _ = lowered(normal_forms(results, book, trace, keep, once), vectors)
     return [_named_like(old, new) for old, new in zip(outputs, results, strict=True)]
 
 
@@ -126,4 +129,4 @@ def stabilise(outputs: Sequence[Tensor]) -> list[Tensor]:
 def optimize(outputs: Sequence[Node], once: Callable[[Node], bool] = never) -> list[Node]:
     """What the compiler runs in place of `outputs`: the same values, fewer and stabler operations. What is computed
     `once` for many runs costs nothing."""
-    return gathers_last(rewritten(outputs, everything.safe(), once=once))
+    return gathers_last(rewritten(outputs, everything.safe(), once=once, vectors=True))

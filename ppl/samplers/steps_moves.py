@@ -18,6 +18,13 @@ Density = Callable[[Array], Array]
 Proposal = Callable[[Array, int], Array]  # (key, how many) -> steps of scale one
 
 
+class Population(NamedTuple):
+    """Where all chains are, and which of them is to move."""
+
+    positions: Array
+    chain: Array
+
+
 class Context(NamedTuple):
     """What a move may look at."""
 
@@ -25,6 +32,7 @@ class Context(NamedTuple):
     draw: Array
     tuning: Array
     density: Density
+    population: Population | tuple[()] = ()  # for moves that learn from other chains
 
 
 class Move(NamedTuple):
@@ -36,6 +44,7 @@ class Move(NamedTuple):
     step: Callable[[Context, Array, Array, Any], tuple[Array, Array, Any, Array]]
     stats: dict[str, type]
     key: Hashable
+    population: bool = False  # does it learn from the other chains?
 
 
 def wrapped(key: Array) -> Array:
@@ -50,7 +59,16 @@ def uniforms(key: Array, shape: tuple[int, ...] = ()) -> Array:
 
 def accepts(key: Array, new: Array, old: Array) -> Array:
     """Metropolis' rule; a density that is not a number is never accepted."""
-    return jnp.log(uniforms(key)) < jnp.where(jnp.isnan(new), -jnp.inf, new - old)
+    return jnp.log(uniforms(key)) < _log_ratio(new, old)
+
+
+def chance(new: Array, old: Array) -> Array:
+    """The probability with which Metropolis' rule accepts."""
+    return jnp.exp(jnp.minimum(_log_ratio(new, old), 0.0))
+
+
+def _log_ratio(new: Array, old: Array) -> Array:
+    return jnp.where(jnp.isnan(new), -jnp.inf, new - old)
 
 
 def shuffled(key: Array, n: int, shuffle: bool) -> Array:
@@ -115,39 +133,40 @@ def metropolis(
         if together:
             new = lax.dynamic_update_slice(position, position[start:stop] + moves, (start,))
             lp = context.density(new)
-            yes = accepts(fold(context.key, 1), lp, logp)
+            yes, chances = accepts(fold(context.key, 1), lp, logp), chance(lp, logp)[None]
             position, logp = jnp.where(yes, new, position), jnp.where(yes, lp, logp)
             taken = yes[None].astype(jnp.float64)
         else:
             order = shuffled(fold(context.key, 1), n, True)
 
             def one(i: Array, carry: Any) -> Any:
-                position, logp, taken = carry
+                position, logp, taken, chances = carry
                 j = order[i]
                 new = position.at[start + j].add(moves[j])
                 lp = context.density(new)
                 yes = accepts(fold(context.key, 2 + i), lp, logp)
-                return jnp.where(yes, new, position), jnp.where(yes, lp, logp), taken.at[j].set(yes.astype(jnp.float64))
+                taken, chances = taken.at[j].set(yes.astype(jnp.float64)), chances.at[j].set(chance(lp, logp))
+                return jnp.where(yes, new, position), jnp.where(yes, lp, logp), taken, chances
 
-            position, logp, taken = lax.fori_loop(0, n, one, (position, logp, jnp.zeros(n)))
+            position, logp, taken, chances = lax.fori_loop(0, n, one, (position, logp, jnp.zeros(n), jnp.zeros(n)))
         state = _Scale(state.scaling, state.accepted + taken, state.seen + 1)
-        return position, logp, state, jnp.stack([taken.mean(), state.scaling.mean()])
+        return position, logp, state, jnp.stack([chances.mean(), taken.mean(), state.scaling.mean()])
 
     key = ("metropolis", start, stop, proposal_key, discrete, together, first.tobytes(), tune, interval)
-    return Move(start, stop, init, step, {"accept": np.float64, "scaling": np.float64}, key)
+    return Move(start, stop, init, step, dict.fromkeys(("accept", "accepted", "scaling"), np.float64), key)
 
 
 def binary_flips(start: int, stop: int, scaling: float = 1.0) -> Move:
     """Flips each entry with probability 1 - 2^(-scaling), all at once."""
-    n, chance = stop - start, 1 - 0.5**scaling
+    n, share = stop - start, 1 - 0.5**scaling
 
     def step(context: Context, position: Array, logp: Array, state: Any) -> Any:
         old = position[start:stop]
-        flip = uniforms(fold(context.key, 0), (n,)) < chance
+        flip = uniforms(fold(context.key, 0), (n,)) < share
         new = lax.dynamic_update_slice(position, jnp.where(flip, 1 - old, old), (start,))
         lp = context.density(new)
         yes = accepts(fold(context.key, 1), lp, logp)
-        row = jnp.stack([yes.astype(jnp.float64), jnp.full((), chance)])
+        row = jnp.stack([chance(lp, logp), jnp.full((), share)])
         return jnp.where(yes, new, position), jnp.where(yes, lp, logp), state, row
 
     stats: dict[str, type] = {"accept": np.float64, "p_jump": np.float64}

@@ -12,7 +12,7 @@ from .kernel import Data, LogDensity
 from .launch import cores_for, launch, store_for
 from .run import Run
 from .steps_moves import Move
-from .steps_sweep import Stretch, conditional, sweep
+from .steps_sweep import Stretch, conditional, in_turn, sweep
 from .tuning import tuning
 from .warmup import tuned
 
@@ -49,11 +49,16 @@ def sample_steps(
     """Draw from a density whose entries are moved by several methods: NUTS on one stretch, moves on the others.
 
     The arguments are those of `sample`. The blocks must cover every entry; at most one of them is a stretch for NUTS.
+    Where a move learns from the other chains, these move in one program, each given where the others are; then a
+    chain's draws depend on how many there are, and NUTS, whose chains do not keep step, cannot take part.
     """
     stretches = [block for block in blocks if isinstance(block, Stretch)]
     moves = [block for block in blocks if isinstance(block, Move)]
     if len(stretches) > 1:
         raise ValueError("NUTS moves one stretch of the position; put its variables side by side.")
+    together = any(move.population for move in moves)
+    if together and stretches:
+        raise ValueError("A move that learns from other chains does not go together with NUTS in one sweep.")
     covered = np.zeros(dim, bool)
     for block in blocks:
         covered[block.start : block.stop] = True
@@ -90,4 +95,6 @@ def sample_steps(
         store=store_for(checkpoint, resume, settings),
         settings=settings,
     )
+    if together:
+        job = job._replace(kernel=in_turn(job.kernel), kernel_key=("in turn", job.kernel_key), together=True)
     return launch(job, progress=progress, blocking=blocking)

@@ -14,7 +14,7 @@ from jax import Array, lax
 
 from .kernel import Data, Kernel, LogDensity, Outcome, Window
 from .randomness import fold
-from .steps_moves import Context, Move
+from .steps_moves import Context, Move, Population
 
 FIRST_KEY = 16  # children of a draw's key below it belong to NUTS
 
@@ -61,20 +61,23 @@ def sweep(logp: LogDensity, nuts: tuple[Stretch, Kernel] | None, moves: Sequence
         state = Sweep(none, position, np.zeros_like(position), np.float64(-1e300), no, no, inner, parts)
         return jax.tree.map(np.asarray, state)
 
-    def others(key: Array, plan: Any, data: Data, position: Array, logp_now: Array, state: Sweep) -> Any:
+    def others(
+        key: Array, plan: Any, data: Data, position: Array, logp_now: Array, state: Sweep, population: Any
+    ) -> Any:
         """All moves but NUTS."""
         draw_key = fold(key, state.draw)
         parts, rows = [], []
         for i, (move, part) in enumerate(zip(moves, state.parts, strict=True)):
             context = Context(
-                fold(draw_key, FIRST_KEY + i), state.draw, state.draw < plan.tune, lambda x: _number(logp(x, *data))
-            )
+                fold(draw_key, FIRST_KEY + i), state.draw, state.draw < plan.tune,
+                lambda x: _number(logp(x, *data)), population,
+            )  # fmt: skip
             position, logp_now, part, row = move.step(context, position, logp_now, part)
             parts.append(part)
             rows.append(row.astype(jnp.float64))
         return position, logp_now, tuple(parts), jnp.concatenate(rows) if rows else jnp.zeros(0)
 
-    def step(key: Array, plan: Any, data: Data, state: Sweep) -> tuple[Sweep, Outcome]:
+    def step(key: Array, plan: Any, data: Data, state: Sweep, population: Any = ()) -> tuple[Sweep, Outcome]:
         inner: Any = ()
         mark, marked = state.position, jnp.zeros((), bool)
         if nuts:
@@ -91,7 +94,7 @@ def sweep(logp: LogDensity, nuts: tuple[Stretch, Kernel] | None, moves: Sequence
         skipped = jnp.zeros(sum(len(move.stats) for move in moves))
         position, logp_now, parts, more = lax.cond(
             counts,
-            lambda: others(key, plan, data, position, logp_now, state),
+            lambda: others(key, plan, data, position, logp_now, state, population),
             lambda: (position, logp_now, state.parts, skipped),
         )
         stats = jnp.concatenate([logp_now[None] if row is None else row, more])
@@ -108,6 +111,26 @@ def sweep(logp: LogDensity, nuts: tuple[Stretch, Kernel] | None, moves: Sequence
         return state._replace(nuts=nuts[1].host(plan, state.nuts, seen))
 
     return Kernel(init, step, names, host)
+
+
+def in_turn(kernel: Kernel) -> Kernel:
+    """The ensemble kernel of chains that learn from each other: each makes its sweep given where the others are now.
+
+    One after the other, since moves of all at once, given where the others *were*, do not leave the target invariant.
+    """
+    move: Callable[..., tuple[Sweep, Outcome]] = kernel.step
+
+    def step(keys: Array, plan: Any, data: Data, states: Sweep) -> tuple[Sweep, Outcome]:
+        def one(positions: Array, chain: Any) -> Any:
+            i, key, state = chain
+            after, outcome = move(key, plan, data, state, Population(positions, i))
+            still = state.attention  # the driver lets it stand where it is
+            return positions.at[i].set(jnp.where(still, state.position, after.position)), (after, outcome)
+
+        chains = jnp.arange(keys.shape[0]), keys, states
+        return lax.scan(one, states.position, chains)[1]
+
+    return kernel._replace(step=step, coupled=True)
 
 
 def _number(value: Array) -> Array:

@@ -1,7 +1,8 @@
 """Rejection: propose until accepted, entry by entry.
 
-All entries are proposed once. Of many, those that were refused are moved together, proposed in the same way until all
-of them are accepted, and put back: the loop costs what the refused ones cost, not a pass over all for each round.
+A few entries are all proposed again in each round. Of many, all are proposed once, and those that were refused are
+moved together, proposed in the same way until all of them are accepted, and put back: the loop then costs what the
+refused ones cost, not a pass over all entries for each round.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from jax import lax
 
 MANY = 4096  # entries from which on moving the refused ones together pays
-Propose = Callable[..., tuple[Any, Any]]  # (key, shape, *parameters) -> values, and whether each is accepted
+Propose = Callable[..., tuple[Any, Any]]  # (two words an entry, *parameters) -> values, and whether each is accepted
 
 
 def until_accepted(
@@ -27,10 +28,10 @@ def until_accepted(
     A parameter is a scalar or has the shape of the draws.
     """
     wanted = jnp.broadcast_to(wanted, shape)
+    if math.prod(shape) < MANY:
+        return jnp.where(wanted, _rounds(propose, key, jnp.full(shape, jnp.nan), wanted, parameters), jnp.nan)
     first, rest = jax.random.split(key)
     values = _proposed(propose, first, shape, parameters)
-    if math.prod(shape) < MANY:
-        return jnp.where(wanted, _rounds(propose, rest, values, wanted, parameters), jnp.nan)
     count = math.prod(shape) // 1024 * 64  # a sixteenth of them at a time, in whole words
     flat = [p.reshape(-1) if jnp.ndim(p) else p for p in parameters]
 
@@ -62,7 +63,7 @@ def _proposed(propose: Propose, key: Any, shape: tuple[int, ...], parameters: Se
     """One proposal for each entry, nan where it is refused."""
 
     def proposed() -> Any:
-        values, accepted = propose(key, shape, *parameters)
+        values, accepted = propose(jax.random.bits(key, (2, *shape), jnp.uint64), *parameters)
         return jnp.where(accepted, values, jnp.nan)
 
     return once(proposed, key, shape)

@@ -40,11 +40,11 @@ def _by_rejection(key: Any, shape: tuple[int, ...], n: Any, p: Any, wanted: Any)
     squares, rests = _less_likely(jnp.floor((n + 1) * p), n, p)
     at_mode = 0.5 * jnp.log(squares) + rests
 
-    def propose(key: Any, shape: Any, n: Any, p: Any, at_mode: Any) -> tuple[Any, Any]:
+    def propose(words: Any, n: Any, p: Any, at_mode: Any) -> tuple[Any, Any]:
         spread = jnp.sqrt(n * p * (1 - p))
         b = 1.15 + 2.53 * spread
         a = -0.0873 + 0.0248 * b + 0.01 * p
-        side, height = standard.two_uniforms(key, shape)
+        side, height = map(standard.open_uniform_of, words)
         u = side - 0.5
         steep = 1 / (0.5 - jnp.abs(u))
         k = jnp.floor((2 * a * steep + b) * u + n * p + 0.5)

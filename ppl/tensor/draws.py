@@ -126,14 +126,12 @@ def _loggamma(shape: tuple[int, ...], key: Any, alpha: Any) -> Any:
     valid = (alpha > 0) & jnp.isfinite(alpha)
     d = jnp.where(alpha < 1, alpha + 1, alpha) - 1 / 3
 
-    def propose(key: Any, shape: Any, d: Any, c: Any) -> tuple[Any, Any]:
-        x_key, e_key = jax.random.split(key)
-        x = standard.normal(x_key, shape, jnp.float64)
+    def propose(words: Any, d: Any, c: Any) -> tuple[Any, Any]:
+        x, e = standard.normal_of(words[0]), standard.exponential_of(words[1])
         root = 1 + c * x
         v = jnp.where(root > 0, root, 1) ** 3
         log_v = standard.log(v)
-        accepted = -standard.exponential(e_key, shape, jnp.float64) < x * x / 2 + d * (1 - v + log_v)
-        return log_v, (root > 0) & accepted
+        return log_v, (root > 0) & (-e < x * x / 2 + d * (1 - v + log_v))
 
     log_v = until_accepted(propose, loop_key, shape, (d, 1 / jnp.sqrt(9 * d)), valid)
     boost = lax.cond(
@@ -171,9 +169,9 @@ def _von_mises(key: Any, kappa: Any, *, shape: Any, dtype: Any) -> Any:
     rho = (tau - jnp.sqrt(2 * tau)) / (2 * k)
     start_key, side_key, loop_key = jax.random.split(key, 3)
 
-    def propose(key: Any, shape: Any, k: Any, r: Any) -> tuple[Any, Any]:
+    def propose(words: Any, k: Any, r: Any) -> tuple[Any, Any]:
         """The cosine of the angle."""
-        a, b = (jax.random.uniform(each, shape) for each in jax.random.split(key))
+        a, b = standard.uniform_of(words[0]), standard.uniform_of(words[1])
         z = standard.cosine_of_half_turn(a)
         f = (1 + r * z) / (r + z)
         c = k * (r - f)

@@ -30,11 +30,11 @@ def _hypergeometric(key: Any, good: Any, bad: Any, taken: Any, *, shape: Any, dt
     squares, rests = _less_likely(jnp.floor((few + 1) * (rare + 1) / (rare + common + 2)), rare, common, few)
     at_mode = 0.5 * jnp.log(squares) + rests
 
-    def propose(key: Any, shape: Any, rare: Any, common: Any, few: Any, at_mode: Any) -> tuple[Any, Any]:
+    def propose(words: Any, rare: Any, common: Any, few: Any, at_mode: Any) -> tuple[Any, Any]:
         total = rare + common
         share = rare / total
         spread = jnp.sqrt((total - few) * few * share * (1 - share) / jnp.maximum(total - 1, 1) + 0.5)
-        side, u = standard.two_uniforms(key, shape)
+        side, u = map(standard.open_uniform_of, words)
         k = jnp.floor(few * share + 0.5 + (_WIDTH * spread + _EXTRA) * (side - 0.5) / u)
         x = jnp.clip(k, 0, jnp.minimum(rare, few))
         squares, rests = _less_likely(x, rare, common, few)

@@ -2,14 +2,14 @@
 
 An index is kept as a *plan*, a tuple with one entry a part of the brackets: `("slice", start, stop, step)` whose
 numbers are ints, None or "in" (the next input); `("int", n)`; `("new",)`; or `("array",)` (the next input). Ellipses
-are written out, boolean masks known now become integer arrays, negative numbers are kept. What is known to lie outside
-raises when the graph is built; an array index out of range at run time reads nan (or the dtype's fill value), never a
-neighbour.
+are written out, boolean masks known now become integer arrays, and along an axis of known length each place is spelled
+in one way: x[-1] of five entries is x[4]. What is known to lie outside raises when the graph is built; an array index
+out of range at run time reads nan (or the dtype's fill value), never a neighbour.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax.numpy as jnp
@@ -43,7 +43,7 @@ def make_plan(x: Tensor, index: Any) -> tuple[Plan, list[Tensor]]:
             continue
         dim = x.type.shape[axis]
         if isinstance(part, slice):
-            plan.append(("slice", *(_slice_number(n, tensors) for n in (part.start, part.stop, part.step))))
+            plan.append(_slice_part([_slice_number(n, tensors) for n in (part.start, part.stop, part.step)], dim))
         elif isinstance(part, Tensor) and not is_constant(part):
             if part.dtype[0] not in "ui":
                 raise IndexError(f"an index is made of integers, got {part!r}")
@@ -64,7 +64,7 @@ def make_plan(x: Tensor, index: Any) -> tuple[Plan, list[Tensor]]:
                     f"index {worst}{where} is out of range for axis {axis} of {x!r}, which has length {dim}"
                 )
             if array.ndim == 0:
-                plan.append(("int", int(array)))
+                plan.append(("int", int(array) if dim is None else int(array) % dim))
             else:
                 plan.append(("array",))
                 tensors.append(as_tensor(array.astype(np.int64)))
@@ -92,6 +92,23 @@ def _spread(part: Any) -> list[Any]:
     if isinstance(value, np.ndarray) and value.dtype == np.bool_:
         return list(np.nonzero(value))
     return [value]
+
+
+def _slice_part(numbers: Sequence[Any], dim: Dim) -> tuple[Any, ...]:
+    if dim is None or "in" in numbers:
+        start, stop, step = numbers
+        return ("slice", None if start == 0 and step in (None, 1) else start, stop, None if step == 1 else step)
+    return slice_of(range(dim)[slice(*numbers)], dim)
+
+
+def slice_of(places: range, dim: int) -> tuple[Any, ...]:
+    """The part of a plan that picks these places of an axis; of all ways to write it the shortest."""
+    if not places:
+        return ("slice", None, 0, None)
+    first, last, step = places[0], places[-1], places.step if len(places) > 1 else 1
+    if step > 0:
+        return ("slice", first or None, None if last + step >= dim else last + 1, None if step == 1 else step)
+    return ("slice", None if first == dim - 1 else first, None if last + step < 0 else last - 1, step)
 
 
 def _slice_number(n: Any, tensors: list[Tensor]) -> Any:

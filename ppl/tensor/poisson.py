@@ -33,10 +33,10 @@ def _by_inversion(key: Any, shape: tuple[int, ...], lam: Any) -> Any:
 
 
 def _by_rejection(key: Any, shape: tuple[int, ...], lam: Any, wanted: Any) -> Any:
-    def propose(key: Any, shape: Any, lam: Any) -> tuple[Any, Any]:
+    def propose(words: Any, lam: Any) -> tuple[Any, Any]:
         b = 0.931 + 2.53 * jnp.sqrt(lam)
         a = 0.02483 * b - 0.059
-        side, height = standard.two_uniforms(key, shape)
+        side, height = map(standard.open_uniform_of, words)
         u = side - 0.5
         steep = 1 / (0.5 - jnp.abs(u))
         k = jnp.floor((2 * a * steep + b) * u + lam + 0.43)

@@ -10,6 +10,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from ppl.tensor.later import jsp
@@ -24,7 +25,7 @@ def _stirling(x: Any) -> Any:
     large = x >= _LARGE
     near = jnp.where(large, 1.0, x)
     far = jnp.where(large, x, _LARGE)
-    series = jnp.polyval(jnp.array(_SERIES[::-1], far.dtype), 1 / far**2) / far
+    series = jnp.polyval(np.array(_SERIES[::-1], far.dtype), 1 / far**2) / far
     return jnp.where(
         large, 0.5 * jnp.log(2 * jnp.pi * far) + series, jsp.gammaln(near + 1) - jsp.xlogy(near, near) + near
     )
@@ -41,7 +42,7 @@ def _deviance(x: Any, m: Any, log_m: Any) -> Any:
     v = (x - m) / (x + m)
     close = jnp.abs(v) < 0.1
     small = jnp.where(close, v, 0.0)
-    tail = jnp.polyval(jnp.array([1 / (2 * j + 1) for j in range(9, 0, -1)] + [0.0], x.dtype), small**2)
+    tail = jnp.polyval(np.array([1 / (2 * j + 1) for j in range(9, 0, -1)] + [0.0], x.dtype), small**2)
     near = (jnp.where(close, x - m, 0.0) + 2 * jnp.where(close, x, 0.0) * tail) * small
     far = jnp.where(jnp.isinf(m), jnp.inf, x * (jnp.log(x) - log_m) + m - x)
     return jnp.where(x == 0, m, jnp.where(close, near, far))

@@ -19,44 +19,51 @@ def exponential(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Of mean 1."""
     if np.dtype(dtype) != np.float64:
         return jax.random.exponential(key, shape, dtype)
-    return -log(2.0 - _fraction(jax.random.bits(key, shape, jnp.uint64)))
+    return exponential_of(jax.random.bits(key, shape, jnp.uint64))
 
 
 def normal(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Of mean 0 and variance 1."""
     if np.dtype(dtype) != np.float64:
         return jax.random.normal(key, shape, dtype)
-    return _normal_quantile(_inside(key, shape))
+    return normal_of(jax.random.bits(key, shape, jnp.uint64))
 
 
 def gumbel(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Of location 0 and scale 1: minus the logarithm of an exponential."""
     if np.dtype(dtype) != np.float64:
         return jax.random.gumbel(key, shape, dtype)
-    return -log(-log(_inside(key, shape)))
+    return -log(-log(open_uniform_of(jax.random.bits(key, shape, jnp.uint64))))
 
 
 def logistic(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Of location 0 and scale 1: the log odds of a uniform number."""
     if np.dtype(dtype) != np.float64:
         return jax.random.logistic(key, shape, dtype)
-    u = _inside(key, shape)
+    u = open_uniform_of(jax.random.bits(key, shape, jnp.uint64))
     return log(u / (1.0 - u))
 
 
-def two_uniforms(key: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
-    """Uniform on (0, 1), from one word: the first in steps of 2**-40, to propose a value by, the second in steps of
-    2**-24, to accept it by."""
-    words = jax.random.bits(key, shape, jnp.uint64)
-    coarse = (words & np.uint64(2**24 - 1)) << np.uint64(28)
-    fine = (words >> np.uint64(24)) << np.uint64(12)
-    number = lambda bits: lax.bitcast_convert_type(bits | np.uint64(0x3FF << 52), jnp.float64) - 1.0
-    return number(fine) + 2.0**-41, number(coarse) + 2.0**-25
+# --- the same of random words: a program that needs several draws at a place takes their bits at once, as each source
+# of bits is a tenth of a second to compile
 
 
-def _inside(key: Any, shape: tuple[int, ...]) -> Any:
+def uniform_of(words: Any) -> Any:
+    """In [0, 1)."""
+    return _fraction(words) - 1.0
+
+
+def open_uniform_of(words: Any) -> Any:
     """Uniform and symmetric on (0, 1): odd multiples of 2**-53."""
-    return (_fraction(jax.random.bits(key, shape, jnp.uint64)) - 1.0) + 2.0**-53
+    return (_fraction(words) - 1.0) + 2.0**-53
+
+
+def exponential_of(words: Any) -> Any:
+    return -log(2.0 - _fraction(words))
+
+
+def normal_of(words: Any) -> Any:
+    return _normal_quantile(open_uniform_of(words))
 
 
 # Wichura's algorithm AS 241 (1988): the quantile as two rational functions, near the middle and in the tails

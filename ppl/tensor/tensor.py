@@ -6,7 +6,8 @@ part fill with `@function`. NumPy's own functions find the same table through it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import functools
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
@@ -42,12 +43,14 @@ class TensorType:
     __slots__ = ("_hash", "dtype", "shape")
     dtype: str
     shape: tuple[Dim, ...]
+    _hash: int
     node_class: ClassVar[type[Node]]
 
-    def __init__(self, dtype: Any, shape: tuple[Dim, ...] = ()) -> None:
-        self.dtype = dtype if type(dtype) is str and dtype in _DTYPES else dtype_name(dtype)
-        self.shape = tuple(shape)
-        self._hash = hash((self.dtype, self.shape))
+    def __new__(cls, dtype: Any, shape: Iterable[Dim] = ()) -> TensorType:
+        return _type(dtype if type(dtype) is str and dtype in _DTYPES else dtype_name(dtype), tuple(shape))
+
+    def __reduce__(self) -> Any:
+        return TensorType, (self.dtype, self.shape)
 
     @property
     def ndim(self) -> int:
@@ -70,6 +73,14 @@ class TensorType:
     def __call__(self, name: str | None = None) -> Tensor:
         """A new input of this type, as `TensorType("float64", (None,))("x")`."""
         return placeholder(self, name)
+
+
+@functools.lru_cache(maxsize=4096)
+def _type(dtype: str, shape: tuple[Dim, ...]) -> TensorType:
+    """One object for many nodes: what a collection of garbage visits, it visits again and again."""
+    made = object.__new__(TensorType)
+    made.dtype, made.shape, made._hash = dtype, shape, hash((dtype, shape))
+    return made
 
 
 _DTYPES = frozenset([

@@ -71,6 +71,8 @@ class Variable(Tensor):
     def set_value(self, value: Any, borrow: bool = False) -> None:
         """Give the variable another value of its dtype and number of axes; copied unless `borrow`."""
         array = self._fitting(value, copy=not borrow)
+        if not borrow:
+            array.flags.writeable = False  # nobody changes it any more: functions may keep it on the device
         with self.cell.lock:
             self.cell.value = array
 
@@ -145,14 +147,19 @@ def fitting_update(variable: Variable, value: Any) -> Tensor:
 
 
 def _variable(
-    type: TensorType, value: Any, initializer: Callable[[], Any], name: str | None, trainable: bool
+    type: TensorType,
+    value: Any,
+    initializer: Callable[[], Any],
+    name: str | None,
+    trainable: bool,
+    borrow: bool = False,
 ) -> Variable:
     cell = Cell(None, initializer)
     named = {"name": name} if name is not None else {}
     node: Variable = Node(  # type: ignore[assignment]
         VARIABLE, (), Attrs(type=type, cell=cell, trainable=trainable, scope=current_scope(), **named)
     )
-    node.set_value(value)
+    node.set_value(value, borrow=borrow)
     _made[node.serial] = node
     return node
 
@@ -181,7 +188,7 @@ def shared(
         array = array.astype(config.floatX) if array.dtype.kind == "f" else array
     dims = (None,) * array.ndim if shape is None else tuple(shape)
     first = array if borrow else np.array(array)
-    return _variable(TensorType(array.dtype.name, dims), first, lambda: first, name, trainable=False)
+    return _variable(TensorType(array.dtype.name, dims), first, lambda: first, name, trainable=False, borrow=borrow)
 
 
 @function("variable_of")

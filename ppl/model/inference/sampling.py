@@ -118,6 +118,7 @@ def sample(
     refuse_minibatches(posterior.terms.values())
     names = list(posterior.outputs) if var_names is None else chosen_names("var_names", var_names, posterior.outputs)
     methods = assign(posterior, step)
+    methods.check_population(chains)
     posterior = replace(posterior, values=methods.order)
     if return_inferencedata:
         results.prepare()

@@ -99,8 +99,10 @@ def refuse_unknown(options: Mapping[str, Any], function: Callable[..., Any]) -> 
     known = [name for name, p in inspect.signature(function).parameters.items() if p.kind is not p.VAR_KEYWORD]
     for name in options:
         if name in PYMC_NUTS:
-            raise TypeError(_unsupported("sample()", name))
-        raise TypeError(unknown("sample() has no argument", name, [*known, *NUTS_OPTIONS, "nuts", "start"]))
+            raise TypeError(_unsupported(f"{function.__name__}()", name))
+        raise TypeError(
+            unknown(f"{function.__name__}() has no argument", name, [*known, *NUTS_OPTIONS, "nuts", "start"])
+        )
 
 
 def refuse_unsupported(**given: Any) -> None:

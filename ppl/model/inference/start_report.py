@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import jax
 import numpy as np
 
 from ppl.compile.density import FlatProgram, Slot, flattened, layout
 from ppl.distributions import RandomVariable
+from ppl.distributions.domains import Domain
 from ppl.model.density import Joint
 from ppl.model.rewriting import Posterior, rewritten
 from ppl.tensor.tensor import Tensor, as_tensor
@@ -61,17 +61,17 @@ def _reasons(
         yield f'The term "{name}" is {term[at]}{_where(at)}: it must be finite where sampling starts.'
         return
     joint = Joint(posterior.model)
-    parameters = [as_tensor(joint.at_values(p)) for p in rv.parameters]
+    labels, domains, parameters = zip(*_parameters(rv, joint), strict=True) if rv.parameters else ((), (), ())
     value = as_tensor(joint.values[rv])
     try:
         found = values_at([value, *parameters], slots, position)
     except ValueError:  # the posterior moves other values than the model as written
         yield f'The density of "{name}" is {term[at]}{_where(at)}.'
         return
-    reasons = list(_outside(rv, name, found[0], found[1:]))
+    reasons = list(_outside(rv, name, found[0], labels, domains, found[1:]))
     if not reasons:
         shown = ", ".join(
-            f"{key} = {_entry(array, at, term.shape)}" for key, array in zip(rv.family.params, found[1:], strict=True)
+            f"{label} = {_entry(array, at, term.shape)}" for label, array in zip(labels, found[1:], strict=True)
         )
         reasons = [
             f'The log-density of "{name}" is {term[at]:g}{_where(at)}, for the value'
@@ -80,16 +80,37 @@ def _reasons(
     yield from reasons[:SHOWN]
 
 
-def _outside(rv: RandomVariable, name: str, value: np.ndarray, parameters: list[np.ndarray]) -> Iterator[str]:
+def _parameters(rv: RandomVariable, joint: Joint) -> Iterator[tuple[str, Domain | None, Tensor]]:
+    """Label, domain and value of each parameter; of a law inside, such as a component of a mixture, all of its own."""
+    declared = list(rv.family.params.items())
+    for i, given in enumerate(rv.parameters):
+        if isinstance(given, RandomVariable) and given not in joint.values:
+            for label, domain, value in _parameters(given, joint):
+                yield f"{label} of {given.family.__name__}", domain, value
+        else:
+            label, param = declared[i] if i < len(declared) else (f"parameter {i}", None)
+            yield label, param and param.domain, as_tensor(joint.at_values(given))
+
+
+def _outside(
+    rv: RandomVariable,
+    name: str,
+    value: np.ndarray,
+    labels: Sequence[str],
+    domains: Sequence[Domain | None],
+    parameters: list[np.ndarray],
+) -> Iterator[str]:
     """What lies outside its domain: a parameter, or the value."""
-    family = rv.family
-    for (key, param), array in zip(family.params.items(), parameters, strict=True):
-        yield from _bad(array, param.domain, f'{family.__name__} "{name}": {key}', param.domain.remedy)
-    domain = family.support_for([as_tensor(p) for p in parameters])
-    yield from _bad(value, domain, f'{family.__name__} "{name}": the value', "")
+    who = f'{rv.family.__name__} "{name}"'
+    for label, domain, array in zip(labels, domains, parameters, strict=True):
+        if domain is not None:
+            yield from _bad(array, domain, f"{who}: {label}", domain.remedy)
+    if all(domain is not None for domain in domains) and len(parameters) == len(rv.family.params):
+        support = rv.family.support_for([as_tensor(p) for p in parameters])
+        yield from _bad(value, support, f"{who}: the value", "")
 
 
-def _bad(array: np.ndarray, domain: Any, who: str, remedy: str) -> Iterator[str]:
+def _bad(array: np.ndarray, domain: Domain, who: str, remedy: str) -> Iterator[str]:
     nan = np.isnan(array) if array.dtype.kind == "f" else np.zeros(array.shape, bool)
     if nan.any():
         at = _first(nan)

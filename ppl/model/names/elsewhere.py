@@ -15,6 +15,12 @@ ARVIZ = frozenset(
     plot_posterior plot_ppc plot_rank plot_separation plot_trace plot_ts plot_violin psens psislw r2_samples r2_score
     reloo rhat smooth_data summary waic weight_predictions wrap_xarray_ufunc""".split()
 )
+# Modules that PyMC lets one reach without their parents' names.
+SHORTER = {
+    path.rpartition(".")[2]: path
+    for path in MODULES
+    if path.split(".")[0] in ("sampling", "step_methods", "tuning") and "." in path and not path.endswith("jax")
+}
 # Why a name is not here, and the names.
 LATER = {
     "Gaussian processes come in later work": "gp",
@@ -25,15 +31,11 @@ LATER = {
     "sequential Monte Carlo comes in later work": "sample_smc smc",
     "differential equations come in later work": "ode",
     "a family of one's own is written with CustomDist": "Continuous Discrete SymbolicRandomVariable",
-    "DEMetropolisZ does the same without a population of chains": "DEMetropolis",
     "step methods here are moves of a compiled sweep, which no user's class can join yet": "BlockedStep",
-    "metrics are adapted by sample() itself": "init_nuts guess_scaling",
     "sample_posterior_predictive and compute_deterministics do what it is for":
         "vectorize_over_posterior compile_forward_sampling_function",
-    "graphs are compiled by JAX; compile_fn does what it is for": "CallableTensor",
-    "draws are kept on disk by sample(resume=...), which has no such error": "TraceDirectoryError",
-    "it is an inner module of PyMC": """arraystep compound deterministic forward handler hmc initial_point logging mcmc
-    metropolis minibatch_rv parallel plots population progress_bar scaling slicer starting state step_sizes""",
+    "it is an inner module of PyMC": """arraystep handler initial_point logging minibatch_rv parallel population
+    progress_bar state step_sizes""",
 }  # fmt: skip
 WHERE = {name: reason for reason, names in LATER.items() for name in names.split()}
 
@@ -47,6 +49,8 @@ def find(name: str) -> Any:
         raise AttributeError(f"ppl.{name} is ArviZ's, and ArviZ {arviz.__version__} has it no more")
     if name in MODULES:
         return sys.modules[f"ppl.{name}"]
+    if name in SHORTER:
+        return sys.modules[f"ppl.{SHORTER[name]}"]
     if name in WHERE:
         raise AttributeError(f"ppl has no {name!r} yet: {WHERE[name]}")
     raise AttributeError(f"module 'ppl' has no attribute {name!r}")

@@ -11,8 +11,9 @@ import sys
 from types import ModuleType
 from typing import Any
 
-STEPS = """BinaryGibbsMetropolis BinaryMetropolis CategoricalGibbsMetropolis CauchyProposal DEMetropolisZ
-    LaplaceProposal Metropolis MultivariateNormalProposal NormalProposal PoissonProposal UniformProposal"""
+STEPS = """BinaryGibbsMetropolis BinaryMetropolis CategoricalGibbsMetropolis CauchyProposal DEMetropolis
+    DEMetropolisZ LaplaceProposal Metropolis MultivariateNormalProposal NormalProposal PoissonProposal
+    UniformProposal"""
 # Names by module; those that are modules have rows of their own. Some of PyMC's modules are files here, and in no row.
 MODULES = {
     "backends": "arviz predictions_to_inference_data to_inference_data",
@@ -31,7 +32,8 @@ MODULES = {
     ZeroSumNormal""",
     "distributions.timeseries": """AR EulerMaruyama GARCH11 GaussianRandomWalk MvGaussianRandomWalk
     MvStudentTRandomWalk RandomWalk""",
-    "exceptions": "ImputationWarning IncorrectArgumentsError SamplingError ShapeError ShapeWarning",
+    "exceptions": """ImputationWarning IncorrectArgumentsError SamplingError ShapeError ShapeWarning
+    TraceDirectoryError""",
     "func_utils": "find_constrained_prior",
     "logprob": "basic icdf logccdf logcdf logp",
     "logprob.basic": "icdf logccdf logcdf logp",
@@ -41,14 +43,16 @@ MODULES = {
     "model.transform.conditioning": "change_value_transforms do observe remove_value_transforms",
     "model.transform.optimization": "freeze_dims_and_data",
     "model_graph": "model_to_graphviz model_to_mermaid model_to_networkx",
-    "pytensorf": """collect_default_updates cont_inputs convert_data convert_observed_data floatX hessian
+    "plots": """plot_autocorr plot_compare plot_density plot_energy plot_ess plot_forest plot_pair plot_posterior
+    plot_ppc plot_rank plot_trace""",
+    "pytensorf": """CallableTensor collect_default_updates cont_inputs convert_data convert_observed_data floatX hessian
     hessian_diag inputvars intX jacobian join_nonshared_inputs make_shared_replacements""",
-    "sampling": """deterministic forward jax mcmc compute_deterministics draw sample sample_posterior_predictive
-    sample_prior_predictive""",
+    "sampling": """deterministic forward jax mcmc compute_deterministics draw init_nuts sample
+    sample_posterior_predictive sample_prior_predictive""",
     "sampling.deterministic": "compute_deterministics",
     "sampling.forward": "draw sample_posterior_predictive sample_prior_predictive",
     "sampling.jax": "sample_blackjax_nuts sample_numpyro_nuts",
-    "sampling.mcmc": "sample",
+    "sampling.mcmc": "init_nuts sample",
     "stats": "log_density compute_log_likelihood compute_log_prior",
     "stats.log_density": "compute_log_likelihood compute_log_prior",
     "step_methods": f"""compound hmc metropolis slicer CompoundStep HamiltonianMC NUTS Slice STEP_METHODS {STEPS}""",
@@ -57,8 +61,8 @@ MODULES = {
     "step_methods.metropolis": STEPS,
     "step_methods.slicer": "Slice",
     "testing": "assert_no_rvs",
-    "tuning": "scaling starting find_MAP find_hessian trace_cov",
-    "tuning.scaling": "find_hessian trace_cov",
+    "tuning": "scaling starting find_MAP find_hessian guess_scaling trace_cov",
+    "tuning.scaling": "find_hessian guess_scaling trace_cov",
     "tuning.starting": "find_MAP",
     "util": "drop_warning_stat",
     "vartypes": """bool_types complex_types continuous_types discrete_types float_types int_types isgenerator

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import ppl.tensor as tt
+from ppl.compile import clone_replace
 from ppl.distributions import is_draw
 from ppl.graph import Node, ancestors, leaves
 from ppl.model.context import modelcontext
@@ -109,6 +110,33 @@ def collect_default_updates(outputs: Any, *, inputs: Any = None, must_be_shared:
 def drop_warning_stat(idata: Any) -> Any:
     """The result as it is: no statistic of warning objects is kept here, so files can hold all that there is."""
     return idata
+
+
+class CallableTensor:
+    """A tensor of one input as a function of it: called with another tensor, it is the same expression of that.
+
+    >>> import ppl as pm
+    >>> x = tt.dscalar("x")
+    >>> CallableTensor(x**2)(tt.constant(3.0)).eval().item()
+    9.0
+    """
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = tensor
+
+    def __call__(self, input: Any) -> Tensor:
+        (old,) = inputvars(self.tensor)
+        return clone_replace(self.tensor, {old: as_tensor(input)}, rebuild_strict=False)
+
+
+def guess_scaling(point: Any, vars: Any = None, model: Any = None, scaling_bound: float = 1e-8) -> np.ndarray:
+    """The curvature of the log-density at a point along each unconstrained variable, between the bound and its inverse:
+    precisions that a proposal may start from."""
+    model = modelcontext(model)
+    wanted = None if vars is None else [model.rvs_to_values.get(v, v) for v in vars]
+    diagonal = hessian_diag(model.logp(), model.continuous_value_vars if wanted is None else wanted)
+    curvature = np.abs(model.compile_fn(diagonal)({**model.initial_point(), **point}))
+    return np.clip(curvature, scaling_bound**2, scaling_bound**-2)
 
 
 def trace_cov(trace: Any, vars: Any = None, model: Any = None) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -13,10 +14,10 @@ from ppl.rewrites.engine import Engine
 from ppl.rewrites.normal import PRODUCT, SUM, weighted
 from ppl.rewrites.rule import Safety, rewrites
 from ppl.tensor.elementwise import exp
-from ppl.tensor.indexing import GETITEM, Plan, index_update
+from ppl.tensor.indexing import GETITEM, Plan, index_update, slice_of
 from ppl.tensor.linalg import MATMUL, matmul
 from ppl.tensor.ops import Elementwise
-from ppl.tensor.shaping import CONCATENATE, concatenate
+from ppl.tensor.shaping import CONCATENATE, EXPAND_DIMS, concatenate
 from ppl.tensor.tensor import CONSTANT, TensorType, value_of
 
 VECTOR, GRID = TensorType("float64", (6,)), TensorType("float64", (6, 4))
@@ -36,6 +37,23 @@ def _size(node: Node) -> float:
     return math.inf if None in node.type.shape else math.prod(node.type.shape)
 
 
+@rewrites(GETITEM, example=lambda x: x[:, None], types={"x": VECTOR, "X": GRID}, safety=Safety.exact,
+          more=[lambda X: X[None, 1:, None, 2], lambda X: X[None, np.array([2, 0])]])  # fmt: skip
+def index_with_new_axes(node: Node, engine: Engine) -> Node | None:
+    """x[:, None] is x with a new axis: the index and the axes are two steps."""
+    plan = node.attrs["plan"]
+    kept = tuple(part for part in plan if part[0] != "new")
+    arrays = [part for part in kept if part[0] == "array"]
+    if len(kept) == len(plan) or (arrays and len(arrays) + sum(part[0] == "int" for part in kept) > 1):
+        return None  # several arrays: where their common axes go depends on the new axes between them
+    widths = {"new": 1, "slice": 1, "int": 0, "array": 0}
+    widths["array"] = node.type.ndim - sum(widths[part[0]] for part in plan)
+    ends = list(itertools.accumulate(widths[part[0]] for part in plan))
+    new = tuple(end - 1 for end, part in zip(ends, plan, strict=True) if part[0] == "new")
+    rest = node.inputs[0] if all(map(_is_full, kept)) else engine.make(GETITEM, node.inputs, Attrs(plan=kept))
+    return engine.make(EXPAND_DIMS, (rest,), Attrs(axis=new))
+
+
 @rewrites(GETITEM, example=lambda x: x[1:5][0:2], more=[lambda x: x[1:][2], lambda X: X[1:, 2:][0]],
           types={"x": VECTOR, "X": GRID}, safety=Safety.exact)  # fmt: skip
 def index_of_index(node: Node, engine: Engine) -> Node | None:
@@ -50,19 +68,29 @@ def index_of_index(node: Node, engine: Engine) -> Node | None:
     rest = iter(second)
     plan = []
     for part, dim in zip(first, source.type.shape, strict=True):
-        plan.append(part if part[0] == "int" else _composed(range(*slice(*part[1:]).indices(dim)), next(rest)))
+        plan.append(part if part[0] == "int" else _composed(range(dim)[slice(*part[1:])], next(rest), dim))
     return engine.make(GETITEM, (source,), Attrs(plan=tuple(plan)))
 
 
-def _composed(places: range, part: tuple[Any, ...]) -> tuple[Any, ...]:
+@rewrites(GETITEM, example=lambda X: X[:, None, :, None][1:, 0], types={"X": GRID}, safety=Safety.exact)
+def index_of_expanded(node: Node, engine: Engine) -> Node | None:
+    """An index of an array with new axes is taken before these are put in."""
+    x, plan = node.inputs[0], node.attrs["plan"]
+    if x.op is not EXPAND_DIMS or len(node.inputs) > 1 or not is_basic(plan):
+        return None
+    new = x.attrs["axis"]
+    if any(part[0] == "slice" and not _is_full(part) for axis, part in enumerate(plan) if axis in new):
+        return None
+    left = [axis for axis, part in enumerate(plan) if part[0] == "slice"]
+    kept = tuple(part for axis, part in enumerate(plan) if axis not in new)
+    inner = x.inputs[0] if all(map(_is_full, kept)) else engine.make(GETITEM, x.inputs, Attrs(plan=kept))
+    axes = tuple(i for i, axis in enumerate(left) if axis in new)
+    return engine.make(EXPAND_DIMS, (inner,), Attrs(axis=axes)) if axes else inner
+
+
+def _composed(places: range, part: tuple[Any, ...], dim: int) -> tuple[Any, ...]:
     """The part of a plan that picks out of `places` what the given part picks out of their positions."""
-    if part[0] == "int":
-        return ("int", places[part[1]])
-    picked = places[slice(*part[1:])]
-    stop: int | None = picked.stop if picked.stop >= 0 else None
-    if len(picked) == 0:
-        return ("slice", 0, 0, None)
-    return ("slice", picked.start, stop, None if picked.step == 1 else picked.step)
+    return ("int", places[part[1]]) if part[0] == "int" else slice_of(places[slice(*part[1:])], dim)
 
 
 @rewrites(
@@ -124,7 +152,7 @@ def index_of_concatenation(node: Node, engine: Engine) -> Node | None:
         stop = start + each.type.shape[axis]
         if start <= min(places) and max(places) < stop:
             local = range(places.start - start, places.stop - start, places.step)
-            moved = ("int", local[0]) if part[0] == "int" else _composed(local, _ALL)
+            moved = ("int", local[0]) if part[0] == "int" else slice_of(local, each.type.shape[axis])
             return engine.make(GETITEM, (each,), Attrs(plan=(*plan[:axis], moved, *plan[axis + 1 :])))
         start = stop
     return None
@@ -178,7 +206,8 @@ def index_of_product(node: Node, engine: Engine) -> Node | None:
         return None
     if not _is_full(plan[1]) or None in x.type.shape or _size(node) >= _size(x):
         return None
-    kept = plan[0] if plan[0][0] == "slice" else ("slice", plan[0][1], plan[0][1] + 1 or None, None)
+    count = x.inputs[0].type.shape[0]
+    kept = plan[0] if plan[0][0] == "slice" else slice_of(range(count)[plan[0][1] :][:1], count)
     rows = engine.make(GETITEM, (x.inputs[0],), Attrs(plan=(kept, _ALL)))
     product = engine.make(MATMUL, (rows, x.inputs[1]))
     return product if plan[0][0] == "slice" else engine.make(GETITEM, (product,), Attrs(plan=(("int", 0), _ALL)))
@@ -186,6 +215,6 @@ def index_of_product(node: Node, engine: Engine) -> Node | None:
 
 indexing = Book(
     "indexing",
-    index_of_index, gather_of_gather, gather_of_everything, index_of_update, index_of_concatenation,
-    index_of_elementwise, index_of_product,
+    index_with_new_axes, index_of_expanded, index_of_index, gather_of_gather, gather_of_everything, index_of_update,
+    index_of_concatenation, index_of_elementwise, index_of_product,
 )  # fmt: skip

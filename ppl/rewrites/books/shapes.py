@@ -17,7 +17,7 @@ from ppl.tensor.shaping import BROADCAST_TO, DIM, EXPAND_DIMS, RESHAPE, SQUEEZE,
 from ppl.tensor.tensor import TensorType
 
 VECTOR = TensorType("float64", (5,))
-GRID = TensorType("float64", (3, 4))
+GRID, THIN = TensorType("float64", (3, 4)), TensorType("float64", (1, 5, 1))
 
 
 @rewrites(RESHAPE, example=lambda x: x.reshape((2, 6)).reshape((12,)), types={"x": GRID}, safety=Safety.exact,
@@ -32,6 +32,35 @@ def reshape_chain(node: Node, engine: Engine) -> Node | None:
     return None
 
 
+@rewrites(RESHAPE, EXPAND_DIMS, SQUEEZE, example=lambda x: x.reshape((12,))[None], types={"x": GRID, "y": VECTOR},
+          more=[lambda y: y.reshape((5, 1)), lambda y: y[:, None].reshape((5,))], safety=Safety.exact)  # fmt: skip
+def reshape_by_axes(node: Node, engine: Engine) -> Node | None:
+    """A reshape that only adds axes of length one, or drops some, says which; other such axes are part of a reshape."""
+    x, shape = node.inputs[0], node.type.shape
+    if len(node.inputs) > 1 or None in shape or None in x.type.shape:
+        return None
+    if node.op is not RESHAPE:
+        return engine.make(RESHAPE, (x.inputs[0],), Attrs(shape=shape)) if x.op is RESHAPE else None
+    if new := _added(x.type.shape, shape):
+        return engine.make(EXPAND_DIMS, (x,), Attrs(axis=new))
+    if dropped := _added(shape, x.type.shape):
+        return engine.make(SQUEEZE, (x,), Attrs(axis=dropped))
+    return None
+
+
+def _added(shape: tuple[int, ...], longer: tuple[int, ...]) -> tuple[int, ...]:
+    """The axes of length one that make the longer shape of the other; none where that is not how they differ."""
+    new, rest = [], list(shape)
+    for axis, dim in enumerate(longer):
+        if rest and rest[0] == dim:
+            del rest[0]
+        elif dim == 1:
+            new.append(axis)
+        else:
+            return ()
+    return () if rest else tuple(new)
+
+
 @rewrites(TRANSPOSE, example=lambda x: x.T.T, types={"x": GRID}, safety=Safety.exact)
 def transpose_chain(node: Node, engine: Engine) -> Node | None:
     """Two rearrangements of axes are one."""
@@ -41,6 +70,19 @@ def transpose_chain(node: Node, engine: Engine) -> Node | None:
     if x.op is not TRANSPOSE:
         return None
     return engine.make(TRANSPOSE, x.inputs, Attrs(axes=tuple(x.attrs["axes"][a] for a in axes)))
+
+
+@rewrites(TRANSPOSE, example=lambda x: shaping.expand_dims(x, 0).T, types={"x": GRID}, safety=Safety.exact)
+def transpose_of_expanded(node: Node, engine: Engine) -> Node | None:
+    """Axes are exchanged before new ones are put in."""
+    x, axes = node.inputs[0], node.attrs["axes"]
+    if x.op is not EXPAND_DIMS:
+        return None
+    new = x.attrs["axis"]
+    old = [a for a in range(x.type.ndim) if a not in new]
+    order = tuple(old.index(a) for a in axes if a not in new)
+    inner = engine.make(TRANSPOSE, x.inputs, Attrs(axes=order))
+    return engine.make(EXPAND_DIMS, (inner,), Attrs(axis=tuple(i for i, a in enumerate(axes) if a in new)))
 
 
 @rewrites(
@@ -62,8 +104,8 @@ def squeeze_of_expanded(node: Node, engine: Engine) -> Node | None:
     return engine.make(EXPAND_DIMS, (inner,), Attrs(axis=fresh)) if fresh else inner
 
 
-@rewrites(EXPAND_DIMS, example=lambda x: shaping.expand_dims(shaping.squeeze(shaping.reshape(x, (1, 5)), 0), 0),
-          types={"x": VECTOR}, safety=Safety.exact)  # fmt: skip
+@rewrites(EXPAND_DIMS, example=lambda x: shaping.expand_dims(shaping.squeeze(x, 0), 0),
+          types={"x": THIN}, safety=Safety.exact)  # fmt: skip
 def expand_of_squeezed(node: Node, engine: Engine) -> Node | None:
     """A dropped axis that is put back was not dropped."""
     x = node.inputs[0]
@@ -72,8 +114,8 @@ def expand_of_squeezed(node: Node, engine: Engine) -> Node | None:
     return None
 
 
-@rewrites(EXPAND_DIMS, SQUEEZE, example=lambda x: shaping.squeeze(shaping.squeeze(shaping.reshape(x, (1, 5, 1)), 2), 0),
-          more=[lambda x: shaping.expand_dims(shaping.expand_dims(x, 0), 2)], types={"x": VECTOR},
+@rewrites(EXPAND_DIMS, SQUEEZE, example=lambda x: shaping.squeeze(shaping.squeeze(x, 2), 0),
+          more=[lambda x: shaping.expand_dims(shaping.expand_dims(x, 0), 2)], types={"x": THIN},
           safety=Safety.exact)  # fmt: skip
 def axes_chain(node: Node, engine: Engine) -> Node | None:
     """New axes in two steps are new axes in one; so are dropped ones."""
@@ -152,6 +194,6 @@ def cast_chain(node: Node, engine: Engine) -> Node | None:
 
 shapes = Book(
     "shapes",
-    reshape_chain, transpose_chain, squeeze_of_expanded, expand_of_squeezed, axes_chain, broadcast_chain,
-    elementwise_of_broadcast, size_of_computed, cast_chain,
+    reshape_chain, reshape_by_axes, transpose_chain, transpose_of_expanded, squeeze_of_expanded, expand_of_squeezed,
+    axes_chain, broadcast_chain, elementwise_of_broadcast, size_of_computed, cast_chain,
 )  # fmt: skip

@@ -99,10 +99,13 @@ def _centred(program: Program, rv: RandomVariable) -> PartiallyCentred | None:
 def _information(child: Observation, rv: RandomVariable) -> np.ndarray:
     """The information of the rows of a child on each entry of a variable."""
     family, shape = child.variable.family, child.variable.type.shape
-    parameters = dict(zip(family.params, child.variable.parameters, strict=True))
+    weights = WEIGHTS.get(family.__name__)
+    if weights is None:
+        raise NotAffine("no weights are known for it")
     if None in shape or not is_data(child.value):
         raise NotAffine("its rows are not known")
-    for weight in WEIGHTS.get(family.__name__, ()):
+    parameters = dict(zip(family.params, child.variable.parameters, strict=True))
+    for weight in weights:
         inner: Any = parameters[weight.slot]
         while inner.op.name in ("named", "broadcast_to"):
             inner = inner.inputs[0]
@@ -115,7 +118,7 @@ def _information(child: Observation, rv: RandomVariable) -> np.ndarray:
         if not np.isfinite(rows).all():
             raise NotAffine("its rows do not vary, or some are missing")
         return _collected(form, np.broadcast_to(rows, known_shape(child.variable)), rv)
-    raise NotAffine("no weights are known for it")
+    raise NotAffine("its parameter has another link")
 
 
 def _collected(form: Affine, rows: np.ndarray, rv: RandomVariable) -> np.ndarray:

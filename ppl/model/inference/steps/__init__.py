@@ -7,6 +7,7 @@ from ppl.model.inference.steps.methods import BinaryGibbsMetropolis as BinaryGib
 from ppl.model.inference.steps.methods import BinaryMetropolis as BinaryMetropolis
 from ppl.model.inference.steps.methods import CategoricalGibbsMetropolis as CategoricalGibbsMetropolis
 from ppl.model.inference.steps.methods import CompoundStep as CompoundStep
+from ppl.model.inference.steps.methods import DEMetropolis as DEMetropolis
 from ppl.model.inference.steps.methods import DEMetropolisZ as DEMetropolisZ
 from ppl.model.inference.steps.methods import HamiltonianMC as HamiltonianMC
 from ppl.model.inference.steps.methods import Metropolis as Metropolis

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ppl.model.inference.steps.methods import (
     NUTS,
@@ -16,6 +19,7 @@ from ppl.model.inference.steps.methods import (
     StepMethod,
     categories,
 )
+from ppl.samplers.steps_evolution import LEAST_CHAINS
 from ppl.samplers.steps_moves import Move
 from ppl.samplers.steps_sweep import Stretch
 from ppl.tensor.tensor import Tensor
@@ -53,6 +57,26 @@ class Assignment:
         for method in self.methods:
             found += method.moves(slots, draws)
         return found
+
+    def check_population(self, chains: int) -> None:
+        """Raise where chains cannot learn from each other, and warn where they learn too little."""
+        method = next((method for method in self.methods if method.population), None)
+        if method is None:
+            return
+        who = type(method).__name__
+        if self.nuts:
+            raise ValueError(
+                f"{who} moves chains in step, and NUTS would move {', '.join(str(v.name) for v in self.nuts)} out of"
+                f" step. Let {who} move these too, or choose Metropolis or Slice for them."
+            )
+        if chains < LEAST_CHAINS:
+            raise ValueError(f"{who} requires at least {LEAST_CHAINS} chains, got {chains}: give chains=.")
+        entries = sum(int(np.prod(value.type.shape)) for value in method.vars if None not in value.type.shape)
+        if chains <= entries:
+            warnings.warn(
+                f"{who} should be used with more chains than dimensions: it moves {entries}, and there are {chains}"
+                " chains.", UserWarning, stacklevel=4,
+            )  # fmt: skip
 
     def describe(self) -> str:
         """One line a method, as PyMC shows them."""

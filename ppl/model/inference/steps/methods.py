@@ -10,7 +10,7 @@ import numpy as np
 from ppl.model.arguments import count
 from ppl.model.context import modelcontext
 from ppl.model.inference.steps.proposals import NormalProposal, UniformProposal, chosen
-from ppl.samplers.steps_evolution import differential_evolution
+from ppl.samplers.steps_evolution import differential_evolution, population_evolution
 from ppl.samplers.steps_moves import Move, binary_flips, binary_gibbs, categorical_gibbs, metropolis
 from ppl.samplers.steps_slice import MOST_STEPS, slice_moves
 from ppl.tensor.shaping import shape as shape_of
@@ -26,6 +26,7 @@ class StepMethod:
 
     kinds = "fiub"  # of dtypes that it can move
     blocked = False  # do its variables move as one?
+    population = False  # does a chain learn from the others?
 
     def __init__(self, vars: Any, model: Model | None, unsupported: dict[str, Any]) -> None:
         for name, value in unsupported.items():
@@ -228,6 +229,34 @@ class Slice(StepMethod):
         return slice_moves(start, stop, self.w, self.tune, self.iter_limit)
 
 
+class DEMetropolis(StepMethod):
+    """Steps along differences of other chains, of which there should be more than dimensions.
+
+    The chains move in one program, each given where the others are now; with fewer chains they make other draws.
+    """
+
+    kinds = "f"
+    blocked = True
+    population = True
+
+    def __init__(
+        self, vars: Any = None, *, S: Any = None, proposal_dist: Any = None, lamb: float | None = None,
+        scaling: float = 0.001, tune: str | None = "scaling", tune_interval: int = 100, model: Model | None = None,
+        mode: Any = None, rng: Any = None, initial_point: Any = None, compile_kwargs: Any = None, blocked: bool = True,
+    ) -> None:  # fmt: skip
+        unsupported = {"mode": mode, "rng": rng, "initial_point": initial_point, "compile_kwargs": compile_kwargs}
+        super().__init__(vars, model, unsupported)
+        self.proposal = chosen(proposal_dist, S, NormalProposal)
+        self.lamb, self.scaling, self.tune, self.blocked = lamb, scaling, _tunable(self, tune), blocked
+        self.tune_interval = count("tune_interval", tune_interval, 1)
+
+    def move(self, start: int, stop: int, variables: list[Tensor], draws: int) -> Move:
+        return population_evolution(
+            start, stop, self.proposal.draw, self.proposal.key, lamb=self.lamb, scaling=self.scaling, tune=self.tune,
+            interval=self.tune_interval,
+        )  # fmt: skip
+
+
 class DEMetropolisZ(StepMethod):
     """Steps along differences of the chain's own past."""
 
@@ -242,10 +271,8 @@ class DEMetropolisZ(StepMethod):
     ) -> None:  # fmt: skip
         unsupported = {"mode": mode, "rng": rng, "initial_point": initial_point, "compile_kwargs": compile_kwargs}
         super().__init__(vars, model, unsupported)
-        if tune not in (None, "scaling", "lambda"):
-            raise ValueError(f"DEMetropolisZ: tune is None, 'scaling' or 'lambda', got {tune!r}")
         self.proposal = chosen(proposal_dist, S, UniformProposal)
-        self.lamb, self.scaling, self.tune, self.blocked = lamb, scaling, tune, blocked
+        self.lamb, self.scaling, self.tune, self.blocked = lamb, scaling, _tunable(self, tune), blocked
         self.tune_interval, self.drop_fraction = count("tune_interval", tune_interval, 1), tune_drop_fraction
 
     def move(self, start: int, stop: int, variables: list[Tensor], draws: int) -> Move:
@@ -285,6 +312,12 @@ def _rate(target_accept: float) -> float:
     return float(target_accept)
 
 
+def _tunable(method: StepMethod, tune: str | None) -> str | None:
+    if tune not in (None, "scaling", "lambda"):
+        raise ValueError(f"{type(method).__name__}: tune is None, 'scaling' or 'lambda', got {tune!r}")
+    return tune
+
+
 def _check_binary(method: StepMethod) -> None:
     for value in method.vars:
         if categories(method.model, value) != 2:
@@ -304,6 +337,6 @@ def _order(order: Any, n: int) -> Any:
 
 
 STEP_METHODS = (
-    NUTS, HamiltonianMC, BinaryGibbsMetropolis, BinaryMetropolis, CategoricalGibbsMetropolis, DEMetropolisZ, Metropolis,
-    Slice,
+    NUTS, HamiltonianMC, BinaryGibbsMetropolis, BinaryMetropolis, CategoricalGibbsMetropolis, DEMetropolis,
+    DEMetropolisZ, Metropolis, Slice,
 )  # fmt: skip
