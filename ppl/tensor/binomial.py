@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from ppl.tensor import standard_draws as standard
-from ppl.tensor.acceptance import once, until_accepted
+from ppl.tensor.acceptance import once, proposed_count, until_accepted
 from ppl.tensor.count_weights import by_inversion, by_mean, deviance, factor, rest
 from ppl.tensor.draws import Draw
 
@@ -53,7 +53,7 @@ def _by_rejection(key: Any, shape: tuple[int, ...], n: Any, p: Any, wanted: Any)
         squares, rests = _less_likely(x, n, p)
         return x, (k == x) & (0.5 * standard.log(hat * hat * squares) + rests <= at_mode)
 
-    return until_accepted(propose, key, shape, (n, p, at_mode), wanted)
+    return until_accepted(propose, key, shape, (n, p, at_mode), wanted, proposed_count)
 
 
 def _less_likely(x: Any, n: Any, p: Any) -> tuple[Any, Any]:

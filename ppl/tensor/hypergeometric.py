@@ -7,7 +7,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from ppl.tensor import standard_draws as standard
-from ppl.tensor.acceptance import until_accepted
+from ppl.tensor.acceptance import proposed_count, until_accepted
 from ppl.tensor.count_weights import deviance, factor, rest
 from ppl.tensor.draws import Draw
 
@@ -40,7 +40,7 @@ def _hypergeometric(key: Any, good: Any, bad: Any, taken: Any, *, shape: Any, dt
         squares, rests = _less_likely(x, rare, common, few)
         return x, (k == x) & (0.5 * standard.log(u**4 * squares) + rests <= at_mode)
 
-    x = until_accepted(propose, key, shape, (rare, common, few, at_mode), open_)
+    x = until_accepted(propose, key, shape, (rare, common, few, at_mode), open_, proposed_count)
     x = jnp.where(open_, x, 0.0)
     left = jnp.minimum(taken, total - taken)
     x = jnp.where(good > bad, left - x, x)

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from ppl.tensor import standard_draws as standard
-from ppl.tensor.acceptance import once, until_accepted
+from ppl.tensor.acceptance import once, proposed_count, until_accepted
 from ppl.tensor.count_weights import by_inversion, by_mean, deviance, factor, rest
 from ppl.tensor.draws import Draw
 
@@ -44,7 +44,7 @@ def _by_rejection(key: Any, shape: tuple[int, ...], lam: Any, wanted: Any) -> An
         hat = height * (1.1239 + 1.1328 / (b - 3.4)) / (a * steep**2 + b)
         return x, (k >= 0) & (0.5 * standard.log(hat * hat * factor(x)) + rest(x) + deviance(x, lam) <= 0)
 
-    return until_accepted(propose, key, shape, (lam,), wanted)
+    return until_accepted(propose, key, shape, (lam,), wanted, proposed_count)
 
 
 poisson = Draw("random_poisson", _poisson, 1, "int")
