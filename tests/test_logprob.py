@@ -239,6 +239,52 @@ def test_joint_densities_of_dependent_variables_are_conditional():
                                normal(0.2, 0.3, 1.0) + normal(0.7, 0.4, 0.5), rtol=1e-12)  # fmt: skip
 
 
+MANY_VALUES = {
+    "largest": (lambda: tt.max(y), 0),
+    "smallest of rows": (lambda: tt.min(Gamma.dist(2.0, np.ones((2, 3))), axis=1), 1),
+    "running sums": (lambda: tt.cumsum(y), 1),
+    "running sums of columns": (lambda: tt.cumsum(Normal.dist(np.zeros((3, 2)), 1.0), axis=0), 2),
+    "stacked": (lambda: tt.stack([x, Normal.dist(x, 2.0)]), 1),
+    "joined": (lambda: tt.concatenate([y, Normal.dist(np.ones(2), 2.0)]), 1),
+    "transposed": (lambda: tt.transpose(Normal.dist(np.zeros((3, 2)), 1.0)), 2),
+    "sorted": (lambda: tt.sort(y), 1),
+    "a matrix times a vector": (lambda: tt.matmul(np.array([[2.0, 0, 0], [1, 1, 0], [0, 0, 3]]), y), 1),
+    "a function of the largest": (lambda: tt.exp(2 * tt.max(y)), 0),
+}
+
+
+@pytest.mark.parametrize("case", MANY_VALUES)
+@pytest.mark.parametrize("fact", [logp, logcdf, icdf])
+def test_many_values_at_once_are_scored_one_by_one(case, fact):
+    """Each along the first axis; what has no such fact says so for one value and for many."""
+    make, ndim = MANY_VALUES[case]
+    expression = make()
+    assert expression.ndim == ndim
+    values = np.sort(np.random.default_rng(1).random((4, *expression.type.shape)), axis=-1)
+    try:
+        alone = [fact(expression, v).eval() for v in values]
+    except NoDensityError:
+        with pytest.raises(NoDensityError):
+            fact(expression, values)
+        return
+    np.testing.assert_allclose(fact(expression, values).eval(), np.stack(alone), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("make", "value", "words"),
+    [
+        (lambda: y, np.zeros(4), r"Normal draw has the shape \(3,\); a value of the shape \(4,\) does not fit"),
+        (lambda: tt.cumsum(y), np.zeros(4), r"cumsum\(Normal draw\) has the shape \(3,\)"),
+        (lambda: tt.sort(y), 0.5, "whose last axis makes up one value"),
+        (lambda: d.MvNormal.dist(np.zeros(3), np.eye(3)), np.zeros(2), "whose last axis makes up one value"),
+        (lambda: d.Wishart.dist(5, np.eye(3)), np.eye(2), "whose last 2 axes make up one value"),
+    ],
+)
+def test_a_value_of_another_shape_is_refused(make, value, words):
+    with pytest.raises(ValueError, match=words):
+        logp(make(), value)
+
+
 def test_sorted_entries_have_n_factorial_times_the_product():
     v = np.array([-0.5, 0.1, 0.9])
     alone = Normal.log_density(v, *y.parameters).eval().sum()
