@@ -66,7 +66,7 @@ class Finisher:
         wanted = {name: posterior.outputs[name] for name in request.names}
         plain = not request.as_arviz and len(wanted) == len(posterior.outputs)  # as in PyMC's own traces
         if request.options.get("include_transformed") or plain:
-            wanted = _transformed(posterior, slots) | wanted
+            wanted |= _transformed(posterior, slots)
         self._names = list(wanted)
         outputs = list(wanted.values())
         self._key = placeholder(KEY_TYPE, "key") if any(map(is_draw, ancestors(outputs))) else None
