@@ -9,6 +9,7 @@ from ppl.distributions import Bernoulli, Categorical, Normal, Poisson
 from ppl.model.inference.steps.assignment import assign
 from ppl.model.inference.steps.colours import coloured
 from ppl.model.rewriting import rewritten
+from ppl.samplers.steps_moves import chance
 
 Y = np.array([0.1, 2.9, 3.2, -0.4])
 QUICK = {"chains": 2, "random_seed": 5, "progressbar": False, "quiet": True, "compute_convergence_checks": False}
@@ -25,6 +26,11 @@ def normal_model():
         nu = Normal("nu", -1, 1)
         Normal("y", mu + nu, 1, observed=[2.0])
     return model
+
+
+def test_no_move_accepts_a_density_that_is_infinite_or_no_number():
+    assert [float(chance(np.float64(new), np.float64(0))) for new in (np.nan, np.inf, -np.inf)] == [0, 0, 0]
+    assert chance(np.float64(1), np.float64(0)) == 1 and 0.3 < chance(np.float64(-1), np.float64(0)) < 0.4
 
 
 MEAN = np.array([1, -1]) + np.array([4, 1]) / 6 * 2  # conditioning (mu, nu) on their sum

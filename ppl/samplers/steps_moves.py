@@ -60,7 +60,7 @@ def uniforms(key: Array, shape: tuple[int, ...] = ()) -> Array:
 
 
 def accepts(key: Array, new: Array, old: Array) -> Array:
-    """Metropolis' rule; a density that is not a number is never accepted."""
+    """Metropolis' rule; a density that is infinite or not a number is never accepted."""
     return jnp.log(uniforms(key)) < _log_ratio(new, old)
 
 
@@ -76,7 +76,7 @@ def accepts_each(uniform: Array, change: Array) -> tuple[Array, Array]:
 
 
 def _log_ratio(new: Array, old: Array) -> Array:
-    return jnp.where(jnp.isnan(new), -jnp.inf, new - old)
+    return jnp.where(new < jnp.inf, new - old, -jnp.inf)
 
 
 def shuffled(key: Array, n: int, shuffle: bool) -> Array:
@@ -232,7 +232,7 @@ def categorical_gibbs(start: int, stop: int, categories: Any, proposal: str = "u
         values = jnp.arange(most, dtype=position.dtype)
         k, old = jnp.asarray(counts)[j], position[start + j].astype(jnp.int64)
         lps = lax.map(lambda v: context.density(position.at[start + j].set(v)), values)
-        lps = jnp.where((jnp.arange(most) < k) & ~jnp.isnan(lps), lps, -jnp.inf)
+        lps = jnp.where((jnp.arange(most) < k) & (lps < jnp.inf), lps, -jnp.inf)
         log_p = lps - jax.scipy.special.logsumexp(lps)
         others = jnp.where(jnp.arange(most) == old, -jnp.inf, log_p)
         new = jax.random.categorical(wrapped(fold(key, 0)), others)

@@ -68,6 +68,7 @@ class Finisher:
         if request.options.get("include_transformed") or plain:
             wanted |= _transformed(posterior, slots)
         self._names = list(wanted)
+        self.facts: dict[str, Any] = {}  # further attributes of the result
         outputs = list(wanted.values())
         self._key = placeholder(KEY_TYPE, "key") if any(map(is_draw, ancestors(outputs))) else None
         inputs = [slot.variable for slot in slots]
@@ -119,7 +120,8 @@ class Finisher:
         request, model = self.request, self.posterior.model
         found = []
         if checked and not run.draws:
-            text = "No draws were asked for after tuning, so there is nothing to check."
+            stopped = "Sampling was stopped while it was tuning" if run.interrupted else "No draws were asked for"
+            text = f"{stopped}: there is no draw to check."
             found = [checks.SamplerWarning("info", text)]
         elif checked:
             found = checks.convergence(run, labels(self.slots, self.posterior.names))
@@ -173,6 +175,8 @@ class Finisher:
             "xla_flags": os.environ.get("XLA_FLAGS", ""),
             "interrupted": int(run.interrupted),
             "rewrite_plan": self.posterior.plan,
+            **self.facts,
+            **getattr(run, "facts", {}),
             "sampler_warnings": "\n".join(f"{w.level}: {w.message}" for w in found),
         }
 

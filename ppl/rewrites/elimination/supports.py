@@ -14,7 +14,7 @@ import numpy as np
 
 from ppl.graph import Node, ancestors
 from ppl.rewrites.elimination.affine import HOST, is_data, known_shape
-from ppl.rewrites.elimination.conjugate import NoMatch
+from ppl.rewrites.elimination.program import NoMatch
 from ppl.tensor.ops import Elementwise
 
 MOST_SITES = 12  # that one entry may depend on
