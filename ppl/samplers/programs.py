@@ -30,6 +30,9 @@ MARKS = 64  # diverging positions kept per dispatch
 BUFFER_BYTES = 4 << 20
 MOST_ROWS = 4096
 KEPT_PROGRAMS = 64
+# LLVM's level 2 in the place of 3: recovery draws compile in half to nine tenths of the time, and run a few per cent
+# slower.
+UNPOLISHED: dict[str, str | bool] = {"xla_backend_optimization_level": "2"}
 
 
 class Chunk(NamedTuple):
@@ -157,8 +160,13 @@ class Programs:
         self._pending: dict[Hashable, Future[Any]] = {}
         self._lock = threading.RLock()
 
-    def get(self, key: Hashable, make: Callable[[], Callable[..., Any]], arguments: tuple[Any, ...]) -> Any:
-        """The executable for ``key`` and the shapes of ``arguments``; compiled now if it is new."""
+    def get(
+        self, key: Hashable, make: Callable[[], Callable[..., Any]], arguments: tuple[Any, ...], polished: bool = True
+    ) -> Any:
+        """The executable for ``key`` and the shapes of ``arguments``; compiled now if it is new.
+
+        Without ``polished`` the compiler leaves out the last of its passes: for what runs a few times only.
+        """
         leaves, structure = jax.tree.flatten(arguments)
         shapes = tuple((np.shape(leaf), np.asarray(leaf).dtype) for leaf in leaves)
         full = (key, structure, shapes, jax.default_backend())
@@ -172,7 +180,7 @@ class Programs:
         if awaited is not None:
             return awaited.result()
         try:
-            mine.set_result(self._compiled(make, arguments))
+            mine.set_result(self._compiled(make, arguments, polished))
         except BaseException as error:
             mine.set_exception(error)
         with self._lock:
@@ -183,11 +191,11 @@ class Programs:
                 self._kept.popitem(last=False)
         return mine.result()
 
-    def _compiled(self, make: Callable[[], Callable[..., Any]], arguments: tuple[Any, ...]) -> Any:
+    def _compiled(self, make: Callable[[], Callable[..., Any]], arguments: tuple[Any, ...], polished: bool) -> Any:
         began = time.perf_counter()
         lowered = jax.jit(make()).lower(*arguments)
         with disk_cache.kept():
-            compiled = lowered.compile()
+            compiled = lowered.compile(None if polished else UNPOLISHED)
         with self._lock:
             self.compilations += 1
             self.seconds += time.perf_counter() - began

@@ -32,6 +32,7 @@ class Context(NamedTuple):
     draw: Array
     tuning: Array
     density: Density
+    terms: Density | None = None  # of the density, that depend on what the move owns
     population: Population | tuple[()] = ()  # for moves that learn from other chains
 
 
@@ -45,6 +46,7 @@ class Move(NamedTuple):
     stats: dict[str, type]
     key: Hashable
     population: bool = False  # does it learn from the other chains?
+    terms: Callable[..., Array] | None = None  # of the density, (position, *data) -> a vector, if it looks at them
 
 
 def wrapped(key: Array) -> Array:
@@ -65,6 +67,12 @@ def accepts(key: Array, new: Array, old: Array) -> Array:
 def chance(new: Array, old: Array) -> Array:
     """The probability with which Metropolis' rule accepts."""
     return jnp.exp(jnp.minimum(_log_ratio(new, old), 0.0))
+
+
+def accepts_each(uniform: Array, change: Array) -> tuple[Array, Array]:
+    """Metropolis' rule for many entries, by the changes of their log-densities; and the chances."""
+    likely = jnp.where(jnp.isnan(change), 0.0, jnp.exp(jnp.minimum(change, 0.0)))
+    return uniform < likely, likely
 
 
 def _log_ratio(new: Array, old: Array) -> Array:
@@ -93,7 +101,13 @@ def tuned_scale(scaling: Array, rate: Array) -> Array:
     return scaling * result
 
 
-def _adapted(state: _Scale, tuning: Array, interval: int, tune: bool) -> _Scale:
+def scale_of(first: np.ndarray) -> _Scale:
+    """The state of a random walk that begins with these scales."""
+    return _Scale(np.array(first), np.zeros(first.shape), np.zeros((), np.int64))
+
+
+def adapted(state: _Scale, tuning: Array, interval: int, tune: bool) -> _Scale:
+    """The scales after a look at how many steps were accepted, once in an interval of the warm-up."""
     if not tune:
         return state
     due = tuning & (state.seen >= interval)
@@ -124,10 +138,10 @@ def metropolis(
     first = np.broadcast_to(np.asarray(scaling, np.float64), (size,))
 
     def init(position: np.ndarray) -> _Scale:
-        return _Scale(np.array(first), np.zeros(size), np.zeros((), np.int64))
+        return scale_of(first)
 
     def step(context: Context, position: Array, logp: Array, state: _Scale) -> Any:
-        state = _adapted(state, context.tuning, interval, tune)
+        state = adapted(state, context.tuning, interval, tune)
         moves = proposal(fold(context.key, 0), n) * state.scaling
         moves = jnp.rint(moves) if discrete else moves
         if together:
