@@ -25,8 +25,8 @@ from ppl.distributions import is_draw
 from ppl.distributions.transforms import default_transform
 from ppl.graph import Node, substitute, topological
 from ppl.rewrites.elimination import Observation, Program, Term
-from ppl.rewrites.elimination.conjugate import NoMatch
-from ppl.rewrites.elimination.discrete import values_of
+from ppl.rewrites.elimination.label_values import values_of
+from ppl.rewrites.elimination.program import NoMatch
 from ppl.tensor import to_jax
 from ppl.tensor.tensor import Tensor, placeholder
 

@@ -1,5 +1,6 @@
 """Running a model forwards, and densities of draws: shapes, laws, and what is resampled."""
 
+import io
 import logging
 
 import numpy as np
@@ -9,6 +10,7 @@ import scipy.stats
 import ppl.model as pm
 from ppl.distributions import Categorical, Censored, Dirichlet, HalfNormal, Mixture, Normal, NormalMixture
 from ppl.model.errors import ShapeError
+from ppl.model.inference import bar
 from ppl.model.output.results import collect, dataset, group_names, group_of
 
 X = np.linspace(-1, 1, 6)
@@ -240,3 +242,27 @@ def test_predictive_draws_as_arrays_make_a_result():
         group = group_of(found, "posterior_predictive")
         assert group.y.dims == ("chain", "draw", "y_dim_0") and group.sizes["draw"] == 4
         assert np.array_equal(group.y[0], given["y"][0]) and y.name == "y"
+
+
+def test_long_work_shows_how_far_it_is(monkeypatch):
+    from rich.console import Console
+
+    printed = io.StringIO()
+    monkeypatch.setattr(bar, "PATIENCE", 0.0)
+    monkeypatch.setattr("rich.console.Console", lambda **_: Console(file=printed, force_terminal=True, width=100))
+    with pm.Model():
+        x = Normal("x")
+        Normal("y", x, 1.0, observed=np.zeros(3))
+        draws = {"x": np.zeros((2, 50))}
+        posterior = collect({"posterior": dataset(pm.modelcontext(None), draws)})
+        for compute, word in (
+            (pm.sample_posterior_predictive, "Sampling"),
+            (pm.compute_log_likelihood, "log-likelihood"),
+            (pm.compute_log_prior, "log-prior"),
+        ):
+            compute(posterior, progressbar=False)
+            assert printed.getvalue() == ""
+            compute(posterior, progressbar=True)
+            assert word in printed.getvalue() and "100/100" in printed.getvalue()
+            printed.seek(0)
+            printed.truncate()

@@ -3,6 +3,7 @@
 import logging
 import re
 
+import jax
 import numpy as np
 import pytest
 import scipy.stats
@@ -77,6 +78,20 @@ def test_sampling_again_compiles_nothing_nor_does_new_data_of_the_same_shape(mod
     pm.set_data({"values": Y}, model=model)
     assert PROGRAMS.compilations == before
     assert moved.posterior.mu.mean() > 5
+
+
+def test_xla_is_not_asked_again_either(model, run):
+    """Not for the sampler, not for the result, and not for small operations in between."""
+    compiled = []
+    watch = lambda event, seconds, **_: compiled.append(event) if "backend_compile" in event else None
+    jax.monitoring.register_event_duration_secs_listener(watch)
+    pm.sample(chains=2, random_seed=4, model=model, **FEW)
+    pm.set_data({"values": Y + 1}, model=model)
+    pm.sample(chains=2, random_seed=4, model=model, **FEW)
+    pm.set_data({"values": Y}, model=model)
+    assert compiled == []
+    jax.jit(lambda x: x + len(Y))(1.0)
+    assert len(compiled) == 1  # the watch is awake
 
 
 def test_a_model_built_alike_compiles_nothing(run):
@@ -222,6 +237,9 @@ def test_without_arviz_a_multitrace(model, run):
     assert np.array_equal(trace.get_values("mu", burn=10, chains=1), run.posterior.mu.values[1, 10:])
     assert trace[20:]["mu"].shape == (80,) and trace.point(3)["mu"] == run.posterior.mu.values[1, 3]
     assert trace.get_sampler_stats("diverging").dtype == bool
+    assert np.array_equal(trace.get_sampler_stats("tree_size"), trace.get_sampler_stats("n_steps"))
+    assert np.allclose(np.exp(trace["sigma_log__"]), trace["sigma"]) and "sigma_log__" in trace.point(0)
+    assert set(pm.to_inference_data(trace, model=model).posterior.data_vars) == {"mu", "sigma", "twice"}
     with pytest.raises(KeyError, match="sigma"):
         trace["nope"]
 
@@ -260,6 +278,19 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_draws(model, run, tmp_path):
     whole = pm.sample(chains=2, random_seed=11, resume=place, model=model, **FEW)
     assert part.posterior.attrs["interrupted"] == 1 and whole.posterior.attrs["interrupted"] == 0
     assert np.array_equal(whole.posterior.mu, run.posterior.mu)
+
+
+def test_a_run_that_was_stopped_while_tuning_says_so(model, caplog):
+    def stop(trace, draw):
+        raise KeyboardInterrupt
+
+    settings = {"chains": 2, "random_seed": 11, "model": model, "progressbar": False}
+    with caplog.at_level("INFO"):
+        part = pm.sample(30, tune=10_000, cores=1, callback=stop, **settings)
+        pm.sample(0, tune=60, **settings)
+    assert part.posterior.sizes["draw"] == 0 and part.posterior.attrs["interrupted"] == 1
+    stopped, none_wanted = [text for text in caplog.messages if "no draw to check" in text]
+    assert "stopped while it was tuning" in stopped and "No draws were asked for" in none_wanted
 
 
 @pytest.mark.parametrize("sampler", ["nutpie", "numpyro", "blackjax"])

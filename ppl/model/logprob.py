@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 from ppl.distributions import is_draw, logprob
-from ppl.graph import topological
+from ppl.graph import ancestors, topological
 from ppl.rewrites import simplify
 from ppl.rewrites.laws import in_law
 from ppl.tensor.tensor import Tensor
@@ -14,11 +14,17 @@ from ppl.tensor.tensor import Tensor
 
 def _simplest(rv: Any) -> Any:
     """The expression as one draw where a law says so: N(0, 1) + N(0, 1) has a density by no other rule. A draw used
-    twice may be used once when terms are collected: x + 2x is 3x."""
-    if not isinstance(rv, Tensor):
+    twice may be used once when terms are collected: x + 2x is 3x; a sum in a loop starts from 0 + x."""
+    if not isinstance(rv, Tensor) or is_draw(rv):
         return rv
     uses = Counter(x for node in topological(rv) for x in node.inputs if is_draw(x))
-    return in_law(simplify(rv) if max(uses.values(), default=0) > 1 else rv)[0]
+    if max(uses.values(), default=0) > 1:
+        return in_law(simplify(rv))[0]
+    found = in_law(rv)[0]
+    if is_draw(found) or sum(map(is_draw, ancestors(found))) < 2:
+        return found
+    again = in_law(simplify(found))[0]
+    return again if sum(map(is_draw, ancestors(again))) < sum(map(is_draw, ancestors(found))) else found
 
 
 def logp(rv: Any, value: Any, warn_rvs: bool = True) -> Tensor:

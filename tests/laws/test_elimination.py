@@ -1,25 +1,44 @@
 """Laws of elimination: the joint equals marginal times conditional, for every theorem."""
 
+from dataclasses import replace
+
+import jax
 import numpy as np
 import pytest
+from by_numpy import by_numpy
 from scipy import stats
 
 import ppl.tensor as tt
 from ppl.compile import function
-from ppl.distributions import FAMILIES, Bernoulli, Categorical, Normal, Poisson
+from ppl.distributions import FAMILIES, Bernoulli, Binomial, Categorical, LogNormal, Normal, Poisson
 from ppl.graph import ancestors, substitute
-from ppl.rewrites.elimination import Observation, Program, Term, plan
-from ppl.rewrites.elimination.conjugate import PAIRS, PRIORS, NoMatch, eliminate_one
+from ppl.rewrites.elimination import Observation, Program, Term, conjugate, plan, thinning
+from ppl.rewrites.elimination.bijections import BIJECTIONS, closed, opened
+from ppl.rewrites.elimination.conjugate import eliminate_one
+from ppl.rewrites.elimination.pairs import PAIRS, PRIORS
+from ppl.rewrites.elimination.program import NoMatch, log_density
+from ppl.rewrites.elimination.thinning import THINNINGS
+from ppl.tensor import to_jax
 
 EXAMPLES = {
     "Gamma": {"alpha": 1.7, "beta": 0.6},
     "Exponential": {"lam": 0.8},
+    "ChiSquared": {"nu": 3.0},
     "InverseGamma": {"alpha": 2.3, "beta": 1.4},
     "Beta": {"alpha": 1.3, "beta": 2.1},
+    "Uniform": {"lower": 0.0, "upper": 1.0},
+    "Dirichlet": {"a": [1.3, 0.6, 2.1]},
+    "Normal": {"mu": 0.3, "sigma": 1.2},
 }
-OTHERS = {"Gamma": {"alpha": 1.9}, "Normal": {"mu": 0.4}, "Binomial": {"n": 5}, "NegativeBinomial": {"n": 3}}
-LINKS = {"identity": lambda x: x, "sqrt": tt.sqrt, "rsqrt": lambda x: x**-0.5}
+OTHERS = {
+    "Gamma": {"alpha": 1.9},
+    "Normal": {"mu": 0.4, "sigma": 0.8},
+    "Binomial": {"n": 5},
+    "NegativeBinomial": {"n": 3},
+    "Multinomial": {"n": 4},
+}
 ROWS = np.array([0, 2, 2, 0, 3, 2, 3])  # entry 1 has no child
+WEIGHTS = np.linspace(0.5, 2.0, 7)
 DATA = {
     "Poisson": [1, 0, 4, 2, 7, 1, 0],
     "Exponential": [0.3, 1.2, 0.05, 2.0, 0.7, 0.4, 0.9],
@@ -29,39 +48,122 @@ DATA = {
     "Binomial": [1, 0, 4, 2, 5, 1, 0],
     "Geometric": [1, 3, 4, 2, 7, 1, 2],
     "NegativeBinomial": [1, 3, 4, 2, 7, 1, 0],
+    "Categorical": [1, 0, 2, 2, 1, 1, 0],
+    "Multinomial": [[4, 0, 0], [1, 2, 1], [0, 4, 0], [2, 2, 0], [1, 1, 2], [0, 0, 4], [3, 1, 0]],
 }
+CASES = [(prior, pair) for prior, known in PRIORS.items() for pair in PAIRS if pair.prior == known.family]
 
 
-def program_of_pair(pair, weights):
-    """The pair in its indexed form, with a coefficient where it is allowed."""
-    variable = FAMILIES[pair.prior].dist(**EXAMPLES[pair.prior], shape=(4,), name="x")
-    slot = LINKS[pair.link](variable[ROWS] * weights if pair.scaled else variable[ROWS])
-    child = FAMILIES[pair.child].dist(**{pair.slot: slot}, **OTHERS.get(pair.child, {}), name="y")
+def program_of_pair(prior, pair, reflected=False):
+    """The pair in its indexed form, with coefficients and offsets where they are allowed."""
+    variable = FAMILIES[prior].dist(**EXAMPLES[prior], shape=(4, 3) if prior == "Dirichlet" else (4,), name="x")
+    slot = variable[ROWS] * WEIGHTS if pair.scaled else variable[ROWS]
+    slot = slot if pair.power == 1.0 else slot**pair.power
+    slot = slot * -1.0 + WEIGHTS if pair.location else 1.0 - slot if reflected else slot
+    others = {name: value for name, value in OTHERS.get(pair.child, {}).items() if name != pair.slot}
+    child = FAMILIES[pair.child].dist(**{pair.slot: slot}, **others, name="y")
     return variable, Observation(child, tt.as_tensor(np.array(DATA[pair.child])))
 
 
-@pytest.mark.parametrize("pair", PAIRS, ids=lambda p: f"{p.prior}-{p.child}")
-def test_prior_times_likelihood_is_marginal_times_posterior(pair):
-    variable, observed = program_of_pair(pair, np.linspace(0.5, 2.0, 7))
+NUMBERS, SHARES = tt.dvector("numbers"), tt.dmatrix("shares")
+
+
+def gap(variable, observed):
+    """log p(x) + log p(y | x) - log p(x | y) - log p(y) at a point x: zero, if the theorem holds."""
+    at = SHARES if variable.event_ndim else NUMBERS
     result = eliminate_one(Program((variable,), (observed,)), variable)
     (term,), (recovery,) = result.terms, result.recoveries
-    at = tt.dvector("at")
-    posterior = recovery.draw
     joint = tt.sum(variable.family.log_density(at, *variable.parameters)) + tt.sum(
         observed.variable.family.log_density(
             observed.value, *substitute(list(observed.variable.parameters), {variable: at})
         )
     )
-    difference = joint - tt.sum(posterior.family.log_density(at, *posterior.parameters)) - term.density
-    f = function([at], difference)
+    posterior = recovery.draw
+    return joint - tt.sum(posterior.family.log_density(at, *posterior.parameters)) - term.density
+
+
+def largest(gaps):
+    """Each gap at the worst of three points, all from one program."""
     rng = np.random.default_rng(1)
-    for _ in range(5):
-        point = rng.uniform(0.1, 0.9, 4)
-        assert abs(f(point)) < 1e-9
+    points = rng.uniform(0.1, 0.9, (3, 4)), rng.dirichlet(np.ones(3), (3, 4))
+    with jax.enable_x64(True):
+        found = by_numpy(jax.vmap(to_jax([NUMBERS, SHARES], gaps)), *points)
+    return np.abs(found).max(axis=1)
+
+
+def test_prior_times_likelihood_is_marginal_times_posterior():
+    """For every pair, under every prior that belongs to its family, and with 1 - θ for θ where that is known."""
+    cases = [(prior, pair, False) for prior, pair in CASES]
+    cases += [(prior, pair, True) for prior, pair in CASES if pair.prior == "Beta"]
+    found = largest([gap(*program_of_pair(*case)) for case in cases])
+    wrong = [f"{prior} and {pair.child}: {d}" for d, (prior, pair, _) in zip(found, cases, strict=True) if not d < 1e-9]
+    assert not wrong, wrong
+
+
+def altered(pair):
+    """The pair with each of its increments a tenth too large, and with the double power."""
+    for key in PRIORS[pair.prior].parameters(**{name: tt.as_tensor(x) for name, x in EXAMPLES[pair.prior].items()}):
+
+        def update(key=key, **given):
+            found = dict(pair.update(**given))
+            return {**found, key: 1.1 * tt.cast(tt.as_tensor(found[key]), "float64")}
+
+        yield f"{pair.prior} and {pair.child}, {key}", replace(pair, update=update)
+    if pair.scaled and not pair.location:
+        yield f"{pair.prior} and {pair.child}, power", replace(pair, power=2.0 * pair.power)
+
+
+def test_a_pair_with_a_wrong_update_or_power_is_found(monkeypatch):
+    planted = [fault for pair in PAIRS for fault in altered(pair)]
+    gaps = []
+    for _, wrong in planted:
+        monkeypatch.setattr(conjugate, "PAIRS", [wrong])
+        gaps.append(gap(*program_of_pair(wrong.prior, wrong)))
+    missed = [name for d, (name, _) in zip(largest(gaps), planted, strict=True) if not d > 1e-3]
+    assert not missed, missed
 
 
 def test_every_prior_has_a_pair():
-    assert {p.prior for p in PAIRS} | {"Uniform"} == set(PRIORS)
+    assert {p.prior for p in PAIRS} == {p.family for p in PRIORS.values()}
+
+
+@pytest.mark.parametrize("written", BIJECTIONS)
+def test_a_value_in_other_coordinates_has_the_same_density(written):
+    """Up to the slope, at data that are shared by many families; with the example values of its parameters."""
+    law = FAMILIES[written]
+    given = {name: tt.as_tensor(0.3 if name == "m" else p.domain.examples[0]) for name, p in law.params.items()}
+    values = np.array([0.31, 0.45, 0.7, 0.93])
+    seen = Observation(law.dist(**given, shape=(4,), name="y"), tt.as_tensor(values))
+    program, (known,) = (made := opened(Program((), (seen,))))[0], made[1].values()
+    (new,) = program.observed
+    change = log_density(new) + known.slope.density - log_density(seen)
+    np.testing.assert_allclose(change.eval(), 0.0, atol=1e-12)
+    assert new.variable.family.__name__ == BIJECTIONS[written].becomes
+    assert closed(program, made[1])[0] == Program((), (seen,))
+
+
+def test_values_outside_their_support_stay_as_they_are_written():
+    seen = Observation(LogNormal.dist(0.0, 1.0, shape=(2,), name="y"), tt.as_tensor([1.0, -2.0]))
+    assert opened(Program((), (seen,))) == (Program((), (seen,)), {})
+
+
+@pytest.mark.parametrize("of", THINNINGS)
+def test_a_count_seen_in_part_is_a_count_again(of):
+    """p(n) p(y | n) = p(y) p(n - y | y) at every n."""
+    law = FAMILIES[of]
+    parameters = {"Poisson": {"mu": 3.1}, "Binomial": {"n": 9, "p": 0.6}, "NegativeBinomial": {"n": 2.5, "p": 0.4}}
+    count = law.dist(**parameters[of], shape=(3,), name="n")
+    seen = Observation(Binomial.dist(count, [0.3, 0.5, 0.9], name="y"), tt.as_tensor(np.array([2, 0, 4])))
+    made = thinning.eliminate_one(Program((count,), (seen,)), count)
+    (new,), (recovery,) = made.observed, made.recoveries
+    (rest,) = [n for n in ancestors(recovery.draw) if n.op.name == "draw"]
+    more = tt.lvector("more")
+    n = more + seen.value
+    joint = law.log_density(n, *count.parameters) + log_density(seen, {count: n})
+    product = log_density(new) + law.log_density(more, *rest.parameters)
+    f = function([more], joint - product)
+    for unseen in ([0, 1, 2], [3, 0, 1]):
+        np.testing.assert_allclose(f(unseen), 0.0, atol=1e-11)
 
 
 RNG = np.random.default_rng(5)

@@ -35,6 +35,7 @@ from ppl.model.inference.start_report import start_report, values_at
 from ppl.model.inference.starting import Starts, starts_for
 from ppl.model.inference.steps import Assignment, assign
 from ppl.model.inference.steps.assignment import stepped
+from ppl.model.inference.steps.colours import Palette
 from ppl.model.inputs.minibatches import refuse_minibatches
 from ppl.model.log import log, silenced
 from ppl.model.output import results
@@ -44,6 +45,7 @@ from ppl.model.seeds import seed_of
 from ppl.model.values import values_of
 from ppl.samplers import ChainError, StartError, StorageError, UnresolvedError
 from ppl.samplers import sample as run_nuts
+from ppl.samplers.launch import check_storage
 from ppl.samplers.steps_sample import sample_steps
 
 if TYPE_CHECKING:
@@ -84,6 +86,7 @@ def sample(
     eliminate: Any = (),
     blocking: bool = True,
     resume: str | os.PathLike[str] | None = None,
+    storage: str = "npy",
     **options: Any,
 ) -> Any:
     """Draw from the posterior of the model, by PyMC's arguments.
@@ -100,7 +103,8 @@ def sample(
     `drawn_by` of the result says what made the draws, and `quadrature_error` how well their law is known.
 
     With `blocking=False` sampling goes on in the background and a handle comes back. `resume` is a directory: draws are
-    saved there while sampling, and the same call goes on where an earlier one was stopped.
+    saved there while sampling, and the same call goes on where an earlier one was stopped; with `storage="zarr"` they
+    are arrays of a Zarr group, not files that NumPy reads.
     """
     refuse_unsupported(
         trace=trace, progressbar_theme=progressbar_theme, keep_warning_stat=keep_warning_stat, n_init=n_init,
@@ -115,6 +119,7 @@ def sample(
     if nuts_sampler not in SAMPLERS:
         raise ValueError(unknown("nuts_sampler: there is no sampler", str(nuts_sampler), SAMPLERS))
     extras = check_keys("idata_kwargs", idata_kwargs, RESULT_OPTIONS)
+    stored = _store(resume, storage)
     draws, tune, chains, cores = layout_of_chains(draws, tune, chains, cores)
     seed = seed_of(random_seed)
     model = modelcontext(model)
@@ -141,7 +146,8 @@ def sample(
     if not starts.dim and not watched:
         return _finished(finish, drawn_from_data(posterior, starts, plan))
     finish.prepare(chains, draws)
-    density = FlatProgram([posterior.logp()], starts.slots, once=values_of)
+    palette = methods.palette(posterior, starts.slots)
+    density = FlatProgram([posterior.logp(), *palette.terms], starts.slots, once=values_of)
     if starts.dim == 1 and rewrite and not (watched or steered) and methods.only_nuts:
         try:
             return _finished(finish, drawn_by_quadrature(density, starts, plan, not discard_tuned_samples))
@@ -169,9 +175,9 @@ def sample(
             **plan, "cores": cores, "data": density.data, "dim": starts.dim, "names": labels(starts.slots),
             "keep_warmup": not discard_tuned_samples or callback is not None, "callback": reporter,
             "attempts": max(1, jitter_max_retries) if nuts.jitter else 1, "key": ("logp", density.key),
-            "blocking": False, **_store(resume),
+            "blocking": False, **stored,
         }  # fmt: skip
-        handle = _start(density, starts, nuts, methods, common)
+        handle = _start(density, starts, nuts, methods, palette, common)
         if reporter is not None:
             reporter.attach(handle)
         if not blocking:
@@ -194,7 +200,9 @@ def _renamed_start(start: Any, initvals: Any) -> Any:
     return start
 
 
-def _start(density: FlatProgram, starts: Starts, nuts: Nuts, methods: Assignment, common: dict[str, Any]) -> Any:
+def _start(
+    density: FlatProgram, starts: Starts, nuts: Nuts, methods: Assignment, palette: Palette, common: dict[str, Any]
+) -> Any:
     """Begin to sample: by NUTS alone, or by a sweep over several methods."""
     steering = {
         "target_accept": nuts.target_accept,
@@ -212,9 +220,8 @@ def _start(density: FlatProgram, starts: Starts, nuts: Nuts, methods: Assignment
             "kernel='chees' and chain_method= are for models that gradients move alone: this one has discrete"
             " variables, or step= chooses other methods. Leave them out."
         )
-    return sample_steps(
-        scalar(density), starts, methods.blocks(starts.slots, common["tune"] + common["draws"]), **steering, **common
-    )
+    blocks = methods.blocks(starts.slots, common["tune"] + common["draws"], palette.on(density))
+    return sample_steps(scalar(density), starts, blocks, **steering, **common)
 
 
 def _named(methods: Assignment, nuts: Nuts) -> str:
@@ -229,12 +236,13 @@ def _finished(finish: Finisher, run: Independent) -> Any:
     return finish(run, True)
 
 
-def _store(resume: Any) -> dict[str, Any]:
-    """Where draws are saved: a new directory, or one to go on from."""
+def _store(resume: Any, storage: str) -> dict[str, Any]:
+    """Where draws are saved, and how: a new directory, or one to go on from."""
+    check_storage(storage, resume)
     if resume is None:
         return {}
     known = os.path.exists(os.path.join(os.fspath(resume), "run.json"))
-    return {"resume" if known else "checkpoint": resume}
+    return {"resume" if known else "checkpoint": resume, "storage": storage}
 
 
 def _sizes(finish: Finisher, starts: Starts) -> dict[str, int]:

@@ -11,7 +11,7 @@ from ppl.rewrites.book import Book
 from ppl.rewrites.engine import Engine
 from ppl.rewrites.facts import finite, nonnegative, positive
 from ppl.rewrites.normal import PRODUCT, SUM, Weighted, factors, number, terms, weighted
-from ppl.rewrites.rule import rewrites
+from ppl.rewrites.statement import rewrites
 from ppl.tensor import elementwise as ew
 from ppl.tensor import reductions as red
 from ppl.tensor import shaping

@@ -23,9 +23,8 @@ from ppl.distributions import Normal
 from ppl.distributions.constants import LOG_2PI
 from ppl.graph import Node
 from ppl.rewrites.elimination.affine import data_value, is_data
-from ppl.rewrites.elimination.conjugate import NoMatch
 from ppl.rewrites.elimination.linear import compact_linear
-from ppl.rewrites.elimination.program import Observation, Program, Term
+from ppl.rewrites.elimination.program import NoMatch, Observation, Program, Term
 from ppl.tensor.ops import Elementwise
 from ppl.tensor.segments import segment_sum
 from ppl.tensor.tensor import Tensor, as_tensor

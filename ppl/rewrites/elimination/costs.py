@@ -7,13 +7,15 @@ alone is computed once and counts for nothing. The numbers rank plans; they are 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Collection, Sequence
 from math import prod
 from typing import Any
 
+from ppl.distributions.inner import laws_of
 from ppl.graph import Node, ancestors, topological
 from ppl.rewrites.elimination.program import Factor, Observation, Program, Term
-from ppl.tensor.tensor import Tensor
+from ppl.tensor.tensor import Tensor, TensorType, is_constant, placeholder
 
 OVERHEAD = 500.0  # operations that a kernel costs before it computes anything
 HIERARCHY = 8.0  # times more steps where a law joins several variables
@@ -26,7 +28,32 @@ def work(program: Program) -> float:
 
 def evaluation(factors: Sequence[Factor]) -> float:
     """Operations of one evaluation of some factors."""
-    return OVERHEAD + arithmetic(densities(factors))
+    laws = [(f.variable, f.value) if isinstance(f, Observation) else (f, f) for f in factors if not isinstance(f, Term)]
+    inputs: list[Node] = [f.density for f in factors if isinstance(f, Term)]
+    for law, value in laws:
+        inputs += (*law.parameters, value)
+    total, moving = _count(inputs)
+    for law, value in laws:
+        arguments = (value, *law.parameters)
+        if not laws_of(law) and all(p.domain.ndim == 0 for p in law.family.params.values()):
+            of_one = tuple(x if _is_number(x) else (x.type, x in moving) for x in arguments)
+            total += _of_law(law.family, of_one)
+        else:  # more than the types of its parameters may enter
+            total += arithmetic([law.family.log_density(*arguments)])
+    return OVERHEAD + total
+
+
+@functools.lru_cache(maxsize=1000)
+def _of_law(family: Any, arguments: tuple[Tensor | tuple[TensorType, bool], ...]) -> float:
+    """Operations of the density of a family, by its value and parameters: numbers, or their types and whether they
+    vary."""
+    given = [x if isinstance(x, Tensor) else placeholder(x[0]) for x in arguments]
+    varying = {x for x, told in zip(given, arguments, strict=True) if isinstance(told, tuple) and told[1]}
+    return _count([family.log_density(*given)], varying)[0]
+
+
+def _is_number(x: Node) -> bool:
+    return is_constant(x) and x.type.shape == ()
 
 
 def steps(program: Program) -> float:
@@ -53,7 +80,12 @@ def _density(f: Factor) -> Tensor:
 
 def arithmetic(outputs: Sequence[Node]) -> float:
     """Operations of the nodes that depend on a random variable."""
-    moving: set[Node] = set()
+    return _count(outputs)[0]
+
+
+def _count(outputs: Sequence[Node], varying: Collection[Node] = ()) -> tuple[float, set[Node]]:
+    """Operations of the nodes that depend on a random variable or on what varies, and these nodes."""
+    moving = set(varying)
     total = 0.0
     for node in topological(outputs):
         if node.op.name == "draw":
@@ -61,7 +93,7 @@ def arithmetic(outputs: Sequence[Node]) -> float:
         elif any(parent in moving for parent in node.inputs):
             moving.add(node)
             total += _operations(node)
-    return total
+    return total, moving
 
 
 def _operations(node: Any) -> float:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -21,15 +20,13 @@ import numpy as np
 import ppl.tensor as tt
 from ppl.distributions import RandomVariable
 from ppl.rewrites.elimination.affine import known_shape
-from ppl.rewrites.elimination.conjugate import NoMatch
+from ppl.rewrites.elimination.label_values import values_of
 from ppl.rewrites.elimination.labels import Labels, Table, name_of
-from ppl.rewrites.elimination.program import Factor, Program, Recovery, Term, reaches
+from ppl.rewrites.elimination.program import Factor, NoMatch, Program, Recovery, Term, reaches
 from ppl.rewrites.elimination.sum_product import sum_product
 from ppl.rewrites.elimination.supports import Sites
 from ppl.rewrites.elimination.tables import Templates, own_tables, tables
-from ppl.tensor.tensor import Tensor, is_constant, value_of
-
-MOST_VALUES = 10_000  # of one label
+from ppl.tensor.tensor import Tensor
 
 
 @dataclass(frozen=True)
@@ -38,42 +35,6 @@ class Declined:
 
     variable: RandomVariable
     why: str
-
-
-def values_of(variable: Any) -> np.ndarray:
-    """The values an entry can take; raises `NoMatch` where they are not finitely many and known."""
-    family = variable.family
-    if family.__name__ in ("Categorical", "DiscreteMarkovChain"):
-        count = variable.parameters[0].type.shape[-1]
-        if count is None:
-            raise NoMatch("the number of categories is only known when the program runs")
-        return np.arange(count)
-    if variable.event_ndim:
-        raise NoMatch(f"one value of {family.__name__} is an array")
-    domain = family.support_for(variable.parameters)
-    ends = [domain.lower, domain.upper]
-    if any(end is None for end in ends):
-        raise NoMatch("it has infinitely many values")
-    numbers = [value_of(e) if isinstance(e, Tensor) and is_constant(e) else e for e in ends]
-    if any(isinstance(n, Tensor) for n in numbers):
-        raise NoMatch("the number of its values is not constant")
-    values = np.arange(int(np.min(numbers[0])), int(np.max(numbers[1])) + 1)
-    if len(values) > MOST_VALUES:
-        raise NoMatch(f"it has {len(values)} values, more than {MOST_VALUES}")
-    return values
-
-
-def states_of(labels: Sequence[Any], kept: frozenset[RandomVariable]) -> int | None:
-    """How many states some labels have together; None where one of them cannot be summed out."""
-    total = 1
-    for rv in labels:
-        if rv in kept or None in rv.type.shape:
-            return None
-        try:
-            total *= len(values_of(rv)) ** min(prod(known_shape(rv)), 64)
-        except NoMatch:
-            return None
-    return total
 
 
 def candidates(program: Program, kept: frozenset[RandomVariable]) -> tuple[dict[Any, np.ndarray], list[Declined]]:

@@ -11,8 +11,7 @@ import numpy as np
 
 from ppl.graph import Node
 from ppl.rewrites.elimination.affine import known_shape
-from ppl.rewrites.elimination.conjugate import NoMatch
-from ppl.rewrites.elimination.program import Factor, Observation, Term
+from ppl.rewrites.elimination.program import Factor, NoMatch, Observation, Term
 from ppl.rewrites.elimination.supports import Sites, Support, collapsed, merged
 from ppl.tensor.tensor import Tensor, as_tensor
 

@@ -20,8 +20,7 @@ import ppl.tensor as tt
 from ppl.distributions.constants import LOG_2PI
 from ppl.graph import Node
 from ppl.rewrites.elimination.affine import RULES, Affine, NotAffine, Part, Select, affine, is_data, known_shape
-from ppl.rewrites.elimination.conjugate import NoMatch
-from ppl.rewrites.elimination.program import Observation, Term, where_valid
+from ppl.rewrites.elimination.program import NoMatch, Observation, Term, where_valid
 from ppl.tensor.tensor import Tensor, as_tensor
 
 MOST_ENTRIES = 20_000_000  # of a design that is written out

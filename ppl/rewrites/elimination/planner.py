@@ -10,16 +10,19 @@ from __future__ import annotations
 import html
 import time
 import warnings
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from math import prod
 
-from ppl.distributions import RandomVariable
+from ppl.distributions import Normal, RandomVariable
 from ppl.graph import ancestors
-from ppl.rewrites.elimination import compaction, conjugate, discrete, gaussian, survivors
-from ppl.rewrites.elimination.conjugate import NoMatch
+from ppl.rewrites.elimination import bijections, compaction, conjugate, discrete, gaussian, survivors, thinning
+from ppl.rewrites.elimination.branches import settled
 from ppl.rewrites.elimination.coordinates import Coordinate
 from ppl.rewrites.elimination.costs import HIERARCHY, evaluation, work
-from ppl.rewrites.elimination.program import Factor, Observation, Program, Recovery, children, parts
+from ppl.rewrites.elimination.label_values import states_of
+from ppl.rewrites.elimination.pairs import prior_of
+from ppl.rewrites.elimination.program import Factor, NoMatch, Observation, Program, Recovery, children, parts
 from ppl.rewrites.engine import strict
 
 
@@ -127,6 +130,9 @@ def plan(program: Program, protect: Collection[str] = (), eliminate: Collection[
     result = Plan(program, asked=asked_for, ndim_before=program.ndim, nodes_before=program.nodes)
     protected = frozenset(rv for rv in program.free if rv.name in protect)
     reasons: dict[str, str] = {rv.name or "": "protected" for rv in protected}
+    moved = Moved()
+    _attempt("observed bijection", moved.open, result, protected, reasons)
+    start_of_all = result.program
     while True:
         before = len(result.program.free)
         for theorem, apply in THEOREMS.items():
@@ -134,7 +140,9 @@ def plan(program: Program, protect: Collection[str] = (), eliminate: Collection[
         if len(result.program.free) == before:
             break
     _attempt("compaction", _compaction, result, protected, reasons)
-    _attempt("rows as they are written", lambda *given: _rows_first(program, *given), result, protected, reasons)
+    _attempt("rows as they are written", lambda *given: _rows_first(start_of_all, *given), result, protected, reasons)
+    _attempt("observed bijection", moved.close, result, protected, reasons)
+    result.program = settled(result.program, program)
     _attempt("coordinates", lambda *given: _coordinates(program, *given), result, protected, reasons)
     result.kept = [Kept(rv.name or "", reasons.get(rv.name or "", _no_rule(rv))) for rv in result.program.free]
     _attempt("estimate of the gain", lambda *given: _estimate(program, result), result, protected, reasons)
@@ -214,9 +222,29 @@ def _discrete(result: Plan, protected: frozenset[RandomVariable], reasons: Reaso
 
 
 def _conjugate(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
-    suits = lambda rv: conjugate.prior_of(rv) is not None
+    suits = lambda rv: prior_of(rv) is not None and rv.family is not Normal  # normal ones go in blocks
     _each(result, protected, "conjugate", conjugate.eliminate_one, suits, reasons)
-    result.program = conjugate.settled(result.program)
+    result.program = settled(result.program)
+
+
+class Moved:
+    """Observations in other coordinates, while theorems look for what they know."""
+
+    def __init__(self) -> None:
+        self.known: Mapping[int, bijections.Opened] = {}
+
+    def open(self, result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
+        result.program, self.known = bijections.opened(result.program)
+
+    def close(self, result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
+        result.program, taken = bijections.closed(result.program, self.known)
+        steps = [Step("observed bijection", (), o.written.variable.name or "", o.slope.name, o.words) for o in taken]
+        result.steps[:0] = steps
+
+
+def _thinning(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
+    suits = lambda rv: rv.family.__name__ in thinning.THINNINGS
+    _each(result, protected, "thinning", thinning.eliminate_one, suits, reasons)
 
 
 def _compaction(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
@@ -281,26 +309,35 @@ def _each(
         _note(result, rule, (rv.name or "",), after, f"{rv.family.__name__} with {_children(seen)}.")
 
 
-MOST_BRANCHES = 10_000  # states of the labels that an elimination may leave in one term
+MOST_BRANCHES = 10_000  # states of a label that an elimination may leave in one term
+MOST_COPIES = 64  # the same of several labels, each state of which is written out
+MOST_NUMBERS = 50_000  # rows by states, where sums over rows depend on what is sampled
 
 
 def _in_branches(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
     """Conjugate variables whose laws a few labels steer, integrated out in each state of the labels."""
 
     def steered(rv: RandomVariable) -> bool:
-        if conjugate.prior_of(rv) is None:
+        if prior_of(rv) is None:
             return False
-        seen = ancestors([*rv.inputs, *(n for f in children(result.program, rv) for n in parts(f))])
+        factors = children(result.program, rv)
+        seen = ancestors([*rv.inputs, *(n for f in factors for n in parts(f))])
         labels = [z for z in result.program.free if z in seen and z.dtype[0] != "f"]
-        states = discrete.states_of(labels, protected)
-        return bool(labels) and states is not None and states <= MOST_BRANCHES
+        states = states_of(labels, protected)
+        if not labels or states is None:
+            return False
+        rows = sum(prod(d or 1 for d in f.variable.type.shape) for f in factors if isinstance(f, Observation))
+        single = len(labels) == 1 and not labels[0].ndim
+        most = min(MOST_BRANCHES, MOST_NUMBERS // max(rows, 1) if rv.family is Normal else MOST_BRANCHES)
+        return states <= (most if single else MOST_COPIES)
 
     _each(result, protected, "conjugate", conjugate.eliminate_one, steered, reasons)
-    result.program = conjugate.settled(result.program)
+    result.program = settled(result.program)
 
 
 THEOREMS: dict[str, Theorem] = {
     "barren": _barren,
+    "thinning": _thinning,
     "conjugate in branches": _in_branches,
     "sum over values": _discrete,
     "Gaussian block": _gaussian,

@@ -103,6 +103,10 @@ class Program:
         )
 
 
+class NoMatch(Exception):  # noqa: N818  an answer, not an error
+    """A theorem does not hold for a variable or a factor; the message says why."""
+
+
 def parts(factor: Factor) -> tuple[Node, ...]:
     """What a factor is computed from."""
     if isinstance(factor, Observation):

@@ -20,8 +20,8 @@ import numpy as np
 import ppl.tensor as tt
 from ppl.distributions import FAMILIES, DiscreteMarkovChain
 from ppl.distributions.draw import draw
-from ppl.rewrites.elimination.conjugate import NoMatch
 from ppl.rewrites.elimination.labels import Table
+from ppl.rewrites.elimination.program import NoMatch
 from ppl.tensor.chains import log_forward
 from ppl.tensor.segments import segment_sum
 from ppl.tensor.tensor import Tensor

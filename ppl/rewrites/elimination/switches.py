@@ -9,20 +9,17 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-import jax
 import numpy as np
 
 import ppl.tensor as tt
 from ppl.distributions import is_draw
 from ppl.graph import ancestors, substitute
 from ppl.rewrites.elimination.affine import is_data, known_shape
-from ppl.rewrites.elimination.conjugate import NoMatch
+from ppl.rewrites.elimination.label_values import states_at
 from ppl.rewrites.elimination.labels import Labels, Table, row_support
-from ppl.rewrites.elimination.program import Factor, Term, log_density, parts
+from ppl.rewrites.elimination.program import Factor, NoMatch, Term, log_density, parts
 from ppl.rewrites.elimination.supports import Sites
-from ppl.tensor.evaluate import evaluate
 from ppl.tensor.tensor import Tensor, as_tensor
-from ppl.tensor.variables import VARIABLE
 from ppl.tensor.vectorizing import vectorize_graph
 
 MANY = 4  # values of a scalar label from which it is looked at what it steers
@@ -38,7 +35,7 @@ def steered(factor: Factor, labels: Labels, site: int) -> Table | None:
     inputs = [factor.density] if isinstance(factor, Term) else [p for p in parts(factor) if rv in ancestors(p)]
     codes = _codes(inputs, rv)
     if len(codes) == 1 and codes[0] is not rv and codes[0].dtype[0] in "bui":
-        switched = _switched(factor, codes[0], _states(codes[0], rv, values))
+        switched = _switched(factor, codes[0], states_at(codes[0], {rv: values}))
         if switched is not None:
             return Table(np.array([[site]]), switched.reshape((1, len(values))))
     if len(values) * sum(prod(known_shape(code)) for code in codes) > MOST_STATES:
@@ -50,14 +47,6 @@ def steered(factor: Factor, labels: Labels, site: int) -> Table | None:
     outside = ancestors(total, blockers=[*others, *states])
     mapped = vectorize_graph(total, {**states, **{n: n for n in others if n in outside}})  # draws are no part of a body
     return Table(np.array([[site]]), mapped.reshape((1, len(values))))
-
-
-def _states(code: Any, rv: Any, values: np.ndarray) -> np.ndarray:
-    """What a code is at each value of a label."""
-    held = {n: n.attrs["cell"].value for n in ancestors(code) if n.op is VARIABLE}
-    run = lambda value: evaluate([code], {rv: value, **held})[0]
-    with jax.enable_x64(True):
-        return np.asarray(jax.vmap(run)(values.astype(rv.dtype).reshape(len(values), *rv.type.shape)))
 
 
 def _switched(factor: Factor, code: Any, states: np.ndarray) -> Tensor | None:

@@ -18,9 +18,8 @@ import ppl.tensor as tt
 from ppl.distributions import DiscreteMarkovChain
 from ppl.graph import Node, substitute
 from ppl.rewrites.elimination.affine import known_shape
-from ppl.rewrites.elimination.conjugate import NoMatch
 from ppl.rewrites.elimination.labels import Labels, Table, name_of, over_last, row_support
-from ppl.rewrites.elimination.program import Factor, log_density
+from ppl.rewrites.elimination.program import Factor, NoMatch, log_density
 from ppl.rewrites.elimination.supports import merged
 from ppl.rewrites.elimination.switches import steered
 from ppl.tensor.tensor import Tensor, as_tensor, placeholder

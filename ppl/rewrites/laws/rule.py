@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from itertools import permutations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,8 @@ import ppl.tensor as tt
 from ppl.distributions import RandomVariable, is_draw
 from ppl.distributions.draw import draw
 from ppl.graph import Node, ancestors, rebuilt, substitute, topological, uses
+from ppl.rewrites.laws.axis_sums import axis_mean, axis_sum
+from ppl.rewrites.laws.entries import entry
 from ppl.tensor.ops import Elementwise
 from ppl.tensor.tensor import Tensor, TensorType, is_constant, placeholder, value_of
 
@@ -126,9 +128,23 @@ def _uses_inside(law: Law, draw: Node) -> int:
     return len(uses(law.left)[draw])
 
 
-def in_law(expression: Tensor, keep: Sequence[Node] = ()) -> tuple[Tensor, list[tuple[Law, Node, Node]]]:
+class Named(NamedTuple):
+    """What an engine step is called."""
+
+    name: str
+
+
+Step = tuple[Law | Named, Node, Node]
+ARRAYS = {  # laws of whole arrays, by the operation
+    "sum": (Named("sum_along_axes"), axis_sum),
+    "mean": (Named("mean_along_axes"), axis_mean),
+    "getitem": (Named("one_entry_of_a_vector"), entry),
+}
+
+
+def in_law(expression: Tensor, keep: Sequence[Node] = ()) -> tuple[Tensor, list[Step]]:
     """The expression with every law applied until none fits, and the steps. Draws in `keep` are not consumed."""
-    steps: list[tuple[Law, Node, Node]] = []
+    steps: list[Step] = []
     while True:
         found = _first(expression, keep)
         if found is None:
@@ -138,11 +154,16 @@ def in_law(expression: Tensor, keep: Sequence[Node] = ()) -> tuple[Tensor, list[
         expression = substitute(expression, {node: new})  # type: ignore[assignment]
 
 
-def _first(expression: Tensor, keep: Sequence[Node]) -> tuple[Law, Node, Node] | None:
+def _first(expression: Tensor, keep: Sequence[Node]) -> Step | None:
     counts = {node: len(users) for node, users in uses(expression).items()}
     for node in keep:
         counts[node] = counts.get(node, 0) + 1
     for node in topological(expression):
+        if node.op.name in ARRAYS and counts.get(node.inputs[0]) == 1:
+            name, of = ARRAYS[node.op.name]
+            found = of(node)
+            if found is not None:
+                return name, node, _of_shape(found, tt.as_tensor(node))
         for law in sorted(BOOKS, key=lambda law: -len(law.draws)):  # a law of two draws says more than one of one
             if not isinstance(node, Tensor) or node.op is not law.left.op:
                 continue
@@ -155,7 +176,11 @@ def _first(expression: Tensor, keep: Sequence[Node]) -> tuple[Law, Node, Node] |
 def _replacement(law: Law, node: Tensor, bound: Binding) -> Node:
     """The right side at what the holes stand for, of the shape of what it replaces."""
     values = [bound[h] for h in law.holes]
-    _, right = law.state(*values)
+    return _of_shape(tt.as_tensor(law.state(*values)[1]), node)
+
+
+def _of_shape(right: Tensor, node: Tensor) -> Tensor:
+    """A random expression as independent draws of the shape of a node."""
     if right.type.shape == node.type.shape:
         return right
     if is_draw(right):

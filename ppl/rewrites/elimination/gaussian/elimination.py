@@ -11,12 +11,12 @@ from ppl.distributions import MvNormal, Normal, RandomVariable
 from ppl.distributions.draw import draw
 from ppl.graph import Node, ancestors, substitute
 from ppl.rewrites.elimination.affine import known_shape
-from ppl.rewrites.elimination.conjugate import known_positive
 from ppl.rewrites.elimination.costs import evaluation, steps
 from ppl.rewrites.elimination.gaussian.block import Block
 from ppl.rewrites.elimination.gaussian.candidates import Declined, candidates, components
 from ppl.rewrites.elimination.gaussian.common_scale import common_scale
 from ppl.rewrites.elimination.gaussian.residuals import Residual, is_flat, residuals_of
+from ppl.rewrites.elimination.positive import known_positive
 from ppl.rewrites.elimination.program import Factor, Program, Recovery, Term, where_valid
 from ppl.tensor.tensor import Tensor, as_tensor
 

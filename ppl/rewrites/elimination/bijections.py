@@ -1,0 +1,149 @@
+r"""Observed values in other coordinates, where their law belongs to a family that more theorems know.
+
+A log-normal value is a normal one in log y, a Pareto value an exponential one in log(y/m). With g the map,
+
+.. math:: \log p(y) = \log q(g(y)) + \log |g'(y)|,
+
+and the last term depends on data alone. What no theorem takes in the new form stays as it was written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+import ppl.tensor as tt
+from ppl.distributions import FAMILIES
+from ppl.distributions.constants import LOG_2
+from ppl.distributions.draw import draw
+from ppl.rewrites.elimination.affine import data_value, is_data, known_shape
+from ppl.rewrites.elimination.program import Observation, Program, Term
+from ppl.tensor.tensor import Tensor, as_tensor
+
+
+@dataclass(frozen=True)
+class Bijection:
+    """A family as another one of a function of its values; parameters in `data` must be data."""
+
+    family: str
+    becomes: str
+    of: Callable[..., tuple[Any, tuple[Any, ...], Any]]  # of (y, parameters): g(y), parameters there, log |g'(y)|
+    words: str  # for g(y)
+    data: tuple[str, ...] = ()
+
+
+BIJECTIONS: dict[str, Bijection] = {}
+
+
+def observed_as(family: str, becomes: str, words: str, *, data: tuple[str, ...] = ()) -> Callable[..., Any]:
+    """State a bijection by the value, the parameters and the log-slope that it leads to."""
+
+    def state(of: Callable[..., Any]) -> Callable[..., Any]:
+        BIJECTIONS[family] = Bijection(family, becomes, of, words, data)
+        return of
+
+    return state
+
+
+@observed_as("LogNormal", "Normal", "log {}")
+def log_normal(y: Any, mu: Any, sigma: Any) -> Any:
+    return tt.log(y), (mu, sigma), -tt.log(y)
+
+
+@observed_as("LogitNormal", "Normal", "logit {}")
+def logit_normal(y: Any, mu: Any, sigma: Any) -> Any:
+    return tt.log(y) - tt.log1p(-y), (mu, sigma), -tt.log(y) - tt.log1p(-y)
+
+
+@observed_as("HalfNormal", "Normal", "{} with either sign")
+def half_normal(y: Any, sigma: Any) -> Any:
+    return y, (as_tensor(0.0), sigma), LOG_2
+
+
+@observed_as("Laplace", "Exponential", "the distance of {} from its centre", data=("mu",))
+def laplace(y: Any, mu: Any, b: Any) -> Any:
+    return abs(y - mu), (1.0 / b,), -LOG_2
+
+
+@observed_as("Pareto", "Exponential", "log {} from its least value", data=("m",))
+def pareto(y: Any, alpha: Any, m: Any) -> Any:
+    return tt.log(y / m), (alpha,), -tt.log(y)
+
+
+@observed_as("Weibull", "Exponential", "the power of {}", data=("alpha",))
+def weibull(y: Any, alpha: Any, beta: Any) -> Any:
+    return y**alpha, (beta**-alpha,), tt.log(alpha) + (alpha - 1.0) * tt.log(y)
+
+
+@observed_as("Lomax", "Exponential", "log(1 + {}/m)", data=("m",))
+def lomax(y: Any, alpha: Any, m: Any) -> Any:
+    return tt.log1p(y / m), (alpha,), -tt.log(m + y)
+
+
+@observed_as("Kumaraswamy", "Exponential", "-log(1 - {}^a)", data=("a",))
+def kumaraswamy(y: Any, a: Any, b: Any) -> Any:
+    return -tt.log1p(-(y**a)), (b,), tt.log(a) + (a - 1.0) * tt.log(y) - tt.log1p(-(y**a))
+
+
+@observed_as("InverseGamma", "Gamma", "1/{}")
+def inverse_gamma(y: Any, alpha: Any, beta: Any) -> Any:
+    return 1.0 / y, (alpha, beta), -2.0 * tt.log(y)
+
+
+# --- in a program -------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Opened:
+    """An observation in other coordinates, as it was written, and the term of the slope."""
+
+    written: Observation
+    slope: Term
+    words: str
+
+
+def opened(program: Program) -> tuple[Program, Mapping[int, Opened]]:
+    """The program with values in other coordinates, and for each new observation what it was."""
+    found: dict[int, Opened] = {}
+    observed: list[Observation] = []
+    for o in program.observed:
+        bijection = BIJECTIONS.get(o.variable.family.__name__)
+        if bijection is None or not _applies(bijection, o):
+            observed.append(o)
+            continue
+        rv, name = o.variable, o.variable.name or "y"
+        value, parameters, slope = bijection.of(o.value, *rv.parameters)
+        law = draw(FAMILIES[bijection.becomes], tuple(map(as_tensor, parameters)), known_shape(rv), name)
+        term = Term(f"slope of {name}", tt.broadcast_to(as_tensor(slope), known_shape(rv)))
+        words = f"{rv.family.__name__} is {bijection.becomes} in {bijection.words.format(name)}."
+        new = Observation(law, tt.cast(as_tensor(value), law.dtype))
+        found[id(new)] = Opened(o, term, words)
+        observed.append(new)
+    made = replace(program, observed=tuple(observed))
+    return made.plus(terms=[here.slope for here in found.values()]), found
+
+
+def _applies(bijection: Bijection, o: Observation) -> bool:
+    """Whether the values are data inside the support, where the map is one to one."""
+    rv = o.variable
+    parameters = dict(zip(rv.family.params, rv.parameters, strict=True))
+    known = [o.value, *(parameters[name] for name in bijection.data)]
+    if None in rv.type.shape or o.rows is not None or not all(map(is_data, known)):
+        return False
+    value, _, slope = bijection.of(o.value, *rv.parameters)
+    inside: Tensor = as_tensor(rv.family.support_for(rv.parameters).contains(o.value))
+    if not is_data(inside) or not is_data(as_tensor(slope)):
+        return False
+    with np.errstate(all="ignore"):
+        finite = all(np.isfinite(data_value(as_tensor(x))).all() for x in (value, slope))
+    return finite and bool(np.all(data_value(inside)))
+
+
+def closed(program: Program, known: Mapping[int, Opened]) -> tuple[Program, list[Opened]]:
+    """The program with what no theorem took as it was written, and what was taken."""
+    left = {id(o) for o in program.observed} & known.keys()
+    back = {id(known[key].slope) for key in left}
+    observed = tuple(known[id(o)].written if id(o) in left else o for o in program.observed)
+    terms = tuple(t for t in program.terms if id(t) not in back)
+    return replace(program, observed=observed, terms=terms), [known[key] for key in known if key not in left]

@@ -1,0 +1,85 @@
+"""The values of finite discrete variables, and of what they alone steer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any
+
+import jax
+import numpy as np
+
+from ppl.distributions import RandomVariable, is_draw
+from ppl.graph import ancestors
+from ppl.rewrites.elimination.affine import HOST, is_data, known_shape
+from ppl.rewrites.elimination.program import NoMatch
+from ppl.tensor.evaluate import evaluate
+from ppl.tensor.tensor import Tensor, is_constant, value_of
+from ppl.tensor.variables import VARIABLE
+
+MOST_VALUES = 10_000  # of one label
+
+
+def values_of(variable: Any) -> np.ndarray:
+    """The values an entry can take; raises `NoMatch` where they are not finitely many and known."""
+    family = variable.family
+    if family.__name__ in ("Categorical", "DiscreteMarkovChain"):
+        count = variable.parameters[0].type.shape[-1]
+        if count is None:
+            raise NoMatch("the number of categories is only known when the program runs")
+        return np.arange(count)
+    if variable.event_ndim:
+        raise NoMatch(f"one value of {family.__name__} is an array")
+    domain = family.support_for(variable.parameters)
+    ends = [domain.lower, domain.upper]
+    if any(end is None for end in ends):
+        raise NoMatch("it has infinitely many values")
+    numbers = [value_of(e) if isinstance(e, Tensor) and is_constant(e) else e for e in ends]
+    if any(isinstance(n, Tensor) for n in numbers):
+        raise NoMatch("the number of its values is not constant")
+    values = np.arange(int(np.min(numbers[0])), int(np.max(numbers[1])) + 1)
+    if len(values) > MOST_VALUES:
+        raise NoMatch(f"it has {len(values)} values, more than {MOST_VALUES}")
+    return values
+
+
+def states_of(labels: Sequence[Any], kept: frozenset[RandomVariable]) -> int | None:
+    """How many states some labels have together; None where one of them cannot be summed out."""
+    total = 1
+    for rv in labels:
+        if rv in kept or None in rv.type.shape:
+            return None
+        try:
+            total *= len(values_of(rv)) ** min(prod(known_shape(rv)), 64)
+        except NoMatch:
+            return None
+    return total
+
+
+def states_at(code: Any, labels: Mapping[Any, np.ndarray]) -> np.ndarray:
+    """What an expression of labels and data is, at values of the labels side by side."""
+    held = {n: n.attrs["cell"].value for n in ancestors(code) if n.op is VARIABLE}
+    run = lambda *values: evaluate([code], {**dict(zip(labels, values, strict=True)), **held})[0]
+    given = [v.astype(rv.dtype).reshape(len(v), *rv.type.shape) for rv, v in labels.items()]
+    with jax.enable_x64(True):
+        return np.asarray(jax.vmap(run)(*given))
+
+
+def states_of_code(code: Any) -> np.ndarray | None:
+    """All values of the entries of an expression of labels and data; None where they are not known."""
+    leaf = code
+    while leaf.op.name in ("named", "cast") or (leaf.op.name in HOST and all(map(is_data, leaf.inputs[1:]))):
+        leaf = leaf.inputs[0]
+    if leaf.dtype == "bool":
+        return np.array([0, 1])
+    labels: list[Any] = [n for n in ancestors(code) if is_draw(n)]
+    try:
+        if len(labels) == 1 and labels[0] is leaf:
+            return values_of(leaf)
+        values = [values_of(rv) for rv in labels]
+    except NoMatch:
+        return None
+    if any(rv.ndim for rv in labels) or prod(map(len, values)) > MOST_VALUES:
+        return None
+    grid = [axis.ravel() for axis in np.meshgrid(*values, indexing="ij")]
+    return states_at(code, dict(zip(labels, grid, strict=True)))

@@ -1,0 +1,59 @@
+"""Whether an expression is proved to lie in a domain, at the present values of the data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ppl.distributions.domains import Domain
+from ppl.rewrites.elimination.affine import data_value, is_data
+from ppl.tensor.tensor import Tensor, as_tensor
+
+_POSITIVE_OPS = ("exp", "softplus", "sigmoid", "cosh")
+_KEEPS_SIGN = (
+    "named",
+    "broadcast_to",
+    "getitem",
+    "reshape",
+    "expand_dims",
+    "squeeze",
+    "transpose",
+    "sqrt",
+    "reciprocal",
+)
+
+
+def known_positive(node: Any) -> bool:
+    """Whether an expression is proved to be positive: by its value, by its form, or by the support of a draw."""
+    if is_data(node):
+        return bool(np.all(data_value(node) > 0))
+    if node.op.name == "draw":
+        lower = node.family.support_for(node.parameters).lower
+        return lower is not None and not isinstance(lower, Tensor) and bool(np.all(np.asarray(lower) >= 0))
+    if node.op.name in _POSITIVE_OPS:
+        return True
+    if node.op.name in _KEEPS_SIGN:
+        return known_positive(node.inputs[0])
+    if node.op.name in ("add", "multiply", "true_divide", "maximum"):
+        return all(known_positive(i) for i in node.inputs)
+    return node.op.name == "power" and known_positive(node.inputs[0])
+
+
+def known_inside(domain: Domain, node: Any) -> bool:
+    """Whether an expression is proved to lie in a domain of numbers: by its value, or by the support of a draw."""
+    if is_data(node):
+        return bool(np.all(data_value(as_tensor(domain.contains(node)))))
+    while node.op.name in ("named", "broadcast_to", "getitem", "reshape"):
+        node = node.inputs[0]
+    if node.op.name == "draw" and node.dtype[0] == "f":
+        support = node.family.support_for(node.parameters)
+        return _reaches(support.lower, domain.lower, 1) and _reaches(support.upper, domain.upper, -1)
+    return domain.lower == 0 and domain.upper is None and known_positive(node)
+
+
+def _reaches(end: Any, needed: Any, sign: int) -> bool:
+    """Whether an end of an interval lies inside another one's."""
+    if needed is None:
+        return True
+    return end is not None and not isinstance(end, Tensor) and bool(np.all(sign * np.asarray(end) >= sign * needed))
