@@ -91,7 +91,7 @@ CHECKLIST = [
     Item(37, "log∣det∣ by structure", tt.slogdet(spd)[1], "2 * sum(log(diagonal_of(cholesky(S, lower=True))))"),
     Item(38, "through blocks and Kronecker products", tt.inv(tt.kron(A, B)), "kron(inv(A), inv(B))"),
     Item(39, "hoisting out of loops, products of their rows, merging loops, only the rows in use", None, "",
-         "work that no step changes leaves a loop; work on sequences alone is done for all steps at once, W·e for each row"
+         "work that no step changes leaves a loop; work on sequences alone is done for all steps at once, W·e"
          " as one stack of products; loops of one length are one; the last row of a state is its last value",
          "test_rewrites_loops.py"),
     Item(40, "fusion", None, "", "left to XLA", "none: XLA's own"),
