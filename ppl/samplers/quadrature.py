@@ -79,7 +79,7 @@ def batches(logp: LogDensity, data: Data, key: Hashable) -> Evaluate:
         program = PROGRAMS.get(
             ("expand", logp if key is None else ("keyed", key), "line"),
             lambda: expand_program(logp),
-            (np.zeros((BATCH, 1)), data, np.int64(0)),
+            (np.zeros((BATCH, 1)), data, np.int64(0), np.int64(0)),
             polished=False,
         )
 
@@ -90,7 +90,8 @@ def batches(logp: LogDensity, data: Data, key: Hashable) -> Evaluate:
             batch = np.zeros((BATCH, 1))
             batch[: len(part), 0] = part
             with own_settings(), turn(program):
-                found[begin : begin + len(part)] = np.asarray(program(batch, data, np.int64(len(part))))[: len(part)]
+                values = program(batch, data, np.int64(0), np.int64(len(part)))
+            found[begin : begin + len(part)] = np.asarray(values)[: len(part)]
         return found
 
     return evaluate
