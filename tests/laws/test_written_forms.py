@@ -85,11 +85,6 @@ def a_change_by_products():
     pm.Poisson("y", early * (change > TIMES) + late * (change <= TIMES), observed=COUNTS)
 
 
-def a_change_of_level():
-    change, level = pm.DiscreteUniform("change", 0, 7), pm.Normal("level", 0, 2, shape=2)
-    pm.Normal("y", 0.5 + pm.math.switch(change > TIMES, level[0], level[1]), 0.7, observed=X)
-
-
 def a_choice_of_models():
     z, rate, other = pm.Bernoulli("z", 0.5), pm.Gamma("rate", 2, 1), pm.Gamma("other", 3, 1)
     pm.Poisson("y", pm.math.stack([rate, other])[z], observed=COUNTS)
@@ -97,7 +92,7 @@ def a_choice_of_models():
 
 FORMS = [
     rates, precisions_and_variances, shares, counts_seen_in_part, a_change_by_an_index, two_changes,
-    a_change_by_products, a_change_of_level, a_choice_of_models,
+    a_change_by_products, a_choice_of_models,
 ]  # fmt: skip
 
 

@@ -125,19 +125,23 @@ def opened(program: Program) -> tuple[Program, Mapping[int, Opened]]:
 
 
 def _applies(bijection: Bijection, o: Observation) -> bool:
-    """Whether the values are data inside the support, where the map is one to one."""
+    """Whether the values are data inside the support, away from its ends."""
     rv = o.variable
     parameters = dict(zip(rv.family.params, rv.parameters, strict=True))
     known = [o.value, *(parameters[name] for name in bijection.data)]
     if None in rv.type.shape or o.rows is not None or not all(map(is_data, known)):
         return False
-    value, _, slope = bijection.of(o.value, *rv.parameters)
-    inside: Tensor = as_tensor(rv.family.support_for(rv.parameters).contains(o.value))
-    if not is_data(inside) or not is_data(as_tensor(slope)):
+    support, y = rv.family.support_for(rv.parameters), data_value(o.value)
+    ends = [data_value(as_tensor(end)) for end in (support.lower, support.upper) if end is not None and _known(end)]
+    if len(ends) < (support.lower is not None) + (support.upper is not None):
         return False
-    with np.errstate(all="ignore"):
-        finite = all(np.isfinite(data_value(as_tensor(x))).all() for x in (value, slope))
-    return finite and bool(np.all(data_value(inside)))
+    lower = ends[0] if support.lower is not None else -np.inf
+    upper = ends[-1] if support.upper is not None else np.inf
+    return bool(np.all((y > lower) & (y < upper)))
+
+
+def _known(end: Any) -> bool:
+    return not isinstance(end, Tensor) or is_data(end)
 
 
 def closed(program: Program, known: Mapping[int, Opened]) -> tuple[Program, list[Opened]]:

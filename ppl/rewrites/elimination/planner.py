@@ -12,7 +12,6 @@ import time
 import warnings
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from math import prod
 
 from ppl.distributions import Normal, RandomVariable
 from ppl.graph import ancestors
@@ -311,14 +310,13 @@ def _each(
 
 MOST_BRANCHES = 10_000  # states of a label that an elimination may leave in one term
 MOST_COPIES = 64  # the same of several labels, each state of which is written out
-MOST_NUMBERS = 50_000  # rows by states, where sums over rows depend on what is sampled
 
 
 def _in_branches(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
     """Conjugate variables whose laws a few labels steer, integrated out in each state of the labels."""
 
     def steered(rv: RandomVariable) -> bool:
-        if prior_of(rv) is None:
+        if prior_of(rv) is None or rv.family is Normal:
             return False
         factors = children(result.program, rv)
         seen = ancestors([*rv.inputs, *(n for f in factors for n in parts(f))])
@@ -326,10 +324,8 @@ def _in_branches(result: Plan, protected: frozenset[RandomVariable], reasons: Re
         states = states_of(labels, protected)
         if not labels or states is None:
             return False
-        rows = sum(prod(d or 1 for d in f.variable.type.shape) for f in factors if isinstance(f, Observation))
         single = len(labels) == 1 and not labels[0].ndim
-        most = min(MOST_BRANCHES, MOST_NUMBERS // max(rows, 1) if rv.family is Normal else MOST_BRANCHES)
-        return states <= (most if single else MOST_COPIES)
+        return states <= (MOST_BRANCHES if single else MOST_COPIES)
 
     _each(result, protected, "conjugate", conjugate.eliminate_one, steered, reasons)
     result.program = settled(result.program)

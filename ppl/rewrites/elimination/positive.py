@@ -8,7 +8,7 @@ import numpy as np
 
 from ppl.distributions.domains import Domain
 from ppl.rewrites.elimination.affine import data_value, is_data
-from ppl.tensor.tensor import Tensor, as_tensor
+from ppl.tensor.tensor import Tensor
 
 _POSITIVE_OPS = ("exp", "softplus", "sigmoid", "cosh")
 _KEEPS_SIGN = (
@@ -43,7 +43,8 @@ def known_positive(node: Any) -> bool:
 def known_inside(domain: Domain, node: Any) -> bool:
     """Whether an expression is proved to lie in a domain of numbers: by its value, or by the support of a draw."""
     if is_data(node):
-        return bool(np.all(data_value(as_tensor(domain.contains(node)))))
+        inside: Any = domain.contains(data_value(node))
+        return bool(np.all(data_value(inside) if isinstance(inside, Tensor) else inside))
     while node.op.name in ("named", "broadcast_to", "getitem", "reshape"):
         node = node.inputs[0]
     if node.op.name == "draw" and node.dtype[0] == "f":
