@@ -58,24 +58,22 @@ def last_still(outputs: Iterable[Node], moves: Callable[[Node], bool], cheap: Ca
     """The last nodes on every way to the outputs that need nothing which moves; what is cheap is looked through."""
     wanted = list(outputs)
     moving: set[Node] = set()
-    order = topological(wanted)
-    for node in order:
+    for node in topological(wanted):
         if moves(node) or any(parent in moving for parent in node.inputs):
             moving.add(node)
-    waiting = [out for out in wanted if out not in moving]
-    waiting += [parent for node in order if node in moving for parent in node.inputs if parent not in moving]
-    found: dict[Node, None] = {}
+    found: list[Node] = []
     seen: set[Node] = set()
+    waiting = wanted[::-1]  # from the outputs down, so that the order is one of content, not of age
     while waiting:
         node = waiting.pop()
         if node in seen or not node.inputs:
             continue
         seen.add(node)
-        if node.op.name in CHEAP or not isinstance(node.type, TensorType) or cheap(node):
-            waiting.extend(node.inputs)
+        if node in moving or node.op.name in CHEAP or not isinstance(node.type, TensorType) or cheap(node):
+            waiting.extend(reversed(node.inputs))
         else:
-            found[node] = None
-    return sorted(found, key=lambda node: node.serial)
+            found.append(node)
+    return found
 
 
 def _unchanging(body: Body, changing: int) -> list[Node]:
