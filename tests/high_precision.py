@@ -54,6 +54,21 @@ def _sigmoid(x):
     return 1 / (1 + mp.exp(-x))
 
 
+def _log2(x):
+    return _log(x) / mp.log(2)
+
+
+def _within(low, high, function):
+    """A function between numbers where it is real."""
+
+    def real(x):
+        if not low <= x <= high:
+            raise UndefinedError
+        return function(x)
+
+    return real
+
+
 def _bessel_k(v, x):
     if x <= 0 or abs(v) > 100 or x > 1000 or x < 1e-20:
         raise UndefinedError
@@ -86,6 +101,10 @@ ELEMENTWISE = {
     "sin": mp.sin,
     "cos": mp.cos,
     "tan": mp.tan,
+    "arcsin": _within(-1, 1, mp.asin),
+    "arccosh": _within(1, mp.inf, mp.acosh),
+    "log2": _log2,
+    "exp2": lambda x: mp.power(2, x),
     "sinh": mp.sinh,
     "cosh": mp.cosh,
     "tanh": mp.tanh,

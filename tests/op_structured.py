@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.linalg as sl
+import scipy.ndimage
+import scipy.signal
 import scipy.special as sp
 from op_rows import Row, call, complexes, oracle_of, positive_definite, positives, reals, symmetric, truths, wholes
 
@@ -209,6 +211,7 @@ MATRICES = {
     **like("pinv", call(M), rtol=1e-8, slope_tol=1e-5, atol=1e-10),
     "matrix_power": row(np.linalg.matrix_power, call(SQUARE, n=3), call(SQUARE, n=0, slopes=False), rtol=1e-10),
     "tensorinv": row(np.linalg.tensorinv, call(reals(4, 2, 2) + np.eye(4).reshape(4, 2, 2) * 3, ind=1), rtol=1e-9, known=True),
+    "expm_frechet": row(sl.expm_frechet, call(SQUARE / 4, reals(3, 3), slopes=False), rtol=1e-9, slow=True),
     "expm": row(sl.expm, call(SQUARE), call(STACK_PD / 9, slopes=False), rtol=1e-9, slope_tol=1e-5, slow=True),
     "sqrtm": row(sl.sqrtm, call(PD, slopes=False), dtype=lambda kind: np.complex128, rtol=1e-9, atol=1e-10),
     "cholesky": row(np.linalg.cholesky, call(PD), call(STACK_PD), symmetric=True, rtol=1e-10),
@@ -281,6 +284,7 @@ FOURIER = {
 
 # --- order and counting
 ORDER = {
+    **like("sort_complex", call(complexes(5), slopes=False)),
     **like("sort", call(M), call(M, axis=0), call(INTS, slopes=False), call(HOLES, slopes=False)),
     **like("argsort", call(M, slopes=False), call(M, axis=0, slopes=False)),
     "lexsort": row(lambda *keys: np.lexsort(keys), call(np.array([1, 0, 1, 0]), np.array([2, 2, 1, 1]), slopes=False)),
@@ -430,6 +434,14 @@ NUMERICS = {
     "trapezoid": row(np.trapezoid, call(M), call(M, dx=0.5, axis=0), call(V, np.cumsum(positives(4)))),
     "gradient": row(lambda f, *h, **o: np.gradient(f, *h, **o), call(reals(5)), call(M, 0.5, axis=1), call(M)),
     **{name: row(oracle_of(name), call(reals(5), reals(3), mode=mode), loose=True) for name, mode in (("convolve", "full"), ("correlate", "same"))},
+    **{name: row(getattr(scipy.signal, theirs), call(reals(4, 5), reals(2, 3)), call(reals(4, 5), reals(3, 2), mode="same", slopes=False), call(reals(4, 5), reals(3, 2), mode="valid", slopes=False), atol=1e-12, loose=True)
+       for name, theirs in (("convolve_arrays", "convolve"), ("correlate_arrays", "correlate"), ("fftconvolve", "fftconvolve"), ("convolve2d", "convolve2d"), ("correlate2d", "correlate2d"))},
+    "detrend": row(scipy.signal.detrend, call(reals(3, 6)), call(reals(6, 2), axis=0, type="constant", slopes=False), call(reals(6), bp=[3], slopes=False), rtol=1e-10),
+    "welch": row(scipy.signal.welch, call(reals(20), nperseg=8, slopes=False), call(reals(2, 20), fs=10.0, nperseg=6, noverlap=2, scaling="spectrum", slopes=False), rtol=1e-9, loose=True),
+    "csd": row(scipy.signal.csd, call(reals(20), reals(20), nperseg=8, slopes=False), rtol=1e-9, loose=True),
+    "stft": row(scipy.signal.stft, call(reals(20), nperseg=8, slopes=False), rtol=1e-9, atol=1e-12, loose=True),
+    "istft": row(scipy.signal.istft, call(scipy.signal.stft(reals(32), nperseg=8)[2], nperseg=8, slopes=False), rtol=1e-9, atol=1e-12, loose=True),
+    "map_coordinates": row(lambda x, at, order=1, mode="constant": scipy.ndimage.map_coordinates(x, at, order=order, mode=mode), call(M, np.array([[0.2, 1.6], [2.3, 0.7]])), call(M, np.array([[0.2, 1.6, 5.0], [2.3, -0.7, 1.0]]), order=0, mode="nearest", slopes=False), known=True),
     "cov": row(np.cov, call(M), call(V, W), call(M, rowvar=False), call(M, ddof=0), call(M, fweights=np.array([1, 2, 1, 3])), call(M, aweights=positives(4), slopes=False), loose=True, rtol=1e-10, known=True),
     "corrcoef": row(np.corrcoef, call(M), call(V, W), rtol=1e-10, known=True),
     "unravel_index": row(np.unravel_index, call(np.array([5, 11]), (3, 4), slopes=False), call(np.array([5, 11]), (3, 4), order="F", slopes=False)),

@@ -46,7 +46,7 @@ def test_examples_run_and_print_what_they_say(page, capsys, monkeypatch, tmp_pat
 def test_the_readme_shows_the_plan_of_the_demo():
     """All but the milliseconds that planning took."""
     model = runpy.run_path(str(ROOT / "examples/demo.py"))["eight_schools"]()
-    shown = re.search(r"dev.py demo` runs it and prints\n\n```text\n(.*?)\n\nSampling", README, re.DOTALL)[1]
+    shown = re.search(r"dev.py demo` runs it and prints\n\n```text\n(.*?)\n\nMade", README, re.DOTALL)[1]
     said, found = (
         [line.rstrip() for line in re.sub(r"\(\d+ ms\)", "", text).splitlines()]
         for text in (shown, f"{model}\n\n{ppl.explain(model)}")

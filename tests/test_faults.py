@@ -86,8 +86,8 @@ def test_a_device_without_memory_gets_smaller_chunks_then_a_clear_error(model, m
     rows = []
 
     def little_memory(most):
-        def get(key, build, example):
-            program = plain(key, build, example)
+        def get(key, build, example, **how):
+            program = plain(key, build, example, **how)
 
             def run(chunk, data):
                 rows.append(len(chunk[0]))

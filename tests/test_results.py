@@ -73,7 +73,8 @@ def test_attributes(result):
     attrs = group_of(result, "posterior").attrs
     kinds = {"created_at": str, "inference_library": str, "inference_library_version": str, "sampling_time": float,
              "tuning_steps": int, "seed": int, "compile_time": float, "jax_version": str, "device": str,
-             "xla_flags": str, "rewrite_plan": str, "sampler_warnings": str, "interrupted": int}  # fmt: skip
+             "xla_flags": str, "rewrite_plan": str, "sampler_warnings": str, "interrupted": int,
+             "drawn_by": str}  # fmt: skip
     assert {name: type(attrs[name]) for name in kinds} == kinds
     assert attrs["inference_library"] == "ppl" and attrs["seed"] == 7 and attrs["tuning_steps"] == 100
     expected = "arviz_version" if has_inference_data() else "creation_library"

@@ -43,13 +43,43 @@ def test_a_parameter_that_is_not_used_is_an_error():
 
 
 def test_a_rule_that_grows_is_an_error():
-    @equal
-    def backwards(a, b):
-        """The wrong way round."""
-        return log(a) + log(b), log(a * b)
+    with pytest.raises(RuleError, match=r"rule 'backwards' does not decrease the measure.*Turn it round"):
 
-    with pytest.raises(RuleError, match=r"rule 'backwards' does not decrease the measure"):
-        simplify(tt.dscalar("x") + 1, book=Book("broken", backwards))
+        @equal
+        def backwards(a, b):
+            """The wrong way round."""
+            return log(a) + log(b), log(a * b)
+
+
+def test_a_rule_that_everything_fits_is_an_error():
+    with pytest.raises(RuleError, match=r"rule 'anything': its left side is .*which every expression fits"):
+
+        @equal
+        def anything(a):
+            """What is more than one is."""
+            return 2 * a, a
+
+
+def test_a_rule_that_goes_on_for_ever_is_named(monkeypatch):
+    @rewrites(exp, example=lambda x: exp(x))
+    def grows(node, engine):
+        """Not a theorem."""
+        return engine.make(exp, (engine.make(log, (node,)),)) if node.inputs[0].op is not log else None
+
+    @rewrites(log, example=lambda x: log(x))
+    def grows_too(node, engine):
+        """Not a theorem."""
+        return engine.make(log, (engine.make(exp, (engine.call(tt.sin, node.inputs[0]),)),))
+
+    x, book = tt.dscalar("x"), Book("endless", grows, grows_too)
+    with pytest.raises(
+        RuleError, match=r"rules called for rules without end: '.*grows.*'; does each decrease the measure"
+    ):
+        simplify(exp(x), book=book)
+    monkeypatch.setattr(strict, "on", False)
+    monkeypatch.setattr(engine_module, "_reported", set())
+    with pytest.warns(UserWarning, match="rules called for rules without end.*right but may be slower"):
+        simplify(exp(x), book=book)
 
 
 def test_a_condition_that_is_no_fact_is_an_error():
@@ -311,3 +341,10 @@ def test_few_terms_and_whole_numbers_stay_as_they_are():
     xs, ns = [tt.dscalar(f"x{i}") for i in range(7)], [tt.iscalar(f"n{i}") for i in range(20)]
     few, whole = optimize([sum(map(exp, xs)), sum(n * n for n in ns)])
     assert not {"sum", "concatenate"} & {node.op.name for node in ancestors([few, whole])}
+
+
+def test_an_axis_of_length_one_is_not_summed_apart():
+    """Beside one of unknown length; else two rules undo each other's work without end."""
+    x = tt.Placeholder((None, 1), "float64")
+    total = ppl.simplify(((tt.tanh(x) + x) ** 2).sum())
+    assert total.eval({x: np.ones((3, 1))}) == pytest.approx(3 * (np.tanh(1) + 1) ** 2)

@@ -3,15 +3,24 @@
 import logging
 import re
 
+import jax
 import numpy as np
 import pytest
+import scipy.stats
 
 import ppl.model as pm
-from ppl.distributions import Bernoulli, Beta, Censored, CustomDist, HalfNormal, Normal, NormalMixture
+from ppl.distributions import Bernoulli, Beta, Censored, CustomDist, Flat, HalfNormal, Normal, NormalMixture
 from ppl.samplers import PROGRAMS
 
 Y = np.array([0.9, 1.7, 0.4, 1.3, 0.2])
-FEW = {"draws": 60, "tune": 60, "progressbar": False, "quiet": True, "compute_convergence_checks": False}
+FEW = {
+    "draws": 60,
+    "tune": 60,
+    "progressbar": False,
+    "quiet": True,
+    "compute_convergence_checks": False,
+    "nuts": {},
+}  # NUTS, also where rewriting leaves one dimension
 
 
 def regression(y=Y, data=True):
@@ -69,6 +78,20 @@ def test_sampling_again_compiles_nothing_nor_does_new_data_of_the_same_shape(mod
     pm.set_data({"values": Y}, model=model)
     assert PROGRAMS.compilations == before
     assert moved.posterior.mu.mean() > 5
+
+
+def test_xla_is_not_asked_again_either(model, run):
+    """Not for the sampler, not for the result, and not for small operations in between."""
+    compiled = []
+    watch = lambda event, seconds, **_: compiled.append(event) if "backend_compile" in event else None
+    jax.monitoring.register_event_duration_secs_listener(watch)
+    pm.sample(chains=2, random_seed=4, model=model, **FEW)
+    pm.set_data({"values": Y + 1}, model=model)
+    pm.sample(chains=2, random_seed=4, model=model, **FEW)
+    pm.set_data({"values": Y}, model=model)
+    assert compiled == []
+    jax.jit(lambda x: x + len(Y))(1.0)
+    assert len(compiled) == 1  # the watch is awake
 
 
 def test_a_model_built_alike_compiles_nothing(run):
@@ -214,6 +237,9 @@ def test_without_arviz_a_multitrace(model, run):
     assert np.array_equal(trace.get_values("mu", burn=10, chains=1), run.posterior.mu.values[1, 10:])
     assert trace[20:]["mu"].shape == (80,) and trace.point(3)["mu"] == run.posterior.mu.values[1, 3]
     assert trace.get_sampler_stats("diverging").dtype == bool
+    assert np.array_equal(trace.get_sampler_stats("tree_size"), trace.get_sampler_stats("n_steps"))
+    assert np.allclose(np.exp(trace["sigma_log__"]), trace["sigma"]) and "sigma_log__" in trace.point(0)
+    assert set(pm.to_inference_data(trace, model=model).posterior.data_vars) == {"mu", "sigma", "twice"}
     with pytest.raises(KeyError, match="sigma"):
         trace["nope"]
 
@@ -252,6 +278,19 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_draws(model, run, tmp_path):
     whole = pm.sample(chains=2, random_seed=11, resume=place, model=model, **FEW)
     assert part.posterior.attrs["interrupted"] == 1 and whole.posterior.attrs["interrupted"] == 0
     assert np.array_equal(whole.posterior.mu, run.posterior.mu)
+
+
+def test_a_run_that_was_stopped_while_tuning_says_so(model, caplog):
+    def stop(trace, draw):
+        raise KeyboardInterrupt
+
+    settings = {"chains": 2, "random_seed": 11, "model": model, "progressbar": False}
+    with caplog.at_level("INFO"):
+        part = pm.sample(30, tune=10_000, cores=1, callback=stop, **settings)
+        pm.sample(0, tune=60, **settings)
+    assert part.posterior.sizes["draw"] == 0 and part.posterior.attrs["interrupted"] == 1
+    stopped, none_wanted = [text for text in caplog.messages if "no draw to check" in text]
+    assert "stopped while it was tuning" in stopped and "No draws were asked for" in none_wanted
 
 
 @pytest.mark.parametrize("sampler", ["nutpie", "numpyro", "blackjax"])
@@ -327,11 +366,55 @@ def test_findings_are_told_and_kept(caplog):
         x = Normal("x", 0, 1)
         Normal("y", x * 1e6, 1e-9, observed=0.0)
     with caplog.at_level(logging.INFO, logger="ppl"):
-        found = pm.sample(100, tune=5, chains=2, random_seed=1, model=model, progressbar=False)
+        found = pm.sample(100, tune=5, chains=2, random_seed=1, model=model, progressbar=False, rewrite=False)
     told = "\n".join(record.message for record in caplog.records)
     kept = found.posterior.attrs["sampler_warnings"]
     assert "at least 4 chains" in told and "at least 4 chains" in kept
     assert np.isfinite(found.posterior.x).all()
+
+
+def test_one_dimension_is_drawn_from_independently(caplog):
+    """Without NUTS and its findings, by the same seed for all chains; a sampler that is chosen or steered is obeyed."""
+    y = np.array([1, 0, 1, 1, 1])
+    with pm.Model() as model:
+        x = Normal("x", 0, 2)
+        pm.Deterministic("twice", 2 * x)
+        Bernoulli("y", logit_p=x, observed=y)
+    assert "draws are independent, by quadrature" in str(pm.explain(model))
+    assert "draws are independent, by quadrature" in pm.explain(model)._repr_html_()
+    common = {"draws": 2000, "tune": 50, "random_seed": 3, "model": model, "progressbar": False}
+    with caplog.at_level(logging.INFO, logger="ppl"):
+        found = pm.sample(chains=2, discard_tuned_samples=False, **common)
+    assert found.posterior.attrs["drawn_by"] == "quadrature of the one dimension left"
+    assert not found.posterior.sampler_warnings
+    assert 0 < found.posterior.attrs["quadrature_error"] < 1e-10
+    assert "Made 2 × 2_000 independent draws" in caplog.text and "tune" not in caplog.text
+    draws = found.posterior.x.values
+    assert np.array_equal(found.posterior.twice, 2 * draws) and found.warmup_posterior.x.shape == (2, 50)
+    logp = model.compile_logp()
+    shift = [logp({"x": x}) - lp for x, lp in zip(draws[0, :20], found.sample_stats.lp.values[0, :20], strict=True)]
+    assert np.allclose(shift, 0, atol=1e-8) and np.isnan(found.sample_stats.step_size).all()
+    more = pm.sample(chains=3, cores=1, **common)
+    assert np.array_equal(more.posterior.x.values[:2], draws) and not hasattr(more, "warmup_posterior")
+
+    grid = np.linspace(-20, 20, 200_001)
+    density = np.exp(-(grid**2) / 8 + y.sum() * grid - len(y) * np.logaddexp(0, grid))
+    cdf = lambda x: np.interp(x, grid, np.cumsum(density) / density.sum())
+    assert scipy.stats.kstest(draws.ravel(), cdf).pvalue > 1e-6
+
+    common |= {"draws": 5, "tune": 5, "chains": 1, "quiet": True}
+    for chosen in ({"target_accept": 0.9}, {"nuts": {}}, {"init": "adapt_diag"}, {"step": pm.NUTS}, {"rewrite": False},
+                   {"nuts_sampler": "pymc"}):  # fmt: skip
+        with model:
+            assert pm.sample(**common, **chosen).posterior.attrs["drawn_by"] == "NUTS"
+
+
+def test_where_one_dimension_has_no_law_to_be_followed_nuts_draws_and_says_why():
+    with pm.Model() as model:
+        Flat("x")
+    attrs = pm.sample(5, tune=5, chains=1, model=model, progressbar=False, quiet=True).posterior.attrs
+    assert attrs["drawn_by"].startswith("NUTS, since") and "left tail has no finite mass" in attrs["drawn_by"]
+    assert "quadrature_error" not in attrs
 
 
 def test_quiet_says_nothing(model, caplog, capsys):

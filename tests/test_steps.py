@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 
 import ppl.model as pm
+import ppl.tensor as tt
 from ppl.distributions import Bernoulli, Categorical, Normal, Poisson
 from ppl.model.inference.steps.assignment import assign
+from ppl.model.inference.steps.colours import coloured
 from ppl.model.rewriting import rewritten
+from ppl.samplers.steps_moves import chance
 
 Y = np.array([0.1, 2.9, 3.2, -0.4])
 QUICK = {"chains": 2, "random_seed": 5, "progressbar": False, "quiet": True, "compute_convergence_checks": False}
@@ -23,6 +26,11 @@ def normal_model():
         nu = Normal("nu", -1, 1)
         Normal("y", mu + nu, 1, observed=[2.0])
     return model
+
+
+def test_no_move_accepts_a_density_that_is_infinite_or_no_number():
+    assert [float(chance(np.float64(new), np.float64(0))) for new in (np.nan, np.inf, -np.inf)] == [0, 0, 0]
+    assert chance(np.float64(1), np.float64(0)) == 1 and 0.3 < chance(np.float64(-1), np.float64(0)) < 0.4
 
 
 MEAN = np.array([1, -1]) + np.array([4, 1]) / 6 * 2  # conditioning (mu, nu) on their sum
@@ -203,3 +211,86 @@ def test_steps_that_cannot_be_are_refused():
         Normal("other", 0, 1)
         with pytest.raises(ValueError, match="x"):
             pm.sample(step=pm.Slice([x], model=model), **QUICK)
+
+
+# --- entries that are independent given the rest move together
+def chain_of_switches(n, pull=0.7):
+    with pm.Model() as model:
+        z = Bernoulli("z", 0.4, shape=n)
+        pm.Potential("ties", pull * (z[1:] == z[:-1]))
+    return model
+
+
+def labels_by_group(n=200):
+    with pm.Model() as model:
+        k = Categorical("k", [0.2, 0.5, 0.3], shape=n)
+        Normal("y", tt.constant([-2.0, 0.0, 2.0])[k], 1.0, observed=np.linspace(-3, 3, n))
+    return model
+
+
+def counts_behind(n=50):
+    with pm.Model() as model:
+        N = Poisson("N", 6.0, shape=n)
+        Normal("y", N, 1.5, observed=np.linspace(2, 9, n))
+    return model
+
+
+def in_pairs():
+    with pm.Model() as model:
+        z = Bernoulli("z", 0.4, shape=(3, 4))
+        b = Bernoulli("b", 0.5, shape=4)
+        Normal("y", z + b, 1.0, observed=np.zeros((3, 4)))
+    return model
+
+
+def all_in_one_sum():
+    with pm.Model() as model:
+        z = Bernoulli("z", 0.4, shape=5)
+        Normal("y", z.sum(), 1.0, observed=2.0)
+    return model
+
+
+@pytest.mark.parametrize(
+    "make, shades",
+    [
+        (lambda: chain_of_switches(9), [2]),
+        (labels_by_group, [1]),
+        (counts_behind, [1]),
+        (in_pairs, [2]),
+        (all_in_one_sum, [None]),
+    ],
+    ids=["chain", "labels", "counts", "pairs", "sum"],
+)
+def test_entries_that_share_no_term_have_one_colour(make, shades):
+    posterior = rewritten(make(), rewrite=False)
+    groups = [method.vars for method in assign(posterior, None).methods]
+    found = [coloured(group, posterior.terms) for group in groups]
+    assert [None if each is None else len(each.owners) for each in found] == shades
+
+
+def test_a_chain_of_switches_follows_its_joint_law():
+    n = 6
+    model = chain_of_switches(n)
+    states = np.array(list(np.ndindex(*(2,) * n)))
+    log_p = states @ np.full(n, np.log(0.4 / 0.6)) + 0.7 * (states[:, 1:] == states[:, :-1]).sum(axis=1)
+    p = np.exp(log_p - log_p.max())
+    p /= p.sum()
+    z = sampled(model, None, draws=8000).posterior.z.values.reshape(-1, n)
+    found = np.bincount(z @ 2 ** np.arange(n - 1, -1, -1), minlength=2**n) / len(z)
+    assert 0.5 * np.abs(found - p).sum() < 0.05
+
+
+def test_labels_and_counts_that_move_together_follow_their_laws():
+    k = sampled(labels_by_group(), None, draws=4000, tune=100).posterior.k.values
+    weights = np.array([0.2, 0.5, 0.3]) * np.exp(-0.5 * (np.linspace(-3, 3, 200)[:, None] - [-2.0, 0.0, 2.0]) ** 2)
+    weights /= weights.sum(axis=1, keepdims=True)
+    assert np.allclose(np.stack([(k == v).mean((0, 1)) for v in range(3)], axis=1), weights, atol=0.05)
+    posterior = sampled(counts_behind(), None, draws=8000, tune=1000)
+    values = np.arange(40)
+    log_p = values * np.log(6.0) - np.cumsum(np.log(np.maximum(values, 1)))
+    p = np.exp(log_p - 0.5 * ((np.linspace(2, 9, 50)[:, None] - values) / 1.5) ** 2)
+    p /= p.sum(axis=1, keepdims=True)
+    mean = p @ values
+    sd = np.sqrt(p @ values**2 - mean**2)
+    assert np.all(np.abs(posterior.posterior.N.values.mean((0, 1)) - mean) < 0.15 * sd)
+    assert {"accept", "accepted", "scaling"} <= set(posterior.sample_stats.data_vars)

@@ -2,10 +2,12 @@
 
 import jax.numpy as jnp
 import jax.scipy.linalg as jsl
+import jax.scipy.signal as jss
 import jax.scipy.special as jsp
 import numpy as np
 import pytest
 import scipy.linalg
+import scipy.signal
 import scipy.special
 
 import ppl
@@ -34,13 +36,13 @@ NOT_HERE = {
         **because("an index of NumPy arrays does the same", "ix_ mask_indices"),
         **because(
             "nobody has asked: from_jax makes an operation of JAX's function",
-            "apply_over_axes histogram2d histogramdd packbits unpackbits sort_complex",
+            "apply_over_axes histogram2d histogramdd packbits unpackbits",
         ),
     },
     "scipy.special": because("nobody has asked: from_jax makes an operation of JAX's function", "bernoulli sph_harm_y"),
     "scipy.linalg": because(
         "nobody has asked: from_jax makes an operation of JAX's function",
-        "eigh_tridiagonal expm_frechet fiedler_companion funm qr_multiply rsf2csf",
+        "eigh_tridiagonal fiedler_companion funm qr_multiply rsf2csf",
     ),
 }
 HOMES = {
@@ -49,6 +51,7 @@ HOMES = {
     "numpy.fft": (jnp.fft, np.fft, tt.fft),
     "scipy.special": (jsp, scipy.special, tt.special),
     "scipy.linalg": (jsl, scipy.linalg, tt.linalg),
+    "scipy.signal": (jss, scipy.signal, tt.signal),
 }
 
 
@@ -134,9 +137,6 @@ SYMJAX_NOT_HERE = {
     **because("randomness is a key of a stream: tensor.random", "Seed"),
     **because("matched placeholders by position inside SymJAX", "match"),
     **because("a class of JAX is used inside a function that from_jax wraps", "wrap_class"),
-    **because(
-        "nobody has asked: from_jax makes an operation of a function of jax.scipy.signal", "signal interpolation"
-    ),
     **because("weights are normalised by layers: ppl.nn.layers", "normalization"),
     **because(
         "SymJAX's did not run; qr gives an orthonormal basis, svd and eigh give the vectors",

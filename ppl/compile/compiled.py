@@ -11,12 +11,12 @@ from typing import Any
 import jax
 import numpy as np
 
+from ppl.compile.buckets import BucketedProgram
 from ppl.compile.closed import closed_program
 from ppl.compile.inputs import In, arranged, fitting
 from ppl.compile.maker import Maker
 from ppl.compile.modes import Mode, first_bad, is_bad, optimize
 from ppl.compile.outputs import Rebuild
-from ppl.compile.padding import BucketedProgram
 from ppl.graph import Node, leaves, substitute
 from ppl.graph.printing import debugprint
 from ppl.tensor.tensor import Tensor

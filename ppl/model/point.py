@@ -20,11 +20,13 @@ from ppl.rewrites import optimize
 from ppl.tensor.draws import KEY_TYPE
 from ppl.tensor.shaping import BROADCAST_TO, shape
 from ppl.tensor.tensor import Tensor, as_tensor, is_constant, placeholder, value_of
+from ppl.tensor.variables import VARIABLE
 
 if TYPE_CHECKING:
     from ppl.model.model import Model
 
 Point = dict[str, np.ndarray]
+MOST_ON_HOST = 4096  # entries of a point; beyond, a program is as good as NumPy, step by step
 
 
 def initial_point(model: Model, initvals: Mapping[Any, Any] | None = None, seed: Any = 0) -> Point:
@@ -83,7 +85,15 @@ def _of_constants(x: Tensor) -> np.ndarray | None:
 
 
 def at_point(outputs: Sequence[Tensor], point: Mapping[Tensor, np.ndarray]) -> list[np.ndarray]:
-    """The values of expressions at a point; one program serves all points."""
+    """The values of expressions at a point, on the host if they hold nothing but constants; else by one program, which
+    serves all points.
+    """
+    if sum(np.size(x) for x in point.values()) <= MOST_ON_HOST and not any(
+        n.op is VARIABLE for n in ancestors(outputs)
+    ):
+        values = [_of_constants(x) for x in optimize(substitute(outputs, {v: as_tensor(x) for v, x in point.items()}))]
+        if all(value is not None for value in values):
+            return [np.asarray(value) for value in values]
     return [np.asarray(x) for x in values_of(Program(list(point), list(outputs)), list(point.values()))]
 
 

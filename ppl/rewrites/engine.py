@@ -29,6 +29,7 @@ from ppl.tensor.shaping import broadcast_to, common_shape
 from ppl.tensor.tensor import CONSTANT, value_of
 
 _DEEPEST = 60  # rules that call for rules; beyond it a node stays as it is until the next round
+_MOST_DEEP = 2_000  # times that a rule is applied far inside others, before that is taken for a circle
 
 
 class Variant(NamedTuple):
@@ -56,6 +57,16 @@ strict = _Strict()
 _reported: set[str] = set()
 
 
+def _report(what: str, found: str, therefore: str, error: Exception | None = None) -> None:
+    """A fault of a rule: raised where that is asked for, else told once."""
+    if strict.on:
+        raise RuleError(found) from error
+    if what not in _reported:
+        _reported.add(what)
+        told = f"rewriting: {found}. The result is right but may be slower: {therefore}. Please report it."
+        warnings.warn(told, stacklevel=2)
+
+
 def never(node: Node) -> bool:
     """Of no node."""
     return False
@@ -70,9 +81,10 @@ class Engine(Arithmetic):
         self.entries, self.trace, self.once = entries, trace, once
         self._settled: dict[Node, Node] = {}
         self.known_sizes: dict[Node, tuple[Size, ...]] = {}
-        self._depth = 0
+        self._depth, self._deepest = 0, _DEEPEST
         self._place: Node | None = None  # the node of the given graph that is being rewritten
         self.was_cut = False
+        self._deep: Counter[str] = Counter()  # rules that were applied far inside others
         self._broken: set[str] = set()
         self._build = Builder(self._total_like, self._product_like, self.fill)
 
@@ -125,6 +137,17 @@ class Engine(Arithmetic):
                 changes[key] = Body(body.params, tuple(engine.run(body.outputs)))
         return node.attrs.but(**changes)
 
+    @property
+    def circles(self) -> bool:
+        """Whether rules were seen to call for one another again and again."""
+        return self._deepest < _DEEPEST
+
+    def did_not_end(self) -> None:
+        """Say so where rounds of rewriting were cut again and again."""
+        names = [name for name, _ in self._deep.most_common(3)]
+        found = f"rules called for rules without end: {', '.join(map(repr, names))}; does each decrease the measure?"
+        _report(", ".join(names), found, "rewriting stopped there")
+
     # --- one node
     def make(self, op: Op, inputs: tuple[Node, ...], attrs: Attrs = NO_ATTRS) -> Node:
         """The normal form of an operation on normal inputs."""
@@ -162,7 +185,7 @@ class Engine(Arithmetic):
         candidates = self.entries.get(node.op)
         if candidates is None:
             return node
-        if self._depth > _DEEPEST:
+        if self._depth > self._deepest:
             self.was_cut = True
             return node
         present = {x.op for x in node.inputs}
@@ -192,22 +215,18 @@ class Engine(Arithmetic):
                 return None
             fitted = self._fitted(after, node)
         except Exception as error:
-            if strict.on:
-                raise RuleError(f"rule {rule.name!r} failed on {node!r}: {error}") from error
             self._broken.add(rule.name)
-            if rule.name not in _reported:
-                _reported.add(rule.name)
-                warnings.warn(
-                    f"rewriting: rule {rule.name!r} failed on {node!r} ({error}) and is left out; "
-                    "the result is right but may be slower. Please report it.",
-                    stacklevel=2,
-                )
+            _report(rule.name, f"rule {rule.name!r} failed on {node!r}: {error}", "it is left out", error)
             return None
         if fitted is None:
             return None
         grows = work if rule.saves_work else size
         if strict.check_measure and grows(fitted) >= grows(node):
             raise RuleError(f"rule {rule.name!r} did not decrease the measure: {node!r} became {fitted!r}")
+        if self._depth > _DEEPEST // 2:
+            self._deep[rule.name] += 1
+            if self._deep[rule.name] > _MOST_DEEP:
+                self._deepest = 1
         if self.trace is not None:
             self.trace.add(rule.name, node, fitted, node if self._place is None else self._place)
         return fitted

@@ -37,7 +37,7 @@ def _arranged(rules: Iterable[Rule]) -> Entries:
             for op in rule.ops:
                 found.setdefault(op, []).append(rule)
         elif isinstance(rule, Equation):
-            plain.append(_variant(rule, _normal(rule, rule.left, {})))
+            plain.append(variant_of(rule))
     for variant in plain:
         found.setdefault(variant.left.op, []).append(variant)
     draft = {op: _sorted(rules) for op, rules in found.items()}
@@ -57,6 +57,11 @@ def _arranged(rules: Iterable[Rule]) -> Entries:
             second = _variant(variant.rule, left)
             found.setdefault(second.left.op, []).append(second)
     return {op: _sorted(rules) for op, rules in found.items()}
+
+
+def variant_of(rule: Equation) -> Variant:
+    """An equation as it is looked for where no other rule has been."""
+    return _variant(rule, _normal(rule, rule.left, {}))
 
 
 def _normal(rule: Equation, side: Node, others: Entries) -> Node:

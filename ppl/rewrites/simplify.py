@@ -45,7 +45,10 @@ def normal_forms(
         engine = Engine(entries(book), trace, once)
         nodes = engine.run(nodes, keep)
         if not engine.was_cut:
+            return nodes
+        if engine.circles:
             break
+    engine.did_not_end()
     return nodes
 
 

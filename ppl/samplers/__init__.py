@@ -8,6 +8,8 @@
 * ``initial`` is an array (chains, dim), or a function (chain, attempt) -> position with ``dim=`` given.
 * ``expand(position, *data) -> pytree``: generated quantities of every draw.
 * The result is a ``Run``; with ``blocking=False`` a ``Handle`` that can pause, resume, abort, wait.
+
+A density of one number needs no Markov chain: ``quadrature(logp, starts, data=...)`` gives independent draws.
 """
 
 from .disk_cache import enable_disk_cache as enable_disk_cache
@@ -16,8 +18,10 @@ from .errors import ChainError as ChainError
 from .errors import SamplingError as SamplingError
 from .errors import StartError as StartError
 from .errors import StorageError as StorageError
+from .errors import UnresolvedError as UnresolvedError
 from .programs import PROGRAMS as PROGRAMS
 from .programs import turn as turn
 from .progress import ChainProgress as ChainProgress
+from .quadrature import quadrature as quadrature
 from .run import Run as Run
 from .sample import sample as sample

@@ -10,21 +10,21 @@ from typing import Any
 import jax
 import numpy as np
 
-from .chain import Chain
+from .chain import Chain, Layout, Seconds
 from .job import Compiled, Job, Signals
+from .packing import Packed, on_host
 from .programs import PROGRAMS, chunk_program, expand_program, rows_for, turn
 from .randomness import chain_key
 from .start import describe_failure, fault
 
 
-def compiled(job: Job) -> Compiled:
+def compiled(job: Job, layout: Layout) -> Compiled:
     """The programs of one chain."""
-    rows = rows_for(job.dim, job.dtype.itemsize)
-    state = job.kernel.init(np.zeros(job.dim, job.dtype))
+    rows, plan = rows_for(job.dim, job.dtype.itemsize), layout.packs.plan.pack(job.plan)
     advance = PROGRAMS.get(
         ("chunk", job.kernel_key, rows),
-        lambda: chunk_program(job.kernel, rows),
-        (chain_key(0, 0), job.plan, job.data, state, np.int64(0)),
+        lambda: chunk_program(job.kernel, layout.packs, rows),
+        (chain_key(0, 0), plan, job.data, layout.blank, np.int64(0)),
     )
     expanded = None
     if job.expand is not None:
@@ -32,15 +32,15 @@ def compiled(job: Job) -> Compiled:
         expanded = PROGRAMS.get(
             ("expand", job.expand_key, rows),
             lambda: expand_program(expand),
-            (np.zeros((rows, job.dim), job.dtype), job.data, np.int64(0)),
+            (np.zeros((rows, job.dim), job.dtype), job.data, np.int64(0), np.int64(0)),
         )
-    return Compiled(advance, expanded, rows, jax.device_put(job.plan), jax.device_put(job.data))
+    return Compiled(advance, expanded, rows, jax.device_put(plan), jax.device_put(job.data))
 
 
 def run(chain: Chain, job: Job, compiled: Compiled, signals: Signals) -> None:
     """All draws of ``chain``, unless it is stopped."""
     key, plan, data = jax.device_put(chain.key), compiled.plan, compiled.data
-    if not job.store.restore(chain, job.kernel.init(np.zeros(job.dim, job.dtype))):
+    if not job.store.restore(chain):
         chain.state = _started(chain, key, job, compiled)
     while not chain.finished and not signals.stop.is_set():
         signals.go.wait()
@@ -51,24 +51,28 @@ def run(chain: Chain, job: Job, compiled: Compiled, signals: Signals) -> None:
             chunk.facts.block_until_ready()
         lasted, processor = time.perf_counter() - began, time.process_time() - processor
         values = None
-        if compiled.expanded is not None and chain.done >= chain.tune:
+        drawn = int(np.asarray(chunk.facts)[0])
+        if compiled.expanded is not None and (begin := chain.tuning_among(drawn)) < drawn:
             with turn(compiled.expanded):
-                values = jax.block_until_ready(compiled.expanded(chunk.positions, data, chunk.drawn))
+                values = compiled.expanded(chunk.positions, data, np.int64(begin), np.int64(drawn))
+                jax.block_until_ready(values)
         with signals.lock:
-            chain.take(job.plan, state, chunk, values, (began, lasted, processor))
+            chain.take(state, chunk, values, Seconds(began, lasted, processor))
         job.store.saved(chain, last=False)
         signals.report()
     job.store.saved(chain, last=True)
 
 
-def _started(chain: Chain, key: Any, job: Job, compiled: Compiled) -> Any:
+def _started(chain: Chain, key: Any, job: Job, compiled: Compiled) -> Packed:
     """A state at a finite starting point: the kernel's first step does nothing but evaluate it."""
+    packing = chain.layout.packs.state
     for attempt in range(job.attempts):
         position = np.asarray(job.initial(chain.number, attempt), job.dtype)
         with turn(compiled.advance):
-            state, _ = compiled.advance(key, compiled.plan, compiled.data, job.kernel.init(position), np.int64(1))
-            state.logp.block_until_ready()
-        logp, gradient = float(state.logp), np.asarray(state.gradient)
+            start = packing.pack(job.kernel.init(position))
+            state, _ = compiled.advance(key, compiled.plan, compiled.data, start, np.int64(1))
+            found = packing.unpack(on_host(state))
+        logp, gradient = float(found.logp), found.gradient
         if not fault(position, logp, gradient):
             return state
     raise describe_failure(chain.number, job.attempts, position, logp, gradient, job.names, job.terms)

@@ -1,14 +1,15 @@
 """One chain on the host: its tables of rows, and how a dispatch's draws get into them."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
 from .blas import one_blas_thread
 from .kernel import Kernel, Window
-from .programs import Chunk
+from .packing import Packed, Packing, on_host
+from .programs import MOST_ROWS, Chunk, Packs
 from .rows import Rows, Shape
 from .run import ChainRecord, Divergence
 
@@ -21,14 +22,33 @@ TIMES: dict[str, type] = {
     "process_time_diff": np.float64,
 }
 
-_NOTHING, _UNKNOWN = np.zeros(1), np.full(1, np.nan)
+
+class Seconds(NamedTuple):
+    """When a dispatch began, how long it lasted, and the processor time that went by."""
+
+    began: float
+    lasted: float
+    processor: float
+
+    def each(self, count: int) -> np.ndarray:
+        """The rows of ``TIMES`` of so many draws, each with its share."""
+        times = np.empty((count, len(TIMES)))
+        times[:, 0] = self.began + np.arange(count) * (self.lasted / count)
+        times[:, 1:] = self.lasted / count, self.processor / count
+        return times
 
 
 class Layout:
-    """The tables that every chain of a run fills."""
+    """What all chains of a run have in common: how states are packed, and which tables they fill."""
 
-    def __init__(self, kernel: Kernel, dim: int, dtype: np.dtype, tune: int, draws: int, expanded: Any) -> None:
-        self.kernel, self.tune, self.draws = kernel, tune, draws
+    def __init__(
+        self, kernel: Kernel, plan: Any, dim: int, dtype: np.dtype, tune: int, draws: int, expanded: Any
+    ) -> None:
+        self.kernel, self.plan, self.tune, self.draws = kernel, plan, tune, draws
+        nowhere = kernel.init(np.zeros(dim, dtype))
+        self.packs = Packs(Packing(plan), Packing(nowhere))
+        self.blank = self.packs.state.pack(nowhere)  # what a state looks like
+        self.column = {name: i for i, name in enumerate(kernel.stats)}
         leaves, self.expanded = jax.tree.flatten(expanded)
         self.shapes = {
             "positions": Shape(tune + draws, (dim,), dtype),
@@ -54,7 +74,7 @@ class Chain:
     ) -> None:
         self.number, self.key, self.layout, self.keep_warmup = number, key, layout, keep_warmup
         self.done = 0  # draws made, warm-up included
-        self.state: Any = None
+        self.state: Packed = layout.blank
         self.error: BaseException | None = None
         self.divergences: list[Divergence] = []
         self.n_diverging = 0
@@ -62,7 +82,7 @@ class Chain:
         self.step_size = float("nan")
         self.elapsed = 0.0
         self._rows = {name: rows(number, name, shape) for name, shape in layout.shapes.items()}
-        self._pace = (FIRST_DISPATCH, 0.0)  # draws and seconds of the last dispatch
+        self._most, self._pace = FIRST_DISPATCH // FASTER, 0.0  # draws of the longest dispatch, seconds a draw
 
     @property
     def tune(self) -> int:
@@ -79,57 +99,53 @@ class Chain:
         """Are all draws made?"""
         return self.done >= self.total
 
-    @property
-    def phase_left(self) -> int:
-        """Draws that are missing in warm-up, or after it."""
-        return (self.tune if self.done < self.tune else self.total) - self.done
-
     def next_dispatch(self, rows: int) -> int:
-        """How many draws to ask for, so that a dispatch takes about ``DISPATCH_SECONDS`` and stays in its phase."""
-        count, seconds = self._pace
-        paced = min(FASTER * count, int(DISPATCH_SECONDS * count / seconds)) if seconds else FIRST_DISPATCH
-        return max(1, min(paced, rows, self.phase_left))
+        """How many draws to ask for, so that a dispatch takes about ``DISPATCH_SECONDS``."""
+        paced = min(FASTER * self._most, int(DISPATCH_SECONDS / self._pace) if self._pace else MOST_ROWS)
+        return max(1, min(paced, rows, self.total - self.done))
 
-    def take(self, plan: Any, state: Any, chunk: Chunk, values: Any, seconds: tuple[float, float, float]) -> int:
+    def tuning_among(self, count: int) -> int:
+        """How many of the next ``count`` draws belong to the warm-up."""
+        return min(count, max(0, self.tune - self.done))
+
+    def take(self, state: Packed, chunk: Chunk, values: Any, seconds: Seconds) -> None:
         """Put the draws of a dispatch into the tables, then do what the kernel asks of the host.
 
-        ``seconds`` are the dispatch's beginning, its length, and the processor time that went by.
+        ``values`` are the generated quantities of the draws after the warm-up, each in the row of its draw.
         """
-        count, n_marks, attention = (int(fact) for fact in np.asarray(chunk.facts))
-        began, lasted, processor = seconds
-        self.elapsed += lasted
+        count, n_marks, attention, *mark_rows = np.asarray(chunk.facts).tolist()
+        self.elapsed += seconds.lasted
         if count:
-            self._pace = (count, lasted)
-            self._write(chunk, values, count, n_marks)
-            times = np.empty((count, len(TIMES)))
-            times[:, 0] = began + np.arange(count) * (lasted / count)
-            times[:, 1], times[:, 2] = lasted / count, processor / count
-            self._rows["times"].write(self.done, times)
+            self._most, self._pace = max(self._most, count), seconds.lasted / count
+            for i in range(n_marks):
+                place = np.asarray(chunk.marks)[i].copy()
+                self.divergences.append(Divergence(mark_rows[i] + self.done - self.tune, place))
+            self._write(chunk, values, count)
+            self._rows["times"].write(self.done, seconds.each(count))
             self.done += count
         self.state = state
         if attention:
+            packing, kernel = self.layout.packs.state, self.layout.kernel
             with one_blas_thread():
-                self.state = self.layout.kernel.host(plan, state, self._window())
-        return count
+                after = kernel.host(self.layout.plan, packing.unpack(on_host(state)), self._window())
+            self.state = packing.pack(after)
 
-    def _write(self, chunk: Chunk, values: Any, count: int, n_marks: int) -> None:
-        stats = np.asarray(chunk.stats)[:count]
+    def _write(self, chunk: Chunk, values: Any, count: int) -> None:
+        stats, tuned = np.asarray(chunk.stats)[:count], self.tuning_among(count)
         self._rows["positions"].write(self.done, np.asarray(chunk.positions)[:count])
         self._rows["stats"].write(self.done, stats)
-        if self.done < self.tune:
-            self._rows["gradients"].write(self.done, np.asarray(chunk.gradients)[:count])
-        else:
+        if tuned:
+            self._rows["gradients"].write(self.done, np.asarray(chunk.gradients)[:tuned])
+        if tuned < count:
             for name, leaf in zip(self.layout.expanded_names, jax.tree.leaves(values), strict=True):
-                self._rows[name].write(self.done - self.tune, np.asarray(leaf)[:count])
-        if n_marks:
-            marks, rows = np.asarray(chunk.marks), np.asarray(chunk.mark_rows)
-            for i in range(n_marks):
-                self.divergences.append(Divergence(int(rows[i]) + self.done - self.tune, marks[i].copy()))
-        named = dict(zip(self.layout.kernel.stats, stats.T, strict=True))
-        if self.done >= self.tune:
-            self.n_diverging += int(named.get("diverging", _NOTHING).sum())
-        self.n_gradients += int(named.get("n_steps", _NOTHING).sum())
-        self.step_size = float(named.get("step_size", _UNKNOWN)[-1])
+                self._rows[name].write(self.done + tuned - self.tune, np.asarray(leaf)[tuned:count])
+        column = self.layout.column
+        if "diverging" in column:
+            self.n_diverging += int(stats[tuned:, column["diverging"]].sum())
+        if "n_steps" in column:
+            self.n_gradients += int(stats[:, column["n_steps"]].sum())
+        if "step_size" in column:
+            self.step_size = float(stats[-1, column["step_size"]])
 
     def _window(self) -> Window:
         done = min(self.done, self.tune)
@@ -152,7 +168,7 @@ class Chain:
             warmup_positions=self._rows["positions"].read(0, tuned) if self.keep_warmup else None,
             warmup_stats={k: v[:tuned] for k, v in stats.items()},
             divergences=list(self.divergences),
-            state=jax.tree.map(np.asarray, self.state),
+            state=self.layout.packs.state.unpack(on_host(self.state)),
         )
 
     def _columns(self, table: str, kinds: dict[str, type]) -> dict[str, np.ndarray]:

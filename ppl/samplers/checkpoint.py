@@ -1,9 +1,10 @@
 """Runs on disk: draws as they are made, and states to go on from.
 
 A checkpoint is a directory: ``run.json`` says what was asked for; each chain has a folder with one .npy table for
-positions, statistics, ... and ``state.npz``, the sampler's state after the first ``done`` rows. Rows are written after
-each dispatch; the state twice a second and at the end, to a new file that then takes the old one's place. So a killed
-process leaves a state whose rows are all there, and rows beyond it are written again, the same to the last bit.
+positions, statistics, ... (or one array of the Zarr group ``draws.zarr``) and ``state.npz``, the sampler's state after
+the first ``done`` rows. Rows are written after each dispatch; the state twice a second and at the end, to a new file
+that then takes the old one's place. So a killed process leaves a state whose rows are all there, and rows beyond it are
+written again, the same to the last bit.
 Nothing is pickled: reading a checkpoint runs no code.
 """
 
@@ -13,15 +14,16 @@ import time
 from pathlib import Path
 from typing import Any
 
-import jax
 import numpy as np
 
 from .chain import Chain
 from .errors import StorageError
+from .packing import on_host
 from .rows import FileRows, MemoryRows, Rows, Shape
 from .run import Divergence
+from .zarr_rows import ZarrRows, zarr_package
 
-VERSION = 2
+VERSION = 3
 STATE_SECONDS = 0.5
 FREE = {"cores", "draws"}  # settings that do not reach the random numbers
 
@@ -33,7 +35,7 @@ class MemoryStore:
         """A table in memory."""
         return MemoryRows(shape)
 
-    def restore(self, chain: Chain, state: Any) -> bool:
+    def restore(self, chain: Chain) -> bool:
         """There is never anything to go on from."""
         return False
 
@@ -44,14 +46,19 @@ class MemoryStore:
         """Nothing to do."""
 
 
+STORAGES = ("npy", "zarr")
+
+
 class DirectoryStore:
     """A checkpoint directory."""
 
-    def __init__(self, path: str | os.PathLike[str], settings: dict[str, Any], resume: bool) -> None:
-        self.path = Path(path)
-        self._tables: dict[int, dict[str, FileRows]] = {}
+    def __init__(self, path: str | os.PathLike[str], settings: dict[str, Any], resume: bool, storage: str) -> None:
+        if storage == "zarr":
+            zarr_package()  # asked for before anything is written
+        self.path, self._storage = Path(path), storage
+        self._tables: dict[int, dict[str, FileRows | ZarrRows]] = {}
         self._written: dict[int, float] = {}
-        described = json.loads(json.dumps({"version": VERSION, **settings}))
+        described = json.loads(json.dumps({"version": VERSION, "storage": storage, **settings}))
         file = self.path / "run.json"
         if resume:
             _compare(file, _read_json(file), described)
@@ -72,22 +79,26 @@ class DirectoryStore:
         folder = self.path / f"chain-{chain}"
         try:
             folder.mkdir(exist_ok=True)
-            table = FileRows(folder / f"{name}.npy", shape)
+            table = self._table(chain, name, shape)
         except (OSError, ValueError) as error:
             raise StorageError(f"Cannot use the checkpoint {self.path}: {error}.") from error
         self._tables.setdefault(chain, {})[name] = table
         return table
 
-    def restore(self, chain: Chain, state: Any) -> bool:
-        """Give ``chain`` back what it had; ``state`` shows what a state looks like. False if it had nothing."""
+    def _table(self, chain: int, name: str, shape: Shape) -> FileRows | ZarrRows:
+        if self._storage == "zarr":
+            return ZarrRows(self.path / "draws.zarr", f"chain-{chain}/{name}", shape)
+        return FileRows(self.path / f"chain-{chain}" / f"{name}.npy", shape)
+
+    def restore(self, chain: Chain) -> bool:
+        """Give ``chain`` back what it had. False if it had nothing."""
         file = self.path / f"chain-{chain.number}" / "state.npz"
         if not file.exists():
             return False
         try:
             with file.open("rb") as data, np.load(data, allow_pickle=False) as saved:
                 facts = json.loads(bytes(saved["facts"]).decode())
-                leaves, structure = jax.tree.flatten(state)
-                found = [saved[f"leaf{i}"] for i in range(len(leaves))]
+                found = tuple(saved[f"state{i}"] for i in range(len(chain.layout.blank)))
             tables = {name: (int(count), int(checksum)) for name, (count, checksum) in facts["tables"].items()}
             done, counts = int(facts["done"]), [n + 0 for n in facts["counts"]]
             divergences = [Divergence(int(d), np.asarray(x, float)) for d, x in facts["divergences"]]
@@ -96,12 +107,12 @@ class DirectoryStore:
         for name, (count, checksum) in tables.items():
             if not self._tables[chain.number][name].verified(count, checksum):
                 raise StorageError(
-                    f"{file.parent / name}.npy is damaged: its first {count} rows do not have the checksum that was"
-                    " saved with them. Start afresh in another directory."
+                    f"The table {name} of {file.parent} is damaged: its first {count} rows do not have the checksum"
+                    " that was saved with them. Start afresh in another directory."
                 )
-        if any(np.shape(a) != np.shape(b) for a, b in zip(leaves, found, strict=True)):
+        if any(a.shape != b.shape or a.dtype != b.dtype for a, b in zip(chain.layout.blank, found, strict=True)):
             raise StorageError(f"{file} belongs to another sampler: its state has other shapes.")
-        chain.state = jax.tree.unflatten(structure, found)
+        chain.state = found
         chain.done, chain.divergences = done, divergences
         chain.n_diverging, chain.n_gradients, chain.elapsed = counts
         return True
@@ -117,14 +128,13 @@ class DirectoryStore:
             "divergences": [(d.draw, d.position.tolist()) for d in chain.divergences],
             "tables": {n: (t.rows_written, t.checksum) for n, t in self._tables[chain.number].items()},
         }
-        leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(chain.state)]
         folder = self.path / f"chain-{chain.number}"
         try:
             fresh = folder / "state.new.npz"
             np.savez(
                 fresh,
                 facts=np.frombuffer(json.dumps(facts).encode(), np.uint8),
-                **{f"leaf{i}": leaf for i, leaf in enumerate(leaves)},  # type: ignore[arg-type]
+                **{f"state{i}": vector for i, vector in enumerate(on_host(chain.state))},
             )
             fresh.replace(folder / "state.npz")
         except OSError as error:

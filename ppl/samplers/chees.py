@@ -98,7 +98,7 @@ def chees(logp: LogDensity, integrator: Integrator) -> Kernel:
 
         energy = _energies(begin)
         error = _energies(end) - energy
-        error = jnp.where(jnp.isnan(error), jnp.inf, error)
+        error = jnp.where(jnp.isfinite(error), error, jnp.inf)
         diverging = error > DIVERGENCE
         acceptance = jnp.where(diverging, 0.0, jnp.minimum(1.0, jnp.exp(-error)))
         u = jax.vmap(lambda key: uniform(word(key), jnp.asarray(ACCEPT)))(draw_keys)

@@ -44,7 +44,7 @@ class Handle:
         if job.expand is not None:
             with own_settings():
                 expanded = jax.eval_shape(job.expand, np.empty(job.dim, job.dtype), *job.data)
-        layout = Layout(job.kernel, job.dim, job.dtype, job.tune, job.draws, expanded)
+        layout = self._layout = Layout(job.kernel, job.plan, job.dim, job.dtype, job.tune, job.draws, expanded)
         try:
             self._chains = [
                 Chain(c, chain_key(job.seed, c), layout, job.keep_warmup, job.store.rows) for c in range(job.chains)
@@ -155,7 +155,8 @@ class Handle:
     def _coordinate(self) -> None:
         try:
             with own_settings():
-                began, compiled = time.perf_counter(), (together if self._job.together else alone).compiled(self._job)
+                began = time.perf_counter()
+                compiled = (together if self._job.together else alone).compiled(self._job, self._layout)
                 self._compile_seconds = time.perf_counter() - began
             self.phase = "sampling"
             crews = [self._chains] if self._job.together else [[chain] for chain in reversed(self._chains)]

@@ -16,7 +16,8 @@ from jax import Array, lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from .kernel import Data, Kernel
-from .programs import MARKS, MOST_ROWS, Chunk
+from .packing import Packed
+from .programs import MARKS, MOST_ROWS, Chunk, Filling, Packs
 
 ALL_BUFFERS = 256 << 20  # bytes
 STEPS = 64  # steps between two looks whether any chain still moves: a look costs a device a trip to the host
@@ -42,52 +43,54 @@ def rows_for(chains: int, dim: int, itemsize: int) -> int:
     return max(1, min(MOST_ROWS, ALL_BUFFERS // max(1, 2 * chains * dim * itemsize)))
 
 
-def ensemble_program(kernel: Kernel, rows: int) -> Callable[[Array, Any, Data, Any, Array, Array], tuple[Any, Chunk]]:
+def ensemble_program(kernel: Kernel, packs: Packs, rows: int) -> Callable[..., tuple[Packed, Chunk]]:
     """``advance(keys, plan, data, states, n, blocks)``: at most ``n[c]`` draws of chain c, in blocks of steps."""
 
-    def advance(keys: Array, plan: Any, data: Data, states: Any, n: Array, blocks: Array) -> tuple[Any, Chunk]:
+    def advance(
+        keys: Array, packed_plan: Packed, data: Data, packed: Packed, n: Array, blocks: Array
+    ) -> tuple[Packed, Chunk]:
+        plan, states = packs.plan.unpack(packed_plan), packs.state.unpack(packed)
         (chains, dim), dtype = states.position.shape, states.position.dtype
         none, marks = jnp.zeros(chains, jnp.int64), min(rows, MARKS)
         # One row more than can be filled: there goes what is no draw.
         vectors = jnp.zeros((chains, rows + 1, dim), dtype)
-        chunk = Chunk(
+        filling = Filling(
             none, vectors, vectors, jnp.zeros((chains, rows + 1, len(kernel.stats))),
             jnp.zeros((chains, marks + 1, dim), dtype), jnp.zeros((chains, marks + 1), jnp.int64), none,
-            jnp.zeros((chains, 3), jnp.int64),
         )  # fmt: skip
 
-        def moving(states: Any, chunk: Chunk) -> Array:
-            return (chunk.drawn < n) & ~states.attention
+        def moving(states: Any, filling: Filling) -> Array:
+            return (filling.drawn < n) & ~states.attention
 
-        def one(_: Array, carry: tuple[Any, Chunk]) -> tuple[Any, Chunk]:
-            states, chunk = carry
-            moves = moving(states, chunk)
+        def one(_: Array, carry: tuple[Any, Filling]) -> tuple[Any, Filling]:
+            states, filling = carry
+            moves = moving(states, filling)
             after, outcome = kernel.step(keys, plan, data, states)
-            drew, marked = moves & outcome.counts, moves & outcome.marked & (chunk.n_marks < marks)
-            row, mark = jnp.where(drew, chunk.drawn, rows), jnp.where(marked, chunk.n_marks, marks)
-            chunk = chunk._replace(
-                drawn=chunk.drawn + drew,
-                positions=_put(chunk.positions, row, outcome.position),
-                gradients=_put(chunk.gradients, row, outcome.gradient),
-                stats=_put(chunk.stats, row, outcome.stats),
-                marks=_put(chunk.marks, mark, outcome.mark),
-                mark_rows=_put(chunk.mark_rows, mark, chunk.drawn),
-                n_marks=chunk.n_marks + marked,
+            drew, marked = moves & outcome.counts, moves & outcome.marked & (filling.n_marks < marks)
+            row, mark = jnp.where(drew, filling.drawn, rows), jnp.where(marked, filling.n_marks, marks)
+            filling = filling._replace(
+                drawn=filling.drawn + drew,
+                positions=_put(filling.positions, row, outcome.position),
+                gradients=_put(filling.gradients, row, outcome.gradient),
+                stats=_put(filling.stats, row, outcome.stats),
+                marks=_put(filling.marks, mark, outcome.mark),
+                mark_rows=_put(filling.mark_rows, mark, filling.drawn),
+                n_marks=filling.n_marks + marked,
             )
             still = lambda new, old: jnp.where(moves.reshape(-1, *[1] * (new.ndim - 1)), new, old)
-            return jax.tree.map(still, after, states), chunk
+            return jax.tree.map(still, after, states), filling
 
-        def block(carry: tuple[Array, Any, Chunk]) -> tuple[Array, Any, Chunk]:
-            done, states, chunk = carry
-            return done + 1, *lax.fori_loop(0, STEPS, one, (states, chunk))
+        def block(carry: tuple[Array, Any, Filling]) -> tuple[Array, Any, Filling]:
+            done, states, filling = carry
+            return done + 1, *lax.fori_loop(0, STEPS, one, (states, filling))
 
-        def unfinished(carry: tuple[Array, Any, Chunk]) -> Array:
-            done, states, chunk = carry
-            return (done < blocks) & jnp.any(moving(states, chunk))
+        def unfinished(carry: tuple[Array, Any, Filling]) -> Array:
+            done, states, filling = carry
+            return (done < blocks) & jnp.any(moving(states, filling))
 
         states = states._replace(attention=jnp.zeros(chains, bool))
-        _, states, chunk = lax.while_loop(unfinished, block, (jnp.zeros((), jnp.int64), states, chunk))
-        return states, chunk._replace(facts=jnp.stack([chunk.drawn, chunk.n_marks, states.attention], axis=1))
+        _, states, filling = lax.while_loop(unfinished, block, (jnp.zeros((), jnp.int64), states, filling))
+        return packs.state.pack(states), filling.chunk(states.attention)
 
     return advance
 

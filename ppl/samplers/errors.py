@@ -26,3 +26,7 @@ class StorageError(SamplingError):
     def __init__(self, message: str, partial: Any = None) -> None:
         super().__init__(message)
         self.partial = partial
+
+
+class UnresolvedError(SamplingError):
+    """A density of one number that no sum of polynomials on panels follows; the text says what was found."""

@@ -37,7 +37,7 @@ def transition(
 
     def error_of(point: Point) -> Array:
         error = 0.5 * dot(point.momentum, point.momentum) - point.logp - initial_energy
-        return jnp.where(jnp.isnan(error), jnp.inf, error)
+        return jnp.where(jnp.isfinite(error), error, jnp.inf)
 
     def unfinished(carry: tuple[Array, Point, Array]) -> Array:
         n, _, error = carry

@@ -8,6 +8,7 @@ import numpy as np
 
 from .chain import Chain
 from .kernel import Data, Kernel
+from .packing import Packed
 from .progress import ChainProgress
 from .rows import Rows, Shape
 from .start import Terms
@@ -24,8 +25,8 @@ class Store(Protocol):
     def rows(self, chain: int, name: str, shape: Shape) -> Rows:
         """A table of a chain."""
 
-    def restore(self, chain: Chain, state: Any) -> bool:
-        """Give a chain back what it had saved; ``state`` shows what a state looks like. False if it had nothing."""
+    def restore(self, chain: Chain) -> bool:
+        """Give a chain back what it had saved. False if it had nothing."""
 
     def saved(self, chain: Chain, last: bool) -> None:
         """Called after rows were written, and once more when the chain stops."""
@@ -67,7 +68,7 @@ class Compiled(NamedTuple):
     advance: Any
     expanded: Any
     rows: int
-    plan: Any
+    plan: Packed
     data: Data
 
 

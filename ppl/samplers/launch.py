@@ -3,7 +3,7 @@
 import os
 from typing import Any
 
-from .checkpoint import DirectoryStore, MemoryStore
+from .checkpoint import STORAGES, DirectoryStore, MemoryStore
 from .driver import Handle
 from .job import Job, Store
 from .progress import display_for
@@ -18,13 +18,25 @@ def launch(job: Job, *, progress: bool | str | None, blocking: bool) -> Run | Ha
 
 
 def store_for(
-    checkpoint: str | os.PathLike[str] | None, resume: str | os.PathLike[str] | None, settings: dict[str, Any]
+    checkpoint: str | os.PathLike[str] | None,
+    resume: str | os.PathLike[str] | None,
+    storage: str,
+    settings: dict[str, Any],
 ) -> Store:
     """Memory, a new directory, or one to go on from."""
     if checkpoint is not None and resume is not None and os.fspath(checkpoint) != os.fspath(resume):
         raise ValueError("resume goes on with a checkpoint in its own directory, so checkpoint need not be given.")
     path = resume if resume is not None else checkpoint
-    return MemoryStore() if path is None else DirectoryStore(path, settings, resume=resume is not None)
+    check_storage(storage, path)
+    return MemoryStore() if path is None else DirectoryStore(path, settings, resume is not None, storage)
+
+
+def check_storage(storage: str, path: str | os.PathLike[str] | None) -> None:
+    """Refuse a kind of storage that there is not, or one without a place."""
+    if storage not in STORAGES:
+        raise ValueError(f"storage must be one of {', '.join(STORAGES)}, got {storage!r}.")
+    if path is None and storage != STORAGES[0]:
+        raise ValueError(f"storage={storage!r} says how draws are saved on disk, so a directory must be given too.")
 
 
 def cores_for(cores: int | None, chains: int) -> int:

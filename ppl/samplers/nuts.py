@@ -31,6 +31,11 @@ from .randomness import mixed, uniform
 
 DIVERGENCE = 1000.0  # an energy error beyond this is a diverging trajectory (Stan's threshold)
 
+# Weights are exp(H₀ - H) themselves, not their logarithms: two exponentials and two logarithms less a leaf. A greater
+# exponent than this counts as this, so that sums stay finite. From a draw of the target a point of
+# such a weight has a probability below e⁻⁶⁰⁰.
+HIGHEST = 600.0
+
 # Counters of the decision hash: leaves take their own number, doublings a range far above any leaf.
 SIDE, JOIN = 1 << 32, 1 << 33
 
@@ -87,7 +92,7 @@ class _Subtree(NamedTuple):
     point: Point
     rho: Array
     checkpoints: _Checkpoints
-    log_weight: Array
+    weight: Array  # sum of exp(H₀ - H) over its leaves
     draw: Draw
     growth: _Growth
     turning: Array
@@ -100,7 +105,7 @@ class _Trajectory(NamedTuple):
     n_left: Array  # points on each side of the start
     n_right: Array
     rho: Array
-    log_weight: Array
+    weight: Array
     draw: Draw
     growth: _Growth
     turning: Array
@@ -170,7 +175,7 @@ def planted(trip: Trip) -> _Trajectory:
         n_left=none,
         n_right=none,
         rho=start.momentum,
-        log_weight=zero,
+        weight=jnp.ones((), jnp.float64),
         draw=Draw(start.position, start.gradient, start.logp, zero, none),
         growth=_Growth(none, zero, zero, zero),
         turning=false,
@@ -207,7 +212,7 @@ def opened(trip: Trip, trajectory: _Trajectory, checkpoints: _Checkpoints) -> tu
         point=edge,
         rho=jnp.zeros_like(trajectory.rho),
         checkpoints=checkpoints,
-        log_weight=jnp.asarray(-jnp.inf, jnp.float64),
+        weight=jnp.zeros((), jnp.float64),
         draw=trajectory.draw,
         growth=trajectory.growth,
         turning=false,
@@ -228,11 +233,12 @@ def add_leaf(
     point = step(target, integrator, trip.metric, side.step_size, tree.point)
     p = point.momentum
     error = 0.5 * dot(p, p) - point.logp - trip.energy
-    error = jnp.where(jnp.isnan(error), jnp.inf, error)
-    growth = _count(tree.growth, error)
+    error = jnp.where(jnp.isfinite(error), error, jnp.inf)
+    ratio = jnp.exp(jnp.minimum(-error, HIGHEST))
+    growth = _count(tree.growth, error, ratio)
 
-    log_weight = jnp.logaddexp(tree.log_weight, -error)
-    take = jnp.log(uniform(trip.decisions, growth.leaves)) < -error - log_weight
+    weight = tree.weight + ratio
+    take = uniform(trip.decisions, growth.leaves) * weight < ratio
     offset = side.offset + jnp.where(side.to_right, 1, -1) * (n + 1)
     here = Draw(point.position, point.gradient, point.logp, error, offset)
     draw = lax.cond(take, lambda: here, lambda: tree.draw)
@@ -244,7 +250,7 @@ def add_leaf(
     )
     rho = before + p
     turning = lax.cond(even, lambda: jnp.zeros((), bool), lambda: turns_at(checkpoints, n, rho, previous, p))
-    return _Subtree(n + 1, point, rho, checkpoints, log_weight, draw, growth, turning, error > DIVERGENCE)
+    return _Subtree(n + 1, point, rho, checkpoints, weight, draw, growth, turning, error > DIVERGENCE)
 
 
 def energy_at(start: Point) -> Array:
@@ -316,7 +322,7 @@ def joined(trip: Trip, old: _Trajectory, side: _Side, new: _Subtree) -> _Traject
     to_right, valid = side.to_right, ~new.turning & ~new.diverging
     # Biased progressive choice: the new half is taken with probability min(1, W_new / W_old).
     u = uniform(trip.decisions, old.depth + JOIN)
-    take = valid & (jnp.log(u) < new.log_weight - old.log_weight)
+    take = valid & (u * old.weight < new.weight)
     p_first, p_last = _row(new.checkpoints.first, 0), new.point.momentum
     far = _row(old.ends.momentum, _index(~to_right))
     turning = join_turns(old.rho, far, side.junction, new.rho, p_first, p_last)
@@ -331,7 +337,7 @@ def joined(trip: Trip, old: _Trajectory, side: _Side, new: _Subtree) -> _Traject
         n_left=old.n_left + jnp.where(to_right, 0, new.n),
         n_right=old.n_right + jnp.where(to_right, new.n, 0),
         rho=old.rho + new.rho,
-        log_weight=jnp.logaddexp(old.log_weight, new.log_weight),
+        weight=old.weight + new.weight,
         draw=_choose(take, new.draw, old.draw),
         growth=new.growth,
         turning=new.turning | turning,
@@ -340,8 +346,7 @@ def joined(trip: Trip, old: _Trajectory, side: _Side, new: _Subtree) -> _Traject
     )
 
 
-def _count(growth: _Growth, error: Array) -> _Growth:
-    ratio = jnp.exp(jnp.minimum(-error, 700.0))  # e^δ, kept finite so that the symmetric form is not inf / inf
+def _count(growth: _Growth, error: Array, ratio: Array) -> _Growth:
     accepted = jnp.minimum(1.0, ratio)
     return _Growth(
         leaves=growth.leaves + 1,

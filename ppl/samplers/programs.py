@@ -22,6 +22,7 @@ from jax import Array, lax
 
 from . import disk_cache
 from .kernel import Data, Kernel
+from .packing import Packed, Packing
 
 MARKS = 64  # diverging positions kept per dispatch
 # A dispatch costs the host half a millisecond: 4096 rows against 1024 make a long run of a small model a tenth faster,
@@ -29,10 +30,23 @@ MARKS = 64  # diverging positions kept per dispatch
 BUFFER_BYTES = 4 << 20
 MOST_ROWS = 4096
 KEPT_PROGRAMS = 64
+# LLVM's level 2 in the place of 3: recovery draws compile in half to nine tenths of the time, and run a few per cent
+# slower.
+UNPOLISHED: dict[str, str | bool] = {"xla_backend_optimization_level": "2"}
 
 
 class Chunk(NamedTuple):
-    """The draws of one dispatch: the first ``drawn`` rows of each buffer are filled."""
+    """The draws of one dispatch as the host gets them: as many rows of the buffers are filled as ``facts`` say."""
+
+    positions: Array
+    gradients: Array
+    stats: Array
+    marks: Array
+    facts: Array  # draws, marks, whether the kernel asks for attention, and the rows of the marks: all whole numbers
+
+
+class Filling(NamedTuple):
+    """The buffers of a dispatch while draws come in; of an ensemble, with one more axis in front."""
 
     drawn: Array
     positions: Array
@@ -41,7 +55,19 @@ class Chunk(NamedTuple):
     marks: Array
     mark_rows: Array
     n_marks: Array
-    facts: Array  # drawn, n_marks, and whether the kernel asks for attention: one copy to the host for three numbers
+
+    def chunk(self, attention: Array) -> Chunk:
+        """What the host gets."""
+        counts = jnp.stack([self.drawn, self.n_marks, attention.astype(jnp.int64)], axis=-1)
+        facts = jnp.concatenate([counts, self.mark_rows], axis=-1)
+        return Chunk(self.positions, self.gradients, self.stats, self.marks, facts)
+
+
+class Packs(NamedTuple):
+    """How a kernel's plan and state are packed on their way to its program and back."""
+
+    plan: Packing
+    state: Packing
 
 
 def rows_for(dim: int, itemsize: int) -> int:
@@ -49,52 +75,52 @@ def rows_for(dim: int, itemsize: int) -> int:
     return max(1, min(MOST_ROWS, BUFFER_BYTES // max(1, 2 * dim * itemsize)))
 
 
-def chunk_program(kernel: Kernel, rows: int) -> Callable[[Array, Any, Data, Any, Array], tuple[Any, Chunk]]:
+def chunk_program(kernel: Kernel, packs: Packs, rows: int) -> Callable[..., tuple[Packed, Chunk]]:
     """``advance(key, plan, data, state, n)``: at most ``n`` draws, fewer if the kernel asks for attention."""
 
-    def advance(key: Array, plan: Any, data: Data, state: Any, n: Array) -> tuple[Any, Chunk]:
+    def advance(key: Array, packed_plan: Packed, data: Data, packed: Packed, n: Array) -> tuple[Packed, Chunk]:
+        plan, state = packs.plan.unpack(packed_plan), packs.state.unpack(packed)
         dim, dtype = state.position.shape[0], state.position.dtype
         none = jnp.zeros((), jnp.int64)
         vectors = jnp.zeros((rows, dim), dtype)
         marks = min(rows, MARKS)
-        chunk = Chunk(
+        filling = Filling(
             none, vectors, vectors, jnp.zeros((rows, len(kernel.stats))),
             jnp.zeros((marks, dim), dtype), jnp.zeros(marks, jnp.int64), none,
-            jnp.zeros(3, jnp.int64),
         )  # fmt: skip
 
-        def unfinished(carry: tuple[Any, Chunk]) -> Array:
-            state, chunk = carry
-            return (chunk.drawn < n) & ~state.attention
+        def unfinished(carry: tuple[Any, Filling]) -> Array:
+            state, filling = carry
+            return (filling.drawn < n) & ~state.attention
 
-        def one(carry: tuple[Any, Chunk]) -> tuple[Any, Chunk]:
-            state, chunk = carry
+        def one(carry: tuple[Any, Filling]) -> tuple[Any, Filling]:
+            state, filling = carry
             state, outcome = kernel.step(key, plan, data, state)
-            row = chunk.drawn
-            chunk = chunk._replace(
+            row = filling.drawn
+            filling = filling._replace(
                 drawn=row + outcome.counts,
-                positions=_put(chunk.positions, row, outcome.position),
-                gradients=_put(chunk.gradients, row, outcome.gradient),
-                stats=_put(chunk.stats, row, outcome.stats),
+                positions=_put(filling.positions, row, outcome.position),
+                gradients=_put(filling.gradients, row, outcome.gradient),
+                stats=_put(filling.stats, row, outcome.stats),
             )
             return state, lax.cond(
-                outcome.marked & (chunk.n_marks < marks), lambda c: _mark(c, row, outcome.mark), lambda c: c, chunk
+                outcome.marked & (filling.n_marks < marks), lambda f: _mark(f, row, outcome.mark), lambda f: f, filling
             )
 
         state = state._replace(attention=jnp.zeros((), bool))
-        state, chunk = lax.while_loop(unfinished, one, (state, chunk))
-        return state, chunk._replace(facts=jnp.stack([chunk.drawn, chunk.n_marks, state.attention]))
+        state, filling = lax.while_loop(unfinished, one, (state, filling))
+        return packs.state.pack(state), filling.chunk(state.attention)
 
     return advance
 
 
-def expand_program(expand: Callable[..., Any]) -> Callable[[Array, Data, Array], Any]:
-    """``expanded(positions, data, n)``: generated quantities of the first ``n`` rows, one row after the other.
+def expand_program(expand: Callable[..., Any]) -> Callable[[Array, Data, Array, Array], Any]:
+    """``expanded(positions, data, begin, end)``: generated quantities of these rows, one row after the other.
 
     Rows are not vectorised together: a row must come out the same to the last bit in whatever chunk it stands.
     """
 
-    def expanded(positions: Array, data: Data, n: Array) -> Any:
+    def expanded(positions: Array, data: Data, begin: Array, end: Array) -> Any:
         shapes = jax.eval_shape(lambda x: expand(x, *data), positions[0])
         buffers = jax.tree.map(lambda s: jnp.zeros((positions.shape[0], *s.shape), s.dtype), shapes)
 
@@ -102,7 +128,7 @@ def expand_program(expand: Callable[..., Any]) -> Callable[[Array, Data, Array],
             values = expand(lax.dynamic_index_in_dim(positions, i, keepdims=False), *data)
             return jax.tree.map(lambda b, v: _put(b, i, v), buffers, values)
 
-        return lax.fori_loop(0, n, one, buffers)
+        return lax.fori_loop(begin, end, one, buffers)
 
     return expanded
 
@@ -112,11 +138,11 @@ def _put(buffer: Array, row: Array, value: Array) -> Array:
     return lax.dynamic_update_slice(buffer, jnp.asarray(value, buffer.dtype)[None], start)
 
 
-def _mark(chunk: Chunk, row: Array, position: Array) -> Chunk:
-    return chunk._replace(
-        marks=_put(chunk.marks, chunk.n_marks, position),
-        mark_rows=_put(chunk.mark_rows, chunk.n_marks, row),
-        n_marks=chunk.n_marks + 1,
+def _mark(filling: Filling, row: Array, position: Array) -> Filling:
+    return filling._replace(
+        marks=_put(filling.marks, filling.n_marks, position),
+        mark_rows=_put(filling.mark_rows, filling.n_marks, row),
+        n_marks=filling.n_marks + 1,
     )
 
 
@@ -134,8 +160,13 @@ class Programs:
         self._pending: dict[Hashable, Future[Any]] = {}
         self._lock = threading.RLock()
 
-    def get(self, key: Hashable, make: Callable[[], Callable[..., Any]], arguments: tuple[Any, ...]) -> Any:
-        """The executable for ``key`` and the shapes of ``arguments``; compiled now if it is new."""
+    def get(
+        self, key: Hashable, make: Callable[[], Callable[..., Any]], arguments: tuple[Any, ...], polished: bool = True
+    ) -> Any:
+        """The executable for ``key`` and the shapes of ``arguments``; compiled now if it is new.
+
+        Without ``polished`` the compiler leaves out the last of its passes: for what runs a few times only.
+        """
         leaves, structure = jax.tree.flatten(arguments)
         shapes = tuple((np.shape(leaf), np.asarray(leaf).dtype) for leaf in leaves)
         full = (key, structure, shapes, jax.default_backend())
@@ -149,7 +180,7 @@ class Programs:
         if awaited is not None:
             return awaited.result()
         try:
-            mine.set_result(self._compiled(make, arguments))
+            mine.set_result(self._compiled(make, arguments, polished))
         except BaseException as error:
             mine.set_exception(error)
         with self._lock:
@@ -160,11 +191,11 @@ class Programs:
                 self._kept.popitem(last=False)
         return mine.result()
 
-    def _compiled(self, make: Callable[[], Callable[..., Any]], arguments: tuple[Any, ...]) -> Any:
+    def _compiled(self, make: Callable[[], Callable[..., Any]], arguments: tuple[Any, ...], polished: bool) -> Any:
         began = time.perf_counter()
         lowered = jax.jit(make()).lower(*arguments)
         with disk_cache.kept():
-            compiled = lowered.compile()
+            compiled = lowered.compile(None if polished else UNPOLISHED)
         with self._lock:
             self.compilations += 1
             self.seconds += time.perf_counter() - began

@@ -83,7 +83,7 @@ def transition(target: ValueAndGrad, step_size: float, max_depth: int, start: Le
 
     def error(leaf: Leaf) -> float:
         value = leaf.energy - initial_energy
-        return np.inf if np.isnan(value) else value
+        return value if np.isfinite(value) else np.inf
 
     def leapfrog(leaf: Leaf, direction: int) -> Leaf:
         size = direction * step_size

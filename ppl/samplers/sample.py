@@ -55,6 +55,7 @@ def sample(
     blocking: bool = True,
     checkpoint: str | os.PathLike[str] | None = None,
     resume: str | os.PathLike[str] | None = None,
+    storage: str = "npy",
 ) -> Run | Handle:
     """Draw from the density whose logarithm is ``logp(position, *data)``, by NUTS with its own warm-up.
 
@@ -76,7 +77,8 @@ def sample(
     ``progress`` shows a table of the chains (True: whatever suits the place); ``callback`` gets a list of
     ``ChainProgress`` after each dispatch. Ctrl-C returns the draws that are finished. With ``blocking=False`` the
     result is a ``Handle``. ``checkpoint`` is a directory to save to while sampling, ``resume`` one to go on from: the
-    draws are then the same, bit for bit, as those of a run that was never interrupted.
+    draws are then the same, bit for bit, as those of a run that was never interrupted. Its tables are .npy files, or
+    with ``storage="zarr"`` compressed arrays of the Zarr group ``draws.zarr`` there (install ``ppl[zarr]``).
 
     >>> import jax.numpy as jnp, numpy as np
     >>> run = sample(lambda x: -0.5 * jnp.sum(x**2), np.zeros((2, 3)), chains=2, draws=200, tune=200)
@@ -115,7 +117,7 @@ def sample(
         terms=terms,
         keep_warmup=keep_warmup,
         callback=callback,
-        store=store_for(checkpoint, resume, settings),
+        store=store_for(checkpoint, resume, storage, settings),
         settings=settings,
     )
     return launch(job, progress=progress, blocking=blocking)

@@ -32,6 +32,7 @@ class Context(NamedTuple):
     draw: Array
     tuning: Array
     density: Density
+    terms: Density | None = None  # of the density, that depend on what the move owns
     population: Population | tuple[()] = ()  # for moves that learn from other chains
 
 
@@ -45,6 +46,7 @@ class Move(NamedTuple):
     stats: dict[str, type]
     key: Hashable
     population: bool = False  # does it learn from the other chains?
+    terms: Callable[..., Array] | None = None  # of the density, (position, *data) -> a vector, if it looks at them
 
 
 def wrapped(key: Array) -> Array:
@@ -58,7 +60,7 @@ def uniforms(key: Array, shape: tuple[int, ...] = ()) -> Array:
 
 
 def accepts(key: Array, new: Array, old: Array) -> Array:
-    """Metropolis' rule; a density that is not a number is never accepted."""
+    """Metropolis' rule; a density that is infinite or not a number is never accepted."""
     return jnp.log(uniforms(key)) < _log_ratio(new, old)
 
 
@@ -67,8 +69,14 @@ def chance(new: Array, old: Array) -> Array:
     return jnp.exp(jnp.minimum(_log_ratio(new, old), 0.0))
 
 
+def accepts_each(uniform: Array, change: Array) -> tuple[Array, Array]:
+    """Metropolis' rule for many entries, by the changes of their log-densities; and the chances."""
+    likely = jnp.where(jnp.isnan(change), 0.0, jnp.exp(jnp.minimum(change, 0.0)))
+    return uniform < likely, likely
+
+
 def _log_ratio(new: Array, old: Array) -> Array:
-    return jnp.where(jnp.isnan(new), -jnp.inf, new - old)
+    return jnp.where(new < jnp.inf, new - old, -jnp.inf)
 
 
 def shuffled(key: Array, n: int, shuffle: bool) -> Array:
@@ -93,7 +101,13 @@ def tuned_scale(scaling: Array, rate: Array) -> Array:
     return scaling * result
 
 
-def _adapted(state: _Scale, tuning: Array, interval: int, tune: bool) -> _Scale:
+def scale_of(first: np.ndarray) -> _Scale:
+    """The state of a random walk that begins with these scales."""
+    return _Scale(np.array(first), np.zeros(first.shape), np.zeros((), np.int64))
+
+
+def adapted(state: _Scale, tuning: Array, interval: int, tune: bool) -> _Scale:
+    """The scales after a look at how many steps were accepted, once in an interval of the warm-up."""
     if not tune:
         return state
     due = tuning & (state.seen >= interval)
@@ -124,10 +138,10 @@ def metropolis(
     first = np.broadcast_to(np.asarray(scaling, np.float64), (size,))
 
     def init(position: np.ndarray) -> _Scale:
-        return _Scale(np.array(first), np.zeros(size), np.zeros((), np.int64))
+        return scale_of(first)
 
     def step(context: Context, position: Array, logp: Array, state: _Scale) -> Any:
-        state = _adapted(state, context.tuning, interval, tune)
+        state = adapted(state, context.tuning, interval, tune)
         moves = proposal(fold(context.key, 0), n) * state.scaling
         moves = jnp.rint(moves) if discrete else moves
         if together:
@@ -218,7 +232,7 @@ def categorical_gibbs(start: int, stop: int, categories: Any, proposal: str = "u
         values = jnp.arange(most, dtype=position.dtype)
         k, old = jnp.asarray(counts)[j], position[start + j].astype(jnp.int64)
         lps = lax.map(lambda v: context.density(position.at[start + j].set(v)), values)
-        lps = jnp.where((jnp.arange(most) < k) & ~jnp.isnan(lps), lps, -jnp.inf)
+        lps = jnp.where((jnp.arange(most) < k) & (lps < jnp.inf), lps, -jnp.inf)
         log_p = lps - jax.scipy.special.logsumexp(lps)
         others = jnp.where(jnp.arange(most) == old, -jnp.inf, log_p)
         new = jax.random.categorical(wrapped(fold(key, 0)), others)

@@ -45,6 +45,7 @@ def sample_steps(
     blocking: bool = True,
     checkpoint: str | os.PathLike[str] | None = None,
     resume: str | os.PathLike[str] | None = None,
+    storage: str = "npy",
 ) -> Run | Handle:
     """Draw from a density whose entries are moved by several methods: NUTS on one stretch, moves on the others.
 
@@ -92,7 +93,7 @@ def sample_steps(
         names=names,
         keep_warmup=keep_warmup,
         callback=callback,
-        store=store_for(checkpoint, resume, settings),
+        store=store_for(checkpoint, resume, storage, settings),
         settings=settings,
     )
     if together:

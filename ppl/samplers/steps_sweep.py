@@ -70,7 +70,7 @@ def sweep(logp: LogDensity, nuts: tuple[Stretch, Kernel] | None, moves: Sequence
         for i, (move, part) in enumerate(zip(moves, state.parts, strict=True)):
             context = Context(
                 fold(draw_key, FIRST_KEY + i), state.draw, state.draw < plan.tune,
-                lambda x: _number(logp(x, *data)), population,
+                lambda x: _number(logp(x, *data)), _with(move.terms, data), population,
             )  # fmt: skip
             position, logp_now, part, row = move.step(context, position, logp_now, part)
             parts.append(part)
@@ -131,6 +131,10 @@ def in_turn(kernel: Kernel) -> Kernel:
         return lax.scan(one, states.position, chains)[1]
 
     return kernel._replace(step=step, coupled=True)
+
+
+def _with(terms: Callable[..., Array] | None, data: Data) -> Callable[[Array], Array] | None:
+    return None if terms is None else lambda x: terms(x, *data).astype(jnp.float64)
 
 
 def _number(value: Array) -> Array:

@@ -21,6 +21,7 @@ from ppl.tensor import extra_ops as extra_ops
 from ppl.tensor import fft as fft
 from ppl.tensor import files as _files  # noqa: F401
 from ppl.tensor import grids as _grids  # noqa: F401
+from ppl.tensor import interpolation as interpolation
 from ppl.tensor import iteration as _iteration  # noqa: F401
 from ppl.tensor import linalg as linalg
 from ppl.tensor import math as math
@@ -31,6 +32,7 @@ from ppl.tensor import random as random
 from ppl.tensor import rearranging as _rearranging  # noqa: F401
 from ppl.tensor import recurrence as recurrence
 from ppl.tensor import rounding as _rounding  # noqa: F401
+from ppl.tensor import signal as signal
 from ppl.tensor import slices as _slices  # noqa: F401
 from ppl.tensor import slinalg as slinalg
 from ppl.tensor import sorting as _sorting  # noqa: F401

@@ -52,6 +52,7 @@ def _stacked(f: Any) -> Any:
 
 
 expm = _linear("expm", _stacked(jsl.expm))
+expm_frechet = _linear("expm_frechet", lambda a, e: jsl.expm_frechet(a, e))
 sqrtm = _linear("sqrtm", _stacked(jsl.sqrtm))
 
 

@@ -175,6 +175,15 @@ def real_index(plan: Plan, values: Any) -> tuple[Any, ...]:
     return tuple(index)
 
 
+def refuse_outside(shape: tuple[int, ...], plan: Plan) -> None:
+    """Raise where a number lies outside an axis whose length was not known before: JAX would take a neighbour."""
+    axis = 0
+    for part in plan:
+        if part[0] == "int" and not -shape[axis] <= part[1] < shape[axis]:
+            raise IndexError(f"index {part[1]} is out of range for axis {axis} of an array of shape {shape}")
+        axis += part[0] != "new"
+
+
 class _GetItem(TensorOp):
     """x[index]."""
 
@@ -191,6 +200,7 @@ class _GetItem(TensorOp):
 
 
 def _getitem(x: Any, *tensors: Any, plan: Plan) -> Any:
+    refuse_outside(jnp.shape(x), plan)
     index = real_index(plan, tensors)
     if any(part[0] == "array" for part in plan):
         return jnp.asarray(x).at[index].get(mode="fill")
@@ -224,6 +234,7 @@ class _Update(TensorOp):
 
 def _updating(method: str) -> Callable[..., Any]:
     def lower(x: Any, y: Any, *tensors: Any, plan: Plan) -> Any:
+        refuse_outside(jnp.shape(x), plan)
         return getattr(jnp.asarray(x).at[real_index(plan, tensors)], method)(y, mode="drop")
 
     return lower

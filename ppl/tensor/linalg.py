@@ -13,6 +13,7 @@ from ppl.tensor.decompositions import eigh as eigh
 from ppl.tensor.decompositions import eigvals as eigvals
 from ppl.tensor.decompositions import eigvalsh as eigvalsh
 from ppl.tensor.decompositions import expm as expm
+from ppl.tensor.decompositions import expm_frechet as expm_frechet
 from ppl.tensor.decompositions import hessenberg as hessenberg
 from ppl.tensor.decompositions import inv as inv
 from ppl.tensor.decompositions import kron as kron

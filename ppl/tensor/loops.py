@@ -36,7 +36,7 @@ class _Scan(TensorOp):
         return TupleType((*(x.type for x in inputs[:states]), *rows))
 
 
-def _run_scan(
+def run_scan(
     *inputs: Any,
     body: Any,
     states: int,
@@ -45,7 +45,9 @@ def _run_scan(
     counted: bool,
     reverse: bool,
     until: bool,
+    within: Any = None,
 ) -> Any:
+    """The states after the loop, and the stacked rows. Steps at places from `within` on are left out (padding)."""
     starts = tuple(jnp.asarray(x) for x in inputs[:states])
     xs = tuple(jnp.asarray(x) for x in inputs[states : states + sequences])
     rest = inputs[states + sequences :]
@@ -56,25 +58,30 @@ def _run_scan(
         results = [jnp.asarray(r) for r in body(*state, *entries, *rest)]
         return tuple(results[:states]), tuple(results[states:])
 
-    if not until:
+    if not until and within is None:
         last, rows = jax.lax.scan(step, starts, xs, length, reverse)
         return (*last, *rows)
 
     def step_or_stay(carry: Any, entries: Any) -> Any:
-        """After the stop nothing changes: the last row is repeated."""
-        state, row, stopped = carry
-        new_state, (*new_row, stop) = jax.lax.cond(
-            stopped, lambda: (state, (*row, stopped)), lambda: step(state, entries)
-        )
+        """Outside, and after the stop, nothing changes: the last row is repeated."""
+        (state, row, stopped), (place, *present) = carry, entries
+        idle = stopped if within is None else stopped | (place >= within)
+
+        def moved() -> Any:
+            new_state, new_row = step(state, present)
+            return (new_state, new_row) if until else (new_state, (*new_row, stopped))
+
+        new_state, (*new_row, stop) = jax.lax.cond(idle, lambda: (state, (*row, stopped)), moved)
         return (new_state, tuple(new_row), stop), tuple(new_row)
 
     first = jax.eval_shape(step, starts, tuple(jax.ShapeDtypeStruct(x.shape[1:], x.dtype) for x in xs))
-    blank = tuple(jnp.zeros(y.shape, y.dtype) for y in first[1][:-1])
-    (last, _, _), rows = jax.lax.scan(step_or_stay, (starts, blank, jnp.array(False)), xs, length, reverse)
+    blank = tuple(jnp.zeros(y.shape, y.dtype) for y in (first[1][:-1] if until else first[1]))
+    places = jnp.arange(xs[0].shape[0] if length is None else length)
+    (last, _, _), rows = jax.lax.scan(step_or_stay, (starts, blank, jnp.array(False)), (places, *xs), length, reverse)
     return (*last, *rows)
 
 
-SCAN = _Scan("scan_op", _run_scan)
+SCAN = _Scan("scan_op", run_scan)
 
 
 def carry_scan(

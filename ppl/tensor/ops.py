@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -308,7 +309,9 @@ def _eval_shape(lower: Callable[..., Any], types: tuple[TensorType, ...], attrs:
         jax.ShapeDtypeStruct(tuple(size if dim is None else dim for dim in type.shape), np.dtype(type.dtype))
         for type in types
     ]
-    with jax.enable_x64(True):
+    with jax.enable_x64(True), warnings.catch_warnings():
+        if any(dim is None for type in types for dim in type.shape):
+            warnings.simplefilter("ignore")  # of a length that is only tried
         return jax.eval_shape(lambda *xs: lower(*xs, **attrs), *arrays)
 
 

@@ -14,6 +14,7 @@ from ppl.tensor.reductions import max as max_along
 from ppl.tensor.tensor import Tensor, as_tensor, constant, function, is_constant, value_of
 
 sort = JaxOp("sort", lambda x, *, axis=-1: jnp.sort(x, axis))
+sort_complex = JaxOp("sort_complex", lambda x: jnp.sort_complex(x))
 argsort = JaxOp("argsort", lambda x, *, axis=-1, stable=True: jnp.argsort(x, axis, stable=stable))
 lexsort = JaxOp("lexsort", lambda *keys, axis=-1: jnp.lexsort(keys, axis))
 partition = JaxOp("partition", lambda x, *, kth, axis=-1: jnp.partition(x, kth, axis))

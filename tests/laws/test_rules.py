@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
+import re
 import zlib
 
 import mpmath
@@ -13,8 +15,9 @@ from rule_cases import case, gradients, run, values_for
 
 from ppl.rewrites import Trace, everything, strict
 from ppl.rewrites.book import Book
+from ppl.rewrites.facts import CONDITIONS
 from ppl.rewrites.lower import lowered
-from ppl.rewrites.rule import Equation, Safety
+from ppl.rewrites.rule import Equation, Procedure, Safety
 from ppl.rewrites.simplify import normal_forms
 
 EXAMPLES = [(rule, i) for rule in everything for i in range(len(rule.examples()))]
@@ -173,8 +176,39 @@ def test_each_condition_is_needed(rule, i, name):
     assert rule.name not in trace.rules, f"{rule.name} fired without {example.conditions[name]} of {name} being proved"
 
 
-def test_rules_of_a_domain_say_which():
-    assert all(any(e.conditions for e in rule.examples()) for rule in everything if rule.safety is Safety.domain)
+@pytest.mark.parametrize("rule", everything, ids=[rule.name for rule in everything])
+def test_conditions_in_the_code_of_a_rule_are_stated(rule):
+    """What its code asks of an operand, an example promises: so the law above has tried what happens without it."""
+    code = inspect.getsource(rule.rewrite) if isinstance(rule, Procedure) else ""
+    stated = {condition.name for e in rule.examples() for condition in e.conditions.values()}
+    implied = {"finite", "nonnegative"} if stated & {"positive", "negative", "at_least_one"} else set()
+    asked = set(re.findall(r"(\w+)\.holds\(", code[code.index("def ") :] if code else "")) & set(CONDITIONS)
+    assert asked <= stated | implied, f"{rule.name} asks for {asked - stated - implied}, and no example states it"
+    if rule.safety is Safety.domain:
+        assert stated
+
+
+@each_example
+def test_a_nan_stays_one_unless_the_rule_says_so(rule, i):
+    """Where an operand is nan and so is the expression, it stays nan; of a rule that is `nan_unsafe`, not always."""
+    example = rule.examples()[i]
+    c = case(example)
+    floats = [name for name, x in c.inputs.items() if x.dtype[0] == "f"]
+    if c.expression.type.dtype[0] != "f" or not floats:
+        pytest.skip("no nan can come in or out")
+    unsafe = rule.safety is Safety.nan_unsafe
+    new = rewritten(rule, c)
+    hidden = False
+    for name in floats:
+        if name in example.conditions:
+            continue  # of which it was promised that it is a number
+        values = values_for(c, seeded(rule, i, name))
+        values[name] = np.full_like(values[name], np.nan)
+        before, after = run([c.expression, new], c, values)
+        hidden |= bool(np.isnan(before).any() and not np.isnan(after).any())  # a block without it may be known apart
+    assert hidden == unsafe, f"{rule.name} is {rule.safety.name}, and a nan {'was' if hidden else 'was not'} hidden"
+    assert rule.name in everything
+    assert (rule.name in everything.safe()) != unsafe
 
 
 def test_every_rule_says_its_theorem():

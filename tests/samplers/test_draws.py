@@ -1,5 +1,6 @@
 """``sample`` as a whole: known posteriors, same draws however it runs, faults, storage."""
 
+import importlib
 import json
 import os
 import signal
@@ -264,11 +265,13 @@ def test_a_half_line():
     assert abs(run.positions.mean() - 1) < 0.15
 
 
-def test_a_density_that_is_nan_beyond_a_wall():
-    logp = lambda x: jnp.where(x[0] < 1, -0.5 * jnp.sum(x**2), jnp.nan)
-    run = sample(logp, np.zeros((2, 2)), chains=2, draws=300, tune=200)
+@pytest.mark.parametrize("kernel", ["nuts", "hmc"])
+def test_a_density_that_is_infinite_beyond_a_wall(kernel):
+    """A point of infinite density would hold a chain for ever: it counts as a divergence. (Of nan: test_ensembles.)"""
+    logp = lambda x: jnp.where(x[0] < 1, -0.5 * jnp.sum(x**2), jnp.inf)
+    run = sample(logp, np.zeros((2, 2)), chains=2, draws=300, tune=200, kernel=kernel)
     assert run.positions[..., 0].max() < 1
-    assert np.all(np.isfinite(run.positions))
+    assert np.all(np.isfinite(run.positions)) and run.stats["diverging"].any()
 
 
 def test_chains_that_only_diverge_come_to_an_end():
@@ -385,7 +388,10 @@ def test_a_handle_pauses_resumes_and_aborts():
     np.testing.assert_array_equal(run.positions[:, :500], same[run.chains])
 
 
-def test_an_interrupted_checkpoint_resumes_to_the_same_draws(tmp_path):
+@pytest.mark.parametrize("storage", ["npy", "zarr"])
+def test_an_interrupted_checkpoint_resumes_to_the_same_draws(tmp_path, storage):
+    if storage == "zarr":
+        pytest.importorskip("zarr", "3", reason="zarr is not installed")
     expand = lambda q, y, s: jnp.exp(q[1])
     expected = schools(draws=3000, expand=expand)
     stopped = []
@@ -396,12 +402,28 @@ def test_an_interrupted_checkpoint_resumes_to_the_same_draws(tmp_path):
             raise RuntimeError("stop here")
 
     with pytest.raises(RuntimeError, match="stop here"):
-        schools(draws=3000, checkpoint=tmp_path / "run", callback=stop, cores=2, expand=expand)
-    run = schools(draws=3000, resume=tmp_path / "run", expand=expand)
+        schools(draws=3000, checkpoint=tmp_path / "run", storage=storage, callback=stop, cores=2, expand=expand)
+    run = schools(draws=3000, resume=tmp_path / "run", storage=storage, expand=expand)
     np.testing.assert_array_equal(run.positions, expected.positions)
     np.testing.assert_array_equal(run.expanded, expected.expanded)
     np.testing.assert_array_equal(run.stats["energy"], expected.stats["energy"])
-    np.testing.assert_array_equal(np.load(tmp_path / "run/chain-0/positions.npy")[200:], expected.positions[0])
+    if storage == "npy":
+        table = np.load(tmp_path / "run/chain-0/positions.npy")
+    else:
+        table = importlib.import_module("zarr").open_group(tmp_path / "run/draws.zarr", mode="r")["chain-0/positions"][
+            :
+        ]
+    np.testing.assert_array_equal(table[200:], expected.positions[0])
+
+
+def test_storage_that_cannot_be_is_refused(tmp_path, monkeypatch):
+    with pytest.raises(ValueError, match="storage must be one of npy, zarr, got 'hdf5'"):
+        schools(checkpoint=tmp_path / "run", storage="hdf5")
+    with pytest.raises(ValueError, match="a directory must be given too"):
+        schools(storage="zarr")
+    monkeypatch.setitem(sys.modules, "zarr", None)
+    with pytest.raises(StorageError, match=r"needs the package zarr, version 3 or later: install ppl\[zarr\]"):
+        schools(checkpoint=tmp_path / "run", storage="zarr")
 
 
 def test_a_killed_process_loses_nothing_that_was_saved(tmp_path):
@@ -435,7 +457,7 @@ def test_a_damaged_checkpoint_is_refused(tmp_path):
     with (tmp_path / "run/chain-2/positions.npy").open("r+b") as file:
         file.seek(1000)
         file.write(b"damage")
-    with pytest.raises(StorageError, match=r"positions.npy is damaged"):
+    with pytest.raises(StorageError, match=r"The table positions of .* is damaged"):
         schools(resume=tmp_path / "run")
 
 
@@ -451,7 +473,7 @@ def test_a_full_disk_is_a_clear_error(tmp_path, monkeypatch):
     from ppl.samplers.rows import FileRows
 
     def full(self, begin, values):
-        if begin >= 200:
+        if begin + len(values) > 200:
             raise OSError(28, "No space left on device")
         return plain(self, begin, values)
 
@@ -515,10 +537,10 @@ def test_ctrl_c_while_compiling_is_not_kept_waiting():
         import threading
         from ppl.samplers import alone
         compiling, gate, compiled = threading.Event(), threading.Event(), alone.compiled
-        def held(job):
+        def held(*job):
             compiling.set()
             gate.wait()
-            return compiled(job)
+            return compiled(*job)
         alone.compiled = held
         threading.Thread(target=lambda: compiling.wait() and press()).start()
         try:

@@ -165,6 +165,14 @@ def test_a_region_without_density_is_never_entered():
         assert np.isfinite(float(draw.logp))
 
 
+def test_weights_beyond_the_range_of_numbers_choose_all_the_same():
+    """Over the step from 0 to 2000 lie points of weight e²⁰⁰⁰: one of them is taken, and every figure is finite."""
+    ledge = lambda x: jnp.where(x[0] > 0, 2000.0, 0.0) - 0.5 * x[0] ** 2
+    draw, info = compiled(ledge)(-jnp.ones(1), 2 * jnp.ones(1), jnp.asarray(5, jnp.uint64), 0.05)
+    assert float(draw.position[0]) > 0 and float(info.max_energy_error) < -1999
+    assert all(bool(jnp.all(jnp.isfinite(leaf))) for leaf in jax.tree.leaves((draw, info)))
+
+
 def test_maximum_depth_is_reported():
     _, info = compiled(standard_normal, max_depth=3)(jnp.ones(2), jnp.ones(2), jnp.asarray(3, jnp.uint64), 1e-3)
     assert bool(info.at_max_depth)

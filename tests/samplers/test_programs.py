@@ -11,10 +11,13 @@ from pathlib import Path
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from ppl.samplers import disk_cache
+from ppl.samplers.packing import Packing, on_host
 from ppl.samplers.programs import Programs, turn
+from ppl.samplers.randomness import own_settings
 
 ROOT = Path(__file__).parents[2]
 
@@ -68,6 +71,26 @@ def test_the_place_for_programs_is_private_and_bounded(tmp_path):
     place.chmod(0o777)
     with pytest.raises(PermissionError, match="others may write"):
         disk_cache.private(place)
+
+
+def test_what_is_packed_is_unpacked():
+    """Of one chain or of several, by NumPy or inside a program: one vector for each dtype, and the same tree again."""
+    tree = (
+        np.arange(6.0).reshape(2, 3),
+        {"count": np.int64(7), "none": np.zeros((0, 2))},
+        np.array([True, False]),
+        2.5,
+    )
+    tree = jax.tree.map(np.asarray, tree)
+    packing, several = Packing(tree), jax.tree.map(lambda leaf: np.stack([leaf, leaf + leaf]), tree)
+    assert sorted(vector.dtype.name for vector in packing.pack(tree)) == ["bool", "float64", "int64"]
+    with own_settings():
+        inside = jax.jit(lambda packed: packing.pack(packing.unpack(packed)))(packing.pack(tree))
+    for given, back in [(tree, packing.unpack(packing.pack(tree))), (tree, packing.unpack(on_host(inside))),
+                        (several, packing.unpack(packing.pack(several)))]:  # fmt: skip
+        assert jax.tree.structure(given) == jax.tree.structure(back)
+        for a, b in zip(jax.tree.leaves(given), jax.tree.leaves(back), strict=True):
+            np.testing.assert_array_equal(a, b, strict=True)
 
 
 def test_programs_compile_at_the_same_time_and_each_once():

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ppl.model.inference.engines.independent import Independent
 from ppl.model.log import log
 from ppl.samplers.diagnostics import notices
 
@@ -22,6 +23,8 @@ class SamplerWarning(NamedTuple):
 
 def convergence(run: Any, names: Sequence[str]) -> list[SamplerWarning]:
     """Divergences, tree depth, energy, R-hat and effective sample sizes, each with the worst variable and a remedy."""
+    if isinstance(run, Independent):
+        return []
     found = [SamplerWarning(n.level, n.text) for n in notices(run, names)]
     if 1 < len(run.chains) < FEW_CHAINS and run.draws >= 100:
         text = f"We recommend running at least {FEW_CHAINS} chains for robust computation of convergence diagnostics."

@@ -16,6 +16,7 @@ import jax
 import numpy as np
 
 from ppl.compile.pure import Program
+from ppl.model.inference.bar import Bar
 from ppl.samplers import PROGRAMS, turn
 
 # What a chunk takes, results and room to work in. On a CPU little enough to stay in its cache and in memory that is
@@ -34,7 +35,9 @@ class Chunks(NamedTuple):
     data: tuple[Any, ...]
 
 
-def over_draws(program: Program, columns: Sequence[np.ndarray], chunk_bytes: int | None = None) -> list[np.ndarray]:
+def over_draws(
+    program: Program, columns: Sequence[np.ndarray], chunk_bytes: int | None = None, shown: Bar | None = None
+) -> list[np.ndarray]:
     """The outputs for every draw. `columns` has one array an input, (chains, draws, ...); so have the results.
 
     Where a device has no memory for a chunk, smaller ones are tried, down to single draws.
@@ -42,7 +45,8 @@ def over_draws(program: Program, columns: Sequence[np.ndarray], chunk_bytes: int
     chunk_bytes = chunk_bytes or _usual_bytes()
     while True:
         try:
-            return _in_chunks(compiled(program, columns, chunk_bytes), columns)
+            with shown or Bar("", wanted=False) as bar:
+                return _in_chunks(compiled(program, columns, chunk_bytes), columns, bar)
         except jax.errors.JaxRuntimeError as error:
             if "RESOURCE_EXHAUSTED" not in str(error):
                 raise
@@ -61,7 +65,7 @@ def compiled(program: Program, columns: Sequence[np.ndarray], chunk_bytes: int |
         rows = max(1, min(draws, (chunk_bytes or _usual_bytes()) // max(1, size)))
         chunk = [np.broadcast_to(np.zeros((), c.dtype), (rows, *c.shape[2:])) for c in columns]
         make = lambda: lambda chunk, arrays: jax.vmap(lambda values: row(values, arrays))(chunk)
-        run = PROGRAMS.get(("rows", key), make, (chunk, data)) if chains and draws else None
+        run = PROGRAMS.get(("rows", key), make, (chunk, data), polished=False) if chains and draws else None
     return Chunks(run, rows, kinds, data)
 
 
@@ -69,7 +73,7 @@ def _usual_bytes() -> int:
     return CHUNK_BYTES.get(jax.default_backend(), CHUNK_BYTES["elsewhere"])
 
 
-def _in_chunks(chunks: Chunks, columns: Sequence[np.ndarray]) -> list[np.ndarray]:
+def _in_chunks(chunks: Chunks, columns: Sequence[np.ndarray], bar: Bar) -> list[np.ndarray]:
     chains, draws = np.shape(columns[0])[:2]
     run, rows, kinds, data = chunks
     results = [_room((chains, draws, *kind.shape), kind.dtype) for kind in kinds]
@@ -82,6 +86,7 @@ def _in_chunks(chunks: Chunks, columns: Sequence[np.ndarray]) -> list[np.ndarray
             values = jax.block_until_ready(run([_part(column, chain, start, rows) for column in columns], data))
         for result, value in zip(results, values, strict=True):
             result[chain, start:stop] = np.asarray(value)[: stop - start]
+        bar.advance(stop - start, chains * draws)
 
     workers = min(len(starts), os.cpu_count() or 1, 8)
     if workers <= 1:

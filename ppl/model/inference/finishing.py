@@ -64,9 +64,11 @@ class Finisher:
     def __init__(self, posterior: Posterior, slots: list[Slot], request: Request) -> None:
         self.posterior, self.slots, self.request = posterior, slots, request
         wanted = {name: posterior.outputs[name] for name in request.names}
-        if request.options.get("include_transformed"):
-            wanted |= _transformed(posterior, slots)
+        plain = not request.as_arviz and len(wanted) == len(posterior.outputs)  # as in PyMC's own traces
+        if request.options.get("include_transformed") or plain:
+            wanted = _transformed(posterior, slots) | wanted
         self._names = list(wanted)
+        self.facts: dict[str, Any] = {}  # further attributes of the result
         outputs = list(wanted.values())
         self._key = placeholder(KEY_TYPE, "key") if any(map(is_draw, ancestors(outputs))) else None
         inputs = [slot.variable for slot in slots]
@@ -118,7 +120,8 @@ class Finisher:
         request, model = self.request, self.posterior.model
         found = []
         if checked and not run.draws:
-            text = "No draws were asked for after tuning, so there is nothing to check."
+            stopped = "Sampling was stopped while it was tuning" if run.interrupted else "No draws were asked for"
+            text = f"{stopped}: there is no draw to check."
             found = [checks.SamplerWarning("info", text)]
         elif checked:
             found = checks.convergence(run, labels(self.slots, self.posterior.names))
@@ -172,6 +175,8 @@ class Finisher:
             "xla_flags": os.environ.get("XLA_FLAGS", ""),
             "interrupted": int(run.interrupted),
             "rewrite_plan": self.posterior.plan,
+            **self.facts,
+            **getattr(run, "facts", {}),
             "sampler_warnings": "\n".join(f"{w.level}: {w.message}" for w in found),
         }
 

@@ -1,19 +1,19 @@
-"""Log-densities of draws, entry by entry: what `az.loo`, `az.compare` and power-scaling need.
-
-Everything is computed at once, so `progressbar`, which PyMC's programs pass, has nothing to show.
-"""
+"""Log-densities of draws, entry by entry: what `az.loo`, `az.compare` and power-scaling need."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ppl.compile.pure import Program
+from ppl.graph import substitute
 from ppl.model.arguments import check_keys, chosen_names
 from ppl.model.context import modelcontext
 from ppl.model.density import Joint
+from ppl.model.inference.bar import Bar
 from ppl.model.inference.draw_rows import over_draws
 from ppl.model.output import results
 from ppl.model.output.traces import from_trace
@@ -23,41 +23,42 @@ if TYPE_CHECKING:
     from ppl.model.model import Model
 
 
-def log_likelihood_values(model: Model, values: Mapping[str, np.ndarray], names: Any = None) -> dict[str, np.ndarray]:
+def log_likelihood_values(
+    model: Model, values: Mapping[str, np.ndarray], names: Any = None, bar: Bar | None = None
+) -> dict[str, np.ndarray]:
     """The log-density of each observed value under each draw; `values` are free variables, (chains, draws, ...)."""
-    return _terms(model, values, [rv.name or "" for rv in model.observed_RVs], names, "log_likelihood")
+    return _terms(model, values, [rv.name or "" for rv in model.observed_RVs], names, "log_likelihood", bar)
 
 
-def log_prior_values(model: Model, values: Mapping[str, np.ndarray], names: Any = None) -> dict[str, np.ndarray]:
+def log_prior_values(
+    model: Model, values: Mapping[str, np.ndarray], names: Any = None, bar: Bar | None = None
+) -> dict[str, np.ndarray]:
     """The log-density of each free variable under its prior."""
-    return _terms(model, values, [rv.name or "" for rv in model.free_RVs], names, "log_prior")
+    return _terms(model, values, [rv.name or "" for rv in model.free_RVs], names, "log_prior", bar)
 
 
 def _terms(
-    model: Model, values: Mapping[str, np.ndarray], known: Sequence[str], names: Any, what: str
+    model: Model, values: Mapping[str, np.ndarray], known: Sequence[str], names: Any, what: str, bar: Bar | None
 ) -> dict[str, np.ndarray]:
     wanted = list(known) if names is None else chosen_names(what, names, known)
     if not wanted:
         return {}
-    joint = at_draws(model)
+    joint = Joint(model)
     by_name = {rv.name or "": term for rv, term in joint.terms.items()}
-    return evaluated(joint, {name: by_name[name] for name in wanted}, values)
+    return evaluated(model, joint, {name: by_name[name] for name in wanted}, values, bar)
 
 
-def at_draws(model: Model) -> Joint:
-    """The joint density with symbols for the free variables themselves, as draws have them: densities written for
-    unconstrained values (a logarithm of shares as one of weights) would not depend on these."""
-    return Joint(model, given={rv: placeholder(TensorType(rv.dtype, rv.type.shape), rv.name) for rv in model.free_RVs})
-
-
-def evaluated(joint: Joint, outputs: Mapping[str, Tensor], values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Expressions of a joint density at draws, for every draw of the free variables."""
-    missing = [rv.name for rv in joint.given if rv.name not in values]
+def evaluated(
+    model: Model, joint: Joint, outputs: Mapping[str, Tensor], values: Mapping[str, np.ndarray], bar: Bar | None = None
+) -> dict[str, np.ndarray]:
+    """Expressions of a joint density for every draw, where `values` are those of the free variables themselves."""
+    places = {rv: placeholder(TensorType(rv.dtype, rv.type.shape), rv.name) for rv in model.free_RVs}
+    found: Any = substitute(list(outputs.values()), {joint.values[rv]: place for rv, place in places.items()})
+    missing = [rv.name for rv in places if rv.name not in values]
     if missing:
         raise KeyError(f"the draws have no values of {', '.join(map(str, missing))}, which the density needs")
-    columns = [np.asarray(values[rv.name or ""]).astype(rv.dtype) for rv in joint.given]
-    program = Program(list(joint.given.values()), list(outputs.values()))
-    return dict(zip(outputs, over_draws(program, columns), strict=True))
+    columns = [np.asarray(values[rv.name or ""]).astype(rv.dtype) for rv in places]
+    return dict(zip(outputs, over_draws(Program(list(places.values()), found), columns, shown=bar), strict=True))
 
 
 def compute_log_likelihood(
@@ -73,7 +74,8 @@ def compute_log_likelihood(
     """The pointwise log-likelihood of a result: added to it as group `log_likelihood`, or as a Dataset by itself."""
     check_keys("compile_kwargs", compile_kwargs, ("mode",))
     model = modelcontext(model)
-    return _group(idata, "log_likelihood", log_likelihood_values, var_names, extend_inferencedata, model, sample_dims)
+    compute = partial(log_likelihood_values, bar=Bar("Computing log-likelihood", progressbar))
+    return _group(idata, "log_likelihood", compute, var_names, extend_inferencedata, model, sample_dims)
 
 
 def compute_log_prior(
@@ -89,7 +91,8 @@ def compute_log_prior(
     """The log-density of each free variable under its prior, as group `log_prior` or as a Dataset by itself."""
     check_keys("compile_kwargs", compile_kwargs, ("mode",))
     model = modelcontext(model)
-    return _group(idata, "log_prior", log_prior_values, var_names, extend_inferencedata, model, sample_dims)
+    compute = partial(log_prior_values, bar=Bar("Computing log-prior", progressbar))
+    return _group(idata, "log_prior", compute, var_names, extend_inferencedata, model, sample_dims)
 
 
 def _group(
@@ -117,8 +120,9 @@ def compute_deterministics(
     known = [d.name or "" for d in model.deterministics]
     wanted = known if var_names is None else chosen_names("var_names", var_names, known)
     draws = from_trace(dataset, sample_dims)
-    joint = at_draws(model)
+    joint = Joint(model)
     outputs = {name: joint.at_values(model.named_vars[name]) for name in wanted}
-    values = evaluated(joint, outputs, draws.values) if outputs else {}
+    bar = Bar("Computing deterministics", progressbar)
+    values = evaluated(model, joint, outputs, draws.values, bar) if outputs else {}
     found = draws.as_dataset(model, values)
     return dataset.assign({name: found[name] for name in found.data_vars}) if merge_dataset else found

@@ -20,6 +20,7 @@ from ppl.graph import Node, ancestors, topological
 from ppl.model.arguments import check_keys, chosen_names, count
 from ppl.model.context import modelcontext
 from ppl.model.errors import ShapeError
+from ppl.model.inference.bar import Bar
 from ppl.model.inference.draw_rows import draw_keys, over_draws
 from ppl.model.log import log
 from ppl.model.output import results
@@ -130,10 +131,10 @@ def sample_posterior_predictive(
     """New data for every draw of a posterior: of the observed variables, or of those in `var_names`.
 
     With `predictions=True` the result's groups are `predictions` and `predictions_constant_data`. What is drawn afresh
-    is logged. All draws are made at once, in chunks of bounded memory, so there is no progress to show.
+    is logged. All draws are made at once, in chunks of bounded memory.
     """
     if progressbar_theme is not None:
-        raise TypeError("progressbar_theme= is not supported: there is no progress to show")
+        raise TypeError("progressbar_theme= is not supported: the display has one set of colours")
     options = check_keys("idata_kwargs", idata_kwargs, RESULT_OPTIONS)
     check_keys("compile_kwargs", compile_kwargs, ("mode",))
     if extend_inferencedata and not return_inferencedata:
@@ -145,7 +146,8 @@ def sample_posterior_predictive(
     names = [n for n in known if n in observed] if var_names is None else chosen_names("var_names", var_names, known)
     if not names:
         raise ValueError("the model has no observed variables: say with var_names= what to draw")
-    values = _drawn(model, names, draws, _changed_data(model, trace), seed_of(random_seed))
+    bar = Bar("Sampling", progressbar)
+    values = _drawn(model, names, draws, _changed_data(model, trace), seed_of(random_seed), bar)
     if not return_inferencedata:
         return {name: draws.laid_out(value) for name, value in values.items()}
     group = draws.as_dataset(model, values, **options)
@@ -159,7 +161,7 @@ def sample_posterior_predictive(
 
 
 def _drawn(
-    model: Model, names: Sequence[str], draws: Draws, changed: Mapping[Variable, np.ndarray], seed: int
+    model: Model, names: Sequence[str], draws: Draws, changed: Mapping[Variable, np.ndarray], seed: int, bar: Bar
 ) -> dict[str, np.ndarray]:
     """Draws of the named variables, one for each draw of the posterior."""
     outputs = [model.named_vars[name] for name in names]
@@ -179,7 +181,7 @@ def _drawn(
     _refuse_inputs(program)
     chains, length = next(iter(draws.values.values())).shape[:2] if draws.values else draws.shape
     try:
-        found = over_draws(program, [draw_keys(seed, "predict", chains, length), *columns])
+        found = over_draws(program, [draw_keys(seed, "predict", chains, length), *columns], shown=bar)
     except (TypeError, ValueError) as error:
         raise _shape_clash(model, error, given, columns) from error
     return dict(zip(names, found, strict=True))

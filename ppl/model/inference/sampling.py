@@ -17,7 +17,7 @@ from ppl.model.errors import SamplingError
 from ppl.model.inference.background import Sampling
 from ppl.model.inference.callbacks import Reporter
 from ppl.model.inference.engines import ENGINES
-from ppl.model.inference.engines.drawn import Drawn
+from ppl.model.inference.engines.independent import Independent, drawn_by_quadrature, drawn_from_data
 from ppl.model.inference.finishing import Finisher, Request, refuse_too_large
 from ppl.model.inference.optimum import maximum_of
 from ppl.model.inference.progress import display
@@ -29,11 +29,13 @@ from ppl.model.inference.sampling_options import (
     nuts_options,
     refuse_unknown,
     refuse_unsupported,
+    steers_nuts,
 )
 from ppl.model.inference.start_report import start_report, values_at
 from ppl.model.inference.starting import Starts, starts_for
 from ppl.model.inference.steps import Assignment, assign
 from ppl.model.inference.steps.assignment import stepped
+from ppl.model.inference.steps.colours import Palette
 from ppl.model.inputs.minibatches import refuse_minibatches
 from ppl.model.log import log, silenced
 from ppl.model.output import results
@@ -41,8 +43,9 @@ from ppl.model.output.sample_stats import NUTPIE
 from ppl.model.rewriting import Posterior, rewritten
 from ppl.model.seeds import seed_of
 from ppl.model.values import values_of
-from ppl.samplers import ChainError, StartError, StorageError
+from ppl.samplers import ChainError, StartError, StorageError, UnresolvedError
 from ppl.samplers import sample as run_nuts
+from ppl.samplers.launch import check_storage
 from ppl.samplers.steps_sample import sample_steps
 
 if TYPE_CHECKING:
@@ -83,6 +86,7 @@ def sample(
     eliminate: Any = (),
     blocking: bool = True,
     resume: str | os.PathLike[str] | None = None,
+    storage: str = "npy",
     **options: Any,
 ) -> Any:
     """Draw from the posterior of the model, by PyMC's arguments.
@@ -93,9 +97,14 @@ def sample(
     ("threads", "vectorized" or "interleaved": see `ppl.samplers.sample`). The same `random_seed` gives the same draws
     whatever `cores` is, and the first chains of a run with more chains are those of a run with fewer.
 
-    `rewrite`, `protect` and `eliminate` say how far the model may be rewritten. With `blocking=False` sampling goes on
-    in the background and a handle comes back. `resume` is a directory: draws are saved there while sampling, and the
-    same call goes on where an earlier one was stopped.
+    `rewrite`, `protect` and `eliminate` say how far the model may be rewritten. Where that leaves one number to move,
+    draws are independent, by quadrature, unless an argument chooses, steers or watches NUTS (`step`, `nuts_sampler`,
+    `init`, `target_accept` and its kin, `nuts`; `callback`, `blocking`, `resume`; `rewrite=False`): the attribute
+    `drawn_by` of the result says what made the draws, and `quadrature_error` how well their law is known.
+
+    With `blocking=False` sampling goes on in the background and a handle comes back. `resume` is a directory: draws are
+    saved there while sampling, and the same call goes on where an earlier one was stopped; with `storage="zarr"` they
+    are arrays of a Zarr group, not files that NumPy reads.
     """
     refuse_unsupported(
         trace=trace, progressbar_theme=progressbar_theme, keep_warning_stat=keep_warning_stat, n_init=n_init,
@@ -104,11 +113,13 @@ def sample(
     if "start" in options:
         initvals = _renamed_start(options.pop("start"), initvals)
     own = nuts_sampler in ("ppl", "pymc")
+    steered = steers_nuts(step, nuts_sampler, init, options, nuts_sampler_kwargs)
     nuts = nuts_options(init, options, nuts_sampler_kwargs if own else None)
     refuse_unknown(options, sample)
     if nuts_sampler not in SAMPLERS:
         raise ValueError(unknown("nuts_sampler: there is no sampler", str(nuts_sampler), SAMPLERS))
     extras = check_keys("idata_kwargs", idata_kwargs, RESULT_OPTIONS)
+    stored = _store(resume, storage)
     draws, tune, chains, cores = layout_of_chains(draws, tune, chains, cores)
     seed = seed_of(random_seed)
     model = modelcontext(model)
@@ -130,11 +141,18 @@ def sample(
     finish = Finisher(posterior, starts.slots, request)
     refuse_too_large(_sizes(finish, starts), chains, draws)
     plan: dict[str, Any] = {"draws": draws, "tune": tune, "chains": chains, "seed": seed}
-    if not starts.dim and blocking and callback is None and resume is None:
-        _refuse_nowhere(posterior, starts)
-        return finish(_nothing_to_move(draws, tune, chains), True)
+    finish.facts["drawn_by"] = _named(methods, nuts) if own else nuts_sampler
+    watched = not blocking or callback is not None or resume is not None
+    if not starts.dim and not watched:
+        return _finished(finish, drawn_from_data(posterior, starts, plan))
     finish.prepare(chains, draws)
-    density = FlatProgram([posterior.logp()], starts.slots, once=values_of)
+    palette = methods.palette(posterior, starts.slots)
+    density = FlatProgram([posterior.logp(), *palette.terms], starts.slots, once=values_of)
+    if starts.dim == 1 and rewrite and not (watched or steered) and methods.only_nuts:
+        try:
+            return _finished(finish, drawn_by_quadrature(density, starts, plan, not discard_tuned_samples))
+        except UnresolvedError as reason:
+            finish.facts["drawn_by"] += f", since draws are not independent here: {reason}"
     if nuts.at_map:
         starts._flat = [maximum_of(density, flat) for flat in starts._flat]
     with silenced(quiet):
@@ -155,9 +173,9 @@ def sample(
             **plan, "cores": cores, "data": density.data, "dim": starts.dim, "names": labels(starts.slots),
             "keep_warmup": not discard_tuned_samples or callback is not None, "callback": reporter,
             "attempts": max(1, jitter_max_retries) if nuts.jitter else 1, "key": ("logp", density.key),
-            "blocking": False, **_store(resume),
+            "blocking": False, **stored,
         }  # fmt: skip
-        handle = _start(density, starts, nuts, methods, common)
+        handle = _start(density, starts, nuts, methods, palette, common)
         if reporter is not None:
             reporter.attach(handle)
         if not blocking:
@@ -180,7 +198,9 @@ def _renamed_start(start: Any, initvals: Any) -> Any:
     return start
 
 
-def _start(density: FlatProgram, starts: Starts, nuts: Nuts, methods: Assignment, common: dict[str, Any]) -> Any:
+def _start(
+    density: FlatProgram, starts: Starts, nuts: Nuts, methods: Assignment, palette: Palette, common: dict[str, Any]
+) -> Any:
     """Begin to sample: by NUTS alone, or by a sweep over several methods."""
     steering = {
         "target_accept": nuts.target_accept,
@@ -198,31 +218,29 @@ def _start(density: FlatProgram, starts: Starts, nuts: Nuts, methods: Assignment
             "kernel='chees' and chain_method= are for models that gradients move alone: this one has discrete"
             " variables, or step= chooses other methods. Leave them out."
         )
-    return sample_steps(
-        scalar(density), starts, methods.blocks(starts.slots, common["tune"] + common["draws"]), **steering, **common
-    )
+    blocks = methods.blocks(starts.slots, common["tune"] + common["draws"], palette.on(density))
+    return sample_steps(scalar(density), starts, blocks, **steering, **common)
 
 
-def _refuse_nowhere(posterior: Posterior, starts: Starts) -> None:
-    """Refuse a model whose variables are all integrated out, and whose density is then zero or undefined."""
-    nowhere = np.zeros(0)
-    if not np.isfinite(values_at([posterior.logp()], starts.slots, nowhere)[0]):
-        report = start_report(posterior, starts.slots, nowhere)
-        raise SamplingError(f"Cannot sample from the model: its data have no finite density.\n{report}")
+def _named(methods: Assignment, nuts: Nuts) -> str:
+    """What this package draws by, for the attributes of the result."""
+    return methods.settings.get("kernel", nuts.kernel).upper() if methods.only_nuts else methods.describe()
 
 
-def _nothing_to_move(draws: int, tune: int, chains: int) -> Drawn:
-    """The run of a model that rewriting has eliminated whole: its draws are independent, and all come by recovery."""
-    still = lambda n: {"diverging": np.zeros((chains, n), bool), "acceptance_rate": np.ones((chains, n))}
-    return Drawn(np.zeros((chains, draws, 0)), still(draws), 0.0, np.zeros((chains, tune, 0)), still(tune))
+def _finished(finish: Finisher, run: Independent) -> Any:
+    """The result of draws that no chain had to be run for."""
+    with silenced(finish.request.quiet):
+        log.info("Made %d × %s independent draws: %s", len(run.chains), f"{run.draws:_}", run.facts["drawn_by"])
+    return finish(run, True)
 
 
-def _store(resume: Any) -> dict[str, Any]:
-    """Where draws are saved: a new directory, or one to go on from."""
+def _store(resume: Any, storage: str) -> dict[str, Any]:
+    """Where draws are saved, and how: a new directory, or one to go on from."""
+    check_storage(storage, resume)
     if resume is None:
         return {}
     known = os.path.exists(os.path.join(os.fspath(resume), "run.json"))
-    return {"resume" if known else "checkpoint": resume}
+    return {"resume" if known else "checkpoint": resume, "storage": storage}
 
 
 def _sizes(finish: Finisher, starts: Starts) -> dict[str, int]:

@@ -88,6 +88,22 @@ def nuts_options(init: Any, options: dict[str, Any], sampler_options: Mapping[st
     )
 
 
+def steers_nuts(step: Any, nuts_sampler: str, init: str, options: Mapping[str, Any], sampler_options: Any) -> bool:
+    """Did the user choose a sampler, or say how NUTS is to run?
+
+    >>> steers_nuts(None, "ppl", "auto", {}, None), steers_nuts(None, "ppl", "auto", {"target_accept": 0.9}, None)
+    (False, True)
+    """
+    steering = [options.get(name) for name in ("nuts", *NUTS_OPTIONS)]
+    return (
+        step is not None
+        or nuts_sampler != "ppl"
+        or str(init).lower() != "auto"
+        or bool(sampler_options)
+        or any(each is not None for each in steering)
+    )
+
+
 def _unsupported(where: str, name: str) -> str:
     if name in PYMC_NUTS:
         return f"{where}: {name!r} of PyMC's NUTS has no counterpart here; there are {', '.join(OWN_OPTIONS)}."

@@ -27,6 +27,11 @@ class Starts:
     def dim(self) -> int:
         return self._flat[0].size
 
+    @property
+    def points(self) -> list[np.ndarray]:
+        """The starts without jitter, one for all chains or one for each."""
+        return self._flat
+
     def __call__(self, chain: int, attempt: int) -> np.ndarray:
         flat = self._flat[chain % len(self._flat)]
         if self.jitter:

@@ -7,6 +7,11 @@ from typing import Any
 
 import numpy as np
 
+# What PyMC calls statistics in a trace, and in a result.
+IN_TRACES = {
+    "depth": "tree_depth", "mean_tree_accept": "acceptance_rate", "model_logp": "lp", "tree_size": "n_steps",
+}  # fmt: skip
+
 
 class MultiTrace:
     """Draws of several chains by name. `trace["mu"]` joins the chains; `trace[100:]` leaves out draws."""
@@ -93,7 +98,8 @@ class MultiTrace:
         chains: Any = None,
         squeeze: bool = True,
     ) -> Any:
-        """A statistic of the draws."""
+        """A statistic of the draws, by its name in results, or in PyMC's traces."""
+        stat_name = IN_TRACES.get(stat_name, stat_name)
         if stat_name not in self._stats:
             raise KeyError(f"the trace has no statistic {stat_name!r}; it has {', '.join(sorted(self._stats))}")
         return self._picked(self._stats[stat_name], burn, thin, combine, chains, squeeze)

@@ -7,7 +7,7 @@ from ppl.rewrites.book import Book
 from ppl.rewrites.engine import Engine
 from ppl.rewrites.facts import nonnegative, nonpositive, nonzero, positive
 from ppl.rewrites.normal import PRODUCT, SUM, Weighted, content, number_of, weighted
-from ppl.rewrites.rule import equal, rewrites
+from ppl.rewrites.statement import equal, rewrites
 from ppl.tensor.elementwise import abs, cos, cosh, exp, log, power, sign, sin, sinh
 from ppl.tensor.ops import OPS, Elementwise
 from ppl.tensor.special_functions import gammaln

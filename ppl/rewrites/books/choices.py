@@ -9,7 +9,8 @@ from ppl.rewrites.book import Book
 from ppl.rewrites.engine import Engine
 from ppl.rewrites.facts import Fact, finite, negative, positive
 from ppl.rewrites.normal import PRODUCT, SUM, Weighted, number_of, weighted
-from ppl.rewrites.rule import Safety, equal, rewrites
+from ppl.rewrites.rule import Safety
+from ppl.rewrites.statement import equal, rewrites
 from ppl.tensor import elementwise as ew
 from ppl.tensor.elementwise import clip, logical_not, maximum, minimum, multiply, sign, switch
 from ppl.tensor.ops import OPS, Elementwise

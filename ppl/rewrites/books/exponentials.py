@@ -9,8 +9,9 @@ from ppl.rewrites.book import Book
 from ppl.rewrites.engine import Engine
 from ppl.rewrites.facts import CONDITIONS, Condition, nonnegative, positive
 from ppl.rewrites.normal import PRODUCT, SUM, Weighted, is_whole, number, terms, weighted
-from ppl.rewrites.rule import Safety, rewrites
-from ppl.tensor.elementwise import abs, exp, log, sigmoid
+from ppl.rewrites.rule import Safety
+from ppl.rewrites.statement import rewrites
+from ppl.tensor.elementwise import abs, cosh, exp, expm1, log, log1p, sigmoid, sin
 from ppl.tensor.ops import OPS, Elementwise
 
 # Where f does not give back everything, g(f(x)) = x needs x in the domain of f.
@@ -35,8 +36,11 @@ def _domain(op: Elementwise) -> Condition | None:
     return None if name is None else CONDITIONS[name]
 
 
-@rewrites(*_UNDOING, example=lambda x: log(exp(x)), more=[lambda p: sigmoid(OPS["logit"](p))],
-          p=CONDITIONS["probability"], one_of=list(_UNDOING.values()), safety=Safety.domain)  # fmt: skip
+@rewrites(*_UNDOING, example=lambda x: log(exp(x)), more=[
+              lambda p: sigmoid(OPS["logit"](p)), lambda a: OPS["exp2"](OPS["log2"](a)), lambda b: expm1(log1p(b)),
+              lambda c: sin(OPS["arcsin"](c)), lambda d: cosh(OPS["arccosh"](d))],
+          p=CONDITIONS["probability"], a=nonnegative, b=CONDITIONS["at_least_minus_one"], c=CONDITIONS["within_one"],
+          d=CONDITIONS["at_least_one"], one_of=list(_UNDOING.values()), safety=Safety.domain)  # fmt: skip
 def inverse_functions(node: Node, engine: Engine) -> Node | None:
     """g(f(x)) = x where g undoes f, on the domain of f."""
     inner = node.inputs[0]
@@ -56,6 +60,8 @@ def log_of_product(node: Node, engine: Engine) -> Node | None:
         inner, coefficient = inner.inputs[0], inner.attrs["weights"][0]
         if coefficient <= 0:
             return None
+    if inner is node.inputs[0] and inner.op is not PRODUCT:
+        return None
     parts = weighted(inner) if inner.op is PRODUCT else [(inner, 1)]
     all_nonnegative = all(_even(p) or nonnegative.holds(engine.facts(x)) for x, p in parts)
     logs: Weighted = []
@@ -75,8 +81,6 @@ def log_of_product(node: Node, engine: Engine) -> Node | None:
         if not logs and coefficient == 1:
             return None
         logs.append((engine.make(log, (engine.product(rest, [inner], fit=False),)), 1))
-    if coefficient == 1 and len(parts) == 1 and parts[0][1] == 1:
-        return None
     return engine.total(logs, math.log(coefficient), [node])
 
 

@@ -12,7 +12,8 @@ from ppl.graph import Attrs, Node
 from ppl.rewrites.book import Book
 from ppl.rewrites.engine import Engine
 from ppl.rewrites.normal import PRODUCT, SUM, weighted
-from ppl.rewrites.rule import Safety, rewrites
+from ppl.rewrites.rule import Safety
+from ppl.rewrites.statement import rewrites
 from ppl.tensor.elementwise import exp
 from ppl.tensor.indexing import GETITEM, Plan, index_update, slice_of
 from ppl.tensor.linalg import MATMUL, matmul

@@ -7,7 +7,8 @@ from typing import Any
 from ppl.graph import GET, Attrs, Body, Node
 from ppl.rewrites.book import Book
 from ppl.rewrites.engine import Engine
-from ppl.rewrites.rule import Safety, rewrites
+from ppl.rewrites.rule import Safety
+from ppl.rewrites.statement import rewrites
 from ppl.tensor.elementwise import exp
 from ppl.tensor.indexing import GETITEM
 from ppl.tensor.loops import SCAN, carry_scan

@@ -16,7 +16,8 @@ from ppl.rewrites.facts import (
     positive_definite,
     upper_triangular,
 )
-from ppl.rewrites.rule import Safety, equal, rewrites
+from ppl.rewrites.rule import Safety
+from ppl.rewrites.statement import equal, rewrites
 from ppl.tensor import reductions as red
 from ppl.tensor.decompositions import cholesky, det, inv, kron, slogdet, solve_triangular, trace
 from ppl.tensor.diagonals import diagonal
@@ -160,8 +161,9 @@ def log_of_positive_determinant(node: Node, engine: Engine) -> Node | None:
 
 
 @rewrites(GET, example=lambda A: slogdet(A)[1], 
-          types={"A": SQUARE, "B": SQUARE, "M": SQUARE, "v": VECTOR}, A=positive_definite,
-          more=[lambda B: slogdet(OPS["tril"](B, k=0))[1], lambda M: slogdet(matmul(M, M.T))[1],
+          types={"A": SQUARE, "L": SQUARE, "U": SQUARE, "M": SQUARE, "v": VECTOR}, A=positive_definite,
+          L=lower_triangular, U=upper_triangular,
+          more=[lambda L: slogdet(L)[1], lambda U: slogdet(U)[1], lambda M: slogdet(matmul(M, M.T))[1],
                 lambda M: slogdet(inv(M))[1], lambda v: slogdet(DIAGONAL_MATRIX(v, k=0))[1]],
           saves_work=True)  # fmt: skip
 def log_determinant(node: Node, engine: Engine) -> Node | None:
@@ -205,8 +207,9 @@ def _is_square(x: Node) -> bool:
     return x.type.ndim >= 2 and x.type.shape[-1] is not None and x.type.shape[-1] == x.type.shape[-2]
 
 
-@rewrites(det, example=lambda v: det(DIAGONAL_MATRIX(v, k=0)), more=[lambda A: det(OPS["tril"](A, k=0))],
-          types={"v": VECTOR, "A": SQUARE}, saves_work=True)  # fmt: skip
+@rewrites(det, example=lambda v: det(DIAGONAL_MATRIX(v, k=0)), more=[lambda L: det(L), lambda U: det(U)],
+          types={"v": VECTOR, "L": SQUARE, "U": SQUARE}, L=lower_triangular, U=upper_triangular,
+          saves_work=True)  # fmt: skip
 def determinant_of_triangle(node: Node, engine: Engine) -> Node | None:
     """The determinant of a triangular or diagonal matrix is the product of its diagonal."""
     a = node.inputs[0]

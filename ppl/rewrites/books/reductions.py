@@ -11,7 +11,7 @@ from ppl.rewrites.book import Book
 from ppl.rewrites.engine import Engine
 from ppl.rewrites.facts import finite, nonnegative, positive
 from ppl.rewrites.normal import PRODUCT, SUM, Weighted, factors, number, terms, weighted
-from ppl.rewrites.rule import rewrites
+from ppl.rewrites.statement import rewrites
 from ppl.tensor import elementwise as ew
 from ppl.tensor import reductions as red
 from ppl.tensor import shaping
@@ -132,7 +132,9 @@ def sum_of_product_by_axes(node: Node, engine: Engine) -> Node | None:
     x, axes = node.inputs[0], node.attrs["axis"]
     if x.op is not PRODUCT or x.type.dtype[0] != "f" or node.attrs["keepdims"]:
         return None
-    lacking = [tuple(a for a in axes if not varies(part, x.type.ndim, (a,))) for part in x.inputs]
+    rank = x.type.ndim
+    longer = [a for a in axes if varies(x, rank, (a,))]
+    lacking = [tuple(a for a in longer if not varies(part, rank, (a,))) for part in x.inputs]
     first = max(lacking, key=lambda some: count(engine, x, some)[0] * 1000.0 ** len(count(engine, x, some)[1]))
     if not 0 < len(first) < len(axes):
         return None

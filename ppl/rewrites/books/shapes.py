@@ -8,8 +8,9 @@ from ppl.graph import Attrs, Node
 from ppl.rewrites.book import Book
 from ppl.rewrites.engine import Engine
 from ppl.rewrites.normal import PRODUCT, SUM
-from ppl.rewrites.rule import Safety, rewrites
+from ppl.rewrites.rule import Safety
 from ppl.rewrites.sizes import sizes
+from ppl.rewrites.statement import rewrites
 from ppl.tensor import shaping
 from ppl.tensor.elementwise import exp, switch
 from ppl.tensor.ops import CAST, OPS, Elementwise, broadcast_shape, cast

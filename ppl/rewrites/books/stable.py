@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ppl.rewrites.book import Book
-from ppl.rewrites.rule import equal
+from ppl.rewrites.statement import equal
 from ppl.tensor.elementwise import (
     abs,
     cosh,

@@ -18,7 +18,8 @@ from ppl.rewrites.books.matrices import BLOCKS, SOLVE, log_det
 from ppl.rewrites.engine import Engine
 from ppl.rewrites.facts import lower_triangular, nonzero, upper_triangular
 from ppl.rewrites.normal import PRODUCT, SUM, weighted
-from ppl.rewrites.rule import Safety, rewrites
+from ppl.rewrites.rule import Safety
+from ppl.rewrites.statement import rewrites
 from ppl.rewrites.work import work
 from ppl.tensor import reductions as red
 from ppl.tensor.creation import eye

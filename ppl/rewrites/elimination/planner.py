@@ -71,6 +71,15 @@ class Plan:
     def nodes(self) -> int:
         return self.program.nodes
 
+    @property
+    def outlook(self) -> str:
+        """What becomes of sampling, where so little is left that it needs no Markov chain."""
+        if not self.program.free:
+            return "nothing is left to sample: draws are independent and exact"
+        if self.ndim == 1 and self.program.free[0].dtype[0] == "f":
+            return "one dimension is left: draws are independent, by quadrature, unless NUTS is asked for"
+        return ""
+
     def __str__(self) -> str:
         lines = [
             f"{self.ndim_before} dimensions become {self.ndim}, {self.nodes_before} nodes become {self.nodes} "
@@ -85,8 +94,8 @@ class Plan:
         if self.kept:
             lines.append("  still sampled:")
             lines += [f"    {kept.name}: {kept.why}" for kept in self.kept]
-        elif not self.program.free:
-            lines.append("  nothing is left to sample: draws are independent and exact")
+        if self.outlook:
+            lines.append(f"  {self.outlook}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -102,7 +111,8 @@ class Plan:
             f"<tr><td>kept</td><td>{html.escape(k.name)}</td><td>{html.escape(k.why)}</td></tr>" for k in self.kept
         )
         head = f"{self.ndim_before} dimensions become {self.ndim}"
-        return f"<p>{head}</p><table><tr><th>rule</th><th>variables</th><th>why</th></tr>{rows}{kept}</table>"
+        table = f"<table><tr><th>rule</th><th>variables</th><th>why</th></tr>{rows}{kept}</table>"
+        return f"<p>{head}</p>{table}" + (f"<p>{html.escape(self.outlook)}</p>" if self.outlook else "")
 
 
 def plan(program: Program, protect: Collection[str] = (), eliminate: Collection[str] = ()) -> Plan:

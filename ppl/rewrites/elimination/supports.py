@@ -119,6 +119,16 @@ def _indexed(sites: Sites, e: Any) -> Support | None:
     return np.broadcast_to(labels.reshape(*common, *(1,) * after, -1), (*e.type.shape, labels.shape[-1]))
 
 
+def _along(sites: Sites, e: Any) -> Support | None:
+    """An entry picked along an axis: it depends on what it is picked from, and on who picks."""
+    x, index = e.inputs
+    axis = e.attrs["axis"] % e.type.ndim
+    source = sites.support(x)
+    if source is not None:
+        source = np.expand_dims(collapsed(source, [axis]), axis)
+    return merged([source, sites.support(index)], e.type.shape)
+
+
 def _concatenated(sites: Sites, e: Any) -> Support | None:
     parts = [(sites.support(i), i.type.shape) for i in e.inputs]
     places = max(s.shape[-1] for s, _ in parts if s is not None)
@@ -143,6 +153,7 @@ def _reduced(sites: Sites, e: Any) -> Support | None:
 RULES: dict[str, Any] = {
     "named": _elementwise,
     "concatenate": _concatenated,
+    "take_along_axis": _along,
     **dict.fromkeys(("sum", "prod", "max", "min", "mean", "logsumexp", "all", "any"), _reduced),
     **dict.fromkeys(HOST, _structural),
 }

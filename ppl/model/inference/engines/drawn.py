@@ -18,7 +18,7 @@ from ppl.model.inference.starting import Starts
 
 @dataclass(frozen=True)
 class Drawn:
-    """Draws of another package's sampler, in the form of a run."""
+    """Draws that did not come from the driver of `ppl.samplers`, in the form of its run."""
 
     positions: np.ndarray
     stats: dict[str, np.ndarray]
@@ -27,6 +27,7 @@ class Drawn:
     warmup_stats: dict[str, np.ndarray] = field(default_factory=dict)
     compile_seconds: float = 0.0
     interrupted: bool = False
+    facts: Mapping[str, Any] = field(default_factory=dict)  # for the attributes of the result
 
     @property
     def draws(self) -> int:

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ppl.model.inference.steps.colours import Palette
 from ppl.model.inference.steps.methods import (
     NUTS,
     BinaryGibbsMetropolis,
     CategoricalGibbsMetropolis,
     CompoundStep,
+    Finder,
     HamiltonianMC,
     Metropolis,
     StepMethod,
@@ -48,14 +50,19 @@ class Assignment:
         """All values in the order of the vector."""
         return [*self.nuts, *(value for method in self.methods for value in method.vars)]
 
-    def blocks(self, slots: Sequence[Slot], draws: int) -> list[Stretch | Move]:
+    def palette(self, posterior: Posterior, slots: Sequence[Slot]) -> Palette:
+        """Which entries of discrete variables may move together."""
+        asking = [method for method in self.methods if method.by_colour]
+        return Palette([vs for method in asking for _, _, vs in method.stretches(slots)], posterior.terms)
+
+    def blocks(self, slots: Sequence[Slot], draws: int, colours: Finder) -> list[Stretch | Move]:
         """What the sampler needs to know of each method."""
         found: list[Stretch | Move] = []
         mine = [slot for slot in slots if slot.variable in set(self.nuts)]
         if mine and mine[-1].stop > mine[0].start:
             found.append(Stretch(mine[0].start, mine[-1].stop))
         for method in self.methods:
-            found += method.moves(slots, draws)
+            found += method.moves(slots, draws, colours)
         return found
 
     def check_population(self, chains: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from ppl.model.context import modelcontext
 from ppl.model.inference.steps.proposals import NormalProposal, UniformProposal, chosen
 from ppl.samplers.steps_evolution import differential_evolution, population_evolution
 from ppl.samplers.steps_moves import Move, binary_flips, binary_gibbs, categorical_gibbs, metropolis
+from ppl.samplers.steps_sites import Colours, binary_sites, categorical_sites, counting_sites
 from ppl.samplers.steps_slice import MOST_STEPS, slice_moves
 from ppl.tensor.shaping import shape as shape_of
 from ppl.tensor.tensor import Tensor
@@ -19,6 +20,9 @@ from ppl.tensor.tensor import Tensor
 if TYPE_CHECKING:
     from ppl.compile.density import Slot
     from ppl.model.model import Model
+
+
+Finder = Callable[[Sequence[Tensor]], Colours | None]
 
 
 class StepMethod:
@@ -54,10 +58,23 @@ class StepMethod:
             raise ValueError(f"{type(self).__name__}: no variables to move")
         return found
 
-    def moves(self, slots: Sequence[Slot], draws: int) -> Iterator[Move]:
-        """The moves for the places of its variables in the vector."""
+    def moves(self, slots: Sequence[Slot], draws: int, colours: Finder) -> Iterator[Move]:
+        """The moves for the places of its variables in the vector; of many entries at once where these have colours."""
         for start, stop, variables in self.stretches(slots):
-            yield self.move(start, stop, variables, draws)
+            found = colours(variables) if self.by_colour else None
+            if found is None:
+                yield self.move(start, stop, variables, draws)
+            else:
+                yield self.coloured(start, stop, variables, found)
+
+    @property
+    def by_colour(self) -> bool:
+        """Does it move entry by entry, in any order, so that independent ones may move together?"""
+        return False
+
+    def coloured(self, start: int, stop: int, variables: list[Tensor], colours: Colours) -> Move:
+        """The move of one stretch, entries of a colour together."""
+        raise NotImplementedError(f"{type(self).__name__} does not move by colours")
 
     def stretches(self, slots: Sequence[Slot]) -> list[tuple[int, int, list[Tensor]]]:
         """One stretch a variable, or one for all where they move as one."""
@@ -142,6 +159,16 @@ class Metropolis(StepMethod):
         if self.blocked and len({v.dtype[0] == "f" for v in self.vars}) > 1:
             raise ValueError("Metropolis: discrete and continuous variables do not move in one block")
 
+    @property
+    def by_colour(self) -> bool:
+        return not self.blocked and self.vars[0].dtype[0] != "f"
+
+    def coloured(self, start: int, stop: int, variables: list[Tensor], colours: Colours) -> Move:
+        return counting_sites(
+            start, stop, colours, self.proposal.draw, self.proposal.key, scaling=self.scaling, tune=self.tune,
+            interval=self.tune_interval,
+        )  # fmt: skip
+
     def move(self, start: int, stop: int, variables: list[Tensor], draws: int) -> Move:
         return metropolis(
             start, stop, self.proposal.draw, self.proposal.key, discrete=variables[0].dtype[0] != "f",
@@ -170,7 +197,7 @@ class BinaryMetropolis(StepMethod):
 
 
 class BinaryGibbsMetropolis(StepMethod):
-    """Flips binary entries one by one."""
+    """Flips binary entries one by one; those that are independent given the rest, together."""
 
     kinds = "iub"
     blocked = True
@@ -182,6 +209,13 @@ class BinaryGibbsMetropolis(StepMethod):
         super().__init__(vars, model, {"rng": rng, "initial_point": initial_point, "compile_kwargs": compile_kwargs})
         self.order, self.transit_p, self.blocked = order, float(transit_p), blocked
         _check_binary(self)
+
+    @property
+    def by_colour(self) -> bool:
+        return isinstance(self.order, str)
+
+    def coloured(self, start: int, stop: int, variables: list[Tensor], colours: Colours) -> Move:
+        return binary_sites(start, stop, colours, self.transit_p)
 
     def move(self, start: int, stop: int, variables: list[Tensor], draws: int) -> Move:
         return binary_gibbs(start, stop, self.transit_p, _order(self.order, stop - start))
@@ -204,11 +238,22 @@ class CategoricalGibbsMetropolis(StepMethod):
         for value in self.vars:
             categories(self.model, value)
 
-    def moves(self, slots: Sequence[Slot], draws: int) -> Iterator[Move]:
-        sizes = {slot.variable: slot.stop - slot.start for slot in slots}
-        for start, stop, variables in self.stretches(slots):
-            counts = np.concatenate([np.full(sizes[v], categories(self.model, v)) for v in variables])
-            yield categorical_gibbs(start, stop, counts, self.proposal, _order(self.order, stop - start))
+    @property
+    def by_colour(self) -> bool:
+        return isinstance(self.order, str) and self.proposal == "uniform"
+
+    def coloured(self, start: int, stop: int, variables: list[Tensor], colours: Colours) -> Move:
+        return categorical_sites(start, stop, colours, self._counts(stop - start, variables))
+
+    def move(self, start: int, stop: int, variables: list[Tensor], draws: int) -> Move:
+        counts = self._counts(stop - start, variables)
+        return categorical_gibbs(start, stop, counts, self.proposal, _order(self.order, stop - start))
+
+    def _counts(self, entries: int, variables: list[Tensor]) -> np.ndarray:
+        """How many categories each entry has."""
+        shapes = [v.type.shape for v in variables]
+        sizes = [entries] if len(shapes) == 1 else [int(np.prod(shape)) for shape in shapes]  # type: ignore[arg-type]
+        return np.concatenate([np.full(n, categories(self.model, v)) for n, v in zip(sizes, variables, strict=True)])
 
 
 class Slice(StepMethod):

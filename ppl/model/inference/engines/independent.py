@@ -1,0 +1,60 @@
+"""Independent draws, where rewriting leaves so little that no Markov chain is needed: nothing at all, or one number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ppl.compile.density import FlatProgram, scalar
+from ppl.model.errors import SamplingError
+from ppl.model.inference.engines.drawn import Clock, Drawn
+from ppl.model.inference.start_report import start_report, values_at
+from ppl.model.inference.starting import Starts
+from ppl.model.rewriting import Posterior
+from ppl.samplers.quadrature import quadrature
+
+TUNING, DRAWING = 1, 0  # what draws are for
+
+
+class Independent(Drawn):
+    """Draws that do not depend on each other: there is no convergence to be checked."""
+
+
+def drawn_from_data(posterior: Posterior, starts: Starts, plan: dict[str, Any]) -> Independent:
+    """The run of a model that rewriting has eliminated whole: every variable comes back by recovery."""
+    nowhere = np.zeros(0)
+    if not np.isfinite(values_at([posterior.logp()], starts.slots, nowhere)[0]):
+        report = start_report(posterior, starts.slots, nowhere)
+        raise SamplingError(f"Cannot sample from the model: its data have no finite density.\n{report}")
+    positions = lambda n: np.zeros((plan["chains"], n, 0))
+    draws, tuning = positions(plan["draws"]), positions(plan["tune"])
+    return _run(draws, {}, tuning, {}, drawn_by="recovery of what was integrated out")
+
+
+def drawn_by_quadrature(density: FlatProgram, starts: Starts, plan: dict[str, Any], tuned: bool) -> Independent:
+    """The run of a model that rewriting has left one number of, by its distribution function."""
+    clock = Clock()
+    source = quadrature(
+        scalar(density), [float(x[0]) for x in starts.points], data=density.data, key=("logp", density.key)
+    )
+    found: list[np.ndarray] = []
+    for purpose, count in ((DRAWING, plan["draws"]), (TUNING, plan["tune"] if tuned else 0)):
+        chains = [source.draws(plan["seed"], chain, count, purpose) for chain in range(plan["chains"])]
+        found += [np.stack(each) for each in zip(*chains, strict=True)]
+    positions, lp, tuning, tuning_lp = found
+    return _run(
+        positions[..., None], {"lp": lp}, tuning[..., None], {"lp": tuning_lp}, clock.seconds, source.compile_seconds,
+        drawn_by="quadrature of the one dimension left", quadrature_error=source.panels.error,
+    )  # fmt: skip
+
+
+def _run(
+    positions: np.ndarray, stats: dict[str, np.ndarray], tuning: np.ndarray, tuning_stats: dict[str, np.ndarray],
+    seconds: float = 0.0, compiling: float = 0.0, **facts: Any,
+) -> Independent:  # fmt: skip
+    still = lambda shape: {"diverging": np.zeros(shape, bool), "acceptance_rate": np.ones(shape)}
+    return Independent(
+        positions, still(positions.shape[:2]) | stats, max(0.0, seconds - compiling),
+        tuning, still(tuning.shape[:2]) | tuning_stats, compiling, facts=facts,
+    )  # fmt: skip

@@ -1,0 +1,162 @@
+"""A density on the line as polynomials on panels: its mass, its distribution function, its quantiles.
+
+A panel holds the density at Chebyshev points, so the polynomial through them, its integral and its slope are sums of
+Chebyshev polynomials. A panel is compared with its two halves: where the distribution functions differ by too much, the
+halves are halved in turn; else the halves are kept, and the difference is counted as error although they are better
+than their parent. Jumps, kinks and integrable poles end in panels too small to matter.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.polynomial import chebyshev
+
+from .errors import UnresolvedError
+from .region import Evaluate, Region
+
+NODES = 16
+TOLERANCE = 1e-11  # of a panel, as a share of the mass
+ACCEPTED = 1e-7  # of all panels together: no test of fewer than 1e13 draws sees it
+MOST_EVALUATIONS = 1 << 15
+MOST_STEPS = 100
+BLOCK = 1 << 16  # quantiles that are computed at a time
+
+_Z = np.cos(np.pi * (2 * np.arange(NODES)[::-1] + 1) / (2 * NODES))
+_FIT = np.linalg.inv(chebyshev.chebvander(_Z, NODES - 1)).T  # values at the nodes -> coefficients
+_INTEGRAL = chebyshev.chebint(np.eye(NODES), axis=1, lbnd=-1)  # coefficients -> those of the integral from -1
+_CHECKED = np.append(_Z, 1.0)
+_AT = _FIT @ _INTEGRAL @ chebyshev.chebvander(_CHECKED, NODES).T  # values -> integrals up to the points checked
+_AT_LEFT = _FIT @ _INTEGRAL @ chebyshev.chebvander((_CHECKED - 1) / 2, NODES).T
+_AT_RIGHT = _FIT @ _INTEGRAL @ chebyshev.chebvander((_CHECKED + 1) / 2, NODES).T
+
+
+class _Cut(NamedTuple):
+    """Panels by their ends, and the log-density at their nodes."""
+
+    ends: np.ndarray  # (panels, 2)
+    values: np.ndarray  # (panels, nodes)
+
+    @property
+    def half(self) -> np.ndarray:
+        return (self.ends[:, 1] - self.ends[:, 0])[:, None] / 2
+
+
+class Panels(NamedTuple):
+    """A density, divided by exp(``reference``), and how well it is known."""
+
+    middle: np.ndarray
+    half: np.ndarray
+    density: np.ndarray  # coefficients, (panels, nodes)
+    integral: np.ndarray  # coefficients, (panels, nodes + 1)
+    up_to: np.ndarray  # the mass left of each panel, and at last the whole mass
+    reference: float
+    error: float  # of the distribution function, at most
+    evaluations: int
+
+    @property
+    def log_mass(self) -> float:
+        """The logarithm of the integral of the density."""
+        return float(self.reference + np.log(self.up_to[-1]))
+
+    def quantiles(self, probabilities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Where the distribution function has these values, and the log-density there."""
+        parts = [self._quantiles(probabilities[i : i + BLOCK]) for i in range(0, len(probabilities), BLOCK)]
+        return tuple(map(np.concatenate, zip(*parts, strict=True))) if parts else (np.zeros(0), np.zeros(0))  # type: ignore[return-value]
+
+    def _quantiles(self, probabilities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        wanted = probabilities * self.up_to[-1]
+        k = np.clip(np.searchsorted(self.up_to, wanted, side="right") - 1, 0, len(self.half) - 1)
+        density = self.density[k].T
+        z = _solved(self.integral[k].T, density, (wanted - self.up_to[k]) / self.half[k])
+        height = chebyshev.chebval(z, density, tensor=False)
+        log_density = self.reference + np.log(np.maximum(height, np.finfo(float).tiny))
+        return self.middle[k] + self.half[k] * z, log_density
+
+
+def _solved(integral: np.ndarray, density: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Where each integral has the value wanted: Newton's method in a bracket, halved where a step would leave it."""
+    solution = np.zeros(wanted.shape)
+    low, high = np.full(wanted.shape, -1.0), np.ones(wanted.shape)
+    moving = np.arange(len(wanted))
+    z = np.clip(2 * wanted / np.maximum(integral.sum(axis=0), np.finfo(float).tiny) - 1, -1, 1)
+    for _ in range(MOST_STEPS):
+        over = chebyshev.chebval(z, integral, tensor=False) - wanted
+        low, high = np.where(over <= 0, z, low), np.where(over >= 0, z, high)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            newton = z - over / chebyshev.chebval(z, density, tensor=False)
+        step = np.where((newton >= low) & (newton <= high), newton, (low + high) / 2)
+        solution[moving] = step
+        on = np.abs(step - z) > 1e-14
+        if not on.any():
+            break
+        moving, z, low, high, wanted = moving[on], step[on], low[on], high[on], wanted[on]
+        integral, density = integral[:, on], density[:, on]
+    return solution
+
+
+def panels(evaluate: Evaluate, where: Region) -> Panels:
+    """The density whose logarithm is ``evaluate``, on the given region, followed well or refused."""
+    begun = _cut(evaluate, np.stack([where.edges[:-1], where.edges[1:]], axis=1))
+    evaluations, error = begun.values.size, 0.0
+    kept: list[_Cut] = []
+    reference, mass = float(np.max(begun.values)), 0.0
+    while len(begun.ends):
+        middle = begun.ends.mean(axis=1)
+        halves = _cut(evaluate, np.stack([begun.ends[:, 0], middle, middle, begun.ends[:, 1]], axis=1).reshape(-1, 2))
+        evaluations += halves.values.size
+        highest = max(reference, float(np.max(halves.values)))
+        if highest == -np.inf:
+            raise UnresolvedError("the density is zero wherever it was looked at, but for single points")
+        shrink = np.exp(reference - highest)
+        mass, error, reference = mass * shrink, error * shrink, highest
+        differ = _difference(begun, halves, reference)
+        masses = _masses(halves, reference)
+        total = mass + masses.sum()
+        # The log-density has as many digits as a number has: of a large one, few after the point.
+        fine = differ <= (TOLERANCE + 4 * np.spacing(abs(reference))) * total
+        narrow = begun.half[:, 0] <= 16 * np.spacing(np.max(np.abs(begun.ends), axis=1))
+        differ = np.where(narrow & ~fine, np.maximum(differ, masses.reshape(-1, 2).sum(axis=1)), differ)
+        fine |= narrow
+        last = evaluations + 4 * NODES * np.count_nonzero(~fine) > MOST_EVALUATIONS
+        done = fine | last
+        both = np.repeat(done, 2)
+        kept.append(_Cut(halves.ends[both], halves.values[both]))
+        mass, error = mass + _masses(kept[-1], reference).sum(), error + differ[done].sum()
+        begun = _Cut(halves.ends[~both], halves.values[~both])
+    error = float(error / mass + where.outside)
+    if not error <= ACCEPTED:
+        raise UnresolvedError(f"{evaluations} evaluations leave an error of {error:.1e} in its distribution function")
+    return _joined(kept, reference, error, evaluations)
+
+
+def _cut(evaluate: Evaluate, ends: np.ndarray) -> _Cut:
+    nodes = ends.mean(axis=1)[:, None] + (ends[:, 1] - ends[:, 0])[:, None] / 2 * _Z
+    values = evaluate(nodes.ravel()).reshape(nodes.shape)
+    lost = np.isnan(values) | (values == np.inf)
+    if lost.any():
+        raise UnresolvedError(f"the log-density is {values[lost][0]} at {nodes[lost][0]:.6g}, amid its mass")
+    return _Cut(ends, values)
+
+
+def _masses(cut: _Cut, reference: float) -> np.ndarray:
+    return (cut.half * (np.exp(cut.values - reference) @ _AT))[:, -1]
+
+
+def _difference(parents: _Cut, halves: _Cut, reference: float) -> np.ndarray:
+    """The largest difference between the distribution functions of panels and of their halves."""
+    whole = np.exp(parents.values - reference)
+    parts = (halves.half * (np.exp(halves.values - reference) @ _AT)).reshape(len(whole), 2, -1)
+    left = parents.half * (whole @ _AT_LEFT) - parts[:, 0]
+    right = parents.half * (whole @ _AT_RIGHT) - parts[:, 1] - parts[:, 0, -1:]
+    return np.max(np.abs(np.concatenate([left, right], axis=1)), axis=1)
+
+
+def _joined(kept: list[_Cut], reference: float, error: float, evaluations: int) -> Panels:
+    ends, values = np.concatenate([c.ends for c in kept]), np.concatenate([c.values for c in kept])
+    order = np.argsort(ends[:, 0])
+    ends, density = ends[order], np.exp(values[order] - reference) @ _FIT
+    half = (ends[:, 1] - ends[:, 0]) / 2
+    integral = density @ _INTEGRAL
+    masses = half * integral.sum(axis=1)
+    up_to = np.concatenate([[0.0], np.cumsum(masses)])
+    return Panels(ends.mean(axis=1), half, density, integral, up_to, reference, error, evaluations)

@@ -1,0 +1,174 @@
+"""Independent draws of one number, from laws that are known; and a reason where there is no law."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import special, stats
+
+from ppl.samplers import UnresolvedError, quadrature
+from ppl.samplers import panels as panels_module
+from ppl.samplers.panels import ACCEPTED, Panels
+from ppl.samplers.quadrature import BATCH, batches, followed
+
+DRAWS, FALSE_ALARM = 4000, 1e-6  # of one Kolmogorov-Smirnov test; there are fewer than 100 of these
+Line = Callable[[np.ndarray], np.ndarray]
+
+
+class Law(NamedTuple):
+    """A log-density, up to a constant that is its mass, and its distribution function."""
+
+    logp: Line
+    cdf: Line
+    log_mass: float = 0.0
+
+
+def mixture(*parts: tuple[float, float, float]) -> Law:
+    """Normal laws by weight, mean and scale."""
+    terms = lambda x: [np.log(w) + stats.norm.logpdf(x, m, s) for w, m, s in parts]
+    return Law(
+        lambda x: special.logsumexp(terms(x), axis=0), lambda x: sum(w * stats.norm.cdf(x, m, s) for w, m, s in parts)
+    )
+
+
+def student(nu: float) -> Law:
+    return Law(lambda x: stats.t.logpdf(x, nu) + 7, lambda x: stats.t.cdf(x, nu), 7.0)
+
+
+def log_gamma(shape: float) -> Law:
+    return Law(lambda x: shape * x - np.exp(x), lambda x: special.gammainc(shape, np.exp(x)), special.gammaln(shape))
+
+
+def _horseshoe(x: np.ndarray) -> np.ndarray:
+    """The integral of log(1 + 2/x²), a pole at zero, from minus infinity."""
+    r = np.sqrt(2.0)
+    return x * np.log1p(2 / x**2) + 2 * r * (np.arctan(x / r) + np.pi / 2)
+
+
+LAWS = {
+    "normal": mixture((1, 0, 1)),
+    "a thousand away from the start, narrow": mixture((1, 1000, 1e-4)),
+    "a millionth wide": mixture((1, 0.3, 1e-6)),
+    "wider than the grid begins": mixture((1, 3, 1e12)),
+    "modes far apart": mixture((0.3, -50, 1), (0.7, 200, 0.1)),
+    "five modes": mixture((0.2, -1e3, 10), (0.2, -10, 0.1), (0.2, 0, 1e-3), (0.2, 7, 1), (0.2, 5e3, 100)),
+    "spike at the start": mixture((0.5, 0, 1), (0.5, 0, 1e-6)),
+    "spike between the points of the grid": mixture((0.5, 0.1, 1), (0.5, 0.2, 1e-3)),
+    "Student, 3": student(3),
+    "Cauchy": student(1),
+    "Student, 1/2": student(0.5),
+    "gamma by its logarithm, 1/10": log_gamma(0.1),
+    "gamma by its logarithm, 50": log_gamma(50),
+    "gamma by its logarithm, 10⁴": log_gamma(1e4),
+    "half-Cauchy by its logarithm": Law(
+        lambda x: np.log(2 / np.pi) - np.log1p(np.exp(x) ** 2) + x, lambda x: 2 / np.pi * np.arctan(np.exp(x))
+    ),
+    "horseshoe": Law(
+        lambda x: np.log(np.log1p(2 / x**2)),
+        lambda x: _horseshoe(x) / (2 * np.pi * np.sqrt(2)),
+        np.log(2 * np.pi * np.sqrt(2)),
+    ),
+    "pole at each end": Law(lambda x: stats.beta.logpdf(x, 0.5, 0.5), lambda x: stats.beta.cdf(x, 0.5, 0.5)),
+    "jumps": Law(lambda x: stats.uniform.logpdf(x, 0.2, 0.13), lambda x: stats.uniform.cdf(x, 0.2, 0.13)),
+    "exponential": Law(stats.expon.logpdf, stats.expon.cdf),
+    "kink": Law(lambda x: stats.laplace.logpdf(x, 0.3), lambda x: stats.laplace.cdf(x, 0.3)),
+}
+
+
+def panels_of(logp: Line, *starts: float) -> Panels:
+    with np.errstate(all="ignore"):
+        return followed(logp, starts or (0.0,))
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_quantiles_invert_the_distribution_function(name: str) -> None:
+    law = LAWS[name]
+    found = panels_of(law.logp)
+    probabilities = np.random.default_rng(1).random(DRAWS)
+    x, lp = found.quantiles(probabilities)
+    rounding = 4 * np.max(np.exp(law.logp(x) - law.log_mass) * np.spacing(np.abs(x)))  # no number lies between
+    assert found.error < ACCEPTED
+    assert np.max(np.abs(law.cdf(x) - probabilities)) < 2 * found.error + rounding + 1e-12
+    assert found.log_mass == pytest.approx(law.log_mass, abs=2 * found.error + 1e-11)
+    assert np.quantile(np.abs(lp - law.logp(x)), 0.999) < 1e-6
+    assert stats.kstest(x, law.cdf).pvalue > FALSE_ALARM
+    order = np.argsort(probabilities)
+    assert np.all(np.diff(x[order]) >= 0), "quantiles grow with their probabilities"
+
+
+def test_the_error_is_an_upper_bound_where_the_density_is_coarse(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a tolerance that leaves an error to be seen, the estimate is above it."""
+    law = LAWS["Student, 3"]
+    probabilities = np.linspace(0.001, 0.999, 999)
+    for tolerance in (1e-5, 1e-8):
+        monkeypatch.setattr(panels_module, "TOLERANCE", tolerance)
+        found = panels_of(law.logp)
+        assert np.max(np.abs(law.cdf(found.quantiles(probabilities)[0]) - probabilities)) < found.error
+
+
+NO_LAW = {
+    "no tail": (lambda x: 0 * x, "left tail has no finite mass"),
+    "a tail to the left alone": (lambda x: -np.exp(x), "left tail has no finite mass"),
+    "a tail to the right alone": (lambda x: -np.exp(-x), "right tail has no finite mass"),
+    "a tail like 1/x": (lambda x: -np.log1p(np.abs(x)), "tail has no finite mass"),
+    "growing": (lambda x: x**2, "is inf at"),
+    "nan amid the mass": (lambda x: np.where(np.abs(x - 0.2) < 0.1, np.nan, -(x**2)), "is nan at 0.1"),
+    "nan where there is still mass": (lambda x: np.where(x > 2, np.nan, -(x**2)), "is nan at 2.0"),
+    "nowhere": (lambda x: np.full_like(x, np.nan), "finite at none"),
+    "zero everywhere": (lambda x: np.full_like(x, -np.inf), "finite at none"),
+    "a single point": (lambda x: np.where(x == 0, 0, -np.inf), "but for single points"),
+    "waves without end": (lambda x: -(x**2) + 1e-4 * np.sin(1e6 * x), "leave an error"),
+}
+
+
+@pytest.mark.parametrize("name", NO_LAW)
+def test_what_polynomials_do_not_follow_is_refused_with_a_reason(name: str) -> None:
+    logp, reason = NO_LAW[name]
+    with pytest.raises(UnresolvedError, match=reason):
+        panels_of(logp)
+
+
+def test_nan_beyond_the_mass_does_no_harm() -> None:
+    found = panels_of(lambda x: np.where(np.abs(x) > 30, np.nan, stats.norm.logpdf(x)))
+    assert found.log_mass == pytest.approx(0, abs=1e-11)
+
+
+def test_several_starts_find_what_one_does_not() -> None:
+    law = mixture((0.5, 0, 1), (0.5, 5000, 1e-3))
+    assert panels_of(law.logp).log_mass == pytest.approx(np.log(0.5)), "no point of the grid sees the narrow mode"
+    found = panels_of(law.logp, 0.0, 5000.0)
+    x, _ = found.quantiles(np.random.default_rng(2).random(DRAWS))
+    assert found.log_mass == pytest.approx(0, abs=1e-7) and stats.kstest(x, law.cdf).pvalue > FALSE_ALARM
+
+
+def jax_normal(x, mean, scale):  # type: ignore[no-untyped-def]
+    return jnp.sum(-0.5 * ((x - mean) / scale) ** 2)
+
+
+def test_one_program_serves_all_points_and_other_data() -> None:
+    from ppl.samplers import PROGRAMS
+
+    evaluate = batches(jax_normal, (1.0, 2.0), None)
+    before = PROGRAMS.compilations
+    points = np.linspace(-3, 3, 2 * BATCH + 7)
+    np.testing.assert_allclose(evaluate(points), -0.5 * ((points - 1) / 2) ** 2, rtol=1e-14)
+    source = quadrature(jax_normal, [0.0], data=(5.0, 3.0))
+    x, lp = source.draws(1, 0, DRAWS)
+    assert PROGRAMS.compilations == before
+    assert stats.kstest(x, stats.norm(5, 3).cdf).pvalue > FALSE_ALARM
+    np.testing.assert_allclose(lp, -0.5 * ((x - 5) / 3) ** 2, atol=1e-6)
+
+
+def test_draws_of_a_chain_are_its_own() -> None:
+    """They depend on the seed and the chain's number; more draws go on where fewer end."""
+    source = quadrature(jax_normal, [0.0], data=(0.0, 1.0))
+    first = source.draws(3, 1, 500)[0]
+    np.testing.assert_array_equal(first, source.draws(3, 1, 900)[0][:500])
+    for other in (source.draws(4, 1, 500), source.draws(3, 0, 500), source.draws(3, 1, 500, purpose=1)):
+        assert not np.any(first == other[0])
+    many = np.stack([source.draws(5, chain, DRAWS)[0] for chain in range(2)])
+    assert abs(np.corrcoef(many)[0, 1]) < 5 / np.sqrt(DRAWS)  # false alarms: 6e-7
+    assert abs(np.corrcoef(many[0, 1:], many[0, :-1])[0, 1]) < 5 / np.sqrt(DRAWS)
+    assert source.draws(1, 0, 0)[0].shape == (0,)
