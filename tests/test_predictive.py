@@ -8,9 +8,20 @@ import pytest
 import scipy.stats
 
 import ppl.model as pm
-from ppl.distributions import Categorical, Censored, Dirichlet, HalfNormal, Mixture, Normal, NormalMixture
+from ppl.distributions import (
+    Bernoulli,
+    Beta,
+    Categorical,
+    Censored,
+    Dirichlet,
+    HalfNormal,
+    Mixture,
+    Normal,
+    NormalMixture,
+)
 from ppl.model.errors import ShapeError
 from ppl.model.inference import bar
+from ppl.model.inference.pointwise import log_likelihood_values
 from ppl.model.output.results import collect, dataset, group_names, group_of
 
 X = np.linspace(-1, 1, 6)
@@ -266,3 +277,16 @@ def test_long_work_shows_how_far_it_is(monkeypatch):
             assert word in printed.getvalue() and "100/100" in printed.getvalue()
             printed.seek(0)
             printed.truncate()
+
+
+def test_log_likelihoods_of_shares_and_chances_follow_from_their_draws():
+    """Densities that are written for the unconstrained values behind them (log-shares, log-odds) are no help here."""
+    rng = np.random.default_rng(3)
+    shares, chance = rng.dirichlet(np.ones(3), (2, 5)), rng.uniform(0.1, 0.9, (2, 5))
+    with pm.Model() as model:
+        w, p = Dirichlet("w", np.ones(3)), Beta("p", 1, 1)
+        Categorical("kind", w, observed=[0, 2, 1, 2])
+        Bernoulli("some", p, observed=[1, 0])
+        values = log_likelihood_values(model, {"w": shares, "p": chance})
+    np.testing.assert_allclose(values["kind"], np.log(shares)[..., [0, 2, 1, 2]], rtol=1e-12)
+    np.testing.assert_allclose(values["some"], np.log(np.stack([chance, 1 - chance], axis=-1)), rtol=1e-12)

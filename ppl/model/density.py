@@ -22,7 +22,7 @@ class Joint:
     `values` maps each random variable to its value in the support, as an expression of the unconstrained values;
     `terms` has one log-density a variable, `jacobians` one log-determinant a transformed variable, and `potentials`
     what the user added. `variables` are those whose terms are wanted, all where None; `moved` holds those that stand
-    for another value by a coordinate of rewriting.
+    for another value by a coordinate of rewriting, `given` symbols for variables whose values in the support are known.
     """
 
     def __init__(
@@ -30,8 +30,9 @@ class Joint:
         model: Model | Present,
         variables: Sequence[Tensor] | None = None,
         moved: Mapping[Tensor, tuple[Tensor, Coordinate]] | None = None,
+        given: Mapping[Tensor, Tensor] | None = None,
     ) -> None:
-        self.moved = moved or {}
+        self.moved, self.given = moved or {}, given or {}
         self.values: dict[Node, Node] = {}
         self.terms: dict[Tensor, Tensor] = {}
         self.jacobians: dict[Tensor, Tensor] = {}
@@ -47,6 +48,9 @@ class Joint:
             value, coordinate = self.moved[rv]
             self.values[rv] = coordinate.backward(value, *inputs)
             term = coordinate.log_density(value, *inputs)
+        elif rv in self.given:
+            self.values[rv] = self.given[rv]
+            term = rv.family.log_density(self.given[rv], *inputs, checked=transform is None)
         elif transform is None:
             self.values[rv] = self.at_values(value)
             term = rv.family.log_density(self.values[rv], *inputs)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ppl.compile.pure import Program
-from ppl.graph import substitute
 from ppl.model.arguments import check_keys, chosen_names
 from ppl.model.context import modelcontext
 from ppl.model.density import Joint
@@ -43,22 +42,27 @@ def _terms(
     wanted = list(known) if names is None else chosen_names(what, names, known)
     if not wanted:
         return {}
-    joint = Joint(model)
+    joint = at_draws(model)
     by_name = {rv.name or "": term for rv, term in joint.terms.items()}
-    return evaluated(model, joint, {name: by_name[name] for name in wanted}, values, bar)
+    return evaluated(joint, {name: by_name[name] for name in wanted}, values, bar)
+
+
+def at_draws(model: Model) -> Joint:
+    """The joint density with symbols for the free variables themselves, as draws have them: densities written for
+    unconstrained values (a logarithm of shares as one of weights) would not depend on these."""
+    return Joint(model, given={rv: placeholder(TensorType(rv.dtype, rv.type.shape), rv.name) for rv in model.free_RVs})
 
 
 def evaluated(
-    model: Model, joint: Joint, outputs: Mapping[str, Tensor], values: Mapping[str, np.ndarray], bar: Bar | None = None
+    joint: Joint, outputs: Mapping[str, Tensor], values: Mapping[str, np.ndarray], bar: Bar | None = None
 ) -> dict[str, np.ndarray]:
-    """Expressions of a joint density for every draw, where `values` are those of the free variables themselves."""
-    places = {rv: placeholder(TensorType(rv.dtype, rv.type.shape), rv.name) for rv in model.free_RVs}
-    found: Any = substitute(list(outputs.values()), {joint.values[rv]: place for rv, place in places.items()})
-    missing = [rv.name for rv in places if rv.name not in values]
+    """Expressions of a joint density at draws, for every draw of the free variables."""
+    missing = [rv.name for rv in joint.given if rv.name not in values]
     if missing:
         raise KeyError(f"the draws have no values of {', '.join(map(str, missing))}, which the density needs")
-    columns = [np.asarray(values[rv.name or ""]).astype(rv.dtype) for rv in places]
-    return dict(zip(outputs, over_draws(Program(list(places.values()), found), columns, shown=bar), strict=True))
+    columns = [np.asarray(values[rv.name or ""]).astype(rv.dtype) for rv in joint.given]
+    program = Program(list(joint.given.values()), list(outputs.values()))
+    return dict(zip(outputs, over_draws(program, columns, shown=bar), strict=True))
 
 
 def compute_log_likelihood(
@@ -120,9 +124,9 @@ def compute_deterministics(
     known = [d.name or "" for d in model.deterministics]
     wanted = known if var_names is None else chosen_names("var_names", var_names, known)
     draws = from_trace(dataset, sample_dims)
-    joint = Joint(model)
+    joint = at_draws(model)
     outputs = {name: joint.at_values(model.named_vars[name]) for name in wanted}
     bar = Bar("Computing deterministics", progressbar)
-    values = evaluated(model, joint, outputs, draws.values, bar) if outputs else {}
+    values = evaluated(joint, outputs, draws.values, bar) if outputs else {}
     found = draws.as_dataset(model, values)
     return dataset.assign({name: found[name] for name in found.data_vars}) if merge_dataset else found
