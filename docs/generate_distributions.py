@@ -20,6 +20,16 @@ CHECKS = {
     "exponential form": "log_normaliser",
 }
 
+NOTES = (
+    "Flat and HalfFlat are improper and have no distribution function (PyMC answers with constants): `Truncated` and "
+    "`Censored` refuse them.",
+    "BetaNegativeBinomial: the upper tail is the rest to 1, without digits of its own below 1e-16; both tails are sums "
+    "of as many terms as the value.",
+    "At infinity every density is zero, Flat's too (PyMC: one); at nan it is nan in every family.",
+    "The chosen differences from PyMC and SciPy in `logp`, `logcdf` and `icdf` stand, each with its reason, in "
+    "`EXCEPTIONS` of `tests/test_distributions_oracle.py`.",
+)
+
 
 def table() -> str:
     """One row a family; a cross is a fact the laws check, an empty cell one that it does not declare, and a quantile or
@@ -48,6 +58,10 @@ def page() -> str:
         "This page is written by `python docs/generate_distributions.py`.",
         "",
         table(),
+        "",
+        "What is meant otherwise than in PyMC, or has fewer digits:",
+        "",
+        *[f"- {line}" for line in NOTES],
         "",
     ]
     for name, family in sorted(FAMILIES.items()):

@@ -26,22 +26,20 @@ This page is written by `python docs/generate_rewrites.py`.
 
 def checklist() -> list[str]:
     """The forty rewrites most worth having; each row is a case of tests/test_rewrites_checklist.py."""
-    return ["## The checklist", "", *_table(CHECKLIST)]
+    return ["## The checklist", "", *_table(CHECKLIST, "test_row")]
 
 
 def holes() -> list[str]:
     """What other systems leave as it is; each row is a case of the same test."""
-    return ["## What PyTensor 2.38 leaves as it is", "", *_table(HOLES)]
+    return ["## What PyTensor 2.38 leaves as it is", "", *_table(HOLES, "test_hole")]
 
 
-def _table(items: list[Item]) -> list[str]:
-    lines = ["| | rewrite | before | after | |", "|---|---|---|---|---|"]
+def _table(items: list[Item], test: str) -> list[str]:
+    lines = ["| | rewrite | before | after | | test |", "|---|---|---|---|---|---|"]
     for item in items:
-        if item.before is None:
-            lines.append(f"| {item.number} | {_cell(item.title)} | | | {_cell(item.note)} |")
-        else:
-            shown = [_cell(item.title), f"`{_cell(text(item.before))}`", f"`{_cell(item.after)}`", _cell(item.note)]
-            lines.append(f"| {item.number} | {' | '.join(shown)} |")
+        shown = ("", "") if item.before is None else (f"`{_cell(text(item.before))}`", f"`{_cell(item.after)}`")
+        by = item.test or f"{test}[{item.number}]"
+        lines.append(f"| {item.number} | {_cell(item.title)} | {' | '.join(shown)} | {_cell(item.note)} | {by} |")
     return lines
 
 

@@ -21,13 +21,14 @@ posv = assume(tt.dvector("posv"), positive=True)
 
 
 class Item(NamedTuple):
-    """One row: what is asked, an expression and its simplest form as text, or why there is none."""
+    """One row: what is asked, an expression and its simplest form as text, or why there is none and what tests it."""
 
     number: int
     title: str
     before: Any
     after: str
     note: str = ""
+    test: str = ""
 
 
 CHECKLIST = [
@@ -81,16 +82,19 @@ CHECKLIST = [
     Item(33, "f(x, y)[i] → f(x[i], y[i]); dot(A, B)[i]", tt.exp(r)[2] + (A @ B)[1][0],
          "exp(r[2]) + (A[1:2, :] @ B)[0, 0]"),
     Item(34, "draws with indices", None, "",
-         "a measure, not a value: pm.logp(Normal(mu, s)[2], y) is that of Normal(mu[2], s[2])"),
+         "a measure, not a value: pm.logp(Normal(mu, s)[2], y) is that of Normal(mu[2], s[2])",
+         "test_rewrites_checklist.py::test_rows_that_are_no_expression"),
     Item(35, "inv(A)@b → solve; by structure", tt.inv(A) @ q,
          "squeeze(solve_general(A, expand_dims(q, axis=(1,))), axis=(1,))"),
     Item(36, "cholesky(L·Lᵀ), inverses of diagonals", tt.cholesky(tt.cholesky(spd) @ tt.cholesky(spd).T),
          "cholesky(S, lower=True)"),
     Item(37, "log∣det∣ by structure", tt.slogdet(spd)[1], "2 * sum(log(diagonal_of(cholesky(S, lower=True))))"),
     Item(38, "through blocks and Kronecker products", tt.inv(tt.kron(A, B)), "kron(inv(A), inv(B))"),
-    Item(39, "hoisting out of loops", None, "",
-         "when a loop is built, and again when rewriting has found more that no step changes"),
-    Item(40, "fusion", None, "", "left to XLA"),
+    Item(39, "hoisting out of loops, products of their rows, merging loops, only the rows in use", None, "",
+         "work that no step changes leaves a loop; work on sequences alone is done for all steps at once, W·e"
+         " as one stack of products; loops of one length are one; the last row of a state is its last value",
+         "test_rewrites_loops.py"),
+    Item(40, "fusion", None, "", "left to XLA", "none: XLA's own"),
 ]  # fmt: skip
 
 data = tt.as_tensor(np.arange(4.0))

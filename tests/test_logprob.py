@@ -1,5 +1,6 @@
 """Densities of random expressions: against PyMC, against slopes and draws, and what must raise."""
 
+import contextlib
 import functools
 import warnings
 
@@ -20,8 +21,8 @@ Normal, Gamma, Poisson, Bernoulli, Uniform = d.Normal, d.Gamma, d.Poisson, d.Ber
 def on_a_line(expression, law=logp):
     """A law of an expression as a function of numbers, by one program."""
     x = tt.dscalar("x")
-    result = law(expression, x)
-    return lambda values: np.array([result.eval({x: v}) for v in np.asarray(values, dtype=float)])
+    program = function([x], law(expression, x))
+    return lambda values: np.array([program(v) for v in np.asarray(values, dtype=float)])
 
 
 CONTINUOUS = {
@@ -125,15 +126,15 @@ DISCRETE = {
 @pytest.mark.parametrize("name", DISCRETE)
 def test_probabilities_of_counts_sum_to_one_and_to_the_distribution_function(name):
     make, values = DISCRETE[name]
-    expression, values = make(), np.array(list(values), dtype=float)
-    p = np.exp(on_a_line(expression)(values))
+    expression, values, x = make(), np.sort(np.array(list(values), dtype=float)), tt.dscalar("x")
+    wanted = [logp(expression, x)]
+    with contextlib.suppress(NoDensityError):
+        wanted.append(logcdf(expression, x))
+    program = function([x], wanted)
+    p, *below = np.exp([program(value) for value in values]).T
     assert p.sum() == pytest.approx(1, abs=1e-12)
-    try:
-        below = np.exp(on_a_line(expression, logcdf)(values))
-    except NoDensityError:
-        return
-    order = np.argsort(values)
-    np.testing.assert_allclose(np.cumsum(p[order]), below[order], atol=1e-12)
+    for each in below:
+        np.testing.assert_allclose(np.cumsum(p), each, atol=1e-12)
 
 
 def test_clip_is_a_censored_law():
@@ -237,6 +238,52 @@ def test_joint_densities_of_dependent_variables_are_conditional():
     np.testing.assert_allclose(got, [normal(0.2, 0.3, 1.0), normal(np.log(1.5), 0.4, 0.5) - np.log(1.5)], rtol=1e-12)
     np.testing.assert_allclose(logp(tt.stack([m, child]), np.array([0.2, 0.7])).eval().sum(),
                                normal(0.2, 0.3, 1.0) + normal(0.7, 0.4, 0.5), rtol=1e-12)  # fmt: skip
+
+
+MANY_VALUES = {
+    "largest": (lambda: tt.max(y), 0),
+    "smallest of rows": (lambda: tt.min(Gamma.dist(2.0, np.ones((2, 3))), axis=1), 1),
+    "running sums": (lambda: tt.cumsum(y), 1),
+    "running sums of columns": (lambda: tt.cumsum(Normal.dist(np.zeros((3, 2)), 1.0), axis=0), 2),
+    "stacked": (lambda: tt.stack([x, Normal.dist(x, 2.0)]), 1),
+    "joined": (lambda: tt.concatenate([y, Normal.dist(np.ones(2), 2.0)]), 1),
+    "transposed": (lambda: tt.transpose(Normal.dist(np.zeros((3, 2)), 1.0)), 2),
+    "sorted": (lambda: tt.sort(y), 1),
+    "a matrix times a vector": (lambda: tt.matmul(np.array([[2.0, 0, 0], [1, 1, 0], [0, 0, 3]]), y), 1),
+    "a function of the largest": (lambda: tt.exp(2 * tt.max(y)), 0),
+}
+
+
+@pytest.mark.parametrize("case", MANY_VALUES)
+@pytest.mark.parametrize("fact", [logp, logcdf, icdf])
+def test_many_values_at_once_are_scored_one_by_one(case, fact):
+    """Each along the first axis; what has no such fact says so for one value and for many."""
+    make, ndim = MANY_VALUES[case]
+    expression = make()
+    assert expression.ndim == ndim
+    values = np.sort(np.random.default_rng(1).random((4, *expression.type.shape)), axis=-1)
+    try:
+        alone = [fact(expression, v).eval() for v in values]
+    except NoDensityError:
+        with pytest.raises(NoDensityError):
+            fact(expression, values)
+        return
+    np.testing.assert_allclose(fact(expression, values).eval(), np.stack(alone), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("make", "value", "words"),
+    [
+        (lambda: y, np.zeros(4), r"Normal draw has the shape \(3,\); a value of the shape \(4,\) does not fit"),
+        (lambda: tt.cumsum(y), np.zeros(4), r"cumsum\(Normal draw\) has the shape \(3,\)"),
+        (lambda: tt.sort(y), 0.5, "whose last axis makes up one value"),
+        (lambda: d.MvNormal.dist(np.zeros(3), np.eye(3)), np.zeros(2), "whose last axis makes up one value"),
+        (lambda: d.Wishart.dist(5, np.eye(3)), np.eye(2), "whose last 2 axes make up one value"),
+    ],
+)
+def test_a_value_of_another_shape_is_refused(make, value, words):
+    with pytest.raises(ValueError, match=words):
+        logp(make(), value)
 
 
 def test_sorted_entries_have_n_factorial_times_the_product():

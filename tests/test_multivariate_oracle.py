@@ -310,6 +310,7 @@ MOMENTS = {
     "MvNormal tau": lambda: pd.MvNormal.dist([1.0, 0, -1], tau=COV3),
     "MvStudentT": lambda: pd.MvStudentT.dist(9.0, mu=[1.0, 0, -1], scale=COV3),
     "Dirichlet": lambda: pd.Dirichlet.dist([0.5, 1.0, 2.0]),
+    "Dirichlet peaked": lambda: pd.Dirichlet.dist([1.5, 2.5, 4.0]),
     "Multinomial": lambda: pd.Multinomial.dist(10, [0.2, 0.3, 0.5]),
     "DirichletMultinomial": lambda: pd.DirichletMultinomial.dist(10, [0.5, 1.0, 2.0]),
     "ZeroSumNormal": lambda: pd.ZeroSumNormal.dist(2.0, shape=4),
@@ -333,6 +334,20 @@ def test_draws_have_the_declared_mean_and_variance(case):
     np.testing.assert_array_less(np.abs(x.mean(axis=0) - mean), 6 * error)
     spread = np.sqrt(np.var((x - mean) ** 2, axis=0) / DRAWS)
     np.testing.assert_array_less(np.abs(((x - mean) ** 2).mean(axis=0) - variance), 6 * spread)
+
+
+ENTROPIES = ["Dirichlet peaked", "MvNormal", "MvStudentT"]
+
+
+@pytest.mark.parametrize("case", ENTROPIES)
+def test_the_entropy_is_the_mean_of_minus_the_log_density_and_the_mode_is_above_all_draws(case):
+    rv = MOMENTS[case]()
+    x = draws(rv)
+    terms = -rv.family.log_density(x, *rv.parameters).eval()
+    entropy, mode = (fact(*rv.parameters).eval() for fact in (rv.family.entropy, rv.family.mode))
+    np.testing.assert_array_less(np.abs(terms.mean(axis=0) - entropy), 6 * np.std(terms, axis=0) / np.sqrt(DRAWS))
+    highest = rv.family.log_density(mode, *rv.parameters).eval()
+    assert np.all(-terms <= highest)
 
 
 COVARIANCES = {

@@ -1,13 +1,19 @@
 """What many draws are made of: functions that run in vectors, and rejection that moves the refused together."""
 
+import functools
+
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import special, stats
 
 from ppl.tensor import standard_draws as standard
 from ppl.tensor.acceptance import places
+from ppl.tensor.binomial import binomial
 from ppl.tensor.draws import _loggamma
+from ppl.tensor.hypergeometric import hypergeometric
+from ppl.tensor.poisson import poisson
 
 
 @pytest.fixture(autouse=True)
@@ -51,6 +57,45 @@ def test_each_of_many_entries_follows_its_own_law():
     x = np.asarray(_loggamma((20_000,), jax.random.key(3), np.tile(shapes, 5000)))
     for i, alpha in enumerate(shapes):
         assert stats.kstest(np.exp(x[i::4]), stats.gamma(alpha).cdf).pvalue > 1e-4
+
+
+@functools.partial(jax.jit, static_argnums=(0, 2))
+def _counts(sample, key, n, *parameters):
+    return sample(key, *parameters, shape=(n,), dtype=np.dtype("int64"))
+
+
+def counts(sample, seed, n, *parameters):
+    return np.asarray(_counts(sample, jax.random.key(seed), n, *map(jnp.asarray, parameters)))
+
+
+COUNTS = {
+    "Poisson": (poisson.sample, stats.poisson, [(0.3,), (9.9,), (10.0,), (57.0,), (1e6,), (1e15,)]),
+    "binomial": (binomial.sample, stats.binom, [
+        (7, 0.3), (40, 0.2), (40, 0.3), (1000, 0.9), (10**7, 1e-7), (10**9, 0.4), (10**12, 0.999)]),
+    "hypergeometric": (hypergeometric.sample, lambda good, bad, n: stats.hypergeom(good + bad, good, n), [
+        (20, 30, 10), (3, 50, 40), (50, 3, 40), (2000, 3000, 1000), (10**6, 10**6, 10**5), (7, 0, 3), (4, 5, 9)]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("law", COUNTS)
+def test_counts_follow_their_law_one_by_one_and_side_by_side(law):
+    """By their distribution function made continuous, and against each other: one set of parameters for all draws, and
+    a set for each."""
+    sample, truth, choices = COUNTS[law]
+    n, rng = 20_000, np.random.default_rng(7)
+    rows = [np.repeat([float(each[i]) for each in choices], n) for i in range(len(choices[0]))]
+    together = counts(sample, 8, rows[0].size, *rows)
+    for i, parameters in enumerate(choices):
+        alone = counts(sample, 9, n, *map(float, parameters))
+        for x in (alone, together[i * n : (i + 1) * n]):
+            below, at = truth(*parameters).cdf(x - 1), truth(*parameters).pmf(x)
+            assert stats.kstest(below + at * rng.random(n), "uniform").pvalue > 1e-5, parameters
+
+
+def test_counts_of_no_law_are_minus_one():
+    assert list(counts(poisson.sample, 1, 3, np.array([np.nan, -1.0, 0.0]))) == [-1, -1, 0]
+    assert list(counts(binomial.sample, 1, 4, np.array([3, -1, 5, 5.0]), np.array([1.5, 0.5, 0, 1]))) == [-1, -1, 0, 5]
+    assert list(counts(hypergeometric.sample, 1, 2, 3.0, 2.0, np.array([9.0, -1.0]))) == [-1, -1]
 
 
 def test_draws_over_many_keys_are_those_of_each_key():

@@ -2,7 +2,7 @@ from ppl.distributions.distribution import Distribution, param
 from ppl.distributions.domains import integers_between, natural, positive
 from ppl.distributions.summation import log_tails
 from ppl.distributions.urn import log_urn
-from ppl.tensor import cast, round
+from ppl.tensor import cast, clip, floor, round, switch
 
 
 class BetaBinomial(Distribution):
@@ -34,6 +34,12 @@ class BetaBinomial(Distribution):
     def variance(alpha, beta, n):
         total = alpha + beta
         return n * (alpha / total) * (beta / total) * (total + n) / (total + 1)
+
+    def mode(alpha, beta, n):
+        total = alpha + beta - 2
+        inner = floor((n * (alpha - 1) - (beta - 1)) / switch(total > 0, total, 1.0)) + 1
+        end = switch(alpha > beta, n, 0)  # where the density is flat or has its valley inside
+        return cast(switch(total > 0, clip(inner, 0, n), end), "int64")
 
     def support_point(alpha, beta, n):
         return cast(round(n * alpha / (alpha + beta)), "int64")

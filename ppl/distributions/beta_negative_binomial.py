@@ -4,7 +4,7 @@ from ppl.distributions.distribution import Distribution, param
 from ppl.distributions.domains import natural, positive
 from ppl.distributions.summation import log_sum_below
 from ppl.distributions.urn import log_urn
-from ppl.tensor import cast, floor, log1p, switch
+from ppl.tensor import cast, floor, log1p, maximum, switch
 
 
 class BetaNegativeBinomial(Distribution):
@@ -32,6 +32,9 @@ class BetaNegativeBinomial(Distribution):
     def variance(alpha, beta, n):
         spread = n * (alpha + n - 1) * beta * (alpha + beta - 1) / ((alpha - 2) * (alpha - 1) ** 2)
         return switch(alpha > 2, spread, np.inf)
+
+    def mode(alpha, beta, n):
+        return cast(maximum(floor((n * (beta - 1) - alpha - beta) / (alpha + 1)) + 1, 0), "int64")
 
     def support_point(alpha, beta, n):
         return cast(floor(n * beta / (alpha + 1)), "int64")

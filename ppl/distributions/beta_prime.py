@@ -3,7 +3,7 @@ import numpy as np
 from ppl.distributions.distribution import Distribution, param
 from ppl.distributions.domains import positive
 from ppl.distributions.power_terms import log_binomial_term
-from ppl.tensor import exp, log, log1p, log_beta_cdf, logit_betaincinv, maximum, switch
+from ppl.tensor import betaln, digamma, exp, log, log1p, log_beta_cdf, logit_betaincinv, maximum, switch
 
 
 class BetaPrime(Distribution):
@@ -40,6 +40,10 @@ class BetaPrime(Distribution):
 
     def mode(alpha, beta, s):
         return s * maximum(alpha - 1, 0.0) / (beta + 1)
+
+    def entropy(alpha, beta, s):
+        slopes = (1 - alpha) * digamma(alpha) - (1 + beta) * digamma(beta) + (alpha + beta) * digamma(alpha + beta)
+        return log(s) + betaln(alpha, beta) + slopes
 
     def support_point(alpha, beta, s):
         return s * alpha / (beta + 1)

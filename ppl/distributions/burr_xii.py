@@ -2,7 +2,7 @@ import numpy as np
 
 from ppl.distributions.distribution import Distribution, param
 from ppl.distributions.domains import positive
-from ppl.tensor import betaln, exp, expm1, log, log1mexp, log1p, softplus, switch
+from ppl.tensor import betaln, digamma, exp, expm1, log, log1mexp, log1p, softplus, switch
 
 
 class BurrXII(Distribution):
@@ -39,6 +39,9 @@ class BurrXII(Distribution):
     def mode(c, d, s):
         inner = c > 1
         return s * switch(inner, (switch(inner, c - 1, 1.0) / (c * d + 1)) ** (1 / c), 0.0)
+
+    def entropy(c, d, s):
+        return log(s) - log(c) - log(d) + (c - 1) / c * (digamma(d) - digamma(1.0)) + 1 + 1 / d
 
     def support_point(c, d, s):
         return s * expm1(np.log(2.0) / d) ** (1 / c)

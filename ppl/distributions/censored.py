@@ -2,7 +2,7 @@ import numpy as np
 
 from ppl.distributions.bounds import absent, as_bound, before, log_above, log_below
 from ppl.distributions.domains import Domain
-from ppl.distributions.inner import as_law, log_density_of, support_point_of
+from ppl.distributions.inner import as_law, log_density_of, require_distribution_function, support_point_of
 from ppl.distributions.modifier import Modifier, sample_law
 from ppl.tensor import clip, equal, switch
 
@@ -26,6 +26,7 @@ class Censored(Modifier, abstract=True):
             raise NotImplementedError(
                 f"{cls.__name__}: only laws of single numbers are censored, got {law.family.__name__}"
             )
+        require_distribution_function(law, cls.__name__)
         return law, as_bound(given.get("lower"), -np.inf), as_bound(given.get("upper"), np.inf)
 
     def support(law, lower, upper):

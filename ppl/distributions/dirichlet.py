@@ -1,6 +1,8 @@
+import numpy as np
+
 from ppl.distributions.distribution import Distribution, param
 from ppl.distributions.domains import positive_vector, simplex
-from ppl.tensor import digamma, gammaln, log, sum, xlogy
+from ppl.tensor import all, digamma, gammaln, log, sum, switch, xlogy
 
 
 class Dirichlet(Distribution):
@@ -24,6 +26,10 @@ class Dirichlet(Distribution):
     def variance(a):
         total = sum(a, axis=-1, keepdims=True)
         return a / total * (1 - a / total) / (total + 1)
+
+    def mode(a):
+        inner = all(a > 1, axis=-1, keepdims=True)
+        return switch(inner, (a - 1) / switch(inner, sum(a - 1, axis=-1, keepdims=True), 1.0), np.nan)
 
     def entropy(a):
         total = sum(a, axis=-1)

@@ -39,7 +39,7 @@ import jax
 import numpy as np
 
 import ppl.tensor as tt
-from ppl.distributions.domains import Domain, a_distribution, real
+from ppl.distributions.domains import Domain, a_distribution, real, real_matrix, real_vector
 from ppl.distributions.draw import RandomVariable, batch_shape, draw, draw_dtype
 from ppl.distributions.law import Law
 from ppl.distributions.probability import FORMS
@@ -377,20 +377,20 @@ class Distribution:
     # --- densities --------------------------------------------------------------------------------------------------
     @classmethod
     def log_density(cls, x: Any, *parameters: Any, checked: bool = True) -> Tensor:
-        """log p(x), -inf outside the support and for parameters outside their domains.
+        """log p(x), -inf outside the support, at infinity, and for parameters outside their domains; nan for nan.
 
         With `checked=False` both are taken as given, as for values that come out of a transform.
         """
         domain = cls.support_for(parameters)
         x = _as_value(x, domain)
-        valid = cls.in_domains(parameters)
+        valid, outside = cls.in_domains(parameters), as_tensor(-np.inf)
         if checked:
-            inside = as_tensor(domain.contains(x))
+            inside, outside = _inside(x, domain), _log_of_nothing(x, domain)
             safe = tt.switch(_over_event(inside, domain.ndim), x, cls.safe_point(parameters, domain, x))
             valid = inside if valid is None else inside & valid
             x = safe
         density = cls.logp(x, *parameters)
-        return density if valid is None else tt.switch(valid, density, -np.inf)
+        return density if valid is None else tt.switch(valid, density, outside)
 
     @classmethod
     def log_cdf(cls, x: Any, *parameters: Any) -> Tensor:
@@ -416,6 +416,8 @@ class Distribution:
         point = cls.safe_point(parameters, domain, x)
         inner = fact(tt.switch(below | above, point, x), *parameters)
         value = tt.switch(below, ends[0], tt.switch(above, ends[1], inner))
+        if not _surely_finite(x):
+            value = tt.switch(tt.isnan(x), np.nan, value)
         valid = cls.in_domains(parameters)
         return value if valid is None else tt.switch(valid, value, -np.inf)
 
@@ -472,6 +474,27 @@ def _as_value(x: Any, domain: Domain) -> Tensor:
     """A value as a tensor, of floats where the support is continuous."""
     x = as_tensor(x)
     return x if domain.discrete or x.dtype[0] in "fc" else tt.cast(x, "floatX")
+
+
+def _surely_finite(x: Tensor) -> bool:
+    return x.dtype[0] != "f" or (is_constant(x) and bool(np.isfinite(value_of(x)).all()))
+
+
+def _inside(x: Tensor, domain: Domain) -> Tensor:
+    """Which values lie in a support; what is infinite lies in none."""
+    inside = as_tensor(domain.contains(x))
+    if _surely_finite(x) or (domain.lower is not None and domain.upper is not None):
+        return inside
+    finite = tt.all(tt.isfinite(x), axis=tuple(range(-domain.ndim, 0))) if domain.ndim else tt.isfinite(x)
+    return finite if domain in (real, real_vector, real_matrix) else inside & finite
+
+
+def _log_of_nothing(x: Tensor, domain: Domain) -> Tensor:
+    """The log-density outside the support: -inf, and nan for nan."""
+    if _surely_finite(x):
+        return as_tensor(-np.inf)
+    size = tt.abs(tt.stop_gradient(x))
+    return -np.inf - (tt.sum(size, axis=tuple(range(-domain.ndim, 0))) if domain.ndim else size)
 
 
 def _over_event(inside: Tensor, ndim: int) -> Tensor:

@@ -39,6 +39,10 @@ class Geometric(Distribution):
     def mode(p):
         return cast(ones_like(p), "int64")
 
+    def entropy(p):
+        q = complement(p)
+        return -log_of(p) - switch(equal(p, 1), 0.0, q / p * log_complement(p))
+
     def support_point(p):
         return cast(round(1 / p), "int64")
 

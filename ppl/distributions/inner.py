@@ -52,3 +52,13 @@ def laws_of(rv: Node) -> tuple[RandomVariable, ...]:
 def unsized(law: RandomVariable) -> RandomVariable:
     """The same law with no more independent draws than its parameters ask for."""
     return law if law.attrs["size"] is None else draw(law.family, law.parameters)
+
+
+def require_distribution_function(law: Any, who: str) -> None:
+    """Refuse a law of which the probability between two bounds cannot be had."""
+    if not law.family.logcdf:
+        name = law.family.__name__
+        raise NotImplementedError(
+            f"{who}: {name} has no distribution function, so the probability beyond a bound is not known. Take a "
+            f"family that has one{', as Uniform, or HalfNormal' if 'Flat' in name else ''}."
+        )

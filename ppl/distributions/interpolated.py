@@ -1,6 +1,6 @@
 from ppl.distributions.distribution import Distribution, param
 from ppl.distributions.domains import between, nonnegative_vector, ordered
-from ppl.tensor import clip, concatenate, cumsum, diff, expand_dims, log, sqrt, sum, zeros_like
+from ppl.tensor import argmax, clip, concatenate, cumsum, diff, expand_dims, log, sqrt, sum, zeros_like
 
 
 class Interpolated(Distribution):
@@ -37,6 +37,9 @@ class Interpolated(Distribution):
 
     def mean(x_points, pdf_points):
         return _moment(lambda x: x, x_points, pdf_points)
+
+    def mode(x_points, pdf_points):
+        return x_points[argmax(pdf_points, axis=-1)]
 
     def variance(x_points, pdf_points):
         centre = _moment(lambda x: x, x_points, pdf_points)

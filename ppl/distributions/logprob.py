@@ -5,7 +5,7 @@ r"""Densities of random expressions: `logp`, `logcdf`, `logccdf`, `icdf`, and se
 >>> float(logp(2 * Normal.dist(0.0, 1.0) + 1, np.float64(3.0)).eval())
 -2.112085713764618
 
-The rules are in `measures_of_maps` and `measures_of_arrays`. What follows from no rule raises `NoDensityError`;
+The rules are in the files `measures_of_...`. What follows from no rule raises `NoDensityError`;
 nothing is ever scored as independent that is not."""
 
 from __future__ import annotations
@@ -14,39 +14,42 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
+import ppl.tensor as tt
 from ppl.distributions import measures_of_arrays as measures_of_arrays  # the rules: importing fills the table
+from ppl.distributions import measures_of_choices as measures_of_choices
+from ppl.distributions import measures_of_entries as measures_of_entries
+from ppl.distributions import measures_of_extremes as measures_of_extremes
 from ppl.distributions import measures_of_maps as measures_of_maps
-from ppl.distributions.draw import is_draw
+from ppl.distributions.draw import RandomVariable, is_draw
 from ppl.distributions.joint import joint_factors
-from ppl.distributions.measure import Measure, measure, shown, sources
+from ppl.distributions.measure import Function, Measure, measure, shown, sources
 from ppl.graph import Node
-from ppl.tensor.tensor import FUNCTIONS, Tensor, as_tensor
-
-cast = FUNCTIONS["cast"]
+from ppl.tensor.ops import Elementwise
+from ppl.tensor.tensor import Tensor, TensorType, as_tensor, placeholder
 
 
 def logp(rv: Any, value: Any, warn_rvs: bool = True) -> Tensor:
     """The log-density of a random expression at a value, one number for each independent part."""
     law = the_law(rv)
-    return _warned(law.logp(as_value(value, rv)), rv, value, warn_rvs)
+    return _warned(at(law.logp, as_value(value, rv), rv, law), rv, value, warn_rvs)
 
 
 def logcdf(rv: Any, value: Any, warn_rvs: bool = True) -> Tensor:
     """log P(X ≤ value)."""
     law = the_law(rv)
-    return _warned(law.below(as_value(value, rv)), rv, value, warn_rvs)
+    return _warned(at(law.below, as_value(value, rv), rv, law), rv, value, warn_rvs)
 
 
 def logccdf(rv: Any, value: Any, warn_rvs: bool = True) -> Tensor:
     """log P(X > value)."""
     law = the_law(rv)
-    return _warned(law.above(as_value(value, rv)), rv, value, warn_rvs)
+    return _warned(at(law.above, as_value(value, rv), rv, law), rv, value, warn_rvs)
 
 
 def icdf(rv: Any, value: Any, warn_rvs: bool = True) -> Tensor:
     """The quantile: the smallest x with P(X ≤ x) ≥ value."""
     law = the_law(rv)
-    return _warned(law.quantile(as_tensor(value)), rv, value, warn_rvs)
+    return _warned(at(law.quantile, as_tensor(value), rv, law), rv, value, warn_rvs)
 
 
 def the_law(rv: Any) -> Measure:
@@ -63,7 +66,48 @@ def the_law(rv: Any) -> Measure:
 def as_value(value: Any, rv: Tensor) -> Tensor:
     """A value of an expression; whole numbers count as floats where the expression is of floats."""
     x = as_tensor(value)
-    return cast(x, rv.dtype) if rv.dtype[0] == "f" and x.dtype[0] in "biu" else x
+    return tt.cast(x, rv.dtype) if rv.dtype[0] == "f" and x.dtype[0] in "biu" else x
+
+
+def at(f: Function, x: Tensor, rv: Tensor, law: Measure) -> Tensor:
+    """A function of the law at a value, or at many: their axes come first. Expressions made of operations that are not
+    entry by entry are asked for one value of their very shape at a time."""
+    require_fitting(x, rv, law.ndim)
+    shape, more = rv.type.shape, max(x.ndim - rv.ndim, 0)
+    if None in shape or entry_by_entry(rv):
+        return f(x)
+    if x.type.shape[more:] != shape:
+        x = tt.broadcast_to(x, (*tuple(x.shape)[:more], *shape))
+    if not more:
+        return f(x)
+    one = placeholder(TensorType(x.dtype, shape))
+    return tt.vectorize_graph(f(one), {one: x})
+
+
+def require_fitting(x: Tensor, rv: Tensor, ndim: int) -> None:
+    """Refuse a value whose shape is none that values of the expression have."""
+    have, want = x.type.shape, rv.type.shape
+    pairs = list(zip(have[::-1], want[::-1], strict=False))
+    alike = lambda a, b: a is None or b is None or a == b
+    fits = all(alike(a, b) if i < ndim else alike(a, b) or 1 in (a, b) for i, (a, b) in enumerate(pairs))
+    if fits and len(have) >= ndim:
+        return
+    last = "last axis makes" if ndim == 1 else f"last {ndim} axes make"
+    axes = f", whose {last} up one value" if ndim else ""
+    raise ValueError(f"{shown(rv)} has the shape {want}{axes}; a value of the shape {have} does not fit it")
+
+
+def entry_by_entry(rv: Tensor) -> bool:
+    """Whether only operations that take each entry by itself lie between the expression and its draws."""
+    stack: list[Node] = [rv]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, RandomVariable) or not sources(node):
+            continue
+        if not isinstance(node.op, Elementwise) and node.op.name not in ("named", "cast"):
+            return False
+        stack.extend(node.inputs)
+    return True
 
 
 def _warned(result: Tensor, rv: Tensor, value: Any, warn_rvs: bool) -> Tensor:
@@ -89,6 +133,8 @@ def conditional_logp(rvs_to_values: Mapping[Tensor, Any], warn_rvs: bool = True)
     """The factors of the joint log-density of several random expressions with values, which may depend on each other:
     the sum of all of them is the joint log-density."""
     pairs = [(rv, as_value(value, rv)) for rv, value in rvs_to_values.items()]
+    for rv, value in pairs:
+        require_fitting(value, rv, 0)
     factors = joint_factors(pairs, None)
     if warn_rvs:
         for (rv, value), factor in zip(pairs, factors, strict=True):

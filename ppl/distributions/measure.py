@@ -259,3 +259,18 @@ def _brief(node: Node) -> str:
     if isinstance(node, RandomVariable):
         return f"{node.family.__name__} draw"
     return repr(node) if not node.inputs else f"{node.op.name}(...)"
+
+
+def known_shape(node: Node) -> tuple[int, ...]:
+    """The shape, which must be known."""
+    shape = node.type.shape
+    if None in shape:
+        raise NoDensityError(
+            f"No density for an operation on {shown(node)}: its shape {shape} must be known. Give a shape."
+        )
+    return shape
+
+
+def whole_sum(terms: Tensor, axes: int) -> Tensor:
+    """The sum over the last axes."""
+    return tt.sum(terms, axis=tuple(range(-axes, 0))) if axes else terms

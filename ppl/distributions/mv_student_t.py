@@ -4,7 +4,19 @@ from ppl.distributions.constants import LOG_PI
 from ppl.distributions.covariance import factor_from, vector_like
 from ppl.distributions.distribution import Distribution, param
 from ppl.distributions.domains import cholesky_factor, positive, real_vector
-from ppl.tensor import exp, expand_dims, gammaln, half_log_det, log, log1p, solve_lower, sum, switch, times_vectors
+from ppl.tensor import (
+    digamma,
+    exp,
+    expand_dims,
+    gammaln,
+    half_log_det,
+    log,
+    log1p,
+    solve_lower,
+    sum,
+    switch,
+    times_vectors,
+)
 
 
 class MvStudentT(Distribution):
@@ -40,6 +52,11 @@ class MvStudentT(Distribution):
 
     def mode(nu, mu, chol):
         return mu
+
+    def entropy(nu, mu, chol):
+        n, share = chol.shape[-1], (nu + chol.shape[-1]) / 2
+        scale = gammaln(nu / 2) - gammaln(share) + 0.5 * n * (log(nu) + LOG_PI)
+        return scale + share * (digamma(share) - digamma(nu / 2)) + half_log_det(chol)
 
     def support_point(nu, mu, chol):
         return mu

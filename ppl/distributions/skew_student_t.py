@@ -6,6 +6,7 @@ from ppl.distributions.domains import positive, real
 from ppl.tensor import (
     arcsinh,
     betaln,
+    digamma,
     exp,
     gammaln,
     log,
@@ -57,6 +58,11 @@ class SkewStudentT(Distribution):
 
     def mode(a, b, mu, sigma):
         return mu + sigma * (a - b) * sqrt(a + b) / sqrt((2 * a + 1) * (2 * b + 1))
+
+    def entropy(a, b, mu, sigma):
+        total = digamma(a + b)
+        powers = (a + 0.5) * (total - digamma(a)) + (b + 0.5) * (total - digamma(b))
+        return powers - 2 * LOG_2 + betaln(a, b) + 0.5 * log(a + b) + log(sigma)
 
     def support_point(a, b, mu, sigma):
         both = (a > 0.5) & (b > 0.5)

@@ -2,7 +2,7 @@ import numpy as np
 
 from ppl.distributions.bounds import absent, as_bound, before, log_below, log_mass
 from ppl.distributions.domains import Domain
-from ppl.distributions.inner import as_law, log_density_of, support_point_of
+from ppl.distributions.inner import as_law, log_density_of, require_distribution_function, support_point_of
 from ppl.distributions.modifier import Modifier, sample_law
 from ppl.distributions.quantile import or_searched, searched
 from ppl.tensor import clip, exp, log, log1p, logaddexp, maximum, minimum, switch
@@ -28,6 +28,7 @@ class Truncated(Modifier, abstract=True):
             raise NotImplementedError(
                 f"{cls.__name__}: only laws of single numbers are truncated, got {law.family.__name__}"
             )
+        require_distribution_function(law, cls.__name__)
         if given.get("lower") is None and given.get("upper") is None:
             raise ValueError(f"{cls.__name__} needs a lower or an upper bound")
         steps = int(given.get("max_n_steps") or 10_000)

@@ -21,6 +21,7 @@ from ppl.tensor.shaping import CONCATENATE, EXPAND_DIMS
 from ppl.tensor.tensor import CONSTANT, TensorType, constant, value_of
 
 FEWEST = 8  # terms that are worth a vector
+FEWEST_OF_ONE = 100  # where all are functions of one variable, whose slopes XLA has in one kernel anyway
 _DEEPEST = 60  # levels of operations that terms are compared in; what lies below is a leaf
 
 
@@ -41,9 +42,22 @@ class Alike:
             groups.setdefault((self.kind(x), apart(x)), []).append((x, weight))
         result: Weighted = []
         for (kind, _), group in groups.items():
-            worth_it = len(group) >= FEWEST and self._depths[kind] > 0
+            enough = len(group) >= FEWEST_OF_ONE or (len(group) >= FEWEST and self._of_several(group))
+            worth_it = enough and self._depths[kind] > 0
             result += [self._total(group)] if worth_it else group
         return result
+
+    def _of_several(self, group: Weighted) -> bool:
+        """Whether the terms depend on more than one variable; the first two tell."""
+        leaves: set[Node] = set()
+        stack = [x for x, _ in group[:2]]
+        while stack and len(leaves) < 2:
+            node = stack.pop()
+            if self._depths[self._kinds[node]]:
+                stack.extend(node.inputs)
+            elif node.op is not CONSTANT:
+                leaves.add(node)
+        return len(leaves) > 1
 
     def _total(self, group: Weighted) -> tuple[Node, float]:
         column = self.column([x for x, _ in group])

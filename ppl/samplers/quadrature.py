@@ -90,8 +90,8 @@ def batches(logp: LogDensity, data: Data, key: Hashable) -> Evaluate:
             batch = np.zeros((BATCH, 1))
             batch[: len(part), 0] = part
             with own_settings(), turn(program):
-                values = program(batch, data, np.int64(0), np.int64(len(part)))
-            found[begin : begin + len(part)] = np.asarray(values)[: len(part)]
+                values = np.asarray(program(batch, data, np.int64(0), np.int64(len(part))))
+            found[begin : begin + len(part)] = values[: len(part)]
         return found
 
     return evaluate

@@ -10,9 +10,9 @@ from typing import Any
 
 import jax.numpy as jnp
 from jax import lax
-from jax.scipy.linalg import solve_triangular
 
 from ppl.graph import Attrs, Node
+from ppl.tensor.later import jsl
 from ppl.tensor.ops import TensorOp, unify
 from ppl.tensor.tensor import Tensor, TensorType
 
@@ -45,7 +45,7 @@ def _chain_factor(diagonal: Any, below: Any) -> Any:
 
         def step(before: Any, blocks: Any) -> Any:
             d, b = blocks
-            c = solve_triangular(before, b.T, lower=True)
+            c = jsl.solve_triangular(before, b.T, lower=True)
             own = jnp.linalg.cholesky(d - c.T @ c)
             return own, own
 

@@ -24,6 +24,18 @@ def _linear(name: str, lower: Any, *also: str) -> JaxOp:
     return JaxOp(name, lower, also, to_float=True)
 
 
+class _OfSquare(JaxOp):
+    """A square matrix from a square matrix. (Asking JAX for the shape takes `import ppl` a tenth of a second.)"""
+
+    def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType:
+        (a,) = inputs
+        shape = a.type.shape
+        if len(shape) < 2 or (None not in shape[-2:] and shape[-2] != shape[-1]):
+            raise ValueError(f"{self.name}({a!r}): a square matrix is needed, got an array of shape {shape}")
+        n = shape[-1] if shape[-2] is None else shape[-2]
+        return TensorType(a.type.dtype, (*shape[:-2], n, n))
+
+
 # --- scalars of a matrix
 svdvals = _linear("svdvals", lambda a: jnp.linalg.svd(a, compute_uv=False))
 vector_norm = _linear("vector_norm", lambda x, *, axis=None, keepdims=False, ord=2: jnp.linalg.vector_norm(
@@ -40,7 +52,7 @@ norm = _linear("norm", lambda x, *, ord=None, axis=None, keepdims=False: jnp.lin
 trace = JaxOp("trace", lambda a, *, offset=0, axis1=0, axis2=1: jnp.trace(a, offset, axis1, axis2))
 
 # --- inverses and powers
-inv = _linear("inv", lambda a: jnp.linalg.inv(a), "matrix_inverse")
+inv = _OfSquare("inv", lambda a: jnp.linalg.inv(a), ("matrix_inverse",), to_float=True)
 pinv = _linear("pinv", lambda a, *, hermitian=False: jnp.linalg.pinv(a, hermitian=hermitian))
 matrix_power = _linear("matrix_power", lambda a, *, n: jnp.linalg.matrix_power(a, n))
 tensorinv = _linear("tensorinv", lambda a, *, ind=2: jnp.linalg.tensorinv(a, ind))

@@ -201,17 +201,11 @@ von_mises = Draw("random_von_mises", _von_mises, 1, "float")
 # --- discrete
 
 
-def _binomial(key: Any, n: Any, p: Any, *, shape: Any, dtype: Any) -> Any:
-    """Inversion for few expected successes, else Hörmann's transformed rejection (1993)."""
-    return jax.random.binomial(key, n, p, shape).astype(dtype)
-
-
 def _randint(key: Any, low: Any, high: Any, *, shape: Any, dtype: Any) -> Any:
     return jax.random.randint(key, shape, low, high, dtype)
 
 
 bits = Draw("random_bits", lambda key, *, shape, dtype: jax.random.bits(key, shape, dtype), 0, "bits")
-binomial = Draw("random_binomial", _binomial, 2, "int")
 randint = Draw("random_randint", _randint, 2, "whole")
 
 
@@ -233,22 +227,3 @@ def _choice(key: Any, x: Any, p: Any = None, *, shape: tuple[int, ...], replace:
 
 
 choice = _Rearranged("random_choice", _choice)
-
-
-def _multinomial(key: Any, n: Any, p: Any, *, shape: Any, dtype: Any) -> Any:
-    """How `n` trials (with a last axis of length one) fall on the last axis of `p`: binomials of what is left over."""
-    p = jnp.broadcast_to(p, shape)
-    left = jnp.broadcast_to(n, (*shape[:-1], 1))[..., 0]
-    tails = jnp.flip(jnp.cumsum(jnp.flip(p, -1), -1), -1)
-    shares = jnp.where(tails > 0, jnp.clip(p / jnp.where(tails > 0, tails, 1), 0, 1), 0)
-
-    def step(carry: Any, inputs: Any) -> Any:
-        left, i = carry
-        count = jax.random.binomial(jax.random.fold_in(key, i), left, inputs)
-        return (left - count, i + 1), count
-
-    (left, _), counts = lax.scan(step, (left, jnp.uint32(0)), jnp.moveaxis(shares[..., :-1], -1, 0))
-    return jnp.concatenate([jnp.moveaxis(counts, 0, -1), left[..., None]], -1).astype(dtype)
-
-
-multinomial = Draw("random_multinomial", _multinomial, 2, "int")

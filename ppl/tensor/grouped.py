@@ -8,16 +8,17 @@ transpose of the other. No sum is taken as a difference of running sums, so no d
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
 from ppl.graph import Attrs, Node
+from ppl.tensor.later import Later
 from ppl.tensor.ops import TensorOp
 from ppl.tensor.tensor import TensorType
 
@@ -43,9 +44,9 @@ def _add_up(y: Any, groups: Any, places: Any) -> Any:
     return rows.at[places].get(mode="promise_in_bounds").sum(axis=1)
 
 
-def _linear(name: str, run: Callable[..., Any]) -> Primitive:
+def _linear(name: str, run: Callable[..., Any]) -> Any:
     """A primitive that is linear in its first argument; its other arguments are positions."""
-    made = Primitive(name)
+    made = Later("jax.extend.core").Primitive(name)
     made.def_impl(jax.jit(run))
     made.def_abstract_eval(lambda *types: _like(jax.eval_shape(run, *types)))
     mlir.register_lowering(made, mlir.lower_fun(run, multiple_results=False))
@@ -64,7 +65,7 @@ def _like(result: jax.ShapeDtypeStruct) -> Any:
     return jax.core.ShapedArray(result.shape, result.dtype)
 
 
-def _transposed_by(made: Primitive, other: Primitive) -> None:
+def _transposed_by(made: Any, other: Any) -> None:
     def transpose(slope: Any, x: Any, groups: Any, places: Any) -> Any:
         result = ad.Zero(x.aval) if type(slope) is ad.Zero else other.bind(slope, groups, places)
         return result, None, None
@@ -72,9 +73,21 @@ def _transposed_by(made: Primitive, other: Primitive) -> None:
     ad.primitive_transposes[made] = transpose
 
 
-TAKE, ADD_UP = _linear("take_rows", _take), _linear("add_up_rows", _add_up)
-_transposed_by(TAKE, ADD_UP)
-_transposed_by(ADD_UP, TAKE)
+@functools.cache
+def _primitives() -> tuple[Any, Any]:
+    """Taking rows and adding them up, made when they are first met: jax.extend takes its time to load."""
+    take, add_up = _linear("take_rows", _take), _linear("add_up_rows", _add_up)
+    _transposed_by(take, add_up)
+    _transposed_by(add_up, take)
+    return take, add_up
+
+
+def _taken(x: Any, groups: Any, places: Any) -> Any:
+    return _primitives()[0].bind(*map(jnp.asarray, (x, groups, places)))
+
+
+def _added_up(y: Any, groups: Any, places: Any) -> Any:
+    return _primitives()[1].bind(*map(jnp.asarray, (y, groups, places)))
 
 
 class _TakeRows(TensorOp):
@@ -93,5 +106,5 @@ class _AddUpRows(TensorOp):
         return TensorType(y.dtype, (places.shape[0], *y.shape[1:]))
 
 
-TAKE_ROWS = _TakeRows("take_rows", lambda x, groups, places: TAKE.bind(*map(jnp.asarray, (x, groups, places))))
-ADD_UP_ROWS = _AddUpRows("add_up_rows", lambda y, groups, places: ADD_UP.bind(*map(jnp.asarray, (y, groups, places))))
+TAKE_ROWS = _TakeRows("take_rows", _taken)
+ADD_UP_ROWS = _AddUpRows("add_up_rows", _added_up)

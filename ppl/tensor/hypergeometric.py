@@ -4,53 +4,62 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
 import jax.numpy as jnp
-from jax import lax
 
+from ppl.tensor import standard_draws as standard
+from ppl.tensor.acceptance import proposed_count, until_accepted
+from ppl.tensor.count_weights import deviance, factor, rest
 from ppl.tensor.draws import Draw
-from ppl.tensor.later import jsp
 
 _WIDTH, _EXTRA = 2 * (2 / jnp.e) ** 0.5, 3 - 2 * (3 / jnp.e) ** 0.5  # the hat of Stadlober (1990)
 
 
 def _hypergeometric(key: Any, good: Any, bad: Any, taken: Any, *, shape: Any, dtype: Any) -> Any:
-    """Ratio of uniforms (E. Stadlober, 1990), all entries at once until the last is accepted.
+    """Ratio of uniforms (E. Stadlober, 1990).
 
     By symmetry the rarer colour is counted, among those taken or among those left, whichever are fewer.
     """
-    good, bad, taken = (jnp.broadcast_to(x, shape).astype("float64") for x in (good, bad, taken))
+    shape = tuple(shape)
+    urn = [x.astype("float64") for x in (good, bad, taken)]
+    good, bad, taken = (jnp.broadcast_to(x, shape) for x in urn) if any(x.ndim for x in urn) else urn
     total = good + bad
     rare, common, few = jnp.minimum(good, bad), jnp.maximum(good, bad), jnp.minimum(taken, total - taken)
-    share = jnp.where(total > 0, rare / jnp.where(total > 0, total, 1), 0)
-    spread = jnp.sqrt((total - few) * few * share * (1 - share) / jnp.maximum(total - 1, 1) + 0.5)
-    centre, width = few * share + 0.5, _WIDTH * spread + _EXTRA
-    end = jnp.minimum(rare, few) + 1
-
-    def log_weight(x: Any) -> Any:
-        return -(
-            jsp.gammaln(x + 1)
-            + jsp.gammaln(rare - x + 1)
-            + jsp.gammaln(few - x + 1)
-            + jsp.gammaln(common - few + x + 1)
-        )
-
-    peak = log_weight(jnp.floor((few + 1) * (rare + 1) / (total + 2)))
-
-    def propose(state: Any) -> Any:
-        step, kept, open_ = state
-        height_key, side_key = jax.random.split(jax.random.fold_in(key, step))
-        u = 1 - jax.random.uniform(height_key, shape, "float64")
-        x = centre + width * (jax.random.uniform(side_key, shape, "float64") - 0.5) / u
-        inside = (x >= 0) & (x < end)
-        x = jnp.where(inside, jnp.floor(x), 0)
-        accepted = inside & (2 * jnp.log(u) <= log_weight(x) - peak)
-        return step + 1, jnp.where(open_ & accepted, x, kept), open_ & ~accepted
-
     valid = (good >= 0) & (bad >= 0) & (taken >= 0) & (taken <= total)
-    _, x, _ = lax.while_loop(lambda state: jnp.any(state[2]), propose, (jnp.uint32(0), jnp.zeros(shape), valid))
-    x = jnp.where(good > bad, few - x, x)
-    return jnp.where(valid, jnp.where(few < taken, good - x, x), -1).astype(dtype)
+    open_ = valid & (rare > 0) & (few > 0)  # else the count is zero
+    rare, common, few = (jnp.where(open_, x, y) for x, y in ((rare, 1.0), (common, 1.0), (few, 1.0)))
+    squares, rests = _less_likely(jnp.floor((few + 1) * (rare + 1) / (rare + common + 2)), rare, common, few)
+    at_mode = 0.5 * jnp.log(squares) + rests
+
+    def propose(words: Any, rare: Any, common: Any, few: Any, at_mode: Any) -> tuple[Any, Any]:
+        total = rare + common
+        share = rare / total
+        spread = jnp.sqrt((total - few) * few * share * (1 - share) / jnp.maximum(total - 1, 1) + 0.5)
+        side, u = map(standard.open_uniform_of, words)
+        k = jnp.floor(few * share + 0.5 + (_WIDTH * spread + _EXTRA) * (side - 0.5) / u)
+        x = jnp.clip(k, 0, jnp.minimum(rare, few))
+        squares, rests = _less_likely(x, rare, common, few)
+        return x, (k == x) & (0.5 * standard.log(u**4 * squares) + rests <= at_mode)
+
+    x = until_accepted(propose, key, shape, (rare, common, few, at_mode), open_, proposed_count)
+    x = jnp.where(open_, x, 0.0)
+    left = jnp.minimum(taken, total - taken)
+    x = jnp.where(good > bad, left - x, x)
+    return jnp.where(valid, jnp.where(left < taken, good - x, x), -1).astype(dtype)
+
+
+def _less_likely(x: Any, rare: Any, common: Any, few: Any) -> tuple[Any, Any]:
+    """Two numbers: half the logarithm of the first, plus the second, is -log P(x), but for what x does not change."""
+    total = rare + common
+    cells = (
+        (x, rare, few),
+        (few - x, common, few),
+        (rare - x, rare, total - few),
+        (common - few + x, common, total - few),
+    )
+    squares, rests = 1.0, 0.0
+    for count, row, column in cells:
+        squares, rests = squares * factor(count), rests + rest(count) + deviance(count, row * (column / total))
+    return squares, rests
 
 
 hypergeometric = Draw("random_hypergeometric", _hypergeometric, 3, "int")

@@ -20,6 +20,8 @@ from typing import Any
 import numpy as np
 
 from ppl.tensor import draws
+from ppl.tensor.binomial import binomial as binomial_draw
+from ppl.tensor.binomial import multinomial as multinomial_draw
 from ppl.tensor.elementwise import exp, floor, log1p, sigmoid, sign
 from ppl.tensor.elementwise import log as log_of
 from ppl.tensor.ops import cast_to, normal_axis
@@ -134,11 +136,11 @@ class Key:
 
     def binomial(self, n: Any, p: Any, shape: Any = None) -> Tensor:
         """How many of `n` trials succeed."""
-        return draws.binomial(self.next(), n, p, shape=shape)
+        return binomial_draw(self.next(), n, p, shape=shape)
 
     def multinomial(self, n: Any, p: Any, shape: Any = None) -> Tensor:
         """How `n` trials fall on the categories of the last axis of `p`."""
-        return draws.multinomial(self.next(), expand_dims(n, -1), p, shape=shape)
+        return multinomial_draw(self.next(), expand_dims(n, -1), p, shape=shape)
 
     def bernoulli(self, p: Any, shape: Any = None) -> Tensor:
         """True with probability `p`."""

@@ -124,21 +124,19 @@ log_ndtr_between.__doc__ = "log P(a ≤ Z ≤ b) for Z ~ Normal(0, 1)."
 
 
 # --- Owen's function
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
-
-
 def _owens_t(h: Any, a: Any) -> Any:
     """Owen's T(h, a) = 1/2π ∫_0^a exp(-h²(1+t²)/2) / (1+t²) dt (not in older JAX).
 
     Gauss and Legendre's rule for |a| <= 1; beyond, Owen's reflection (1956, eq. 2.3) to T(ah, 1/a).
     """
+    nodes, weights = np.polynomial.legendre.leggauss(64)
     h, slope = jnp.abs(h), jnp.abs(a)
     flipped = slope > 1
     inner_a = jnp.where(flipped, 1 / jnp.where(flipped, slope, 1), slope)
     inner_h = jnp.where(flipped & (h > 0), h * jnp.where(flipped, slope, 1), h)
-    t = inner_a[..., None] * (1 + _NODES) / 2
+    t = inner_a[..., None] * (1 + nodes) / 2
     values = jnp.exp(-0.5 * inner_h[..., None] ** 2 * (1 + t * t)) / (1 + t * t)
-    integral = inner_a / 2 * jnp.sum(_WEIGHTS * values, -1) / (2 * np.pi)
+    integral = inner_a / 2 * jnp.sum(weights * values, -1) / (2 * np.pi)
     p, q = jsp.ndtr(-h), jsp.ndtr(-inner_h)
     result = jnp.where(flipped, (p + q) / 2 - p * q - integral, integral)
     return jnp.sign(a) * result

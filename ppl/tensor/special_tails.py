@@ -12,7 +12,7 @@ from ppl.tensor.elementwise import log1mexp
 from ppl.tensor.later import jsp
 from ppl.tensor.ops import Elementwise
 from ppl.tensor.special_normal import erfcx, log_ndtr
-from ppl.tensor.tails import DEPTH, NODES, WEIGHTS, tail_integral, together
+from ppl.tensor.tails import DEPTH, nodes_and_weights, tail_integral, together
 
 _log1mexp, _erfcx, _log_ndtr = log1mexp.lower, erfcx.lower, log_ndtr.lower
 _R = float(np.sqrt(0.5))
@@ -76,10 +76,11 @@ def _arc(start: Any, end: Any, kappa: Any) -> tuple[Any, Any]:
     highest = jnp.sin(start / 2) ** 2
     cut = 2 * jnp.arcsin(jnp.sqrt(jnp.minimum(highest + DEPTH / (2 * kappa), 1.0)))
     end = jnp.where(cut < end, lax.stop_gradient(cut), end)
-    phi = start[..., None] + (end - start)[..., None] * jnp.asarray(NODES, end.dtype)
+    nodes, weights = nodes_and_weights()
+    phi = start[..., None] + (end - start)[..., None] * jnp.asarray(nodes, end.dtype)
     first = start[..., None]
     fall = 2 * kappa[..., None] * jnp.sin((phi - first) / 2) * jnp.sin((phi + first) / 2)
-    return (end - start) * jnp.sum(jnp.exp(-fall) * jnp.asarray(WEIGHTS, end.dtype), axis=-1), 2 * kappa * highest
+    return (end - start) * jnp.sum(jnp.exp(-fall) * jnp.asarray(weights, end.dtype), axis=-1), 2 * kappa * highest
 
 
 def _log_arcs(low: Any, high: Any, kappa: Any) -> Any:

@@ -33,14 +33,14 @@ def gumbel(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Of location 0 and scale 1: minus the logarithm of an exponential."""
     if np.dtype(dtype) != np.float64:
         return jax.random.gumbel(key, shape, dtype)
-    return -log(-log(_inside(jax.random.bits(key, shape, jnp.uint64))))
+    return -log(-log(open_uniform_of(jax.random.bits(key, shape, jnp.uint64))))
 
 
 def logistic(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Of location 0 and scale 1: the log odds of a uniform number."""
     if np.dtype(dtype) != np.float64:
         return jax.random.logistic(key, shape, dtype)
-    u = _inside(jax.random.bits(key, shape, jnp.uint64))
+    u = open_uniform_of(jax.random.bits(key, shape, jnp.uint64))
     return log(u / (1.0 - u))
 
 
@@ -53,17 +53,17 @@ def uniform_of(words: Any) -> Any:
     return _fraction(words) - 1.0
 
 
+def open_uniform_of(words: Any) -> Any:
+    """Uniform and symmetric on (0, 1): odd multiples of 2**-53."""
+    return (_fraction(words) - 1.0) + 2.0**-53
+
+
 def exponential_of(words: Any) -> Any:
     return -log(2.0 - _fraction(words))
 
 
 def normal_of(words: Any) -> Any:
-    return _normal_quantile(_inside(words))
-
-
-def _inside(words: Any) -> Any:
-    """Uniform and symmetric on (0, 1): odd multiples of 2**-53."""
-    return (_fraction(words) - 1.0) + 2.0**-53
+    return _normal_quantile(open_uniform_of(words))
 
 
 # Wichura's algorithm AS 241 (1988): the quantile as two rational functions, near the middle and in the tails

@@ -9,6 +9,7 @@ arguments.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -17,9 +18,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-_V, _W = np.polynomial.legendre.leggauss(48)
-NODES, WEIGHTS = ((_V + 1) / 2) ** 2, _W * (_V + 1) / 2  # in the root of s, so that they crowd where it begins
 DEPTH = 40.0  # the integral ends where its integrand has fallen to exp(-40)
+
+
+@functools.cache
+def nodes_and_weights() -> tuple[np.ndarray, np.ndarray]:
+    """Gauss's, in the root of s, so that they crowd where it begins."""
+    v, w = np.polynomial.legendre.leggauss(48)
+    return ((v + 1) / 2) ** 2, w * (v + 1) / 2
 
 
 def tail_integral(fall: Callable[..., Any], slope: Any, curvature: Any, *parameters: Any, most: Any = jnp.inf) -> Any:
@@ -30,9 +36,10 @@ def tail_integral(fall: Callable[..., Any], slope: Any, curvature: Any, *paramet
         height, rise = jax.jvp(lambda s: fall(s, *parameters), (end,), (jnp.ones_like(end),))
         end = end - (height - DEPTH) / rise
     end = jnp.where(end < most, lax.stop_gradient(end), most)
-    s = end[..., None] * jnp.asarray(NODES, end.dtype)
+    nodes, weights = nodes_and_weights()
+    s = end[..., None] * jnp.asarray(nodes, end.dtype)
     heights = fall(s, *[p[..., None] for p in parameters])
-    return end * jnp.sum(jnp.exp(-heights) * jnp.asarray(WEIGHTS, end.dtype), axis=-1)
+    return end * jnp.sum(jnp.exp(-heights) * jnp.asarray(weights, end.dtype), axis=-1)
 
 
 def together(f: Callable[..., Any]) -> Callable[..., Any]:

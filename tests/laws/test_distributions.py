@@ -266,6 +266,16 @@ def test_outside_the_support_a_count_has_no_probability(case: Any) -> None:
     assert np.all(case.values("log_density", np.array([low + 0.5 if np.isfinite(low) else 0.5])) == -np.inf)
 
 
+def test_infinity_has_no_density_and_nan_is_passed_on(case: Any) -> None:
+    case.scalar()
+    ends = np.array([-np.inf, np.inf, np.nan])
+    expected = {"log_density": [-np.inf, -np.inf, np.nan]}
+    if case.family.logcdf:
+        expected |= {"log_cdf": [-np.inf, 0.0, np.nan], "log_ccdf": [0.0, -np.inf, np.nan]}
+    for fact, values in expected.items():
+        np.testing.assert_array_equal(case.values(fact, ends), values)
+
+
 def test_gradient_in_the_parameters_is_finite(case: Any) -> None:
     case.scalar()
     x, _, density = case.grid

@@ -66,7 +66,7 @@ class Finisher:
         wanted = {name: posterior.outputs[name] for name in request.names}
         plain = not request.as_arviz and len(wanted) == len(posterior.outputs)  # as in PyMC's own traces
         if request.options.get("include_transformed") or plain:
-            wanted = _transformed(posterior, slots) | wanted
+            wanted |= _transformed(posterior, slots)
         self._names = list(wanted)
         self.facts: dict[str, Any] = {}  # further attributes of the result
         outputs = list(wanted.values())

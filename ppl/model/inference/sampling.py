@@ -153,6 +153,8 @@ def sample(
             return _finished(finish, drawn_by_quadrature(density, starts, plan, not discard_tuned_samples))
         except UnresolvedError as reason:
             finish.facts["drawn_by"] += f", since draws are not independent here: {reason}"
+            with silenced(quiet):
+                log.info("Drawing by %s", finish.facts["drawn_by"])
     if nuts.at_map:
         starts._flat = [maximum_of(density, flat) for flat in starts._flat]
     with silenced(quiet):

@@ -1,0 +1,78 @@
+r"""Log-probabilities of counts, by functions that run in vectors: what rejection and inversion of counts are made of.
+
+Twice the logarithm of a probability is a sum of logarithms of numbers that are multiplied first, and of
+deviances: no large terms cancel, up to counts of 1e15, and few logarithms are taken.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+from jax import lax
+
+from ppl.tensor import standard_draws as standard
+
+_SERIES = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)  # of Stirling, in odd powers of 1/x
+_FEW = 8  # below, Stirling's remainder is multiplied out: a table would keep the loop from running in vectors
+
+
+def _exactly(x: int) -> float:
+    return math.lgamma(x + 1) - x * math.log(x) + x if x else 0.0
+
+
+_GROWTH = [math.exp(2 * (_exactly(k) - _exactly(k - 1))) for k in range(1, _FEW)]
+
+
+def factor(x: Any) -> Any:
+    """One of two parts of Stirling's remainder, log x! - x log x + x for whole x ≥ 0: half the logarithm of `factor`,
+    plus `rest`."""
+    product = jnp.ones_like(x)
+    for k, growth in enumerate(_GROWTH, 1):
+        product = product * jnp.where(x >= k, growth, 1.0)
+    return jnp.where(x < _FEW, product, 2 * math.pi * x)
+
+
+def rest(x: Any) -> Any:
+    """The other part of Stirling's remainder; see `factor`."""
+    inverse = 1 / jnp.maximum(x, _FEW)
+    square = inverse * inverse
+    series = jnp.full_like(x, _SERIES[-1])
+    for c in _SERIES[-2::-1]:
+        series = series * square + c
+    return jnp.where(x < _FEW, 0.0, series * inverse)
+
+
+def deviance(x: Any, m: Any) -> Any:
+    """x log(x/m) + m - x, without cancellation for x near m."""
+    t = (x - m) / m
+    ratio = 1 + t
+    lost = t - (ratio - 1)  # by rounding the sum
+    log_ratio = standard.log(jnp.where(x > 0, ratio, 1.0))
+    return x * log_ratio + m * lost + (m - x)
+
+
+STEPS = 56  # a count whose mean is below ten exceeds it with probability 1e-21
+
+
+def by_inversion(u: Any, none: Any, ratio: Any) -> Any:
+    """The smallest count whose distribution function exceeds u: the probability of 0 is `none`, that of k is the one of
+    k - 1 times `ratio(k)`. For means below ten: the steps are written out, to run in vectors."""
+    count, below = jnp.zeros_like(u), none
+    weight = below
+    for k in range(1, STEPS):
+        count = count + jnp.where(u >= below, 1.0, 0.0)
+        weight = weight * ratio(k)
+        below = below + weight
+    return count
+
+
+def by_mean(large: Any, wanted: Any, few: Callable[[], Any], many: Callable[[], Any], shape: tuple[int, ...]) -> Any:
+    """`many` for the entries that are large, `few` for the others; neither is computed where none is wanted."""
+    if jnp.ndim(large) == 0:
+        return lax.cond(large, many, few)
+    nothing = lambda: jnp.zeros(shape)
+    small = lax.cond(jnp.any(wanted & ~large), few, nothing)
+    return jnp.where(large, lax.cond(jnp.any(wanted & large), many, nothing), small)
