@@ -183,7 +183,9 @@ def test_densities_are_those_of_pymc(name):
         digits = (
             1e-7 if name in ("clip", "round", "max") else 1e-10
         )  # PyMC's normal logcdf rounds a constant to float32
-        np.testing.assert_allclose(logp(ours, value).eval(), pm.logp(theirs, value).eval(), rtol=digits)
+        np.testing.assert_allclose(
+            logp(ours, value).eval(), pm.logp(theirs, value).eval(mode="FAST_COMPILE"), rtol=digits
+        )
 
 
 x, y = Normal.dist(0.0, 1.0), Normal.dist(np.zeros(3), 1.0)
