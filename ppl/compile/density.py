@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ppl.compile.grouping import grouped
-from ppl.compile.hoisting import computed, hoisted
+from ppl.compile.hoisting import DataFirst, computed
 from ppl.compile.pure import Program
 from ppl.tensor.tensor import Tensor
 
@@ -74,18 +74,14 @@ class FlatProgram:
         extra: Sequence[Tensor] = (),
         once: Callable[[Program], list[Any]] = computed,
     ) -> None:
-        self.slots, self._once = list(slots), once
+        self.slots, self._extra = list(slots), len(extra)
         inputs = [*[slot.variable for slot in slots], *extra]
-        rest, before = hoisted(grouped(outputs, inputs), inputs)
-        places = list(before)
-        self.program = Program([*inputs, *places], rest)
-        self._before = Program([], list(before.values()))
-        self._extra, self._places = len(extra), len(places)
+        self.program = DataFirst(inputs, grouped(outputs, inputs), once)
 
     @property
     def data(self) -> tuple[Any, ...]:
         """The present values of the arrays, and of what is computed from them alone."""
-        return (*(self._once(self._before) if self._places else ()), *self.program.data)
+        return self.program.data
 
     @property
     def key(self) -> Hashable:
@@ -93,7 +89,7 @@ class FlatProgram:
         return self.program.key, tuple(slot.shape for slot in self.slots)
 
     def __call__(self, position: Any, *data: Any) -> list[Any]:
-        given, arrays = data[: self._extra + self._places], data[self._extra + self._places :]
+        given, arrays = data[: self._extra], data[self._extra :]
         return self.program([*[slot.read(position) for slot in self.slots], *given], *arrays)
 
 

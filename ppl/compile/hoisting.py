@@ -7,7 +7,7 @@ sufficient statistics need no special treatment: once algebra has written them a
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import jax
@@ -38,3 +38,28 @@ def computed(program: Program) -> list[Any]:
         _compiled[key] = jax.jit(lambda *data: program([], *data))
     with jax.enable_x64(True):
         return _compiled[key](*program.data)
+
+
+class DataFirst:
+    """Expressions of inputs, as `Program` has them, whose work on data alone is done by `once` before they run."""
+
+    def __init__(
+        self, inputs: Sequence[Node], outputs: Sequence[Tensor], once: Callable[[Program], list[Any]] = computed
+    ) -> None:
+        rest, before = hoisted(outputs, inputs)
+        self.inputs, self.outputs, self._once = list(inputs), list(outputs), once
+        self._before, self._rest = Program([], list(before.values())), Program([*inputs, *before], rest)
+        self._count = len(before)
+
+    @property
+    def data(self) -> tuple[Any, ...]:
+        """What is computed from data alone, and the present values of the other arrays."""
+        return (*(self._once(self._before) if self._count else ()), *self._rest.data)
+
+    @property
+    def key(self) -> Hashable:
+        """Stands for what is left to compute."""
+        return self._rest.key
+
+    def __call__(self, values: Sequence[Any], *data: Any) -> list[Any]:
+        return self._rest([*values, *data[: self._count]], *data[self._count :])

@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from ppl.graph import Node, bodies
+from ppl.graph import Attrs, Node, Op, bodies
 from ppl.rewrites.normal import PRODUCT, SUM
 from ppl.tensor import indexing, linalg, shaping
 from ppl.tensor.ops import CAST, Elementwise, Reduction
@@ -77,11 +77,20 @@ def _computed(node: Node) -> np.ndarray | None:
 
 def _by_jax(node: Node, values: list[np.ndarray]) -> np.ndarray | None:
     """As one program: operation by operation, JAX compiles each of them, a twentieth of a second for every one."""
-    lower = functools.partial(node.op.lower, **node.attrs)  # type: ignore[attr-defined]
-    for call in (jax.jit(lower), lower):  # some operations want to see their values
+    for call in (_program(node.op, node.attrs), functools.partial(_lower, node.op, node.attrs)):
         with contextlib.suppress(Exception), jax.enable_x64(True), jax.ensure_compile_time_eval():
-            return np.asarray(call(*values))
+            return np.asarray(call(*values))  # some operations want to see their values
     return None
+
+
+@functools.lru_cache(maxsize=256)
+def _program(op: Op, attrs: Attrs) -> Callable[..., Any]:
+    """Kept, since JAX keeps what it compiled by the function."""
+    return jax.jit(functools.partial(_lower, op, attrs))
+
+
+def _lower(op: Op, attrs: Attrs, *values: Any) -> Any:
+    return op.lower(*values, **attrs)  # type: ignore[attr-defined]
 
 
 _OTHER_NAMES: dict[str, Callable[..., Any]] = {

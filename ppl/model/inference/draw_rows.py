@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from ppl.compile.hoisting import DataFirst
 from ppl.compile.pure import Program
 from ppl.model.inference.bar import Bar
 from ppl.samplers import PROGRAMS, turn
@@ -36,7 +37,10 @@ class Chunks(NamedTuple):
 
 
 def over_draws(
-    program: Program, columns: Sequence[np.ndarray], chunk_bytes: int | None = None, shown: Bar | None = None
+    program: Program | DataFirst,
+    columns: Sequence[np.ndarray],
+    chunk_bytes: int | None = None,
+    shown: Bar | None = None,
 ) -> list[np.ndarray]:
     """The outputs for every draw. `columns` has one array an input, (chains, draws, ...); so have the results.
 
@@ -55,7 +59,7 @@ def over_draws(
             chunk_bytes //= 8
 
 
-def compiled(program: Program, columns: Sequence[np.ndarray], chunk_bytes: int | None = None) -> Chunks:
+def compiled(program: Program | DataFirst, columns: Sequence[np.ndarray], chunk_bytes: int | None = None) -> Chunks:
     """The program for columns of these shapes; what stands in them does not matter."""
     data, key = program.data, program.key
     row = jax.jit(lambda values, arrays: program(values, *arrays))  # traced once, for its sizes and for the chunks

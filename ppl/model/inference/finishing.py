@@ -11,7 +11,7 @@ import jax
 import numpy as np
 
 from ppl.compile.density import Slot, labels
-from ppl.compile.pure import Program
+from ppl.compile.hoisting import DataFirst
 from ppl.distributions import RandomVariable, is_draw
 from ppl.distributions.drawing import expand_draws
 from ppl.graph import Node, ancestors, substitute
@@ -24,6 +24,7 @@ from ppl.model.output import results
 from ppl.model.output.multitrace import MultiTrace
 from ppl.model.output.sample_stats import complete
 from ppl.model.rewriting import Posterior
+from ppl.model.values import values_of
 from ppl.rewrites import optimize
 from ppl.tensor.draws import KEY_TYPE
 from ppl.tensor.tensor import Tensor, placeholder
@@ -75,7 +76,7 @@ class Finisher:
         if self._key is not None:
             outputs = expand_draws(outputs, self._key)
             inputs.append(self._key)
-        self.program = Program(inputs, optimize(outputs))  # type: ignore[arg-type]
+        self.program = DataFirst(inputs, optimize(outputs), once=values_of)  # type: ignore[arg-type]
 
     def prepare(self, chains: int, draws: int) -> None:
         """Begin to compile what results need. It takes about as long as the sampler's program: both go on at once."""
