@@ -48,8 +48,9 @@ def logccdf(rv: Any, value: Any, warn_rvs: bool = True) -> Tensor:
 
 def icdf(rv: Any, value: Any, warn_rvs: bool = True) -> Tensor:
     """The quantile: the smallest x with P(X ≤ x) ≥ value."""
-    law = the_law(rv)
-    return _warned(at(law.quantile, as_tensor(value), rv, law), rv, value, warn_rvs)
+    law, q = the_law(rv), as_tensor(value)
+    found = law.quantile(q) if law.ndim else at(law.quantile, q, rv, law)  # of vectors there is none: it says so
+    return _warned(found, rv, value, warn_rvs)
 
 
 def the_law(rv: Any) -> Measure:
