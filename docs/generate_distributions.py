@@ -51,7 +51,8 @@ def page() -> str:
     lines = [
         "# Distributions",
         "",
-        "Every family by what it declares. Each cross is checked by a law in `tests/laws/test_distributions.py`; an",
+        "Every family by what it declares. A cross is checked by a law in `tests/laws/test_distributions.py` where the",
+        "parameters have example values (those of CAR, Wishart and some walks have none, and are skipped by name); an",
         "empty cell is a fact that the family does not declare: asking for it says so, and the law is skipped by name.",
         "A cross in brackets follows from the distribution function: a quantile is found by a search in the tail that",
         "is small, exact to rounding, with derivatives; the upper tail is the rest to 1.",

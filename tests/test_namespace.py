@@ -178,6 +178,10 @@ def test_starts_and_scales_by_hand():
         assert len(points) == 2 and points[0].keys() == {"s_log__", "x"} and points[0]["x"].shape == (2,)
         with pytest.raises(TypeError, match="'drawz'"):
             pm.init_nuts(drawz=3)
+        with pytest.raises(TypeError, match=r"give step_scale to sample\(\)"):
+            pm.init_nuts(step_scale=0.5)
+        with pytest.warns(UserWarning, match="n_init"):
+            pm.init_nuts(n_init=100)
         assert np.allclose(pm.guess_scaling(model.initial_point(), [model["x"]]), [100, 100])
     assert pm.compound is pm.step_methods.compound and pm.hmc.NUTS is pm.NUTS
     assert issubclass(pm.TraceDirectoryError, ValueError)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -38,11 +39,18 @@ def init_nuts(
     """Starting points, one a chain, and NUTS for all variables of a model as it is written.
 
     `sample(initvals=..., step=...)` takes both. The metric is found while sampling tunes, whatever `init` says of it;
-    so `n_init`, `tune`, `jitter_max_retries`, `progressbar` and `quiet`, which are about PyMC's search, change nothing.
+    so `tune`, `jitter_max_retries`, `progressbar` and `quiet`, which are about PyMC's search, have nothing to say here.
     """
     options = dict(kwargs)
     nuts = nuts_options(init, options, None)
     refuse_unknown(options, init_nuts)
+    lost = sorted(set(kwargs) - {"target_accept", "max_treedepth"})
+    if lost:
+        raise TypeError(
+            f"init_nuts() makes a step of target_accept= and max_treedepth=: give {', '.join(lost)} to sample()"
+        )
+    if n_init is not None:
+        warnings.warn("n_init counts iterations of ADVI starts, and there are none here", UserWarning, stacklevel=2)
     check_keys("compile_kwargs", compile_kwargs, ("mode",))
     model = modelcontext(model)
     step = NUTS(max_treedepth=nuts.max_treedepth, target_accept=nuts.target_accept, model=model)
