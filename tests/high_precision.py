@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import jax
 import mpmath
 import numpy as np
 
@@ -123,6 +125,50 @@ ELEMENTWISE = {
 }
 
 
+def _of_axes(reduce):
+    """A reduction of arrays of numbers by NumPy's."""
+    return lambda x, axis, keepdims: np.asarray(reduce(x, axis=axis, keepdims=keepdims), object)
+
+
+def _softmax(x, axis):
+    e = np.frompyfunc(mp.exp, 1, 1)(x)
+    return e / np.sum(e, axis=axis, keepdims=True)
+
+
+def _logsumexp(x, axis, keepdims):
+    return np.asarray(_each(_log)(np.sum(_each(mp.exp)(x), axis=axis, keepdims=keepdims)), object)
+
+
+def _each(function):
+    return np.frompyfunc(function, 1, 1)
+
+
+ARRAYS = {
+    "sum": _of_axes(np.sum), "prod": _of_axes(np.prod), "max": _of_axes(np.max), "min": _of_axes(np.min),
+    "mean": lambda x, axis, keepdims: _of_axes(np.sum)(x, axis, keepdims) / math.prod(x.shape[a] for a in axis),
+    "logsumexp": _logsumexp, "softmax": _softmax, "log_softmax": lambda x, axis: _each(_log)(_softmax(x, axis)),
+    "matmul": np.matmul, "cumsum": np.cumsum, "trace": np.trace,
+    "greater": np.greater, "less": np.less, "switch": np.where,
+}  # fmt: skip
+REARRANGED = frozenset(
+    "getitem transpose reshape expand_dims squeeze broadcast_to concatenate stack tril triu diagonal diagonal_of "
+    "matrix_of_diagonal index_update flatten".split(" ")
+)
+
+
+def _rearranged(node, arguments):
+    """What an operation that only moves entries makes of numbers: it moves their places; 0 is that of a zero."""
+    entries, places = [mp.mpf(0)], []
+    for x, array in zip(node.inputs, arguments, strict=True):
+        if x.type.dtype[0] == "f":
+            places.append(np.arange(len(entries), len(entries) + array.size).reshape(array.shape))
+            entries.extend(array.ravel())
+        else:
+            places.append(array.astype(x.type.dtype))
+    with jax.enable_x64(True):
+        return np.asarray(np.array(entries, object)[np.asarray(node.op.lower(*places, **node.attrs))], object)
+
+
 def truth(outputs, values: dict[Any, Any]) -> list[np.ndarray]:
     """The outputs as arrays of 700-digit numbers, given values of the inputs."""
     done = {node: _numbers(np.asarray(value)) for node, value in values.items()}
@@ -137,11 +183,10 @@ def truth(outputs, values: dict[Any, Any]) -> list[np.ndarray]:
             done[node] = arguments[0]
         elif node.op.name in ELEMENTWISE:
             done[node] = np.asarray(np.frompyfunc(ELEMENTWISE[node.op.name], len(arguments), 1)(*arguments), object)
-        elif node.op.name in ("sum", "prod"):
-            reduce = {"sum": np.sum, "prod": np.prod}[node.op.name]
-            done[node] = np.asarray(
-                reduce(arguments[0], axis=node.attrs["axis"], keepdims=node.attrs["keepdims"]), object
-            )
+        elif node.op.name in ARRAYS:
+            done[node] = np.asarray(ARRAYS[node.op.name](*arguments, **node.attrs), object)
+        elif node.op.name in REARRANGED:
+            done[node] = _rearranged(node, arguments)
         else:
             raise NoTruthError(node.op.name)
     return [done[node] for node in outputs]

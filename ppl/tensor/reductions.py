@@ -110,7 +110,7 @@ def ptp(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
     return max(x, axis, keepdims) - min(x, axis, keepdims)
 
 
-class _AlongAxes(TensorOp):
+class AlongAxes(TensorOp):
     """Keeps the shape; works along some axes, all where None."""
 
     def __call__(self, x: Any, axis: Any = None, *, name: str | None = None) -> Tensor:
@@ -127,8 +127,8 @@ def _softmax(x: Any, axis: tuple[int, ...]) -> Any:
     return weights / jnp.sum(weights, axis=axis, keepdims=True)
 
 
-softmax = _AlongAxes("softmax", _softmax)
-log_softmax = _AlongAxes("log_softmax", lambda x, axis: x - jsp.logsumexp(x, axis=axis, keepdims=True))
+softmax = AlongAxes("softmax", _softmax)
+log_softmax = AlongAxes("log_softmax", lambda x, axis: x - jsp.logsumexp(x, axis=axis, keepdims=True))
 
 
 @function()

@@ -8,11 +8,11 @@ from ppl.graph import Node
 from ppl.rewrites.book import Book
 from ppl.rewrites.engine import Engine
 from ppl.rewrites.facts import Fact, finite, negative, positive
-from ppl.rewrites.normal import PRODUCT, SUM, Weighted, number_of, weighted
+from ppl.rewrites.normal import PRODUCT, SUM, number_of, weighted
 from ppl.rewrites.rule import Safety
 from ppl.rewrites.statement import equal, rewrites
 from ppl.tensor import elementwise as ew
-from ppl.tensor.elementwise import clip, logical_not, maximum, minimum, multiply, sign, switch
+from ppl.tensor.elementwise import clip, exp, logical_not, maximum, minimum, multiply, sign, switch
 from ppl.tensor.ops import OPS, Elementwise
 from ppl.tensor.tensor import CONSTANT, constant, value_of
 
@@ -54,31 +54,50 @@ def switch_in_otherwise(c, x, y, z):
     return switch(c, x, switch(c, y, z)), switch(c, x, z)
 
 
-def _masks(node: Node) -> dict[Node, list[tuple[Node, float]]]:
-    """The operands of a sum or product that are choices with a constant in them, by condition."""
+def _by_condition(node: Node) -> dict[Node, list[tuple[Node, float]]]:
+    """The operands of a sum or product that are choices, by condition."""
     found: dict[Node, list[tuple[Node, float]]] = {}
     for x, weight in weighted(node):
-        if x.op is switch and any(branch.op is CONSTANT for branch in x.inputs[1:]):
+        if x.op is switch:
             found.setdefault(x.inputs[0], []).append((x, weight))
     return found
 
 
-@rewrites(SUM, example=lambda c, x, y: switch(c, x, 1.0) + switch(c, y, 2.0), bools=["c"], one_of=[switch])
-def sum_of_masked(node: Node, engine: Engine) -> Node | None:
-    """Sums of choices by one condition are one choice between sums."""
-    for condition, group in _masks(node).items():
+@rewrites(SUM, PRODUCT, example=lambda c, x, y: switch(c, x, 1.0) + switch(c, y, 2.0), bools=["c"], one_of=[switch],
+          more=[lambda c, x, y, z: switch(c, x, y) - switch(c, y, z), lambda c, x, y, z: switch(c, x, y)
+                / switch(c, 1.0, exp(z))])  # fmt: skip
+def choices_combined(node: Node, engine: Engine) -> Node | None:
+    """Sums and products of choices by one condition are one choice between sums or products."""
+    combined = engine.product if node.op is PRODUCT else lambda parts, like, fit: engine.total(parts, 0, like, fit=fit)
+    for condition, group in _by_condition(node).items():
         if len(group) < 2:
             continue
-        then: Weighted = [(x.inputs[1], w) for x, w in group]
-        otherwise: Weighted = [(x.inputs[2], w) for x, w in group]
-        if not (all(x.op is CONSTANT for x, _ in then) or all(x.op is CONSTANT for x, _ in otherwise)):
-            continue
         chosen = [x for x, _ in group]
-        branches = [engine.total(part, 0, chosen, fit=False) for part in (then, otherwise)]
+        branches = [combined([(x.inputs[i], w) for x, w in group], chosen, fit=False) for i in (1, 2)]
         merged = engine.make(switch, (condition, *branches))
         rest = [(x, w) for x, w in weighted(node) if not any(x is y for y in chosen)]
+        if node.op is PRODUCT:
+            return engine.product([(merged, 1), *rest], [node])
         return engine.total([(merged, 1), *rest], node.attrs["shift"], [node])
     return None
+
+
+_SEVERAL = [
+    op for op in OPS.values()
+    if isinstance(op, Elementwise) and op not in (switch, ew.add, ew.multiply, ew.subtract, ew.true_divide)
+]  # fmt: skip
+
+
+@rewrites(*_SEVERAL, example=lambda c, x, y, z: maximum(switch(c, x, y), switch(c, y, z)), bools=["c"],
+          one_of=[switch], more=[lambda c, x, y: ew.hypot(switch(c, x, 1.0), switch(c, 2.0, y))],
+          safety=Safety.exact)  # fmt: skip
+def function_of_choices(node: Node, engine: Engine) -> Node | None:
+    """f(switch(c, x, y), switch(c, u, v)) = switch(c, f(x, u), f(y, v))."""
+    conditions = [x.inputs[0] for x in node.inputs if x.op is switch]
+    if len(conditions) < 2 or len(conditions) < len(node.inputs) or any(c is not conditions[0] for c in conditions):
+        return None
+    branches = [engine.make(node.op, tuple([x.inputs[i] for x in node.inputs]), node.attrs) for i in (1, 2)]
+    return engine.make(switch, (conditions[0], *branches))
 
 
 def _masked(node: Node, engine: Engine, may_hide_nan: bool) -> Node | None:
@@ -222,7 +241,8 @@ def sign_known(node: Node, engine: Engine) -> Node | None:
 
 choices = Book(
     "choices",
-    switch_between_equals, switch_decided, switch_of_not, switch_in_then, switch_in_otherwise, sum_of_masked,
+    switch_between_equals, switch_decided, switch_of_not, switch_in_then, switch_in_otherwise,
+    choices_combined, function_of_choices,
     product_with_masked, product_with_masked_unproved, zero_times, quotient_of_equals, comparison_decided,
     equal_to_itself, number_tests, idempotent, larger_known, clip_as_bounds, sign_known,
 )  # fmt: skip

@@ -7,7 +7,7 @@ import math
 from ppl.graph import Node, Op
 from ppl.rewrites.book import Book
 from ppl.rewrites.engine import Engine
-from ppl.rewrites.facts import CONDITIONS, Condition, nonnegative, positive
+from ppl.rewrites.facts import CONDITIONS, Condition, nonnegative, nonzero, positive
 from ppl.rewrites.normal import PRODUCT, SUM, Weighted, is_whole, number, terms, weighted
 from ppl.rewrites.rule import Safety
 from ppl.rewrites.statement import rewrites
@@ -70,7 +70,7 @@ def log_of_product(node: Node, engine: Engine) -> Node | None:
         fact = engine.facts(x)
         if positive.holds(fact) or (all_nonnegative and nonnegative.holds(fact)):
             logs.append((engine.make(log, (x,)), p))
-        elif _even(p):
+        elif _even(p) and (all_nonnegative or nonzero.holds(fact)):  # log(0²·y) is -inf for y < 0 too
             logs.append((engine.make(log, (engine.make(abs, (x,)),)), p))
         else:
             rest.append((x, p))
