@@ -95,8 +95,9 @@ class Engine(Arithmetic):
     def run(self, outputs: Sequence[Node], keep: Collection[Node] = ()) -> list[Node]:
         """The normal forms of `outputs`. Names are looked through, but for the nodes in `keep`."""
         order = topological(outputs)
-        wanted = [node for node in order if node.op in self._beside]
-        order = topological([*wanted, *outputs]) if wanted else order  # known before any rule asks for them
+        if wanted := [node for node in order if node.op in self._beside]:
+            first = dict.fromkeys(topological(wanted))  # so that they are known before any rule asks for them
+            order = [*first, *[node for node in order if node not in first]]
         assumed: dict[Node, list[Node]] = {}
         uses: Counter[Node] = Counter(outputs)
         for node in order:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -128,7 +129,16 @@ def _softmax(x: Any, axis: tuple[int, ...]) -> Any:
 
 
 softmax = AlongAxes("softmax", _softmax)
-log_softmax = AlongAxes("log_softmax", lambda x, axis: x - jsp.logsumexp(x, axis=axis, keepdims=True))
+
+
+def _log_softmax(x: Any, axis: tuple[int, ...]) -> Any:
+    """Shifted by the largest first: that of an entry far above all others is next to 0, and keeps its digits."""
+    largest = jnp.max(x, axis=axis, keepdims=True, initial=-jnp.inf)
+    shifted = x - jax.lax.stop_gradient(jnp.where(jnp.isfinite(largest), largest, 0.0))
+    return shifted - jnp.log(jnp.sum(jnp.exp(shifted), axis=axis, keepdims=True))
+
+
+log_softmax = AlongAxes("log_softmax", _log_softmax)
 
 
 @function()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from ppl.graph import Node
 from ppl.rewrites.book import Book
 from ppl.rewrites.engine import Engine
@@ -77,7 +80,11 @@ _EVEN_OR_ODD = [
 ]  # fmt: skip
 
 
-@rewrites(*_EVEN_OR_ODD, example=lambda x: sin(-x), more=[lambda x: cos(-x), lambda x, y: sinh(-2 * x - 2 * y)])
+def _of_negative(op: Elementwise) -> Callable[[Any], Any]:
+    return lambda x: op(-x)
+
+
+@rewrites(*_EVEN_OR_ODD, example=lambda x, y: sinh(-2 * x - 2 * y), more=list(map(_of_negative, _EVEN_OR_ODD)))
 def parity(node: Node, engine: Engine) -> Node | None:
     """f(-x) = -f(x) for odd functions and f(x) for even ones."""
     assert isinstance(node.op, Elementwise)
@@ -124,8 +131,8 @@ def power_of_one(node: Node, engine: Engine) -> Node | None:
     return node.inputs[0] if number_of(node.inputs[0]) == 1 else None
 
 
-@rewrites(PRODUCT, example=lambda x, y: x * (y + 1 / x), more=[lambda x, y, z: (y - z * x) / x], x=nonzero,
-          one_of=[SUM], safety=Safety.domain, saves_work=True)  # fmt: skip
+@rewrites(PRODUCT, example=lambda x, y: x * (y + 1 / x), x=nonzero, one_of=[SUM], safety=Safety.domain,
+          saves_work=True)  # fmt: skip
 def product_that_cancels(node: Node, engine: Engine) -> Node | None:
     """x·(y + z/x) = x·y + z: a factor is multiplied into a sum where it cancels inside."""
     parts = weighted(node)

@@ -12,7 +12,7 @@ from ppl.graph import GET, Node
 from ppl.rewrites.book import Book
 from ppl.rewrites.books.matrices import SOLVE, is_square, log_det
 from ppl.rewrites.engine import Engine
-from ppl.rewrites.facts import lower_triangular, upper_triangular
+from ppl.rewrites.facts import lower_triangular, positive_definite, upper_triangular
 from ppl.rewrites.statement import rewrites
 from ppl.rewrites.work import work
 from ppl.tensor.decompositions import cholesky, det, inv, kron, slogdet, solve_triangular
@@ -31,14 +31,22 @@ def is_matrix(x: Node) -> bool:
     return x.type.ndim == 2 and is_square(x)
 
 
+def _definite(A: Any) -> Any:
+    return matmul(A, A.T) + np.eye(3)
+
+
 # --- inverses, Cholesky factors, determinants
-@rewrites(inv, cholesky, example=lambda A, B: inv(BLOCKS(A, B)), types={"A": SMALL, "B": SMALL},
-          more=[lambda A, B: inv(kron(A, B))], saves_work=True)  # fmt: skip
+@rewrites(inv, cholesky, example=lambda A, B: inv(BLOCKS(A, B)), types=dict.fromkeys("ABCD", SMALL),
+          more=[lambda A, B: inv(kron(A, B)), lambda A, B: cholesky(BLOCKS(_definite(A), _definite(B))),
+                lambda C, D: cholesky(kron(C, D))],
+          C=positive_definite, D=positive_definite, one_of=[BLOCKS, kron], saves_work=True)  # fmt: skip
 def block_by_block(node: Node, engine: Engine) -> Node | None:
     """Inverses and Cholesky factors of block-diagonal matrices and of Kronecker products are taken block by block."""
     x = node.inputs[0]
-    if x.op not in (BLOCKS, kron) or not all(map(is_matrix, x.inputs)):
+    if not all(map(is_matrix, x.inputs)):
         return None
+    if node.op is cholesky and x.op is kron and not engine.facts.all(positive_definite, x.inputs):
+        return None  # the product of two negative definite matrices has a factor, and they have none
     return engine.make(x.op, tuple([engine.make(node.op, (each,), node.attrs) for each in x.inputs]), x.attrs)
 
 

@@ -12,9 +12,9 @@ from ppl.rewrites.normal import PRODUCT, SUM, number_of, weighted
 from ppl.rewrites.rule import Safety
 from ppl.rewrites.statement import equal, rewrites
 from ppl.tensor import elementwise as ew
-from ppl.tensor.elementwise import clip, exp, logical_not, maximum, minimum, multiply, sign, switch
+from ppl.tensor.elementwise import clip, exp, logical_not, maximum, minimum, sign, switch
 from ppl.tensor.ops import OPS, Elementwise
-from ppl.tensor.tensor import CONSTANT, constant, value_of
+from ppl.tensor.tensor import CONSTANT, TensorType, constant, value_of
 
 YES, NO = constant(np.bool_(True)), constant(np.bool_(False))
 
@@ -131,10 +131,10 @@ def product_with_masked_unproved(node: Node, engine: Engine) -> Node | None:
     return _masked(node, engine, may_hide_nan=True)
 
 
-@rewrites(multiply, PRODUCT, SUM, example=lambda x: 0.0 * x, more=[lambda x: x - x], safety=Safety.nan_unsafe)
+@rewrites(SUM, example=lambda x: 0.0 * x, more=[lambda x: x - x], safety=Safety.nan_unsafe)
 def zero_times(node: Node, engine: Engine) -> Node | None:
     """0·x = 0, also where x is infinite or nan."""
-    if node.op is not SUM or 0 not in node.attrs["weights"]:
+    if 0 not in node.attrs["weights"]:
         return None
     kept = [(x, w) for x, w in weighted(node) if w != 0]
     return engine.spread(engine.total(kept, node.attrs["shift"], [node], fit=False), [node])
@@ -155,14 +155,15 @@ def quotient_of_equals(node: Node, engine: Engine) -> Node | None:
 def _less(a: Fact, b: Fact, strictly: bool) -> bool | None:
     """Whether a < b (or a ≤ b): yes only for numbers, no also for nan."""
     surely = a.high < b.low or (a.high == b.low and (not strictly or a.below or b.above))
-    if surely and a.finite and b.finite:
+    if surely and finite.holds(a) and finite.holds(b):
         return True
     never = a.low > b.high or (a.low == b.high and (strictly or a.above or b.below))
     return False if never else None
 
 
 @rewrites(ew.less, ew.less_equal, ew.greater, ew.greater_equal, safety=Safety.domain,
-          example=lambda a, b: ew.less(a, b), more=[lambda a, b: ew.greater_equal(a, b)],
+          example=lambda a, b: ew.less(a, b), more=[lambda a, b: ew.less_equal(b, a), lambda a, b: ew.greater(a, b),
+          lambda a, b: ew.greater_equal(a, b), lambda x: ew.less(x, x)],
           a=negative, b=positive)  # fmt: skip
 def comparison_decided(node: Node, engine: Engine) -> Node | None:
     """Numbers from intervals that do not meet compare as the intervals do."""
@@ -176,7 +177,8 @@ def comparison_decided(node: Node, engine: Engine) -> Node | None:
     return None if answer is None else engine.spread(YES if answer else NO, [node])
 
 
-@rewrites(ew.equal, ew.not_equal, example=lambda x: ew.equal(x, x), x=finite, safety=Safety.domain)
+@rewrites(ew.equal, ew.not_equal, example=lambda x: ew.equal(x, x), more=[lambda x: ew.not_equal(x, x)], x=finite,
+          safety=Safety.domain)  # fmt: skip
 def equal_to_itself(node: Node, engine: Engine) -> Node | None:
     """A number equals itself; nan does not."""
     a, b = node.inputs
@@ -185,8 +187,8 @@ def equal_to_itself(node: Node, engine: Engine) -> Node | None:
     return engine.spread(YES if node.op is ew.equal else NO, [node])
 
 
-@rewrites(ew.isnan, ew.isinf, ew.isfinite, example=lambda x: ew.isnan(x), more=[lambda x: ew.isfinite(x)], x=finite,
-          safety=Safety.domain)  # fmt: skip
+@rewrites(ew.isnan, ew.isinf, ew.isfinite, example=lambda x: ew.isnan(x), more=[lambda x: ew.isfinite(x),
+          lambda x: ew.isinf(x)], x=finite, safety=Safety.domain)  # fmt: skip
 def number_tests(node: Node, engine: Engine) -> Node | None:
     """A number is neither nan nor infinite."""
     if not finite.holds(engine.facts(node.inputs[0])):
@@ -196,7 +198,9 @@ def number_tests(node: Node, engine: Engine) -> Node | None:
 
 # --- maximum and minimum
 @rewrites(*[op for op in OPS.values() if isinstance(op, Elementwise) and op.facts.idempotent], safety=Safety.exact,
-          example=lambda x: maximum(x, x))  # fmt: skip
+          example=lambda x: maximum(x, x), bools=["c"], types={"i": TensorType("int64")},
+          more=[lambda x: minimum(x, x), lambda c: ew.logical_and(c, c), lambda c: ew.logical_or(c, c),
+                lambda i: ew.bitwise_and(i, i), lambda i: ew.bitwise_or(i, i)])  # fmt: skip
 def idempotent(node: Node, engine: Engine) -> Node | None:
     """f(x, x) = x."""
     return node.inputs[0] if node.inputs[0] is node.inputs[1] else None
@@ -209,7 +213,7 @@ def larger_known(node: Node, engine: Engine) -> Node | None:
     for x, y in (node.inputs, node.inputs[::-1]):
         left, right = engine.facts(x), engine.facts(y)
         wins = left.low >= right.high if node.op is maximum else left.high <= right.low
-        if wins and right.finite:
+        if wins and finite.holds(right):
             return x
     return None
 
@@ -221,9 +225,9 @@ def clip_as_bounds(node: Node, engine: Engine) -> Node | None:
     fact, lower, upper = (engine.facts(each) for each in node.inputs)
     if lower.high > upper.low:
         return None
-    if fact.low >= lower.high and lower.finite:
+    if fact.low >= lower.high and finite.holds(lower):
         return engine.make(minimum, (x, high))
-    if fact.high <= upper.low and upper.finite:
+    if fact.high <= upper.low and finite.holds(upper):
         return engine.make(maximum, (x, low))
     return None
 
@@ -233,7 +237,7 @@ def sign_known(node: Node, engine: Engine) -> Node | None:
     """The sign of a number that is never zero and never changes sign."""
     x = node.inputs[0]
     fact = engine.facts(x)
-    if not fact.finite or x.type.dtype[0] != "f":
+    if not finite.holds(fact) or x.type.dtype[0] != "f":
         return None
     value = 1.0 if positive.holds(fact) else -1.0 if negative.holds(fact) else None
     return None if value is None else engine.spread(constant(np.array(value, x.type.dtype)), [node])

@@ -13,6 +13,7 @@ from ppl.rewrites.facts import (
     Fact,
     declare_facts,
     lower_triangular,
+    positive,
     positive_definite,
     upper_triangular,
 )
@@ -145,11 +146,14 @@ def cholesky_of_square(node: Node, engine: Engine) -> Node | None:
     return left if fits else None
 
 
-@rewrites(cholesky, example=lambda v: cholesky(DIAGONAL_MATRIX(v, k=0)), types={"v": VECTOR})
+@rewrites(cholesky, example=lambda v: cholesky(DIAGONAL_MATRIX(v, k=0)), types={"v": VECTOR}, v=positive,
+          safety=Safety.domain)  # fmt: skip
 def cholesky_of_diagonal(node: Node, engine: Engine) -> Node | None:
     """The Cholesky factor of a diagonal matrix has the square roots on its diagonal."""
     x = node.inputs[0]
-    return engine.make(DIAGONAL_MATRIX, (engine.make(sqrt, x.inputs),), x.attrs) if is_diagonal(x) else None
+    if not is_diagonal(x) or not positive.holds(engine.facts(x.inputs[0])):
+        return None
+    return engine.make(DIAGONAL_MATRIX, (engine.make(sqrt, x.inputs),), x.attrs)
 
 
 # --- determinants
@@ -311,6 +315,7 @@ def trace_of_product(node: Node, engine: Engine) -> Node | None:
     diagonal,
     OPS["diagonal_of"],
     example=lambda A, B: diagonal(matmul(A, B)),
+    more=[lambda A, B: OPS["diagonal_of"](matmul(A, B))],
     types={"A": SQUARE, "B": SQUARE},
     saves_work=True,
 )
