@@ -72,9 +72,9 @@ from ppl.tensor.files import load as load
 from ppl.tensor.files import save as save
 from ppl.tensor.iteration import foldl as foldl
 from ppl.tensor.iteration import foldr as foldr
-from ppl.tensor.iteration import map as map
 from ppl.tensor.iteration import reduce as reduce
 from ppl.tensor.iteration import scan as scan
+from ppl.tensor.iteration import theano_map
 from ppl.tensor.names import Scope as Scope
 from ppl.tensor.names import current_graph as current_graph
 from ppl.tensor.names import current_scope as current_scope

@@ -172,7 +172,10 @@ def test_carry_form_in_reverse(x):
 
 # --- map, reduce, fold
 def test_map_and_folds(x):
-    same(ppl.map(lambda entry: entry**2, x), {x: XS}, np.square)
+    same(tt.map(lambda entry: entry**2, x), {x: XS}, np.square)
+    squares, updates = ppl.map(lambda entry: entry**2, x)  # Theano's form
+    same(squares, {x: XS}, np.square)
+    assert not updates
     total, _ = ppl.reduce(lambda entry, before: before + entry**2, x, 0.0)
     same(total, {x: XS}, lambda xs: np.sum(xs**2))
     left, _ = ppl.foldl(lambda entry, before: before / 2 + entry, x, 0.0)

@@ -17,6 +17,7 @@ from ppl.compile.inputs import In, arranged, fitting
 from ppl.compile.maker import Maker
 from ppl.compile.modes import Mode, first_bad, is_bad, optimize
 from ppl.compile.outputs import Rebuild
+from ppl.compile.sized import SizedProgram, size_places
 from ppl.graph import Node, leaves, substitute
 from ppl.graph.printing import debugprint
 from ppl.tensor.tensor import Tensor
@@ -76,11 +77,7 @@ class Function:
         wanted: list[Node] = [*plan.outputs, *self.updates.values(), *own.values()]
         self.graph_outputs = optimize(wanted, plan.mode)
         self.variables: list[Any] = [v for v in leaves(self.graph_outputs) if v.op is VARIABLE]
-        self._program, constants = (
-            (BucketedProgram(self.inputs, self.variables, self.graph_outputs), [])
-            if plan.buckets
-            else closed_program([*self.inputs, *self.variables], self.graph_outputs)
-        )
+        self._program, constants = _compiled(plan, self.inputs, self.variables, self.graph_outputs)
         self._run = self._watched(self._program.run)
         self._count = len(plan.outputs)
         self._defaults = [each.value for each in plan.inputs]
@@ -245,6 +242,20 @@ class Function:
         return Function(
             dataclasses.replace(plan, inputs=inputs, outputs=outputs, updates=updates, name=name or plan.name)
         )
+
+
+def _compiled(
+    plan: Plan, inputs: list[Tensor], variables: list[Node], outputs: list[Node]
+) -> tuple[Any, Sequence[Any]]:
+    """The program of a graph, and the values of its further arguments."""
+    places = size_places([*inputs, *variables], outputs)
+    if places:
+        return SizedProgram(
+            inputs, variables, outputs, places, lambda *open: _compiled(plan, *open[:2], optimize(open[2], plan.mode))
+        ), []
+    if plan.buckets:
+        return BucketedProgram(inputs, variables, outputs), []
+    return closed_program([*inputs, *variables], outputs)
 
 
 def _check(each: In) -> tuple[Any, Any, int]:

@@ -35,8 +35,9 @@ class _ValueAndGrad(_Derivative):
         return TupleType((attrs["body"].outputs[0].type, *(x.type for x in inputs[: attrs["count"]])))
 
 
-def _value_and_grad(*points: Any, body: Any, count: int) -> Any:
-    value, slopes = jax.value_and_grad(lambda *xs: body(*xs)[0], argnums=tuple(range(count)))(*_arrays(points))
+def _value_and_grad(*inputs: Any, body: Any, count: int) -> Any:
+    points, rest = _arrays(inputs[:count]), inputs[count:]
+    value, slopes = jax.value_and_grad(lambda *xs: body(*xs, *rest)[0], argnums=tuple(range(count)))(*points)
     return (value, *slopes)
 
 
@@ -46,9 +47,10 @@ class _Jacobian(_Derivative):
         return TupleType(tuple(TensorType(out.dtype, out.shape + x.type.shape) for x in inputs[: attrs["count"]]))
 
 
-def _jacobian(*points: Any, body: Any, count: int, mode: str) -> Any:
+def _jacobian(*inputs: Any, body: Any, count: int, mode: str) -> Any:
+    points, rest = _arrays(inputs[:count]), inputs[count:]
     derive = {"backward": jax.jacrev, "forward": jax.jacfwd}[mode]
-    return derive(lambda *xs: body(*xs)[0], argnums=tuple(range(count)))(*_arrays(points))
+    return derive(lambda *xs: body(*xs, *rest)[0], argnums=tuple(range(count)))(*points)
 
 
 class _PushForward(_Derivative):
@@ -57,8 +59,8 @@ class _PushForward(_Derivative):
 
 
 def _push_forward(*inputs: Any, body: Any, count: int) -> Any:
-    arrays = _arrays(inputs)
-    points, tangents, rest = arrays[:count], arrays[count : 2 * count], arrays[2 * count :]
+    arrays, rest = _arrays(inputs[: 2 * count]), inputs[2 * count :]
+    points, tangents = arrays[:count], arrays[count:]
     return tuple(jax.jvp(lambda *xs: body(*xs, *rest), points, tangents)[1])
 
 
@@ -68,11 +70,12 @@ class _PullBack(_Derivative):
 
 
 def _pull_back(*inputs: Any, body: Any, count: int, cotangents: int) -> Any:
-    arrays = _arrays(inputs)
-    points, slopes, rest = arrays[:count], arrays[count : count + cotangents], arrays[count + cotangents :]
+    arrays, rest = _arrays(inputs[: count + cotangents]), inputs[count + cotangents :]
+    points, slopes = arrays[:count], arrays[count:]
     return jax.vjp(lambda *xs: body(*xs, *rest), *points)[1](list(slopes))
 
 
+# What a body captures stays as it is: a number known now may be a size inside.
 def _arrays(values: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(jnp.asarray(value) for value in values)
 

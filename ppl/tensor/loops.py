@@ -35,6 +35,10 @@ class _Scan(TensorOp):
         rows = tuple(TensorType(y.type.dtype, (length, *y.type.shape)) for y in stacked)
         return TupleType((*(x.type for x in inputs[:states]), *rows))
 
+    def size_inputs(self, inputs: tuple[Node, ...], attrs: Attrs) -> tuple[Node, ...]:
+        first = attrs["states"] + attrs["sequences"]
+        return inputs[first : first + attrs["counted"]]
+
 
 def run_scan(
     *inputs: Any,

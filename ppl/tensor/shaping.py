@@ -94,10 +94,11 @@ def _as_size(n: Any) -> int:
 def filled(static: Sequence[int | None], values: Sequence[Any]) -> tuple[int, ...]:
     """The static sizes with the values of the symbolic ones put in; inside compiled code these are numbers."""
     rest = iter(values)
-    return tuple(_concrete(next(rest)) if n is None else n for n in static)
+    return tuple(known_size(next(rest)) if n is None else n for n in static)
 
 
-def _concrete(n: Any) -> int:
+def known_size(n: Any) -> int:
+    """A size as a number, inside compiled code."""
     try:
         return int(n)
     except TypeError as error:
