@@ -59,12 +59,14 @@ def test_a_size_by_value_is_numpys_and_its_gradient_right(name):
 
 
 def test_what_decides_sizes_is_found_in_bodies_and_not_behind_lengths():
-    assert deciding([X[: X.shape[0] - 1]]) == set()
-    assert deciding([X[:N] + tt.arange(N)]) == {N}
+    assert deciding([X[: X.shape[0] - 1]]) == (set(), [])
+    assert deciding([X[:N] + tt.arange(N)]) == ({N}, [])
     inside = ppl.map(lambda entry: tt.zeros(N).sum() + entry, X)[0]
-    assert deciding([inside]) == {N}
-    assert deciding([ppl.grad(inside.sum(), X)]) == {N}
-    assert deciding([X[N]]) == set()
+    assert deciding([inside]) == ({N}, [])
+    assert deciding([ppl.grad(inside.sum(), X)]) == ({N}, [])
+    assert deciding([X[N]]) == (set(), [])
+    found = deciding([tt.zeros(X.argmax())])
+    assert found.leaves == set() and found.computed[0] is X.argmax()
 
 
 def test_a_shape_as_an_input_and_sizes_with_buckets():
@@ -80,11 +82,27 @@ def test_a_variable_that_counts_its_calls():
     assert [float(f()), float(f()), float(f())] == [1.0, 2.0, 3.0]
 
 
-def test_a_size_that_is_computed_of_data_is_refused():
+def test_a_size_that_is_computed_of_data():
+    best = X.argmax()
+    f = ppl.function([X], [tt.zeros(best), X[:best], ppl.grad((X[: best + 1] ** 2).sum(), X)])
+    for data in (DATA, DATA[::-1], DATA[:3]):
+        n = int(data.argmax())
+        zeros, before, slope = f(data)
+        assert zeros.shape == (n,)
+        np.testing.assert_array_equal(before, data[:n])
+        np.testing.assert_array_equal(slope, np.where(np.arange(len(data)) <= n, 2 * data, 0))
+
+
+def test_sizes_that_follow_from_one_another():
+    first = X[: X.argmax()]
+    second = tt.arange(first.sum().astype("int64"))
+    assert ppl.function([X], second.sum())(DATA) == sum(range(9))
+
+
+def test_a_size_that_changes_from_step_to_step_is_refused():
+    growing, _ = ppl.scan(lambda n: n + tt.ones(n).sum().astype("int64"), outputs_info=tt.constant(1), n_steps=3)
     with pytest.raises(TypeError, match="a size depends on the values of arrays"):
-        ppl.function([X], tt.zeros(X.argmax()))(DATA)
-    with pytest.raises(TypeError, match="a size depends on the values of arrays"):
-        ppl.function([X], X[: X.argmax()])(DATA)
+        growing.eval()
 
 
 def test_a_size_under_a_transformation_of_jax_is_refused_by_name():

@@ -203,8 +203,15 @@ def test_taps_and_until():
         lambda a, b: a + b, outputs_info=[{"initial": tt.constant(np.array([1.0, 1.0])), "taps": [-2, -1]}], n_steps=6
     )
     np.testing.assert_array_equal(fibonacci.eval(), [2, 3, 5, 8, 13, 21])
-    doubling, _ = theano.scan(lambda s: (s * 2, tt.until(s > 10)), outputs_info=1.0, n_steps=20)
-    assert doubling.eval()[-1] == 32.0
+    bound = tt.dscalar("bound")
+    doubling, _ = theano.scan(
+        lambda s, bound: (s * 2, theano.scan_module.until(s * 2 > bound)), outputs_info=tt.constant(1.0),
+        non_sequences=bound, n_steps=1024,
+    )  # fmt: skip
+    powers = theano.function([bound], [doubling, doubling.sum()])
+    np.testing.assert_array_equal(powers(45)[0], [2, 4, 8, 16, 32, 64])
+    np.testing.assert_array_equal(powers(3)[0], [2, 4])
+    assert powers(45)[1] == 126
 
 
 def test_ifelse_and_folds():

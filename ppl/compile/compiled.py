@@ -17,9 +17,10 @@ from ppl.compile.inputs import In, arranged, fitting
 from ppl.compile.maker import Maker
 from ppl.compile.modes import Mode, first_bad, is_bad, optimize
 from ppl.compile.outputs import Rebuild
-from ppl.compile.sized import SizedProgram, size_places
+from ppl.compile.sized import SizedProgram
 from ppl.graph import Node, leaves, substitute
 from ppl.graph.printing import debugprint
+from ppl.tensor.sizing import deciding
 from ppl.tensor.tensor import Tensor
 from ppl.tensor.variables import VARIABLE, Cell, Variable
 
@@ -248,10 +249,10 @@ def _compiled(
     plan: Plan, inputs: list[Tensor], variables: list[Node], outputs: list[Node]
 ) -> tuple[Any, Sequence[Any]]:
     """The program of a graph, and the values of its further arguments."""
-    places = size_places([*inputs, *variables], outputs)
-    if places:
+    found = deciding(outputs)
+    if found.leaves or found.computed:
         return SizedProgram(
-            inputs, variables, outputs, places, lambda *open: _compiled(plan, *open[:2], optimize(open[2], plan.mode))
+            inputs, variables, outputs, found, lambda *open: _compiled(plan, *open[:2], optimize(open[2], plan.mode))
         ), []
     if plan.buckets:
         return BucketedProgram(inputs, variables, outputs), []

@@ -16,7 +16,7 @@ from ppl.graph import Identity, Node, ancestors, substitute
 from ppl.graph.digest import digest, visiting
 from ppl.tensor.evaluate import evaluate
 from ppl.tensor.ops import OPS
-from ppl.tensor.sizing import deciding
+from ppl.tensor.sizing import deciding_variables
 from ppl.tensor.tensor import CONSTANT, INPUT, Tensor, placeholder, value_of
 from ppl.tensor.variables import VARIABLE, Cell
 
@@ -31,7 +31,9 @@ class Program:
         reached = ancestors(self.outputs, blockers=self.inputs)
         given = set(self.inputs)
         order = [node for node in visiting(self.outputs) if node in reached and node not in given]
-        sizing = deciding(self.outputs, self.inputs)  # these cannot be arguments, since a program has fixed shapes
+        sizing = deciding_variables(
+            self.outputs, self.inputs
+        )  # these cannot be arguments, since a program has fixed shapes
         self._fixed = {v: np.asarray(v.attrs["cell"].value) for v in order if v.op is VARIABLE and v in sizing}
         self.arrays = [v for v in order if (v.op is VARIABLE and v not in sizing) or _is_large(v)]
 

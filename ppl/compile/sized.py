@@ -1,6 +1,7 @@
-"""Graphs whose sizes are values of inputs or variables: one program for each combination of those values.
+"""Graphs whose sizes are values: one program for each combination of those values.
 
-`tt.arange(n)`, `x[:n]` or `scan(..., n_steps=n)` of an input n have a length that a compiled program must know.
+`tt.arange(n)`, `x[:n]` or `scan(..., n_steps=n)` of an input n have a length that a compiled program must know. Where a
+size is computed of arrays, as the number of steps of a loop with `until`, a program of its own works it out first.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 
 from ppl.graph import Node
 from ppl.rewrites.present import at_present_sizes
-from ppl.tensor.sizing import deciding
+from ppl.tensor.sizing import Deciding
 from ppl.tensor.tensor import Tensor, constant
 
 _KEPT = 64  # combinations of values; the least recently used is dropped
@@ -22,46 +23,48 @@ _KEPT = 64  # combinations of values; the least recently used is dropped
 Compile = Callable[[list[Tensor], list[Node], list[Node]], tuple[Any, Sequence[Any]]]
 
 
-def size_places(leaves: Sequence[Node], outputs: Sequence[Node]) -> list[int]:
-    """Which of the leaves decide sizes: integers, and vectors of integers such as a shape."""
-    found = deciding(outputs)
-    return [at for at, x in enumerate(leaves) if x in found and x.type.dtype[0] in "ui" and len(x.type.shape) <= 1]
-
-
 class SizedProgram:
-    """Programs made as the values at `places` come, by `compile(inputs, variables, outputs)` of what is left open."""
+    """Programs made as values that decide sizes come, by `compile(inputs, variables, outputs)` of what is left open."""
 
     def __init__(
-        self, inputs: Sequence[Tensor], variables: Sequence[Node], outputs: Sequence[Node], places: Sequence[int],
+        self, inputs: Sequence[Tensor], variables: Sequence[Node], outputs: Sequence[Node], deciding: Deciding,
         compile: Compile,
     ) -> None:  # fmt: skip
-        self.outputs, self.compile = list(outputs), compile
-        leaves = [*inputs, *variables]
-        self.deciding = {at: leaves[at] for at in places}
-        self.inputs = [x for at, x in enumerate(leaves[: len(inputs)]) if at not in self.deciding]
-        self.variables = [x for at, x in enumerate(leaves[len(inputs) :], len(inputs)) if at not in self.deciding]
-        self.compilations = 0  # programs that have been compiled, for all values that decided sizes
+        self.outputs, self.compile, self.computed = list(outputs), compile, deciding.computed
+        self.given = {at: x for at, x in enumerate([*inputs, *variables]) if x in deciding.leaves}
+        self.inputs = [x for x in inputs if x not in deciding.leaves]
+        self.variables = [x for x in variables if x not in deciding.leaves]
+        self.compilations = 0  # programs that have been compiled, for all sizes
+        self._sizes = compile(list(inputs), list(variables), list(self.computed)) if self.computed else None
         self._program = functools.lru_cache(_KEPT)(self._made)
 
     def _made(self, *numbers: Any) -> tuple[Any, Sequence[Any]]:
         fixed: dict[Node, Node] = {v: v for v in self.variables}
-        for leaf, value in zip(self.deciding.values(), numbers, strict=True):
-            fixed[leaf] = constant(np.array(value, leaf.type.dtype))
+        for node, value in zip([*self.given.values(), *self.computed], numbers, strict=True):
+            fixed[node] = constant(np.array(value, node.type.dtype))
         return self.compile(self.inputs, self.variables, at_present_sizes(self.outputs, fixed))
 
     def run(self, *values: Any) -> Any:
         """The outputs: all in a list, or the one there is."""
-        program, constants = self._program(*[self._number(at, leaf, values) for at, leaf in self.deciding.items()])
+        numbers = [_number(node, values[at]) for at, node in self.given.items()]
+        if self._sizes is not None:
+            found = self._counted(*self._sizes, values)
+            sizes = [found] if len(self.computed) == 1 else found
+            numbers += [_number(node, value) for node, value in zip(self.computed, sizes, strict=True)]
+        return self._counted(*self._program(*numbers), [v for at, v in enumerate(values) if at not in self.given])
+
+    def _counted(self, program: Any, constants: Sequence[Any], values: Sequence[Any]) -> Any:
         before = program.compilations
-        results = program.run(*[v for at, v in enumerate(values) if at not in self.deciding], *constants)
+        results = program.run(*values, *constants)
         self.compilations += program.compilations - before
         return results
 
-    def _number(self, at: int, leaf: Node, values: Sequence[Any]) -> Any:
-        if isinstance(values[at], jax.core.Tracer):
-            raise TypeError(
-                f"{leaf!r} decides sizes, and is traced by a transformation of JAX (jit, grad, vmap, scan), where it "
-                "has no value: make it an argument that JAX holds fixed, as static_argnums does"
-            )
-        number = np.asarray(values[at]).tolist()
-        return tuple(number) if isinstance(number, list) else number
+
+def _number(node: Node, value: Any) -> Any:
+    if isinstance(value, jax.core.Tracer):
+        raise TypeError(
+            f"{node!r} decides sizes, and is traced by a transformation of JAX (jit, grad, vmap, scan), where it has "
+            "no value: make it an argument that JAX holds fixed, as static_argnums does"
+        )
+    number = np.asarray(value).tolist()
+    return tuple(number) if isinstance(number, list) else number

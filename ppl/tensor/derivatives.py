@@ -19,6 +19,7 @@ from ppl.tensor.elementwise import add
 from ppl.tensor.ops import Elementwise, TensorOp
 from ppl.tensor.reductions import sum as sum_all
 from ppl.tensor.shaping import expand_dims
+from ppl.tensor.sizing import deciding
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, function, placeholder
 
 
@@ -98,22 +99,26 @@ def _variables(wrt: Any) -> list[Tensor]:
     return given
 
 
-def _body(outputs: Sequence[Tensor], points: Sequence[Tensor], extra: Sequence[Node] = ()) -> tuple[Body, list[Node]]:
-    """`outputs` as a function of `points`, and what it captures.
+def _body(outputs: Sequence[Tensor], points: Sequence[Tensor]) -> tuple[Body, list[Node]]:
+    """`outputs` as a function of `points`, and what it captures: sizes first, which stay as the points move.
 
     A point that another point is computed from counts with all its influence: then the body is a function of small
     changes of the points.
     """
+    sizes = deciding(outputs, points).computed
+    held = [placeholder(size.type) for size in sizes]
+    outputs = substitute(list(outputs), dict(zip([*sizes, *points], [*held, *points], strict=True)))  # type: ignore
     nested = any(p in ancestors(q) for p in points for q in points if p is not q)
     if not nested:
-        return close(points, outputs)
+        body, captured = close([*points, *held], outputs)
+        return body, [*sizes, *captured]
     changes = [placeholder(p.type) for p in points]
     order = sorted(zip(points, changes, strict=True), key=lambda pair: pair[0].serial)
     done: dict[Node, Node] = {}
     for p, change in order:
         done[p] = add(substitute(p, done) if done else p, change)
-    body, captured = close(changes, substitute(list(outputs), done))
-    return body, captured
+    body, captured = close([*changes, *held], substitute(list(outputs), done))
+    return body, [*sizes, *captured]
 
 
 def _nested_points(points: Sequence[Tensor]) -> list[Tensor]:

@@ -94,7 +94,8 @@ def _kl_div(x: Any, y: Any) -> Any:
     inside = (x > 0) & (y > 0)
     x_in, y_in = jnp.where(inside, x, 1.0), jnp.where(inside, y, 1.0)
     close = jnp.abs(y_in - x_in) < x_in / 2
-    log_ratio = jnp.where(close, -jnp.log1p(jnp.where(close, y_in - x_in, 0.0) / x_in), jnp.log(x_in) - jnp.log(y_in))
+    near = -jnp.log1p(jnp.where(close, y_in - x_in, 0.0) / jnp.where(close, x_in, 1.0))
+    log_ratio = jnp.where(close, near, jnp.log(x_in) - jnp.log(y_in))
     value = jnp.where(inside, x_in * log_ratio + (y_in - x_in), jnp.where(x == 0, y, jnp.inf))
     return jnp.where(jnp.isnan(x) | jnp.isnan(y), jnp.nan, jnp.where((x < 0) | (y < 0), jnp.inf, value))
 
