@@ -632,6 +632,17 @@ def _(model):
     assert model.rvs_to_values[model["z"]].dtype == "int64"
 
 
+@works(64, "columns of polars, one with a null")
+def _(model):
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"count": [1, None, 3], "score": [0.5, 1.5, -1.0]})
+    with pytest.warns(pm.ImputationWarning):
+        pm.Poisson("y", 2, observed=frame["count"])
+    z = pm.Normal("z", 0, 1, observed=frame["score"])
+    assert model.rvs_to_values[z].data.tolist() == [0.5, 1.5, -1.0]
+    assert pm.Data("d", frame["score"]).get_value().tolist() == [0.5, 1.5, -1.0]
+
+
 @refused(64, "categories of pandas", TypeError, '"y"', "Categorical(x).codes")
 def _(model):
     pandas = pytest.importorskip("pandas")
