@@ -140,6 +140,13 @@ class Tensor(Node):
         """The node itself where it is computed, None for a leaf (Theano's name)."""
         return self if self.inputs else None
 
+    @property
+    def data(self) -> np.ndarray:
+        """The array that a constant is (Theano's name)."""
+        if not is_constant(self):
+            raise AttributeError(f"{self!r} is no constant, so it has no data: eval() works out a value")
+        return value_of(self)
+
     def __setattr__(self, field: str, value: object) -> None:
         if field != "name":
             super().__setattr__(field, value)
