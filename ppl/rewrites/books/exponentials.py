@@ -38,25 +38,21 @@ def _domain(op: Elementwise) -> Condition | None:
     return None if name is None else CONDITIONS[name]
 
 
-# One example for each pair; the name of the parameter says what is known of it.
-_KNOWN: dict[str | None, tuple[str, Callable[[Any], Callable[[Any], Any]]]] = {
-    None: ("x", lambda f: lambda x: f(x)),
-    "probability": ("p", lambda f: lambda p: f(p)),
-    "nonnegative": ("a", lambda f: lambda a: f(a)),
-    "nonpositive": ("b", lambda f: lambda b: f(b)),
-    "within_one": ("c", lambda f: lambda c: f(c)),
-    "at_least_one": ("d", lambda f: lambda d: f(d)),
-    "at_least_minus_one": ("e", lambda f: lambda e: f(e)),
-}
+# One example for each pair: the name of its parameter stands for what is known of it.
+_OF: dict[str | None, Callable[[Callable[[Any], Any]], Callable[[Any], Any]]] = {
+    None: lambda f: lambda x: f(x), "probability": lambda f: lambda p: f(p), "nonnegative": lambda f: lambda a: f(a),
+    "nonpositive": lambda f: lambda b: f(b), "within_one": lambda f: lambda c: f(c),
+    "at_least_one": lambda f: lambda d: f(d), "at_least_minus_one": lambda f: lambda e: f(e),
+}  # fmt: skip
 
 
-def _undoing(outer: Elementwise, inner: Elementwise) -> Callable[[Any], Any]:
-    return _KNOWN[_DOMAINS.get(inner.name)][1](lambda x: outer(inner(x)))
+def _undone(f: Elementwise) -> Callable[[Any], Any]:
+    return _OF[_DOMAINS.get(f.name)](lambda x: OPS[str(f.facts.inverse)](f(x)))
 
 
-@rewrites(*_UNDOING, example=lambda x: log(exp(x)), more=[_undoing(OPS[g.name], f) for g, f in _UNDOING.items()],
-          one_of=list(_UNDOING.values()), safety=Safety.domain,
-          **{name: CONDITIONS[known] for known, (name, _) in _KNOWN.items() if known})  # fmt: skip
+@rewrites(*_UNDOING, example=lambda x: log(exp(x)), more=list(map(_undone, _UNDONE)), one_of=list(_UNDOING.values()),
+          p=CONDITIONS["probability"], a=nonnegative, b=CONDITIONS["nonpositive"], c=CONDITIONS["within_one"],
+          d=CONDITIONS["at_least_one"], e=CONDITIONS["at_least_minus_one"], safety=Safety.domain)  # fmt: skip
 def inverse_functions(node: Node, engine: Engine) -> Node | None:
     """g(f(x)) = x where g undoes f, on the domain of f."""
     inner = node.inputs[0]
@@ -67,8 +63,8 @@ def inverse_functions(node: Node, engine: Engine) -> Node | None:
     return x if domain is None or domain.holds(engine.facts(x)) else None
 
 
-@rewrites(log, example=lambda x, y: log(exp(x) * y), more=[lambda x: log(x**2), lambda x: log(x**3),
-          lambda x: log(3 * x), lambda a, b: log(a * b), lambda c, x: log(c**2 * x)], a=positive, c=nonzero)  # fmt: skip
+@rewrites(log, example=lambda x, y: log(exp(x) * y), a=positive, c=nonzero, more=[lambda x: log(x**2),
+          lambda x: log(x**3), lambda x: log(3 * x), lambda a, b: log(a * b), lambda c, x: log(c**2 * x)])  # fmt: skip
 def log_of_product(node: Node, engine: Engine) -> Node | None:
     """log(a·b) = log a + log b where a > 0; log(x²) = 2 log∣x∣; log(x³) = 3 log x."""
     inner, coefficient = node.inputs[0], 1.0

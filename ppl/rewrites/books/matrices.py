@@ -218,9 +218,10 @@ def _diagonal_of_factor(engine: Engine, a: Node) -> Node | None:
     known = next((engine.beside[op, a] for op in FACTORISATIONS if (op, a) in engine.beside), None)
     if known is None or known.op is svdvals:
         return known
-    place = {qr: 1, lu: 1 if known.attrs.get("permute_l") else 2, lu_factor: 0}[known.op]
-    tuple_ = isinstance(known.type, TupleType)
-    return _diagonal_of(engine, engine.make(GET, (known,), Attrs(position=place)) if tuple_ else known)
+    if isinstance(known.type, TupleType):
+        place = 0 if known.op is lu_factor else len(known.type.items) - 1  # of R or U
+        known = engine.make(GET, (known,), Attrs(position=place))
+    return _diagonal_of(engine, known)
 
 
 def log_det(engine: Engine, a: Node) -> Node:
