@@ -20,8 +20,10 @@ class Case(NamedTuple):
     conditions: dict
 
 
-def case(example, shapes=None, dtype="float64", assumed=True, without=()):
-    """The example over inputs; scalar holes take the given shapes in turn."""
+def case(example, shapes=None, dtype="float64", assumed=True, without=(), known=None):
+    """The example over inputs; scalar holes take the given shapes in turn. Of a hole without its condition that is
+    assumed which stands in `known`, if it does.
+    """
     if any(node.type.shape for node in topological(example.expression) if isinstance(node.type, TensorType)):
         shapes = None  # the example says its shapes itself
     if any(bodies(node) for node in topological(example.expression)):
@@ -36,7 +38,8 @@ def case(example, shapes=None, dtype="float64", assumed=True, without=()):
         inputs[name] = x
         condition = example.conditions.get(name)
         promise = condition is not None and assumed and name not in without
-        replaced[hole] = Node(ASSUME, (x,), Attrs(fact=promised(condition))) if promise else x
+        fact = promised(condition) if promise else (known or {}).get(name)
+        replaced[hole] = x if fact is None else Node(ASSUME, (x,), Attrs(fact=fact))
     return Case(rebuilt_for(example.expression, replaced, dtype), inputs, example.conditions)
 
 

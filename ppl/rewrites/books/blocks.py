@@ -92,8 +92,9 @@ def _products(A: Any, B: Any) -> Any:
 @rewrites(SOLVE, TRIANGLE, example=lambda A, B, b: SOLVE(_blocks(A, B), b), one_of=[BLOCKS, kron], saves_work=True,
           more=[lambda A, B, c: SOLVE(_products(A, B), c),
                 lambda A, B, b: solve_triangular(_blocks(A, B), b, lower=True),
-                lambda A, B, c: solve_triangular(_products(A, B), c, trans=1, lower=True)],
-          types={"A": SQUARE, "B": SQUARE, "b": TALL, "c": TensorType("float64", (64, 3))})  # fmt: skip
+                lambda A, B, c: solve_triangular(_products(A, B), c, trans=1, lower=True),
+                lambda A, L, c: solve_triangular(kron(A + 20.0 * np.eye(8), L), c, lower=True)], L=lower_triangular,
+          types={"A": SQUARE, "B": SQUARE, "L": SQUARE, "b": TALL, "c": TensorType("float64", (64, 3))})  # fmt: skip
 def solve_by_parts(node: Node, engine: Engine) -> Node | None:
     """Equations with a block-diagonal matrix or a Kronecker product are solved part by part."""
     a, b = node.inputs

@@ -163,8 +163,8 @@ def _less(a: Fact, b: Fact, strictly: bool) -> bool | None:
 
 @rewrites(ew.less, ew.less_equal, ew.greater, ew.greater_equal, safety=Safety.domain,
           example=lambda a, b: ew.less(a, b), more=[lambda a, b: ew.less_equal(b, a), lambda a, b: ew.greater(a, b),
-          lambda a, b: ew.greater_equal(a, b), lambda x: ew.less(x, x)],
-          a=negative, b=positive)  # fmt: skip
+          lambda a, b: ew.greater_equal(a, b), lambda x: ew.less(x, x), lambda f: ew.less_equal(f, f)],
+          a=negative, b=positive, f=finite)  # fmt: skip
 def comparison_decided(node: Node, engine: Engine) -> Node | None:
     """Numbers from intervals that do not meet compare as the intervals do."""
     a, b = node.inputs
@@ -218,7 +218,8 @@ def larger_known(node: Node, engine: Engine) -> Node | None:
     return None
 
 
-@rewrites(clip, example=lambda p: clip(p, -0.5, 1.5), p=positive, safety=Safety.domain, more=[])
+@rewrites(clip, example=lambda p: clip(p, -0.5, 1.5), p=positive, a=negative, safety=Safety.domain,
+          more=[lambda p, a: clip(p, a, 1.5), lambda p, a: clip(a, -1.5, p)])  # fmt: skip
 def clip_as_bounds(node: Node, engine: Engine) -> Node | None:
     """Clipping at a bound that is never reached does nothing."""
     x, low, high = node.inputs
