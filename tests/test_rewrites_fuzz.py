@@ -12,8 +12,10 @@ from random_expressions import Expressions
 
 import ppl
 import ppl.tensor as tt
+from ppl.graph import topological
 from ppl.rewrites import simplify, strict, text
 from ppl.rewrites.engine import Engine
+from ppl.rewrites.facts import Knowledge
 from ppl.rewrites.preparation import entries
 from ppl.rewrites.simplify import everything, normal_forms
 
@@ -51,7 +53,9 @@ def check(seed, size, structured=False):
 
 def compare(e, new, inputs):
     """Every entry that is a number, and every slope of their sum that is one, is the same after rewriting."""
-    before = node_by_node.values([e], inputs)[e]
+    done = node_by_node.values([e], inputs)
+    facts_hold(e, done)
+    before = done[e]
     usual = np.isfinite(before) & (np.abs(before) < 1e30)
     before, slopes = value_and_slopes(e, inputs, usual)
     after, new_slopes = value_and_slopes(new, inputs, usual)
@@ -65,6 +69,20 @@ def compare(e, new, inputs):
         known = np.isfinite(old) & (np.abs(old) < 1e8) & np.isfinite(other)
         close = np.all(np.abs(found - old)[known] <= 1e-6 * (1 + np.abs(old))[known])
         assert close or _at_a_kink(e, inputs, usual), f"{text(e)}\n→ {text(new)}\n{old} became {found}"
+
+
+def facts_hold(e, done):
+    """What is said to be known of each part of an expression is so, but for what rounding does at the ends."""
+    know = Knowledge()
+    for node in topological([e]):
+        fact, numbers = know(node), np.asarray(done[node], float)
+        told = f"{text(node)} is {numbers}, and known as {fact}"
+        assert np.all((numbers >= fact.low - 1e-9) | (numbers >= fact.low * (1 + 1e-9)) | np.isnan(numbers)), told
+        assert np.all((numbers <= fact.high + 1e-9) | (numbers <= fact.high * (1 + 1e-9)) | np.isnan(numbers)), told
+        if fact.integer:
+            assert np.all((numbers == np.round(numbers)) | ~np.isfinite(numbers)), told
+        if fact.finite and all(np.isfinite(done[x]).all() for x in node.inputs):
+            assert not np.isnan(numbers).any(), told
 
 
 def _compare_with_truth(e, new, inputs, before, after, usual):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 from ppl.graph import Node
+from ppl.rewrites import draws as _draws  # noqa: F401  (fills the table of facts)
 from ppl.rewrites import inference as _inference  # noqa: F401  (fills the table of facts)
 from ppl.rewrites.book import Book
 from ppl.rewrites.books.algebra import algebra
