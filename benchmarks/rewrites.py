@@ -124,7 +124,11 @@ def print_times(large: bool) -> None:
 
 
 def print_compile_times() -> None:
-    print(f"\ncompile time of value and gradient, before and after rewriting, in {ROUNDS} rounds in turns: medians in ms,")
+    print(
+        f"\ncompile time of value and gradient, before and after rewriting, in {ROUNDS} rounds in turns: medians",
+        end="",
+    )
+    print(" in ms,")
     print("that of the ratios, and how far it may be off (its standard error)")
     for name, case in CASES.items():
         graph = case(tt, 200)
