@@ -31,7 +31,12 @@ def deciding(outputs: Iterable[Node], blockers: Collection[Node] = ()) -> Decidi
 
 
 def _follow_from_integers(ends: Collection[Node]) -> bool:
-    return all(x.op in (INPUT, VARIABLE) and _is_integer(x.type) and len(x.type.shape) <= 1 for x in _leaves(ends))
+    """Whether numbers alone lead from integers, or entries of a vector of them such as a shape, to these sizes."""
+    behind = _behind(ends)
+    given = {x for x in behind if not x.inputs and not x.op.computed}
+    return all(x.op in (INPUT, VARIABLE) and _is_integer(x.type) and len(x.type.shape) <= 1 for x in given) and all(
+        isinstance(x.type, TensorType) and not x.type.shape for x in behind if x.inputs
+    )
 
 
 def _leaves(ends: Collection[Node]) -> set[Node]:
