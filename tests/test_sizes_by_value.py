@@ -150,3 +150,17 @@ def test_a_size_under_a_transformation_of_jax_is_refused_by_name():
         assert jax.jit(pure, static_argnums=0)(2, DATA) == 4.0
         with pytest.raises(TypeError, match="a size depends on the values of arrays"):
             jax.jit(pure)(2, DATA)
+
+
+def test_a_mask_among_the_data_of_a_model():
+    with ppl.Model() as model:
+        seen = ppl.Data("seen", np.array([True, False, True, True]))
+        effects = ppl.Normal("effects", 0, 1, shape=4)
+        ppl.Normal("y", effects[seen], 1, observed=[1.0, 2.0, 3.0])
+        logp = model.compile_logp()({"effects": np.array([1.0, 0.0, 2.0, 3.0])})
+        assert logp == pytest.approx(-7 * 0.5 * np.log(2 * np.pi) - 0.5 * (1 + 4 + 9))
+        draws = ppl.sample(20, tune=20, chains=1, random_seed=1, progressbar=False, compute_convergence_checks=False)
+        assert ppl.sample_posterior_predictive(draws, random_seed=1, progressbar=False).posterior_predictive.y.shape[2] == 3
+        ppl.set_data({"seen": np.array([True, True, True, False])})
+        logp = model.compile_logp()({"effects": np.array([1.0, 2.0, 3.0, 9.0])})
+        assert logp == pytest.approx(-7 * 0.5 * np.log(2 * np.pi) - 0.5 * (1 + 4 + 9 + 81))

@@ -43,11 +43,6 @@ def _leaves(ends: Collection[Node]) -> set[Node]:
     return {x for x in _behind(ends) if not x.inputs and not x.op.computed}
 
 
-def deciding_variables(outputs: Iterable[Node], blockers: Collection[Node] = ()) -> set[Node]:
-    """The variables that sizes follow from, in the graph from `blockers` to `outputs`."""
-    return {x for x in _behind(_ends(outputs, blockers), blockers) if x.op is VARIABLE}
-
-
 def size_inputs(node: Node) -> tuple[Node, ...]:
     """The inputs of a node whose values are lengths: what its operation says, or the last ones, as many as its
     attribute `shape` or `size` leaves open."""
