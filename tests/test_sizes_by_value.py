@@ -160,7 +160,8 @@ def test_a_mask_among_the_data_of_a_model():
         logp = model.compile_logp()({"effects": np.array([1.0, 0.0, 2.0, 3.0])})
         assert logp == pytest.approx(-7 * 0.5 * np.log(2 * np.pi) - 0.5 * (1 + 4 + 9))
         draws = ppl.sample(20, tune=20, chains=1, random_seed=1, progressbar=False, compute_convergence_checks=False)
-        assert ppl.sample_posterior_predictive(draws, random_seed=1, progressbar=False).posterior_predictive.y.shape[2] == 3
+        predicted = ppl.sample_posterior_predictive(draws, random_seed=1, progressbar=False)
+        assert predicted.posterior_predictive.y.shape[2] == 3
         ppl.set_data({"seen": np.array([True, True, True, False])})
         logp = model.compile_logp()({"effects": np.array([1.0, 2.0, 3.0, 9.0])})
         assert logp == pytest.approx(-7 * 0.5 * np.log(2 * np.pi) - 0.5 * (1 + 4 + 9 + 81))
