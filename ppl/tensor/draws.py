@@ -7,20 +7,17 @@ other sizes and the dtype. Parameters broadcast to the shape; with no shape give
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from ppl.graph import Attrs, Node
 from ppl.tensor import standard_draws as standard
 from ppl.tensor.acceptance import until_accepted
 from ppl.tensor.config import config
-from ppl.tensor.later import jsp
 from ppl.tensor.ops import JaxOp, TensorOp, broadcast_shape, cast_to, unify
 from ppl.tensor.shaping import common_shape, filled, shape_checked, split_sizes
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, dtype_name
@@ -110,53 +107,6 @@ def _uniform(key: Any, *, shape: Any, dtype: Any) -> Any:
     return jax.random.uniform(key, shape, dtype)
 
 
-def _log_gamma_draw(key: Any, alpha: Any, *, shape: Any, dtype: Any) -> Any:
-    alpha = alpha.astype(jnp.float64)
-    return _loggamma(tuple(shape), key, alpha if alpha.ndim == 0 else jnp.broadcast_to(alpha, shape)).astype(dtype)
-
-
-@functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
-def _loggamma(shape: tuple[int, ...], key: Any, alpha: Any) -> Any:
-    """The logarithm of Gamma(alpha, 1), by Marsaglia and Tsang (2000).
-
-    For alpha < 1 a draw of alpha + 1 times U^(1/alpha) (their section 6), in logarithms, so that a tiny alpha, whose
-    draws underflow, still has distinct ones. JAX's own sampler takes the entries one by one.
-    """
-    boost_key, loop_key = jax.random.split(key)
-    valid = (alpha > 0) & jnp.isfinite(alpha)
-    d = jnp.where(alpha < 1, alpha + 1, alpha) - 1 / 3
-
-    def propose(words: Any, d: Any, c: Any) -> tuple[Any, Any]:
-        x, e = standard.normal_of(words[0]), standard.exponential_of(words[1])
-        root = 1 + c * x
-        v = jnp.where(root > 0, root, 1) ** 3
-        log_v = standard.log(v)
-        return log_v, (root > 0) & (-e < x * x / 2 + d * (1 - v + log_v))
-
-    log_v = until_accepted(propose, loop_key, shape, (d, 1 / jnp.sqrt(9 * d)), valid)
-    boost = lax.cond(
-        jnp.any(alpha < 1),
-        lambda: jnp.where(alpha < 1, -standard.exponential(boost_key, shape, jnp.float64) / alpha, 0.0),
-        lambda: jnp.zeros(shape),
-    )
-    result = jnp.log(d) + log_v + boost
-    return jnp.where(valid, result, jnp.where(alpha == 0, -jnp.inf, jnp.where(alpha > 0, jnp.inf, jnp.nan)))
-
-
-@_loggamma.defjvp
-def _loggamma_jvp(shape: tuple[int, ...], primals: Any, tangents: Any) -> Any:
-    """Implicit differentiation of the cumulative distribution function (Figurnov et al. 2018).
-
-    Below exp(-30) it is x^alpha / Gamma(alpha + 1) to rounding, whose derivative is written out: exp(x) may underflow.
-    """
-    (key, alpha), (_, slope) = primals, tangents
-    x = _loggamma(shape, key, alpha)
-    small = x < -30
-    value = jnp.exp(jnp.where(small, 0, x))
-    large = lax.random_gamma_grad(alpha, value) / value
-    return x, slope * jnp.where(small, (jsp.digamma(alpha + 1) - x) / alpha, large)
-
-
 def _von_mises(key: Any, kappa: Any, *, shape: Any, dtype: Any) -> Any:
     """Best and Fisher's rejection from a wrapped Cauchy (1979), all entries at once.
 
@@ -194,8 +144,6 @@ normal = Draw("random_normal", _law(standard.normal), 0, "float")
 exponential = Draw("random_exponential", _law(standard.exponential), 0, "float")
 gumbel = Draw("random_gumbel", _law(standard.gumbel), 0, "float")
 logistic = Draw("random_logistic", _law(standard.logistic), 0, "float")
-loggamma = Draw("random_loggamma", _log_gamma_draw, 1, "float")
-
 von_mises = Draw("random_von_mises", _von_mises, 1, "float")
 
 # --- discrete

@@ -24,6 +24,7 @@ from ppl.tensor.binomial import binomial as binomial_draw
 from ppl.tensor.binomial import multinomial as multinomial_draw
 from ppl.tensor.elementwise import exp, floor, log1p, sigmoid, sign
 from ppl.tensor.elementwise import log as log_of
+from ppl.tensor.gamma_draws import loggamma as log_gamma_draw
 from ppl.tensor.ops import cast_to, normal_axis
 from ppl.tensor.poisson import poisson as poisson_draw
 from ppl.tensor.reductions import cumsum, log_softmax, softmax
@@ -109,7 +110,7 @@ class Key:
     # --- with parameters ----------------------------------------------------------------------------------------------
     def loggamma(self, alpha: Any, shape: Any = None) -> Tensor:
         """The logarithm of Gamma(alpha, 1); for tiny alpha, where the draw itself underflows."""
-        return draws.loggamma(self.next(), alpha, shape=shape)
+        return log_gamma_draw(self.next(), alpha, shape=shape)
 
     def gamma(self, alpha: Any, shape: Any = None) -> Tensor:
         """Gamma of shape alpha and rate 1; differentiable in alpha."""
