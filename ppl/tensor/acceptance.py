@@ -17,6 +17,7 @@ import numpy as np
 from jax import lax
 
 MANY = 4096  # entries from which on moving the refused ones together pays
+BLOCK = 200_000  # entries: of fewer, the rounds of the last refused ones cost more than the memory
 Proposed = Callable[..., Any]
 Propose = Callable[..., tuple[Any, Any]]  # (two words an entry, *parameters) -> values, and whether each is accepted
 
@@ -45,6 +46,29 @@ def until_accepted(
         return in_rounds(propose, key, [taken(p, at) for p in parameters], there, proposed)
 
     return jnp.where(wanted, redone(values, wanted & jnp.isnan(values), rest, again), jnp.nan)
+
+
+def in_blocks(draw: Callable[..., Any], key: Any, shape: tuple[int, ...], parameters: Sequence[Any]) -> Any:
+    """`draw(key, shape, *parameters)`; of very many draws block after block, so that what a block needs stays in the
+    cache, and in memory that the system hands out once. A parameter is a scalar or has the shape of the draws."""
+    size = math.prod(shape)
+    blocks = round(size / BLOCK)
+    if blocks < 2:
+        return draw(key, shape, *parameters)
+    length = -(-size // blocks)
+    rows = [
+        jnp.pad(p.reshape(-1), (0, blocks * length - size), mode="edge").reshape(blocks, length)
+        for p in parameters
+        if jnp.ndim(p)
+    ]
+
+    def block(row: Any) -> Any:
+        key, *rows = row
+        arrays = iter(rows)
+        return draw(key, (length,), *[next(arrays) if jnp.ndim(p) else p for p in parameters])
+
+    found = lax.map(block, (jax.random.split(key, blocks), *rows))
+    return found.reshape(-1)[:size].reshape(shape)
 
 
 def redone(values: Any, open_: Any, key: Any, again: Callable[..., Any]) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 from jax import lax
 
 from ppl.tensor import standard_draws as standard
-from ppl.tensor.acceptance import MANY, held, in_rounds, redone, taken
+from ppl.tensor.acceptance import MANY, held, in_blocks, in_rounds, redone, taken
 from ppl.tensor.draws import Draw
 from ppl.tensor.later import jsp
 
@@ -23,6 +23,10 @@ def log_gamma(shape: tuple[int, ...], key: Any, alpha: Any) -> Any:
     For alpha < 1 a draw of alpha + 1 times U^(1/alpha) (their section 6), in logarithms, so that a tiny alpha, whose
     draws underflow, still has distinct ones. JAX's own sampler takes the entries one by one.
     """
+    return in_blocks(_log_gamma, key, shape, (alpha,))
+
+
+def _log_gamma(key: Any, shape: tuple[int, ...], alpha: Any) -> Any:
     boost_key, loop_key = jax.random.split(key)
     valid = (alpha > 0) & jnp.isfinite(alpha)
     d = jnp.where(alpha < 1, alpha + 1, alpha) - 1 / 3
