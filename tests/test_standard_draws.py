@@ -11,8 +11,10 @@ from scipy import special, stats
 from ppl.tensor import standard_draws as standard
 from ppl.tensor.acceptance import places
 from ppl.tensor.binomial import binomial
+from ppl.tensor.count_tables import MANY, drawn
 from ppl.tensor.gamma_draws import log_gamma
 from ppl.tensor.hypergeometric import hypergeometric
+from ppl.tensor.negative_binomial import negative_binomial
 from ppl.tensor.poisson import poisson
 
 
@@ -74,22 +76,36 @@ COUNTS = {
         (7, 0.3), (40, 0.2), (40, 0.3), (1000, 0.9), (10**7, 1e-7), (10**9, 0.4), (10**12, 0.999)]),
     "hypergeometric": (hypergeometric.sample, lambda good, bad, n: stats.hypergeom(good + bad, good, n), [
         (20, 30, 10), (3, 50, 40), (50, 3, 40), (2000, 3000, 1000), (10**6, 10**6, 10**5), (7, 0, 3), (4, 5, 9)]),
+    "negative binomial": (negative_binomial.sample, lambda n, odds: stats.nbinom(n, 1 / (1 + odds)), [
+        (0.1, 1e-3), (0.3, 200.0), (3.0, 1.5), (50.0, 4.0), (1e8, 1e-7), (40.0, 1e5)]),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("law", COUNTS)
 def test_counts_follow_their_law_one_by_one_and_side_by_side(law):
-    """By their distribution function made continuous, and against each other: one set of parameters for all draws, and
-    a set for each."""
+    """By their distribution function made continuous: one set of parameters for so many draws that a table pays, and a
+    set for each. Few draws of one set are those that `tests/laws` asks of every family."""
     sample, truth, choices = COUNTS[law]
     n, rng = 20_000, np.random.default_rng(7)
     rows = [np.repeat([float(each[i]) for each in choices], n) for i in range(len(choices[0]))]
     together = counts(sample, 8, rows[0].size, *rows)
     for i, parameters in enumerate(choices):
-        alone = counts(sample, 9, n, *map(float, parameters))
+        alone = counts(sample, 9, MANY, *map(float, parameters))
         for x in (alone, together[i * n : (i + 1) * n]):
             below, at = truth(*parameters).cdf(x - 1), truth(*parameters).pmf(x)
-            assert stats.kstest(below + at * rng.random(n), "uniform").pvalue > 1e-5, parameters
+            assert stats.kstest(below + at * rng.random(x.size), "uniform").pvalue > 1e-5, parameters
+
+
+def test_positions_are_drawn_as_often_as_their_weights():
+    """Also those that share a bucket of the table, and none of weight zero."""
+    weights = np.r_[0.0, np.geomspace(1, 1e-6, 300), 0.0, 3.0, 0.0]
+    n = 1_000_000
+    seen = np.bincount(np.asarray(drawn(jax.random.key(6), (n,), jnp.asarray(weights))).astype(int), minlength=304)
+    expected = n * weights / weights.sum()
+    assert not seen[weights == 0].any()
+    common = expected > 5
+    scaled = np.r_[expected[common], expected[~common].sum()]
+    assert stats.chisquare(np.r_[seen[common], seen[~common].sum()], scaled).pvalue > 1e-4
 
 
 def test_counts_of_no_law_are_minus_one():

@@ -25,6 +25,7 @@ from ppl.tensor.binomial import multinomial as multinomial_draw
 from ppl.tensor.elementwise import exp, floor, log1p, sigmoid, sign
 from ppl.tensor.elementwise import log as log_of
 from ppl.tensor.gamma_draws import loggamma as log_gamma_draw
+from ppl.tensor.negative_binomial import negative_binomial as negative_binomial_draw
 from ppl.tensor.ops import cast_to, normal_axis
 from ppl.tensor.poisson import poisson as poisson_draw
 from ppl.tensor.reductions import cumsum, log_softmax, softmax
@@ -134,6 +135,10 @@ class Key:
     def poisson(self, lam: Any, shape: Any = None) -> Tensor:
         """Poisson counts."""
         return poisson_draw(self.next(), lam, shape=shape)
+
+    def negative_binomial(self, n: Any, odds: Any, shape: Any = None) -> Tensor:
+        """Failures before the n-th success, at these odds of failure: Poisson counts of mean odds × Gamma(n)."""
+        return negative_binomial_draw(self.next(), n, odds, shape=shape)
 
     def binomial(self, n: Any, p: Any, shape: Any = None) -> Tensor:
         """How many of `n` trials succeed."""
