@@ -135,11 +135,11 @@ def proposed_count(propose: Propose, key: Any, shape: tuple[int, ...], parameter
     return once(values, key, shape)
 
 
-def once(values: Callable[[], Any], key: Any, shape: tuple[int, ...]) -> Any:
+def once(values: Callable[[], Any], key: Any, shape: tuple[int, ...], dtype: Any = None) -> Any:
     """Values that are computed once: what XLA holds for cheap, as random bits, it computes again for each use, and it
     drops barriers on the CPU. A branch it does not repeat; that it is always taken must not be seen."""
     always = lax.population_count(jax.random.key_data(key)[0]) <= 32
-    return lax.cond(always, values, lambda: jnp.zeros(shape))
+    return lax.cond(always, values, lambda: jnp.zeros(shape, dtype))
 
 
 def places(mask: Any, count: int) -> Any:

@@ -85,4 +85,4 @@ def _multinomial(key: Any, n: Any, p: Any, *, shape: Any, dtype: Any) -> Any:
 
 
 binomial = Draw("random_binomial", _binomial, 2, "int")
-multinomial = Draw("random_multinomial", _multinomial, 2, "int")
+multinomial = Draw("random_multinomial", _multinomial, 2, "int", vectors=True)

@@ -7,16 +7,18 @@ other sizes and the dtype. Parameters broadcast to the shape; with no shape give
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 from ppl.graph import Attrs, Node
 from ppl.tensor import standard_draws as standard
-from ppl.tensor.acceptance import until_accepted
+from ppl.tensor.acceptance import MANY, once, until_accepted
 from ppl.tensor.config import config
 from ppl.tensor.ops import JaxOp, TensorOp, broadcast_shape, cast_to, unify
 from ppl.tensor.shaping import common_shape, filled, shape_checked, split_sizes
@@ -67,15 +69,20 @@ key_split = _Split("key_split", lambda key, n: jax.random.key_data(jax.random.sp
 
 
 class Draw(TensorOp):
-    """A draw, entry by entry independent, from a law with `count` parameters."""
+    """A draw from a law with `count` parameters: entry by entry independent, or of `vectors` along the last axis."""
 
-    def __init__(self, name: str, sample: Callable[..., Any], count: int, kind: str) -> None:
+    def __init__(self, name: str, sample: Callable[..., Any], count: int, kind: str, vectors: bool = False) -> None:
         super().__init__(name, self._lower)
-        self.sample, self.count, self.kind = sample, count, kind
+        self.sample, self.count, self.kind, self.vectors = sample, count, kind, vectors
 
     def _lower(self, key: Any, *rest: Any, shape: tuple[int | None, ...], dtype: str) -> Any:
-        params = [jnp.asarray(p) for p in rest[: self.count]]
-        return self.sample(typed(key), *params, shape=filled(shape, rest[self.count :]), dtype=np.dtype(dtype))
+        params, sizes = [jnp.asarray(p) for p in rest[: self.count]], filled(shape, rest[self.count :])
+        if self.vectors or len(sizes) < 2:
+            return self.sample(typed(key), *params, shape=sizes, dtype=np.dtype(dtype))
+        # in one row: XLA runs along the last axis, which is slow where it is short
+        params = [jnp.broadcast_to(p, sizes).reshape(-1) if p.ndim else p for p in params]
+        row = self.sample(typed(key), *params, shape=(math.prod(sizes),), dtype=np.dtype(dtype))
+        return row.reshape(sizes)
 
     def __call__(self, key: Any, *params: Any, shape: Any = None, dtype: Any = None, name: str | None = None) -> Tensor:
         if len(params) != self.count:
@@ -150,7 +157,19 @@ von_mises = Draw("random_von_mises", _von_mises, 1, "float")
 
 
 def _randint(key: Any, low: Any, high: Any, *, shape: Any, dtype: Any) -> Any:
-    return jax.random.randint(key, shape, low, high, dtype)
+    """Many of one law with few values by half a word each: their probabilities differ by less than a millionth."""
+    plain = lambda: jax.random.randint(key, shape, low, high, dtype)
+    size = math.prod(shape)
+    if size < MANY or low.ndim or high.ndim:
+        return plain()
+    span = (high - low).astype(jnp.uint64)
+
+    def halves() -> Any:
+        words = once(lambda: jax.random.bits(key, (-(-size // 2),), jnp.uint64), key, (-(-size // 2),), jnp.uint64)
+        parts = lax.bitcast_convert_type(words, jnp.uint32).reshape(-1)[:size].reshape(shape)
+        return low.astype(dtype) + ((parts.astype(jnp.uint64) * span) >> np.uint64(32)).astype(dtype)
+
+    return lax.cond((high > low) & (span <= 4096), halves, plain)
 
 
 bits = Draw("random_bits", lambda key, *, shape, dtype: jax.random.bits(key, shape, dtype), 0, "bits")

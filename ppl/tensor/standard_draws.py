@@ -105,11 +105,11 @@ _LOG = (
     0.6666666666666735, 0.3999999999940942, 0.2857142874366239, 0.22222198432149784,
     0.1818357216161805, 0.15313837699209373, 0.14798198605116586,
 )  # fmt: skip
-_LN2_HIGH, _LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10
 
 
 def log(x: Any) -> Any:
-    """Of doubles that are positive, finite and not subnormal, within a unit in the last place (fdlibm's method)."""
+    """Of doubles that are positive, finite and not subnormal, within three units in the last place: fdlibm's method,
+    without its last correction, which costs a quarter of the time."""
     words = lax.bitcast_convert_type(x, jnp.uint64)
     fraction = lax.bitcast_convert_type((words & np.uint64(2**52 - 1)) | np.uint64(0x3FF << 52), jnp.float64)
     # the exponent as a double, by its bits: there is no vector instruction for int64 to double
@@ -119,9 +119,7 @@ def log(x: Any) -> Any:
     f = jnp.where(upper, 0.5 * fraction, fraction) - 1.0
     s = f / (2.0 + f)
     z = s * s
-    series = z * _polynomial(_LOG, z)
-    half = 0.5 * f * f
-    return k * _LN2_HIGH - ((half - (s * (half + series) + k * _LN2_LOW)) - f)
+    return k * math.log(2) + s * (2.0 + z * _polynomial(_LOG, z))
 
 
 _SINE = tuple((-1) ** k / math.factorial(2 * k + 1) for k in range(12))
