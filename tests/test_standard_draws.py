@@ -16,6 +16,7 @@ from ppl.tensor.gamma_draws import log_gamma
 from ppl.tensor.hypergeometric import hypergeometric
 from ppl.tensor.negative_binomial import negative_binomial
 from ppl.tensor.poisson import poisson
+from ppl.tensor.truncated_normal import truncated_normal
 
 
 @pytest.fixture(autouse=True)
@@ -39,6 +40,30 @@ def test_the_normal_quantile_is_right_to_twelve_digits_in_the_last_tail():
     ends = 2.0 ** -np.array([53, 40, 30, 4])
     below, above = (np.asarray(standard._normal_quantile(each)) for each in (ends, 1 - ends))
     np.testing.assert_array_equal(above, -below)
+
+
+def test_the_normal_quantile_of_a_logarithm_is_right_far_out():
+    log_u = np.r_[-np.geomspace(1e-4, 725, 500), -1e-12]
+    found = np.asarray(standard.normal_quantile_of_log(log_u))
+    np.testing.assert_allclose(special.log_ndtr(found[:-1]), log_u[:-1], rtol=2e-14, atol=1e-16)
+    assert abs(found[-1] - special.ndtri(1 - 1e-12)) < 1e-4
+
+
+BOUNDS = [(-1.0, 2.0), (-1e10, 1e10), (0.5, 1e10), (8.0, 9.0), (-1e10, -7.0), (-60.0, -50.0), (3.0, 3.0 + 1e-9)]
+
+
+@pytest.mark.parametrize(("low", "high"), BOUNDS)
+def test_truncated_normals_follow_their_law_and_move_with_their_bounds(low, high):
+    draw = functools.partial(truncated_normal.sample, jax.random.key(11), shape=(20_000,), dtype=np.dtype("float64"))
+    z, slopes = jax.jvp(draw, (jnp.asarray(low), jnp.asarray(high)), (1.0, 0.0))
+    z, other = np.asarray(z), np.asarray(jax.jvp(draw, (jnp.asarray(low), jnp.asarray(high)), (0.0, 1.0))[1])
+    assert np.all((z >= low) & (z <= high))
+    turned = low + high > 0
+    x, a, b = (-z, -high, -low) if turned else (z, low, high)
+    part = lambda x: -np.expm1(special.log_ndtr(x) - special.log_ndtr(b))  # of the mass below b, what lies above x
+    below = part(x) / part(a)
+    assert stats.kstest(below, "uniform").pvalue > 1e-4
+    assert np.all(slopes >= 0) and np.all(other >= 0) and np.isfinite(slopes + other).all()
 
 
 def test_the_cosine_is_right_over_the_half_turn():

@@ -55,7 +55,7 @@ class KroneckerNormal(Distribution):
         sizes = [cov.shape[-1] for cov in covs]
         d = reshape(x - mu, (*x.shape[:-1], *sizes))
         n = math.prod(sizes)
-        if is_constant(sigma) and not value_of(sigma).any():
+        if surely_zero(sigma):
             roots = [cholesky_of(cov) for cov in covs]
             for i, root in enumerate(roots):
                 d = along(d, i - len(covs), functools.partial(solve_triangular, root, lower=True, b_ndim=2))
@@ -73,7 +73,8 @@ class KroneckerNormal(Distribution):
         for i, cov in enumerate(covs):
             root = cholesky_of(cov)
             z = along(z, i - len(covs), functools.partial(matmul, root))
-        return mu + reshape(z, shape) + expand_dims(sigma, -1) * key.normal(shape)
+        smooth = mu + reshape(z, shape)
+        return smooth if surely_zero(sigma) else smooth + expand_dims(sigma, -1) * key.normal(shape)
 
     def mean(mu, sigma, *covs):
         return mu
@@ -117,6 +118,11 @@ def covariances(**given):
 def constant_or(f, *parts):
     """f of the parts, computed now where they are constant."""
     return constant(f(*map(value_of, parts))) if all_constant(parts) else f(*parts)
+
+
+def surely_zero(sigma):
+    """Whether there is no noise, as far as that is known when the graph is built."""
+    return is_constant(sigma) and not value_of(sigma).any()
 
 
 def all_constant(parts):

@@ -33,6 +33,7 @@ from ppl.tensor.reductions import sum as sum_along
 from ppl.tensor.shaping import common_shape, expand_dims
 from ppl.tensor.shaping import shape as shape_of
 from ppl.tensor.tensor import Tensor, as_tensor, constant
+from ppl.tensor.truncated_normal import truncated_normal as truncated_normal_draw
 
 _FIRST_DRAW = 2**31  # draws take the upper half of the numbers a key can be changed by, `fold_in` the lower
 
@@ -131,6 +132,10 @@ class Key:
         df = as_tensor(df)
         sizes = common_shape([df]) if shape is None else shape
         return self.normal(sizes) * exp(-0.5 * (self.loggamma(df / 2, sizes) - log_of(df / 2)))
+
+    def truncated_normal(self, low: Any, high: Any, shape: Any = None) -> Tensor:
+        """Normal of mean 0 and variance 1, given that it lies between two bounds."""
+        return truncated_normal_draw(self.next(), low, high, shape=shape)
 
     def poisson(self, lam: Any, shape: Any = None) -> Tensor:
         """Poisson counts."""
