@@ -43,7 +43,7 @@ def until_accepted(
     values = proposed(propose, first, shape, parameters)
 
     def again(key: Any, _: Any, at: Any, there: Any) -> Any:
-        return in_rounds(propose, key, [taken(p, at) for p in parameters], there, proposed)
+        return until_accepted(propose, key, at.shape, [taken(p, at) for p in parameters], there, proposed)
 
     return jnp.where(wanted, redone(values, wanted & jnp.isnan(values), rest, again), jnp.nan)
 
@@ -71,11 +71,11 @@ def in_blocks(draw: Callable[..., Any], key: Any, shape: tuple[int, ...], parame
     return found.reshape(-1)[:size].reshape(shape)
 
 
-def redone(values: Any, open_: Any, key: Any, again: Callable[..., Any]) -> Any:
-    """The values, the open ones replaced by `again(key, values, places, whether there is an entry)`: some at a time,
-    moved together, so that it costs what the open ones cost."""
+def redone(values: Any, open_: Any, key: Any, again: Callable[..., Any], part: int = 16) -> Any:
+    """The values, the open ones replaced by `again(key, values, places, whether there is an entry)`: a sixteenth of
+    all at a time, or another `part`, moved together, so that it costs what the open ones cost."""
     size = values.size
-    count = max(size // 2048, 1) * 64  # a thirty-second of them, in whole words
+    count = max(size // (64 * part), 1) * 64  # in whole words
 
     def move(state: Any) -> Any:
         step, values, open_ = state

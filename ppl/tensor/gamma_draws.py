@@ -76,7 +76,7 @@ def _roots(shape: tuple[int, ...], key: Any, d: Any, wanted: Any) -> Any:
         accepted = open_ & _below(sure + (1 - sure) * standard.open_uniform_of(word), r, some)
         return jnp.where(accepted, r, in_rounds(_propose, propose, (some,), there & ~accepted))
 
-    return redone(roots, ~(roots > 0), rest, again)
+    return redone(roots, ~(roots > 0), rest, again, part=32)
 
 
 def _proposed(words: Any, d: Any) -> Any:
