@@ -18,7 +18,7 @@ from jax import lax
 
 from ppl.graph import Attrs, Node
 from ppl.tensor import standard_draws as standard
-from ppl.tensor.acceptance import MANY, once, until_accepted
+from ppl.tensor.acceptance import MANY, in_blocks, once, until_accepted
 from ppl.tensor.config import config
 from ppl.tensor.ops import JaxOp, TensorOp, broadcast_shape, cast_to, unify
 from ppl.tensor.shaping import common_shape, filled, shape_checked, split_sizes
@@ -119,7 +119,10 @@ def _von_mises(key: Any, kappa: Any, *, shape: Any, dtype: Any) -> Any:
 
     Where kappa is nearly 0 the law is uniform, where it is huge it is normal: their formulas lose all digits there.
     """
-    kappa = kappa.astype(jnp.float64)
+    return in_blocks(_angles, key, tuple(shape), (kappa.astype(jnp.float64),)).astype(dtype)
+
+
+def _angles(key: Any, shape: tuple[int, ...], kappa: Any) -> Any:
     flat, peaked = kappa < 1e-6, kappa > 1e6
     k = jnp.where(flat | peaked, 1, kappa)
     tau = 1 + jnp.sqrt(1 + 4 * k * k)
@@ -136,10 +139,15 @@ def _von_mises(key: Any, kappa: Any, *, shape: Any, dtype: Any) -> Any:
 
     cosine = until_accepted(propose, loop_key, shape, (k, (1 + rho * rho) / (2 * rho)), ~(flat | peaked))
     side = jnp.where(jax.random.bits(side_key, shape, jnp.uint32) < np.uint32(2**31), -1.0, 1.0)
-    anywhere = jnp.pi * (2 * jax.random.uniform(start_key, shape) - 1)
-    close = standard.normal(start_key, shape, jnp.float64) / jnp.sqrt(jnp.where(peaked, kappa, 1))
-    angle = jnp.where(flat, anywhere, jnp.where(peaked, close, side * jnp.arccos(jnp.clip(cosine, -1, 1))))
-    return jnp.where(kappa >= 0, angle, jnp.nan).astype(dtype)
+    angle = side * jnp.arccos(jnp.clip(cosine, -1, 1))
+
+    def at_the_ends() -> Any:
+        anywhere = jnp.pi * (2 * jax.random.uniform(start_key, shape) - 1)
+        close = standard.normal(start_key, shape, jnp.float64) / jnp.sqrt(jnp.where(peaked, kappa, 1))
+        return jnp.where(flat, anywhere, jnp.where(peaked, close, angle))
+
+    angle = lax.cond(jnp.any(flat | peaked), at_the_ends, lambda: angle)
+    return jnp.where(kappa >= 0, angle, jnp.nan)
 
 
 def _law(sample: Callable[..., Any]) -> Callable[..., Any]:
