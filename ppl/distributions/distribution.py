@@ -558,7 +558,8 @@ def require(array: np.ndarray, domain: Domain, who: str) -> None:
         at += tuple(int(i) for i in np.argwhere(~np.asarray(domain.entries(array[at])))[0])
     where = f" at position {at if len(at) > 1 else at[0]}" if at else ""
     remedy = f". To mend it: {domain.remedy}." if domain.remedy else ""
-    raise ValueError(f"{who} must be {domain}, got {np.array2string(array[at], threshold=8)}{where}{remedy}")
+    found = repr(array[at].item()) if np.ndim(array[at]) == 0 else np.array2string(array[at], threshold=8)
+    raise ValueError(f"{who} must be {domain}, got {found}{where}{remedy}")
 
 
 def _unknown(who: str, key: str, known: tuple[str, ...]) -> str:
