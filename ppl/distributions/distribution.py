@@ -218,7 +218,7 @@ class Distribution:
             if isinstance(wanted, int | np.integer) and known is not None and wanted != known:
                 raise ValueError(
                     f"{cls.__name__}: one value has the shape {made.type.shape[-event:]} by its parameters, but the "
-                    f"shape asked for, {dims}, ends in {dims[len(dims) - event :]}"
+                    f"shape asked for, {dims}, ends in {dims[len(dims) - event :]}. Let it end in the former."
                 )
         return made
 

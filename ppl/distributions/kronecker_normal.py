@@ -4,7 +4,7 @@ import math
 import numpy as np
 
 from ppl.distributions.constants import LOG_2PI
-from ppl.distributions.covariance import check_positive_definite, square_matrix
+from ppl.distributions.covariance import check_positive_definite, square_matrix, wrong_length
 from ppl.distributions.distribution import Distribution, Param, param
 from ppl.distributions.domains import nonnegative, real_matrix, real_vector
 from ppl.tensor import (
@@ -47,7 +47,7 @@ class KroneckerNormal(Distribution):
         if mu.ndim == 0 or mu.type.shape[-1] == 1:
             mu = broadcast_to(mu, (*mu.shape[:-1], n))
         if isinstance(n, int) and mu.type.shape[-1] not in (None, n):
-            raise ValueError(f"KroneckerNormal: mu has {mu.type.shape[-1]} entries, but the covariance is {n} by {n}")
+            raise ValueError(wrong_length("KroneckerNormal", mu.type.shape[-1], n))
         given = {f"cov{i}": matrix for i, matrix in enumerate(matrices)}
         return Distribution.make.__func__(with_factors(len(matrices)), mu=mu, sigma=sigma, **given, **options)
 
