@@ -21,7 +21,9 @@ argsort = JaxOp("argsort", lambda x, *, axis=-1, stable=True: jnp.argsort(x, axi
 lexsort = JaxOp("lexsort", lambda *keys, axis=-1: jnp.lexsort(keys, axis))
 partition = JaxOp("partition", lambda x, *, kth, axis=-1: jnp.partition(x, kth, axis))
 argpartition = JaxOp("argpartition", lambda x, *, kth, axis=-1: jnp.argpartition(x, kth, axis).astype(jnp.int64))
-searchsorted = JaxOp("searchsorted", lambda x, v, *, side="left": jnp.searchsorted(x, v, side).astype(jnp.int64))
+searchsorted = JaxOp(
+    "searchsorted", lambda x, v, *, side="left": jnp.searchsorted(x, v, side, method="scan_unrolled").astype(jnp.int64)
+)  # one pass over v, where "scan" is one for each halving
 digitize = JaxOp("digitize", lambda x, bins, *, right=False: jnp.digitize(x, bins, right).astype(jnp.int64))
 quantile = JaxOp("quantile", lambda x, q, *, axis=None, method="linear", keepdims=False: jnp.quantile(
     x, q, axis, method=method, keepdims=keepdims), to_float=True)  # fmt: skip
