@@ -53,9 +53,11 @@ from ppl.samplers import flags as _flags
 # Tensors: settings, names, variables, derivatives, files.
 from ppl.tensor import config as config
 from ppl.tensor import from_jax as from_jax
+from ppl.tensor import iteration as _iteration
 from ppl.tensor import printing as printing
 from ppl.tensor import shared as shared
 from ppl.tensor import theano_gradient as _theano_gradient
+from ppl.tensor import theano_loops as _theano_loops
 from ppl.tensor import to_jax as to_jax
 from ppl.tensor.branches import cond as cond
 from ppl.tensor.branches import fori_loop as fori_loop
@@ -72,7 +74,6 @@ from ppl.tensor.files import load as load
 from ppl.tensor.files import save as save
 from ppl.tensor.iteration import foldl as foldl
 from ppl.tensor.iteration import foldr as foldr
-from ppl.tensor.iteration import map as map
 from ppl.tensor.iteration import reduce as reduce
 from ppl.tensor.iteration import scan as scan
 from ppl.tensor.names import Scope as Scope
@@ -93,4 +94,6 @@ from ppl.tensor.vectorizing import vectorize_graph as vectorize_graph
 _longer_paths.enter()
 _flags.apply()  # XLA reads its flags once, when the first device is used; no import above uses one
 
+scan_module = _theano_loops  # Theano's module, of `theano.scan_module.until`
 gradient = _theano_gradient  # Theano's module; `ppl.tensor.gradient` is NumPy's function
+map = _iteration.theano_map  # Theano's form; `ppl.tensor.map` is SymJAX's

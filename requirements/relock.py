@@ -1,5 +1,7 @@
 """Write the three lock files again from pyproject.toml: `python3 requirements/relock.py` (needs uv and a network).
 
+With `--keep` what is locked keeps its version, and only new requirements are added.
+
 Everything is resolved once, for every Python from 3.11 on, so that the files always agree. Then each package is put
 into the first file that needs it: `run.txt` (to use ppl), `test.txt` (to test it), `bench.txt` (its rivals). A later
 file starts where the one before it ends, and every package carries the hashes that pip and uv check.
@@ -7,6 +9,7 @@ file starts where the one before it ends, and every package carries the hashes t
 
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -27,9 +30,10 @@ def resolve(extras: list[str], *options: str) -> dict[str, str]:
     return {entry.split()[0]: entry for entry in entries if entry.strip()}
 
 
-def main() -> None:
-    everything = resolve(GROUPS["bench"], "--upgrade", "--generate-hashes")
-    bench = HERE / "bench.txt"
+def main(*options: str) -> None:
+    bench = HERE / "bench.txt"  # with those it begins with, all that is locked
+    choice = ("--constraint", str(bench)) if "--keep" in options else ("--upgrade",)
+    everything = resolve(GROUPS["bench"], *choice, "--generate-hashes")
     bench.write_text(
         "".join(everything.values())
     )  # whole for a moment: the smaller groups must choose the same versions
@@ -44,4 +48,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

@@ -71,6 +71,7 @@ ELEMENTWISE = named(
         "abs": E(POSITIVE, kinds="fibc"),
         "sign": E(POSITIVE, kinds="fi"),
         "square": E(REAL, kinds="fic"),
+        "whole": E(REAL, oracle=lambda x: x, kinds="fic"),
         "sqrt": to_float(POSITIVE, kinds="fibc"),
         "cbrt": to_float(POSITIVE, kinds="fib"),
         "rsqrt": to_float(POSITIVE, oracle=lambda x: 1 / np.sqrt(x), special=(1.0, np.inf, np.nan, -1.0)),

@@ -117,13 +117,13 @@ def test_lengths_that_differ_are_not_hidden_by_padding():
         (lambda: tt.sort(x), "sort"),
         (lambda: x.reshape((-1, 1)), "reshape"),
         (lambda: tt.median(x), "median"),
-        (lambda: x[tt.argmax(x) :], "getitem"),
         (lambda: tt.roll(x, 1), "roll_op"),
         (lambda: tt.set_subtensor(x[1:], 0.0), "index_update"),
         (lambda: tt.constant(np.arange(9.0))[: x.shape[0] * 2], "getitem"),
         (lambda: tt.argmax(x[:, None] * x), "argmax"),
         (lambda: x + np.arange(3.0), "add"),
         (lambda: ppl.scan(lambda a, s: s + a.sum(), x[:, None] * x, 0.0)[0], "scan_op"),
+        (lambda: ppl.scan(lambda a, s: (s + a, tt.until(s > 1)), x, np.float64(0))[0], "while_op"),
         (lambda: ppl.printing.Print("x")(x).sum(), "print_value"),
         (lambda: tt.random.normal(size=(x.shape[0],), rng=ppl.tensor.random.Key.from_seed(1)) + x, "random_normal"),
     ],
@@ -133,6 +133,12 @@ def test_what_could_see_the_padding_is_refused(build, name):
     f = ppl.function([x], build(), buckets=True, mode="FAST_COMPILE")
     with pytest.raises(ValueError, match=rf"buckets=True: {name} meets a padded axis.* leave buckets out"):
         f(np.arange(3.0))
+
+
+def test_a_slice_whose_end_is_computed():
+    f = ppl.function([x], x[tt.argmax(x) :] * 2, buckets=True)
+    for values in (np.array([1.0, 5.0, 2.0]), np.array([4.0, 1.0, 2.0, 3.0, 1.0])):
+        np.testing.assert_array_equal(f(values), values[values.argmax() :] * 2)
 
 
 LENGTHS = [(RANDOM.normal(size=n),) for n in (1, 3, 6, 7)]
@@ -230,7 +236,6 @@ def test_loops():
         ppl.scan(lambda a, b, s: s * w0 + a * b, {"input": x, "taps": [0, 1]}, one)[0],
         ppl.scan(lambda a, b: a - b, [x[1:], x[:-1]])[0],
         ppl.scan(lambda s: s * w0, outputs_info=one, n_steps=x.shape[0])[0][-1],
-        ppl.scan(lambda a, s: (s + a**2, tt.until(s > 1.5)), x, one)[0],
     ]
     cost = sum((tt.sin(out) * (i + 1.0)).sum() for i, out in enumerate(outputs))
     agree([x, w0], [*outputs, *ppl.grad(cost, [x, w0])], *[(value, np.float64(0.7)) for (value,) in LENGTHS[1:]])

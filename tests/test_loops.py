@@ -113,13 +113,19 @@ def test_states_of_several_axes(x):
     same(loop, {x: XS, matrix: np.array([[0.3, 1.0], [-0.5, 0.8]])}, wanted)
 
 
-def test_until_keeps_the_last_row(x):
-    loop = scanned(lambda entry, before: (before + entry, tt.until(before + entry > 0.6)), x, 0.0)
-    found = loop.eval(
-        {x: np.array([0.5, 0.3, 9.0, 9.0])} if x.type.shape == (None,) else {x: np.array([0.5, 0.3, 9, 9, 9])}
-    )
-    assert found[0] == 0.5 and (found[1:] == 0.8).all()
-    same(loop[-1], {x: np.array([0.5, 0.3, 9.0, 9.0, 9.0])}, lambda xs: xs[0] + xs[1])
+def test_until_takes_as_many_rows_as_steps(x):
+    loop = scanned(lambda entry, before: (before + entry**2, tt.until(before + entry > 0.6)), x, 0.0)
+    slope = ppl.grad((loop * loop.shape[0]).sum(), x)
+    f = ppl.function([x], [loop, loop.sum(), loop.shape[0], loop[-1], slope])
+    for values in (np.array([0.5, 0.3, 9.0, 9.0, 9.0]), np.array([0.9, 0.3, 9.0, 9.0, 9.0]), np.zeros(5)):
+        sums = np.cumsum(values**2)
+        stop = np.flatnonzero(np.concatenate([[0.0], sums[:-1]]) + values > 0.6)
+        n = stop[0] + 1 if stop.size else 5
+        rows, total, count, last, found = f(values)
+        np.testing.assert_allclose(rows, sums[:n])
+        assert total == pytest.approx(sums[:n].sum()) and count == n and last == pytest.approx(sums[n - 1])
+        wanted = np.where(np.arange(5) < n, n * (n - np.arange(5)) * 2 * values, 0.0)
+        np.testing.assert_allclose(found, wanted)
 
 
 def test_steps_without_sequences():
@@ -172,7 +178,10 @@ def test_carry_form_in_reverse(x):
 
 # --- map, reduce, fold
 def test_map_and_folds(x):
-    same(ppl.map(lambda entry: entry**2, x), {x: XS}, np.square)
+    same(tt.map(lambda entry: entry**2, x), {x: XS}, np.square)
+    squares, updates = ppl.map(lambda entry: entry**2, x)  # Theano's form
+    same(squares, {x: XS}, np.square)
+    assert not updates
     total, _ = ppl.reduce(lambda entry, before: before + entry**2, x, 0.0)
     same(total, {x: XS}, lambda xs: np.sum(xs**2))
     left, _ = ppl.foldl(lambda entry, before: before / 2 + entry, x, 0.0)

@@ -159,13 +159,29 @@ def test_constants_of_the_gradient():
     assert theano.grad(x**2, y, disconnected_inputs="ignore").eval({x: 1.0, y: 1.0}) == 0
 
 
-def test_the_power_of_a_vector_by_scan():
-    A = tt.dvector("A")
-    fixed, updates = theano.scan(
-        fn=lambda prior, A: prior * A, outputs_info=tt.ones_like(A), non_sequences=A, n_steps=4
+@pytest.mark.parametrize("given", ["a number", "an input", "a shared variable"])
+def test_the_power_of_a_vector_by_scan(given):
+    A, k = tt.dvector("A"), {"a number": 4, "an input": tt.iscalar("k"), "a shared variable": theano.shared(4)}[given]
+    result, updates = theano.scan(
+        fn=lambda prior, A: prior * A, outputs_info=tt.ones_like(A), non_sequences=A, n_steps=k
     )
-    power = theano.function(inputs=[A], outputs=fixed[-1], updates=updates)
-    np.testing.assert_array_equal(power(np.arange(5.0)), np.arange(5.0) ** 4)
+    inputs = [A, k] if given == "an input" else [A]
+    power = theano.function(inputs=inputs, outputs=result[-1], updates=updates)
+    np.testing.assert_array_equal(power(np.arange(5.0), *[4] * (len(inputs) - 1)), np.arange(5.0) ** 4)
+    if given == "an input":
+        np.testing.assert_array_equal(power(np.arange(5.0), 2), np.arange(5.0) ** 2)
+        assert power.compilations == 2  # a program for each number of steps
+    if given == "a shared variable":
+        k.set_value(3)
+        np.testing.assert_array_equal(power(np.arange(5.0)), np.arange(5.0) ** 3)
+
+
+def test_a_triangle_as_long_as_an_input_says():
+    up_to = tt.iscalar("up_to")
+    rows, _ = theano.scan(lambda end, sums: sums + end, sequences=tt.arange(up_to), outputs_info=tt.constant(0))
+    triangular = theano.function([up_to], rows)
+    np.testing.assert_array_equal(triangular(5), [0, 1, 3, 6, 10])
+    np.testing.assert_array_equal(triangular(2), [0, 1])
 
 
 def test_a_polynomial_and_its_gradient_by_scan():
@@ -187,8 +203,15 @@ def test_taps_and_until():
         lambda a, b: a + b, outputs_info=[{"initial": tt.constant(np.array([1.0, 1.0])), "taps": [-2, -1]}], n_steps=6
     )
     np.testing.assert_array_equal(fibonacci.eval(), [2, 3, 5, 8, 13, 21])
-    doubling, _ = theano.scan(lambda s: (s * 2, tt.until(s > 10)), outputs_info=1.0, n_steps=20)
-    assert doubling.eval()[-1] == 32.0
+    bound = tt.dscalar("bound")
+    doubling, _ = theano.scan(
+        lambda s, bound: (s * 2, theano.scan_module.until(s * 2 > bound)), outputs_info=tt.constant(1.0),
+        non_sequences=bound, n_steps=1024,
+    )  # fmt: skip
+    powers = theano.function([bound], [doubling, doubling.sum()])
+    np.testing.assert_array_equal(powers(45)[0], [2, 4, 8, 16, 32, 64])
+    np.testing.assert_array_equal(powers(3)[0], [2, 4])
+    assert powers(45)[1] == 126
 
 
 def test_ifelse_and_folds():

@@ -17,8 +17,10 @@ from ppl.compile.inputs import In, arranged, fitting
 from ppl.compile.maker import Maker
 from ppl.compile.modes import Mode, first_bad, is_bad, optimize
 from ppl.compile.outputs import Rebuild
+from ppl.compile.sized import SizedProgram
 from ppl.graph import Node, leaves, substitute
 from ppl.graph.printing import debugprint
+from ppl.tensor.sizing import deciding
 from ppl.tensor.tensor import Tensor
 from ppl.tensor.variables import VARIABLE, Cell, Variable
 
@@ -76,11 +78,7 @@ class Function:
         wanted: list[Node] = [*plan.outputs, *self.updates.values(), *own.values()]
         self.graph_outputs = optimize(wanted, plan.mode)
         self.variables: list[Any] = [v for v in leaves(self.graph_outputs) if v.op is VARIABLE]
-        self._program, constants = (
-            (BucketedProgram(self.inputs, self.variables, self.graph_outputs), [])
-            if plan.buckets
-            else closed_program([*self.inputs, *self.variables], self.graph_outputs)
-        )
+        self._program, constants = _compiled(plan, self.inputs, self.variables, self.graph_outputs)
         self._run = self._watched(self._program.run)
         self._count = len(plan.outputs)
         self._defaults = [each.value for each in plan.inputs]
@@ -245,6 +243,20 @@ class Function:
         return Function(
             dataclasses.replace(plan, inputs=inputs, outputs=outputs, updates=updates, name=name or plan.name)
         )
+
+
+def _compiled(
+    plan: Plan, inputs: list[Tensor], variables: list[Node], outputs: list[Node]
+) -> tuple[Any, Sequence[Any]]:
+    """The program of a graph, and the values of its further arguments."""
+    found = deciding(outputs)
+    if found.leaves or found.computed:
+        return SizedProgram(
+            inputs, variables, outputs, found, lambda *open: _compiled(plan, *open[:2], optimize(open[2], plan.mode))
+        ), []
+    if plan.buckets:
+        return BucketedProgram(inputs, variables, outputs), []
+    return closed_program([*inputs, *variables], outputs)
 
 
 def _check(each: In) -> tuple[Any, Any, int]:

@@ -15,11 +15,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 
 from ppl.graph import GET, Node, topological
 from ppl.tensor.evaluate import apply_node
+from ppl.tensor.shaping import UnknownSizeError
 from ppl.tensor.tensor import CONSTANT, value_of
 
 Shapes = Sequence[tuple[int, ...]]
@@ -146,7 +146,7 @@ class Padding:
         if not any(isinstance(a, Padded | Length) for a in arguments):
             try:
                 return apply_node(node, arguments)
-            except (jax.errors.ConcretizationTypeError, jax.errors.TracerIntegerConversionError) as error:
+            except UnknownSizeError as error:
                 raise refused(node, " by a size that is computed of its length") from error
         rule = _rule_of(node)
         if rule is None:

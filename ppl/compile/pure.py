@@ -16,7 +16,7 @@ from ppl.graph import Identity, Node, ancestors, substitute
 from ppl.graph.digest import digest, visiting
 from ppl.tensor.evaluate import evaluate
 from ppl.tensor.ops import OPS
-from ppl.tensor.shaping import DIM
+from ppl.tensor.sizing import deciding_variables
 from ppl.tensor.tensor import CONSTANT, INPUT, Tensor, placeholder, value_of
 from ppl.tensor.variables import VARIABLE, Cell
 
@@ -31,7 +31,9 @@ class Program:
         reached = ancestors(self.outputs, blockers=self.inputs)
         given = set(self.inputs)
         order = [node for node in visiting(self.outputs) if node in reached and node not in given]
-        sizing = _sizing(reached)
+        sizing = deciding_variables(
+            self.outputs, self.inputs
+        )  # these cannot be arguments, since a program has fixed shapes
         self._fixed = {v: np.asarray(v.attrs["cell"].value) for v in order if v.op is VARIABLE and v in sizing}
         self.arrays = [v for v in order if (v.op is VARIABLE and v not in sizing) or _is_large(v)]
 
@@ -67,19 +69,6 @@ def _is_large(node: Node) -> bool:
         return False
     value = value_of(node)
     return value.size > LARGE and value.dtype != np.bool_  # a mask decides shapes, so it stays a constant
-
-
-def _sizing(reached: set[Node]) -> set[Node]:
-    """Variables whose values are sizes: these cannot be arguments, since a program has fixed shapes."""
-    sizes: list[Node] = []
-    for node in reached:
-        shape = node.attrs.get("shape", node.attrs.get("size"))
-        if isinstance(shape, tuple) and None in shape:
-            sizes += node.inputs[len(node.inputs) - sum(n is None for n in shape) :]
-    if not sizes:
-        return set()
-    lengths = [node for node in ancestors(sizes) if node.op is DIM]
-    return {node for node in ancestors(sizes, blockers=lengths) if node.op is VARIABLE}
 
 
 def _beyond_digest(node: Node) -> Iterator[Hashable]:

@@ -11,6 +11,8 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Sequence
 
+import numpy as np
+
 from ppl.graph import Attrs, Body, Node, bodies, topological
 from ppl.graph.replace import rebuilt
 from ppl.rewrites.alike import Alike
@@ -20,6 +22,7 @@ from ppl.rewrites.rows import merged, rows_first
 from ppl.tensor import elementwise as ew
 from ppl.tensor.loops import SCAN
 from ppl.tensor.ops import Elementwise
+from ppl.tensor.tensor import CONSTANT, value_of
 
 
 def lowered(outputs: Iterable[Node], vectors: bool = False) -> tuple[list[Node], bool]:
@@ -188,9 +191,20 @@ def _power(x: Node, power: Number) -> Node:
         return x
     if power == 0.5:
         return Node(ew.sqrt, (x,))
+    if _overflows_apart(x, power):
+        x = Node(ew.whole, (x,))
     if is_whole(power) and power <= 16:
         return _by_squaring(x, int(power))
     return Node(ew.power, (x, number(power, x.type.dtype)))
+
+
+def _overflows_apart(x: Node, power: Number) -> bool:
+    """Whether a product holds a number whose power is out of range: XLA may take (c x)² for c² x²."""
+    if x.op not in (ew.multiply, ew.true_divide):
+        return False
+    with np.errstate(all="ignore"):
+        sizes = [np.abs(value_of(c)) ** float(power) for c in x.inputs if c.op is CONSTANT and c.type.dtype[0] == "f"]
+    return any(bool(np.any((n == np.inf) | (n < np.finfo(n.dtype).tiny))) for n in sizes)
 
 
 def _by_squaring(x: Node, power: int) -> Node:

@@ -14,6 +14,7 @@ import numpy as np
 from ppl.graph import Node, topological
 from ppl.graph.replace import rebuilt
 from ppl.rewrites.folding import folded
+from ppl.tensor.sizing import size_inputs
 from ppl.tensor.tensor import CONSTANT, TensorType, value_of
 from ppl.tensor.variables import VARIABLE
 
@@ -45,14 +46,16 @@ def _counted(node: Node, inputs: tuple[Node, ...]) -> Node:
 
 
 def _filled(node: Node) -> Node:
-    """The node with sizes that have become numbers among its attributes: symbolic ones are the last of its inputs."""
+    """The node with sizes that have become numbers among its attributes."""
     for name in ("shape", "size"):
         sizes = node.attrs.get(name)
         if isinstance(sizes, tuple) and None in sizes:
             break
     else:
         return node
-    symbolic = list(node.inputs[len(node.inputs) - sizes.count(None) :])
+    symbolic = size_inputs(node)
+    if not symbolic:
+        return node
     rest = iter(symbolic)
     filled = tuple(_number(next(rest)) if n is None else n for n in sizes)
     if filled == sizes:

@@ -92,7 +92,7 @@ def merged(outputs: Sequence[Node]) -> list[Node]:
     order = topological(outputs)
     groups: dict[tuple[Any, ...], list[Node]] = {}
     for node in order:
-        if node.op is SCAN and not node.attrs["until"]:
+        if node.op is SCAN:
             groups.setdefault(_length_of(node), []).append(node)
     for alike in groups.values():
         for i, first in enumerate(alike):

@@ -11,6 +11,7 @@ import numpy as np
 
 from ppl.graph import Attrs, Node
 from ppl.tensor.config import config
+from ppl.tensor.elementwise import maximum
 from ppl.tensor.ops import TensorOp, cast_to, normal_axis
 from ppl.tensor.shaping import broadcast_to, common_shape, expand_dims, filled, shape, split_sizes
 from ppl.tensor.tensor import (
@@ -178,6 +179,9 @@ class _Arange(TensorOp):
     def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType:
         return TensorType(attrs["dtype"], (None,))
 
+    def size_inputs(self, inputs: tuple[Node, ...], attrs: Attrs) -> tuple[Node, ...]:
+        return inputs
+
 
 def _number(n: Any) -> Any:
     """A number that must be known when the program is compiled."""
@@ -226,17 +230,18 @@ def identity_like(x: Any, dtype: Any = None) -> Tensor:
 
 
 @function()
-def linspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None) -> Tensor:
+def linspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None) -> Tensor:
     """`num` evenly spaced numbers from `start` to `stop`."""
     start, stop = as_tensor(start), as_tensor(stop)
-    steps = np.arange(num) / max(num - 1 if endpoint else num, 1)
-    weights = as_tensor(steps.reshape((num,) + (1,) * max(start.ndim, stop.ndim)))
+    last = num - 1 if endpoint else num
+    steps = arange(num) / maximum(last, 1) if isinstance(num, Tensor) else as_tensor(np.arange(num) / max(last, 1))
+    weights = expand_dims(steps, tuple(range(1, 1 + max(start.ndim, stop.ndim))))
     result = expand_dims(start, 0) * (1 - weights) + expand_dims(stop, 0) * weights
     return result if dtype is None else cast_to(result, dtype_name(dtype))
 
 
 @function()
-def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: float = 10.0) -> Tensor:
+def logspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, base: float = 10.0) -> Tensor:
     """Numbers evenly spaced on a log scale."""
     return base ** linspace(start, stop, num, endpoint)
 

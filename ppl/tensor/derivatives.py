@@ -19,6 +19,7 @@ from ppl.tensor.elementwise import add
 from ppl.tensor.ops import Elementwise, TensorOp
 from ppl.tensor.reductions import sum as sum_all
 from ppl.tensor.shaping import expand_dims
+from ppl.tensor.sizing import deciding
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, function, placeholder
 
 
@@ -35,8 +36,9 @@ class _ValueAndGrad(_Derivative):
         return TupleType((attrs["body"].outputs[0].type, *(x.type for x in inputs[: attrs["count"]])))
 
 
-def _value_and_grad(*points: Any, body: Any, count: int) -> Any:
-    value, slopes = jax.value_and_grad(lambda *xs: body(*xs)[0], argnums=tuple(range(count)))(*_arrays(points))
+def _value_and_grad(*inputs: Any, body: Any, count: int) -> Any:
+    points, rest = _arrays(inputs[:count]), inputs[count:]
+    value, slopes = jax.value_and_grad(lambda *xs: body(*xs, *rest)[0], argnums=tuple(range(count)))(*points)
     return (value, *slopes)
 
 
@@ -46,9 +48,10 @@ class _Jacobian(_Derivative):
         return TupleType(tuple(TensorType(out.dtype, out.shape + x.type.shape) for x in inputs[: attrs["count"]]))
 
 
-def _jacobian(*points: Any, body: Any, count: int, mode: str) -> Any:
+def _jacobian(*inputs: Any, body: Any, count: int, mode: str) -> Any:
+    points, rest = _arrays(inputs[:count]), inputs[count:]
     derive = {"backward": jax.jacrev, "forward": jax.jacfwd}[mode]
-    return derive(lambda *xs: body(*xs)[0], argnums=tuple(range(count)))(*_arrays(points))
+    return derive(lambda *xs: body(*xs, *rest)[0], argnums=tuple(range(count)))(*points)
 
 
 class _PushForward(_Derivative):
@@ -57,8 +60,8 @@ class _PushForward(_Derivative):
 
 
 def _push_forward(*inputs: Any, body: Any, count: int) -> Any:
-    arrays = _arrays(inputs)
-    points, tangents, rest = arrays[:count], arrays[count : 2 * count], arrays[2 * count :]
+    arrays, rest = _arrays(inputs[: 2 * count]), inputs[2 * count :]
+    points, tangents = arrays[:count], arrays[count:]
     return tuple(jax.jvp(lambda *xs: body(*xs, *rest), points, tangents)[1])
 
 
@@ -68,11 +71,12 @@ class _PullBack(_Derivative):
 
 
 def _pull_back(*inputs: Any, body: Any, count: int, cotangents: int) -> Any:
-    arrays = _arrays(inputs)
-    points, slopes, rest = arrays[:count], arrays[count : count + cotangents], arrays[count + cotangents :]
+    arrays, rest = _arrays(inputs[: count + cotangents]), inputs[count + cotangents :]
+    points, slopes = arrays[:count], arrays[count:]
     return jax.vjp(lambda *xs: body(*xs, *rest), *points)[1](list(slopes))
 
 
+# What a body captures stays as it is: a number known now may be a size inside.
 def _arrays(values: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(jnp.asarray(value) for value in values)
 
@@ -95,22 +99,26 @@ def _variables(wrt: Any) -> list[Tensor]:
     return given
 
 
-def _body(outputs: Sequence[Tensor], points: Sequence[Tensor], extra: Sequence[Node] = ()) -> tuple[Body, list[Node]]:
-    """`outputs` as a function of `points`, and what it captures.
+def _body(outputs: Sequence[Tensor], points: Sequence[Tensor]) -> tuple[Body, list[Node]]:
+    """`outputs` as a function of `points`, and what it captures: sizes first, which stay as the points move.
 
     A point that another point is computed from counts with all its influence: then the body is a function of small
     changes of the points.
     """
+    sizes = deciding(outputs, points).computed
+    held = [placeholder(size.type) for size in sizes]
+    outputs = substitute(list(outputs), dict(zip([*sizes, *points], [*held, *points], strict=True)))  # type: ignore
     nested = any(p in ancestors(q) for p in points for q in points if p is not q)
     if not nested:
-        return close(points, outputs)
+        body, captured = close([*points, *held], outputs)
+        return body, [*sizes, *captured]
     changes = [placeholder(p.type) for p in points]
     order = sorted(zip(points, changes, strict=True), key=lambda pair: pair[0].serial)
     done: dict[Node, Node] = {}
     for p, change in order:
         done[p] = add(substitute(p, done) if done else p, change)
-    body, captured = close(changes, substitute(list(outputs), done))
-    return body, captured
+    body, captured = close([*changes, *held], substitute(list(outputs), done))
+    return body, [*sizes, *captured]
 
 
 def _nested_points(points: Sequence[Tensor]) -> list[Tensor]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ppl.tensor.config import config
 from ppl.tensor.creation import arange
-from ppl.tensor.elementwise import multiply, switch
+from ppl.tensor.elementwise import greater_equal, multiply, switch
 from ppl.tensor.indexing import index_update
 from ppl.tensor.ops import JaxOp, cast_to
 from ppl.tensor.shaping import shape as shape_of
@@ -47,9 +47,12 @@ triu = JaxOp("triu", lambda x, *, k=0: jnp.triu(x, k))
 
 
 @function()
-def tri(n: int, m: int | None = None, k: int = 0, dtype: Any = None) -> Tensor:
+def tri(n: Any, m: Any = None, k: int = 0, dtype: Any = None) -> Tensor:
     """Ones on and below a diagonal."""
-    return constant(np.tri(n, m, k, dtype=dtype_name(dtype or config.floatX)))
+    m, kind = n if m is None else m, dtype_name(dtype or config.floatX)
+    if isinstance(n, Tensor) or isinstance(m, Tensor):
+        return cast_to(greater_equal(arange(n)[:, None], arange(m) - k), kind)
+    return constant(np.tri(n, m, k, dtype=kind))
 
 
 @function()

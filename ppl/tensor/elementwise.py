@@ -31,6 +31,7 @@ reciprocal = Elementwise("reciprocal", jnp.reciprocal, "float", also=("inv_elemw
 abs = Elementwise("abs", jnp.abs, "real", also=("absolute", "fabs", "abs_"), range=(0, INF), even=True)
 sign = Elementwise("sign", jnp.sign, also=("sgn",), range=(-1, 1), odd=True)
 square = Elementwise("square", jnp.square, also=("sqr",), range=(0, INF), even=True)
+whole = Elementwise("whole", lambda x: lax.optimization_barrier(jnp.asarray(x)))  # x, which XLA does not take apart
 sqrt = Elementwise("sqrt", jnp.sqrt, "float", inverse="square", monotone="increasing", range=(0, INF))
 cbrt = Elementwise("cbrt", jnp.cbrt, "float", monotone="increasing", odd=True)
 rsqrt = Elementwise("rsqrt", lax.rsqrt, "float", monotone="decreasing", range=(0, INF))

@@ -17,6 +17,7 @@ import numpy as np
 
 from ppl.graph import Attrs, Node
 from ppl.tensor.ops import TensorOp, broadcast_shape, normal_axis, unify
+from ppl.tensor.shaping import known_size
 from ppl.tensor.tensor import Dim, Tensor, TensorType, as_tensor, function, is_constant, value_of
 
 Plan = tuple[tuple[Any, ...], ...]
@@ -169,10 +170,16 @@ def real_index(plan: Plan, values: Any) -> tuple[Any, ...]:
     index: list[Any] = []
     for part in plan:
         if part[0] == "slice":
-            index.append(slice(*(int(next(rest)) if n == "in" else n for n in part[1:])))
+            index.append(slice(*(known_size(next(rest)) if n == "in" else n for n in part[1:])))
         else:
             index.append({"int": lambda: part[1], "new": lambda: None, "array": lambda: next(rest)}[part[0]]())  # noqa: B023
     return tuple(index)
+
+
+def slice_ends(plan: Plan, tensors: tuple[Node, ...]) -> tuple[Node, ...]:
+    """Those of an index's tensors that are ends of slices, which decide lengths."""
+    kinds = [part[0] for part in plan for n in part if n == "in" or part[0] == "array"]
+    return tuple(x for x, kind in zip(tensors, kinds, strict=True) if kind == "slice")
 
 
 def refuse_outside(shape: tuple[int, ...], plan: Plan) -> None:
@@ -197,6 +204,9 @@ class _GetItem(TensorOp):
     def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType:
         x = inputs[0].type
         return TensorType(x.dtype, indexed_shape(x, attrs["plan"], inputs[1:]))
+
+    def size_inputs(self, inputs: tuple[Node, ...], attrs: Attrs) -> tuple[Node, ...]:
+        return slice_ends(attrs["plan"], inputs[1:])
 
 
 def _getitem(x: Any, *tensors: Any, plan: Plan) -> Any:
@@ -230,6 +240,9 @@ class _Update(TensorOp):
                 f"{self.name}: {y!r} of shape {y.type.shape} does not fit into x[index] of shape {place}, x = {x!r}"
             )
         return x.type
+
+    def size_inputs(self, inputs: tuple[Node, ...], attrs: Attrs) -> tuple[Node, ...]:
+        return slice_ends(attrs["plan"], inputs[2:])
 
 
 def _updating(method: str) -> Callable[..., Any]:

@@ -52,8 +52,18 @@ def map(
     *,
     return_updates: bool = False,
 ) -> Any:
-    """`fn` of each entry of the sequences, one after the other, stacked. Theano's form returns the updates too."""
+    """`fn` of each entry of the sequences, one after the other, stacked. See also `theano_map`."""
     return theano_scan(fn, sequences, None, non_sequences, go_backwards=go_backwards, return_updates=return_updates)
+
+
+def theano_map(
+    fn: Callable[..., Any], sequences: Any, non_sequences: Any = None, *, go_backwards: bool = False,
+    name: str | None = None, return_updates: bool = True,
+) -> Any:  # fmt: skip
+    """`map` in Theano's form, as `import ppl as theano` has it: the result is `(outputs, updates)`."""
+    return theano_scan(
+        fn, sequences, None, non_sequences, go_backwards=go_backwards, name=name, return_updates=return_updates
+    )
 
 
 @function()

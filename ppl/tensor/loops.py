@@ -23,7 +23,7 @@ class _Scan(TensorOp):
     """States handed from step to step, sequences taken apart, results stacked.
 
     Inputs: the starts of the states, the sequences, the number of steps where it is symbolic, the captured values. The
-    outputs of the body: the states, what is stacked, and with `until` whether to stop.
+    outputs of the body: the states, and what is stacked.
     """
 
     def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TupleType:
@@ -31,9 +31,12 @@ class _Scan(TensorOp):
         length: Dim = attrs["length"]
         if attrs["sequences"] and length is None:
             length = inputs[states].type.shape[0]
-        stacked = body.outputs[states : len(body.outputs) - attrs["until"]]
-        rows = tuple(TensorType(y.type.dtype, (length, *y.type.shape)) for y in stacked)
+        rows = tuple(TensorType(y.type.dtype, (length, *y.type.shape)) for y in body.outputs[states:])
         return TupleType((*(x.type for x in inputs[:states]), *rows))
+
+    def size_inputs(self, inputs: tuple[Node, ...], attrs: Attrs) -> tuple[Node, ...]:
+        first = attrs["states"] + attrs["sequences"]
+        return inputs[first : first + attrs["counted"]]
 
 
 def run_scan(
@@ -44,7 +47,6 @@ def run_scan(
     length: int | None,
     counted: bool,
     reverse: bool,
-    until: bool,
     within: Any = None,
 ) -> Any:
     """The states after the loop, and the stacked rows. Steps at places from `within` on are left out (padding)."""
@@ -58,26 +60,21 @@ def run_scan(
         results = [jnp.asarray(r) for r in body(*state, *entries, *rest)]
         return tuple(results[:states]), tuple(results[states:])
 
-    if not until and within is None:
+    if within is None:
         last, rows = jax.lax.scan(step, starts, xs, length, reverse)
         return (*last, *rows)
 
     def step_or_stay(carry: Any, entries: Any) -> Any:
-        """Outside, and after the stop, nothing changes: the last row is repeated."""
-        (state, row, stopped), (place, *present) = carry, entries
-        idle = stopped if within is None else stopped | (place >= within)
-
-        def moved() -> Any:
-            new_state, new_row = step(state, present)
-            return (new_state, new_row) if until else (new_state, (*new_row, stopped))
-
-        new_state, (*new_row, stop) = jax.lax.cond(idle, lambda: (state, (*row, stopped)), moved)
-        return (new_state, tuple(new_row), stop), tuple(new_row)
+        """Outside nothing changes: the last row is repeated."""
+        place, *present = entries
+        moved = lambda: step(carry[0], tuple(present))
+        after = jax.lax.cond(place >= within, lambda: carry, moved)
+        return after, after[1]
 
     first = jax.eval_shape(step, starts, tuple(jax.ShapeDtypeStruct(x.shape[1:], x.dtype) for x in xs))
-    blank = tuple(jnp.zeros(y.shape, y.dtype) for y in (first[1][:-1] if until else first[1]))
+    blank = tuple(jnp.zeros(y.shape, y.dtype) for y in first[1])
     places = jnp.arange(xs[0].shape[0] if length is None else length)
-    (last, _, _), rows = jax.lax.scan(step_or_stay, (starts, blank, jnp.array(False)), (places, *xs), length, reverse)
+    (last, _), rows = jax.lax.scan(step_or_stay, (starts, blank), (places, *xs), length, reverse)
     return (*last, *rows)
 
 
@@ -115,7 +112,7 @@ def carry_scan(
         states, after, output = trace(starts)
     check_state("scan", names_of("the state", starts), starts, after)
     rows = [as_tensor(y) for y in listed(output)]
-    results = loop(states, entries, [*after, *rows], starts, series, length, reverse, False)
+    results = loop(states, entries, [*after, *rows], starts, series, length, reverse)
     last, stacked = results[: len(states)], results[len(states) :]
     state_result = tuple(last) if several else last[0]
     if output is None or isinstance(output, list | tuple):
@@ -141,7 +138,6 @@ def loop(
     series: Sequence[Tensor],
     length: Any,
     reverse: bool,
-    stops: bool,
 ) -> list[Any]:
     """The results of a loop node: the last states, then the stacked outputs."""
     if not series and length is None:
@@ -154,7 +150,7 @@ def loop(
     body, captured = hoisted([*states, *entries], outputs)
     attrs = Attrs(
         body=body, states=len(states), sequences=len(entries), length=static[0], counted=bool(symbolic),
-        reverse=bool(reverse), until=stops,
+        reverse=bool(reverse),
     )  # fmt: skip
     node: Any = Node(SCAN, (*starts, *series, *symbolic, *captured), attrs)
     return list(node)

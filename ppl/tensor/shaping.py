@@ -94,14 +94,19 @@ def _as_size(n: Any) -> int:
 def filled(static: Sequence[int | None], values: Sequence[Any]) -> tuple[int, ...]:
     """The static sizes with the values of the symbolic ones put in; inside compiled code these are numbers."""
     rest = iter(values)
-    return tuple(_concrete(next(rest)) if n is None else n for n in static)
+    return tuple(known_size(next(rest)) if n is None else n for n in static)
 
 
-def _concrete(n: Any) -> int:
+class UnknownSizeError(TypeError):
+    """A size has no value when the program is compiled."""
+
+
+def known_size(n: Any) -> int:
+    """A size as a number, inside compiled code."""
     try:
         return int(n)
     except TypeError as error:
-        raise TypeError(
+        raise UnknownSizeError(
             "a size depends on the values of arrays, not only on their shapes; compiled programs need fixed sizes. "
             "Compute it before, and pass it as a Python int."
         ) from error
@@ -420,6 +425,9 @@ class _SpecifyShape(TensorOp):
         if not agree:
             raise ValueError(f"specify_shape: {inputs[0]!r} has shape {x.shape}, not {wanted}")
         return TensorType(x.dtype, tuple(d if n is None else n for d, n in zip(x.shape, wanted, strict=True)))
+
+    def size_inputs(self, inputs: tuple[Node, ...], attrs: Attrs) -> tuple[Node, ...]:
+        return ()  # None stands for any length
 
 
 def _check_shape(x: Any, shape: tuple[int | None, ...]) -> Any:

@@ -89,6 +89,17 @@ def _rel_entr(x: Any, y: Any) -> Any:
     return jnp.where(jnp.isnan(x) | jnp.isnan(y), jnp.nan, jsp.rel_entr(x, y))
 
 
+def _kl_div(x: Any, y: Any) -> Any:
+    """x ln(x/y) - x + y, without loss of digits where x and y are close."""
+    inside = (x > 0) & (y > 0)
+    x_in, y_in = jnp.where(inside, x, 1.0), jnp.where(inside, y, 1.0)
+    close = jnp.abs(y_in - x_in) < x_in / 2
+    near = -jnp.log1p(jnp.where(close, y_in - x_in, 0.0) / jnp.where(close, x_in, 1.0))
+    log_ratio = jnp.where(close, near, jnp.log(x_in) - jnp.log(y_in))
+    value = jnp.where(inside, x_in * log_ratio + (y_in - x_in), jnp.where(x == 0, y, jnp.inf))
+    return jnp.where(jnp.isnan(x) | jnp.isnan(y), jnp.nan, jnp.where((x < 0) | (y < 0), jnp.inf, value))
+
+
 def _expi(x: Any) -> Any:
     """JAX's is nan at 0."""
     return jnp.where(x == 0, -jnp.inf, jsp.expi(jnp.where(x == 0, 1.0, x)))
@@ -99,7 +110,7 @@ def _exp1(x: Any) -> Any:
     return jnp.where(x == jnp.inf, 0.0, jsp.exp1(jnp.where(x == jnp.inf, 1.0, x)))
 
 
-kl_div = Elementwise("kl_div", jsp.kl_div, "float", range=(0, INF))
+kl_div = Elementwise("kl_div", _kl_div, "float", range=(0, INF))
 rel_entr = Elementwise("rel_entr", _rel_entr, "float")
 expi = Elementwise("expi", _expi, "float")
 exp1 = Elementwise("exp1", _exp1, "float", range=(0, INF))

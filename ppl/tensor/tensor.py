@@ -363,6 +363,10 @@ class Tensor(Node):
         if method in _METHODS:
             f = FUNCTIONS[method]
             return lambda *args, **options: f(self, *args, **options)
+        if method == "data":  # Theano's name of the array that a constant is
+            if is_constant(self):
+                return value_of(self)
+            raise AttributeError(f"{self!r} is no constant, so it has no data: eval() works out its value")
         raise AttributeError(f"tensors have no {method!r}; it may be a function of ppl.tensor")
 
     def __repr__(self) -> str:

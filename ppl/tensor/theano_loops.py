@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from ppl.graph import substitute, topological
 from ppl.tensor.bodies import check_state, hoisted, is_number, like, listed, slice_like, start_of
+from ppl.tensor.branches import while_loop
 from ppl.tensor.elementwise import minimum
 from ppl.tensor.indexing import getitem
 from ppl.tensor.loops import loop, names_of, with_rows
 from ppl.tensor.ops import cast_to
 from ppl.tensor.shaping import shape as shape_of
-from ppl.tensor.tensor import CONSTANT, Tensor, as_tensor
+from ppl.tensor.tensor import CONSTANT, Tensor, as_tensor, constant
 from ppl.tensor.variables import Variable
 
 
@@ -39,8 +42,8 @@ def theano_scan(
 ) -> Any:
     """Theano's loop.
 
-    With `until`, the outputs keep a row for every possible step, because a compiled program needs fixed sizes: rows
-    after the stop repeat the last one, so `outputs[-1]` is what Theano gives.
+    With `until`, the steps are counted first, by a loop that keeps no rows; the outputs have that many rows, and a
+    program is compiled for each number of them.
     """
     if truncate_gradient != -1:
         raise NotImplementedError("scan: truncate_gradient is not supported: gradients go through all steps")
@@ -55,11 +58,13 @@ def theano_scan(
         traced = _Traced(fn, series, infos, outer)
     if strict:
         _check_strict(traced, outer)
-    stops = [] if traced.stop is None else [traced.stop]
     starts = [start for info in infos for start in info.starts()] + list(traced.updates)
-    fixed = None if series else length
-    step = [*traced.after(infos), *traced.outputs, *stops]
-    results = loop(traced.states, traced.entries, step, starts, series, fixed, False, bool(stops))
+    after = traced.after(infos)
+    if traced.stop is not None:
+        length = _steps_until(traced, after, starts, series, length)
+        series = [x[:length] for x in series]
+    step = [*after, *traced.outputs]
+    results = loop(traced.states, traced.entries, step, starts, series, None if series else length, False)
     count = len(traced.states)
     outputs = results[count : count + len(traced.outputs)]
     if name is not None:
@@ -68,6 +73,22 @@ def theano_scan(
     updates = dict(zip(traced.updates, results[count - len(traced.updates) : count], strict=True))
     shown: Any = outputs if return_list or len(outputs) > 1 else (outputs[0] if outputs else None)
     return (shown, updates) if return_updates else shown
+
+
+def _steps_until(
+    traced: _Traced, after: Sequence[Tensor], starts: Sequence[Tensor], series: Sequence[Tensor], length: Any
+) -> Tensor:
+    """How many steps are taken until the stop, the one that says so included."""
+
+    def step(state: tuple[Tensor, ...]) -> list[Tensor]:
+        count, _, *states = state
+        entries = [getitem(x, count) for x in series]
+        swap = dict(zip([*traced.states, *traced.entries], [*states, *entries], strict=True))
+        *moved, stop = substitute([*after, traced.stop], swap)  # type: ignore[list-item]
+        return [count + 1, stop, *moved]  # type: ignore[list-item]
+
+    before = (constant(np.int64(0)), constant(np.bool_(False)), *starts)
+    return while_loop(lambda state: (state[0] < length) & ~state[1], step, before)[0]
 
 
 def _as_infos(outputs_info: Any) -> list[Any]:

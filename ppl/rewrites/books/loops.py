@@ -34,7 +34,7 @@ def _row(node: Node) -> tuple[Node, Body, int] | None:
 def rows_of_a_sequence(node: Node, engine: Engine) -> Node | None:
     """The rows of what every step takes from a sequence are the sequence."""
     found = _row(node)
-    if found is None or found[0].attrs["until"]:
+    if found is None:
         return None
     loop, body, position = found
     first = loop.attrs["states"]
@@ -49,7 +49,7 @@ def rows_of_a_sequence(node: Node, engine: Engine) -> Node | None:
 def last_row_of_states(node: Node, engine: Engine) -> Node | None:
     """The last row of a state is the state after the last step, so that the others need not be kept."""
     found = _row(node.inputs[0])
-    if found is None or found[0].attrs["until"] or len(node.inputs) > 1:
+    if found is None or len(node.inputs) > 1:
         return None
     loop, body, position = found
     count, first = node.inputs[0].type.shape[0], node.attrs["plan"][0]
