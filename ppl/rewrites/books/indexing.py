@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ppl.distributions.draw import DRAW
 from ppl.graph import Attrs, Node
 from ppl.rewrites.book import Book
 from ppl.rewrites.engine import Engine
@@ -224,7 +225,7 @@ def index_of_reduction(node: Node, engine: Engine) -> Node | None:
     if not isinstance(x.op, Reduction | red.AlongAxes) or len(node.inputs) > 1 or not is_basic(plan):
         return None
     source, axes = x.inputs[0], x.attrs["axis"]
-    if None in source.type.shape or _size(node) >= _size(x):
+    if None in source.type.shape or _size(node) >= _size(x) or source.op is DRAW:  # which is drawn whole anyway
         return None
     kept, rest = source.type.ndim == x.type.ndim, iter(plan)
     whole = tuple(_ALL if axis in axes and not kept else next(rest) for axis in range(source.type.ndim))
