@@ -30,7 +30,6 @@ A fact is only ever asked inside the support and for valid parameters; `log_dens
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
@@ -39,6 +38,14 @@ import jax
 import numpy as np
 
 import ppl.tensor as tt
+from ppl.distributions.arguments import as_parameter as as_parameter
+from ppl.distributions.arguments import require as require
+from ppl.distributions.arguments import unknown
+from ppl.distributions.declarations import Alternative, Missing, Requirement
+from ppl.distributions.declarations import Param as Param
+from ppl.distributions.declarations import alternative as alternative
+from ppl.distributions.declarations import param as param
+from ppl.distributions.declarations import requires as requires
 from ppl.distributions.domains import Domain, a_distribution, real, real_matrix, real_vector
 from ppl.distributions.draw import RandomVariable, batch_shape, draw, draw_dtype
 from ppl.distributions.law import Law
@@ -53,64 +60,6 @@ FACTS = tuple(
     "logp logcdf logccdf icdf sample mean variance mode entropy support_point natural statistics log_normaliser "
     "event_shape accept result".split(" ")
 )
-
-
-class Param:
-    """A parameter: its domain, and a default where it has one."""
-
-    def __init__(self, domain: Domain, default: Any = None) -> None:
-        self.domain, self.default = domain, default
-        self.name = ""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-
-def param(domain: Domain, default: Any = None) -> Any:
-    """Declare a parameter of a family."""
-    return Param(domain, default)
-
-
-class Alternative:
-    """Other parameters: a function from them to the declared ones they determine, and their domains."""
-
-    def __init__(self, convert: Callable[..., Mapping[str, Any]], domains: Mapping[str, Domain]) -> None:
-        self.convert, self.domains = convert, domains
-        self.takes = tuple(inspect.signature(convert).parameters)
-
-
-def alternative(convert: Callable[..., Mapping[str, Any]], **domains: Domain) -> Any:
-    """Declare another parametrisation: the function's parameters are the user's, its dict gives the family's.
-
-    `domains` are those of the user's parameters, as in `alternative(lambda tau: {"sigma": rsqrt(tau)}, tau=positive)`.
-    """
-    return Alternative(convert, domains)
-
-
-class Requirement:
-    """A condition on several parameters, and the words that say it."""
-
-    def __init__(self, holds: Callable[..., Any], words: str) -> None:
-        self.holds, self.words = holds, words
-        self.takes = tuple(inspect.signature(holds).parameters)
-
-
-def requires(holds: Callable[..., Any], words: str) -> Any:
-    """Declare a condition on several parameters, as in `requires(lambda lower, upper: lower < upper, "...")`."""
-    return Requirement(holds, words)
-
-
-class Missing:
-    """A fact a family does not declare: calling it says so."""
-
-    def __init__(self, family: str, fact: str) -> None:
-        self.family, self.fact = family, fact
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError(f"{self.family} declares no {self.fact}")
-
-    def __bool__(self) -> bool:
-        return False
 
 
 class Distribution:
@@ -235,7 +184,7 @@ class Distribution:
         given = dict(zip(cls.order, args, strict=False))
         for key, value in kwargs.items():
             if key not in cls.order:
-                raise TypeError(_unknown(who, key, cls.order))
+                raise TypeError(unknown(who, key, cls.order))
             if given.get(key) is not None and value is not None:
                 raise TypeError(f"{who}: {key} is given twice")
             given[key] = value if value is not None else given.get(key)
@@ -260,7 +209,7 @@ class Distribution:
         signature = inspect.signature(cls.accept)
         for key in kwargs:
             if key not in cls.order:
-                raise TypeError(_unknown(cls.__name__, key, cls.order))
+                raise TypeError(unknown(cls.__name__, key, cls.order))
         given = {**kwargs, "shape": shape} if "shape" in signature.parameters else kwargs
         try:
             bound = signature.bind(*args, **given)
@@ -522,51 +471,6 @@ def default_point(family: type[Distribution], parameters: Any, domain: Domain) -
     if domain.lower is not None:
         return domain.lower + 1.0
     return as_tensor(domain.examples[0])
-
-
-def as_parameter(value: Any, domain: Domain, who: str) -> Tensor:
-    """A parameter as a tensor."""
-    if domain is a_distribution:
-        if not isinstance(value, RandomVariable):
-            raise TypeError(f"{who} must be {domain}, as Normal.dist(0, 1); got {value!r}")
-        if value.name is not None:
-            raise ValueError(f"{who}: {value.name!r} is a variable of a model; make one without a name by .dist(...)")
-        return value
-    try:
-        tensor = as_tensor(value)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"{who} must be {domain}, got {value!r}") from error
-    if domain.discrete and is_constant(tensor) and tensor.dtype[0] == "f":
-        array = value_of(tensor)
-        if np.all(np.isfinite(array)) and np.all(array == np.floor(array)):
-            tensor = as_tensor(array.astype(np.int64))
-    return tensor
-
-
-def require(array: np.ndarray, domain: Domain, who: str) -> None:
-    """Refuse values outside a domain; `who` begins the message."""
-    if array.ndim < domain.ndim:
-        raise ValueError(f"{who} must be {domain}, which has {domain.ndim} axes, got shape {array.shape}")
-    if array.dtype.kind == "f" and np.isnan(array).any():
-        where = f" at position {tuple(int(i) for i in np.argwhere(np.isnan(array))[0])}" if array.ndim else ""
-        raise ValueError(f"{who} is nan{where}")
-    inside = np.asarray(domain.contains(array))
-    if inside.all():
-        return
-    at = tuple(int(i) for i in np.argwhere(~inside)[0])
-    if domain.entries is not None:
-        at += tuple(int(i) for i in np.argwhere(~np.asarray(domain.entries(array[at])))[0])
-    where = f" at position {at if len(at) > 1 else at[0]}" if at else ""
-    remedy = f". To mend it: {domain.remedy}." if domain.remedy else ""
-    found = repr(array[at].item()) if np.ndim(array[at]) == 0 else np.array2string(array[at], threshold=8)
-    raise ValueError(f"{who} must be {domain}, got {found}{where}{remedy}")
-
-
-def _unknown(who: str, key: str, known: tuple[str, ...]) -> str:
-    old = {"sd": "sigma"}
-    close = [old[key]] if old.get(key) in known else difflib.get_close_matches(key, known, 1)
-    hint = f" Did you mean {close[0]}?" if close else ""
-    return f"{who} has no parameter {key!r}.{hint} It takes {', '.join(known)}."
 
 
 def _is_vector(shape: Any) -> bool:
