@@ -33,6 +33,7 @@ GROUPS, PLACES = np.array([0, 2, 0]), np.array([[0, 2], [3, 3], [1, 3]])  # wher
 DIAGONAL, BELOW = positive_definite(2, 4) + 3 * np.eye(2), 0.3 * reals(4, 2, 2)  # blocks of a chain
 WIDE_DIAGONAL, WIDE_BELOW = positive_definite(5, 3) + 3 * np.eye(5), 0.3 * reals(3, 5, 5)
 BELOW[0], WIDE_BELOW[0] = 0, 0
+LOWER, WIDE_LOWER = np.linalg.cholesky(DIAGONAL), np.linalg.cholesky(WIDE_DIAGONAL)
 HOLES = np.where(np.arange(12).reshape(3, 4) % 5 == 1, np.nan, M)
 
 P, Q = positives(3, 4), positives(3, 4)
@@ -380,11 +381,16 @@ def _chain_factor(diagonal, below):
     return np.stack([lower[t, :, t] for t in range(len(diagonal))])
 
 
-def _affine_recurrence(maps, shifts, reverse=False):
-    x, path = np.zeros_like(shifts[0]), np.zeros_like(shifts)
-    for t in reversed(range(len(maps))) if reverse else range(len(maps)):
-        path[t] = x = np.tensordot(maps[t], x, 1) + shifts[t]
-    return path
+def _chain_substitution(lower, below, h, reverse=False):
+    """By the whole factor: the blocks below its diagonal are those of the matrix by the ones before, transposed."""
+    k = lower.shape[-1]
+    whole = np.zeros((len(lower), k, len(lower), k))
+    for t in range(len(lower)):
+        whole[t, :, t] = np.tril(lower[t])
+        if t:
+            whole[t, :, t - 1] = np.linalg.solve(np.tril(lower[t - 1]), below[t].T).T
+    matrix = whole.reshape(len(lower) * k, -1)
+    return np.linalg.solve(matrix.T if reverse else matrix, h.reshape(len(lower) * k, -1)).reshape(h.shape)
 
 
 def _log_forward(first, steps):
@@ -397,9 +403,9 @@ def _log_forward(first, steps):
 GROUPS = np.array([0, 2, 0])
 INTERNAL = {
     "chain_factor": row(_chain_factor, call(DIAGONAL, BELOW), call(DIAGONAL[:1], BELOW[:1]), call(WIDE_DIAGONAL, WIDE_BELOW, slopes=False)),
-    "affine_recurrence": row(
-        _affine_recurrence, call(reals(5, 2, 2), reals(5, 2)), call(reals(5, 2, 2), reals(5, 2, 3), reverse=True), call(reals(3, 5, 5), reals(3, 5)),
-        call(reals(1, 1, 1), reals(1, 1), reverse=True),
+    "chain_substitution": row(
+        _chain_substitution, call(LOWER, BELOW, reals(*BELOW.shape[:2])), call(LOWER, BELOW, reals(*BELOW.shape[:2], 3), reverse=True),
+        call(WIDE_LOWER, WIDE_BELOW, reals(*WIDE_BELOW.shape[:2]), slopes=False), call(LOWER[:1], BELOW[:1], reals(1, BELOW.shape[1]), reverse=True),
     ),
     "log_forward": row(_log_forward, call(reals(3), reals(4, 3, 3))),
     "take_rows": row(lambda x, groups, places: x[groups], call(M, GROUPS, places_of(GROUPS, 3))),

@@ -6,7 +6,7 @@ from op_structured import chain_matrix
 
 import ppl
 import ppl.tensor as tt
-from ppl.tensor.block_chains import affine_recurrence, chain_factor
+from ppl.tensor.block_chains import chain_factor, chain_substitution
 from ppl.tensor.recurrence import linear_recurrence, unfold
 from ppl.tensor.vectorizing import vectorize
 
@@ -288,8 +288,8 @@ def test_the_slopes_of_a_chain_are_those_of_the_whole_matrix(k):
 def test_blocks_of_a_chain_must_fit():
     with pytest.raises(ValueError, match=r"chain_factor.*\(4, 2, 2\) and \(4, 2, 3\)"):
         chain_factor(np.ones((4, 2, 2)), np.ones((4, 2, 3)))
-    with pytest.raises(ValueError, match=r"affine_recurrence.*\(4, 2, 2\) and \(4, 3\)"):
-        affine_recurrence(np.ones((4, 2, 2)), np.ones((4, 3)))
+    with pytest.raises(ValueError, match=r"chain_substitution.*\(4, 2, 2\), \(4, 2, 2\) and \(4, 3\)"):
+        chain_substitution(np.ones((4, 2, 2)), np.ones((4, 2, 2)), np.ones((4, 3)))
 
 
 def test_batches():

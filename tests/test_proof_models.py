@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import runpy
+from pathlib import Path
+
 import numpy as np
 import pytest
 from exact_elimination import both_sides
@@ -13,6 +16,8 @@ from ppl.graph import substitute
 from ppl.model.rewriting import program_of
 from ppl.rewrites import strict
 from ppl.tensor.tensor import as_tensor
+
+ROOT = Path(__file__).resolve().parent.parent
 
 
 @pytest.fixture(autouse=True)
@@ -82,9 +87,10 @@ def test_closed_families_have_their_densities(which):
 
 # --- what must not be rewritten
 def test_two_functions_of_the_same_draws_have_no_product_of_densities():
-    x = pm.Normal.dist(0, 1, shape=2)
-    with pytest.raises(Exception, match="dependent"):
-        pm.logp(pm.math.stack([pm.math.sum(x), pm.math.max(x)]), np.array([1.0, 0.9])).eval()
+    x, table = pm.Normal.dist(0, 1, shape=2), pm.Normal.dist(0, 1, shape=(2, 2))
+    for twice in ([pm.math.sum(x), pm.math.max(x)], [*table.sum(axis=0), *table.sum(axis=1)]):
+        with pytest.raises(Exception, match="dependent"):
+            pm.logp(pm.math.stack(twice), np.arange(1.0, len(twice) + 1)).eval()
 
 
 def test_a_variable_added_to_itself_is_scaled():
@@ -133,6 +139,14 @@ def test_what_has_no_theorem_stays(use):
     plan = pm.explain(model)
     assert plan.free == ("x",)
     assert model.compile_logp(rewrite=True)({"x": 0.4}) == pytest.approx(model.compile_logp()({"x": 0.4}), rel=1e-12)
+
+
+@pytest.mark.slow
+def test_the_page_of_the_proof_models_is_theirs():
+    """All but the last digits of the differences, which are those of the machine."""
+    made = runpy.run_path(str(ROOT / "docs" / "generate_proof_models.py"))
+    lines = [[line.rsplit("|", 2)[0] for line in text.splitlines()] for text in (made["PAGE"].read_text(), made["page"]())]
+    assert lines[0] == lines[1], "run: python docs/generate_proof_models.py"
 
 
 @pytest.mark.slow

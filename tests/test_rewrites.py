@@ -14,8 +14,9 @@ import ppl.tensor as tt
 from ppl.graph import ancestors
 from ppl.rewrites import Book, RuleError, assume, equal, everything, optimize, rewrites, simplify, strict, text
 from ppl.rewrites import engine as engine_module
-from ppl.rewrites.facts import Fact, Knowledge, declare_facts, positive
+from ppl.rewrites.facts import Fact, Knowledge, positive
 from ppl.tensor.elementwise import exp, log
+from ppl.tensor.tensor import value_of
 
 
 @pytest.fixture(autouse=True)
@@ -181,17 +182,18 @@ def test_an_assumption_holds_wherever_its_tensor_is_used():
         assume(x, positive=False)
 
 
-def test_distributions_declare_the_support_of_their_draws():
-    op = tt.dscalar("x").op
-    from ppl.rewrites.facts import INFERENCES
-
-    before = INFERENCES.get(op)
-    try:
-        declare_facts(op, lambda node, facts: Fact(low=0.0, above=True, finite=True))
-        x = tt.dscalar("x")
-        assert text(simplify(exp(log(x)))) == "x"
-    finally:
-        INFERENCES.pop(op) if before is None else declare_facts(op, before)
+def test_what_is_known_of_draws_is_the_support_of_their_distribution():
+    know = Knowledge()
+    x, scale = tt.dscalar("x"), ppl.HalfNormal.dist(1.0)
+    assert know(scale) == Fact(low=0.0, finite=True)
+    assert know(ppl.Beta.dist(1, 1)).high == 1.0
+    assert know(ppl.Uniform.dist(0, scale)).low == 0.0
+    assert know(ppl.Binomial.dist(5, 0.3)) == Fact(0.0, 5.0, finite=True, integer=True)
+    assert "simplex" in know(ppl.Dirichlet.dist(np.ones(3))).marks
+    assert "positive_definite" in know(ppl.Wishart.dist(4, np.eye(3))).marks
+    assert not know(ppl.Normal.dist(x, 1.0)).finite  # its mean may be infinite
+    assert simplify(tt.abs(scale)) is scale
+    assert simplify(exp(log(scale))) is scale
 
 
 def test_facts_flow_through_operations():
@@ -273,6 +275,23 @@ def test_constants_are_folded_once_and_large_results_are_not():
     assert len(ancestors(folded)) == 3
     outer = tt.as_tensor(data)[:, None] * tt.as_tensor(data)[None, :]
     assert all(node.type.shape != (1000, 1000) or node.inputs for node in ancestors(simplify(outer + x)))
+
+
+def test_numpy_folds_constants_to_what_jax_computes():
+    x = np.array([0.0, 1e-300, 0.3, 1.0, 9.999, 10.0, 3e5, 1e15, np.inf, np.nan])
+    m = np.array([0.5, 1e-200, 0.31, 1e3, 9.0, 10.0, 3.1e5, 1e15 + 7, 2.0, 1.0])
+    whole, some = np.array([[0, 3, -2], [7, 1, 5]]), np.array([[True, False], [True, True]])
+    kinds = ("sum", "prod", "mean", "max", "min", "all", "any")
+    write = lambda x, m, whole, some: [
+        tt.stirling(x), tt.deviance(x, m, tt.log(m)), tt.stop_gradient(x), tt.cast(2.7 * whole, "int32"),
+        *(getattr(tt, kind)(some if kind in ("all", "any") else whole, axis=1, keepdims=True) for kind in kinds),
+    ]  # fmt: skip
+    folded = [simplify(each) for each in write(*map(tt.as_tensor, (x, m, whole, some)))]
+    inputs = [tt.dvector("x"), tt.dvector("m"), tt.lmatrix("whole"), tt.tensor("some", dtype="bool", shape=(2, 2))]
+    computed = ppl.function(inputs, write(*inputs))(x, m, whole, some)
+    for node, expected in zip(folded, computed, strict=True):
+        assert not node.inputs and node.type.dtype == expected.dtype, text(node)
+        np.testing.assert_allclose(value_of(node), expected, rtol=2e-15, err_msg=text(node))
 
 
 def test_a_graph_of_forty_thousand_nodes_is_rewritten():

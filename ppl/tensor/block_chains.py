@@ -1,7 +1,8 @@
-"""Chains of small blocks: the factor of a block tridiagonal matrix, and affine recurrences of vectors.
+"""Chains of small blocks: the factor of a block tridiagonal matrix, and solutions with it.
 
 Both go along the chain step by step, in loops whose bodies are plain arithmetic on scalars where blocks are small: one
-short program whatever the length, which XLA folds into the loop around it on CPU.
+short program whatever the length, which XLA folds into the loop around it on CPU. All of a step happens in the body:
+taken out of the loop, the arithmetic of one block is copied into the next by the compiler, for minutes.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from ppl.tensor.later import jsl
 from ppl.tensor.ops import TensorOp, unify
 from ppl.tensor.tensor import Tensor, TensorType
 
-UNROLLED = 4  # blocks up to this size are written out entry by entry
+UNROLLED = 8  # blocks up to this size are written out entry by entry
 
 
 class _ChainFactor(TensorOp):
@@ -79,47 +80,81 @@ def _forward(lower: Any, h: Any) -> list[Any]:
     return found
 
 
-class _AffineRecurrence(TensorOp):
-    """x_t = A_t x_{t-1} + b_t from zero on, for `maps` A (T, k, k) and `shifts` b (T, k, ...); backwards in time,
-    x_t = A_t x_{t+1} + b_t, where `reverse`."""
+def _backward(lower: Any, h: Any) -> list[Any]:
+    """L'⁻¹ h, by entries."""
+    found = list(h)
+    for i in reversed(range(len(found))):
+        found[i] = found[i] / lower[i][i]
+        for j in range(i):
+            found[j] = found[j] - lower[i][j] * found[i]
+    return found
 
-    def __call__(self, maps: Any, shifts: Any, reverse: bool = False, *, name: str | None = None) -> Tensor:
-        return self.build(unify((maps, shifts), to_float=True), {"reverse": bool(reverse)}, name)
+
+class _ChainSubstitution(TensorOp):
+    """𝓛⁻¹ h, or 𝓛'⁻¹ h where `reverse`, for h (T, k, ...), L = `lower` and B = `below` of `chain_factor`:
+
+    x_t = L_t⁻¹ (h_t - B_t L'_{t-1}⁻¹ x_{t-1}),    x_t = L'_t⁻¹ (h_t - L_t⁻¹ B'_{t+1} x_{t+1})
+    """
+
+    def __call__(self, lower: Any, below: Any, h: Any, reverse: bool = False, *, name: str | None = None) -> Tensor:
+        return self.build(unify((lower, below, h), to_float=True), {"reverse": bool(reverse)}, name)
 
     def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType:
-        maps, shifts = (node.type for node in inputs)
-        if maps.ndim != 3 or shifts.ndim < 2 or shifts.shape[:2] != maps.shape[:2] or maps.shape[1] != maps.shape[2]:
+        lower, below, h = (node.type for node in inputs)
+        if lower.ndim != 3 or below.shape != lower.shape or h.ndim < 2 or h.shape[:2] != lower.shape[:2]:
             raise ValueError(
-                f"{self.name}: maps of shape (T, k, k) go with shifts of shape (T, k, ...), got the shapes"
-                f" {maps.shape} and {shifts.shape}"
+                f"{self.name}: two stacks of blocks (T, k, k) go with a right-hand side (T, k, ...), got the shapes"
+                f" {lower.shape}, {below.shape} and {h.shape}"
             )
-        return TensorType(shifts.dtype, shifts.shape)
+        return TensorType(h.dtype, h.shape)
 
 
-def _affine_recurrence(maps: Any, shifts: Any, *, reverse: bool) -> Any:
-    """On CPU in order; elsewhere by composing the maps pairwise, in log T rounds instead of T."""
-    k = maps.shape[-1]
+def _chain_substitution(lower: Any, below: Any, h: Any, *, reverse: bool) -> Any:
+    """On CPU in order; elsewhere by composing the steps pairwise, in log T rounds instead of T."""
+    k = lower.shape[-1]
+    zero = jnp.zeros_like(lower[:1])
+    before = jnp.concatenate([zero + jnp.eye(k, dtype=lower.dtype), lower[:-1]])
+    after = jnp.concatenate([below[1:], zero])
 
-    def in_order(maps: Any, shifts: Any) -> Any:
-        if k > UNROLLED:
-            whole = lambda x, at: (lambda new: (new, new))(jnp.tensordot(at[0], x, 1) + at[1])
-            return lax.scan(whole, jnp.zeros_like(shifts[0]), (maps, shifts), reverse=reverse)[1]
+    def in_order(lower: Any, below: Any, before: Any, after: Any, h: Any) -> Any:
+        triangle = lambda x: [[x[:, i, j] for j in range(i + 1)] for i in range(k)]
+        square = lambda x: [[x[:, i, j] for j in range(k)] for i in range(k)]
+        times = lambda rows, x: [sum(a * b for a, b in zip(row, x, strict=True)) for row in rows]
 
-        def by_entries(x: Any, at: Any) -> Any:
-            new = [b + sum(a * y for a, y in zip(row, x, strict=True)) for row, b in zip(*at, strict=True)]
+        def forward(x: Any, at: Any) -> Any:
+            own, last, links, right = at
+            known = times(links, _backward(last, x))
+            new = _forward(own, [a - b for a, b in zip(right, known, strict=True)])
             return new, new
 
-        entries = [[maps[:, i, j] for j in range(k)] for i in range(k)], [shifts[:, i] for i in range(k)]
-        start = [jnp.zeros_like(x[0]) for x in entries[1]]
-        return jnp.stack(lax.scan(by_entries, start, entries, reverse=reverse)[1], axis=1)
+        def backward(x: Any, at: Any) -> Any:
+            own, links, right = at
+            known = _forward(own, times(zip(*links, strict=True), x))
+            new = _backward(own, [a - b for a, b in zip(right, known, strict=True)])
+            return new, new
 
-    def pairwise(maps: Any, shifts: Any) -> Any:
-        apply = lambda a, x: jnp.einsum("tij,tj...->ti...", a, x)
-        compose = lambda first, then: (then[0] @ first[0], apply(then[0], first[1]) + then[1])
-        return lax.associative_scan(compose, (maps, shifts), reverse=reverse)[1]
+        right = [h[:, i] for i in range(k)]
+        start = [jnp.zeros_like(x[0]) for x in right]
+        if reverse:
+            steps: Any = (triangle(lower), square(after), right)
+        else:
+            steps = (triangle(lower), triangle(before), square(below), right)
+        return jnp.stack(lax.scan(backward if reverse else forward, start, steps, reverse=reverse)[1], axis=1)
 
-    return lax.platform_dependent(maps, shifts, cpu=in_order, default=pairwise)
+    def pairwise(lower: Any, below: Any, before: Any, after: Any, h: Any) -> Any:
+        solve = lambda own, x, trans: jsl.solve_triangular(own, x, lower=True, trans=trans)
+        flat = h.reshape((*h.shape[:2], -1))
+        if reverse:
+            shifts = solve(lower, flat, 1)
+            maps = -solve(lower, solve(lower, jnp.swapaxes(after, 1, 2), 0), 1)
+        else:
+            shifts = solve(lower, flat, 0)
+            maps = -solve(lower, jnp.swapaxes(solve(before, jnp.swapaxes(below, 1, 2), 0), 1, 2), 0)
+        compose = lambda first, then: (then[0] @ first[0], then[0] @ first[1] + then[1])
+        return lax.associative_scan(compose, (maps, shifts), reverse=reverse)[1].reshape(h.shape)
+
+    return lax.platform_dependent(lower, below, before, after, h, cpu=in_order, default=pairwise)
 
 
 chain_factor = _ChainFactor("chain_factor", _chain_factor)
-affine_recurrence = _AffineRecurrence("affine_recurrence", _affine_recurrence)
+chain_substitution = _ChainSubstitution("chain_substitution", _chain_substitution)

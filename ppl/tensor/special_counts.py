@@ -6,6 +6,7 @@ large terms that cancel (C. Loader, Fast and accurate computation of binomial pr
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import jax
@@ -20,15 +21,17 @@ _SERIES = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)  # of
 _LARGE = 10.0  # from here on six terms of the series are exact to the last bit
 
 
-@jax.custom_jvp
-def _stirling(x: Any) -> Any:
+def stirling_by(arrays: Any, functions: Any, x: Any) -> Any:
+    """By the arrays and special functions of JAX or of NumPy and SciPy."""
     large = x >= _LARGE
-    near = jnp.where(large, 1.0, x)
-    far = jnp.where(large, x, _LARGE)
-    series = jnp.polyval(np.array(_SERIES[::-1], far.dtype), 1 / far**2) / far
-    return jnp.where(
-        large, 0.5 * jnp.log(2 * jnp.pi * far) + series, jsp.gammaln(near + 1) - jsp.xlogy(near, near) + near
-    )
+    near = arrays.where(large, 1.0, x)
+    far = arrays.where(large, x, _LARGE)
+    series = arrays.polyval(np.array(_SERIES[::-1], far.dtype), 1 / far**2) / far
+    small = functions.gammaln(near + 1) - functions.xlogy(near, near) + near
+    return arrays.where(large, 0.5 * arrays.log(2 * np.pi * far) + series, small)
+
+
+_stirling = jax.custom_jvp(functools.partial(stirling_by, jnp, jsp))
 
 
 @_stirling.defjvp
@@ -37,15 +40,18 @@ def _stirling_slope(primals: Any, tangents: Any) -> Any:
     return _stirling(x), (jsp.digamma(x + 1) - jnp.log(x)) * dx
 
 
-@jax.custom_jvp
-def _deviance(x: Any, m: Any, log_m: Any) -> Any:
+def deviance_by(arrays: Any, x: Any, m: Any, log_m: Any) -> Any:
+    """By the arrays of JAX or of NumPy."""
     v = (x - m) / (x + m)
-    close = jnp.abs(v) < 0.1
-    small = jnp.where(close, v, 0.0)
-    tail = jnp.polyval(np.array([1 / (2 * j + 1) for j in range(9, 0, -1)] + [0.0], x.dtype), small**2)
-    near = (jnp.where(close, x - m, 0.0) + 2 * jnp.where(close, x, 0.0) * tail) * small
-    far = jnp.where(jnp.isinf(m), jnp.inf, x * (jnp.log(x) - log_m) + m - x)
-    return jnp.where(x == 0, m, jnp.where(close, near, far))
+    close = abs(v) < 0.1
+    small = arrays.where(close, v, 0.0)
+    tail = arrays.polyval(np.array([1 / (2 * j + 1) for j in range(9, 0, -1)] + [0.0], x.dtype), small**2)
+    near = (arrays.where(close, x - m, 0.0) + 2 * arrays.where(close, x, 0.0) * tail) * small
+    far = arrays.where(arrays.isinf(m), np.inf, x * (arrays.log(x) - log_m) + m - x)
+    return arrays.where(x == 0, m, arrays.where(close, near, far))
+
+
+_deviance = jax.custom_jvp(functools.partial(deviance_by, jnp))
 
 
 @_deviance.defjvp

@@ -279,6 +279,9 @@ def _reduce_sum(x: _Extraction, e: Any) -> Affine:
         if isinstance(part, Dense):
             parts.append(Dense(part.variable, tt.sum(part.design, axis=axes, keepdims=keep)))
             continue
+        if prod(inner.shape[a] for a in axes) <= FEW:
+            parts += _one_by_one(part, inner.shape, axes, e.type.shape)
+            continue
         if prod(inner.shape) * size > 10_000_000:
             raise NotAffine("a sum over too many entries of it")
         hot = as_tensor((part.positions[..., None] == np.arange(size)).astype(float))
@@ -288,32 +291,93 @@ def _reduce_sum(x: _Extraction, e: Any) -> Affine:
     return Affine(e.type.shape, tuple(parts), offset)
 
 
+def _one_by_one(part: Select, shape: Shape, axes: tuple[int, ...], result: Shape) -> list[Part]:
+    """The terms of a short sum over axes, each a selection."""
+    positions = np.broadcast_to(part.positions, shape)
+    whole = tt.broadcast_to(part.coefficient, shape) if part.coefficient.ndim else None
+    found: list[Part] = []
+    for at in np.ndindex(*(shape[a] for a in axes)):
+        index = tuple(at[axes.index(i)] if i in axes else slice(None) for i in range(len(shape)))
+        coefficient = part.coefficient if whole is None else whole[index].reshape(result)
+        found.append(Select(part.variable, positions[index].reshape(result), coefficient))
+    return found
+
+
 def _concatenate(x: _Extraction, e: Any) -> Affine:
     """Arrays one after the other: each variable keeps its rows, the others get zero."""
-    axis = e.attrs["axis"]
+    axis, shape = e.attrs["axis"], e.type.shape
     pieces = [x.of(i) for i in e.inputs]
     parts: list[Part] = []
     start = 0
     for piece in pieces:
-        stop = start + piece.shape[axis]
-        inside = np.zeros(e.type.shape[axis])
-        inside[start:stop] = 1.0
-        shape1 = [1] * len(e.type.shape)
-        shape1[axis] = -1
-        mask = as_tensor(inside.reshape(shape1))
+        around = [start, shape[axis] - start - piece.shape[axis]]
+
+        def among_zeros(t: Tensor, around: list[int] = around) -> Tensor:
+            blank = lambda n: tt.zeros((*t.type.shape[:axis], n, *t.type.shape[axis + 1 :]))
+            return tt.concatenate([blank(around[0]), t, blank(around[1])], axis=axis)
+
         for part in piece.parts:
             if isinstance(part, Dense):
-                raise NotAffine("a concatenation of matrix products of it")
-            positions = np.zeros(e.type.shape, dtype=int)
-            where = [slice(None)] * len(e.type.shape)
-            where[axis] = slice(start, stop)
-            positions[tuple(where)] = part.positions
-            if part.coefficient.ndim:
-                raise NotAffine("a concatenation of multiples of it")
-            parts.append(Select(part.variable, positions, part.coefficient * mask))
-        start = stop
+                parts.append(Dense(part.variable, among_zeros(part.design)))
+                continue
+            edges = [(around[0], around[1]) if i == axis else (0, 0) for i in range(len(shape))]
+            positions = np.pad(np.broadcast_to(part.positions, piece.shape), edges)
+            inside = np.pad(np.ones(piece.shape), edges)
+            scale = part.coefficient
+            mask = as_tensor(inside) * scale if scale.ndim == 0 else among_zeros(tt.broadcast_to(scale, piece.shape))
+            parts.append(Select(part.variable, positions, mask))
+        start += piece.shape[axis]
     offset = tt.concatenate([tt.broadcast_to(p.offset, p.shape) for p in pieces], axis=axis)
-    return Affine(e.type.shape, tuple(parts), offset)
+    return Affine(shape, tuple(parts), offset)
+
+
+def _running_total(x: _Extraction, e: Any) -> Affine:
+    """Running totals: sums in which all but a few entries of a variable cancel stay selections."""
+    inner, axis = x.of(e.inputs[0]), e.attrs["axis"]
+    shape = inner.shape
+    parts: list[Part] = []
+    sums: dict[tuple[Tensor, Tensor], np.ndarray] = {}
+    for part in inner.parts:
+        if isinstance(part, Dense):
+            parts.append(Dense(part.variable, tt.cumsum(part.design, axis=axis)))
+            continue
+        size, found = prod(known_shape(part.variable)), _number_and_data(part.coefficient)
+        if found is None:
+            raise NotAffine("a running total of multiples of it that depend on other variables row by row")
+        if prod(shape) * size > 10_000_000:
+            raise NotAffine("a running total of too many entries of it")
+        table = sums.setdefault((part.variable, found[0]), np.zeros((prod(shape), size)))
+        rows, columns = np.arange(prod(shape)), np.broadcast_to(part.positions, shape).ravel()
+        np.add.at(table, (rows, columns), np.broadcast_to(found[1], shape).ravel())
+    for (variable, number), table in sums.items():
+        steps = table.reshape((*shape, -1))
+        total = np.cumsum(steps, axis=axis)
+        total[np.abs(total) <= 1e-14 * np.cumsum(np.abs(steps), axis=axis)] = 0.0
+        parts += _few_or_dense(variable, number, total)
+    return Affine(shape, tuple(parts), tt.cumsum(tt.broadcast_to(inner.offset, shape), axis=axis))
+
+
+def _number_and_data(c: Any) -> tuple[Tensor, np.ndarray] | None:
+    """A coefficient as a number, which may depend on parameters, times data; None where it is neither."""
+    if is_data(c):
+        return as_tensor(1.0), data_value(c)
+    if not c.ndim:
+        return c, np.ones(())
+    if c.op.name != "multiply":
+        return None
+    a, b = map(_number_and_data, c.inputs)
+    return None if a is None or b is None else (a[0] if is_constant(b[0]) else a[0] * b[0], a[1] * b[1])
+
+
+def _few_or_dense(variable: Tensor, number: Tensor, table: np.ndarray) -> list[Part]:
+    """The product of a table of numbers with a variable: as selections where few of a row's numbers are not zero."""
+    filled = table != 0
+    most = int(filled.sum(axis=-1).max(initial=0))
+    if most > FEW:
+        return [Dense(variable, number * as_tensor(table))]
+    at = np.argsort(~filled, axis=-1, kind="stable")[..., :most]
+    kept = np.take_along_axis(table, at, axis=-1)
+    return [Select(variable, at[..., i], number * as_tensor(kept[..., i])) for i in range(most)]
 
 
 RULES: dict[str, Callable[[_Extraction, Any], Affine]] = {
@@ -331,5 +395,6 @@ RULES: dict[str, Callable[[_Extraction, Any], Affine]] = {
     "matmul": _matmul,
     "sum": _reduce_sum,
     "concatenate": _concatenate,
+    "cumsum": _running_total,
     **dict.fromkeys(HOST, _structural),
 }

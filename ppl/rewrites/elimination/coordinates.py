@@ -162,6 +162,7 @@ SHORT_LOGS = [
     ShortLog("HalfCauchy", lambda beta: beta),
     ShortLog("HalfStudentT", lambda nu, sigma: sigma),
     ShortLog("Exponential", lambda lam: 1.0 / lam),
+    ShortLog("Gamma", lambda alpha, beta: tt.maximum(alpha, 1.0) / beta),
 ]
 COORDINATES: dict[str, Coordinate] = {
     **{c.family: c for c in SHORT_LOGS},

@@ -222,10 +222,14 @@ class Marginal:
         return sum(r.count for r in self.block.rows) - self.block.ndim
 
     def squares(self) -> Tensor:
-        """The least sum of squares of the residuals, in units of their errors."""
+        """The least sum of squares of the residuals, in units of their errors.
+
+        How the most likely values move with parameters adds nothing to its first derivatives, since it is least there.
+        """
+        u, v = [tt.stop_gradient(x) for x in self.u], None if self.v is None else tt.stop_gradient(self.v)
         total = as_tensor(0.0)
         for r, s in zip(self.block.rows, self.known, strict=True):
-            total = total + r.precision() * self.block.sum_of_squares(r, s, self.u, self.v)
+            total = total + r.precision() * self.block.sum_of_squares(r, s, u, v)
         return total
 
     def volume(self) -> Tensor:

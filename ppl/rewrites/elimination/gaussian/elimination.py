@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-import ppl.tensor as tt
-from ppl.distributions import MvNormal, Normal, RandomVariable
-from ppl.distributions.draw import draw
-from ppl.graph import Node, ancestors, substitute
+from ppl.distributions import RandomVariable
+from ppl.graph import substitute
 from ppl.rewrites.elimination.affine import known_shape
 from ppl.rewrites.elimination.costs import evaluation, steps
 from ppl.rewrites.elimination.gaussian.block import Block
 from ppl.rewrites.elimination.gaussian.candidates import Declined, candidates, components
 from ppl.rewrites.elimination.gaussian.common_scale import common_scale
-from ppl.rewrites.elimination.gaussian.residuals import Residual, is_flat, residuals_of
+from ppl.rewrites.elimination.gaussian.inner_coordinates import inner_coordinates, residuals_in
+from ppl.rewrites.elimination.gaussian.residuals import Residual, is_flat
 from ppl.rewrites.elimination.positive import known_positive
 from ppl.rewrites.elimination.program import Factor, Program, Recovery, Term, where_valid
-from ppl.tensor.tensor import Tensor, as_tensor
+from ppl.tensor.tensor import as_tensor
 
 MOST_DENSE = 600  # dense columns
 MOST_NUMBERS = 100_000_000  # in a design matrix
-FEW_PARENTS = 8  # numbers in the mean of a variable up to which it is measured from its mean
 
 
 @dataclass(frozen=True)
@@ -72,8 +70,8 @@ def _without_block(
     saved: float,
 ) -> tuple[Program, Eliminated] | Declined:
     """The program without one block; or the variable that makes it too costly."""
-    deviations = measured_from_means(members)
-    variables, mine = _in_deviations(members, rows, deviations)
+    inner = inner_coordinates(members, rows)
+    variables, mine = residuals_in(members, rows, inner)
     common = common_scale(program, [r.factor for r in rows], mine, kept)
     block = Block(variables, mine if common is None else common.residuals)
     why, may_stay = too_large(block), not asked.issuperset(members)
@@ -82,7 +80,7 @@ def _without_block(
     block.lay_out()
     marginal = block.eliminate()
     values = marginal.values(as_tensor(1.0) if common is None else common.scale)
-    values |= {rv: as_tensor(substitute(d.sum, values)) for rv, d in deviations.items()}
+    values |= {rv: as_tensor(substitute(i.value, values)) for rv, i in inner.items()}
     recoveries = [Recovery(rv, values[rv]) for rv in members]
     density = marginal.volume() - 0.5 * marginal.squares()
     positive = [r.scale for r in block.residuals]
@@ -91,7 +89,8 @@ def _without_block(
         positive += common.variable.parameters
         recoveries.append(Recovery(common.variable, common.posterior(marginal)))
     names = tuple(r.variable.name or "a draw" for r in recoveries)
-    gone: list[Factor] = [*(r.variable for r in recoveries), *(r.factor for r in rows)]
+    factors: list[Factor] = [*(r.variable for r in recoveries), *(r.factor for r in rows)]
+    gone = list({id(f): f for f in factors}.values())
     term = Term(
         f"marginal of {', '.join(names)}",
         where_valid(density, [p > 0 for p in dict.fromkeys(positive) if not known_positive(p)]),
@@ -119,48 +118,3 @@ def too_large(block: Block) -> str | None:
     if rows * block.ndense > MOST_NUMBERS:
         return f"its design would have {rows} rows of {block.ndense} numbers"
     return None
-
-
-@dataclass(frozen=True)
-class Deviation:
-    """A variable as its mean and a deviation from it, in variables of the block."""
-
-    deviation: RandomVariable
-    sum: Tensor
-
-
-def measured_from_means(members: Sequence[RandomVariable]) -> dict[RandomVariable, Deviation]:
-    """Variables with a mean in the block, with their deviations d ~ N(0, scale) from it.
-
-    In deviations no two large numbers cancel where the scale is near zero.
-    """
-    block = set(members)
-    found: dict[RandomVariable, Deviation] = {}
-    for rv in sorted(members, key=lambda rv: rv.serial):
-        if rv.family not in (Normal, MvNormal) or not rv.ndim:
-            continue
-        mean, spread = rv.parameters
-        parents = block & ancestors(mean)
-        if not parents or sum(prod(known_shape(p)) for p in parents) > FEW_PARENTS:
-            continue
-        deviation = draw(rv.family, (tt.zeros_like(mean), spread), rv.attrs["size"])
-        known: dict[Node, Node] = {x: found[x].sum if x in found else x for x in members}
-        found[rv] = Deviation(deviation, substitute(tt.broadcast_to(mean, rv.type.shape), known) + deviation)
-    return found
-
-
-def _in_deviations(
-    members: Sequence[RandomVariable], rows: Sequence[Residual], deviations: Mapping[RandomVariable, Deviation]
-) -> tuple[list[RandomVariable], list[Residual]]:
-    """The members and residuals of a block with deviations in the place of the variables measured from their means."""
-    if not deviations:
-        return list(members), list(rows)
-    fresh = {rv: d.deviation for rv, d in deviations.items()}
-    sums: dict[Node, Node] = {rv: d.sum for rv, d in deviations.items()}
-    variables = [fresh.get(rv, rv) for rv in members]
-    factors: dict[int, Factor] = {id(r.factor): r.factor for r in rows}
-    found: list[Residual] = []
-    for factor in factors.values():
-        own = fresh.get(factor, factor) if isinstance(factor, RandomVariable) else factor
-        found += residuals_of(own, set(variables), sums)
-    return variables, found

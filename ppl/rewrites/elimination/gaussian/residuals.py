@@ -13,7 +13,16 @@ from typing import Any
 import numpy as np
 
 import ppl.tensor as tt
-from ppl.distributions import AR, FAMILIES, GaussianRandomWalk, MvNormal, Normal, RandomVariable
+from ppl.distributions import (
+    AR,
+    FAMILIES,
+    GaussianRandomWalk,
+    MvGaussianRandomWalk,
+    MvNormal,
+    Normal,
+    RandomVariable,
+    RandomWalk,
+)
 from ppl.graph import Node, ancestors, substitute
 from ppl.rewrites.elimination.affine import Affine, NotAffine, affine, known_shape
 from ppl.rewrites.elimination.program import Factor, Observation, Term
@@ -48,12 +57,11 @@ def _mv_normal(x: Any, mu: Any, chol: Any) -> Pairs:
 
 
 def _walk(x: Any, init_dist: Any, innovation_dist: Any, steps: Any) -> Pairs:
-    if x.ndim != 1:
-        raise NotAffine("it is more than one walk")
-    for law, value in ((init_dist, x[0]), (innovation_dist, x[1:] - x[:-1])):
-        if law.family is not Normal:
-            raise NotAffine(f"its values or steps are {law.family.__name__}, not Normal")
-        yield from _normal(value, *law.parameters)
+    path = tt.moveaxis(x, -1 - innovation_dist.event_ndim, 0)
+    for law, value in ((init_dist, path[0]), (innovation_dist, path[1:] - path[:-1])):
+        if law.family not in (Normal, MvNormal):
+            raise NotAffine(f"its values or steps are {law.family.__name__}, not normal")
+        yield from LAWS[law.family](value, *law.parameters)
 
 
 def _autoregression(x: Any, rho: Any, constant: Any, sigma: Any, init_dist: Any, steps: Any) -> Pairs:
@@ -73,7 +81,7 @@ def _autoregression(x: Any, rho: Any, constant: Any, sigma: Any, init_dist: Any,
 LAWS: dict[Any, Callable[..., Pairs]] = {
     Normal: _normal,
     MvNormal: _mv_normal,
-    GaussianRandomWalk: _walk,
+    **dict.fromkeys((RandomWalk, GaussianRandomWalk, MvGaussianRandomWalk), _walk),
     AR: _autoregression,
 }
 FLAT = FAMILIES["Flat"]
@@ -91,7 +99,7 @@ class Residual:
 def residuals_of(factor: Factor, block: set[Node], shifted: dict[Node, Node] | None = None) -> list[Residual]:
     """A factor as residuals in the variables of a block; raises `NotAffine` with the reason.
 
-    `shifted` variables stand for expressions of the block (their mean and a deviation from it).
+    `shifted` variables stand for expressions of the block (their mean and a deviation from it, say).
     """
     if isinstance(factor, Term):
         raise NotAffine(f'"{factor.name}" depends on it')
@@ -105,7 +113,7 @@ def residuals_of(factor: Factor, block: set[Node], shifted: dict[Node, Node] | N
     target: Tensor = factor.value if isinstance(factor, Observation) else variable
     if isinstance(factor, Observation) and not block.isdisjoint(ancestors(target)):
         raise NotAffine(f"the observed value of {label} depends on it")
-    if not isinstance(factor, Observation) and variable not in block:
+    if not isinstance(factor, Observation) and variable not in block and variable not in (shifted or {}):
         raise NotAffine(f"{label} is not in the block and its mean depends on it")
     found = []
     try:
