@@ -145,7 +145,9 @@ def test_what_has_no_theorem_stays(use):
 def test_the_page_of_the_proof_models_is_theirs():
     """All but the last digits of the differences, which are those of the machine."""
     made = runpy.run_path(str(ROOT / "docs" / "generate_proof_models.py"))
-    lines = [[line.rsplit("|", 2)[0] for line in text.splitlines()] for text in (made["PAGE"].read_text(), made["page"]())]
+    lines = [
+        [line.rsplit("|", 2)[0] for line in text.splitlines()] for text in (made["PAGE"].read_text(), made["page"]())
+    ]
     assert lines[0] == lines[1], "run: python docs/generate_proof_models.py"
 
 
