@@ -114,7 +114,7 @@ MULTIVARIATE = [
     case("OrderedMultinomial", 4, eta=0.3, cutpoints=np.array([-1.0, 0.5, 2.0]), n=20),
     case("StickBreakingWeights", 6, alpha=2.0, K=5),
     case("Wishart", 25, nu=7, V=COV),
-    case("ZeroSumNormal", 5, sigma=1.0, support_shape=5),
+    case("ZeroSumNormal", 5, sigma=1.0, support_shape=(5,)),
 ]
 
 TIME_SERIES = [

@@ -12,6 +12,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any
 
 import jax
@@ -57,7 +58,7 @@ def jaxs(case: Case) -> float | None:
 def pymcs(case: Case) -> float | None:
     import pymc as pm
 
-    if not hasattr(pm, case.family):
+    if not hasattr(pm, case.family) or (case.family == "PolyaGamma" and not find_spec("polyagamma")):
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

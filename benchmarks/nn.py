@@ -22,6 +22,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+from _process import environment
 
 import ppl
 import ppl.tensor as T  # noqa: N812
@@ -138,7 +139,7 @@ def measure_compilation(program: str, inputs: int, optimizer: str) -> float:
 def print_compilation(inputs: int, optimizer: str, rounds: int) -> None:
     def fresh(program: str) -> float:
         command = [sys.executable, __file__, "--compile", program, str(inputs), optimizer]
-        return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+        return float(subprocess.run(command, capture_output=True, text=True, check=True, env=environment()).stdout)
 
     pairs = [(fresh("ours"), fresh("by hand")) for _ in range(rounds)]
     mine, theirs = (statistics.median(column) for column in zip(*pairs, strict=True))

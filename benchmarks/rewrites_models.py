@@ -26,6 +26,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from _process import environment
 
 OURS = ("rewritten", "as written")
 RIVALS = ("nutpie", "numpyro")
@@ -184,7 +185,7 @@ ALONE = {"rows": rows, "planning": planning}
 
 def measured(*task: str) -> dict[str, float]:
     """The numbers of a task, from a fresh process; none where it cannot run."""
-    done = subprocess.run([sys.executable, __file__, "--one", *task], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, __file__, "--one", *task], capture_output=True, text=True, env=environment())
     lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
     if done.returncode or not lines:
         reason = done.stderr.strip().splitlines()[-1:] or ["no output"]

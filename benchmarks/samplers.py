@@ -43,6 +43,7 @@ warnings.simplefilter("ignore")
 
 import jax  # noqa: E402
 import numpy as np  # noqa: E402
+from _process import environment  # noqa: E402
 from sampler_targets import TARGETS, Target  # noqa: E402
 
 from ppl.samplers import sample  # noqa: E402
@@ -282,9 +283,12 @@ def cold_seconds(sampler: str, target: str, cache: str) -> tuple[float, float]:
     script += "\nprint(time.perf_counter() - start, time.perf_counter() - began)"
     here = Path(__file__).resolve().parent
     path = os.pathsep.join([str(here.parent), str(here), os.environ.get("PYTHONPATH", "")])
-    environment = {**os.environ, "PYTHONPATH": path}
     done = subprocess.run(
-        [sys.executable, "-c", script, target, cache], capture_output=True, text=True, env=environment, check=True
+        [sys.executable, "-c", script, target, cache],
+        capture_output=True,
+        text=True,
+        env=environment(PYTHONPATH=path),
+        check=True,
     )
     whole, from_logp = done.stdout.split()[-2:]
     return float(whole), float(from_logp)

@@ -35,11 +35,13 @@ def holes() -> list[str]:
 
 
 def _table(items: list[Item], test: str) -> list[str]:
-    lines = ["| | rewrite | before | after | | test |", "|---|---|---|---|---|---|"]
+    lines = ["| | rewrite | before → after | | tests |", "|---|---|---|---|---|"]
     for item in items:
-        shown = ("", "") if item.before is None else (f"`{_cell(text(item.before))}`", f"`{_cell(item.after)}`")
-        by = item.test or f"{test}[{item.number}]"
-        lines.append(f"| {item.number} | {_cell(item.title)} | {' | '.join(shown)} | {_cell(item.note)} | {by} |")
+        forms = "<br>".join(f"`{_cell(text(before))}` → `{_cell(after)}`" for before, after in item.forms)
+        by = [f"{test}[{item.number}]"] if item.forms else []
+        ticked = "✓" if by or item.tests else ""
+        tests = ", ".join([*by, *item.tests])
+        lines.append(f"| {item.number} {ticked} | {_cell(item.title)} | {forms} | {_cell(item.note)} | {tests} |")
     return lines
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import jax
 import mpmath
 import numpy as np
 
@@ -76,6 +78,31 @@ def _bessel_k(v, x):
         return mp.besselk(v, x)
 
 
+def _tan(x):
+    if abs(mp.cos(x)) < mp.mpf(10) ** -60:
+        raise UndefinedError
+    return mp.tan(x)
+
+
+def _arctanh(x):
+    if 1 - abs(x) < mp.mpf(10) ** (40 - mp.dps):
+        raise NoTruthError("arctanh")
+    return mp.atanh(x)
+
+
+def _ndtri(p):
+    return mp.sqrt(2) * _erfinv(2 * p - 1)
+
+
+def _erfinv(x):
+    if abs(x) > 1:
+        raise UndefinedError
+    if abs(x) == 1 or 1 - abs(x) < mp.mpf(10) ** -60:
+        raise NoTruthError("erfinv")
+    with mp.workdps(80):  # a search, and more digits take minutes
+        return mp.erfinv(x)
+
+
 ELEMENTWISE = {
     "add": lambda x, y: x + y,
     "subtract": lambda x, y: x - y,
@@ -100,9 +127,24 @@ ELEMENTWISE = {
     "sign": mp.sign,
     "sin": mp.sin,
     "cos": mp.cos,
-    "tan": mp.tan,
+    "tan": _tan,
     "arcsin": _within(-1, 1, mp.asin),
     "arccosh": _within(1, mp.inf, mp.acosh),
+    "arccos": _within(-1, 1, mp.acos),
+    "arctan": mp.atan,
+    "arcsinh": lambda x: mp.sign(x) * mp.log(abs(x) + mp.sqrt(x * x + 1)),
+    "arctanh": _within(-1, 1, _arctanh),
+    "deg2rad": lambda x: x * mp.pi / 180,
+    "rad2deg": lambda x: x * 180 / mp.pi,
+    "erfinv": _erfinv,
+    "erfcinv": lambda x: _erfinv(1 - x),
+    "ndtri": _ndtri,
+    "ndtri_exp": lambda x: _ndtri(mp.exp(x)),
+    "cbrt": lambda x: mp.sign(x) * mp.cbrt(abs(x)),
+    "j0": lambda x: mp.besselj(0, x),
+    "j1": lambda x: mp.besselj(1, x),
+    "i1": lambda x: mp.besseli(1, x),
+    "dawsn": lambda x: mp.sqrt(mp.pi) / 2 * mp.exp(-x * x) * mp.erfi(x),
     "log2": _log2,
     "exp2": lambda x: mp.power(2, x),
     "sinh": mp.sinh,
@@ -123,8 +165,91 @@ ELEMENTWISE = {
 }
 
 
-def truth(outputs, values: dict[Any, Any]) -> list[np.ndarray]:
-    """The outputs as arrays of 700-digit numbers, given values of the inputs."""
+def _of_axes(reduce):
+    """A reduction of arrays of numbers by NumPy's."""
+    return lambda x, axis, keepdims: np.asarray(reduce(x, axis=axis, keepdims=keepdims), object)
+
+
+def _softmax(x, axis):
+    e = np.frompyfunc(mp.exp, 1, 1)(x)
+    return e / np.sum(e, axis=axis, keepdims=True)
+
+
+def _logsumexp(x, axis, keepdims):
+    return np.asarray(_each(_log)(np.sum(_each(mp.exp)(x), axis=axis, keepdims=keepdims)), object)
+
+
+def _each(function):
+    return np.frompyfunc(function, 1, 1)
+
+
+ARRAYS = {
+    "sum": _of_axes(np.sum), "prod": _of_axes(np.prod), "max": _of_axes(np.max), "min": _of_axes(np.min),
+    "mean": lambda x, axis, keepdims: _of_axes(np.sum)(x, axis, keepdims) / math.prod(x.shape[a] for a in axis),
+    "logsumexp": _logsumexp, "softmax": _softmax, "log_softmax": lambda x, axis: _each(_log)(_softmax(x, axis)),
+    "matmul": np.matmul, "cumsum": np.cumsum, "trace": np.trace,
+    "greater": np.greater, "less": np.less, "switch": np.where,
+}  # fmt: skip
+REARRANGED = frozenset(
+    "getitem transpose reshape expand_dims squeeze broadcast_to concatenate stack tril triu diagonal diagonal_of "
+    "matrix_of_diagonal index_update flatten".split(" ")
+)
+
+
+def _rearranged(node, arguments):
+    """What an operation that only moves entries makes of numbers: it moves their places; 0 is that of a zero."""
+    entries, places = [mp.mpf(0)], []
+    for x, array in zip(node.inputs, arguments, strict=True):
+        if x.type.dtype[0] == "f":
+            places.append(np.arange(len(entries), len(entries) + array.size).reshape(array.shape))
+            entries.extend(array.ravel())
+        else:
+            places.append(array.astype(x.type.dtype))
+    with jax.enable_x64(True):
+        return np.asarray(np.array(entries, object)[np.asarray(node.op.lower(*places, **node.attrs))], object)
+
+
+def true_slopes(output, values: dict[Any, Any], inputs: list[Any]) -> list[np.ndarray]:
+    """The slopes of the sum of all entries along the inputs, by central differences with 80 digits."""
+    with mp.workdps(80):
+        given = {node: _numbers(np.asarray(value)) for node, value in values.items()}
+        step = mp.mpf(10) ** -25
+        found = []
+        for x in inputs:
+            slope = np.zeros(given[x].shape)
+            for place in np.ndindex(slope.shape):
+                ends = []
+                for side in (step, -step):
+                    moved = given[x].copy()
+                    moved[place] += side
+                    ends.append(truth([output], {**given, x: moved}, digits=80)[0].sum())
+                slope[place] = (ends[0] - ends[1]) / (2 * step)
+            found.append(slope)
+    return found
+
+
+def truth(outputs, values: dict[Any, Any], digits: int = 700, partial: bool = False) -> list[np.ndarray]:
+    """The outputs as arrays of numbers with many digits, given values of the inputs. Where there is no value, an error,
+    or if `partial` a nan in its place."""
+    with mp.workdps(digits):
+        return _truth(outputs, values, _or_nan if partial else lambda function: function)
+
+
+def _or_nan(function):
+    """The function where it has a value, else nan."""
+
+    def known(*xs):
+        if any(isinstance(x, mp.mpf) and mp.isnan(x) for x in xs):
+            return mp.nan
+        try:
+            return function(*xs)
+        except (UndefinedError, ArithmeticError, ValueError, mpmath.libmp.NoConvergence):
+            return mp.nan
+
+    return known
+
+
+def _truth(outputs, values, guarded):
     done = {node: _numbers(np.asarray(value)) for node, value in values.items()}
     for node in topological(outputs, blockers=done):
         if node in done:
@@ -136,18 +261,20 @@ def truth(outputs, values: dict[Any, Any]) -> list[np.ndarray]:
         if node.op.name == "assume":
             done[node] = arguments[0]
         elif node.op.name in ELEMENTWISE:
-            done[node] = np.asarray(np.frompyfunc(ELEMENTWISE[node.op.name], len(arguments), 1)(*arguments), object)
-        elif node.op.name in ("sum", "prod"):
-            reduce = {"sum": np.sum, "prod": np.prod}[node.op.name]
-            done[node] = np.asarray(
-                reduce(arguments[0], axis=node.attrs["axis"], keepdims=node.attrs["keepdims"]), object
-            )
+            function = guarded(ELEMENTWISE[node.op.name])
+            done[node] = np.asarray(np.frompyfunc(function, len(arguments), 1)(*arguments), object)
+        elif node.op.name in ARRAYS:
+            done[node] = np.asarray(ARRAYS[node.op.name](*arguments, **node.attrs), object)
+        elif node.op.name in REARRANGED:
+            done[node] = _rearranged(node, arguments)
         else:
             raise NoTruthError(node.op.name)
     return [done[node] for node in outputs]
 
 
 def _numbers(array: np.ndarray) -> np.ndarray:
+    if array.dtype == object:
+        return array
     if array.dtype.kind not in "iuf" or np.isnan(array.astype(float)).any():
         raise NoTruthError
     return np.asarray(np.frompyfunc(lambda v: mp.mpf(v.item() if hasattr(v, "item") else v), 1, 1)(array), object)

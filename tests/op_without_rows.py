@@ -26,7 +26,7 @@ WITHOUT_A_ROW = {
     ),
     **because(
         RANDOM, "random_binomial", "random_bits", "random_exponential", "random_hypergeometric", "random_loggamma",
-        "random_multinomial", "random_normal", "random_poisson", "random_randint", "random_uniform", "random_von_mises",
+        "random_multinomial", "random_negative_binomial", "random_normal", "random_poisson", "random_randint", "random_truncated_normal", "random_uniform", "random_von_mises",
         "random_polya_gamma", "random_gumbel", "random_logistic", "random_choice", "random_permutation", "key_fold_in", "key_split", "host_draw", "draw",
     ),
     **because(SIGNS, "eigh", "eig", "eigvals", "qr", "schur"),
@@ -38,8 +38,7 @@ WITHOUT_A_ROW = {
     **because("evaluates: tests/test_compile.py", "eval", "get"),
     **because("looks at values or checks them: tests/test_effects.py", "print_value", "check", "assert_op", "assert_"),
     **because("promises a fact to rules: tests/test_rewrites.py", "assume"),
-    **because("needs to know how many there are, as unique and nonzero of computed arrays do: tests/test_effects.py",
-              "unique_op", "nonzero_op"),
+    **because("has a size by value: tests/test_sizes_by_value.py", "unique_op", "nonzero_op", "bincount_op", "count_distinct"),
     **because("sums weights that share parts, by a rule of its own: tests/test_multivariate_oracle.py", "log_sum_to"),
     **because("a distribution function, against integrals with 40 digits: tests/test_tails.py",
               "log_skew_ndtr", "log_rice_cdf", "log_rice_ccdf", "log_von_mises_cdf"),

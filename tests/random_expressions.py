@@ -15,13 +15,15 @@ UNARY = [
 ]  # fmt: skip
 BINARY = ["add", "subtract", "multiply", "true_divide", "maximum", "minimum", "logaddexp", "hypot"]
 SHAPES = [(), (3,), (2, 3), (2, 1)]
+_LARGEST = 100
 
 
 class Expressions:
-    """Draws expressions and values of their inputs from one generator."""
+    """Draws expressions and values of their inputs from one generator; `structured` ones also move, join and index
+    arrays, multiply matrices, and take products, running sums and softmaxes."""
 
-    def __init__(self, rng: np.random.Generator, dtype: str = "float64") -> None:
-        self.rng = rng
+    def __init__(self, rng: np.random.Generator, dtype: str = "float64", structured: bool = False) -> None:
+        self.rng, self.structured = rng, structured
         self.inputs = {}
         self.leaves = []
         for i, shape in enumerate(SHAPES):
@@ -57,6 +59,8 @@ class Expressions:
         )
 
     def _grown(self, pool):
+        if self.structured and self.rng.random() < 0.35:
+            return self._arranged(pool)
         kind, x = self.rng.random(), self._pick(pool)
         if kind < 0.35:
             return getattr(tt, self.rng.choice(UNARY))(x)
@@ -69,3 +73,24 @@ class Expressions:
             axis = int(self.rng.integers(x.ndim)) if self.rng.random() < 0.5 else None
             return getattr(tt, self.rng.choice(["sum", "mean", "max", "logsumexp"]))(x, axis, self.rng.random() < 0.5)
         return tt.switch(self._pick(pool) > 0.3, x, self._pick(pool))
+
+    def _arranged(self, pool):
+        """One of the things that can be done with an array of this rank, or with two."""
+        x, y = self._pick(pool), self._pick(pool)
+        choices = [lambda: tt.switch(x > 0.3, y, self._pick(pool)), lambda: tt.broadcast_to(x, (2, *x.type.shape))]
+        if x.ndim:
+            axis, at = int(self.rng.integers(x.ndim)), int(self.rng.integers(x.type.shape[0]))
+            choices += [
+                lambda: x[at], lambda: x[at:], lambda: x[::-1], lambda: x[None], lambda: x.T, lambda: x.flatten(),
+                lambda: x[np.array([0, at, 0])], lambda: tt.prod(x, axis), lambda: tt.cumsum(x, axis),
+                lambda: tt.softmax(x, axis), lambda: tt.log_softmax(x, axis), lambda: tt.concatenate([x, y], axis),
+                lambda: tt.set_subtensor(x[at], y), lambda: tt.expand_dims(x, axis)[..., 0],
+            ]  # fmt: skip
+        if x.ndim == 1 == y.ndim:
+            choices += [lambda: tt.dot(x, y), lambda: tt.outer(x, y), lambda: tt.stack([x, y, x])]
+        if x.ndim == 2:
+            choices += [lambda: x @ y, lambda: x @ x.T, lambda: (x @ x.T) @ y, lambda: tt.diagonal(x)]
+        if x.ndim == 2 and x.type.shape[0] == x.type.shape[1]:
+            choices += [lambda: tt.trace(x), lambda: tt.tril(x), lambda: x @ x, lambda: tt.trace(x @ y)]
+        made = choices[int(self.rng.integers(len(choices)))]()
+        return made if np.prod(made.type.shape) <= _LARGEST else tt.sum(made)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import jax
+import node_by_node
 import numpy as np
 
 from ppl.graph import Attrs, Node, ancestors, bodies, topological
 from ppl.rewrites.facts import ASSUME, promised
-from ppl.tensor import to_jax
 from ppl.tensor.tensor import TensorType, placeholder
 
 
@@ -21,8 +20,10 @@ class Case(NamedTuple):
     conditions: dict
 
 
-def case(example, shapes=None, dtype="float64", assumed=True, without=()):
-    """The example over inputs; scalar holes take the given shapes in turn."""
+def case(example, shapes=None, dtype="float64", assumed=True, without=(), known=None):
+    """The example over inputs; scalar holes take the given shapes in turn. Of a hole without its condition that is
+    assumed which stands in `known`, if it does.
+    """
     if any(node.type.shape for node in topological(example.expression) if isinstance(node.type, TensorType)):
         shapes = None  # the example says its shapes itself
     if any(bodies(node) for node in topological(example.expression)):
@@ -37,18 +38,22 @@ def case(example, shapes=None, dtype="float64", assumed=True, without=()):
         inputs[name] = x
         condition = example.conditions.get(name)
         promise = condition is not None and assumed and name not in without
-        replaced[hole] = Node(ASSUME, (x,), Attrs(fact=promised(condition))) if promise else x
-    return Case(rebuilt_for(example.expression, replaced), inputs, example.conditions)
+        fact = promised(condition) if promise else (known or {}).get(name)
+        replaced[hole] = x if fact is None else Node(ASSUME, (x,), Attrs(fact=fact))
+    return Case(rebuilt_for(example.expression, replaced, dtype), inputs, example.conditions)
 
 
-def rebuilt_for(expression, replaced):
+def rebuilt_for(expression, replaced, dtype):
     """Substitution through the operations' own constructors, so that constants follow the dtype of the inputs."""
     from ppl.tensor.ops import Elementwise, unify
-    from ppl.tensor.tensor import CONSTANT, value_of
+    from ppl.tensor.tensor import CONSTANT, constant, value_of
 
     done = dict(replaced)
     for node in topological(expression, blockers=done):
         if node in done:
+            continue
+        if node.op is CONSTANT and node.type.shape and node.type.dtype == "float64":
+            done[node] = constant(value_of(node).astype(dtype))
             continue
         inputs = [done[x] for x in node.inputs]
         if isinstance(node.op, Elementwise) and node.op.name not in ("cast", "switch"):
@@ -91,7 +96,8 @@ def values_for(case, rng, edge=None):
         members = np.array(condition.members) if condition is not None and condition.members else None
         drawn = rng.normal(0, 1.5, shape)
         if members is not None:
-            members = members[np.isfinite(members) & (members != 0)]  # zero is for the edges: slopes jump there
+            ends = [0.0, condition.fact.low, condition.fact.high]  # they are for the edges: slopes jump there
+            members = members[np.isfinite(members) & ~np.isin(members, ends)]
             drawn = rng.choice(members, shape)
         if condition is not None and not condition.members:
             drawn = MATRICES[condition.name](drawn)
@@ -101,28 +107,23 @@ def values_for(case, rng, edge=None):
 
 def run(nodes, case, values):
     """The values of nodes over the inputs of a case."""
-    inputs = list(case.inputs.values())
-    with jax.enable_x64(True):
-        return [np.asarray(r) for r in to_jax(inputs, nodes)(*[np.asarray(values[x]) for x in case.inputs])]
+    done = node_by_node.values(nodes, {x: values[name] for name, x in case.inputs.items()})
+    return [done[node] for node in nodes]
 
 
 def gradients(node, case, values):
     """The gradients of the sum of a node's entries with respect to the float inputs."""
     names = [n for n, x in case.inputs.items() if x.dtype[0] == "f"]
-    inputs = list(case.inputs.values())
-    f = to_jax(inputs, node)
-
-    def total(*floats):
-        given = dict(zip(names, floats, strict=True))
-        return f(*[given.get(n, values[n]) for n in case.inputs]).sum()
-
-    with jax.enable_x64(True):
-        slopes = jax.grad(total, argnums=tuple(range(len(names))))(*[values[n] for n in names])
-    kept = {n: ALONG.get(case.conditions[n].name, np.asarray) if n in case.conditions else np.asarray for n in names}
-    return [kept[n](np.asarray(g)) for n, g in zip(names, slopes, strict=True)]
+    done = node_by_node.values([node], {x: values[name] for name, x in case.inputs.items()})
+    slopes = node_by_node.slopes(node, done, [case.inputs[n] for n in names], np.ones_like(done[node]))
+    return [along(case.conditions.get(n), g) for n, g in zip(names, slopes, strict=True)]
 
 
-# Of a matrix with structure only the slopes along that structure mean something.
+def along(condition, slope):
+    """Of a matrix with structure only the slopes along that structure mean something."""
+    return slope if condition is None else ALONG.get(condition.name, np.asarray)(slope)
+
+
 ALONG = {"positive_definite": lambda g: g + g.T, "lower_triangular": np.tril, "upper_triangular": np.triu}
 
 

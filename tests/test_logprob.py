@@ -191,6 +191,7 @@ def test_densities_are_those_of_pymc(name):
 x, y = Normal.dist(0.0, 1.0), Normal.dist(np.zeros(3), 1.0)
 MUST_RAISE = {
     "the same number twice": (lambda: logp(x + x, 1.0), "used twice"),
+    "a number times 0": (lambda: logp(x * 0.0, 0.0), "always 0"),
     "a number and a function of it": (lambda: logp(x * tt.exp(x), 1.0), "dependent"),
     "a sum of two draws": (lambda: logp(x + Normal.dist(), 1.0), "both random"),
     "one draw repeated by broadcasting": (lambda: logp(x + np.zeros(3), np.zeros(3)), "repeated by broadcasting"),

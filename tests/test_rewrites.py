@@ -14,7 +14,7 @@ import ppl.tensor as tt
 from ppl.graph import ancestors
 from ppl.rewrites import Book, RuleError, assume, equal, everything, optimize, rewrites, simplify, strict, text
 from ppl.rewrites import engine as engine_module
-from ppl.rewrites.facts import Fact, Knowledge, declare_facts, positive
+from ppl.rewrites.facts import Fact, Knowledge, positive
 from ppl.tensor.elementwise import exp, log
 from ppl.tensor.tensor import value_of
 
@@ -182,17 +182,18 @@ def test_an_assumption_holds_wherever_its_tensor_is_used():
         assume(x, positive=False)
 
 
-def test_distributions_declare_the_support_of_their_draws():
-    op = tt.dscalar("x").op
-    from ppl.rewrites.facts import INFERENCES
-
-    before = INFERENCES.get(op)
-    try:
-        declare_facts(op, lambda node, facts: Fact(low=0.0, above=True, finite=True))
-        x = tt.dscalar("x")
-        assert text(simplify(exp(log(x)))) == "x"
-    finally:
-        INFERENCES.pop(op) if before is None else declare_facts(op, before)
+def test_what_is_known_of_draws_is_the_support_of_their_distribution():
+    know = Knowledge()
+    x, scale = tt.dscalar("x"), ppl.HalfNormal.dist(1.0)
+    assert know(scale) == Fact(low=0.0, finite=True)
+    assert know(ppl.Beta.dist(1, 1)).high == 1.0
+    assert know(ppl.Uniform.dist(0, scale)).low == 0.0
+    assert know(ppl.Binomial.dist(5, 0.3)) == Fact(0.0, 5.0, finite=True, integer=True)
+    assert "simplex" in know(ppl.Dirichlet.dist(np.ones(3))).marks
+    assert "positive_definite" in know(ppl.Wishart.dist(4, np.eye(3))).marks
+    assert not know(ppl.Normal.dist(x, 1.0)).finite  # its mean may be infinite
+    assert simplify(tt.abs(scale)) is scale
+    assert simplify(exp(log(scale))) is scale
 
 
 def test_facts_flow_through_operations():

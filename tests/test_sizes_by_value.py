@@ -93,6 +93,42 @@ def test_a_size_that_is_computed_of_data():
         np.testing.assert_array_equal(slope, np.where(np.arange(len(data)) <= n, 2 * data, 0))
 
 
+COUNTS = tt.lvector("counts")
+SELECTED = {
+    "the positive ones": (lambda: X[X > 0], lambda x, n: x[x > 0]),
+    "rows by a mask": (lambda: tt.outer(X, X)[X > 1, 0], lambda x, n: np.outer(x, x)[x > 1, 0]),
+    "a mask of a matrix": (lambda: tt.outer(X, X)[tt.outer(X, X) > 2], lambda x, n: np.outer(x, x)[np.outer(x, x) > 2]),
+    "set by a mask": (lambda: tt.set_subtensor(X[X < 0], 0.0), lambda x, n: np.where(x < 0, 0.0, x)),
+    "added by a mask": (lambda: tt.inc_subtensor(X[X < 0], 9.0), lambda x, n: np.where(x < 0, x + 9, x)),
+    "nonzero": (lambda: tt.nonzero(X)[0], lambda x, n: np.nonzero(x)[0]),
+    "values that are not zero": (lambda: tt.nonzero_values(X), lambda x, n: x[x != 0]),
+    "argwhere": (lambda: tt.argwhere(tt.outer(X, X)), lambda x, n: np.argwhere(np.outer(x, x))),
+    "distinct": (lambda: tt.unique(X), lambda x, n: np.unique(x)),
+    "compressed": (lambda: tt.compress(X > 0, X), lambda x, n: np.compress(x > 0, x)),
+    "counted": (lambda: tt.bincount(COUNTS), lambda x, n: np.bincount(n)),
+    "repeated": (lambda: tt.repeat(X, COUNTS), lambda x, n: np.repeat(x, n)),
+}
+
+
+@pytest.mark.parametrize("name", SELECTED)
+def test_entries_selected_by_their_values_are_numpys(name):
+    build, expected = SELECTED[name]
+    f = ppl.function([X, COUNTS], build(), on_unused_input="ignore")
+    for x in ([3.0, 0.0, -1.0, 3.0], [0.0, 0.0, 0.0, 0.0], [np.nan, 1.0, np.nan, 2.0], [4.0, -4.0, 0.5, np.inf]):
+        for n in ([0, 2, 1, 0], [3, 0, 0, 5]):
+            found, wanted = f(np.array(x), np.array(n)), expected(np.array(x), np.array(n))
+            assert found.dtype == wanted.dtype
+            np.testing.assert_array_equal(found, wanted)
+
+
+def test_a_mask_of_another_length_is_refused_when_it_is_met():
+    mask = tt.bvector("mask").astype("bool")
+    f = ppl.function([X, mask.inputs[0]], X[mask])
+    assert f(np.arange(3.0), np.array([1, 0, 1], np.int8)).tolist() == [0.0, 2.0]
+    with pytest.raises(ValueError, match="broadcast"):
+        f(np.arange(3.0), np.array([1, 0], np.int8))
+
+
 def test_sizes_that_follow_from_one_another():
     first = X[: X.argmax()]
     second = tt.arange(first.sum().astype("int64"))
@@ -114,3 +150,18 @@ def test_a_size_under_a_transformation_of_jax_is_refused_by_name():
         assert jax.jit(pure, static_argnums=0)(2, DATA) == 4.0
         with pytest.raises(TypeError, match="a size depends on the values of arrays"):
             jax.jit(pure)(2, DATA)
+
+
+def test_a_mask_among_the_data_of_a_model():
+    with ppl.Model() as model:
+        seen = ppl.Data("seen", np.array([True, False, True, True]))
+        effects = ppl.Normal("effects", 0, 1, shape=4)
+        ppl.Normal("y", effects[seen], 1, observed=[1.0, 2.0, 3.0])
+        logp = model.compile_logp()({"effects": np.array([1.0, 0.0, 2.0, 3.0])})
+        assert logp == pytest.approx(-7 * 0.5 * np.log(2 * np.pi) - 0.5 * (1 + 4 + 9))
+        draws = ppl.sample(20, tune=20, chains=1, random_seed=1, progressbar=False, compute_convergence_checks=False)
+        predicted = ppl.sample_posterior_predictive(draws, random_seed=1, progressbar=False)
+        assert predicted.posterior_predictive.y.shape[2] == 3
+        ppl.set_data({"seen": np.array([True, True, True, False])})
+        logp = model.compile_logp()({"effects": np.array([1.0, 2.0, 3.0, 9.0])})
+        assert logp == pytest.approx(-7 * 0.5 * np.log(2 * np.pi) - 0.5 * (1 + 4 + 9 + 81))

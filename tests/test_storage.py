@@ -132,7 +132,7 @@ def own_nodes():
         *(ppl.while_loop(lambda s: s < 10, lambda s: s * 2, x), ppl.vectorize_graph(x * 2, {x: v})),
         *(unfold(lambda s, u: s * x + u, x, v), linear_recurrence(v, a, v)),
         *(tt.eigh(a)[0], tt.eig(a)[0], tt.eigvals(a), tt.qr(a)[0], tt.schur(a)[0]),
-        *(tt.unique(v, size=3), tt.nonzero(v, size=3)[0], tt.assume(x, positive=True)),
+        *(tt.unique(v), tt.nonzero(v, size=3)[0], tt.bincount(v.astype("int64")), tt.assume(x, positive=True)),
         *(ppl.printing.Print("v")(v), tt.Assert("small")(v, v < 1)),
         *(key.gumbel(), key.logistic(), polya_gamma(key.next(), x, x)),
         *(tt.log_polya_gamma(x, x), tt.log_polya_gamma_cdf(x, x, x), tt.log_polya_gamma_ccdf(x, x, x)),

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
+import jax
 import numpy as np
 
-from ppl.graph import Identity, Node, ancestors, substitute
+from ppl.graph import Identity, Node, ancestors, leaves, substitute
 from ppl.graph.digest import digest, visiting
 from ppl.tensor.evaluate import evaluate
 from ppl.tensor.ops import OPS
-from ppl.tensor.sizing import deciding_variables
+from ppl.tensor.sizing import deciding
 from ppl.tensor.tensor import CONSTANT, INPUT, Tensor, placeholder, value_of
 from ppl.tensor.variables import VARIABLE, Cell
 
@@ -31,11 +32,9 @@ class Program:
         reached = ancestors(self.outputs, blockers=self.inputs)
         given = set(self.inputs)
         order = [node for node in visiting(self.outputs) if node in reached and node not in given]
-        sizing = deciding_variables(
-            self.outputs, self.inputs
-        )  # these cannot be arguments, since a program has fixed shapes
-        self._fixed = {v: np.asarray(v.attrs["cell"].value) for v in order if v.op is VARIABLE and v in sizing}
-        self.arrays = [v for v in order if (v.op is VARIABLE and v not in sizing) or _is_large(v)]
+        fixed, self._sizes = _known_sizes(self.outputs, self.inputs)
+        self._fixed = {v: fixed[v] for v in order if v in fixed}
+        self.arrays = [v for v in order if (v.op is VARIABLE and v not in self._fixed) or _is_large(v)]
 
     @property
     def data(self) -> tuple[Any, ...]:
@@ -53,7 +52,7 @@ class Program:
         return digest(everything), fixed, objects
 
     def __call__(self, values: Sequence[Any], *data: Any) -> list[Any]:
-        known: dict[Node, Any] = {**self._fixed, **dict(zip(self.arrays, data, strict=True))}
+        known: dict[Node, Any] = {**self._fixed, **self._sizes, **dict(zip(self.arrays, data, strict=True))}
         known.update(zip(self.inputs, values, strict=True))
         return evaluate(self.outputs, known)
 
@@ -62,6 +61,21 @@ def missing_inputs(program: Program) -> list[Tensor]:
     """Inputs that the outputs need and the program is not given."""
     given = set(program.inputs)
     return [n for n in ancestors(program.outputs, blockers=program.inputs) if n.op is INPUT and n not in given]  # type: ignore[misc]
+
+
+def _known_sizes(
+    outputs: Sequence[Node], inputs: Sequence[Node]
+) -> tuple[dict[Node, np.ndarray], dict[Node, np.ndarray]]:
+    """Variables that decide sizes, which cannot be arguments, since a program has fixed shapes; and the sizes that
+    follow from them by way of arrays, as the number of true entries of a mask, worked out now."""
+    decide = deciding(outputs, inputs)
+    behind = {end: leaves([end]) for end in decide.computed if ancestors([end]).isdisjoint(inputs)}
+    known = {end: x for end, x in behind.items() if all(v.op in (VARIABLE, CONSTANT) for v in x)}
+    variables = {v for v in decide.leaves.union(*known.values()) if v.op is VARIABLE}
+    fixed = {v: np.asarray(v.attrs["cell"].value) for v in variables}
+    with jax.enable_x64(True):
+        found = evaluate(list(known), fixed)
+    return fixed, dict(zip(known, map(np.asarray, found), strict=True))
 
 
 def _is_large(node: Node) -> bool:

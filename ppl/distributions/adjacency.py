@@ -7,8 +7,13 @@ from typing import Any
 import numpy as np
 
 import ppl.tensor as tt
+from ppl.distributions.domains import Domain, real_matrix
 from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
 
+borders = Domain(
+    real_matrix.name, real_matrix.contains, ndim=2,
+    examples=([[0, 1, 0], [1, 0, 1], [0, 1, 0]], [[0, 1, 1], [1, 0, 1], [1, 1, 0]]),
+)  # fmt: skip
 DENSE = 64  # up to so many areas all pairs are cheaper than an index, whose derivative is a scatter
 
 

@@ -1,14 +1,16 @@
 import numpy as np
 
-from ppl.distributions.adjacency import adjacency, times_neighbours
+from ppl.distributions.adjacency import adjacency, borders, times_neighbours
 from ppl.distributions.constants import LOG_2PI
 from ppl.distributions.covariance import vector_like
 from ppl.distributions.distribution import Distribution, param
-from ppl.distributions.domains import Domain, positive, real_matrix, real_vector
+from ppl.distributions.domains import Domain, positive, real_vector
 from ppl.tensor import cast, cholesky, expand_dims, eye, half_log_det, log, log1p, solve_triangular, sum
 from ppl.tensor.tensor import is_constant, value_of
 
-correlation = Domain("between -1 and 1, neither included", lambda x: (x > -1) & (x < 1), lower=-1.0, upper=1.0)
+correlation = Domain(
+    "between -1 and 1, neither included", lambda x: (x > -1) & (x < 1), lower=-1.0, upper=1.0, examples=(-0.4, 0.7)
+)
 
 
 class CAR(Distribution):
@@ -19,7 +21,7 @@ class CAR(Distribution):
     .. math:: \log f(x) = -\tfrac τ2 (x - μ)^T(D - αW)(x - μ) + \tfrac12 \log\det(D - αW) + \tfrac n2 \log \frac τ{2π}
     """
 
-    mu, W, alpha, tau = param(real_vector), param(real_matrix), param(correlation), param(positive)
+    mu, W, alpha, tau = param(real_vector), param(borders), param(correlation), param(positive)
     support = real_vector
 
     def accept(mu, W, alpha, tau):

@@ -70,5 +70,12 @@ def vector_like(who: str, mu: Any, chol: Tensor) -> Tensor:
             return as_tensor(np.broadcast_to(value_of(mu), (*mu.type.shape[:-1], n)))
         return tt.broadcast_to(mu, (*mu.shape[:-1], chol.shape[-1]))
     if n is not None and mu.type.shape[-1] is not None:
-        raise ValueError(f"{who}: mu has {mu.type.shape[-1]} entries, but the covariance is {n} by {n}")
+        raise ValueError(
+            f"{who}: mu has {mu.type.shape[-1]} entries, but the covariance is {n} by {n}; give mu {n} entries or one"
+        )
     return mu
+
+
+def wrong_length(who: str, given: int, n: int) -> str:
+    """What is said of a mean that does not fit its covariance."""
+    return f"{who}: mu has {given} entries, but the covariance is {n} by {n}. Give mu {n} entries, or one for all."

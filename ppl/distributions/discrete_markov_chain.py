@@ -1,3 +1,5 @@
+import numpy as np
+
 from ppl.distributions.categorical import Categorical, entry
 from ppl.distributions.distribution import Distribution, param
 from ppl.distributions.domains import Domain, simplex
@@ -5,7 +7,6 @@ from ppl.distributions.draw import is_draw
 from ppl.distributions.probability import log_of
 from ppl.distributions.sizes import length, steps_from
 from ppl.tensor import (
-    abs,
     all,
     as_tensor,
     broadcast_to,
@@ -19,10 +20,11 @@ from ppl.tensor import (
     softmax,
     sum,
 )  # fmt: skip
+from ppl.tensor.tensor import is_constant, value_of
 
 transitions = Domain(
     "matrices of probabilities, each row of which sums to 1",
-    lambda x: all((x >= 0), axis=(-3, -2, -1)) & all(abs(sum(x, axis=-1) - 1) < 1e-6, axis=(-2, -1)),
+    lambda x: np.all(x >= 0, axis=(-3, -2, -1)) & np.all(np.abs(np.sum(x, axis=-1) - 1) < 1e-6, axis=(-2, -1)),
     ndim=3,
     remedy="divide each row by its sum, or give logit_P",
     examples=([[[0.8, 0.1, 0.1], [0.2, 0.7, 0.1], [0.0, 0.3, 0.7]]] * 3,),
@@ -52,7 +54,7 @@ class DiscreteMarkovChain(Distribution):
             raise ValueError(f"DiscreteMarkovChain: P is a square matrix, or one for each step; got {P.type.shape}")
         if P.ndim == 2:
             steps = length(steps_from("DiscreteMarkovChain", steps, shape, offset=1))
-            P = broadcast_to(P, (steps, *P.shape))
+            P = each_step(P, steps)
         elif steps is not None and length(steps) != P.type.shape[-3]:
             raise ValueError(f"DiscreteMarkovChain: {length(steps)} steps, but P has {P.type.shape[-3]} matrices")
         states = P.shape[-1]
@@ -89,6 +91,13 @@ class DiscreteMarkovChain(Distribution):
 
     def support_point(start, P):
         return Categorical.support_point(expand_dims(start, -2) + 0.0 * sum(concatenate([P[..., :1, :, :], P], -3), -2))
+
+
+def each_step(P, steps):
+    """One matrix as one for each step; of a constant it stays one, which is checked."""
+    if is_constant(P):
+        return as_tensor(np.broadcast_to(value_of(P), (steps, *P.type.shape)))
+    return broadcast_to(P, (steps, *P.shape))
 
 
 def _first(init_dist):

@@ -1,6 +1,6 @@
 from ppl.distributions.distribution import Distribution, param, requires
 from ppl.distributions.domains import integer, integers_between
-from ppl.tensor import cast, ceil, clip, floor, log, maximum
+from ppl.tensor import cast, ceil, log, maximum
 
 
 class DiscreteUniform(Distribution):
@@ -30,7 +30,7 @@ class DiscreteUniform(Distribution):
         return lower + cast(maximum(ceil(q * steps) - 1, 0), "int64")
 
     def sample(key, shape, lower, upper):
-        return clip(lower + cast(floor(key.uniform(shape) * (upper - lower + 1)), "int64"), lower, upper)
+        return key.randint(lower, upper + 1, shape)
 
     def mean(lower, upper):
         return (lower + upper) / 2

@@ -218,7 +218,7 @@ class Distribution:
             if isinstance(wanted, int | np.integer) and known is not None and wanted != known:
                 raise ValueError(
                     f"{cls.__name__}: one value has the shape {made.type.shape[-event:]} by its parameters, but the "
-                    f"shape asked for, {dims}, ends in {dims[len(dims) - event :]}"
+                    f"shape asked for, {dims}, ends in {dims[len(dims) - event :]}. Let it end in the former."
                 )
         return made
 
@@ -558,7 +558,8 @@ def require(array: np.ndarray, domain: Domain, who: str) -> None:
         at += tuple(int(i) for i in np.argwhere(~np.asarray(domain.entries(array[at])))[0])
     where = f" at position {at if len(at) > 1 else at[0]}" if at else ""
     remedy = f". To mend it: {domain.remedy}." if domain.remedy else ""
-    raise ValueError(f"{who} must be {domain}, got {np.array2string(array[at], threshold=8)}{where}{remedy}")
+    found = repr(array[at].item()) if np.ndim(array[at]) == 0 else np.array2string(array[at], threshold=8)
+    raise ValueError(f"{who} must be {domain}, got {found}{where}{remedy}")
 
 
 def _unknown(who: str, key: str, known: tuple[str, ...]) -> str:

@@ -73,6 +73,7 @@ open_unit = Domain(
     lower=0.0,
     upper=1.0,
     transform="logodds",
+    remedy="if it is unconstrained, write sigmoid(x)",
     examples=(0.2, 0.6),
 )
 circle = Domain(
@@ -88,15 +89,19 @@ def _whole(x: Any) -> Any:
     return same & (np.abs(x) < np.inf) if floats else same
 
 
-integer = Domain("an integer", _whole, discrete=True, examples=(-2, 0, 3))
+integer = Domain("an integer", _whole, discrete=True, remedy="round it", examples=(-2, 0, 3))
 natural = Domain(
     "an integer, not negative",
     lambda x: (x >= 0) & _whole(x),
     discrete=True,
     lower=0,
+    remedy="count something, or round it",
     examples=(0, 3, 7),
 )
-counting = Domain("an integer, at least 1", lambda x: (x >= 1) & _whole(x), discrete=True, lower=1, examples=(1, 4, 9))
+counting = Domain(
+    "an integer, at least 1", lambda x: (x >= 1) & _whole(x), discrete=True, lower=1,
+    remedy="count something, or round it", examples=(1, 4, 9),
+)  # fmt: skip
 boolean = Domain("0 or 1", lambda x: np.equal(x, 0) | np.equal(x, 1), discrete=True, lower=0, upper=1, examples=(0, 1))
 
 
@@ -160,7 +165,10 @@ def _shown(bound: Any) -> str:
 real_vector = Domain(
     "a vector of reals", lambda x: np.all(_everywhere(x), axis=-1), ndim=1, examples=([0.3, -1.0, 0.5],)
 )
-real_matrix = Domain("a matrix of reals", lambda x: np.all(_everywhere(x), axis=(-1, -2)), ndim=2)
+real_matrix = Domain(
+    "a matrix of reals", lambda x: np.all(_everywhere(x), axis=(-1, -2)), ndim=2,
+    examples=([[0.3, -1.0, 0.5], [0.0, 2.0, -0.4], [1.1, 0.2, -0.7]],),
+)  # fmt: skip
 positive_vector = Domain(
     "a vector of positive numbers", lambda x: np.all(x > 0, axis=-1), ndim=1, entries=lambda x: x > 0, lower=0.0,
     transform="log", examples=([0.7, 1.5, 2.0], [3.0, 0.4, 1.0]),
@@ -178,8 +186,9 @@ simplex = Domain(
     examples=([0.2, 0.5, 0.3], [0.1, 0.1, 0.8]),
 )
 counts_vector = Domain(
-    "a vector of counts", lambda x: np.all((x >= 0) & np.equal(x, np.floor(x)), axis=-1), ndim=1, discrete=True, lower=0
-)
+    "a vector of counts", lambda x: np.all((x >= 0) & np.equal(x, np.floor(x)), axis=-1), ndim=1, discrete=True,
+    lower=0, examples=([4], [2, 3]),
+)  # fmt: skip
 
 
 def counts_with_sum(n: Any) -> Domain:

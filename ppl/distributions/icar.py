@@ -1,8 +1,8 @@
-from ppl.distributions.adjacency import adjacency, components, squared_differences
+from ppl.distributions.adjacency import adjacency, borders, components, squared_differences
 from ppl.distributions.car import precision
 from ppl.distributions.constants import LOG_2PI
 from ppl.distributions.distribution import Distribution, param
-from ppl.distributions.domains import positive, real_matrix, real_vector
+from ppl.distributions.domains import positive, real_vector
 from ppl.tensor import cholesky, expand_dims, log, solve_triangular, sum, zeros
 from ppl.tensor.tensor import is_constant
 
@@ -16,7 +16,7 @@ class ICAR(Distribution):
     with s = `zero_sum_stdev`, not normalised in x, as PyMC has it.
     """
 
-    W, sigma, zero_sum_stdev = param(real_matrix), param(positive, 1.0), param(positive, 0.001)
+    W, sigma, zero_sum_stdev = param(borders), param(positive, 1.0), param(positive, 0.001)
     support = real_vector
 
     def accept(W, sigma=1.0, zero_sum_stdev=0.001):

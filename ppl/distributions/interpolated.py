@@ -1,6 +1,6 @@
 from ppl.distributions.distribution import Distribution, param
 from ppl.distributions.domains import between, nonnegative_vector, ordered
-from ppl.tensor import argmax, clip, concatenate, cumsum, diff, expand_dims, log, sqrt, sum, zeros_like
+from ppl.tensor import argmax, clip, concatenate, cumsum, diff, log, searchsorted, sqrt, sum, zeros_like
 
 
 class Interpolated(Distribution):
@@ -48,7 +48,7 @@ class Interpolated(Distribution):
 
 def _segment(x, points):
     """The number of the segment that holds x."""
-    return sum(expand_dims(x, -1) >= points[1:-1], axis=-1)
+    return searchsorted(points[1:-1], x, side="right")
 
 
 def _areas(x, y):

@@ -4,7 +4,7 @@ import math
 import numpy as np
 
 from ppl.distributions.constants import LOG_2PI
-from ppl.distributions.covariance import check_positive_definite, square_matrix
+from ppl.distributions.covariance import check_positive_definite, square_matrix, wrong_length
 from ppl.distributions.distribution import Distribution, Param, param
 from ppl.distributions.domains import nonnegative, real_matrix, real_vector
 from ppl.tensor import (
@@ -47,7 +47,7 @@ class KroneckerNormal(Distribution):
         if mu.ndim == 0 or mu.type.shape[-1] == 1:
             mu = broadcast_to(mu, (*mu.shape[:-1], n))
         if isinstance(n, int) and mu.type.shape[-1] not in (None, n):
-            raise ValueError(f"KroneckerNormal: mu has {mu.type.shape[-1]} entries, but the covariance is {n} by {n}")
+            raise ValueError(wrong_length("KroneckerNormal", mu.type.shape[-1], n))
         given = {f"cov{i}": matrix for i, matrix in enumerate(matrices)}
         return Distribution.make.__func__(with_factors(len(matrices)), mu=mu, sigma=sigma, **given, **options)
 
@@ -55,7 +55,7 @@ class KroneckerNormal(Distribution):
         sizes = [cov.shape[-1] for cov in covs]
         d = reshape(x - mu, (*x.shape[:-1], *sizes))
         n = math.prod(sizes)
-        if is_constant(sigma) and not value_of(sigma).any():
+        if surely_zero(sigma):
             roots = [cholesky_of(cov) for cov in covs]
             for i, root in enumerate(roots):
                 d = along(d, i - len(covs), functools.partial(solve_triangular, root, lower=True, b_ndim=2))
@@ -73,7 +73,8 @@ class KroneckerNormal(Distribution):
         for i, cov in enumerate(covs):
             root = cholesky_of(cov)
             z = along(z, i - len(covs), functools.partial(matmul, root))
-        return mu + reshape(z, shape) + expand_dims(sigma, -1) * key.normal(shape)
+        smooth = mu + reshape(z, shape)
+        return smooth if surely_zero(sigma) else smooth + expand_dims(sigma, -1) * key.normal(shape)
 
     def mean(mu, sigma, *covs):
         return mu
@@ -117,6 +118,11 @@ def covariances(**given):
 def constant_or(f, *parts):
     """f of the parts, computed now where they are constant."""
     return constant(f(*map(value_of, parts))) if all_constant(parts) else f(*parts)
+
+
+def surely_zero(sigma):
+    """Whether there is no noise, as far as that is known when the graph is built."""
+    return is_constant(sigma) and not value_of(sigma).any()
 
 
 def all_constant(parts):

@@ -16,9 +16,11 @@ from ppl.tensor import (
     gammaln,
     log,
     matmul,
+    moveaxis,
     ones,
     pack_triangular,
     sqrt,
+    stack,
     sum,
     zeros,
 )  # fmt: skip
@@ -110,13 +112,19 @@ def log_volume(eta, n):
     return total - (n - 1) * gammaln(eta + 0.5 * (n - 1))
 
 
+def correlation_rows(key, batch, n, eta):
+    """The Cholesky factor of an LKJ correlation matrix, axes of independent draws last: row i has the direction of i
+    normals followed by √2G with G ~ Gamma(η + (n - 1 - i)/2), so that all but the last have the squared length
+    Beta(i/2, η + (n - 1 - i)/2) (the onion method, section 3.2)."""
+    z = key.normal((n * (n - 1) // 2, *batch))
+    last = sqrt(2 * key.gamma(eta + (n - 1 - np.arange(1, n).reshape(-1, *[1] * len(batch))) / 2, (n - 1, *batch)))
+    rows = [concatenate([ones((1, *batch)), zeros((n - 1, *batch))])]
+    for i in range(1, n):
+        row = concatenate([z[i * (i - 1) // 2 : i * (i + 1) // 2], last[i - 1 : i]])
+        rows.append(concatenate([row / sqrt(sum(row**2, axis=0)), zeros((n - 1 - i, *batch))]))
+    return stack(rows)
+
+
 def correlation_factor(key, batch, n, eta):
-    """The Cholesky factor of an LKJ correlation matrix: row i is a random direction, i entries long, times √y with
-    y ~ Beta(i/2, η + (n - 1 - i)/2), followed by √(1 - y) (the onion method, section 3.2)."""
-    i = np.arange(1, n)
-    y = key.beta(i / 2, expand_dims(eta, -1) + (n - 1 - i) / 2, shape=(*batch, n - 1))
-    z = key.normal((*batch, n - 1, n)) * np.tril(np.ones((n - 1, n)))
-    below = z * expand_dims(sqrt(y / sum(z**2, axis=-1)), -1)
-    lower = concatenate([zeros((*batch, 1, n)), below], axis=-2)
-    diagonal = concatenate([ones((*batch, 1)), sqrt(1 - y)], axis=-1)
-    return lower + expand_dims(diagonal, -1) * np.eye(n)
+    """The same, the matrix last."""
+    return moveaxis(correlation_rows(key, batch, n, eta), (0, 1), (-2, -1))

@@ -1,16 +1,19 @@
+import functools
+
 import numpy as np
 
 from ppl.distributions.distribution import Distribution, param
 from ppl.distributions.domains import Domain, counting, positive
-from ppl.distributions.lkj_cholesky_cov import correlation_factor, log_volume, rows
+from ppl.distributions.lkj_cholesky_cov import correlation_rows, log_volume, rows
 from ppl.distributions.transforms import IntervalTransform
 from ppl.tensor import (
+    add,
     all,
     cholesky,
     diagonal_of,
+    expand_dims,
     half_log_det,
-    matmul,
-    pack_triangular,
+    moveaxis,
     sum,
     unpack_triangular,
     zeros,
@@ -37,8 +40,9 @@ class LKJCorr(Distribution):
 
     def sample(key, shape, n, eta):
         n = rows(n)
-        factor = correlation_factor(key, tuple(shape)[:-1], n, eta)
-        return pack_triangular(matmul(factor, factor.mT), lower=False, strict=True)
+        columns = moveaxis(correlation_rows(key, tuple(shape)[:-1], n, eta), 1, 0)
+        products = [expand_dims(column, 1) * expand_dims(column, 0) for column in columns]
+        return moveaxis(functools.reduce(add, products)[np.triu_indices(n, 1)], 0, -1)
 
     def mean(n, eta):
         return zeros((rows(n) * (rows(n) - 1) // 2,))

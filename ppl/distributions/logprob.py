@@ -19,7 +19,9 @@ from ppl.distributions import measures_of_arrays as measures_of_arrays  # the ru
 from ppl.distributions import measures_of_choices as measures_of_choices
 from ppl.distributions import measures_of_entries as measures_of_entries
 from ppl.distributions import measures_of_extremes as measures_of_extremes
+from ppl.distributions import measures_of_folds as measures_of_folds
 from ppl.distributions import measures_of_maps as measures_of_maps
+from ppl.distributions import measures_of_steps as measures_of_steps
 from ppl.distributions.draw import RandomVariable, is_draw
 from ppl.distributions.joint import joint_factors
 from ppl.distributions.measure import Function, Measure, measure, shown, sources

@@ -25,6 +25,7 @@ from ppl.distributions.measure import (
     whole_sum,
 )
 from ppl.distributions.measures_of_maps import vars_of
+from ppl.distributions.mv_normal import MvNormal
 from ppl.distributions.normal import Normal
 from ppl.graph import Node
 from ppl.tensor.tensor import Tensor, as_tensor
@@ -142,6 +143,23 @@ def joined(node: Tensor) -> Measure:
 
 
 # --- sums and linear maps
+def _projected(node: Tensor, a: Tensor, y: Tensor) -> Measure | None:
+    """A y of fewer rows than columns with y ~ N(μ, LLᵀ): it is N(Aμ, ALLᵀAᵀ), a number where A is one row."""
+    vector: Any = y.inputs[0] if y.op.name == "expand_dims" and y.type.shape[1:] == (1,) else y
+    if not (isinstance(vector, RandomVariable) and vector.family is MvNormal and vector.type.ndim == 1):
+        return None
+    if a.type.ndim != 2 or None in a.type.shape or a.type.shape[0] >= a.type.shape[1]:
+        return None
+    mu, chol = vector.parameters
+    centre, root = a @ tt.broadcast_to(mu, vector.shape), a @ chol
+    if a.type.shape[0] == 1:
+        law = measure(Normal.dist(tt.reshape(centre, node.shape), tt.sqrt(tt.sum(root**2))))
+        return Measure(**{**vars_of(law), "node": node})
+    law = measure(MvNormal.dist(centre, root @ root.T))
+    through = lambda x: law.logp(tt.reshape(as_tensor(x), (a.type.shape[0],)))
+    return Measure(node, through, ndim=node.ndim, discrete=False, independent=False)
+
+
 @measures("cumsum")
 def running_sum(node: Tensor) -> Measure:
     """The steps y have the density of the differences."""
@@ -176,17 +194,21 @@ def sum_of_normals(node: Tensor) -> Measure:
 
 @measures("matmul", "dot")
 def mapped(node: Tensor) -> Measure:
-    """A y with a square matrix A that is not random: |det A|⁻¹ times the density at A⁻¹ x."""
+    """A y with a square matrix A that is not random: |det A|⁻¹ times the density at A⁻¹ x. With fewer rows: of a normal
+    vector, again a normal one.
+    """
     at = only_random_input(node)
     y: Tensor = node.inputs[at]  # type: ignore[assignment]
     a = as_tensor(node.inputs[1 - at])
+    projected = _projected(node, a, y) if at == 1 else None
+    if projected is not None:
+        return projected
     law = measure(y)
     columns = y.type.shape[1:]
     if at != 1 or a.ndim != 2 or columns not in ((), (1,)) or a.type.shape[0] != a.type.shape[1]:
         raise NoDensityError(
-            f"No density for {shown(node)}: a rule needs a square matrix times a random vector. Write an MvNormal "
-            "for other "
-            "linear maps of normal vectors."
+            f"No density for {shown(node)}: a rule needs a square matrix times a random vector, or one with fewer rows "
+            "times an MvNormal. Write an MvNormal for other linear maps of normal vectors."
         )
     log_det = tt.log(tt.abs(tt.det(a)))
     solved = lambda x: tt.solve(a, as_tensor(x))

@@ -1,4 +1,4 @@
-r"""Measures of numbers computed entry by entry from one random number.
+r"""Measures of numbers computed entry by entry from one random number, by maps that have an inverse.
 
 Where y ↦ x is one to one, with y(x) its inverse, log f(x) = log f_Y(y) + log |dy/dx|.
 """
@@ -23,7 +23,7 @@ from ppl.distributions.measure import (
     require_same_shape,
     shown,
 )
-from ppl.graph import Attrs, Node, substitute
+from ppl.graph import substitute
 from ppl.tensor.ops import Elementwise
 from ppl.tensor.tensor import FUNCTIONS, Tensor, TensorType, as_tensor, is_constant, placeholder, value_of
 
@@ -193,6 +193,8 @@ def scaled(node: Tensor) -> Measure:
     """c y and y/c; c/y turns the two half lines round."""
     at, y, law = the_random_operand(node)
     c = as_tensor(node.inputs[1 - at])
+    if is_constant(c) and not np.all(value_of(c)):
+        raise NoDensityError(f"No density for {shown(node)}: a factor is 0, so it is always 0. Use DiracDelta.dist(0).")
     if at and node.op.name == "true_divide":
         return inverted(node, y, law, c)
     inverse = INVERSES[node.op.name]
@@ -233,231 +235,5 @@ def inverted(node: Tensor, y: Tensor, law: Measure, c: Tensor) -> Measure:
 
 
 def vars_of(law: Measure) -> dict[str, Any]:
+    """The fields of a measure, to be given to another."""
     return {name: getattr(law, name) for name in law.__dataclass_fields__}
-
-
-# --- two to one
-def two_to_one(node: Tensor, law: Measure, roots: Callable[[Any], tuple[Any, Any, Any]], start: float) -> Measure:
-    """A map that takes two values to one x ≥ start; `roots(x)` gives both, the lower first, and log |dy/dx|."""
-
-    def logp(x: Any) -> Tensor:
-        x = as_tensor(x)
-        inside = x >= start if law.discrete else x > start
-        lower, upper, slope = roots(tt.switch(inside, x, start + 1.0))
-        if law.discrete:
-            both = tt.logaddexp(law.logp(lower), law.logp(upper))
-            return tt.switch(tt.equal(x, start), law.logp(upper), tt.switch(inside, both, -np.inf))
-        both = law.logp(upper) if law.positive else tt.logaddexp(law.logp(lower), law.logp(upper))
-        return tt.switch(inside, both + slope, -np.inf)
-
-    def logcdf(x: Any) -> Tensor:
-        x = as_tensor(x)
-        lower, upper, _ = roots(tt.switch(x >= start, x, start + 1.0))
-        inner = law.below(upper) if law.positive else law.between(law.before(lower), upper)
-        return tt.switch(x >= start, inner, -np.inf)
-
-    if law.ndim:
-        raise NoDensityError(
-            f"No density for {shown(node)}: it takes two values to one, along axes that belong together."
-        )
-    return Measure(
-        node,
-        logp,
-        logcdf if law.logcdf is not None else None,
-        discrete=law.discrete,
-        positive=start >= 0,
-        independent=law.independent,
-    )
-
-
-@measures("abs")
-def absolute(node: Tensor) -> Measure:
-    """|y|: from -x and x."""
-    _, _, law = the_random_operand(node)
-    return two_to_one(node, law, lambda x: (-x, x, 0.0), 0.0)
-
-
-@measures("square")
-def squared(node: Tensor) -> Measure:
-    """y²: from -√x and √x."""
-    _, _, law = the_random_operand(node)
-    return two_to_one(node, law, lambda x: (-tt.sqrt(x), tt.sqrt(x), -np.log(2.0) - 0.5 * tt.log(x)), 0.0)
-
-
-@measures("cosh")
-def hyperbolic_cosine(node: Tensor) -> Measure:
-    """cosh y: from -arccosh x and arccosh x."""
-    _, _, law = the_random_operand(node)
-    return two_to_one(node, law, lambda x: (-tt.arccosh(x), tt.arccosh(x), -0.5 * (tt.log(x - 1) + tt.log(x + 1))), 1.0)
-
-
-@measures("power")
-def power(node: Tensor) -> Measure:
-    """y**c for a constant c: even whole c take y and -y to one value, odd ones keep the sign, others need y ≥ 0. And
-    c**y."""
-    at, y, law = the_random_operand(node)
-    c = as_tensor(node.inputs[1 - at])
-    if at:
-        log_c = tt.log(c)
-        inverse = lambda x: (tt.log(x) / log_c, -tt.log(x) - tt.log(tt.abs(log_c)))
-        return one_to_one(node, y, law, inverse, c > 1, (0.0, np.inf))
-    if not (is_constant(c) and value_of(c).size == 1):
-        if not law.positive:
-            raise NoDensityError(
-                f"No density for {shown(node)}: the exponent must be a constant, or the base positive."
-            )
-        return one_to_one(node, y, law, lambda x: INVERSES["power"](x, c), c > 0, (0.0, np.inf))
-    k = float(value_of(c).reshape(()))
-    log_slope = lambda x: (1 / k - 1) * tt.log(x) - np.log(abs(k))
-    if k == 0:
-        raise NoDensityError(f"No density for {shown(node)}: it is always 1.")
-    if law.positive or k != int(k):
-        positive = lambda x: (x ** (1 / k), log_slope(x))
-        result = one_to_one(node, y, law, positive, k > 0, (0.0, np.inf))
-        partly = {} if law.positive else {"logcdf": None, "logccdf": None, "icdf": None}
-        return Measure(**{**vars_of(result), **partly})
-    if k % 2 == 0 and k > 0:
-        return two_to_one(node, law, lambda x: (-(x ** (1 / k)), x ** (1 / k), log_slope(x)), 0.0)
-    if k > 0:
-        odd = lambda x: (tt.sign(x) * tt.abs(x) ** (1 / k), log_slope(tt.abs(x)))
-        return one_to_one(node, y, law, odd, True)
-    flipped = Node(node.op, (y, as_tensor(np.float64(-k))), node.attrs)
-    result = inverted(node, flipped, power(flipped), as_tensor(1.0))  # type: ignore[arg-type]
-    return Measure(**{**vars_of(result), "icdf": None})
-
-
-# --- to fewer values
-@measures("clip", "maximum", "minimum")
-def clipped(node: Tensor) -> Measure:
-    """Censoring: what lies beyond a bound is moved to it, so the bound has the probability of the tail."""
-    at, _, law = the_random_operand(node)
-    if node.op.name == "clip":
-        if at:
-            raise NoDensityError(f"No density for {shown(node)}: its bounds are random.")
-        lower, upper = node.inputs[1:]
-    else:
-        bound = node.inputs[1 - at]
-        lower, upper = (bound, None) if node.op.name == "maximum" else (None, bound)
-
-    def logp(x: Any) -> Tensor:
-        result = law.logp(x)
-        outside: Any = False
-        if lower is not None:
-            result, outside = tt.switch(tt.equal(x, lower), law.below(lower), result), outside | (x < lower)
-        if upper is not None:
-            result, outside = tt.switch(tt.equal(x, upper), law.at_least(upper), result), outside | (x > upper)
-        return tt.switch(outside, -np.inf, result)
-
-    def tail(inner: Callable[[Any], Any], ends: Pair) -> Callable[[Any], Tensor]:
-        def log_tail(x: Any) -> Tensor:
-            result = inner(x)
-            if lower is not None:
-                result = tt.switch(x < lower, ends[0], result)
-            return result if upper is None else tt.switch(x >= upper, ends[1], result)
-
-        return log_tail
-
-    def icdf(q: Any) -> Tensor:
-        value = law.quantile(q)
-        value = value if lower is None else tt.maximum(value, lower)
-        return value if upper is None else tt.minimum(value, upper)
-
-    if law.ndim:
-        raise NoDensityError(f"No density for {shown(node)}: axes that belong together cannot be censored.")
-    return Measure(
-        node,
-        logp,
-        tail(law.below, (-np.inf, 0.0)),
-        tail(law.above, (0.0, -np.inf)),
-        icdf if law.has_quantile else None,
-        discrete=law.discrete,
-        independent=law.independent,
-    )
-
-
-@measures("floor", "ceil", "rint", "trunc")
-def rounded(node: Tensor) -> Measure:
-    """The probability of all values that are rounded to x."""
-    _, _, law = the_random_operand(node)
-    if law.discrete:
-        return Measure(**{**vars_of(law), "node": node})
-    if law.ndim:
-        raise NoDensityError(f"No density for {shown(node)}: axes that belong together cannot be rounded.")
-    if node.op.name == "trunc" and not law.positive:
-        raise NoDensityError(f"No density for {shown(node)}: it rounds to zero from both sides. Use floor or round.")
-    left, right = {"floor": (0.0, 1.0), "trunc": (0.0, 1.0), "ceil": (-1.0, 0.0), "rint": (-0.5, 0.5)}[node.op.name]
-    return Measure(
-        node,
-        lambda x: tt.switch(tt.equal(x, tt.floor(x)), law.between(x + left, x + right), -np.inf),
-        lambda x: law.below(tt.floor(x) + right),
-        lambda x: law.above(tt.floor(x) + right),
-        discrete=True,
-        positive=law.positive,
-        independent=law.independent,
-    )
-
-
-@measures("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
-def compared(node: Tensor) -> Measure:
-    """True with the probability of the half line."""
-    at, _, law = the_random_operand(node)
-    c = node.inputs[1 - at]
-    name = node.op.name
-    if at:
-        turned = {"less": "greater", "less_equal": "greater_equal", "greater": "less", "greater_equal": "less_equal"}
-        name = turned.get(name, name)
-    if name in ("equal", "not_equal"):
-        if not law.discrete:
-            raise NoDensityError(
-                f"No density for {shown(node)}: a continuous number equals {shown(c)} with probability 0."
-            )
-        is_equal = law.logp(c)
-        yes, no = (is_equal, tt.log1mexp(is_equal)) if name == "equal" else (tt.log1mexp(is_equal), is_equal)
-        return truth(node, yes, no, law)
-    yes, no = {
-        "less": lambda: (law.strictly_below(c), law.at_least(c)),
-        "less_equal": lambda: (law.below(c), law.above(c)),
-        "greater": lambda: (law.above(c), law.below(c)),
-        "greater_equal": lambda: (law.at_least(c), law.strictly_below(c)),
-    }[name]()
-    return truth(node, yes, no, law)
-
-
-def truth(node: Tensor, yes: Any, no: Any, law: Measure) -> Measure:
-    """True with log-probability `yes`, false with `no`."""
-    if law.ndim:
-        raise NoDensityError(f"No density for {shown(node)}: axes that belong together cannot be compared.")
-
-    def logp(x: Any) -> Tensor:
-        x = as_tensor(x)
-        return tt.switch(tt.equal(x, 1), yes, tt.switch(tt.equal(x, 0), no, -np.inf))
-
-    return Measure(
-        node,
-        logp,
-        lambda x: tt.switch(as_tensor(x) < 0, -np.inf, tt.switch(as_tensor(x) < 1, no, 0.0)),
-        discrete=True,
-        positive=True,
-        independent=law.independent,
-    )
-
-
-@measures("logical_not", "invert")
-def negation(node: Tensor) -> Measure:
-    """not y."""
-    _, y, law = the_random_operand(node)
-    if y.dtype != "bool":
-        raise NoDensityError(f"No density for {shown(node)}: it is not of a truth value.")
-    return truth(node, law.logp(0), law.logp(1), law)
-
-
-@measures("cast", "named", "positive")
-def same(node: Tensor) -> Measure:
-    """The same numbers; a cast of continuous numbers to integers drops digits and is a rounding to zero."""
-    y: Tensor = node.inputs[0]  # type: ignore[assignment]
-    law = measure(y)
-    if node.op.name == "cast" and node.dtype[0] in "biu" and not law.discrete:
-        if node.dtype == "bool":
-            raise NoDensityError(f"No density for {shown(node)}: it is true with probability 1.")
-        return rounded(Node(FUNCTIONS["trunc"], (y,), Attrs()))  # type: ignore[arg-type]
-    return Measure(**{**vars_of(law), "node": node})

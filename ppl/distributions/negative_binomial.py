@@ -32,7 +32,7 @@ class NegativeBinomial(Distribution):
         return log_beta_cdf(x + 1, n, -logit_of(p))
 
     def sample(key, shape, n, p):
-        return key.poisson(key.gamma(n, shape) * complement(p) / p, shape)
+        return key.negative_binomial(n, complement(p) / p, shape)
 
     def mean(n, p):
         return n * complement(p) / p

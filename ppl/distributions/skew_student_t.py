@@ -46,8 +46,8 @@ class SkewStudentT(Distribution):
         return mu + sigma * sqrt(a + b) * sinh(logit_betaincinv(a, b, q) / 2)
 
     def sample(key, shape, a, b, mu, sigma):
-        t = key.loggamma(a, shape) - key.loggamma(b, shape)
-        return mu + sigma * sqrt(a + b) * sinh(t / 2)
+        root = exp((key.loggamma(a, shape) - key.loggamma(b, shape)) / 2)  # of the odds: sinh of half their logarithm
+        return mu + sigma * sqrt(a + b) * (root - 1 / root) / 2
 
     def mean(a, b, mu, sigma):
         return switch((a > 0.5) & (b > 0.5), mu + sigma * _standard_mean(a, b), np.nan)

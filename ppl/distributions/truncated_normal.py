@@ -42,7 +42,7 @@ class TruncatedNormal(Distribution):
         return clip(mu + sigma * switch(low > 0, right, left), lower, upper)
 
     def sample(key, shape, mu, sigma, lower, upper):
-        return TruncatedNormal.icdf(key.uniform(shape), mu, sigma, lower, upper)
+        return clip(mu + sigma * key.truncated_normal(*_standard(mu, sigma, lower, upper), shape), lower, upper)
 
     def mean(mu, sigma, lower, upper):
         at_low, at_high, _, _ = _heights(mu, sigma, lower, upper)

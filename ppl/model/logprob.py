@@ -17,10 +17,10 @@ def _simplest(rv: Any) -> Any:
     twice may be used once when terms are collected: x + 2x is 3x; a sum in a loop starts from 0 + x."""
     if not isinstance(rv, Tensor) or is_draw(rv):
         return rv
-    uses = Counter(x for node in topological(rv) for x in node.inputs if is_draw(x))
+    found = in_law(rv)[0]
+    uses = Counter(x for node in topological(found) for x in node.inputs if is_draw(x))
     if max(uses.values(), default=0) > 1:
         return in_law(simplify(rv))[0]
-    found = in_law(rv)[0]
     if is_draw(found) or sum(map(is_draw, ancestors(found))) < 2:
         return found
     again = in_law(simplify(found))[0]

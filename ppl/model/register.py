@@ -44,7 +44,7 @@ def register(family: type[Distribution], name: str, args: tuple[Any, ...], kwarg
     full = model.check_name(name)
     if options.get("impute", "draw") not in ("draw", "raise"):
         raise ValueError(f'{family.__name__} "{full}": impute is "draw" or "raise", got {options["impute"]!r}')
-    observed = None if options.get("observed") is None else as_data(options["observed"], full)
+    observed = None if options.get("observed") is None else as_data(options["observed"], full, family.__name__)
     shape, size = options.get("shape"), options.get("size")
     dims = options.get("dims")
     if isinstance(dims, str):
@@ -81,11 +81,11 @@ def register(family: type[Distribution], name: str, args: tuple[Any, ...], kwarg
 
 
 def _with_name(message: str, family: str, name: str) -> str:
-    return (
-        message
-        if f"{name!r}" in message or f'"{name}"' in message
-        else f'{family} "{name}": {message.removeprefix(family).lstrip(": ")}'
-    )
+    if f"{name!r}" in message or f'"{name}"' in message:
+        return message
+    if message.startswith(f"{family} "):  # a sentence about the family
+        return f'{family} "{name}" {message.removeprefix(f"{family} ")}'
+    return f'{family} "{name}": {message.removeprefix(family).lstrip(": ")}'
 
 
 def _shape_of(observed: Any) -> tuple[Any, ...]:

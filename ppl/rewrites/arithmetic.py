@@ -229,7 +229,7 @@ class _Factors:
         factor = content(parts, shift) if len(parts) > 1 or shift else parts[0][1]
         if not is_whole(p):
             factor = abs(factor)
-        if factor == 1 or not self._scale(factor, p):
+        if factor == 1 or (factor == 0 and not is_whole(p)) or not self._scale(factor, p):  # √(0·x) is 0 for x < 0 too
             self._merge(x, p)
             return []
         if len(parts) == 1 and not shift and abs(parts[0][1]) == abs(factor):
@@ -275,14 +275,18 @@ class _Factors:
             return ([(base, merged)], []) if not is_whole(merged) else ([], parts)
         apart: Weighted = []
         together: Weighted = []
-        for base, q in parts:
-            if nonnegative.holds(self.facts(base)):
-                apart.append((base, _simple(q * p)))
-            elif is_whole(q) and q % 2 == 0:
-                apart.append((self.arithmetic.make(ew.abs, (base,)), _simple(q * p)))
-            else:
+        lone = [self._may_be_negative(base, q) for base, q in parts]
+        for (base, q), signed in zip(parts, lone, strict=True):
+            if signed or (any(lone) and not nonzero.holds(self.facts(base))):  # √(0·y) is 0 for y < 0 too
                 together.append((base, q))
+            elif nonnegative.holds(self.facts(base)):
+                apart.append((base, _simple(q * p)))
+            else:
+                apart.append((self.arithmetic.make(ew.abs, (base,)), _simple(q * p)))
         return apart, together
+
+    def _may_be_negative(self, base: Node, power: Number) -> bool:
+        return power % 2 != 0 and not nonnegative.holds(self.facts(base))
 
     def _merge(self, base: Node, power: Number) -> None:
         present = self.powers.setdefault(base, [])

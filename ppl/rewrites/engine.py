@@ -80,6 +80,9 @@ class Engine(Arithmetic):
         super().__init__(Knowledge())
         self.entries, self.trace, self.once = entries, trace, once
         self._settled: dict[Node, Node] = {}
+        self.beside: dict[tuple[Op, Node], Node] = {}  # what the graph computes anyway, by operation and input
+        procedures = [rule for rules in entries.values() for rule in rules if isinstance(rule, Procedure)]
+        self._beside = frozenset(op for rule in procedures for op in rule.beside)
         self.known_sizes: dict[Node, tuple[Size, ...]] = {}
         self._depth, self._deepest = 0, _DEEPEST
         self._place: Node | None = None  # the node of the given graph that is being rewritten
@@ -92,6 +95,9 @@ class Engine(Arithmetic):
     def run(self, outputs: Sequence[Node], keep: Collection[Node] = ()) -> list[Node]:
         """The normal forms of `outputs`. Names are looked through, but for the nodes in `keep`."""
         order = topological(outputs)
+        if wanted := [node for node in order if node.op in self._beside]:
+            first = dict.fromkeys(topological(wanted))  # so that they are known before any rule asks for them
+            order = [*first, *[node for node in order if node not in first]]
         assumed: dict[Node, list[Node]] = {}
         uses: Counter[Node] = Counter(outputs)
         for node in order:
@@ -108,6 +114,8 @@ class Engine(Arithmetic):
             for promise in assumed.get(node, ()):
                 self.facts.assume(normal, promise.attrs["fact"])
             done[node] = normal
+            if node.op in self._beside:
+                self.beside[node.op, done[node.inputs[0]]] = normal
         return [done[node] for node in outputs]
 
     def _normal(

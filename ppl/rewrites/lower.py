@@ -140,13 +140,14 @@ class _Lowering:
         return Node(ew.subtract, (self._joined(ew.add, plus), self._joined(ew.add, minus)))
 
     def product(self, factors: Weighted) -> Node:
-        """Groups of one power, each a quotient of products."""
-        groups: dict[Number, tuple[list[Node], list[Node]]] = {}
-        for x, power in factors:
-            groups.setdefault(abs(power), ([], []))[power < 0].append(x)
+        """Groups of one whole power, each a quotient of products; other powers apart: √x·√y has no value where √(x·y)
+        has one."""
+        groups: dict[tuple[Number, int], tuple[list[Node], list[Node]]] = {}
+        for i, (x, power) in enumerate(factors):
+            groups.setdefault((abs(power), 0 if is_whole(power) else i), ([], []))[power < 0].append(x)
         over: list[Node] = []
         under: list[Node] = []
-        for power, (above, below) in sorted(groups.items()):
+        for (power, _), (above, below) in sorted(groups.items()):
             if above and below:
                 quotient = Node(ew.true_divide, (self._joined(ew.multiply, above), self._joined(ew.multiply, below)))
                 over.append(_power(quotient, power))

@@ -30,6 +30,7 @@ WEIGHTS: dict[str, Weight] = {
     "log": Weight(8, 12), "log1p": Weight(8, 10), "exp": Weight(2, 12), "expm1": Weight(2, 11),
     "gammaln": Weight(8, 30), "log_ndtr": Weight(8, 1), "logit": Weight(8, 30),
     "sum": Weight(8, 10), "mean": Weight(8, 60), "getitem": Weight(3, 10), "cast": Weight(2, 1), "max": Weight(3, 10),
+    "min": Weight(3, 10),
     "sigmoid": Weight(2, 12), "ndtr": Weight(2, 12), "switch": Weight(1, 10), "erfc": Weight(2, 8),
     "erf": Weight(2, 13), "log_sigmoid": Weight(4, 40), "i0": Weight(4, 60),
     "sqrt": Weight(2, 12), "power": Weight(3, 12), "abs": Weight(2, 3), "prod": Weight(8, 20),

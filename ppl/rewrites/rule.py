@@ -119,10 +119,11 @@ class Procedure(Rule):
         rewrite: Rewrite,
         examples: Callable[[], list[Example]],
         one_of: Collection[Op] = (),
+        beside: Collection[Op] = (),
     ) -> None:
         super().__init__(name, doc, safety)
         self.ops, self.rewrite, self._examples = tuple(ops), rewrite, examples
-        self.one_of = frozenset(one_of)
+        self.one_of, self.beside = frozenset(one_of), frozenset(beside)
 
     def examples(self) -> list[Example]:
         return self._examples()

@@ -8,9 +8,11 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 from ppl.graph import Node
+from ppl.rewrites import draws as _draws  # noqa: F401  (fills the table of facts)
 from ppl.rewrites import inference as _inference  # noqa: F401  (fills the table of facts)
 from ppl.rewrites.book import Book
 from ppl.rewrites.books.algebra import algebra
+from ppl.rewrites.books.blocks import blocks
 from ppl.rewrites.books.choices import choices
 from ppl.rewrites.books.exponentials import exponentials
 from ppl.rewrites.books.indexing import indexing
@@ -28,7 +30,8 @@ from ppl.rewrites.trace import Trace
 from ppl.tensor.names import NAMED
 from ppl.tensor.tensor import Tensor, as_tensor
 
-everything = algebra + exponentials + stable + reductions + choices + shapes + indexing + matrices + structure + loops
+everything = algebra + exponentials + stable + reductions + choices + shapes + indexing
+everything += matrices + blocks + structure + loops
 _ROUNDS = 4
 
 

@@ -90,13 +90,15 @@ def rewrites(
     types: dict[str, TensorType] | None = None,
     saves_work: bool = False,
     one_of: Collection[Op] = (),
+    beside: Collection[Op] = (),
     **conditions: Any,
 ) -> Callable[[Rewrite], Procedure]:
     """Make a rule of a function from a node (and the engine) to its replacement, or None where it does not apply.
 
     `example` and `more` are expressions that the rule rewrites, given facts of their parameters; `types` says which of
     these are no scalars. With `saves_work` the rule answers for less work, not for a smaller expression. `one_of` are
-    operations: where none is among the inputs of a node, the function is not called.
+    operations: where none is among the inputs of a node, the function is not called. `beside` are operations whose
+    results the function finds in `engine.beside`, where the graph has them anyway.
     """
 
     def make(f: Rewrite) -> Procedure:
@@ -105,9 +107,8 @@ def rewrites(
         parameters = {n: FLOAT for each in shown for n in inspect.signature(each).parameters}
         kinds = {**parameters, **dict.fromkeys(bools, BOOL), **(types or {})}
         found = _conditions(name, kinds, conditions)
-        rule = Procedure(
-            name, f.__doc__ or "", safety, ops, f, lambda: [_example(e, kinds, found) for e in shown], one_of
-        )
+        examples = lambda: [_example(e, kinds, found) for e in shown]
+        rule = Procedure(name, f.__doc__ or "", safety, ops, f, examples, one_of, beside)
         rule.saves_work = saves_work
         return rule
 

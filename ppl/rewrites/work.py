@@ -43,6 +43,7 @@ _WORK: dict[str, Callable[[Node], float]] = {
     "solve_triangular_op": lambda node: 0.5 * entries(node) * _columns(node.inputs[0]),
     "product_of": _product,
     "constant": lambda node: 0.0,
+    "getitem": entries,
     "transpose": lambda node: 1.0,
     "reshape": lambda node: 0.0,
     "expand_dims": lambda node: 0.0,

@@ -32,6 +32,7 @@ from ppl.tensor import random as random
 from ppl.tensor import rearranging as _rearranging  # noqa: F401
 from ppl.tensor import recurrence as recurrence
 from ppl.tensor import rounding as _rounding  # noqa: F401
+from ppl.tensor import selecting as _selecting  # noqa: F401
 from ppl.tensor import signal as signal
 from ppl.tensor import slices as _slices  # noqa: F401
 from ppl.tensor import slinalg as slinalg

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import jax
@@ -18,6 +17,7 @@ import numpy as np
 from jax import lax
 
 MANY = 4096  # entries from which on moving the refused ones together pays
+BLOCK = 200_000  # entries: of fewer, the rounds of the last refused ones cost more than the memory
 Proposed = Callable[..., Any]
 Propose = Callable[..., tuple[Any, Any]]  # (two words an entry, *parameters) -> values, and whether each is accepted
 
@@ -38,45 +38,91 @@ def until_accepted(
     proposed = proposed or proposed_number
     wanted = jnp.broadcast_to(wanted, shape)
     if math.prod(shape) < MANY:
-        return jnp.where(
-            wanted, _rounds(partial(proposed, propose), key, jnp.full(shape, jnp.nan), wanted, parameters), jnp.nan
-        )
+        return in_rounds(propose, key, parameters, wanted, proposed)
     first, rest = jax.random.split(key)
     values = proposed(propose, first, shape, parameters)
-    count = math.prod(shape) // 1024 * 64  # a sixteenth of them at a time, in whole words
-    flat = [p.reshape(-1) if jnp.ndim(p) else p for p in parameters]
+
+    def again(key: Any, _: Any, at: Any, there: Any) -> Any:
+        return until_accepted(propose, key, at.shape, [taken(p, at) for p in parameters], there, proposed)
+
+    return jnp.where(wanted, redone(values, wanted & jnp.isnan(values), rest, again), jnp.nan)
+
+
+def in_blocks(draw: Callable[..., Any], key: Any, shape: tuple[int, ...], parameters: Sequence[Any]) -> Any:
+    """`draw(key, shape, *parameters)`; of very many draws block after block, so that what a block needs stays in the
+    cache, and in memory that the system hands out once. A parameter is a scalar or has the shape of the draws."""
+    size = math.prod(shape)
+    blocks = round(size / BLOCK)
+    if blocks < 2:
+        return draw(key, shape, *parameters)
+    length = -(-size // blocks)
+    rows = [
+        jnp.pad(p.reshape(-1), (0, blocks * length - size), mode="edge").reshape(blocks, length)
+        for p in parameters
+        if jnp.ndim(p)
+    ]
+
+    def block(row: Any) -> Any:
+        key, *rows = row
+        arrays = iter(rows)
+        return draw(key, (length,), *[next(arrays) if jnp.ndim(p) else p for p in parameters])
+
+    found = lax.map(block, (jax.random.split(key, blocks), *rows))
+    return found.reshape(-1)[:size].reshape(shape)
+
+
+def redone(values: Any, open_: Any, key: Any, again: Callable[..., Any], part: int = 16) -> Any:
+    """The values, the open ones replaced by `again(key, values, places, whether there is an entry)`: a sixteenth of
+    all at a time, or another `part`, moved together, so that it costs what the open ones cost."""
+    size = values.size
+    count = max(size // (64 * part), 1) * 64  # in whole words
 
     def move(state: Any) -> Any:
         step, values, open_ = state
         at = places(open_, count)
-        some = [p[jnp.minimum(at, values.size - 1)] if jnp.ndim(p) else p for p in flat]
-        found = until_accepted(propose, jax.random.fold_in(rest, step), (count,), some, at < values.size, proposed)
-        put = {"mode": "drop", "unique_indices": True, "indices_are_sorted": True}
+        inside = jnp.minimum(at, size - 1)
+        found = again(jax.random.fold_in(key, step), values[inside], inside, at < size)
+        put = {"mode": "drop", "unique_indices": True}
         return step + 1, values.at[at].set(found, **put), open_.at[at].set(False, **put)
 
-    start = (jnp.uint32(0), values.reshape(-1), (wanted & jnp.isnan(values)).reshape(-1))
-    values = lax.while_loop(lambda state: jnp.any(state[2]), move, start)[1].reshape(shape)
-    return jnp.where(wanted, values, jnp.nan)
+    start = (jnp.uint32(0), values.reshape(-1), open_.reshape(-1))
+    return lax.while_loop(lambda state: jnp.any(state[2]), move, start)[1].reshape(values.shape)
 
 
-def _rounds(propose: Callable[..., Any], key: Any, values: Any, wanted: Any, parameters: Sequence[Any]) -> Any:
-    """Proposals for all entries until none that is wanted is nan."""
+def taken(parameter: Any, at: Any) -> Any:
+    """A parameter at some places: a scalar is that of all of them."""
+    return parameter.reshape(-1)[at] if jnp.ndim(parameter) else parameter
+
+
+def in_rounds(
+    propose: Propose, key: Any, parameters: Sequence[Any], wanted: Any, proposed: Proposed | None = None
+) -> Any:
+    """Proposals for all entries until none that is wanted is nan; nan where none is wanted."""
+    proposed = proposed or proposed_number
 
     def again(state: Any) -> Any:
         step, values = state
-        proposed = propose(jax.random.fold_in(key, step), values.shape, parameters)
-        return step + 1, jnp.where(jnp.isnan(values), proposed, values)
+        found = proposed(propose, jax.random.fold_in(key, step), wanted.shape, parameters)
+        return step + 1, jnp.where(jnp.isnan(values), found, values)
 
-    return lax.while_loop(lambda state: jnp.any(wanted & jnp.isnan(state[1])), again, (jnp.uint32(0), values))[1]
+    start = (jnp.uint32(0), jnp.full(wanted.shape, jnp.nan))
+    values = lax.while_loop(lambda state: jnp.any(wanted & jnp.isnan(state[1])), again, start)[1]
+    return jnp.where(wanted, values, jnp.nan)
 
 
 def proposed_number(propose: Propose, key: Any, shape: tuple[int, ...], parameters: Sequence[Any]) -> Any:
     """One proposal for each entry, nan where it is refused; rounded alike over one key and over many."""
     values, accepted = propose(jax.random.bits(key, (2, *shape), jnp.uint64), *parameters)
-    # XLA computes what it holds for cheap again for each use, here the whole proposal, and drops barriers on the CPU;
-    # a division it does not repeat. That it is by one must not be seen.
-    one = 1.0 + 0.0 * jax.random.key_data(key)[0].astype(jnp.float64)
-    return jnp.where(accepted, values, jnp.nan) / one
+    return held(jnp.where(accepted, values, jnp.nan), key)
+
+
+def held(values: Any, key: Any) -> Any:
+    """Values that are computed once, and rounded alike over one key and over many.
+
+    XLA computes what it holds for cheap again for each use, here a whole proposal, and drops barriers on the CPU; a
+    division it does not repeat. That it is by one must not be seen.
+    """
+    return values / (1.0 + 0.0 * jax.random.key_data(key)[0].astype(jnp.float64))
 
 
 def proposed_count(propose: Propose, key: Any, shape: tuple[int, ...], parameters: Sequence[Any]) -> Any:
@@ -89,11 +135,11 @@ def proposed_count(propose: Propose, key: Any, shape: tuple[int, ...], parameter
     return once(values, key, shape)
 
 
-def once(values: Callable[[], Any], key: Any, shape: tuple[int, ...]) -> Any:
+def once(values: Callable[[], Any], key: Any, shape: tuple[int, ...], dtype: Any = None) -> Any:
     """Values that are computed once: what XLA holds for cheap, as random bits, it computes again for each use, and it
     drops barriers on the CPU. A branch it does not repeat; that it is always taken must not be seen."""
     always = lax.population_count(jax.random.key_data(key)[0]) <= 32
-    return lax.cond(always, values, lambda: jnp.zeros(shape))
+    return lax.cond(always, values, lambda: jnp.zeros(shape, dtype))
 
 
 def places(mask: Any, count: int) -> Any:

@@ -10,22 +10,28 @@ from jax import lax
 
 from ppl.tensor import standard_draws as standard
 from ppl.tensor.acceptance import once, proposed_count, until_accepted
+from ppl.tensor.count_tables import by_table, worth_a_table
 from ppl.tensor.count_weights import by_inversion, by_mean, deviance, factor, rest
 from ppl.tensor.draws import Draw
 
 
 def _binomial(key: Any, n: Any, p: Any, *, shape: Any, dtype: Any) -> Any:
-    """Hörmann's transformed rejection (1993, BTRS) where ten or more successes are expected, inversion below; -1 where
-    n is negative or p no probability. The rarer of success and failure is counted."""
+    """Hörmann's transformed rejection (1993, BTRS) where ten or more successes are expected, inversion below; many
+    draws of one law come from a table. -1 where n is negative or p no probability. The rarer outcome is counted."""
     shape, n, p = tuple(shape), n.astype("float64"), p.astype("float64")
     n, p = (jnp.broadcast_to(x, shape) if x.ndim else x for x in (n, p))
     turned = p > 0.5
     rare = jnp.where(turned, 1 - p, p)
     large, valid = n * rare >= 10, (n >= 0) & jnp.isfinite(n) & (p >= 0) & (p <= 1)
     some, big = valid & ~large, valid & large
-    few = lambda: _by_inversion(key, shape, jnp.where(some, n, 0.0), jnp.where(some, rare, 0.0))
     many = lambda: _by_rejection(key, shape, jnp.where(big, n, 100.0), jnp.where(big, rare, 0.5), big)
-    count = by_mean(large, valid, few, many, shape)
+    if worth_a_table(shape, (n, p)):
+        trials, share = jnp.where(valid, n, 1.0), jnp.maximum(jnp.where(valid, rare, 0.5), 1e-300)
+        ratio = lambda k: (trials - k + 1) / k * (share / (1 - share))
+        count = by_table(key, shape, (0.0, trials), trials * share, ratio, many)
+    else:
+        few = lambda: _by_inversion(key, shape, jnp.where(some, n, 0.0), jnp.where(some, rare, 0.0))
+        count = by_mean(large, valid, few, many, shape)
     return jnp.where(valid, jnp.where(turned, n - count, count), -1).astype(dtype)
 
 
@@ -79,4 +85,4 @@ def _multinomial(key: Any, n: Any, p: Any, *, shape: Any, dtype: Any) -> Any:
 
 
 binomial = Draw("random_binomial", _binomial, 2, "int")
-multinomial = Draw("random_multinomial", _multinomial, 2, "int")
+multinomial = Draw("random_multinomial", _multinomial, 2, "int", vectors=True)

@@ -7,7 +7,7 @@ other sizes and the dtype. Parameters broadcast to the shape; with no shape give
 
 from __future__ import annotations
 
-import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -18,9 +18,8 @@ from jax import lax
 
 from ppl.graph import Attrs, Node
 from ppl.tensor import standard_draws as standard
-from ppl.tensor.acceptance import until_accepted
+from ppl.tensor.acceptance import MANY, in_blocks, once, until_accepted
 from ppl.tensor.config import config
-from ppl.tensor.later import jsp
 from ppl.tensor.ops import JaxOp, TensorOp, broadcast_shape, cast_to, unify
 from ppl.tensor.shaping import common_shape, filled, shape_checked, split_sizes
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, dtype_name
@@ -70,15 +69,20 @@ key_split = _Split("key_split", lambda key, n: jax.random.key_data(jax.random.sp
 
 
 class Draw(TensorOp):
-    """A draw, entry by entry independent, from a law with `count` parameters."""
+    """A draw from a law with `count` parameters: entry by entry independent, or of `vectors` along the last axis."""
 
-    def __init__(self, name: str, sample: Callable[..., Any], count: int, kind: str) -> None:
+    def __init__(self, name: str, sample: Callable[..., Any], count: int, kind: str, vectors: bool = False) -> None:
         super().__init__(name, self._lower)
-        self.sample, self.count, self.kind = sample, count, kind
+        self.sample, self.count, self.kind, self.vectors = sample, count, kind, vectors
 
     def _lower(self, key: Any, *rest: Any, shape: tuple[int | None, ...], dtype: str) -> Any:
-        params = [jnp.asarray(p) for p in rest[: self.count]]
-        return self.sample(typed(key), *params, shape=filled(shape, rest[self.count :]), dtype=np.dtype(dtype))
+        params, sizes = [jnp.asarray(p) for p in rest[: self.count]], filled(shape, rest[self.count :])
+        if self.vectors or len(sizes) < 2:
+            return self.sample(typed(key), *params, shape=sizes, dtype=np.dtype(dtype))
+        # in one row: XLA runs along the last axis, which is slow where it is short
+        params = [jnp.broadcast_to(p, sizes).reshape(-1) if p.ndim else p for p in params]
+        row = self.sample(typed(key), *params, shape=(math.prod(sizes),), dtype=np.dtype(dtype))
+        return row.reshape(sizes)
 
     def __call__(self, key: Any, *params: Any, shape: Any = None, dtype: Any = None, name: str | None = None) -> Tensor:
         if len(params) != self.count:
@@ -110,59 +114,15 @@ def _uniform(key: Any, *, shape: Any, dtype: Any) -> Any:
     return jax.random.uniform(key, shape, dtype)
 
 
-def _log_gamma_draw(key: Any, alpha: Any, *, shape: Any, dtype: Any) -> Any:
-    alpha = alpha.astype(jnp.float64)
-    return _loggamma(tuple(shape), key, alpha if alpha.ndim == 0 else jnp.broadcast_to(alpha, shape)).astype(dtype)
-
-
-@functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
-def _loggamma(shape: tuple[int, ...], key: Any, alpha: Any) -> Any:
-    """The logarithm of Gamma(alpha, 1), by Marsaglia and Tsang (2000).
-
-    For alpha < 1 a draw of alpha + 1 times U^(1/alpha) (their section 6), in logarithms, so that a tiny alpha, whose
-    draws underflow, still has distinct ones. JAX's own sampler takes the entries one by one.
-    """
-    boost_key, loop_key = jax.random.split(key)
-    valid = (alpha > 0) & jnp.isfinite(alpha)
-    d = jnp.where(alpha < 1, alpha + 1, alpha) - 1 / 3
-
-    def propose(words: Any, d: Any, c: Any) -> tuple[Any, Any]:
-        x, e = standard.normal_of(words[0]), standard.exponential_of(words[1])
-        root = 1 + c * x
-        v = jnp.where(root > 0, root, 1) ** 3
-        log_v = standard.log(v)
-        return log_v, (root > 0) & (-e < x * x / 2 + d * (1 - v + log_v))
-
-    log_v = until_accepted(propose, loop_key, shape, (d, 1 / jnp.sqrt(9 * d)), valid)
-    boost = lax.cond(
-        jnp.any(alpha < 1),
-        lambda: jnp.where(alpha < 1, -standard.exponential(boost_key, shape, jnp.float64) / alpha, 0.0),
-        lambda: jnp.zeros(shape),
-    )
-    result = jnp.log(d) + log_v + boost
-    return jnp.where(valid, result, jnp.where(alpha == 0, -jnp.inf, jnp.where(alpha > 0, jnp.inf, jnp.nan)))
-
-
-@_loggamma.defjvp
-def _loggamma_jvp(shape: tuple[int, ...], primals: Any, tangents: Any) -> Any:
-    """Implicit differentiation of the cumulative distribution function (Figurnov et al. 2018).
-
-    Below exp(-30) it is x^alpha / Gamma(alpha + 1) to rounding, whose derivative is written out: exp(x) may underflow.
-    """
-    (key, alpha), (_, slope) = primals, tangents
-    x = _loggamma(shape, key, alpha)
-    small = x < -30
-    value = jnp.exp(jnp.where(small, 0, x))
-    large = lax.random_gamma_grad(alpha, value) / value
-    return x, slope * jnp.where(small, (jsp.digamma(alpha + 1) - x) / alpha, large)
-
-
 def _von_mises(key: Any, kappa: Any, *, shape: Any, dtype: Any) -> Any:
     """Best and Fisher's rejection from a wrapped Cauchy (1979), all entries at once.
 
     Where kappa is nearly 0 the law is uniform, where it is huge it is normal: their formulas lose all digits there.
     """
-    kappa = kappa.astype(jnp.float64)
+    return in_blocks(_angles, key, tuple(shape), (kappa.astype(jnp.float64),)).astype(dtype)
+
+
+def _angles(key: Any, shape: tuple[int, ...], kappa: Any) -> Any:
     flat, peaked = kappa < 1e-6, kappa > 1e6
     k = jnp.where(flat | peaked, 1, kappa)
     tau = 1 + jnp.sqrt(1 + 4 * k * k)
@@ -179,10 +139,15 @@ def _von_mises(key: Any, kappa: Any, *, shape: Any, dtype: Any) -> Any:
 
     cosine = until_accepted(propose, loop_key, shape, (k, (1 + rho * rho) / (2 * rho)), ~(flat | peaked))
     side = jnp.where(jax.random.bits(side_key, shape, jnp.uint32) < np.uint32(2**31), -1.0, 1.0)
-    anywhere = jnp.pi * (2 * jax.random.uniform(start_key, shape) - 1)
-    close = standard.normal(start_key, shape, jnp.float64) / jnp.sqrt(jnp.where(peaked, kappa, 1))
-    angle = jnp.where(flat, anywhere, jnp.where(peaked, close, side * jnp.arccos(jnp.clip(cosine, -1, 1))))
-    return jnp.where(kappa >= 0, angle, jnp.nan).astype(dtype)
+    angle = side * jnp.arccos(jnp.clip(cosine, -1, 1))
+
+    def at_the_ends() -> Any:
+        anywhere = jnp.pi * (2 * jax.random.uniform(start_key, shape) - 1)
+        close = standard.normal(start_key, shape, jnp.float64) / jnp.sqrt(jnp.where(peaked, kappa, 1))
+        return jnp.where(flat, anywhere, jnp.where(peaked, close, angle))
+
+    angle = lax.cond(jnp.any(flat | peaked), at_the_ends, lambda: angle)
+    return jnp.where(kappa >= 0, angle, jnp.nan)
 
 
 def _law(sample: Callable[..., Any]) -> Callable[..., Any]:
@@ -194,15 +159,25 @@ normal = Draw("random_normal", _law(standard.normal), 0, "float")
 exponential = Draw("random_exponential", _law(standard.exponential), 0, "float")
 gumbel = Draw("random_gumbel", _law(standard.gumbel), 0, "float")
 logistic = Draw("random_logistic", _law(standard.logistic), 0, "float")
-loggamma = Draw("random_loggamma", _log_gamma_draw, 1, "float")
-
 von_mises = Draw("random_von_mises", _von_mises, 1, "float")
 
 # --- discrete
 
 
 def _randint(key: Any, low: Any, high: Any, *, shape: Any, dtype: Any) -> Any:
-    return jax.random.randint(key, shape, low, high, dtype)
+    """Many of one law with few values by half a word each: their probabilities differ by less than a millionth."""
+    plain = lambda: jax.random.randint(key, shape, low, high, dtype)
+    size = math.prod(shape)
+    if size < MANY or low.ndim or high.ndim:
+        return plain()
+    span = (high - low).astype(jnp.uint64)
+
+    def halves() -> Any:
+        words = once(lambda: jax.random.bits(key, (-(-size // 2),), jnp.uint64), key, (-(-size // 2),), jnp.uint64)
+        parts = lax.bitcast_convert_type(words, jnp.uint32).reshape(-1)[:size].reshape(shape)
+        return low.astype(dtype) + ((parts.astype(jnp.uint64) * span) >> np.uint64(32)).astype(dtype)
+
+    return lax.cond((high > low) & (span <= 4096), halves, plain)
 
 
 bits = Draw("random_bits", lambda key, *, shape, dtype: jax.random.bits(key, shape, dtype), 0, "bits")

@@ -14,11 +14,11 @@ from ppl.tensor.rearranging import broadcast_shape as broadcast_shape
 from ppl.tensor.rearranging import concat_with_broadcast as concat_with_broadcast
 from ppl.tensor.reductions import cumprod as cumprod
 from ppl.tensor.reductions import cumsum as cumsum
+from ppl.tensor.selecting import compress as compress
+from ppl.tensor.selecting import unique as unique
 from ppl.tensor.shaping import broadcast_arrays as broadcast_arrays
 from ppl.tensor.shaping import broadcast_to as broadcast_to
 from ppl.tensor.shaping import squeeze as squeeze
 from ppl.tensor.sorting import bincount as bincount
-from ppl.tensor.sorting import compress as compress
 from ppl.tensor.sorting import searchsorted as searchsorted
-from ppl.tensor.sorting import unique as unique
 from ppl.tensor.windows import bartlett as bartlett

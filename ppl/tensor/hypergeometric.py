@@ -8,6 +8,7 @@ import jax.numpy as jnp
 
 from ppl.tensor import standard_draws as standard
 from ppl.tensor.acceptance import proposed_count, until_accepted
+from ppl.tensor.count_tables import by_table, worth_a_table
 from ppl.tensor.count_weights import deviance, factor, rest
 from ppl.tensor.draws import Draw
 
@@ -15,7 +16,7 @@ _WIDTH, _EXTRA = 2 * (2 / jnp.e) ** 0.5, 3 - 2 * (3 / jnp.e) ** 0.5  # the hat o
 
 
 def _hypergeometric(key: Any, good: Any, bad: Any, taken: Any, *, shape: Any, dtype: Any) -> Any:
-    """Ratio of uniforms (E. Stadlober, 1990).
+    """Ratio of uniforms (E. Stadlober, 1990), and a table for many draws of one law.
 
     By symmetry the rarer colour is counted, among those taken or among those left, whichever are fewer.
     """
@@ -40,7 +41,13 @@ def _hypergeometric(key: Any, good: Any, bad: Any, taken: Any, *, shape: Any, dt
         squares, rests = _less_likely(x, rare, common, few)
         return x, (k == x) & (0.5 * standard.log(u**4 * squares) + rests <= at_mode)
 
-    x = until_accepted(propose, key, shape, (rare, common, few, at_mode), open_, proposed_count)
+    by_rejection = lambda: until_accepted(propose, key, shape, (rare, common, few, at_mode), open_, proposed_count)
+    if worth_a_table(shape, (rare, common, few)):
+        ratio = lambda k: (rare - k + 1) * (few - k + 1) / (k * (common - few + k))
+        mean = few * (rare / (rare + common))
+        x = by_table(key, shape, (0.0, jnp.minimum(rare, few)), mean, ratio, by_rejection)
+    else:
+        x = by_rejection()
     x = jnp.where(open_, x, 0.0)
     left = jnp.minimum(taken, total - taken)
     x = jnp.where(good > bad, left - x, x)

@@ -18,7 +18,7 @@ import numpy as np
 from ppl.graph import Attrs, Node
 from ppl.tensor.ops import TensorOp, broadcast_shape, normal_axis, unify
 from ppl.tensor.shaping import known_size
-from ppl.tensor.tensor import Dim, Tensor, TensorType, as_tensor, function, is_constant, value_of
+from ppl.tensor.tensor import FUNCTIONS, Dim, Tensor, TensorType, as_tensor, function, is_constant, value_of
 
 Plan = tuple[tuple[Any, ...], ...]
 
@@ -28,6 +28,8 @@ def make_plan(x: Tensor, index: Any) -> tuple[Plan, list[Tensor]]:
     parts = list(index) if isinstance(index, tuple) else [index]
     if sum(part is Ellipsis for part in parts) > 1:
         raise IndexError("an index holds at most one ellipsis (...)")
+    if isinstance(parts[0] if parts else None, Tensor) and parts[0].dtype == "bool" and parts[0].ndim:
+        parts[0] = _fitting_mask(x, parts[0])
     parts = [p for part in parts for p in _spread(part)]
     used = sum(part is not None and part is not Ellipsis for part in parts)
     if used > x.ndim:
@@ -73,16 +75,21 @@ def make_plan(x: Tensor, index: Any) -> tuple[Plan, list[Tensor]]:
     return tuple(plan), tensors
 
 
+def _fitting_mask(x: Tensor, mask: Tensor) -> Tensor:
+    """The mask of the first axes of `x`, which are as long as its own; what is unknown now, the program checks."""
+    own, dims = mask.type.shape, x.type.shape[: mask.ndim]
+    if mask.ndim > x.ndim or any(None not in pair and pair[0] != pair[1] for pair in zip(own, dims, strict=False)):
+        raise IndexError(f"the mask {mask!r} of shape {own} does not fit {x!r} of shape {x.type.shape}")
+    return (
+        mask if own == dims and None not in own else FUNCTIONS["broadcast_to"](mask, FUNCTIONS["shape"](x)[: mask.ndim])
+    )
+
+
 def _spread(part: Any) -> list[Any]:
-    """A boolean mask known now as the integer arrays of its true places; everything else as it is."""
+    """A boolean mask as the integer arrays of its true places; everything else as it is."""
     value = value_of(part) if isinstance(part, Tensor) and is_constant(part) else part
     if isinstance(value, Tensor):
-        if value.dtype == "bool":
-            raise IndexError(
-                f"a mask that is computed ({value!r}) selects a number of entries that is not known before the program "
-                "runs. Use switch(mask, x, 0), or a mask of constants."
-            )
-        return [value]
+        return list(FUNCTIONS["nonzero"](value)) if value.dtype == "bool" and value.ndim else [value]
     if isinstance(value, list):
         value = [item.item() if isinstance(item, np.generic) else item for item in value]
         if any(isinstance(item, Tensor) for item in value):

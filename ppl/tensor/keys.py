@@ -24,6 +24,8 @@ from ppl.tensor.binomial import binomial as binomial_draw
 from ppl.tensor.binomial import multinomial as multinomial_draw
 from ppl.tensor.elementwise import exp, floor, log1p, sigmoid, sign
 from ppl.tensor.elementwise import log as log_of
+from ppl.tensor.gamma_draws import loggamma as log_gamma_draw
+from ppl.tensor.negative_binomial import negative_binomial as negative_binomial_draw
 from ppl.tensor.ops import cast_to, normal_axis
 from ppl.tensor.poisson import poisson as poisson_draw
 from ppl.tensor.reductions import cumsum, log_softmax, softmax
@@ -31,6 +33,7 @@ from ppl.tensor.reductions import sum as sum_along
 from ppl.tensor.shaping import common_shape, expand_dims
 from ppl.tensor.shaping import shape as shape_of
 from ppl.tensor.tensor import Tensor, as_tensor, constant
+from ppl.tensor.truncated_normal import truncated_normal as truncated_normal_draw
 
 _FIRST_DRAW = 2**31  # draws take the upper half of the numbers a key can be changed by, `fold_in` the lower
 
@@ -109,7 +112,7 @@ class Key:
     # --- with parameters ----------------------------------------------------------------------------------------------
     def loggamma(self, alpha: Any, shape: Any = None) -> Tensor:
         """The logarithm of Gamma(alpha, 1); for tiny alpha, where the draw itself underflows."""
-        return draws.loggamma(self.next(), alpha, shape=shape)
+        return log_gamma_draw(self.next(), alpha, shape=shape)
 
     def gamma(self, alpha: Any, shape: Any = None) -> Tensor:
         """Gamma of shape alpha and rate 1; differentiable in alpha."""
@@ -130,9 +133,17 @@ class Key:
         sizes = common_shape([df]) if shape is None else shape
         return self.normal(sizes) * exp(-0.5 * (self.loggamma(df / 2, sizes) - log_of(df / 2)))
 
+    def truncated_normal(self, low: Any, high: Any, shape: Any = None) -> Tensor:
+        """Normal of mean 0 and variance 1, given that it lies between two bounds."""
+        return truncated_normal_draw(self.next(), low, high, shape=shape)
+
     def poisson(self, lam: Any, shape: Any = None) -> Tensor:
         """Poisson counts."""
         return poisson_draw(self.next(), lam, shape=shape)
+
+    def negative_binomial(self, n: Any, odds: Any, shape: Any = None) -> Tensor:
+        """Failures before the n-th success, at these odds of failure: Poisson counts of mean odds × Gamma(n)."""
+        return negative_binomial_draw(self.next(), n, odds, shape=shape)
 
     def binomial(self, n: Any, p: Any, shape: Any = None) -> Tensor:
         """How many of `n` trials succeed."""

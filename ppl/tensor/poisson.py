@@ -9,22 +9,30 @@ import jax.numpy as jnp
 
 from ppl.tensor import standard_draws as standard
 from ppl.tensor.acceptance import once, proposed_count, until_accepted
+from ppl.tensor.count_tables import by_table, worth_a_table
 from ppl.tensor.count_weights import by_inversion, by_mean, deviance, factor, rest
 from ppl.tensor.draws import Draw
 
 
 def _poisson(key: Any, lam: Any, *, shape: Any, dtype: Any) -> Any:
-    """Hörmann's transformed rejection (1993, PTRS) for a mean of 10 or more, inversion below; nan and negative is -1.
+    """Hörmann's transformed rejection (1993, PTRS) for a mean of 10 or more, inversion below; -1 for nan and negative.
 
     In double precision and by a density without cancellation: JAX's own works in single precision, which is wrong for
     means of 1e7 and more.
     """
     shape, lam = tuple(shape), lam.astype("float64")
-    lam = jnp.broadcast_to(lam, shape) if lam.ndim else lam
+    return poisson_counts(key, shape, jnp.broadcast_to(lam, shape) if lam.ndim else lam).astype(dtype)
+
+
+def poisson_counts(key: Any, shape: tuple[int, ...], lam: Any) -> Any:
+    """The same as doubles. Many draws of one law come from a table, if one reaches over the counts that have mass."""
     large, valid = lam >= 10, (lam >= 0) & jnp.isfinite(lam)
-    few = lambda: _by_inversion(key, shape, jnp.where(valid & ~large, lam, 0.0))
     many = lambda: _by_rejection(key, shape, jnp.where(valid & large, lam, 10.0), valid & large)
-    return jnp.where(valid, by_mean(large, valid, few, many, shape), -1).astype(dtype)
+    if worth_a_table(shape, (lam,)):
+        mean = jnp.where(valid, jnp.maximum(lam, 1e-300), 1.0)
+        return jnp.where(valid, by_table(key, shape, (0.0, jnp.inf), mean, lambda k: mean / k, many), -1)
+    few = lambda: _by_inversion(key, shape, jnp.where(valid & ~large, lam, 0.0))
+    return jnp.where(valid, by_mean(large, valid, few, many, shape), -1)
 
 
 def _by_inversion(key: Any, shape: tuple[int, ...], lam: Any) -> Any:

@@ -18,8 +18,9 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ppl.tensor.draws import Draw, _loggamma
+from ppl.tensor.draws import Draw
 from ppl.tensor.elementwise import log1mexp
+from ppl.tensor.gamma_draws import log_gamma
 from ppl.tensor.ops import Elementwise
 
 _NODES = 96  # of the density; the pole of the distribution function may be near, so that takes four times as many
@@ -142,7 +143,7 @@ def _draw(key: Any, h: Any, z: Any, *, shape: Any, dtype: Any) -> Any:
     shapes = h if h.ndim == 0 else jnp.broadcast_to(h, shape)
 
     def gamma(k: Any, shapes: Any) -> Any:
-        return jnp.exp(_loggamma(tuple(shape), jax.random.fold_in(key, k), shapes))
+        return jnp.exp(log_gamma(tuple(shape), jax.random.fold_in(key, k), shapes))
 
     def add(k: Any, state: Any) -> Any:
         total, mean, variance = state

@@ -25,7 +25,7 @@ from ppl.tensor import draws
 from ppl.tensor.draws import key_fold_in as key_fold_in
 from ppl.tensor.draws import key_split as key_split
 from ppl.tensor.elementwise import abs as absolute
-from ppl.tensor.elementwise import arctan2, cos, exp, expm1, log, log1p, logaddexp, power, sin, switch
+from ppl.tensor.elementwise import arctan2, cos, exp, expm1, log1p, power, sin, switch
 from ppl.tensor.elementwise import sqrt as root
 from ppl.tensor.hypergeometric import hypergeometric as taken_from_urn
 from ppl.tensor.keys import Key as Key
@@ -34,7 +34,6 @@ from ppl.tensor.ops import cast_to
 from ppl.tensor.products import matmul
 from ppl.tensor.shaping import common_shape, sizes_of
 from ppl.tensor.shaping import shape as shape_of
-from ppl.tensor.special_normal import log_ndtr, ndtri_exp
 from ppl.tensor.tensor import FUNCTIONS, Tensor, as_tensor, dtype_name
 from ppl.tensor.variables import Variable, shared
 
@@ -200,12 +199,8 @@ def _truncexpon(key: Key, b: Any, loc: Any = 0.0, scale: Any = 1.0, size: Any = 
 
 @_law()
 def _truncated_normal(key: Key, lower: Any, upper: Any, size: Any = None) -> Tensor:
-    """Standard normal between two numbers, turned into the left tail, where logarithms of the cdf are exact."""
-    lower, upper = as_tensor(lower), as_tensor(upper)
-    turned, u = lower > 0, key.uniform(_full(size, lower, upper))
-    a, b = switch(turned, -upper, lower), switch(turned, -lower, upper)
-    x = ndtri_exp(logaddexp(log_ndtr(a) + log1p(-u), log_ndtr(b) + log(u))).clip(a, b)
-    return switch(turned, -x, x)
+    """Standard normal between two numbers."""
+    return key.truncated_normal(lower, upper, _full(size, as_tensor(lower), as_tensor(upper)))
 
 
 @_law()

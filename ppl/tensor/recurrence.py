@@ -45,19 +45,23 @@ def _linear_recurrence(start: Any, weights: Any, inputs: Any) -> Any:
     batch = jnp.broadcast_shapes(start.shape[:-1], weights.shape[:-2], inputs.shape[:-1])
     lags, steps = start.shape[-1], inputs.shape[-1]
     start = jnp.broadcast_to(start, (*batch, lags))
+    weights = jnp.expand_dims(weights, tuple(range(len(batch) + 2 - weights.ndim)))
     by_time = jnp.moveaxis(jnp.broadcast_to(inputs, (*batch, steps)), -1, 0)
-    weights_by_time = jnp.moveaxis(jnp.broadcast_to(weights, (*batch, steps, lags)), -2, 0)
     path = _one_lag if lags == 1 else _step_by_step
-    return jnp.concatenate([start, jnp.moveaxis(path(start, weights_by_time, by_time), 0, -1)], axis=-1)
+    return jnp.concatenate([start, jnp.moveaxis(path(start, jnp.moveaxis(weights, -2, 0), by_time), 0, -1)], axis=-1)
 
 
 def _step_by_step(start: Any, weights: Any, inputs: Any) -> Any:
-    def step(newest_first: Any, at: Any) -> Any:
-        w, u = at
-        x = jnp.sum(w * newest_first, axis=-1) + u
-        return jnp.concatenate([x[..., None], newest_first[..., :-1]], axis=-1), x
+    """The weights have one row for each step, or one for all of them."""
+    lags, fixed = start.shape[-1], len(weights) == 1
 
-    return lax.scan(step, jnp.flip(start, axis=-1), (weights, inputs))[1]
+    def step(newest_first: Any, at: Any) -> Any:
+        w, u = (weights[0], at) if fixed else at
+        x = sum((w[..., i] * newest_first[i] for i in range(lags)), u)
+        return (x, *newest_first[:-1]), x
+
+    first = tuple(start[..., lags - 1 - i] for i in range(lags))
+    return lax.scan(step, first, inputs if fixed else (weights, inputs))[1]
 
 
 def _one_lag(start: Any, weights: Any, inputs: Any) -> Any:
@@ -67,7 +71,8 @@ def _one_lag(start: Any, weights: Any, inputs: Any) -> Any:
         def compose(first: Any, then: Any) -> Any:
             return first[0] * then[0], then[0] * first[1] + then[1]
 
-        slopes, levels = lax.associative_scan(compose, (weights[..., 0], inputs))
+        slopes = jnp.broadcast_to(weights[..., 0], inputs.shape)
+        slopes, levels = lax.associative_scan(compose, (slopes, inputs))
         return slopes * start[..., 0] + levels
 
     return lax.platform_dependent(start, weights, inputs, cpu=_step_by_step, default=pairwise)

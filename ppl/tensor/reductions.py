@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -110,7 +111,7 @@ def ptp(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
     return max(x, axis, keepdims) - min(x, axis, keepdims)
 
 
-class _AlongAxes(TensorOp):
+class AlongAxes(TensorOp):
     """Keeps the shape; works along some axes, all where None."""
 
     def __call__(self, x: Any, axis: Any = None, *, name: str | None = None) -> Tensor:
@@ -127,8 +128,17 @@ def _softmax(x: Any, axis: tuple[int, ...]) -> Any:
     return weights / jnp.sum(weights, axis=axis, keepdims=True)
 
 
-softmax = _AlongAxes("softmax", _softmax)
-log_softmax = _AlongAxes("log_softmax", lambda x, axis: x - jsp.logsumexp(x, axis=axis, keepdims=True))
+softmax = AlongAxes("softmax", _softmax)
+
+
+def _log_softmax(x: Any, axis: tuple[int, ...]) -> Any:
+    """Shifted by the largest first: that of an entry far above all others is next to 0, and keeps its digits."""
+    largest = jnp.max(x, axis=axis, keepdims=True, initial=-jnp.inf)
+    shifted = x - jax.lax.stop_gradient(jnp.where(jnp.isfinite(largest), largest, 0.0))
+    return shifted - jnp.log(jnp.sum(jnp.exp(shifted), axis=axis, keepdims=True))
+
+
+log_softmax = AlongAxes("log_softmax", _log_softmax)
 
 
 @function()

@@ -108,7 +108,7 @@ def known_size(n: Any) -> int:
     except TypeError as error:
         raise UnknownSizeError(
             "a size depends on the values of arrays, not only on their shapes; compiled programs need fixed sizes. "
-            "Compute it before, and pass it as a Python int."
+            "Compute it before, and pass it as a Python int; in place of what a mask selects use switch(mask, x, 0)."
         ) from error
 
 

@@ -31,16 +31,16 @@ def deciding(outputs: Iterable[Node], blockers: Collection[Node] = ()) -> Decidi
 
 
 def _follow_from_integers(ends: Collection[Node]) -> bool:
-    return all(x.op in (INPUT, VARIABLE) and _is_integer(x.type) and len(x.type.shape) <= 1 for x in _leaves(ends))
+    """Whether numbers alone lead from integers, or entries of a vector of them such as a shape, to these sizes."""
+    behind = _behind(ends)
+    given = {x for x in behind if not x.inputs and not x.op.computed}
+    return all(x.op in (INPUT, VARIABLE) and _is_integer(x.type) and len(x.type.shape) <= 1 for x in given) and all(
+        isinstance(x.type, TensorType) and not x.type.shape for x in behind if x.inputs
+    )
 
 
 def _leaves(ends: Collection[Node]) -> set[Node]:
     return {x for x in _behind(ends) if not x.inputs and not x.op.computed}
-
-
-def deciding_variables(outputs: Iterable[Node], blockers: Collection[Node] = ()) -> set[Node]:
-    """The variables that sizes follow from, in the graph from `blockers` to `outputs`."""
-    return {x for x in _behind(_ends(outputs, blockers), blockers) if x.op is VARIABLE}
 
 
 def size_inputs(node: Node) -> tuple[Node, ...]:

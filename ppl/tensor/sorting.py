@@ -7,11 +7,13 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from ppl.graph import Attrs, Node
 from ppl.tensor.indexing import getitem
-from ppl.tensor.ops import JaxOp, cast_to, normal_axis
+from ppl.tensor.ops import JaxOp, TensorOp, cast_to, normal_axis
 from ppl.tensor.reductions import argmax
 from ppl.tensor.reductions import max as max_along
-from ppl.tensor.tensor import Tensor, as_tensor, constant, function, is_constant, value_of
+from ppl.tensor.shaping import concatenate, filled, split_sizes
+from ppl.tensor.tensor import Tensor, TensorType, as_tensor, constant, function, is_constant, value_of
 
 sort = JaxOp("sort", lambda x, *, axis=-1: jnp.sort(x, axis))
 sort_complex = JaxOp("sort_complex", lambda x: jnp.sort_complex(x))
@@ -19,7 +21,9 @@ argsort = JaxOp("argsort", lambda x, *, axis=-1, stable=True: jnp.argsort(x, axi
 lexsort = JaxOp("lexsort", lambda *keys, axis=-1: jnp.lexsort(keys, axis))
 partition = JaxOp("partition", lambda x, *, kth, axis=-1: jnp.partition(x, kth, axis))
 argpartition = JaxOp("argpartition", lambda x, *, kth, axis=-1: jnp.argpartition(x, kth, axis).astype(jnp.int64))
-searchsorted = JaxOp("searchsorted", lambda x, v, *, side="left": jnp.searchsorted(x, v, side).astype(jnp.int64))
+searchsorted = JaxOp(
+    "searchsorted", lambda x, v, *, side="left": jnp.searchsorted(x, v, side, method="scan_unrolled").astype(jnp.int64)
+)  # one pass over v, where "scan" is one for each halving
 digitize = JaxOp("digitize", lambda x, bins, *, right=False: jnp.digitize(x, bins, right).astype(jnp.int64))
 quantile = JaxOp("quantile", lambda x, q, *, axis=None, method="linear", keepdims=False: jnp.quantile(
     x, q, axis, method=method, keepdims=keepdims), to_float=True)  # fmt: skip
@@ -62,104 +66,34 @@ def _extremes(ordered: Tensor, x: Any, k: int, axis: int) -> Tensor:
     return getitem(ordered, (*front, slice(None, -k) if k < 0 else slice(None, -k - 1, -1)))
 
 
-# --- results whose size depends on the values
-def _size_unknown(name: str, x: Tensor, instead: str) -> TypeError:
-    return TypeError(
-        f"{name}: how many entries the result has depends on the values of {x!r}, which are not known before the "
-        f"program runs. {instead}"
-    )
-
-
-_padded_unique = JaxOp("unique_op", lambda x, *, size: jnp.unique(x, size=size))
-
-
-@function()
-def unique(
-    x: Any,
-    return_index: bool = False,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    axis: int | None = None,
-    *,
-    size: int | None = None,
-) -> Any:
-    """The distinct entries in order; of a tensor that is computed, `size=` says how many there are."""
-    x = as_tensor(x)
-    if is_constant(x):
-        found: Any = np.unique(value_of(x), return_index, return_inverse, return_counts, axis)  # type: ignore[call-overload]
-        return tuple(map(constant, found)) if isinstance(found, tuple) else constant(found)
-    if size is None:
-        raise _size_unknown("unique", x, "Pass size=, the number of distinct values.")
-    if return_index or return_inverse or return_counts or axis is not None:
-        raise TypeError(f"unique of {x!r}, which is computed, gives the values only: leave return_... and axis out")
-    return _padded_unique(x, size=int(size))
-
-
-_padded_nonzero = JaxOp("nonzero_op", lambda x, *, size: tuple(jnp.nonzero(x, size=size)))
-
-
-@function()
-def nonzero(x: Any, return_matrix: bool = False, *, size: int | None = None) -> Any:
-    """The positions of the entries that are not zero, an array for each axis."""
-    x = as_tensor(x)
-    if is_constant(x):
-        places: Any = tuple(map(constant, np.nonzero(value_of(x))))
-    elif size is None:
-        raise _size_unknown("nonzero", x, "Use switch(mask, x, 0), or pass size=, the number of nonzero entries.")
-    else:
-        places = tuple(_padded_nonzero(x, size=int(size)))
-    return as_tensor(list(places)) if return_matrix else places
-
-
-@function()
-def flatnonzero(x: Any, *, size: int | None = None) -> Tensor:
-    """The positions in the flattened array of the entries that are not zero."""
-    return nonzero(_flat(x), size=size)[0]
-
-
-def _flat(x: Any) -> Tensor:
-    """All entries in one row; of a constant, a constant."""
-    x = as_tensor(x)
-    return constant(value_of(x).ravel()) if is_constant(x) else x.reshape((-1,))
-
-
-@function()
-def nonzero_values(x: Any, *, size: int | None = None) -> Tensor:
-    """The entries that are not zero."""
-    flat = _flat(x)
-    return flat[flatnonzero(flat, size=size)]
-
-
-@function()
-def argwhere(x: Any, *, size: int | None = None) -> Tensor:
-    """The positions of the entries that are not zero, as rows."""
-    return nonzero(x, return_matrix=True, size=size).T
-
-
-@function()
-def compress(condition: Any, x: Any, axis: int | None = None) -> Tensor:
-    """The entries (or slices along an axis) where a condition known now is true."""
-    condition, x = as_tensor(condition), as_tensor(x)
-    if not is_constant(condition):
-        raise _size_unknown("compress", condition, "Use switch(mask, x, 0).")
-    places = np.flatnonzero(value_of(condition))
-    return x.reshape((-1,))[places] if axis is None else x.take(places, axis)
-
-
 # --- counting
-_counts = JaxOp("bincount_op", lambda x, weights, *, length: jnp.zeros(length, weights.dtype).at[x].add(
-    jnp.broadcast_to(weights, x.shape), mode="drop"))  # fmt: skip
+class _Counts(TensorOp):
+    """How often 0, 1, ... occur, or the sums of their weights."""
+
+    def __call__(self, x: Any, weights: Any, length: Any) -> Tensor:
+        _, static, symbolic = split_sizes(length)
+        return self.build((as_tensor(x), as_tensor(weights), *symbolic), {"shape": static}, None)
+
+    def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType:
+        return TensorType(inputs[1].type.dtype, attrs["shape"])
+
+
+def _count(x: Any, weights: Any, *sizes: Any, shape: tuple[int | None, ...]) -> Any:
+    sums = jnp.zeros(filled(shape, sizes), jnp.asarray(weights).dtype)
+    return sums.at[jnp.asarray(x)].add(jnp.broadcast_to(weights, jnp.shape(x)), mode="drop")
+
+
+_counts = _Counts("bincount_op", _count)
 
 
 @function()
 def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Tensor:
-    """How often 0, 1, 2, ... occur; of a tensor that is computed, only the numbers below `minlength`."""
+    """How often 0, 1, 2, ... occur; of a tensor that is computed, only the numbers below `minlength` where given."""
     x = as_tensor(x)
     if is_constant(x):
         minlength = max(minlength, int(value_of(x).max(initial=-1)) + 1)
-    elif not minlength:
-        raise _size_unknown("bincount", x, "Pass minlength=, one more than the largest number.")
-    return _counts(x, np.int64(1) if weights is None else weights, length=int(minlength))
+    length = minlength or max_along(concatenate([constant([-1]), x.astype("int64")])) + 1
+    return _counts(x, np.int64(1) if weights is None else weights, length)
 
 
 @function()

@@ -13,13 +13,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ppl.distributions  # noqa: F401  (fills the registry)
 from ppl.compile import function
+from ppl.distributions import LogNormal, MvNormal
 from ppl.distributions.distribution import FAMILIES, default_point
+from ppl.distributions.domains import a_distribution
+from ppl.distributions.draw import RandomVariable, draw
 from ppl.tensor.keys import Key
 from ppl.tensor.tensor import TensorType, as_tensor, is_constant, placeholder, value_of
 
 CHOICES = 3  # of parameters, for each family
+LAWS = (LogNormal.dist(0.3, 0.5), MvNormal.dist(np.zeros(3), np.eye(3)))  # where a family takes another law
 IMPROPER = frozenset({"Flat", "HalfFlat"})  # their density has no integral
 
 
@@ -33,15 +36,21 @@ class Case:
         return f"{self.name}-{self.number}"
 
     @functools.cached_property
-    def parameters(self) -> tuple[Any, ...]:
+    def given(self) -> tuple[Any, ...]:
+        """The parameters as they are given: arrays, and laws where the family takes one."""
         found = choices(self.family)
         if not found:
-            pytest.skip(f"{self.name}: a domain of its parameters has no example values")
+            pytest.skip(f"{self.name}: its parameters are functions or matrices of the user, not declared")
         return found[self.number % len(found)]
 
     @functools.cached_property
+    def parameters(self) -> tuple[Any, ...]:
+        """The same as arrays; nothing for a law."""
+        return tuple(np.zeros(()) if isinstance(p, RandomVariable) else p for p in self.given)
+
+    @functools.cached_property
     def tensors(self) -> tuple[Any, ...]:
-        return tuple(as_tensor(p) for p in self.parameters)
+        return tuple(as_tensor(p) for p in self.given)
 
     @functools.cached_property
     def support(self) -> Any:
@@ -72,6 +81,10 @@ class Case:
         if self.support.ndim:
             pytest.skip(f"{self.name}: no generic integral over values of {self.support.ndim} axes")
 
+    def vector(self) -> None:
+        if not self.support.ndim:
+            pytest.skip(f"{self.name}: its values are numbers, for which there are sharper laws")
+
     def continuous(self) -> None:
         self.scalar()
         if self.support.discrete:
@@ -88,10 +101,20 @@ class Case:
         return np.asarray(program(self.family, fact, len(arrays), types, self.sizes)(*arrays, *self.parameters))
 
     @functools.cached_property
-    def sizes(self) -> tuple[int | None, ...]:
-        """Parameters that must be known when a graph is built: the whole numbers of families of vectors."""
+    def sizes(self) -> tuple[Any, ...]:
+        """Parameters that must be known when a graph is built: laws, and the whole numbers of families of vectors."""
         vectors = self.family.support_for(self.tensors).ndim
-        return tuple(int(p) if vectors and p.ndim == 0 and p.dtype.kind == "i" else None for p in self.parameters)
+        return tuple(
+            p if isinstance(p, RandomVariable) or (vectors and p.dtype[0] == "i") else None for p in self.tensors
+        )
+
+    def declared(self, values: Any) -> Any:
+        """A draw of the family with other parameters."""
+        return declared(self.family, values)
+
+    def known(self, inputs: list[Any]) -> list[Any]:
+        """Inputs for the parameters, but for those that must be known."""
+        return known(inputs, self.sizes)
 
     def number_of(self, fact: str) -> float:
         """A fact without arguments, such as the mean."""
@@ -133,20 +156,40 @@ class Case:
 
 def choices(family: Any) -> list[tuple[Any, ...]]:
     """Some combinations of example values that fit the domains and the conditions, spread over all of them."""
-    rows = [p.domain.examples or ([] if p.default is None else [p.default]) for p in family.params.values()]
+    if "make" in vars(family):
+        return []  # further parameters are what the user makes of it
     found = []
-    for combination in itertools.product(*rows):
+    for combination in itertools.product(*map(examples, family.params.values())):
         try:
-            made = family.dist(**dict(zip(family.params, combination, strict=True)))
+            made = declared(family, combination)
+            laws = [p for p in made.parameters if isinstance(p, RandomVariable)]
+            if len({law.event_ndim for law in laws}) > 1:
+                continue
+            if laws:  # that do not fit the others
+                family.sample(Key.from_seed(1), made.type.shape, *made.parameters)
+                family.log_density(placeholder(made.type), *made.parameters)
         except (TypeError, ValueError):
             continue
-        if all(map(is_constant, made.parameters)):
-            found.append(tuple(value_of(p) for p in made.parameters))
+        if all(is_constant(p) or isinstance(p, RandomVariable) for p in made.parameters):
+            found.append(tuple(p if isinstance(p, RandomVariable) else value_of(p) for p in made.parameters))
     if len(found) <= CHOICES:
         return found
     step = (len(found) - 1) / (CHOICES - 1) if CHOICES > 1 else 0
     order = np.random.default_rng(len(found)).permutation(len(found))
     return [found[order[int(i * step)]] for i in range(CHOICES)]
+
+
+def examples(parameter: Any) -> list[Any]:
+    if parameter.domain is a_distribution:
+        return list(LAWS)
+    return parameter.domain.examples or ([] if parameter.default is None else [parameter.default])
+
+
+def declared(family: Any, values: Any) -> Any:
+    """A draw by the declared parameters, whatever form the user gives them in."""
+    parameters = family._as_parameters(dict(zip(family.params, values, strict=True)))
+    family.check_constants(parameters, None)
+    return draw(family, parameters, None, None)
 
 
 def number(x: Any) -> float:
@@ -162,7 +205,7 @@ def program(family: Any, fact: str, arguments: int, types: Any, sizes: Any) -> A
 
 
 def known(inputs: list[Any], sizes: Any) -> list[Any]:
-    return [x if size is None else as_tensor(np.int64(size)) for x, size in zip(inputs, sizes, strict=True)]
+    return [x if size is None else size for x, size in zip(inputs, sizes, strict=True)]
 
 
 def centre_and_width(case: Case) -> tuple[float, float]:
@@ -231,7 +274,7 @@ def drawing(family: Any, shape: tuple[int, ...], types: Any, sizes: Any) -> Any:
 
 
 def draws(case: Case, n: int) -> np.ndarray:
-    event = case.family.dist(**dict(zip(case.family.params, case.parameters, strict=True))).type.shape
+    event = declared(case.family, case.given).type.shape
     types = tuple(TensorType(p.dtype, p.shape) for p in case.parameters)
     return np.asarray(drawing(case.family, (n, *event), types, case.sizes)(*case.parameters))
 

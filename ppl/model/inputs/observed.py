@@ -11,8 +11,10 @@ from ppl.model.errors import DataError
 from ppl.tensor.tensor import Tensor
 
 
-def as_data(value: Any, name: str) -> np.ndarray | np.ma.MaskedArray | Tensor:
-    """The data as an array of numbers, masked where values are missing; tensors pass."""
+def as_data(value: Any, name: str, family: str = "") -> np.ndarray | np.ma.MaskedArray | Tensor:
+    """The data as an array of numbers, masked where values are missing; tensors pass. Errors name the variable, and its
+    family where it has one."""
+    who = f'{family} "{name}"'.lstrip()
     if isinstance(value, Tensor):
         return value
     if isinstance(value, np.ma.MaskedArray):
@@ -33,20 +35,20 @@ def as_data(value: Any, name: str) -> np.ndarray | np.ma.MaskedArray | Tensor:
         value = np.asarray(value.todense())
     array = np.asarray(value)
     if array.dtype.kind == "O":
-        array = _from_objects(array, name)
+        array = _from_objects(array, who)
     if array.dtype.kind not in "buif":
         raise TypeError(
-            f'"{name}": observed data are numbers, got dtype {array.dtype} (first entry {array.ravel()[:1].tolist()}). '
+            f"{who}: observed data are numbers, got dtype {array.dtype} (first entry {array.ravel()[:1].tolist()}). "
             "Codes of categories come from pandas.Categorical(x).codes or numpy.unique(x, return_inverse=True)."
         )
     if array.dtype.kind == "u" and array.dtype.itemsize == 8 and array.size and array.max() > np.iinfo(np.int64).max:
-        raise OverflowError(f'"{name}": {array.max()} does not fit into 64-bit integers')
+        raise OverflowError(f"{who}: {array.max()} does not fit into 64-bit integers")
     if array.dtype.kind == "f" and np.isnan(array).any():
         return np.ma.MaskedArray(array, mask=np.isnan(array))
     return array
 
 
-def _from_objects(array: np.ndarray, name: str) -> np.ndarray:
+def _from_objects(array: np.ndarray, who: str) -> np.ndarray:
     """Python objects that are numbers (None for a missing one)."""
     try:
         whole = all(isinstance(x, int | np.integer) for x in array.ravel())
@@ -57,7 +59,7 @@ def _from_objects(array: np.ndarray, name: str) -> np.ndarray:
         )
     except (TypeError, ValueError) as error:
         raise TypeError(
-            f'"{name}": observed data are numbers, got Python objects such as {array.ravel()[0]!r}. '
+            f"{who}: observed data are numbers, got Python objects such as {array.ravel()[0]!r}. "
             "Codes of categories come from pandas.Categorical(x).codes or numpy.unique(x, return_inverse=True)."
         ) from error
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from ppl.graph import Node
 from ppl.rewrites.book import Book
 from ppl.rewrites.engine import Engine
 from ppl.rewrites.facts import nonnegative, nonpositive, nonzero, positive
-from ppl.rewrites.normal import PRODUCT, SUM, Weighted, content, number_of, weighted
+from ppl.rewrites.normal import PRODUCT, SUM, Weighted, content, factors, number_of, weighted
+from ppl.rewrites.rule import Safety
 from ppl.rewrites.statement import equal, rewrites
+from ppl.rewrites.work import work
 from ppl.tensor.elementwise import abs, cos, cosh, exp, log, power, sign, sin, sinh
 from ppl.tensor.ops import OPS, Elementwise
 from ppl.tensor.special_functions import gammaln
@@ -75,7 +80,11 @@ _EVEN_OR_ODD = [
 ]  # fmt: skip
 
 
-@rewrites(*_EVEN_OR_ODD, example=lambda x: sin(-x), more=[lambda x: cos(-x), lambda x, y: sinh(-2 * x - 2 * y)])
+def _of_negative(op: Elementwise) -> Callable[[Any], Any]:
+    return lambda x: op(-x)
+
+
+@rewrites(*_EVEN_OR_ODD, example=lambda x, y: sinh(-2 * x - 2 * y), more=list(map(_of_negative, _EVEN_OR_ODD)))
 def parity(node: Node, engine: Engine) -> Node | None:
     """f(-x) = -f(x) for odd functions and f(x) for even ones."""
     assert isinstance(node.op, Elementwise)
@@ -122,9 +131,33 @@ def power_of_one(node: Node, engine: Engine) -> Node | None:
     return node.inputs[0] if number_of(node.inputs[0]) == 1 else None
 
 
+@rewrites(PRODUCT, example=lambda x, y: x * (y + 1 / x), x=nonzero, one_of=[SUM], safety=Safety.domain,
+          saves_work=True)  # fmt: skip
+def product_that_cancels(node: Node, engine: Engine) -> Node | None:
+    """x·(y + z/x) = x·y + z: a factor is multiplied into a sum where it cancels inside."""
+    parts = weighted(node)
+    for base, exponent in parts:
+        if base.op is not SUM or exponent != 1:
+            continue
+        rest = [(x, p) for x, p in parts if x is not base]
+        if not any(_cancels(x, p, rest) for term in base.inputs for x, p in factors(term)):
+            continue
+        terms: Weighted = [(engine.product([(t, 1), *rest], [node], fit=False), w) for t, w in weighted(base)]
+        if base.attrs["shift"]:
+            terms.append((engine.product(rest, [node], fit=False), base.attrs["shift"]))
+        after = engine.total(terms, 0, [node], fit=False)
+        if work(after) < work(node):
+            return engine.spread(after, [node])
+    return None
+
+
+def _cancels(x: Node, exponent: float, others: Weighted) -> bool:
+    return any(x is y and exponent * p < 0 for y, p in others)
+
+
 algebra = Book(
     "algebra",
     abs_of_nonnegative, abs_of_nonpositive, square_of_abs, over_abs, sign_times_abs, abs_of_product, parity,
     sine_and_cosine, hyperbolic_sine_and_cosine, difference_of_gammaln, powers_of_one_base, power_of_power,
-    power_of_one,
+    power_of_one, product_that_cancels,
 )  # fmt: skip

@@ -8,13 +8,13 @@ from ppl.graph import Node
 from ppl.rewrites.book import Book
 from ppl.rewrites.engine import Engine
 from ppl.rewrites.facts import Fact, finite, negative, positive
-from ppl.rewrites.normal import PRODUCT, SUM, Weighted, number_of, weighted
+from ppl.rewrites.normal import PRODUCT, SUM, number_of, weighted
 from ppl.rewrites.rule import Safety
 from ppl.rewrites.statement import equal, rewrites
 from ppl.tensor import elementwise as ew
-from ppl.tensor.elementwise import clip, logical_not, maximum, minimum, multiply, sign, switch
+from ppl.tensor.elementwise import clip, exp, logical_not, maximum, minimum, sign, switch
 from ppl.tensor.ops import OPS, Elementwise
-from ppl.tensor.tensor import CONSTANT, constant, value_of
+from ppl.tensor.tensor import CONSTANT, TensorType, constant, value_of
 
 YES, NO = constant(np.bool_(True)), constant(np.bool_(False))
 
@@ -54,31 +54,50 @@ def switch_in_otherwise(c, x, y, z):
     return switch(c, x, switch(c, y, z)), switch(c, x, z)
 
 
-def _masks(node: Node) -> dict[Node, list[tuple[Node, float]]]:
-    """The operands of a sum or product that are choices with a constant in them, by condition."""
+def _by_condition(node: Node) -> dict[Node, list[tuple[Node, float]]]:
+    """The operands of a sum or product that are choices, by condition."""
     found: dict[Node, list[tuple[Node, float]]] = {}
     for x, weight in weighted(node):
-        if x.op is switch and any(branch.op is CONSTANT for branch in x.inputs[1:]):
+        if x.op is switch:
             found.setdefault(x.inputs[0], []).append((x, weight))
     return found
 
 
-@rewrites(SUM, example=lambda c, x, y: switch(c, x, 1.0) + switch(c, y, 2.0), bools=["c"], one_of=[switch])
-def sum_of_masked(node: Node, engine: Engine) -> Node | None:
-    """Sums of choices by one condition are one choice between sums."""
-    for condition, group in _masks(node).items():
+@rewrites(SUM, PRODUCT, example=lambda c, x, y: switch(c, x, 1.0) + switch(c, y, 2.0), bools=["c"], one_of=[switch],
+          more=[lambda c, x, y, z: switch(c, x, y) - switch(c, y, z), lambda c, x, y, z: switch(c, x, y)
+                / switch(c, 1.0, exp(z))])  # fmt: skip
+def choices_combined(node: Node, engine: Engine) -> Node | None:
+    """Sums and products of choices by one condition are one choice between sums or products."""
+    combined = engine.product if node.op is PRODUCT else lambda parts, like, fit: engine.total(parts, 0, like, fit=fit)
+    for condition, group in _by_condition(node).items():
         if len(group) < 2:
             continue
-        then: Weighted = [(x.inputs[1], w) for x, w in group]
-        otherwise: Weighted = [(x.inputs[2], w) for x, w in group]
-        if not (all(x.op is CONSTANT for x, _ in then) or all(x.op is CONSTANT for x, _ in otherwise)):
-            continue
         chosen = [x for x, _ in group]
-        branches = [engine.total(part, 0, chosen, fit=False) for part in (then, otherwise)]
+        branches = [combined([(x.inputs[i], w) for x, w in group], chosen, fit=False) for i in (1, 2)]
         merged = engine.make(switch, (condition, *branches))
         rest = [(x, w) for x, w in weighted(node) if not any(x is y for y in chosen)]
+        if node.op is PRODUCT:
+            return engine.product([(merged, 1), *rest], [node])
         return engine.total([(merged, 1), *rest], node.attrs["shift"], [node])
     return None
+
+
+_SEVERAL = [
+    op for op in OPS.values()
+    if isinstance(op, Elementwise) and op not in (switch, ew.add, ew.multiply, ew.subtract, ew.true_divide)
+]  # fmt: skip
+
+
+@rewrites(*_SEVERAL, example=lambda c, x, y, z: maximum(switch(c, x, y), switch(c, y, z)), bools=["c"],
+          one_of=[switch], more=[lambda c, x, y: ew.hypot(switch(c, x, 1.0), switch(c, 2.0, y))],
+          safety=Safety.exact)  # fmt: skip
+def function_of_choices(node: Node, engine: Engine) -> Node | None:
+    """f(switch(c, x, y), switch(c, u, v)) = switch(c, f(x, u), f(y, v))."""
+    conditions = [x.inputs[0] for x in node.inputs if x.op is switch]
+    if len(conditions) < 2 or len(conditions) < len(node.inputs) or any(c is not conditions[0] for c in conditions):
+        return None
+    branches = [engine.make(node.op, tuple([x.inputs[i] for x in node.inputs]), node.attrs) for i in (1, 2)]
+    return engine.make(switch, (conditions[0], *branches))
 
 
 def _masked(node: Node, engine: Engine, may_hide_nan: bool) -> Node | None:
@@ -112,10 +131,10 @@ def product_with_masked_unproved(node: Node, engine: Engine) -> Node | None:
     return _masked(node, engine, may_hide_nan=True)
 
 
-@rewrites(multiply, PRODUCT, SUM, example=lambda x: 0.0 * x, more=[lambda x: x - x], safety=Safety.nan_unsafe)
+@rewrites(SUM, example=lambda x: 0.0 * x, more=[lambda x: x - x], safety=Safety.nan_unsafe)
 def zero_times(node: Node, engine: Engine) -> Node | None:
     """0·x = 0, also where x is infinite or nan."""
-    if node.op is not SUM or 0 not in node.attrs["weights"]:
+    if 0 not in node.attrs["weights"]:
         return None
     kept = [(x, w) for x, w in weighted(node) if w != 0]
     return engine.spread(engine.total(kept, node.attrs["shift"], [node], fit=False), [node])
@@ -136,15 +155,16 @@ def quotient_of_equals(node: Node, engine: Engine) -> Node | None:
 def _less(a: Fact, b: Fact, strictly: bool) -> bool | None:
     """Whether a < b (or a ≤ b): yes only for numbers, no also for nan."""
     surely = a.high < b.low or (a.high == b.low and (not strictly or a.below or b.above))
-    if surely and a.finite and b.finite:
+    if surely and finite.holds(a) and finite.holds(b):
         return True
     never = a.low > b.high or (a.low == b.high and (strictly or a.above or b.below))
     return False if never else None
 
 
 @rewrites(ew.less, ew.less_equal, ew.greater, ew.greater_equal, safety=Safety.domain,
-          example=lambda a, b: ew.less(a, b), more=[lambda a, b: ew.greater_equal(a, b)],
-          a=negative, b=positive)  # fmt: skip
+          example=lambda a, b: ew.less(a, b), more=[lambda a, b: ew.less_equal(b, a), lambda a, b: ew.greater(a, b),
+          lambda a, b: ew.greater_equal(a, b), lambda x: ew.less(x, x), lambda f: ew.less_equal(f, f)],
+          a=negative, b=positive, f=finite)  # fmt: skip
 def comparison_decided(node: Node, engine: Engine) -> Node | None:
     """Numbers from intervals that do not meet compare as the intervals do."""
     a, b = node.inputs
@@ -157,7 +177,8 @@ def comparison_decided(node: Node, engine: Engine) -> Node | None:
     return None if answer is None else engine.spread(YES if answer else NO, [node])
 
 
-@rewrites(ew.equal, ew.not_equal, example=lambda x: ew.equal(x, x), x=finite, safety=Safety.domain)
+@rewrites(ew.equal, ew.not_equal, example=lambda x: ew.equal(x, x), more=[lambda x: ew.not_equal(x, x)], x=finite,
+          safety=Safety.domain)  # fmt: skip
 def equal_to_itself(node: Node, engine: Engine) -> Node | None:
     """A number equals itself; nan does not."""
     a, b = node.inputs
@@ -166,8 +187,8 @@ def equal_to_itself(node: Node, engine: Engine) -> Node | None:
     return engine.spread(YES if node.op is ew.equal else NO, [node])
 
 
-@rewrites(ew.isnan, ew.isinf, ew.isfinite, example=lambda x: ew.isnan(x), more=[lambda x: ew.isfinite(x)], x=finite,
-          safety=Safety.domain)  # fmt: skip
+@rewrites(ew.isnan, ew.isinf, ew.isfinite, example=lambda x: ew.isnan(x), more=[lambda x: ew.isfinite(x),
+          lambda x: ew.isinf(x)], x=finite, safety=Safety.domain)  # fmt: skip
 def number_tests(node: Node, engine: Engine) -> Node | None:
     """A number is neither nan nor infinite."""
     if not finite.holds(engine.facts(node.inputs[0])):
@@ -177,7 +198,9 @@ def number_tests(node: Node, engine: Engine) -> Node | None:
 
 # --- maximum and minimum
 @rewrites(*[op for op in OPS.values() if isinstance(op, Elementwise) and op.facts.idempotent], safety=Safety.exact,
-          example=lambda x: maximum(x, x))  # fmt: skip
+          example=lambda x: maximum(x, x), bools=["c"], types={"i": TensorType("int64")},
+          more=[lambda x: minimum(x, x), lambda c: ew.logical_and(c, c), lambda c: ew.logical_or(c, c),
+                lambda i: ew.bitwise_and(i, i), lambda i: ew.bitwise_or(i, i)])  # fmt: skip
 def idempotent(node: Node, engine: Engine) -> Node | None:
     """f(x, x) = x."""
     return node.inputs[0] if node.inputs[0] is node.inputs[1] else None
@@ -190,21 +213,22 @@ def larger_known(node: Node, engine: Engine) -> Node | None:
     for x, y in (node.inputs, node.inputs[::-1]):
         left, right = engine.facts(x), engine.facts(y)
         wins = left.low >= right.high if node.op is maximum else left.high <= right.low
-        if wins and right.finite:
+        if wins and finite.holds(right):
             return x
     return None
 
 
-@rewrites(clip, example=lambda p: clip(p, -0.5, 1.5), p=positive, safety=Safety.domain, more=[])
+@rewrites(clip, example=lambda p: clip(p, -0.5, 1.5), p=positive, a=negative, safety=Safety.domain,
+          more=[lambda p, a: clip(p, a, 1.5), lambda p, a: clip(a, -1.5, p)])  # fmt: skip
 def clip_as_bounds(node: Node, engine: Engine) -> Node | None:
     """Clipping at a bound that is never reached does nothing."""
     x, low, high = node.inputs
     fact, lower, upper = (engine.facts(each) for each in node.inputs)
     if lower.high > upper.low:
         return None
-    if fact.low >= lower.high and lower.finite:
+    if fact.low >= lower.high and finite.holds(lower):
         return engine.make(minimum, (x, high))
-    if fact.high <= upper.low and upper.finite:
+    if fact.high <= upper.low and finite.holds(upper):
         return engine.make(maximum, (x, low))
     return None
 
@@ -214,7 +238,7 @@ def sign_known(node: Node, engine: Engine) -> Node | None:
     """The sign of a number that is never zero and never changes sign."""
     x = node.inputs[0]
     fact = engine.facts(x)
-    if not fact.finite or x.type.dtype[0] != "f":
+    if not finite.holds(fact) or x.type.dtype[0] != "f":
         return None
     value = 1.0 if positive.holds(fact) else -1.0 if negative.holds(fact) else None
     return None if value is None else engine.spread(constant(np.array(value, x.type.dtype)), [node])
@@ -222,7 +246,8 @@ def sign_known(node: Node, engine: Engine) -> Node | None:
 
 choices = Book(
     "choices",
-    switch_between_equals, switch_decided, switch_of_not, switch_in_then, switch_in_otherwise, sum_of_masked,
+    switch_between_equals, switch_decided, switch_of_not, switch_in_then, switch_in_otherwise,
+    choices_combined, function_of_choices,
     product_with_masked, product_with_masked_unproved, zero_times, quotient_of_equals, comparison_decided,
     equal_to_itself, number_tests, idempotent, larger_known, clip_as_bounds, sign_known,
 )  # fmt: skip

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 from ppl.graph import Node, Op
 from ppl.rewrites.book import Book
 from ppl.rewrites.engine import Engine
-from ppl.rewrites.facts import CONDITIONS, Condition, nonnegative, positive
+from ppl.rewrites.facts import CONDITIONS, Condition, nonnegative, nonzero, positive
 from ppl.rewrites.normal import PRODUCT, SUM, Weighted, is_whole, number, terms, weighted
 from ppl.rewrites.rule import Safety
 from ppl.rewrites.statement import rewrites
-from ppl.tensor.elementwise import abs, cosh, exp, expm1, log, log1p, sigmoid, sin
+from ppl.tensor.elementwise import abs, exp, log
 from ppl.tensor.ops import OPS, Elementwise
 
 # Where f does not give back everything, g(f(x)) = x needs x in the domain of f.
 _DOMAINS: dict[str, str] = {
-    "log": "nonnegative", "log2": "nonnegative", "sqrt": "nonnegative", "log1p": "at_least_minus_one",
+    "log2": "nonnegative", "log1p": "at_least_minus_one",
     "arcsin": "within_one", "arccos": "within_one", "arccosh": "at_least_one", "arctanh": "within_one",
-    "logit": "probability", "erfinv": "within_one", "ndtri": "probability", "erfcinv": "nonnegative",
+    "logit": "probability", "erfinv": "within_one", "ndtri": "probability", "ndtri_exp": "nonpositive",
 }  # fmt: skip
-_NEVER = frozenset(["negative", "positive", "reciprocal", "erfcinv"])
+_OTHERS = frozenset(["negative", "positive", "reciprocal", "sqrt", "log", "erfcinv"])  # arithmetic, exp_of_logs
 _UNDONE = [
     op for op in OPS.values()
-    if isinstance(op, Elementwise) and op.facts.inverse is not None and op.name not in _NEVER and op.result == "float"
+    if isinstance(op, Elementwise) and op.facts.inverse is not None and op.name not in _OTHERS and op.result == "float"
 ]  # fmt: skip
 _UNDOING: dict[Op, Elementwise] = {OPS[op.facts.inverse]: op for op in _UNDONE if op.facts.inverse is not None}
 
@@ -36,11 +38,21 @@ def _domain(op: Elementwise) -> Condition | None:
     return None if name is None else CONDITIONS[name]
 
 
-@rewrites(*_UNDOING, example=lambda x: log(exp(x)), more=[
-              lambda p: sigmoid(OPS["logit"](p)), lambda a: OPS["exp2"](OPS["log2"](a)), lambda b: expm1(log1p(b)),
-              lambda c: sin(OPS["arcsin"](c)), lambda d: cosh(OPS["arccosh"](d))],
-          p=CONDITIONS["probability"], a=nonnegative, b=CONDITIONS["at_least_minus_one"], c=CONDITIONS["within_one"],
-          d=CONDITIONS["at_least_one"], one_of=list(_UNDOING.values()), safety=Safety.domain)  # fmt: skip
+# One example for each pair: the name of its parameter stands for what is known of it.
+_OF: dict[str | None, Callable[[Callable[[Any], Any]], Callable[[Any], Any]]] = {
+    None: lambda f: lambda x: f(x), "probability": lambda f: lambda p: f(p), "nonnegative": lambda f: lambda a: f(a),
+    "nonpositive": lambda f: lambda b: f(b), "within_one": lambda f: lambda c: f(c),
+    "at_least_one": lambda f: lambda d: f(d), "at_least_minus_one": lambda f: lambda e: f(e),
+}  # fmt: skip
+
+
+def _undone(f: Elementwise) -> Callable[[Any], Any]:
+    return _OF[_DOMAINS.get(f.name)](lambda x: OPS[str(f.facts.inverse)](f(x)))
+
+
+@rewrites(*_UNDOING, example=lambda x: log(exp(x)), more=list(map(_undone, _UNDONE)), one_of=list(_UNDOING.values()),
+          p=CONDITIONS["probability"], a=nonnegative, b=CONDITIONS["nonpositive"], c=CONDITIONS["within_one"],
+          d=CONDITIONS["at_least_one"], e=CONDITIONS["at_least_minus_one"], safety=Safety.domain)  # fmt: skip
 def inverse_functions(node: Node, engine: Engine) -> Node | None:
     """g(f(x)) = x where g undoes f, on the domain of f."""
     inner = node.inputs[0]
@@ -51,8 +63,8 @@ def inverse_functions(node: Node, engine: Engine) -> Node | None:
     return x if domain is None or domain.holds(engine.facts(x)) else None
 
 
-@rewrites(log, example=lambda x, y: log(exp(x) * y), more=[lambda x: log(x**2), lambda x: log(x**3),
-          lambda x: log(3 * x), lambda a, b: log(a * b)], a=positive)  # fmt: skip
+@rewrites(log, example=lambda x, y: log(exp(x) * y), a=positive, c=nonzero, more=[lambda x: log(x**2),
+          lambda x: log(x**3), lambda x: log(3 * x), lambda a, b: log(a * b), lambda c, x: log(c**2 * x)])  # fmt: skip
 def log_of_product(node: Node, engine: Engine) -> Node | None:
     """log(a·b) = log a + log b where a > 0; log(x²) = 2 log∣x∣; log(x³) = 3 log x."""
     inner, coefficient = node.inputs[0], 1.0
@@ -70,7 +82,7 @@ def log_of_product(node: Node, engine: Engine) -> Node | None:
         fact = engine.facts(x)
         if positive.holds(fact) or (all_nonnegative and nonnegative.holds(fact)):
             logs.append((engine.make(log, (x,)), p))
-        elif _even(p):
+        elif _even(p) and (all_nonnegative or nonzero.holds(fact)):  # log(0²·y) is -inf for y < 0 too
             logs.append((engine.make(log, (engine.make(abs, (x,)),)), p))
         else:
             rest.append((x, p))

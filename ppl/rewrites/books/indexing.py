@@ -14,10 +14,11 @@ from ppl.rewrites.engine import Engine
 from ppl.rewrites.normal import PRODUCT, SUM, weighted
 from ppl.rewrites.rule import Safety
 from ppl.rewrites.statement import rewrites
+from ppl.tensor import reductions as red
 from ppl.tensor.elementwise import exp
 from ppl.tensor.indexing import GETITEM, Plan, index_update, slice_of
 from ppl.tensor.linalg import MATMUL, matmul
-from ppl.tensor.ops import Elementwise
+from ppl.tensor.ops import Elementwise, Reduction
 from ppl.tensor.shaping import CONCATENATE, EXPAND_DIMS, concatenate
 from ppl.tensor.tensor import CONSTANT, TensorType, value_of
 
@@ -214,8 +215,28 @@ def index_of_product(node: Node, engine: Engine) -> Node | None:
     return product if plan[0][0] == "slice" else engine.make(GETITEM, (product,), Attrs(plan=(("int", 0), _ALL)))
 
 
+@rewrites(GETITEM, example=lambda X: red.sum(X, axis=1)[0], saves_work=True, types={"X": GRID},
+          more=[lambda X: red.max(exp(X), axis=0)[1:3], lambda X: red.softmax(X, axis=1)[2],
+                lambda X: red.logsumexp(X, axis=1, keepdims=True)[1:4]])  # fmt: skip
+def index_of_reduction(node: Node, engine: Engine) -> Node | None:
+    """(Σⱼ xᵢⱼ)[i] = Σⱼ x[i]ⱼ, and softmax(x)[i] = softmax(x[i]): only the rows asked for are reduced."""
+    x, plan = node.inputs[0], node.attrs["plan"]
+    if not isinstance(x.op, Reduction | red.AlongAxes) or len(node.inputs) > 1 or not is_basic(plan):
+        return None
+    source, axes = x.inputs[0], x.attrs["axis"]
+    if None in source.type.shape or _size(node) >= _size(x):
+        return None
+    kept, rest = source.type.ndim == x.type.ndim, iter(plan)
+    whole = tuple(_ALL if axis in axes and not kept else next(rest) for axis in range(source.type.ndim))
+    if not all(_is_full(whole[axis]) for axis in axes):
+        return None
+    left = [axis for axis, part in enumerate(whole) if part[0] != "int"]
+    rows = engine.make(GETITEM, (source,), Attrs(plan=whole))
+    return engine.make(x.op, (rows,), x.attrs.but(axis=tuple(left.index(axis) for axis in axes)))
+
+
 indexing = Book(
     "indexing",
     index_with_new_axes, index_of_expanded, index_of_index, gather_of_gather, gather_of_everything, index_of_update,
-    index_of_concatenation, index_of_elementwise, index_of_product,
+    index_of_concatenation, index_of_elementwise, index_of_product, index_of_reduction,
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Linear algebra that uses structure: triangles, diagonals, blocks, Kronecker products, and the order of products."""
+"""Linear algebra that uses structure: triangles, diagonals, factors that are there anyway, the order of products."""
 
 from __future__ import annotations
 
@@ -6,20 +6,32 @@ from typing import Any
 
 import numpy as np
 
-from ppl.graph import GET, Attrs, Node
+from ppl.graph import GET, Attrs, Node, TupleType
 from ppl.rewrites.book import Book
 from ppl.rewrites.engine import Engine
 from ppl.rewrites.facts import (
     Fact,
     declare_facts,
     lower_triangular,
+    positive,
     positive_definite,
     upper_triangular,
 )
 from ppl.rewrites.rule import Safety
 from ppl.rewrites.statement import equal, rewrites
 from ppl.tensor import reductions as red
-from ppl.tensor.decompositions import cholesky, det, inv, kron, slogdet, solve_triangular, trace
+from ppl.tensor.decompositions import (
+    cholesky,
+    det,
+    inv,
+    lu,
+    lu_factor,
+    qr,
+    slogdet,
+    solve_triangular,
+    svdvals,
+    trace,
+)
 from ppl.tensor.diagonals import diagonal
 from ppl.tensor.elementwise import abs, log, sqrt
 from ppl.tensor.linalg import MATMUL, matmul
@@ -28,7 +40,8 @@ from ppl.tensor.shaping import EXPAND_DIMS, TRANSPOSE, swapaxes
 from ppl.tensor.tensor import TensorType
 
 SQUARE, TALL, VECTOR = TensorType("float64", (3, 3)), TensorType("float64", (3, 2)), TensorType("float64", (3,))
-DIAGONAL_MATRIX, BLOCKS, SOLVE = OPS["matrix_of_diagonal"], OPS["block_diag_op"], OPS["solve_general"]
+DIAGONAL_MATRIX, SOLVE = OPS["matrix_of_diagonal"], OPS["solve_general"]
+FACTORISATIONS = (qr, lu, lu_factor, svdvals)
 
 
 # --- what is known of matrices
@@ -133,11 +146,14 @@ def cholesky_of_square(node: Node, engine: Engine) -> Node | None:
     return left if fits else None
 
 
-@rewrites(cholesky, example=lambda v: cholesky(DIAGONAL_MATRIX(v, k=0)), types={"v": VECTOR})
+@rewrites(cholesky, example=lambda v: cholesky(DIAGONAL_MATRIX(v, k=0)), types={"v": VECTOR}, v=positive,
+          safety=Safety.domain)  # fmt: skip
 def cholesky_of_diagonal(node: Node, engine: Engine) -> Node | None:
     """The Cholesky factor of a diagonal matrix has the square roots on its diagonal."""
     x = node.inputs[0]
-    return engine.make(DIAGONAL_MATRIX, (engine.make(sqrt, x.inputs),), x.attrs) if is_diagonal(x) else None
+    if not is_diagonal(x) or not positive.holds(engine.facts(x.inputs[0])):
+        return None
+    return engine.make(DIAGONAL_MATRIX, (engine.make(sqrt, x.inputs),), x.attrs)
 
 
 # --- determinants
@@ -164,10 +180,15 @@ def log_of_positive_determinant(node: Node, engine: Engine) -> Node | None:
           types={"A": SQUARE, "L": SQUARE, "U": SQUARE, "M": SQUARE, "v": VECTOR}, A=positive_definite,
           L=lower_triangular, U=upper_triangular,
           more=[lambda L: slogdet(L)[1], lambda U: slogdet(U)[1], lambda M: slogdet(matmul(M, M.T))[1],
-                lambda M: slogdet(inv(M))[1], lambda v: slogdet(DIAGONAL_MATRIX(v, k=0))[1]],
-          saves_work=True)  # fmt: skip
+                lambda M: slogdet(inv(M))[1], lambda v: slogdet(DIAGONAL_MATRIX(v, k=0))[1],
+                lambda M: slogdet(M)[1] + red.sum(qr(M)[1]), lambda M: slogdet(M)[1] + red.sum(qr(M, "r")),
+                lambda M: slogdet(M)[1] + red.max(svdvals(M)), lambda M: slogdet(M)[1] + red.sum(lu(M)[2]),
+                lambda M: slogdet(M)[1] + red.sum(lu_factor(M)[0])],
+          beside=FACTORISATIONS, saves_work=True)  # fmt: skip
 def log_determinant(node: Node, engine: Engine) -> Node | None:
-    """log∣det∣ of a positive definite, triangular or diagonal matrix, of a product of square ones, of an inverse."""
+    """log∣det∣ of a positive definite, triangular or diagonal matrix, of a product of square ones, of an inverse, of a
+    matrix that is factorised elsewhere.
+    """
     x = node.inputs[0]
     if x.op is not slogdet or node.attrs["position"] != 1:
         return None
@@ -176,7 +197,7 @@ def log_determinant(node: Node, engine: Engine) -> Node | None:
         return _log_product(engine, a.inputs[0])
     if a.op is inv:
         return engine.total([(log_det(engine, a.inputs[0]), -1)], 0, [node])
-    if a.op is MATMUL and all(_is_square(each) and each.type.ndim == a.type.ndim for each in a.inputs):
+    if a.op is MATMUL and all(is_square(each) and each.type.ndim == a.type.ndim for each in a.inputs):
         return engine.total([(log_det(engine, each), 1) for each in a.inputs], 0, [node])
     if is_transpose(a):
         return log_det(engine, a.inputs[0])
@@ -187,7 +208,20 @@ def log_determinant(node: Node, engine: Engine) -> Node | None:
         factor = engine.make(cholesky, (a,), Attrs(lower=True))
         logs = engine.make(log, (_diagonal_of(engine, factor),))
         return engine.total([(engine.call(red.sum, logs, axis=-1), 2)], 0, [node])
-    return None
+    factors = _diagonal_of_factor(engine, a)
+    return None if factors is None else _log_product(engine, factors)
+
+
+def _diagonal_of_factor(engine: Engine, a: Node) -> Node | None:
+    """Numbers whose product is ±det, from a factorisation of the same matrix elsewhere in the graph. Not from singular
+    vectors, whose slopes do not exist where two singular values are equal."""
+    known = next((engine.beside[op, a] for op in FACTORISATIONS if (op, a) in engine.beside), None)
+    if known is None or known.op is svdvals:
+        return known
+    if isinstance(known.type, TupleType):
+        place = 0 if known.op is lu_factor else len(known.type.items) - 1  # of R or U
+        known = engine.make(GET, (known,), Attrs(position=place))
+    return _diagonal_of(engine, known)
 
 
 def log_det(engine: Engine, a: Node) -> Node:
@@ -203,7 +237,7 @@ def _diagonal_of(engine: Engine, a: Node) -> Node:
     return engine.call(OPS["diagonal_of"], a)
 
 
-def _is_square(x: Node) -> bool:
+def is_square(x: Node) -> bool:
     return x.type.ndim >= 2 and x.type.shape[-1] is not None and x.type.shape[-1] == x.type.shape[-2]
 
 
@@ -272,7 +306,7 @@ def trace_of_product(node: Node, engine: Engine) -> Node | None:
     x = node.inputs[0]
     if x.op is not MATMUL or x.type.ndim != 2 or node.attrs["offset"] != 0:
         return None
-    if not _is_square(x):
+    if not is_square(x):
         return None
     turned = transposed(engine, x.inputs[1])
     return engine.call(red.sum, engine.product([(x.inputs[0], 1), (turned, 1)], [x.inputs[0], turned]))
@@ -282,13 +316,14 @@ def trace_of_product(node: Node, engine: Engine) -> Node | None:
     diagonal,
     OPS["diagonal_of"],
     example=lambda A, B: diagonal(matmul(A, B)),
+    more=[lambda A, B: OPS["diagonal_of"](matmul(A, B))],
     types={"A": SQUARE, "B": SQUARE},
     saves_work=True,
 )
 def diagonal_of_product(node: Node, engine: Engine) -> Node | None:
     """The diagonal of A·B is that of row by column sums, without the product."""
     x = node.inputs[0]
-    if x.op is not MATMUL or x.type.ndim != 2 or node.attrs.get("offset", 0) != 0 or not _is_square(x):
+    if x.op is not MATMUL or x.type.ndim != 2 or node.attrs.get("offset", 0) != 0 or not is_square(x):
         return None
     turned = transposed(engine, x.inputs[1])
     return engine.call(red.sum, engine.product([(x.inputs[0], 1), (turned, 1)], [x.inputs[0], turned]), axis=1)
@@ -306,37 +341,10 @@ def sum_of_matrix_product(node: Node, engine: Engine) -> Node | None:
     return engine.call(red.sum, engine.product([(columns, 1), (rows, 1)], [columns, rows]))
 
 
-# --- blocks
-@rewrites(inv, cholesky, example=lambda A, B: inv(BLOCKS(A, B)), types={"A": SQUARE, "B": SQUARE},
-          more=[lambda A, B: inv(kron(A, B))], saves_work=True)  # fmt: skip
-def block_by_block(node: Node, engine: Engine) -> Node | None:
-    """Inverses and Cholesky factors of block-diagonal matrices and of Kronecker products are taken block by block."""
-    x = node.inputs[0]
-    if x.op not in (BLOCKS, kron) or not all(_is_square(each) and each.type.ndim == 2 for each in x.inputs):
-        return None
-    return engine.make(x.op, tuple([engine.make(node.op, (each,), node.attrs) for each in x.inputs]), x.attrs)
-
-
-@rewrites(GET, example=lambda A, B: slogdet(BLOCKS(A, B))[1], types={"A": SQUARE, "B": SQUARE},
-          more=[lambda A, B: slogdet(kron(A, B))[1]], saves_work=True)  # fmt: skip
-def log_determinant_of_blocks(node: Node, engine: Engine) -> Node | None:
-    """log∣det∣ of a block-diagonal matrix adds up; of A⊗B it is m·log∣det A∣ + n·log∣det B∣."""
-    x = node.inputs[0]
-    if x.op is not slogdet or node.attrs["position"] != 1 or x.inputs[0].op not in (BLOCKS, kron):
-        return None
-    parts = x.inputs[0].inputs
-    if not all(_is_square(each) and each.type.ndim == 2 for each in parts):
-        return None
-    sizes: list[Any] = [1] * len(parts)
-    if x.inputs[0].op is kron:
-        sizes = [parts[1].type.shape[0], parts[0].type.shape[0]]
-    return engine.total([(log_det(engine, each), n) for each, n in zip(parts, sizes, strict=True)], 0, [node])
-
-
 matrices = Book(
     "matrices",
     inverse_of_inverse, inverse_times, solve_with_triangle, solve_positive_definite, inverse_of_diagonal,
     cholesky_of_square, cholesky_of_diagonal, log_of_determinant, log_of_positive_determinant, log_determinant,
     determinant_of_triangle, product_with_diagonal, association, trace_of_product, diagonal_of_product,
-    sum_of_matrix_product, block_by_block, log_determinant_of_blocks,
+    sum_of_matrix_product,
 )  # fmt: skip

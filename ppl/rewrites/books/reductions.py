@@ -170,7 +170,8 @@ def sum_of_broadcast(node: Node, engine: Engine) -> Node | None:
     return engine.make(shaping.EXPAND_DIMS, (total,), Attrs(axis=axes)) if node.attrs["keepdims"] else total
 
 
-@rewrites(red.sum, red.max, red.min, example=lambda x: red.sum(x, axis=1), types={"x": COLUMN})
+@rewrites(red.sum, red.max, red.min, example=lambda x: red.sum(x, axis=1), types={"x": COLUMN},
+          more=[lambda x: red.max(x, axis=1, keepdims=True), lambda x: red.min(x, axis=1)])  # fmt: skip
 def reduction_over_one(node: Node, engine: Engine) -> Node | None:
     """Along an axis of length one there is nothing to reduce."""
     x, axes = node.inputs[0], node.attrs["axis"]
@@ -187,7 +188,9 @@ def reduction_over_one(node: Node, engine: Engine) -> Node | None:
     return engine.make(node.op, (inner,), Attrs(axis=rest, keepdims=False)) if rest else inner
 
 
-@rewrites(red.sum, red.max, red.min, example=lambda x: red.sum(red.sum(x, axis=0)), types={"x": GRID})
+@rewrites(red.sum, red.max, red.min, example=lambda x: red.sum(red.sum(x, axis=0)), types={"x": GRID},
+          more=[lambda x: red.max(red.max(x, axis=1)), lambda x: red.min(red.min(x, axis=0, keepdims=True), axis=1,
+                keepdims=True)])  # fmt: skip
 def reduction_chain(node: Node, engine: Engine) -> Node | None:
     """A sum of sums is one sum over all their axes."""
     x = node.inputs[0]
@@ -202,7 +205,8 @@ def reduction_chain(node: Node, engine: Engine) -> Node | None:
 
 
 @rewrites(red.sum, red.max, red.min, red.prod, example=lambda x: red.sum(x.T),
-          more=[lambda x: red.sum(x.reshape((12,)))], types={"x": GRID})  # fmt: skip
+          more=[lambda x: red.sum(x.reshape((12,))), lambda x: red.max(x.T), lambda x: red.min(x.reshape((2, 6))),
+                lambda x: red.prod(x.T)], types={"x": GRID})  # fmt: skip
 def reduction_of_rearranged(node: Node, engine: Engine) -> Node | None:
     """A reduction over everything does not see how the entries are arranged."""
     x = node.inputs[0]

@@ -34,7 +34,8 @@ def reshape_chain(node: Node, engine: Engine) -> Node | None:
 
 
 @rewrites(RESHAPE, EXPAND_DIMS, SQUEEZE, example=lambda x: x.reshape((12,))[None], types={"x": GRID, "y": VECTOR},
-          more=[lambda y: y.reshape((5, 1)), lambda y: y[:, None].reshape((5,))], safety=Safety.exact)  # fmt: skip
+          more=[lambda y: y.reshape((5, 1)), lambda y: y[:, None].reshape((5,)),
+                lambda x: shaping.squeeze(x.reshape((1, 12)), 0)], safety=Safety.exact)  # fmt: skip
 def reshape_by_axes(node: Node, engine: Engine) -> Node | None:
     """A reshape that only adds axes of length one, or drops some, says which; other such axes are part of a reshape."""
     x, shape = node.inputs[0], node.type.shape

@@ -1,4 +1,4 @@
-"""Equations and determinants of matrices made of parts: diagonal, in blocks, Kronecker products, of low rank.
+"""Equations and determinants of diagonal matrices, and of these plus a matrix of low rank.
 
 A matrix D + U·V with D diagonal and U of few columns is never factorised as a whole (Woodbury, and the determinant
 lemma). These two divide by the entries of D, so they must be known not to be zero.
@@ -6,28 +6,26 @@ lemma). These two divide by the entries of D, so they must be known not to be ze
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ppl.graph import GET, Node
 from ppl.rewrites.book import Book
-from ppl.rewrites.books.matrices import BLOCKS, SOLVE, log_det
+from ppl.rewrites.books.matrices import SOLVE, log_det
 from ppl.rewrites.engine import Engine
-from ppl.rewrites.facts import lower_triangular, nonzero, upper_triangular
+from ppl.rewrites.facts import nonzero
 from ppl.rewrites.normal import PRODUCT, SUM, weighted
 from ppl.rewrites.rule import Safety
 from ppl.rewrites.statement import rewrites
 from ppl.rewrites.work import work
 from ppl.tensor import reductions as red
 from ppl.tensor.creation import eye
-from ppl.tensor.decompositions import inv, kron, slogdet, solve_triangular
+from ppl.tensor.decompositions import inv, slogdet, solve_triangular
 from ppl.tensor.elementwise import abs, log
 from ppl.tensor.linalg import MATMUL, matmul
 from ppl.tensor.ops import OPS
-from ppl.tensor.shaping import broadcast_to, concatenate, expand_dims, reshape, swapaxes
+from ppl.tensor.shaping import broadcast_to, expand_dims
 from ppl.tensor.tensor import CONSTANT, TensorType, constant, value_of
 
 TRIANGLE, DIAGONAL_MATRIX = OPS["solve_triangular_op"], OPS["matrix_of_diagonal"]
@@ -63,10 +61,6 @@ def diagonal_entries(engine: Engine, x: Node) -> Node | None:
     return None
 
 
-# --- equations
-Solver = Callable[[Any, Any], Any]
-
-
 @rewrites(SOLVE, TRIANGLE, example=lambda v, b: SOLVE(DIAGONAL_MATRIX(v, k=0), b),
           more=[lambda v, b: solve_triangular(DIAGONAL_MATRIX(v, k=0), b, lower=True)],
           types={"v": VECTOR, "b": TensorType("float64", (8, 3))})  # fmt: skip
@@ -78,57 +72,6 @@ def solve_with_diagonal(node: Node, engine: Engine) -> Node | None:
         return None
     column = entries if node.attrs.get("b_ndim", 2) == 1 else engine.call(expand_dims, entries, 1)
     return engine.product([(b, 1), (column, -1)], [b, column])
-
-
-def _blocks(A: Any, B: Any) -> Any:
-    return BLOCKS(A + 20.0 * np.eye(8), B + 20.0 * np.eye(8))
-
-
-def _products(A: Any, B: Any) -> Any:
-    return kron(A + 20.0 * np.eye(8), OPS["tril"](B + 20.0 * np.eye(8), k=0))
-
-
-@rewrites(SOLVE, TRIANGLE, example=lambda A, B, b: SOLVE(_blocks(A, B), b), one_of=[BLOCKS, kron], saves_work=True,
-          more=[lambda A, B, c: SOLVE(_products(A, B), c),
-                lambda A, B, b: solve_triangular(_blocks(A, B), b, lower=True),
-                lambda A, B, c: solve_triangular(_products(A, B), c, trans=1, lower=True)],
-          types={"A": SQUARE, "B": SQUARE, "b": TALL, "c": TensorType("float64", (64, 3))})  # fmt: skip
-def solve_by_parts(node: Node, engine: Engine) -> Node | None:
-    """Equations with a block-diagonal matrix or a Kronecker product are solved part by part."""
-    a, b = node.inputs
-    parts = list(a.inputs)
-    if a.op not in (BLOCKS, kron) or not all(map(_is_square, parts)) or None in b.type.shape:
-        return None
-    vectors = node.attrs.get("b_ndim", 2) == 1
-    if b.type.ndim != 2 - vectors:
-        return None
-    if a.op is kron and node.op is TRIANGLE:  # which looks at the triangle of the product, not at those of the factors
-        inner = lower_triangular if node.attrs["lower"] else upper_triangular
-        if not inner.holds(engine.facts(parts[1])):
-            return None
-    solve: Solver = lambda part, side: node.op.build((part, side), dict(node.attrs))  # type: ignore[attr-defined]
-    sizes = [part.type.shape[0] for part in parts]
-    if a.op is BLOCKS:
-        after = engine.call(lambda side, *each: _in_blocks(solve, each, sizes, side), b, *parts)
-    elif vectors:
-        return None
-    else:
-        after = engine.call(lambda side, *each: _in_factors(solve, each, sizes, side), b, *parts)
-    return after if work(after) < work(node) else None
-
-
-def _in_blocks(solve: Solver, parts: Any, sizes: list[int], side: Any) -> Any:
-    ends = np.cumsum([0, *sizes])
-    pieces = [side[int(start) : int(stop)] for start, stop in pairwise(ends)]
-    return concatenate([solve(part, piece) for part, piece in zip(parts, pieces, strict=True)], axis=0)
-
-
-def _in_factors(solve: Solver, parts: Any, sizes: list[int], side: Any) -> Any:
-    """(A⊗C)⁻¹b: C⁻¹ along the inner of the two axes that the rows of b are, A⁻¹ along the outer."""
-    (m, n), p = sizes, side.type.shape[1]
-    outer = reshape(solve(parts[0], reshape(side, (m, n * p))), (m, n, p))
-    inner = solve(parts[1], reshape(swapaxes(outer, 0, 1), (n, m * p)))
-    return reshape(swapaxes(reshape(inner, (n, m, p)), 0, 1), (m * n, p))
 
 
 # --- diagonal plus low rank
@@ -204,4 +147,4 @@ def determinant_lemma(node: Node, engine: Engine) -> Node | None:
     return after if work(after) < work(node) else None
 
 
-structure = Book("structure", solve_with_diagonal, solve_by_parts, woodbury, determinant_lemma)
+structure = Book("structure", solve_with_diagonal, woodbury, determinant_lemma)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ppl.distributions import (
     Beta,
+    BetaPrime,
     Cauchy,
     Exponential,
     Gamma,
@@ -92,6 +93,13 @@ def absolute_laplace(s):
 def reflected_beta(a, b):
     """1 - Beta(α, β) = Beta(β, α)."""
     return 1.0 - Beta.dist(a, b), Beta.dist(b, a)
+
+
+@equal_in_law
+def odds_of_beta(a, b):
+    """The odds p/(1 - p) of p = Beta(α, β) are BetaPrime(α, β)."""
+    p = Beta.dist(a, b)
+    return p / (1.0 - p), BetaPrime.dist(a, b)
 
 
 @equal_in_law(when=lambda a, b, c, d: is_equal(c, a + b), examples={"a": 1.5, "b": 0.7, "c": 2.2, "d": 1.1})

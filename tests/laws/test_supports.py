@@ -1,0 +1,20 @@
+"""What rewriting takes as known of a draw is so of every draw."""
+
+import numpy as np
+
+from ppl.rewrites.facts import Knowledge
+
+
+def test_draws_lie_where_they_are_known_to(case):
+    case.need("sample")
+    fact = Knowledge()(case.family.dist(**dict(zip(case.family.params, case.parameters, strict=True))))
+    draws = np.asarray(case.draws(20_001), float)
+    assert np.all((draws >= fact.low) & (draws <= fact.high))
+    assert not (fact.finite and not np.isfinite(draws).all())
+    assert not (fact.integer and np.any(draws != np.round(draws)))
+    if "simplex" in fact.marks:
+        np.testing.assert_allclose(draws.sum(-1), 1.0, rtol=1e-9)
+    if "positive_definite" in fact.marks:
+        np.linalg.cholesky(draws)
+    if "lower_triangular" in fact.marks:
+        assert np.array_equal(draws, np.tril(draws))
