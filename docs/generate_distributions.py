@@ -51,9 +51,9 @@ def page() -> str:
     lines = [
         "# Distributions",
         "",
-        "Every family by what it declares. A cross is checked by a law in `tests/laws/test_distributions.py`: for numbers",
-        "by integrals, for vectors by draws (scores are zero on average, which ties draws, density and normaliser",
-        "together). The parameters come from the declared domains; KroneckerNormal and EulerMaruyama take matrices and",
+        "Every family by what it declares. A cross is checked by a law in `tests/laws/test_distributions.py`: for",
+        "numbers by integrals, for vectors by draws (scores are zero on average, which ties draws, density and",
+        "normaliser together). The parameters come from the declared domains; KroneckerNormal and EulerMaruyama take matrices and",
         "functions that no domain describes, and are skipped by name (their oracles are in",
         "`tests/test_multivariate_oracle.py` and `tests/test_time_series.py`), as is the score of ICAR, which is",
         "normalised in no parameter. An empty cell is a fact that the family does not declare: asking for it says so,",
