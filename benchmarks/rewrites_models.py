@@ -74,6 +74,30 @@ def pumps(pm: Any) -> None:
     pm.Poisson("y", theta * hours, observed=np.array([5, 1, 5, 14, 3, 19, 1, 1, 4, 22]))
 
 
+def rats(pm: Any) -> None:
+    """Beta and binomial, 71 of each."""
+    n = np.random.default_rng(3).integers(10, 52, 71)
+    a, b = pm.Gamma("a", 2, 0.5), pm.Gamma("b", 2, 0.1)
+    theta = pm.Beta("theta", a, b, shape=71)
+    pm.Binomial("y", n, theta, observed=np.random.default_rng(4).binomial(n, RNG.beta(2.4, 14.3, 71)))
+
+
+def counts(pm: Any) -> None:
+    """Gamma and Poisson, 200 groups of five counts, by shape and mean."""
+    group, rates = np.repeat(np.arange(200), 5), RNG.gamma(3.0, 1.0, 200)
+    shape, mean = pm.HalfNormal("shape", 5), pm.HalfNormal("mean", 10)
+    rate = pm.Gamma("rate", shape, shape / mean, shape=200)
+    pm.Poisson("y", rate[group], observed=RNG.poisson(rates[group]))
+
+
+def votes(pm: Any) -> None:
+    """Dirichlet and multinomial, 25 districts with an unknown concentration."""
+    shares = RNG.dirichlet([6.0, 3.0, 1.0], 25)
+    size, middle = pm.HalfNormal("size", 20), pm.Dirichlet("middle", np.ones(3))
+    share = pm.Dirichlet("share", size * middle, shape=(25, 3))
+    pm.Multinomial("y", 60, share, observed=RNG.multinomial(60, shares))
+
+
 def coal(pm: Any) -> None:
     """A change of rate at an unknown time."""
     years = np.arange(111)
@@ -83,7 +107,8 @@ def coal(pm: Any) -> None:
     pm.Poisson("y", pm.math.switch(tau >= years, early, late), observed=y)
 
 
-MODELS: dict[str, Callable[..., None]] = {f.__name__: f for f in (schools, radon, regression, iid, pumps, coal)}
+HIERARCHIES = (pumps, rats, counts, votes)  # whose latents are conjugate
+MODELS: dict[str, Callable[..., None]] = {f.__name__: f for f in (*HIERARCHIES, schools, radon, regression, iid, coal)}
 DISCRETE = {"coal"}
 
 

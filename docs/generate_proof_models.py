@@ -11,8 +11,9 @@ PAGE = ROOT / "docs" / "proof_models.md"
 EXAMPLE = ROOT / "examples" / "ten_models.py"
 INTRODUCTION = """# The proof models
 
-Ten kinds of models that rewriting shrinks, each at one point against a formula of its own: dense matrices, enumeration, a
-recursion in NumPy. [The example](../examples/ten_models.py) holds models and formulas, and checks them when it runs.
+Ten kinds of models that rewriting shrinks, each at one point against a formula of its own: dense matrices,
+enumeration, a recursion in NumPy. [The example](../examples/ten_models.py) holds models and formulas, and checks them
+when it runs.
 
 This page is written by `python docs/generate_proof_models.py`.
 
@@ -20,21 +21,21 @@ This page is written by `python docs/generate_proof_models.py`.
 |---|---|---|---|---|---|
 """
 ENDING = """
-Laws of expressions of draws (sums, differences, minima, frontiers, reaction times) stand at the beginning of the example.
-Long runs of the models as written agree with the recovered posteriors
+Laws of expressions of draws (sums, differences, minima, frontiers, reaction times) stand at the beginning of the
+example. Long runs of the models as written agree with the recovered posteriors
 (`tests/test_proof_models.py::test_recovered_posteriors_are_those_of_a_long_run_as_written`).
 
 ## What must not be rewritten
 
 | control | what happens | test in `tests/test_proof_models.py` |
 |---|---|---|
-| two functions of the same draws | refused: dependent | test_two_functions_of_the_same_draws_have_no_product_of_densities |
+| two functions of the same draws | refused | test_two_functions_of_the_same_draws_have_no_product_of_densities |
 | a latent in a potential | stays | test_what_has_no_theorem_stays[in_a_potential] |
 | a latent in two children, not affine | stays | test_what_has_no_theorem_stays[in_two_nonlinear_children] |
 | a draw that is broadcast | exact, or refused | test_a_draw_that_is_broadcast_is_not_many_draws |
 | a scale that depends on the latent | stays | test_what_has_no_theorem_stays[in_a_scale] |
 | a variable added to itself | exact | test_a_variable_added_to_itself_is_scaled |
-| weights that are no probabilities | density zero, as written | test_weights_that_are_no_probabilities_have_no_density |
+| weights that are no probabilities | density 0, as written | test_weights_that_are_no_probabilities_have_no_density |
 """
 
 

@@ -118,3 +118,12 @@ def test_families_with_parameters_of_their_own_kind_are_planned_around():
         own = lambda value, mu, scale: pm.logp(pm.LogNormal.dist(mu, scale), value)
         pm.CustomDist("z", mu[0], scale, logp=own, observed=[0.5, 2.0])
     assert pm.explain(model).ndim == 4
+
+
+def test_a_flat_prior_that_nothing_bounds_stays():
+    """As a level of a group without rows."""
+    with pm.Model() as model:
+        level = pm.Flat("level", shape=4)
+        pm.Normal("y", level[np.array([0, 0, 1, 3])], 0.5, observed=np.arange(4.0))
+    plan = pm.explain(model)
+    assert plan.free == ("level",) and "entry 2" in plan.kept[0].why

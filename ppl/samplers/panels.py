@@ -96,6 +96,8 @@ def _solved(integral: np.ndarray, density: np.ndarray, wanted: np.ndarray) -> np
 
 def panels(evaluate: Evaluate, where: Region) -> Panels:
     """The density whose logarithm is ``evaluate``, on the given region, followed well or refused."""
+    if len(where.edges) < 2:
+        raise UnresolvedError("all its mass is in one point as far as numbers tell: it may rise without bound there")
     begun = _cut(evaluate, np.stack([where.edges[:-1], where.edges[1:]], axis=1))
     evaluations, error = begun.values.size, 0.0
     kept: list[_Cut] = []

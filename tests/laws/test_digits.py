@@ -1,6 +1,6 @@
 """Digits of rewritten densities: data a million standard deviations from zero are as good as data about zero.
 
-Data are whole multiples of 1/16, so that they move by 2²⁰ without rounding, in single precision too; with them moves
+Data are whole multiples of 1/8, so that they move by 2²⁰ without rounding, in single precision too; with them moves
 whatever says where they are. The density of what is left, and its slopes, may not notice.
 """
 
@@ -11,6 +11,7 @@ import pytest
 
 import ppl as pm
 import ppl.tensor as tt
+from ppl.distributions.domains import real
 from ppl.model.rewriting import rewritten
 
 RNG = np.random.default_rng(11)
@@ -19,7 +20,7 @@ ROWS = 120
 GROUP, OTHER = RNG.integers(0, 6, ROWS), RNG.integers(0, 4, ROWS)
 GROUP[GROUP == 2] = 3  # an empty group
 X = np.round(RNG.normal(size=(ROWS, 2)) * 16) / 16
-Y = np.round((RNG.normal(size=6)[GROUP] + X @ [0.5, -1.0] + RNG.normal(size=ROWS)) * 16) / 16
+Y = np.round((RNG.normal(size=6)[GROUP] + X @ [0.5, -1.0] + RNG.normal(size=ROWS)) * 8) / 8
 ERRORS = np.array([0.5, 1.0, 1.5, 0.75, 1.25, 1.0])
 WHERE = {"mu": 0.25}  # values that move with the data
 SCALES = {"sigma_log__": np.log(0.9), "tau_log__": np.log(0.6)}
@@ -48,11 +49,6 @@ def coefficients(far):
     pm.Normal("y", mean, pm.HalfNormal("sigma", 1), observed=data(Y + far))
 
 
-def vectors(far):
-    chol = data([[1.0, 0.0], [0.5, 0.75]]) * pm.HalfNormal("sigma", 1)
-    pm.MvNormal("y", pm.Flat("mu") * data([1.0, 1.0]), chol=chol, observed=data(Y.reshape(-1, 2) + far))
-
-
 def nested(far):
     theta = pm.Normal("theta", pm.Normal("mu", far, 8), pm.HalfNormal("tau", 1), shape=6)
     pm.Normal("y", theta[GROUP], pm.HalfNormal("sigma", 1), observed=data(Y + far))
@@ -71,8 +67,7 @@ def slopes_of_groups(far):
 
 def crossed(far):
     a, b = pm.Normal("a", far, pm.HalfNormal("tau", 1), shape=6), pm.Normal("b", 0, 0.5, shape=4)
-    mean = a[GROUP] + b[OTHER] + pm.math.dot(data(X), pm.Normal("c", 0, 1, shape=2))
-    pm.Normal("y", mean, pm.HalfNormal("sigma", 1), observed=data(Y + far))
+    pm.Normal("y", a[GROUP] + b[OTHER], pm.HalfNormal("sigma", 1), observed=data(Y + far))
 
 
 def walk(far):
@@ -87,7 +82,7 @@ def shared_variance(far):
     pm.Normal("y", mean, pm.math.sqrt(v), observed=data(Y + far))
 
 
-COMPACTED = [rows, rows_of_known_scales, levels_of_groups, coefficients, vectors]
+COMPACTED = [rows, rows_of_known_scales, levels_of_groups, coefficients]
 BLOCKS = [nested, errors_known, slopes_of_groups, crossed, walk, shared_variance]
 DIGITS = {"float64": 1e-9, "float32": 1e-4}
 
@@ -96,8 +91,8 @@ def density_and_slopes(written, far, protect):
     """At a point that moves with the data; the slope along the mean is compared in units of the rows' information."""
     with pm.Model() as model:
         written(far)
-    names = [rv.name for rv in model.free_RVs]
-    left = rewritten(model, protect=names if protect else (), moved=False)
+    where = [rv.name for rv in model.free_RVs if rv.family.support is real or rv.ndim]
+    left = rewritten(model, protect=where if protect else (), eliminate=() if protect else where, moved=False)
     total = left.logp()
     f = model.compile_fn([total, *(tt.grad(total, v) for v in left.values)], inputs=left.values)
     point = {v.name: np.full([n or 0 for n in v.type.shape], SCALES.get(v.name, 0.25), v.dtype) for v in left.values}
@@ -105,7 +100,7 @@ def density_and_slopes(written, far, protect):
     return [np.asarray(x, float) for x in f(point)], left.plan
 
 
-@pytest.mark.parametrize("floatX", DIGITS)
+@pytest.mark.parametrize("floatX", ["float64", pytest.param("float32", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("written", [*COMPACTED, *BLOCKS], ids=lambda f: f.__name__)
 def test_digits_survive_a_million_standard_deviations_from_zero(written, floatX):
     compacted = written in COMPACTED

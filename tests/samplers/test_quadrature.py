@@ -12,6 +12,7 @@ from ppl.samplers import UnresolvedError, quadrature
 from ppl.samplers import panels as panels_module
 from ppl.samplers.panels import ACCEPTED, Panels
 from ppl.samplers.quadrature import BATCH, batches, followed
+from ppl.samplers.region import Region
 
 DRAWS, FALSE_ALARM = 4000, 1e-6  # of one Kolmogorov-Smirnov test; there are fewer than 100 of these
 Line = Callable[[np.ndarray], np.ndarray]
@@ -172,3 +173,9 @@ def test_draws_of_a_chain_are_its_own() -> None:
     assert abs(np.corrcoef(many)[0, 1]) < 5 / np.sqrt(DRAWS)  # false alarms: 6e-7
     assert abs(np.corrcoef(many[0, 1:], many[0, :-1])[0, 1]) < 5 / np.sqrt(DRAWS)
     assert source.draws(1, 0, 0)[0].shape == (0,)
+
+
+def test_mass_in_one_point_is_refused() -> None:
+    """As of equal data about an unknown mean, whose density rises without bound where the noise is zero."""
+    with pytest.raises(UnresolvedError, match="one point"):
+        panels_module.panels(lambda x: -(x**2), Region(np.array([0.3]), 0.0))

@@ -168,6 +168,14 @@ def _through(x: _Extraction, e: Any) -> Affine:
     return x.of(e.inputs[0])
 
 
+def _cast(x: _Extraction, e: Any) -> Affine:
+    """A change of precision, which is none of the map."""
+    if e.dtype[0] != "f" or e.inputs[0].dtype[0] != "f":
+        raise NotAffine(f"a cast to {e.dtype}")
+    inner = x.of(e.inputs[0])
+    return Affine(inner.shape, inner.parts, tt.cast(inner.offset, e.dtype))
+
+
 def _structural(x: _Extraction, e: Any) -> Affine:
     """Indexing, reshaping, transposing: the same on positions, coefficients, designs and offset."""
     if any(x.depends(i) for i in e.inputs[1:]):
@@ -392,6 +400,7 @@ RULES: dict[str, Callable[[_Extraction, Any], Affine]] = {
     "true_divide": _divide,
     "named": _through,
     "positive": _through,
+    "cast": _cast,
     "matmul": _matmul,
     "sum": _reduce_sum,
     "concatenate": _concatenate,

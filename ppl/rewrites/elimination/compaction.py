@@ -118,7 +118,7 @@ def compact(observation: Observation) -> tuple[Term, str]:
                 raise
             return compact_linear(observation)
         parameters = tuple(rows.at(p, first) for p in variable.parameters)
-        sums = _Sums(cell, len(first))
+        sums = _Sums(cell, first)
         density = STATISTICS.get(family.__name__, _exponential)(variable, value, parameters, sums)
         return Term(
             f"statistics of {variable.name}", density
@@ -141,10 +141,11 @@ def _is_exponential(variable: Any) -> bool:
 
 
 class _Sums:
-    """Sums of row values over cells."""
+    """Sums of row values over cells; `first` is one row of each."""
 
-    def __init__(self, cell: np.ndarray, cells: int) -> None:
-        self.cell, self.cells = cell, cells
+    def __init__(self, cell: np.ndarray, first: np.ndarray) -> None:
+        self.cell, self.first, self.cells = cell, first, len(first)
+        cells = self.cells
         self.counts = as_tensor(np.bincount(cell, minlength=cells).astype(float))
 
     def __call__(self, x: Any) -> Tensor:
@@ -158,14 +159,18 @@ Statistics = Callable[[Any, Tensor, tuple[Tensor, ...], _Sums], Tensor]
 
 
 def _normal(variable: Any, y: Tensor, parameters: tuple[Tensor, ...], sums: _Sums) -> Tensor:
-    """n, the mean and the sum of squares about it."""
+    """n, the mean and the sum of squares about it; all measured from one value of the cell, since a mean far from zero
+    has not the digits of its distance from mu."""
     mu, sigma = parameters
     n = sums.counts
-    mean = sums(y) / n
-    squares = sums((y - mean[sums.cell]) ** 2)
-    return (
-        tt.sum(-n * tt.log(sigma) - 0.5 * (squares + n * (mean - mu) ** 2) / sigma**2) - 0.5 * len(sums.cell) * LOG_2PI
-    )
+    y = tt.cast(as_tensor(y), "floatX")
+    nearby = y[sums.first]
+    d = y - nearby[sums.cell]
+    mean = sums(d) / n
+    squares = sums((d - mean[sums.cell]) ** 2)
+    off = nearby - mu
+    squares = squares + n * mean**2 + n * off**2 + (2.0 * n * mean) * off
+    return tt.sum(-n * tt.log(sigma) - 0.5 * squares / sigma**2) - 0.5 * len(sums.cell) * LOG_2PI
 
 
 def _exponential(variable: Any, y: Tensor, parameters: tuple[Tensor, ...], sums: _Sums) -> Tensor:

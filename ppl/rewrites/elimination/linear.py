@@ -41,15 +41,18 @@ def compact_linear(observation: Observation) -> tuple[Term, str]:
     if not columns or 2 * columns**2 > work or 2 * columns > count or count * columns > MOST_ENTRIES:
         raise NoMatch(f"{count} rows with {columns} columns are as cheap as they are")
     design = tt.concatenate([_design(part, count) for part in form.parts], axis=1)
-    explained = tt.cast(as_tensor(value), "floatX") - form.offset
+    explained = tt.cast(as_tensor(value), "float64") - form.offset
     if own_scales:
         explained, design = explained / sigma, design / tt.expand_dims(sigma, 1)
-    q, r = tt.qr(design)
+    q, r = tt.qr(tt.cast(design, "float64"))
     best = tt.pinv(r) @ (q.T @ explained)
     rest = explained - design @ best
     projected = q.T @ rest
     theta = tt.concatenate([part.variable.reshape((-1,)) for part in form.parts], axis=0)
-    squares = tt.sum((rest - q @ projected) ** 2) + tt.sum((r @ (theta - best) - projected) ** 2)
+    near = tt.cast(best, "floatX")  # in single precision without its last digits, which what is projected takes over
+    there = tt.cast(projected + r @ (best - near), "floatX")
+    squares = tt.cast(tt.sum((rest - q @ projected) ** 2), "floatX")
+    squares = squares + tt.sum((tt.cast(r, "floatX") @ (theta - near) - there) ** 2)
     scale = as_tensor(1.0) if own_scales else sigma.reshape(())
     density = -count * tt.log(scale) - 0.5 * squares / scale**2 - 0.5 * count * LOG_2PI
     if own_scales:
@@ -80,7 +83,12 @@ def _atoms(e: Any) -> set[Node]:
             continue
         seen.add(node)
         varying = [i for i in node.inputs if not is_data(i)]
-        first_alone = len(varying) == 1 and (varying[0] is node.inputs[0] or node.op.name in ("multiply", "matmul"))
+        counted = node.op.name == "cast" and node.inputs[0].dtype[0] != "f"
+        first_alone = (
+            len(varying) == 1
+            and not counted
+            and (varying[0] is node.inputs[0] or node.op.name in ("multiply", "matmul"))
+        )
         if node.op.name in RULES and (node.op.name in ("add", "subtract", "concatenate") or first_alone):
             stack.extend(varying)
         else:

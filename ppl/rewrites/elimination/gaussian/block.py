@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from math import prod
+
+import numpy as np
 
 import ppl.tensor as tt
 from ppl.distributions import Normal, RandomVariable
@@ -19,6 +21,8 @@ from ppl.rewrites.elimination.gaussian.residuals import Residual
 from ppl.rewrites.elimination.gaussian.rows import Key, Rows, rows_of
 from ppl.rewrites.elimination.gaussian.spd import DenseFactor, Factor
 from ppl.rewrites.elimination.gaussian.spectral import DiagonalFactor, Rotation, turned
+from ppl.rewrites.elimination.gaussian.terms import Scaled
+from ppl.tensor.config import config
 from ppl.tensor.tensor import Tensor, as_tensor
 
 FEW_ROWS = 8  # rows beside two for each number of the block, up to which they are not replaced by their statistics
@@ -102,7 +106,7 @@ class Block:
         """Write the residuals as rows, and measure them from a least-squares fit of the data where sums take their
         place."""
         self.rows = [rows_of(r, self.layout, self.starts, self.ndense) for r in self.residuals]
-        if not all(map(self._few, self.rows)):
+        if config.floatX != "float64" or not all(map(self._few, self.rows)):
             centre(self)
         self.rotation = turned(self.rows, self.ndense)
 
@@ -120,14 +124,20 @@ class Block:
 
     def eliminate(self) -> Marginal:
         """The integral over the block."""
+        return self.integral(self.rows, self.rotation)
+
+    def integral(self, rows: Sequence[Rows], turn: Rotation | None = None, ridge: float = 0.0) -> Marginal:
+        """The integral over the block of some rows, with `ridge` on the diagonal of their precision."""
         k, q = self.layout.width, self.ndense
         zero = tt.zeros((self.layout.count,))
-        known = [statistics(r) for r in self.rows]
+        known = [statistics(r) for r in rows]
         a: dict[tuple[int, int], Tensor] = {}
         b: dict[tuple[int, int], Tensor] = {}
         h = [zero] * k
         c = [tt.zeros((self.layout.count, q))] * k
-        for r, s in zip(self.rows, known, strict=True):
+        if ridge:
+            a = {(i, i): zero + ridge for i in range(k)}
+        for r, s in zip(rows, known, strict=True):
             p = r.precision()
             for (lag, i), value in s.ze.items():
                 h[i] = h[i] + p * (ahead(value) if lag else value)
@@ -145,11 +155,10 @@ class Block:
         dense: DenseFactor | DiagonalFactor | None = None
         v: Tensor | None = None
         if q:
-            s_matrix, hv = tt.zeros((q, q)), tt.zeros((q,))
-            for r, s in zip(self.rows, known, strict=True):
+            s_matrix, hv = ridge * tt.eye(q) if ridge else tt.zeros((q, q)), tt.zeros((q,))
+            for r, s in zip(rows, known, strict=True):
                 s_part, h_part = self._schur(r, s, gamma)
                 s_matrix, hv = s_matrix + r.precision() * s_part, hv + r.precision() * h_part
-            turn = self.rotation
             dense = DenseFactor(s_matrix) if turn is None else DiagonalFactor(tt.diagonal(s_matrix), turn)
             v = dense.solve(hv)
         u: list[Tensor] = []
@@ -251,7 +260,7 @@ class Marginal:
         if self.dense is not None and self.v is not None:
             value = self.v + self.dense.backward(scale * _noise(block.ndense))
             shifted = value if block.rotation is None else block.rotation.matrix @ value
-            shifted = shifted if block.v_shift is None else shifted + block.v_shift
+            shifted = shifted if block.v_shift is None else tt.cast(shifted + block.v_shift, "floatX")
             for rv, start in block.starts.items():
                 shape = known_shape(rv)
                 found[rv] = shifted[start : start + prod(shape)].reshape(shape)
@@ -261,7 +270,7 @@ class Marginal:
         rest = self.h if value is None else [x - y @ value for x, y in zip(self.h, self.c, strict=True)]
         parts = [m + d for m, d in zip(self.groups.solve(rest), self.groups.backward(noises), strict=True)]
         if block.u_shift is not None:
-            parts = [p + d for p, d in zip(parts, block.u_shift, strict=True)]
+            parts = [tt.cast(p + d, "floatX") for p, d in zip(parts, block.u_shift, strict=True)]
         table = parts[0] if len(parts) == 1 else tt.stack(parts, axis=-1).reshape((-1,))
         for rv, places in block.layout.places.items():
             at = places.group * block.layout.width + places.column
@@ -276,53 +285,50 @@ def _noise(n: int) -> Tensor:
 
 # --- centring
 RIDGE = 1e-9
+ROUNDS = 2  # the second removes what rounding left of large numbers
 
 
 def centre(block: Block) -> None:
-    """Measure all variables from a least-squares fit of the data, where that depends on data alone."""
+    """Measure all variables from where data and priors put them at unit scales, where that depends on data alone.
+
+    It is worked out in double precision, so that in single precision too no digit is lost far from zero.
+    """
     fit = [r for r in block.rows if r.observed]
     if not fit or not all(r.is_data() for r in fit):
         return
-    apart = all(not lag and is_data(z) for r in fit for (lag, _), z in r.z.items())
-    for _ in range(2):
-        if block.ndense:
-            _shift_dense(block, fit)
-        if block.layout.count and apart:
-            _shift_groups(block, fit)
-
-
-def _shift_groups(block: Block, fit: Sequence[Rows]) -> None:
-    """The least-squares fit of each group; groups without rows move with the others."""
-    k, count = block.layout.width, block.layout.count
-    zero = tt.zeros((count,))
-    a = [[zero + (RIDGE if i == j else 0.0) for j in range(k)] for i in range(k)]
-    h = [zero] * k
-    seen = tt.zeros((count,))
-    for r in fit:
-        for (_, i), z in r.z.items():
-            h[i] = h[i] + r.summed(r.weight * z * r.e)
-            for (_, j), other in r.z.items():
-                if j <= i:
-                    a[i][j] = a[i][j] + r.summed(r.weight * z * other)
-    found = []
-    for i, shift in enumerate(Factor(a).solve(h)):
-        seen = tt.cast(a[i][i] > 2 * RIDGE, "floatX")
-        mean = tt.sum(seen * shift) / tt.maximum(tt.sum(seen), 1.0)
-        found.append(seen * shift + (1.0 - seen) * mean)
+    for _ in range(ROUNDS):
+        found = block.integral([_at_unit_scale(r) for r in block.rows if r.is_data()], ridge=RIDGE)
+        for r in block.rows:
+            r.e = _moved(r, found.u, found.v)
+        if found.v is not None:
+            block.v_shift = found.v if block.v_shift is None else block.v_shift + found.v
+        if found.u:
+            before = block.u_shift or [tt.zeros_like(x) for x in found.u]
+            block.u_shift = [x + y for x, y in zip(before, found.u, strict=True)]
     for r in block.rows:
-        for (lag, i), z in r.z.items():
-            r.e = r.e - z * r.gathered(found[i], lag)
-    block.u_shift = found if block.u_shift is None else [x + y for x, y in zip(block.u_shift, found, strict=True)]
+        r.e = tt.cast(r.e, "floatX")
 
 
-def _shift_dense(block: Block, fit: Sequence[Rows]) -> None:
-    gram, h = tt.eye(block.ndense) * RIDGE, tt.zeros((block.ndense,))
-    for r in fit:
-        if r.x is not None:
-            gram = gram + (r.x * tt.expand_dims(r.weight, 1)).T @ r.x
-            h = h + r.x.T @ (r.weight * r.e)
-    found = DenseFactor(gram).solve(h)
-    for r in block.rows:
-        if r.x is not None:
-            r.e = r.e - r.x @ found
-    block.v_shift = found if block.v_shift is None else block.v_shift + found
+def _wide(x: Tensor) -> Tensor:
+    return tt.cast(x, "float64")
+
+
+def _at_unit_scale(r: Rows) -> Rows:
+    """Rows of data with a scale of one; groups with coefficients that are not data are left out of them."""
+    pieces = [t for parts in r.terms.values() for t in parts]
+    known = all(is_data(t.number) and is_data(t.data) for t in pieces)
+    terms = {key: [Scaled(_wide(t.number), _wide(t.data)) for t in parts] for key, parts in r.terms.items()}
+    x = None if r.x is None else _wide(r.x)
+    return replace(
+        r, terms=terms if known else {}, x=x, e=_wide(r.e), weight=_wide(r.weight), scale=as_tensor(np.float64(1.0))
+    )
+
+
+def _moved(r: Rows, u: Sequence[Tensor], v: Tensor | None) -> Tensor:
+    """What rows are to explain, with the variables measured from elsewhere."""
+    known = is_data(r.e)
+    at = _wide if known else (lambda x: tt.cast(x, "floatX"))
+    e = at(r.e)
+    for (lag, i), z in r.z.items():
+        e = e - at(z) * r.gathered(at(u[i]), lag)
+    return e if r.x is None or v is None else e - at(r.x) @ at(v)

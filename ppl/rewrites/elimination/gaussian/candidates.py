@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
+import numpy as np
+
 from ppl.distributions import RandomVariable
 from ppl.graph import Node
-from ppl.rewrites.elimination.affine import NotAffine, known_shape
+from ppl.rewrites.elimination.affine import Dense, NotAffine, Select, data_value, is_data, known_shape
 from ppl.rewrites.elimination.gaussian.residuals import FLAT, LAWS, Residual, is_flat, residuals_of
 from ppl.rewrites.elimination.program import Factor, Observation, Program, Term, reaches
 
@@ -33,7 +35,7 @@ def candidates(
     ]
     while True:
         residuals, faults = _residuals(program, chosen)
-        faults = faults or _unbounded(program, chosen)
+        faults = faults or _unbounded(chosen, residuals)
         if not faults:
             return chosen, residuals, declined
         for rv, why in faults.items():
@@ -41,11 +43,28 @@ def candidates(
         chosen = [rv for rv in chosen if rv not in faults]
 
 
-def _unbounded(program: Program, chosen: Sequence[RandomVariable]) -> dict[RandomVariable, str]:
-    """Flat variables on which nothing depends: their density cannot be integrated."""
-    flat = [rv for rv in chosen if rv.family is FLAT]
-    used = {rv for rv in flat for f in program.factors if f is not rv and rv in reaches(f)}
-    return {rv: "nothing bounds its flat prior" for rv in flat if rv not in used}
+def _unbounded(chosen: Sequence[RandomVariable], residuals: Sequence[Residual]) -> dict[RandomVariable, str]:
+    """Flat variables with entries on which nothing depends: their density cannot be integrated."""
+    found: dict[RandomVariable, str] = {}
+    for rv in chosen:
+        if rv.family is not FLAT:
+            continue
+        seen = np.zeros(prod(known_shape(rv)), dtype=bool)
+        for part in (p for r in residuals for p in r.map.parts if p.variable is rv):
+            seen[slice(None) if isinstance(part, Dense) else picked(part)] = True
+        if not seen.any():
+            found[rv] = "nothing bounds its flat prior"
+        elif not seen.all():
+            found[rv] = f"nothing bounds its flat prior at entry {int(np.flatnonzero(~seen)[0])}"
+    return found
+
+
+def picked(part: Select) -> np.ndarray:
+    """The entries that rows pick with a coefficient that is not known to be zero."""
+    if not part.coefficient.ndim or not is_data(part.coefficient):
+        return part.positions.ravel()
+    weight = np.broadcast_to(data_value(part.coefficient), part.positions.shape)
+    return part.positions[weight != 0]
 
 
 def _residuals(program: Program, chosen: Sequence[RandomVariable]) -> tuple[list[Residual], dict[RandomVariable, str]]:
