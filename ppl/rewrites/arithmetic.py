@@ -92,6 +92,15 @@ class Arithmetic:
             result = Node(ew.add, (result, scaled))
         return result
 
+    def total_of(self, node: Node, operands: Sequence[Node]) -> Node:
+        """The sum that a node is, of other operands; a sum that was held together as one of them still is."""
+        weights, shift = node.attrs["weights"], node.attrs["shift"]
+        if len(operands) == 1 and not shift:
+            factor = number(weights[0], node.type.dtype)
+            return self.product([(operands[0], 1), (factor, 1)], operands)
+        whole = frozenset(x for x, old in zip(operands, node.inputs, strict=True) if old.op is SUM)
+        return self.total(list(zip(operands, weights, strict=True)), shift, operands, whole)
+
     def gathered_sum(self, root: Node, done: dict[Node, Node], inner: set[Node], uses: Counter[Node]) -> Node:
         """The sum of a whole tree of additions, whose inner nodes nothing else uses."""
         parts: Weighted = []
@@ -229,6 +238,8 @@ class _Factors:
         factor = content(parts, shift) if len(parts) > 1 or shift else parts[0][1]
         if not is_whole(p):
             factor = abs(factor)
+        if factor == 0 and p < 0 and is_whole(p) and self.dtype[0] == "f":
+            return [(number(0, self.dtype), p), (parts[0][0], p)]
         if factor == 1 or (factor == 0 and not is_whole(p)) or not self._scale(factor, p):  # √(0·x) is 0 for x < 0 too
             self._merge(x, p)
             return []
@@ -244,7 +255,7 @@ class _Factors:
         return [(inner, p)]
 
     def _opened(self, x: Node, p: Number) -> Weighted:
-        """(Π bᵢ^qᵢ)^p: the factors whose power may be taken one by one, and the others together."""
+        """(Π bᵢ^qᵢ)^p as factors still to be taken in; those whose power may not be taken one by one are together."""
         if is_whole(p):
             apart: Weighted = []
             together: Weighted = []
@@ -256,12 +267,7 @@ class _Factors:
             apart, together = self._rooted(x, p)
         if together:
             self._merge(product_node(together), p)
-        for base, q in apart:
-            if base.op is ew.exp:
-                self.exponents.append((base.inputs[0], q))
-            else:
-                self._merge(base, q)
-        return []
+        return apart
 
     def _rooted(self, x: Node, p: Number) -> tuple[Weighted, Weighted]:
         parts = weighted(x)

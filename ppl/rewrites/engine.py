@@ -17,7 +17,7 @@ from ppl.rewrites.arithmetic import HANDLERS, Arithmetic, is_arithmetic, is_prod
 from ppl.rewrites.facts import ASSUME, Knowledge
 from ppl.rewrites.folding import folded
 from ppl.rewrites.measure import size
-from ppl.rewrites.normal import PRODUCT, SUM, Number, Weighted, number
+from ppl.rewrites.normal import PRODUCT, SUM, Number, Weighted, number, weighted
 from ppl.rewrites.pattern import HOLE, Binding, Builder, Match, matches
 from ppl.rewrites.rule import Equation, Procedure, RuleError
 from ppl.rewrites.sizes import Size, common_sizes, sizes
@@ -165,6 +165,14 @@ class Engine(Arithmetic):
             if found is not None:
                 return found
         return self.settle(Node(op, inputs, attrs))
+
+    def on(self, node: Node, inputs: Sequence[Node]) -> Node:
+        """The operation of a node on other inputs, in normal form."""
+        if node.op is SUM:
+            return self.total_of(node, inputs)
+        if node.op is PRODUCT:
+            return self.product([(x, p) for x, (_, p) in zip(inputs, weighted(node), strict=True)], inputs)
+        return self.make(node.op, tuple(inputs), node.attrs)
 
     def call(self, op: Callable[..., Node], *inputs: object, **options: object) -> Node:
         """`op(*inputs)` as a user would write it, in normal form."""

@@ -12,7 +12,7 @@ from ppl.distributions.draw import DRAW
 from ppl.graph import Attrs, Node
 from ppl.rewrites.book import Book
 from ppl.rewrites.engine import Engine
-from ppl.rewrites.normal import PRODUCT, SUM, weighted
+from ppl.rewrites.normal import PRODUCT, SUM
 from ppl.rewrites.rule import Safety
 from ppl.rewrites.statement import rewrites
 from ppl.tensor import reductions as red
@@ -176,12 +176,7 @@ def index_of_elementwise(node: Node, engine: Engine) -> Node | None:
         if local is None:
             return None
         inputs.append(engine.make(GETITEM, (each,), Attrs(plan=local)) if local else each)
-    if x.op is SUM:
-        weights = [w for _, w in weighted(x)]
-        return engine.total(list(zip(inputs, weights, strict=True)), x.attrs["shift"], inputs)
-    if x.op is PRODUCT:
-        return engine.product([(each, p) for each, (_, p) in zip(inputs, weighted(x), strict=True)], inputs)
-    return engine.make(x.op, tuple(inputs), x.attrs)
+    return engine.on(x, inputs)
 
 
 def _local_plan(shape: tuple[int, ...], whole: tuple[int, ...], plan: Plan) -> Plan | None:

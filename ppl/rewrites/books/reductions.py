@@ -162,6 +162,8 @@ def sum_of_broadcast(node: Node, engine: Engine) -> Node | None:
     if lasting:
         inner = engine.make(red.sum, (inner,), Attrs(axis=lasting, keepdims=False))
     total = engine.product([(inner, 1), *[(n, 1) for n in unknown], (number(known, x.type.dtype), 1)], [inner])
+    if not total.type.shape and None not in node.type.shape:
+        return engine.spread(total, [node])
     shape = tuple(dim for axis, dim in enumerate(x.type.shape) if axis not in axes)
     if total.type.shape != shape:
         if None in shape:

@@ -11,14 +11,16 @@ from ppl.rewrites.normal import PRODUCT, SUM
 from ppl.rewrites.rule import Safety
 from ppl.rewrites.sizes import sizes
 from ppl.rewrites.statement import rewrites
+from ppl.tensor import reductions as red
 from ppl.tensor import shaping
-from ppl.tensor.elementwise import exp, switch
-from ppl.tensor.ops import CAST, OPS, Elementwise, broadcast_shape, cast
+from ppl.tensor.elementwise import exp, maximum, switch
+from ppl.tensor.ops import CAST, OPS, Elementwise, Reduction, broadcast_shape, cast
 from ppl.tensor.shaping import BROADCAST_TO, DIM, EXPAND_DIMS, RESHAPE, SQUEEZE, TRANSPOSE
 from ppl.tensor.tensor import TensorType
 
 VECTOR = TensorType("float64", (5,))
 GRID, THIN = TensorType("float64", (3, 4)), TensorType("float64", (1, 5, 1))
+_PLAIN = [op for op in OPS.values() if isinstance(op, Elementwise) and op is not CAST]
 
 
 @rewrites(RESHAPE, example=lambda x: x.reshape((2, 6)).reshape((12,)), types={"x": GRID}, safety=Safety.exact,
@@ -106,6 +108,63 @@ def squeeze_of_expanded(node: Node, engine: Engine) -> Node | None:
     return engine.make(EXPAND_DIMS, (inner,), Attrs(axis=fresh)) if fresh else inner
 
 
+@rewrites(SQUEEZE, example=lambda x: shaping.squeeze(x + exp(x), 0),
+          more=[lambda x, y: shaping.squeeze(maximum(x, y), (0, 2))],
+          types={"x": THIN, "y": TensorType("float64", (1,))}, safety=Safety.exact)  # fmt: skip
+def squeeze_of_elementwise(node: Node, engine: Engine) -> Node | None:
+    """squeeze(f(x, y)) = f(squeeze(x), squeeze(y)): axes are dropped where they come in."""
+    x, drop = node.inputs[0], node.attrs["axis"]
+    if not (x.op in (SUM, PRODUCT, CAST) or x.op in _PLAIN) or None in x.type.shape:
+        return None
+    bare = []
+    for each in x.inputs:
+        missing = x.type.ndim - each.type.ndim
+        axes = tuple(axis - missing for axis in drop if axis >= missing)
+        bare.append(engine.make(SQUEEZE, (each,), Attrs(axis=axes)) if axes else each)
+    return engine.on(x, bare)
+
+
+@rewrites(SQUEEZE, example=lambda x: shaping.squeeze(red.sum(x, axis=1, keepdims=True), 1), types={"x": THIN},
+          more=[lambda x: shaping.squeeze(red.logsumexp(x, axis=1), 1)], safety=Safety.exact)  # fmt: skip
+def squeeze_of_reduction(node: Node, engine: Engine) -> Node | None:
+    """Axes that a reduction kept are dropped by it; others before it."""
+    x, drop = node.inputs[0], node.attrs["axis"]
+    if not isinstance(x.op, Reduction):
+        return None
+    source, axes = x.inputs[0], x.attrs["axis"]
+    if not x.attrs["keepdims"]:
+        left = [axis for axis in range(source.type.ndim) if axis not in axes]
+        drop = tuple(left[axis] for axis in drop)
+    elif not set(axes) <= set(drop):
+        return None
+    before = tuple(axis for axis in drop if axis not in axes)
+    if len(axes) + len(before) == source.type.ndim:
+        return engine.make(x.op, (source,), x.attrs.but(axis=tuple(range(source.type.ndim)), keepdims=False))
+    if before:
+        source = engine.make(SQUEEZE, (source,), Attrs(axis=before))
+    axes = tuple(axis - sum(gone < axis for gone in before) for axis in axes)
+    return engine.make(x.op, (source,), x.attrs.but(axis=axes, keepdims=False))
+
+
+@rewrites(EXPAND_DIMS, SQUEEZE, example=lambda x: shaping.expand_dims(shaping.broadcast_to(x, (4, 5)), 1),
+          more=[lambda y: shaping.squeeze(shaping.broadcast_to(y, (1, 5)), 0)],
+          types={"x": VECTOR, "y": TensorType("float64", ())}, safety=Safety.exact)  # fmt: skip
+def axes_of_broadcast(node: Node, engine: Engine) -> Node | None:
+    """What repeats is repeated along the axes there are in the end."""
+    x, shape, axes = node.inputs[0], node.type.shape, node.attrs["axis"]
+    if x.op is not BROADCAST_TO or None in x.type.shape:
+        return None
+    source = x.inputs[0]
+    missing = x.type.ndim - source.type.ndim
+    if node.op is EXPAND_DIMS:
+        first = [axis for axis in range(node.type.ndim) if axis not in axes][missing:]
+        if first and max(axes) > first[0]:
+            return None  # between the axes of what repeats
+    elif own := tuple(axis - missing for axis in axes if axis >= missing):
+        source = engine.make(SQUEEZE, (source,), Attrs(axis=own))
+    return engine.make(BROADCAST_TO, (source,), Attrs(shape=shape))
+
+
 @rewrites(EXPAND_DIMS, example=lambda x: shaping.expand_dims(shaping.squeeze(x, 0), 0),
           types={"x": THIN}, safety=Safety.exact)  # fmt: skip
 def expand_of_squeezed(node: Node, engine: Engine) -> Node | None:
@@ -146,9 +205,6 @@ def broadcast_chain(node: Node, engine: Engine) -> Node | None:
     return None
 
 
-_PLAIN = [op for op in OPS.values() if isinstance(op, Elementwise) and op is not CAST]
-
-
 @rewrites(SUM, PRODUCT, CAST, *_PLAIN, example=lambda x: exp(shaping.broadcast_to(x, (3, 5))), types={"x": VECTOR},
           more=[lambda x, y: x + shaping.broadcast_to(y, (5,))], one_of=[BROADCAST_TO],
           safety=Safety.exact)  # fmt: skip
@@ -157,13 +213,7 @@ def elementwise_of_broadcast(node: Node, engine: Engine) -> Node | None:
     bare = tuple([x.inputs[0] if x.op is BROADCAST_TO else x for x in node.inputs])
     if node.op is switch and broadcast_shape("switch", bare) != node.type.shape:
         return None
-    if node.op is SUM:
-        result = engine.total(list(zip(bare, node.attrs["weights"], strict=True)), node.attrs["shift"], bare)
-    elif node.op is PRODUCT:
-        result = engine.product(list(zip(bare, node.attrs["weights"], strict=True)), bare)
-    else:
-        result = engine.make(node.op, bare, node.attrs)
-    return engine.spread(result, node.inputs)
+    return engine.spread(engine.on(node, bare), node.inputs)
 
 
 @rewrites(DIM, example=lambda x: shaping.shape(exp(x))[0], types={"x": TensorType("float64", (None,))},
@@ -196,6 +246,7 @@ def cast_chain(node: Node, engine: Engine) -> Node | None:
 
 shapes = Book(
     "shapes",
-    reshape_chain, reshape_by_axes, transpose_chain, transpose_of_expanded, squeeze_of_expanded, expand_of_squeezed,
-    axes_chain, broadcast_chain, elementwise_of_broadcast, size_of_computed, cast_chain,
+    reshape_chain, reshape_by_axes, transpose_chain, transpose_of_expanded, squeeze_of_expanded,
+    squeeze_of_elementwise, squeeze_of_reduction, axes_of_broadcast, expand_of_squeezed, axes_chain, broadcast_chain,
+    elementwise_of_broadcast, size_of_computed, cast_chain,
 )  # fmt: skip
