@@ -95,7 +95,7 @@ class Arithmetic:
     def total_of(self, node: Node, operands: Sequence[Node]) -> Node:
         """The sum that a node is, of other operands; a sum that was held together as one of them still is."""
         weights, shift = node.attrs["weights"], node.attrs["shift"]
-        if len(operands) == 1 and not shift:
+        if len(operands) == 1 and operands[0].op is SUM and not shift:
             factor = number(weights[0], node.type.dtype)
             return self.product([(operands[0], 1), (factor, 1)], operands)
         whole = frozenset(x for x, old in zip(operands, node.inputs, strict=True) if old.op is SUM)
