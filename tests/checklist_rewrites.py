@@ -241,7 +241,7 @@ HOLES = [
          note="the second of a wide matrix that is said to have full rank"),
     item(11, "densities of X + Y, X·Y, X/Y, Poisson + Poisson",
          tests=(DENSITIES,),
-         note="normal, log-normal, gamma and Poisson draws; a product of two normal draws has no density here"),
+         note="normal (products: around 0), log-normal, gamma and Poisson draws"),
     item(12, "densities of log(p/(1-p)), of a choice, of a projection of MvNormal",
          tests=(DENSITIES,)),
     item(13, "densities of 2X+1, exp X, abs X, clip, round, X>0, cumsum, max and sum of iid",

@@ -51,6 +51,11 @@ def test_gradients_of_stable_forms_have_digits_far_out():
     np.testing.assert_allclose(slopes([-2000.0, 0.0]), [1.0, -1.0], rtol=1e-12)
 
 
+class ProductOfNormals:
+    def logpdf(self, x):
+        return np.log(special.k0(abs(x) / 8) / (np.pi * 8))
+
+
 class LogOdds:
     def logpdf(self, x):
         p = special.expit(x)
@@ -62,7 +67,8 @@ ODDS = ppl.Beta.dist(2.0, 3.0)
 DENSITIES = {
     "X + Y": (N(1, 2) + N(3, 4), stats.norm(4, 20**0.5)),
     "X - Y": (N(1, 2) - N(3, 4), stats.norm(-2, 20**0.5)),
-    "X * Y": (ppl.LogNormal.dist(0, 1) * ppl.LogNormal.dist(1, 2), stats.lognorm(5**0.5, scale=np.e)),
+    "X * Y": (N(0, 2) * N(0, 4), ProductOfNormals()),
+    "X * Y of log-normals": (ppl.LogNormal.dist(0, 1) * ppl.LogNormal.dist(1, 2), stats.lognorm(5**0.5, scale=np.e)),
     "X / Y": (N(0, 2) / N(0, 4), stats.cauchy(0, 0.5)),
     "X / Y of gammas": (ppl.Gamma.dist(2, 1) / ppl.Gamma.dist(3, 1), stats.betaprime(2, 3)),
     "log odds of a Beta": (tt.log(ODDS / (1 - ODDS)), LogOdds()),

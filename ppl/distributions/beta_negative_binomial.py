@@ -24,7 +24,7 @@ class BetaNegativeBinomial(Distribution):
 
     def sample(key, shape, alpha, beta, n):
         odds = key.gamma(beta, shape) / key.gamma(alpha, shape)
-        return key.poisson(key.gamma(n, shape) * odds, shape)
+        return key.negative_binomial(n, odds, shape)
 
     def mean(alpha, beta, n):
         return switch(alpha > 1, n * beta / (alpha - 1), np.inf)

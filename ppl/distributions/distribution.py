@@ -30,7 +30,6 @@ A fact is only ever asked inside the support and for valid parameters; `log_dens
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
@@ -38,12 +37,20 @@ from typing import Any, ClassVar
 import jax
 import numpy as np
 
-import ppl.tensor as tt
-from ppl.distributions.domains import Domain, a_distribution, real, real_matrix, real_vector
+from ppl.distributions.arguments import as_parameter as as_parameter
+from ppl.distributions.arguments import require as require
+from ppl.distributions.arguments import unknown
+from ppl.distributions.declarations import Alternative, Missing, Requirement
+from ppl.distributions.declarations import Param as Param
+from ppl.distributions.declarations import alternative as alternative
+from ppl.distributions.declarations import param as param
+from ppl.distributions.declarations import requires as requires
+from ppl.distributions.domains import Domain, a_distribution, real
 from ppl.distributions.draw import RandomVariable, batch_shape, draw, draw_dtype
+from ppl.distributions.evaluation import Evaluated
+from ppl.distributions.evaluation import default_point as default_point
 from ppl.distributions.law import Law
 from ppl.distributions.probability import FORMS
-from ppl.distributions.quantile import Number, quantile
 from ppl.graph import Node
 from ppl.tensor.evaluate import evaluate
 from ppl.tensor.tensor import Dim, Tensor, TensorType, as_tensor, is_constant, value_of
@@ -55,65 +62,7 @@ FACTS = tuple(
 )
 
 
-class Param:
-    """A parameter: its domain, and a default where it has one."""
-
-    def __init__(self, domain: Domain, default: Any = None) -> None:
-        self.domain, self.default = domain, default
-        self.name = ""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-
-def param(domain: Domain, default: Any = None) -> Any:
-    """Declare a parameter of a family."""
-    return Param(domain, default)
-
-
-class Alternative:
-    """Other parameters: a function from them to the declared ones they determine, and their domains."""
-
-    def __init__(self, convert: Callable[..., Mapping[str, Any]], domains: Mapping[str, Domain]) -> None:
-        self.convert, self.domains = convert, domains
-        self.takes = tuple(inspect.signature(convert).parameters)
-
-
-def alternative(convert: Callable[..., Mapping[str, Any]], **domains: Domain) -> Any:
-    """Declare another parametrisation: the function's parameters are the user's, its dict gives the family's.
-
-    `domains` are those of the user's parameters, as in `alternative(lambda tau: {"sigma": rsqrt(tau)}, tau=positive)`.
-    """
-    return Alternative(convert, domains)
-
-
-class Requirement:
-    """A condition on several parameters, and the words that say it."""
-
-    def __init__(self, holds: Callable[..., Any], words: str) -> None:
-        self.holds, self.words = holds, words
-        self.takes = tuple(inspect.signature(holds).parameters)
-
-
-def requires(holds: Callable[..., Any], words: str) -> Any:
-    """Declare a condition on several parameters, as in `requires(lambda lower, upper: lower < upper, "...")`."""
-    return Requirement(holds, words)
-
-
-class Missing:
-    """A fact a family does not declare: calling it says so."""
-
-    def __init__(self, family: str, fact: str) -> None:
-        self.family, self.fact = family, fact
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError(f"{self.family} declares no {self.fact}")
-
-    def __bool__(self) -> bool:
-        return False
-
-
-class Distribution:
+class Distribution(Evaluated):
     """A family of distributions; see the module for how one is declared."""
 
     params: ClassVar[dict[str, Param]] = {}
@@ -235,7 +184,7 @@ class Distribution:
         given = dict(zip(cls.order, args, strict=False))
         for key, value in kwargs.items():
             if key not in cls.order:
-                raise TypeError(_unknown(who, key, cls.order))
+                raise TypeError(unknown(who, key, cls.order))
             if given.get(key) is not None and value is not None:
                 raise TypeError(f"{who}: {key} is given twice")
             given[key] = value if value is not None else given.get(key)
@@ -260,7 +209,7 @@ class Distribution:
         signature = inspect.signature(cls.accept)
         for key in kwargs:
             if key not in cls.order:
-                raise TypeError(_unknown(cls.__name__, key, cls.order))
+                raise TypeError(unknown(cls.__name__, key, cls.order))
         given = {**kwargs, "shape": shape} if "shape" in signature.parameters else kwargs
         try:
             bound = signature.bind(*args, **given)
@@ -328,11 +277,6 @@ class Distribution:
         """How errors call a draw."""
         return f'{cls.__name__} "{name}"' if name else cls.__name__
 
-    @classmethod
-    def _named(cls, parameters: Any, names: tuple[str, ...]) -> dict[str, Any]:
-        everything = dict(zip(cls.params, parameters, strict=False))
-        return {name: everything[name] for name in names}
-
     # --- shapes -----------------------------------------------------------------------------------------------------
     @classmethod
     def event_ndim_of(cls, parameters: Any) -> int:
@@ -374,132 +318,6 @@ class Distribution:
         source = next(v for v, p in zip(parameters, cls.params.values(), strict=True) if p.domain.ndim >= domain.ndim)
         return source.type.shape[source.type.ndim - domain.ndim :]
 
-    # --- densities --------------------------------------------------------------------------------------------------
-    @classmethod
-    def log_density(cls, x: Any, *parameters: Any, checked: bool = True) -> Tensor:
-        """log p(x), -inf outside the support, at infinity, and for parameters outside their domains; nan for nan.
-
-        With `checked=False` both are taken as given, as for values that come out of a transform.
-        """
-        domain = cls.support_for(parameters)
-        x = _as_value(x, domain)
-        valid, outside = cls.in_domains(parameters), as_tensor(-np.inf)
-        if checked:
-            inside, outside = _inside(x, domain), _log_of_nothing(x, domain)
-            safe = tt.switch(_over_event(inside, domain.ndim), x, cls.safe_point(parameters, domain, x))
-            valid = inside if valid is None else inside & valid
-            x = safe
-        density = cls.logp(x, *parameters)
-        return density if valid is None else tt.switch(valid, density, outside)
-
-    @classmethod
-    def log_cdf(cls, x: Any, *parameters: Any) -> Tensor:
-        """log P(X ≤ x): -inf below the support, 0 above it, -inf for parameters outside their domains."""
-        return cls._log_tail(cls.logcdf, x, parameters, (-np.inf, 0.0))
-
-    @classmethod
-    def log_ccdf(cls, x: Any, *parameters: Any) -> Tensor:
-        """log P(X > x); from the distribution function where the family does not say it better."""
-        if not cls.logccdf and cls.logcdf:
-            return tt.log1mexp(tt.minimum(cls.log_cdf(x, *parameters), 0.0))  # rounded, it may be above
-        return cls._log_tail(cls.logccdf, x, parameters, (0.0, -np.inf))
-
-    @classmethod
-    def _log_tail(cls, fact: Any, x: Any, parameters: Any, ends: tuple[float, float]) -> Tensor:
-        domain = cls.support_for(parameters)
-        x = _as_value(x, domain)
-        if domain.discrete:
-            x = tt.floor(x)
-        low, high = cls.number(parameters).limits
-        below = x < low if domain.discrete or domain.atoms else x <= low
-        below, above = below | tt.equal(x, -np.inf), x >= high
-        point = cls.safe_point(parameters, domain, x)
-        inner = fact(tt.switch(below | above, point, x), *parameters)
-        value = tt.switch(below, ends[0], tt.switch(above, ends[1], inner))
-        if not _surely_finite(x):
-            value = tt.switch(tt.isnan(x), np.nan, value)
-        valid = cls.in_domains(parameters)
-        return value if valid is None else tt.switch(valid, value, -np.inf)
-
-    @classmethod
-    def inverse_cdf(cls, q: Any, *parameters: Any) -> Tensor:
-        """The smallest x with P(X ≤ x) ≥ q; nan for q outside [0, 1] and for parameters outside their domains."""
-        valid = cls.in_domains(parameters)
-        value = quantile(cls.number(parameters), q)
-        return value if valid is None else tt.switch(valid, value, np.nan)
-
-    @classmethod
-    def number(cls, parameters: Any) -> Number:
-        """What quantiles are found from."""
-        domain = cls.support_for(parameters)
-        return Number(
-            (lambda x: cls.log_cdf(x, *parameters)) if cls.logcdf else None,
-            (lambda x: cls.log_ccdf(x, *parameters)) if cls.logcdf else None,
-            (lambda q: cls.icdf(q, *parameters)) if cls.icdf else None,
-            (domain.lower, domain.upper),
-            domain.discrete,
-        )
-
-    @classmethod
-    def has_quantile(cls, parameters: Any) -> bool:
-        """Whether quantiles can be had: by a formula, or from the distribution function."""
-        return bool(cls.icdf) or (bool(cls.logcdf) and cls.support_for(parameters).ndim == 0)
-
-    @classmethod
-    def safe_point(cls, parameters: Any, domain: Domain, x: Tensor) -> Tensor:
-        """Some value inside the support, where the density is evaluated in place of a value outside."""
-        return tt.stop_gradient(tt.cast(default_point(cls, parameters, domain), x.dtype))
-
-    @classmethod
-    def in_domains(cls, parameters: Any) -> Tensor | None:
-        """Whether the parameters lie in their domains, as far as this is not known when the graph is built."""
-        conditions = [
-            as_tensor(p.domain.contains(value))
-            for p, value in zip(cls.params.values(), parameters, strict=False)
-            if not is_constant(value)
-            and p.domain is not a_distribution
-            and p.domain.name not in ("real", "a vector of reals", "a matrix of reals")
-        ]
-        for each in cls.requirements:
-            values = cls._named(parameters, each.takes)
-            if not all(map(is_constant, values.values())):
-                conditions.append(as_tensor(each.holds(**values)))
-        result: Tensor | None = None
-        for condition in conditions:
-            result = condition if result is None else result & condition
-        return result
-
-
-def _as_value(x: Any, domain: Domain) -> Tensor:
-    """A value as a tensor, of floats where the support is continuous."""
-    x = as_tensor(x)
-    return x if domain.discrete or x.dtype[0] in "fc" else tt.cast(x, "floatX")
-
-
-def _surely_finite(x: Tensor) -> bool:
-    return x.dtype[0] != "f" or (is_constant(x) and bool(np.isfinite(value_of(x)).all()))
-
-
-def _inside(x: Tensor, domain: Domain) -> Tensor:
-    """Which values lie in a support; what is infinite lies in none."""
-    inside = as_tensor(domain.contains(x))
-    if _surely_finite(x) or (domain.lower is not None and domain.upper is not None):
-        return inside
-    finite = tt.all(tt.isfinite(x), axis=tuple(range(-domain.ndim, 0))) if domain.ndim else tt.isfinite(x)
-    return finite if domain in (real, real_vector, real_matrix) else inside & finite
-
-
-def _log_of_nothing(x: Tensor, domain: Domain) -> Tensor:
-    """The log-density outside the support: -inf, and nan for nan."""
-    if _surely_finite(x):
-        return as_tensor(-np.inf)
-    size = tt.abs(tt.stop_gradient(x))
-    return -np.inf - (tt.sum(size, axis=tuple(range(-domain.ndim, 0))) if domain.ndim else size)
-
-
-def _over_event(inside: Tensor, ndim: int) -> Tensor:
-    return tt.expand_dims(inside, tuple(range(-ndim, 0))) if ndim else inside
-
 
 def _folded(x: Tensor) -> Tensor:
     """The number that an expression of constants is; `sigmoid(a)` stays one of a number, for `probability.log_of`."""
@@ -507,66 +325,6 @@ def _folded(x: Tensor) -> Tensor:
         return Node(x.op, tuple([_folded(each) for each in x.inputs]), x.attrs)  # type: ignore[return-value,arg-type]
     with jax.enable_x64(True):
         return as_tensor(np.asarray(evaluate([x], {})[0]))
-
-
-def default_point(family: type[Distribution], parameters: Any, domain: Domain) -> Any:
-    """A point inside the support: the declared support point, the mean, or the middle of the bounds."""
-    if family.support_point:
-        return family.support_point(*parameters)
-    if family.mean and not domain.discrete:
-        return family.mean(*parameters)
-    if family.mean:
-        return tt.clip(tt.floor(family.mean(*parameters)), domain.lower, domain.upper)
-    if domain.lower is not None and domain.upper is not None:
-        return (domain.lower + domain.upper) / 2
-    if domain.lower is not None:
-        return domain.lower + 1.0
-    return as_tensor(domain.examples[0])
-
-
-def as_parameter(value: Any, domain: Domain, who: str) -> Tensor:
-    """A parameter as a tensor."""
-    if domain is a_distribution:
-        if not isinstance(value, RandomVariable):
-            raise TypeError(f"{who} must be {domain}, as Normal.dist(0, 1); got {value!r}")
-        if value.name is not None:
-            raise ValueError(f"{who}: {value.name!r} is a variable of a model; make one without a name by .dist(...)")
-        return value
-    try:
-        tensor = as_tensor(value)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"{who} must be {domain}, got {value!r}") from error
-    if domain.discrete and is_constant(tensor) and tensor.dtype[0] == "f":
-        array = value_of(tensor)
-        if np.all(np.isfinite(array)) and np.all(array == np.floor(array)):
-            tensor = as_tensor(array.astype(np.int64))
-    return tensor
-
-
-def require(array: np.ndarray, domain: Domain, who: str) -> None:
-    """Refuse values outside a domain; `who` begins the message."""
-    if array.ndim < domain.ndim:
-        raise ValueError(f"{who} must be {domain}, which has {domain.ndim} axes, got shape {array.shape}")
-    if array.dtype.kind == "f" and np.isnan(array).any():
-        where = f" at position {tuple(int(i) for i in np.argwhere(np.isnan(array))[0])}" if array.ndim else ""
-        raise ValueError(f"{who} is nan{where}")
-    inside = np.asarray(domain.contains(array))
-    if inside.all():
-        return
-    at = tuple(int(i) for i in np.argwhere(~inside)[0])
-    if domain.entries is not None:
-        at += tuple(int(i) for i in np.argwhere(~np.asarray(domain.entries(array[at])))[0])
-    where = f" at position {at if len(at) > 1 else at[0]}" if at else ""
-    remedy = f". To mend it: {domain.remedy}." if domain.remedy else ""
-    found = repr(array[at].item()) if np.ndim(array[at]) == 0 else np.array2string(array[at], threshold=8)
-    raise ValueError(f"{who} must be {domain}, got {found}{where}{remedy}")
-
-
-def _unknown(who: str, key: str, known: tuple[str, ...]) -> str:
-    old = {"sd": "sigma"}
-    close = [old[key]] if old.get(key) in known else difflib.get_close_matches(key, known, 1)
-    hint = f" Did you mean {close[0]}?" if close else ""
-    return f"{who} has no parameter {key!r}.{hint} It takes {', '.join(known)}."
 
 
 def _is_vector(shape: Any) -> bool:

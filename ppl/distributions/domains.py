@@ -163,7 +163,10 @@ def _shown(bound: Any) -> str:
 
 # --- vectors and matrices
 real_vector = Domain(
-    "a vector of reals", lambda x: np.all(_everywhere(x), axis=-1), ndim=1, examples=([0.3, -1.0, 0.5],)
+    "a vector of reals",
+    lambda x: np.all(_everywhere(x), axis=-1),
+    ndim=1,
+    examples=([0.3, -1.0, 0.5], [1.0, 0.2, -0.4]),
 )
 real_matrix = Domain(
     "a matrix of reals", lambda x: np.all(_everywhere(x), axis=(-1, -2)), ndim=2,
@@ -247,7 +250,10 @@ cholesky_factor = Domain(
     _positive_diagonal,
     ndim=2,
     remedy="take the factor of a positive definite matrix, or write exp(...) on the diagonal",
-    examples=([[1.0, 0.0, 0.0], [0.3, 1.2, 0.0], [-0.2, 0.1, 0.8]],),
+    examples=(
+        [[1.0, 0.0, 0.0], [0.3, 1.2, 0.0], [-0.2, 0.1, 0.8]],
+        [[0.6, 0.0, 0.0], [-0.5, 0.9, 0.0], [0.4, 0.7, 1.5]],
+    ),
 )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.distributions.bounds import log_difference
+from ppl.distributions.draw import RandomVariable
 from ppl.distributions.law import INVERSES
 from ppl.distributions.measure import (
     Function,
@@ -22,7 +23,9 @@ from ppl.distributions.measure import (
     only_random_input,
     require_same_shape,
     shown,
+    sources,
 )
+from ppl.distributions.normal import Normal
 from ppl.graph import substitute
 from ppl.tensor.ops import Elementwise
 from ppl.tensor.tensor import FUNCTIONS, Tensor, TensorType, as_tensor, is_constant, placeholder, value_of
@@ -188,9 +191,30 @@ def shifted(node: Tensor) -> Measure:
     return one_to_one(node, y, law, lambda x: inverse(x, c), not (at and node.op.name == "subtract"))
 
 
+def _product_of_normals(node: Tensor) -> Measure | None:
+    """x y of independent normal numbers around 0 has the density K₀(|z|/(σ₁σ₂))/(πσ₁σ₂)."""
+    x, y = node.inputs
+    centred = [isinstance(each, RandomVariable) and each.family is Normal and _is_zero(each.parameters[0])
+               for each in (x, y)]  # fmt: skip
+    if node.op.name != "multiply" or not all(centred) or sources(x) & sources(y):
+        return None
+    if x.type.shape != y.type.shape:
+        return None  # a number that is repeated is one number
+    scale = as_tensor(x.parameters[1]) * as_tensor(y.parameters[1])  # type: ignore[attr-defined]
+    reduced = lambda z: tt.abs(as_tensor(z)) / scale
+    return Measure(node, lambda z: tt.log_kve(0.0, reduced(z)) - reduced(z) - tt.log(np.pi * scale))
+
+
+def _is_zero(x: Any) -> bool:
+    return is_constant(as_tensor(x)) and not np.any(value_of(as_tensor(x)))
+
+
 @measures("multiply", "true_divide")
 def scaled(node: Tensor) -> Measure:
     """c y and y/c; c/y turns the two half lines round."""
+    product = _product_of_normals(node)
+    if product is not None:
+        return product
     at, y, law = the_random_operand(node)
     c = as_tensor(node.inputs[1 - at])
     if is_constant(c) and not np.all(value_of(c)):

@@ -283,6 +283,9 @@ class _Factors:
                 apart.append((base, _simple(q * p)))
             else:
                 apart.append((self.arithmetic.make(ew.abs, (base,)), _simple(q * p)))
+        if len(together) == 1 and not is_whole(_simple(together[0][1] * p)):
+            base, q = together.pop()
+            apart.append((base, _simple(q * p)))
         return apart, together
 
     def _may_be_negative(self, base: Node, power: Number) -> bool:

@@ -239,7 +239,7 @@ def _negative_binomial(key: Key, n: Any, p: Any, size: Any = None) -> Tensor:
     """Failures before the `n`-th success: Poisson with a gamma mean."""
     p = as_tensor(p)
     sizes = _full(size, n, p)
-    return key.poisson(key.gamma(n, sizes) * (1.0 - p) / p, sizes)
+    return key.negative_binomial(n, (1.0 - p) / p, sizes)
 
 
 @_law()

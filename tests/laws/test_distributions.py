@@ -217,6 +217,12 @@ def test_mode_of_vectors_is_higher_than_draws(case: Any) -> None:
     assert case.values("log_density", mode) >= case.values("log_density", case.draws(VECTORS)).max() - 1e-9
 
 
+def test_entropy_of_vectors_is_the_average_of_minus_log_density(case: Any) -> None:
+    case.vector()
+    case.need("sample", "entropy")
+    assert same_as_zero(case.number_of("entropy") + case.values("log_density", case.draws(VECTORS)), 1).all()
+
+
 # --- moments
 def test_mean_is_the_integral(case: Any) -> None:
     case.scalar()
@@ -465,16 +471,20 @@ def test_transform_is_invertible_with_the_right_jacobian(case: Any) -> None:
 
 # --- exponential families
 @functools.cache
-def exponential_form(family: Any, types: Any) -> Any:
+def exponential_form(case: Any, types: Any) -> Any:
+    family = case.family
     x, *parameters = inputs = [placeholder(each) for each in types]
+    parameters = case.known(parameters)
     natural, statistics = family.natural(*parameters), family.statistics(x)
-    inner = sum((n * s for n, s in zip(natural, statistics, strict=True)), as_tensor(0.0))
-    return function(inputs, family.log_density(x, *parameters) - inner + family.log_normaliser(*parameters))
+    products = [n * s for n, s in zip(natural, statistics, strict=True)]
+    inner = sum((tt.sum(each, axis=tuple(range(1, each.ndim))) for each in products), as_tensor(0.0))
+    rest = family.log_density(x, *parameters) - inner + family.log_normaliser(*parameters)
+    return function(inputs, rest, on_unused_input="ignore")
 
 
-def base_measure(family: Any, x: np.ndarray, parameters: Any) -> np.ndarray:
+def base_measure(case: Any, x: np.ndarray, parameters: Any) -> np.ndarray:
     types = tuple(TensorType(a.dtype, a.shape) for a in (x, *parameters))
-    return np.broadcast_to(exponential_form(family, types)(x, *parameters), x.shape)
+    return np.broadcast_to(exponential_form(case, types)(x, *parameters), len(x))
 
 
 def test_log_normaliser_completes_the_density(case: Any) -> None:
@@ -482,14 +492,16 @@ def test_log_normaliser_completes_the_density(case: Any) -> None:
     case.need("natural", "statistics", "log_normaliser")
     if case.number:
         pytest.skip("one case compares all choices of parameters")
-    case.scalar()
-    x, weights, _ = case.grid
-    x = x[weights == 1] if case.support.discrete else x  # far out in the tail of counts the terms cancel
-    x = x[np.linspace(0, len(x) - 1, 50).astype(int)[15:-15]]
+    if case.support.ndim:
+        x = case.draws(VECTORS)[:20]
+    else:
+        x, weights, _ = case.grid
+        x = x[weights == 1] if case.support.discrete else x  # far out in the tail of counts the terms cancel
+        x = x[np.linspace(0, len(x) - 1, 50).astype(int)[15:-15]]
     held = [key in case.family.fixed for key in case.family.params]
     rows = [type(case)(case.family, i).parameters for i in range(3)]
     rows = [[a if keep else b for keep, a, b in zip(held, case.parameters, row, strict=True)] for row in rows]
-    left = [base_measure(case.family, x, row) for row in rows]
+    left = [base_measure(case, x, row) for row in rows]
     inside = np.all(np.isfinite(left), axis=0)
     for other in left[1:]:
         assert close(other[inside], left[0][inside], 1e-8)

@@ -1,0 +1,57 @@
+"""What is said of arguments that are no parameters: each check names the family, the value and the remedy."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+import numpy as np
+
+from ppl.distributions.domains import Domain, a_distribution
+from ppl.distributions.draw import RandomVariable
+from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
+
+
+def as_parameter(value: Any, domain: Domain, who: str) -> Tensor:
+    """A parameter as a tensor."""
+    if domain is a_distribution:
+        if not isinstance(value, RandomVariable):
+            raise TypeError(f"{who} must be {domain}, as Normal.dist(0, 1); got {value!r}")
+        if value.name is not None:
+            raise ValueError(f"{who}: {value.name!r} is a variable of a model; make one without a name by .dist(...)")
+        return value
+    try:
+        tensor = as_tensor(value)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{who} must be {domain}, got {value!r}") from error
+    if domain.discrete and is_constant(tensor) and tensor.dtype[0] == "f":
+        array = value_of(tensor)
+        if np.all(np.isfinite(array)) and np.all(array == np.floor(array)):
+            tensor = as_tensor(array.astype(np.int64))
+    return tensor
+
+
+def require(array: np.ndarray, domain: Domain, who: str) -> None:
+    """Refuse values outside a domain; `who` begins the message."""
+    if array.ndim < domain.ndim:
+        raise ValueError(f"{who} must be {domain}, which has {domain.ndim} axes, got shape {array.shape}")
+    if array.dtype.kind == "f" and np.isnan(array).any():
+        where = f" at position {tuple(int(i) for i in np.argwhere(np.isnan(array))[0])}" if array.ndim else ""
+        raise ValueError(f"{who} is nan{where}")
+    inside = np.asarray(domain.contains(array))
+    if inside.all():
+        return
+    at = tuple(int(i) for i in np.argwhere(~inside)[0])
+    if domain.entries is not None:
+        at += tuple(int(i) for i in np.argwhere(~np.asarray(domain.entries(array[at])))[0])
+    where = f" at position {at if len(at) > 1 else at[0]}" if at else ""
+    remedy = f". To mend it: {domain.remedy}." if domain.remedy else ""
+    found = repr(array[at].item()) if np.ndim(array[at]) == 0 else np.array2string(array[at], threshold=8)
+    raise ValueError(f"{who} must be {domain}, got {found}{where}{remedy}")
+
+
+def unknown(who: str, key: str, known: tuple[str, ...]) -> str:
+    old = {"sd": "sigma"}
+    close = [old[key]] if old.get(key) in known else difflib.get_close_matches(key, known, 1)
+    hint = f" Did you mean {close[0]}?" if close else ""
+    return f"{who} has no parameter {key!r}.{hint} It takes {', '.join(known)}."
