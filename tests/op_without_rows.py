@@ -22,7 +22,7 @@ WITHOUT_A_ROW = {
     **because(
         DERIVATIVES, "grad", "value_and_grad", "jacobian", "hessian", "hessian_vector_product", "jvp", "vjp", "Rop", "Lop",
         "value_and_grad_op", "jacobian_op", "push_forward", "pull_back", "stop_gradient", "disconnected_grad", "zero_grad",
-        "consider_constant", "grad_scale", "grad_clip", "verify_grad",
+        "consider_constant", "at_optimum", "grad_scale", "grad_clip", "verify_grad",
     ),
     **because(
         RANDOM, "random_binomial", "random_bits", "random_exponential", "random_hypergeometric", "random_loggamma",
@@ -38,7 +38,8 @@ WITHOUT_A_ROW = {
     **because("evaluates: tests/test_compile.py", "eval", "get"),
     **because("looks at values or checks them: tests/test_effects.py", "print_value", "check", "assert_op", "assert_"),
     **because("promises a fact to rules: tests/test_rewrites.py", "assume"),
-    **because("has a size by value: tests/test_sizes_by_value.py", "unique_op", "nonzero_op", "bincount_op", "count_distinct"),
+    **because("has a size by value: tests/test_sizes_by_value.py", "unique_op", "nonzero_op", "bincount_op", "count_distinct",
+              "extract", "union1d", "intersect1d", "setdiff1d", "setxor1d"),
     **because("sums weights that share parts, by a rule of its own: tests/test_multivariate_oracle.py", "log_sum_to"),
     **because("a distribution function, against integrals with 40 digits: tests/test_tails.py",
               "log_skew_ndtr", "log_rice_cdf", "log_rice_ccdf", "log_von_mises_cdf"),

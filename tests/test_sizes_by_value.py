@@ -105,6 +105,11 @@ SELECTED = {
     "argwhere": (lambda: tt.argwhere(tt.outer(X, X)), lambda x, n: np.argwhere(np.outer(x, x))),
     "distinct": (lambda: tt.unique(X), lambda x, n: np.unique(x)),
     "compressed": (lambda: tt.compress(X > 0, X), lambda x, n: np.compress(x > 0, x)),
+    "extracted": (lambda: tt.extract(X > 0, X * 2), lambda x, n: np.extract(x > 0, x * 2)),
+    "a union": (lambda: tt.union1d(X, [2.0, 3.0]), lambda x, n: np.union1d(x, [2.0, 3.0])),
+    "an intersection": (lambda: tt.intersect1d(X, [2.0, 3.0]), lambda x, n: np.intersect1d(x, [2.0, 3.0])),
+    "a difference": (lambda: tt.setdiff1d(X, [2.0, 3.0]), lambda x, n: np.setdiff1d(x, [2.0, 3.0])),
+    "in one of two": (lambda: tt.setxor1d(X, [2.0, 3.0]), lambda x, n: np.setxor1d(x, [2.0, 3.0])),
     "counted": (lambda: tt.bincount(COUNTS), lambda x, n: np.bincount(n)),
     "repeated": (lambda: tt.repeat(X, COUNTS), lambda x, n: np.repeat(x, n)),
 }

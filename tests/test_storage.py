@@ -17,6 +17,7 @@ import ppl.tensor as tt
 from ppl.graph import storage
 from ppl.graph.registry import OPS
 from ppl.nn.layers_convolution import CONVOLVE, CONVOLVE_TRANSPOSED, POOL
+from ppl.tensor.derivatives import at_optimum
 from ppl.tensor.host_draw import host_draw
 from ppl.tensor.keys import Key
 from ppl.tensor.log_sums import log_sum_to
@@ -127,7 +128,7 @@ def own_nodes():
     nodes = [
         *(x, tt.constant(1.0), tt.shared(np.zeros(2), "w"), x.copy("y"), tt.arange(v.shape[0])),
         *(ppl.grad(x**2, x), ppl.jacobian(v * 2, v), ppl.Rop(v * 2, v, v), ppl.Lop(v * 2, v, v)),
-        *(tt.stop_gradient(x), ppl.gradient.grad_clip(x, -1.0, 1.0), tt.grad_scale(x, multiplier=2.0)),
+        *(tt.stop_gradient(x), at_optimum(x), ppl.gradient.grad_clip(x, -1.0, 1.0), tt.grad_scale(x, multiplier=2.0)),
         *(ppl.scan(lambda a, s: s + a * x, sequences=v, outputs_info=0.0)[0], ppl.ifelse(x > 0, x * 2, x)),
         *(ppl.while_loop(lambda s: s < 10, lambda s: s * 2, x), ppl.vectorize_graph(x * 2, {x: v})),
         *(unfold(lambda s, u: s * x + u, x, v), linear_recurrence(v, a, v)),
@@ -136,6 +137,7 @@ def own_nodes():
         *(ppl.printing.Print("v")(v), tt.Assert("small")(v, v < 1)),
         *(key.gumbel(), key.logistic(), polya_gamma(key.next(), x, x)),
         *(tt.log_polya_gamma(x, x), tt.log_polya_gamma_cdf(x, x, x), tt.log_polya_gamma_ccdf(x, x, x)),
+        *(key.truncated_normal(x, 9.0), key.negative_binomial(n, x)),
         *(key.uniform(), key.normal(), key.exponential(), key.gamma(v), key.bits(), key.poisson(v), key.binomial(n, x)),
         *(key.randint(0, n), key.permutation(v), key.choice(v, (2,)), key.multinomial(n, v), key.split()[0].node),
         *(tt.random.vonmises(x, x, rng=key), tt.random.hypergeometric(n, n, n, rng=key), ppl.Normal.dist(0, 1)),

@@ -26,17 +26,13 @@ NOT_HERE = {
             "frompyfunc fromstring get_printoptions set_printoptions printoptions isdtype isscalar issubdtype iterable "
             "load save savez promote_types result_type",
         ),
-        **because(
-            "the size of the result depends on the values, which a compiled program cannot have",
-            "extract intersect1d setdiff1d setxor1d trim_zeros union1d unique_all unique_counts unique_inverse "
-            "unique_values histogram_bin_edges",
-        ),
         **because("changes an array in place: see set_subtensor and index_update", "place put put_along_axis"),
         **because("a tensor never changes, so it needs no copy; x.copy() is there", "copy"),
         **because("an index of NumPy arrays does the same", "ix_ mask_indices"),
         **because(
             "nobody has asked: from_jax makes an operation of JAX's function",
-            "apply_over_axes histogram2d histogramdd packbits unpackbits",
+            "apply_over_axes histogram2d histogramdd histogram_bin_edges packbits unpackbits trim_zeros unique_all "
+            "unique_counts unique_inverse unique_values",
         ),
     },
     "scipy.special": because("nobody has asked: from_jax makes an operation of JAX's function", "bernoulli sph_harm_y"),

@@ -117,7 +117,7 @@ def _stirling(x: np.ndarray) -> Any:
 _OTHER_NAMES: dict[str, Callable[..., Any]] = {
     "abs": np.abs, "switch": np.where, "softplus": lambda x: np.logaddexp(x, 0),
     "log_sigmoid": lambda x: -np.logaddexp(-x, 0), "rsqrt": lambda x: 1 / np.sqrt(x), "trunc": np.trunc,
-    "stop_gradient": np.asarray, "stirling": _stirling,
+    "stop_gradient": np.asarray, "at_optimum": np.asarray, "stirling": _stirling,
     "deviance": functools.partial(special_counts.deviance_by, np),
 }  # fmt: skip
 _NAMES_IN_SCIPY = {"sigmoid": "expit"}

@@ -302,6 +302,36 @@ stop_gradient = Elementwise(
 )
 
 
+@jax.custom_jvp
+def _at_optimum(x: Any) -> Any:
+    return x
+
+
+@jax.custom_jvp
+def _moves_there(x: Any) -> Any:
+    return x
+
+
+@_at_optimum.defjvp
+def _still(primals: Any, tangents: Any) -> Any:
+    return _moves_there(primals[0]), jax.tree.map(jax.numpy.zeros_like, tangents[0])
+
+
+@_moves_there.defjvp
+def _refuse(primals: Any, tangents: Any) -> Any:
+    raise NotImplementedError(
+        "second derivatives of a log-density whose normal variables were integrated out: take those of the model as "
+        "written (model.compile_d2logp, find_hessian)"
+    )
+
+
+at_optimum = Elementwise("at_optimum", _at_optimum)
+at_optimum.__doc__ = (
+    "x where a function of x is least or greatest: first derivatives need not ask how x moves; second ones would, and"
+    " are refused."
+)
+
+
 def _grad_scaled(x: Any, multiplier: float) -> Any:
     return jax.lax.stop_gradient(x * (1 - multiplier)) + x * multiplier
 

@@ -8,9 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from ppl.graph import Attrs, Node, TupleType
+from ppl.tensor.comparisons import isin
 from ppl.tensor.ops import JaxOp, TensorOp
 from ppl.tensor.reductions import count_nonzero
-from ppl.tensor.shaping import filled, split_sizes
+from ppl.tensor.shaping import concatenate, filled, split_sizes
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, constant, function, is_constant, value_of
 
 
@@ -118,3 +119,36 @@ def compress(condition: Any, x: Any, axis: int | None = None) -> Tensor:
     """The entries (or slices along an axis) where a condition is true."""
     places, x = flatnonzero(condition), as_tensor(x)
     return x.reshape((-1,))[places] if axis is None else x.take(places, axis)
+
+
+# --- arrays as sets
+@function()
+def extract(condition: Any, x: Any) -> Tensor:
+    """The entries of the flattened array where a condition is true."""
+    return compress(_flat(condition), x)
+
+
+@function()
+def union1d(x: Any, y: Any) -> Tensor:
+    """The distinct entries of either array, in order."""
+    return unique(concatenate([_flat(x), _flat(y)]))
+
+
+@function()
+def intersect1d(x: Any, y: Any) -> Tensor:
+    """The distinct entries that both arrays have, in order."""
+    own = unique(_flat(x))
+    return own[isin(own, y)]
+
+
+@function()
+def setdiff1d(x: Any, y: Any) -> Tensor:
+    """The distinct entries of `x` that `y` has not, in order."""
+    own = unique(_flat(x))
+    return own[~isin(own, y)]
+
+
+@function()
+def setxor1d(x: Any, y: Any) -> Tensor:
+    """The distinct entries that one array has and the other has not, in order."""
+    return union1d(setdiff1d(x, y), setdiff1d(y, x))

@@ -351,6 +351,14 @@ def test_slopes_are_those_of_the_marginal(model):
         np.testing.assert_allclose(slope, (f(*at + way)[0] - f(*at - way)[0]) / 2e-4, rtol=1e-6)
 
 
+def test_second_derivatives_are_refused():
+    _, _, fixed, result = made(nested_intercepts)
+    at = {x: tt.dscalar(x.name) for x in fixed}
+    density = to_jax(list(at.values()), substitute(sum(t.density for t in result.program.terms), at))
+    with jax.enable_x64(True), pytest.raises(NotImplementedError, match="as written"):
+        jax.hessian(density)(0.7, 1.3)
+
+
 @pytest.mark.parametrize("model", [nested_intercepts, known_scales_of_rows, correlated_intercepts_and_slopes])
 def test_a_scale_near_zero_is_the_limit(model):
     """The marginal is even and smooth in the scale of the groups: it levels off, with slope zero."""

@@ -23,6 +23,7 @@ from ppl.rewrites.elimination.gaussian.spd import DenseFactor, Factor
 from ppl.rewrites.elimination.gaussian.spectral import DiagonalFactor, Rotation, turned
 from ppl.rewrites.elimination.gaussian.terms import Scaled
 from ppl.tensor.config import config
+from ppl.tensor.derivatives import at_optimum
 from ppl.tensor.tensor import Tensor, as_tensor
 
 FEW_ROWS = 8  # rows beside two for each number of the block, up to which they are not replaced by their statistics
@@ -233,9 +234,10 @@ class Marginal:
     def squares(self) -> Tensor:
         """The least sum of squares of the residuals, in units of their errors.
 
-        How the most likely values move with parameters adds nothing to its first derivatives, since it is least there.
+        How the most likely values move with parameters adds nothing to its first derivatives, since it is least there;
+        second ones are refused.
         """
-        u, v = [tt.stop_gradient(x) for x in self.u], None if self.v is None else tt.stop_gradient(self.v)
+        u, v = [at_optimum(x) for x in self.u], None if self.v is None else at_optimum(self.v)
         total = as_tensor(0.0)
         for r, s in zip(self.block.rows, self.known, strict=True):
             total = total + r.precision() * self.block.sum_of_squares(r, s, u, v)
