@@ -207,6 +207,8 @@ def test_facts_flow_through_operations():
     assert know(tt.maximum(x, 3.0)).low == 3.0
     assert know(tt.sum(assume(tt.dvector("v"), nonnegative=True))).low == 0.0
     assert know(tt.dvector("v").shape[0]).low == 0.0
+    average = know(tt.mean(tt.sign(assume(tt.dvector("v"), nonzero=True))))  # -1/3 of -1, -1 and 1; 0 of -1 and 1
+    assert average == Fact(-1.0, 1.0, finite=True)
     assert know(tt.as_tensor(np.array([1.0, 2.0]))).low == 1.0
 
 

@@ -304,8 +304,17 @@ def _moved(node: Node, facts: list[Fact]) -> Fact:
 
 
 _MOVING: list[Op] = [shaping.RESHAPE, shaping.EXPAND_DIMS, shaping.SQUEEZE, shaping.BROADCAST_TO]
-for _op in [*_MOVING, reductions.max, reductions.min, reductions.mean]:
+for _op in [*_MOVING, reductions.max, reductions.min]:
     declare_facts(_op, _moved)
+
+
+def _mean(node: Node, facts: list[Fact]) -> Fact:
+    """An average lies where the entries do; it may be zero, and no whole number, where none of them is."""
+    x = facts[0]
+    return Fact(x.low, x.high, x.above, x.below, finite=x.finite and 0 not in node.inputs[0].type.shape)
+
+
+declare_facts(reductions.mean, _mean)
 
 for _op in (names.NAMED, ASSUME, shaping.specify_shape, OPS["stop_gradient"]):
     declare_facts(_op, lambda node, facts: facts[0])
