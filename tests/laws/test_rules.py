@@ -73,8 +73,18 @@ def test_fires_after_all_others(rule, i):
     assert rule.name in trace.rules, f"{rule.name} is dead: {trace}"
 
 
-@each_example
-@pytest.mark.parametrize(("shapes", "dtype"), [("vectors", "float32"), ("broadcast", "float64")])
+KINDS = [("broadcast", "float64"), ("vectors", "float32")]
+
+
+def _kinds_of_each_example():
+    """The first example of a rule in both kinds, further ones in turn; the others are for the slow suite."""
+    for rule, i in EXAMPLES:
+        for at, (shapes, dtype) in enumerate(KINDS):
+            marks = [pytest.mark.slow] if i and at != i % 2 else []
+            yield pytest.param(rule, i, shapes, dtype, marks=marks, id=f"{rule.name}-{i}-{dtype}")
+
+
+@pytest.mark.parametrize(("rule", "i", "shapes", "dtype"), list(_kinds_of_each_example()))
 def test_both_sides_have_the_same_value_and_gradient(rule, i, shapes, dtype):
     """That with 80 digits where there is one, else that of the left side; or nearer to it than the left side is."""
     c = case(rule.examples()[i], SHAPES[shapes], dtype)
