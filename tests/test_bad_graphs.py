@@ -80,7 +80,7 @@ BAD = {
     "an index out of range": (lambda: a[2], IndexError, "index 2 is out of range for axis 0", "name=a", "length 2"),
     "an array index out of range": (lambda: a[:, np.array([0, 5])], IndexError, "index 5 (at position 1", "axis 1", "length 3"),
     "too many indices": (lambda: a[0, 0, 0], IndexError, "3 indices", "name=a", "2 axes"),
-    "a mask of another length": (lambda: a[tt.tensor("m", dtype="bool", shape=(3,))], IndexError, "mask", "name=m", "(3,)", "name=a"),
+    "a mask of another length": (lambda: a[tt.tensor("m", dtype="bool", shape=(3,))], IndexError, "mask", "name=m", "(3,)", "lengths (2,)"),
     # updates
     "an update of another shape": (lambda: function_of([], updates={state: tt.ones(4)}), ValueError, "state", "(4,)", "(3,)"),
     "an update of what is no variable": (lambda: function_of([x], updates={x: x}), TypeError, "only shared variables are updated"),

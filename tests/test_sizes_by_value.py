@@ -111,7 +111,6 @@ SELECTED = {
     "a difference": (lambda: tt.setdiff1d(X, [2.0, 3.0]), lambda x, n: np.setdiff1d(x, [2.0, 3.0])),
     "in one of two": (lambda: tt.setxor1d(X, [2.0, 3.0]), lambda x, n: np.setxor1d(x, [2.0, 3.0])),
     "counted": (lambda: tt.bincount(COUNTS), lambda x, n: np.bincount(n)),
-    "repeated": (lambda: tt.repeat(X, COUNTS), lambda x, n: np.repeat(x, n)),
 }
 
 
@@ -130,8 +129,24 @@ def test_a_mask_of_another_length_is_refused_when_it_is_met():
     mask = tt.bvector("mask").astype("bool")
     f = ppl.function([X, mask.inputs[0]], X[mask])
     assert f(np.arange(3.0), np.array([1, 0, 1], np.int8)).tolist() == [0.0, 2.0]
-    with pytest.raises(ValueError, match="broadcast"):
-        f(np.arange(3.0), np.array([1, 0], np.int8))
+    g = ppl.function([X, mask.inputs[0]], tt.outer(X, X)[:, mask])
+    h = ppl.function([X, mask.inputs[0]], tt.compress(mask, X))
+    for wrong in ([1], [1, 0], [1, 0, 0, 1]):
+        for each in (f, g, h):
+            with pytest.raises(IndexError, match=r"mask of shape .* does not fit"):
+                each(np.arange(3.0), np.array(wrong, np.int8))
+
+
+def test_negative_counts_and_steps_are_refused():
+    with pytest.raises(ValueError, match="bincount: numbers that are counted are not negative"):
+        ppl.function([COUNTS], tt.bincount(COUNTS))(np.array([-1, 2]))
+    with pytest.raises(ValueError, match="not negative, got -1"):
+        tt.bincount([-1, 2])
+    loop, _ = ppl.scan(lambda s: s * 2, outputs_info=tt.constant(1.0), n_steps=N)
+    with pytest.raises(ValueError, match="n_steps cannot be negative, got -2"):
+        ppl.function([N], loop)(-2)
+    with pytest.raises(TypeError, match="an array of counts must be constant"):
+        tt.repeat(X, COUNTS)
 
 
 def test_sizes_that_follow_from_one_another():

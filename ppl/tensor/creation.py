@@ -15,7 +15,6 @@ from ppl.tensor.elementwise import maximum
 from ppl.tensor.ops import TensorOp, cast_to, normal_axis
 from ppl.tensor.shaping import broadcast_to, common_shape, expand_dims, filled, shape, split_sizes
 from ppl.tensor.tensor import (
-    FUNCTIONS,
     Tensor,
     TensorType,
     as_tensor,
@@ -276,8 +275,6 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> Tensor:
         return broadcast_to(lifted, sizes).reshape(tuple(flat))
     counts = value_of(repeats) if isinstance(repeats, Tensor) and is_constant(repeats) else repeats
     if isinstance(counts, Tensor):
-        ends = FUNCTIONS["cumsum"](counts)
-        places = FUNCTIONS["searchsorted"](ends, arange(counts.sum()), side="right")
-    else:
-        places = np.repeat(np.arange(len(counts)), counts)
+        raise TypeError("repeat: an array of counts must be constant, its sum is the size of the result")
+    places = np.repeat(np.arange(len(counts)), counts)
     return x[(slice(None),) * where + (places,)]

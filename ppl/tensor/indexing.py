@@ -17,7 +17,7 @@ import numpy as np
 
 from ppl.graph import Attrs, Node
 from ppl.tensor.ops import TensorOp, broadcast_shape, normal_axis, unify
-from ppl.tensor.shaping import known_size
+from ppl.tensor.shaping import filled, known_size, split_sizes
 from ppl.tensor.tensor import FUNCTIONS, Dim, Tensor, TensorType, as_tensor, function, is_constant, value_of
 
 Plan = tuple[tuple[Any, ...], ...]
@@ -28,8 +28,7 @@ def make_plan(x: Tensor, index: Any) -> tuple[Plan, list[Tensor]]:
     parts = list(index) if isinstance(index, tuple) else [index]
     if sum(part is Ellipsis for part in parts) > 1:
         raise IndexError("an index holds at most one ellipsis (...)")
-    if isinstance(parts[0] if parts else None, Tensor) and parts[0].dtype == "bool" and parts[0].ndim:
-        parts[0] = _fitting_mask(x, parts[0])
+    parts = [_fitting(x, parts, at) for at in range(len(parts))]
     parts = [p for part in parts for p in _spread(part)]
     used = sum(part is not None and part is not Ellipsis for part in parts)
     if used > x.ndim:
@@ -75,14 +74,40 @@ def make_plan(x: Tensor, index: Any) -> tuple[Plan, list[Tensor]]:
     return tuple(plan), tensors
 
 
-def _fitting_mask(x: Tensor, mask: Tensor) -> Tensor:
-    """The mask of the first axes of `x`, which are as long as its own; what is unknown now, the program checks."""
-    own, dims = mask.type.shape, x.type.shape[: mask.ndim]
-    if mask.ndim > x.ndim or any(None not in pair and pair[0] != pair[1] for pair in zip(own, dims, strict=False)):
-        raise IndexError(f"the mask {mask!r} of shape {own} does not fit {x!r} of shape {x.type.shape}")
-    return (
-        mask if own == dims and None not in own else FUNCTIONS["broadcast_to"](mask, FUNCTIONS["shape"](x)[: mask.ndim])
-    )
+class _MaskOf(TensorOp):
+    """A mask that has the lengths of the axes it stands for; what is unknown now, the program checks."""
+
+    def __call__(self, mask: Tensor, dims: Sequence[Any]) -> Tensor:
+        _, static, symbolic = split_sizes(dims)
+        return self.build((mask, *symbolic), {"shape": static}, None)
+
+    def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType:
+        own, dims = inputs[0].type.shape, attrs["shape"]
+        if len(dims) < len(own) or any(None not in (m, n) and m != n for m, n in zip(own, dims, strict=True)):
+            raise IndexError(f"the mask {inputs[0]!r} of shape {own} does not fit axes of lengths {dims}")
+        return TensorType("bool", tuple(n if m is None else m for m, n in zip(own, dims, strict=True)))
+
+
+def _mask_of(mask: Any, *sizes: Any, shape: tuple[int | None, ...]) -> Any:
+    dims = filled(shape, sizes)
+    if jnp.shape(mask) != dims:
+        raise IndexError(f"a mask of shape {jnp.shape(mask)} does not fit axes of lengths {dims}")
+    return mask
+
+
+mask_of = _MaskOf("mask_of", _mask_of)
+
+
+def _fitting(x: Tensor, parts: Sequence[Any], at: int) -> Any:
+    """A part of an index; a mask that is computed is checked against the axes it stands for."""
+    mask = parts[at]
+    if not isinstance(mask, Tensor) or mask.dtype != "bool" or not mask.ndim or is_constant(mask):
+        return mask
+    before = any(part is Ellipsis for part in parts[:at])
+    taken = [part.ndim if isinstance(part, Tensor | np.ndarray) and part.dtype == "bool" else int(part is not None)
+             for part in (parts[at:] if before else parts[:at])]  # fmt: skip
+    first = x.ndim - sum(taken) if before else sum(taken)
+    return mask_of(mask, FUNCTIONS["shape"](x)[first : first + mask.ndim])
 
 
 def _spread(part: Any) -> list[Any]:

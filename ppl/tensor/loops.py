@@ -55,6 +55,8 @@ def run_scan(
     rest = inputs[states + sequences :]
     if counted:
         (length,), rest = filled((None,), rest[:1]), rest[1:]
+        if length < 0:
+            raise ValueError(f"scan: n_steps cannot be negative, got {length}")
 
     def step(state: Any, entries: Any) -> Any:
         results = [jnp.asarray(r) for r in body(*state, *entries, *rest)]

@@ -9,7 +9,7 @@ import numpy as np
 
 from ppl.graph import Attrs, Node, TupleType
 from ppl.tensor.comparisons import isin
-from ppl.tensor.ops import JaxOp, TensorOp
+from ppl.tensor.ops import JaxOp, TensorOp, cast_to, normal_axis
 from ppl.tensor.reductions import count_nonzero
 from ppl.tensor.shaping import concatenate, filled, split_sizes
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, constant, function, is_constant, value_of
@@ -117,8 +117,12 @@ def argwhere(x: Any, *, size: Any = None) -> Tensor:
 @function()
 def compress(condition: Any, x: Any, axis: int | None = None) -> Tensor:
     """The entries (or slices along an axis) where a condition is true."""
-    places, x = flatnonzero(condition), as_tensor(x)
-    return x.reshape((-1,))[places] if axis is None else x.take(places, axis)
+    condition, x = as_tensor(condition), as_tensor(x)
+    if axis is None:
+        x, axis = x.reshape((-1,)), 0
+    if is_constant(condition):
+        return x.take(flatnonzero(condition), axis)
+    return x[(slice(None),) * normal_axis("compress", x, axis) + (cast_to(condition, "bool"),)]
 
 
 # --- arrays as sets

@@ -13,7 +13,7 @@ from ppl.tensor.ops import JaxOp, TensorOp, cast_to, normal_axis
 from ppl.tensor.reductions import argmax
 from ppl.tensor.reductions import max as max_along
 from ppl.tensor.shaping import concatenate, filled, split_sizes
-from ppl.tensor.tensor import Tensor, TensorType, as_tensor, constant, function, is_constant, value_of
+from ppl.tensor.tensor import FUNCTIONS, Tensor, TensorType, as_tensor, constant, function, is_constant, value_of
 
 sort = JaxOp("sort", lambda x, *, axis=-1: jnp.sort(x, axis))
 sort_complex = JaxOp("sort_complex", lambda x: jnp.sort_complex(x))
@@ -79,6 +79,8 @@ class _Counts(TensorOp):
 
 
 def _count(x: Any, weights: Any, *sizes: Any, shape: tuple[int | None, ...]) -> Any:
+    if min(filled(shape, sizes)) < 0:
+        raise ValueError("bincount: numbers that are counted are not negative, and some are")
     sums = jnp.zeros(filled(shape, sizes), jnp.asarray(weights).dtype)
     return sums.at[jnp.asarray(x)].add(jnp.broadcast_to(weights, jnp.shape(x)), mode="drop")
 
@@ -90,9 +92,13 @@ _counts = _Counts("bincount_op", _count)
 def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Tensor:
     """How often 0, 1, 2, ... occur; of a tensor that is computed, only the numbers below `minlength` where given."""
     x = as_tensor(x)
+    if is_constant(x) and value_of(x).min(initial=0) < 0:
+        raise ValueError(f"bincount: numbers that are counted are not negative, got {value_of(x).min()} in {x!r}")
     if is_constant(x):
         minlength = max(minlength, int(value_of(x).max(initial=-1)) + 1)
-    length = minlength or max_along(concatenate([constant([-1]), x.astype("int64")])) + 1
+    whole = concatenate([constant([0]), x.astype("int64")])
+    counted = max_along(concatenate([constant([-1]), x.astype("int64")])) + 1
+    length = minlength or FUNCTIONS["switch"](whole.min() < 0, -1, counted)
     return _counts(x, np.int64(1) if weights is None else weights, length)
 
 
