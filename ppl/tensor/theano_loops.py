@@ -64,7 +64,8 @@ def theano_scan(
         length = _steps_until(traced, after, starts, series, length)
         series = [x[:length] for x in series]
     step = [*after, *traced.outputs]
-    results = loop(traced.states, traced.entries, step, starts, series, None if series else length, False)
+    said = isinstance(n_steps, Tensor) and traced.stop is None  # the program checks it against the sequences
+    results = loop(traced.states, traced.entries, step, starts, series, length if said or not series else None, False)
     count = len(traced.states)
     outputs = results[count : count + len(traced.outputs)]
     if name is not None:
