@@ -148,7 +148,7 @@ def test_negative_counts_and_steps_are_refused():
     sums, _ = ppl.scan(lambda a, s: s + a, sequences=X, outputs_info=tt.constant(0.0), n_steps=N)
     f = ppl.function([X, N], sums)
     assert f(np.arange(4.0), 3).tolist() == [0.0, 1.0, 3.0]
-    with pytest.raises(ValueError, match="9 .*disagrees with leading axis sizes"):
+    with pytest.raises(ValueError, match=r"9 .*disagrees with leading axis sizes"):
         f(np.arange(3.0), 9)
     with pytest.raises(TypeError, match="an array of counts must be constant"):
         tt.repeat(X, COUNTS)
