@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+import ppl as pm
 import ppl.tensor as tt
 from ppl.compile import function
-from ppl.distributions import FAMILIES
-from ppl.rewrites.elimination.coordinates import COORDINATES, PartiallyCentred
+from ppl.distributions import FAMILIES, Laplace, Normal, StudentT
+from ppl.rewrites.elimination.coordinates import COORDINATES, PartiallyCentred, Whitened
 
 POINTS = (-7.0, -3.0, -0.5, 0.0, 0.4, 2.0, 4.0)
 ALL = {**COORDINATES, "Normal": PartiallyCentred(np.array(0.3))}
@@ -50,3 +51,47 @@ def test_the_gradient_has_no_gap(name):
     slope = function([z], tt.grad(tt.log(tt.grad(ALL[name].backward(z, *fixed), z)) + 0.0 * z, z))
     for at in (-0.5, 0.0, 0.5):
         np.testing.assert_allclose(slope(at - 1e-7), slope(at + 1e-7), atol=1e-5)
+
+
+RNG = np.random.default_rng(4)
+SHARED = RNG.normal(size=(60, 1)) + 0.1 * RNG.normal(size=(60, 3))  # columns that are much alike
+APART = np.linalg.qr(RNG.normal(size=(60, 3)))[0] * 8.0
+
+
+@pytest.mark.parametrize("prior", [Normal, StudentT, Laplace], ids=lambda f: f.__name__)
+def test_whitened_coefficients_keep_their_law(prior):
+    """The density by the determinant of the map, and the way there and back."""
+    root = np.linalg.qr(SHARED)[1]
+    coordinate = Whitened(prior.__name__, root)
+    fixed = prior.dist(**{name: p.domain.examples[0] for name, p in prior.params.items()}).parameters
+    z = tt.TensorType("float64", (3,))("z")
+    x = coordinate.backward(z, *fixed)
+    whole = tt.sum(prior.logp(x, *fixed)) + tt.log(abs(tt.det(tt.jacobian(x, z))))
+    f = function([z], [coordinate.log_density(z, *fixed), whole, coordinate.forward(x, *fixed)])
+    for at in (np.zeros(3), np.array([0.3, -2.0, 1.5])):
+        density, wanted, back = f(at)
+        np.testing.assert_allclose(density, wanted, rtol=1e-12)
+        np.testing.assert_allclose(back, at, atol=1e-12)
+
+
+@pytest.mark.parametrize("child", ["Bernoulli", "Poisson", "StudentT"])
+@pytest.mark.parametrize("design", [SHARED, APART], ids=["alike", "apart"])
+def test_columns_that_are_alike_are_whitened(child, design):
+    with pm.Model() as model:
+        b = pm.Normal("b", 0.0, 2.0, shape=3)
+        line = tt.dot(design, b) + 0.3
+        if child == "Bernoulli":
+            pm.Bernoulli("y", logit_p=line, observed=RNG.integers(0, 2, 60))
+        elif child == "Poisson":
+            pm.Poisson("y", tt.exp(line), observed=RNG.poisson(2, 60))
+        else:
+            pm.StudentT("y", 4, line, 1.0, observed=RNG.normal(size=60))
+    chosen = pm.explain(model).coordinates
+    assert [c.name for c in chosen.values()] == (["whitened"] if design is SHARED else [])
+
+
+def test_coefficients_with_a_random_scale_are_not_whitened():
+    with pm.Model() as model:
+        b = pm.Normal("b", 0.0, pm.HalfNormal("s", 1), shape=3)
+        pm.Bernoulli("y", logit_p=tt.dot(SHARED, b), observed=RNG.integers(0, 2, 60))
+    assert "whitened" not in [c.name for c in pm.explain(model).coordinates.values()]

@@ -157,6 +157,29 @@ class PartiallyCentred(Coordinate):
         return -0.5 * d**2 - self.weight * tt.log(sigma) - 0.5 * LOG_2PI
 
 
+@dataclass(frozen=True)
+class Whitened(Coordinate):
+    """z = R x for a vector x whose posterior has about the precision R'R: columns of a design that say nearly the same
+    are turned into columns that do not."""
+
+    family: str
+    root: np.ndarray
+    name: str = "whitened"
+
+    def words(self) -> str:
+        return "is moved by the triangle R of its design X = QR, since columns of X are much alike"
+
+    def backward(self, z: Any, *parameters: Any) -> Tensor:
+        return tt.matmul(np.linalg.inv(self.root), as_tensor(z))
+
+    def forward(self, x: Any, *parameters: Any) -> Tensor:
+        return tt.matmul(self.root, as_tensor(x))
+
+    def log_density(self, z: Any, *parameters: Any) -> Tensor:
+        volume = float(np.sum(np.log(np.abs(np.diagonal(self.root)))))
+        return tt.sum(FAMILIES[self.family].log_density(self.backward(z), *parameters)) - volume
+
+
 SHORT_LOGS = [
     ShortLog("HalfNormal", lambda sigma: sigma),
     ShortLog("HalfCauchy", lambda beta: beta),

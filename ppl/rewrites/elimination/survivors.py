@@ -9,6 +9,7 @@ children, by
 
 where row i of a child picks entry j with the coefficient c_i, and w is the weight of a row of a generalised linear
 model at its own data (the weights from which Fisher scoring starts, McCullagh and Nelder 1989, section 2.5).
+Coefficients of a constant design X are turned by the triangle of √w X, their prior taken for further rows.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from ppl.distributions import Cauchy, Normal, RandomVariable
+from ppl.distributions import Cauchy, Laplace, Normal, RandomVariable, StudentT
 from ppl.distributions.distribution import default_point
 from ppl.graph import Node, ancestors, substitute
 from ppl.rewrites.elimination.affine import Affine, NotAffine, Select, affine, data_value, is_data, known_shape
-from ppl.rewrites.elimination.coordinates import COORDINATES, Coordinate, PartiallyCentred, fixed_coordinate
+from ppl.rewrites.elimination.coordinates import COORDINATES, Coordinate, PartiallyCentred, Whitened, fixed_coordinate
 from ppl.rewrites.elimination.program import Observation, Program, children
 from ppl.tensor.shaping import broadcast_to
 from ppl.tensor.tensor import Tensor, as_tensor
@@ -44,6 +45,7 @@ def _share(y: Any, n: Any = 1.0) -> Any:
     return n * p * (1.0 - p)
 
 
+Collect = Callable[[Affine, np.ndarray, RandomVariable], np.ndarray]
 WEIGHTS: dict[str, tuple[Weight, ...]] = {
     "Poisson": (Weight("mu", "exp", lambda y, **_: y + 0.5),),
     "Bernoulli": (Weight("p", "sigmoid", lambda y, **_: _share(y)),),
@@ -68,6 +70,8 @@ def coordinates(
             chosen = fixed_coordinate(rv) if heavy or _rules_latents(written, rv) else None
         elif rv.family is Normal and not all(is_data(p) for p in rv.parameters):
             chosen = _centred(written, rv)
+        elif rv.family in COEFFICIENTS and rv.ndim == 1:
+            chosen = _whitened(written, rv)
         if chosen is not None:
             found[rv] = chosen
     return found
@@ -96,8 +100,49 @@ def _centred(program: Program, rv: RandomVariable) -> PartiallyCentred | None:
     return PartiallyCentred(share / (1.0 + share))
 
 
-def _information(child: Observation, rv: RandomVariable) -> np.ndarray:
-    """The information of the rows of a child on each entry of a variable."""
+COEFFICIENTS = (Normal, StudentT, Laplace)  # families of coefficients; the last parameter is a scale
+ALIKE = 4.0  # condition number of the precision, entries scaled, from which on columns are taken to be alike
+MOST_COEFFICIENTS = 200
+
+
+def _whitened(program: Program, rv: RandomVariable) -> Whitened | None:
+    """The triangle of the design of coefficients with a constant prior; None where they are not much alike."""
+    (n,) = known_shape(rv)
+    if not 1 < n <= MOST_COEFFICIENTS or not all(is_data(p) for p in rv.parameters):
+        return None
+    scale = np.broadcast_to(data_value(rv.parameters[-1]), (n,))
+    precision = np.diag(scale**-2.0)
+    for factor in children(program, rv):
+        if not isinstance(factor, Observation):
+            return None
+        try:
+            precision = precision + _information(factor, rv, _squares)
+        except NotAffine:
+            return None
+    unit = np.sqrt(np.diagonal(precision))
+    if not np.isfinite(precision).all() or np.linalg.cond(precision / np.outer(unit, unit)) < ALIKE:
+        return None
+    return Whitened(rv.family.__name__, np.linalg.cholesky(precision).T)
+
+
+def _squares(form: Affine, rows: np.ndarray, rv: RandomVariable) -> np.ndarray:
+    """X'wX."""
+    (n,), count = known_shape(rv), rows.size
+    design = np.zeros((count, n))
+    for part in form.parts:
+        known = part.coefficient if isinstance(part, Select) else part.design
+        if not is_data(known):
+            raise NotAffine("its coefficient is not known")
+        if isinstance(part, Select):
+            place = np.broadcast_to(part.positions, rows.shape).ravel()
+            np.add.at(design, (np.arange(count), place), np.broadcast_to(data_value(known), rows.shape).ravel())
+        else:
+            design += data_value(known).reshape(-1, n)
+    return (design * rows.reshape(-1, 1)).T @ design
+
+
+def _information(child: Observation, rv: RandomVariable, collect: Collect | None = None) -> np.ndarray:
+    """The information of the rows of a child on each entry of a variable, or as `collect` has it."""
     family, shape = child.variable.family, child.variable.type.shape
     weights = WEIGHTS.get(family.__name__)
     if weights is None:
@@ -117,7 +162,7 @@ def _information(child: Observation, rv: RandomVariable) -> np.ndarray:
             rows = weight.of(np.asarray(data_value(child.value), dtype=float), **others)
         if not np.isfinite(rows).all():
             raise NotAffine("its rows do not vary, or some are missing")
-        return _collected(form, np.broadcast_to(rows, known_shape(child.variable)), rv)
+        return (collect or _collected)(form, np.broadcast_to(rows, known_shape(child.variable)), rv)
     raise NotAffine("its parameter has another link")
 
 
