@@ -9,8 +9,8 @@ The score is the smallest effective sample size over all entries of all variable
 quantiles (tail), by second; for the middle alone it is printed too (docs/decisions/010 says why both):
 
 * in all: with everything from the import to the draws, in a fresh process;
-* apart from compiling: for us all of a second call, planning, recovery and checks included; for nutpie and NumPyro the
-  time that PyMC says their sampler took.
+* apart from compiling: for us all of a second call (which finds the plan kept with the model), recovery, checks and the
+  result included; for nutpie and NumPyro the time that PyMC says their sampler took.
 
 Models with discrete variables run by our two ways and by PyMC's default, NUTS with Metropolis steps for the labels;
 nutpie and NumPyro do not take them.
