@@ -76,6 +76,11 @@ CASES = {
         RNG.normal(size=N),
         {"mu": lambda a, b: tt.dot(FLAT, b) / 3.0 + a[2], "sigma": lambda a, b: np.exp(HEIGHT)},
     ),
+    "normal with a column of a matrix of groups": (
+        Normal,
+        np.random.default_rng(9).normal(size=N),
+        {"mu": lambda a, b: tt.stack([a, a**2], axis=1)[GROUP, 1], "sigma": lambda a, b: b[1]},
+    ),
     "poisson": (Poisson, RNG.poisson(3, N), {"mu": lambda a, b: tt.exp(linear(a, b))}),
     "bernoulli": (Bernoulli, RNG.integers(0, 2, N), {"logit_p": linear}),
     "binomial": (

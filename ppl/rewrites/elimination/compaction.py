@@ -80,7 +80,8 @@ class Rows:
             inner = e.inputs[0]
             return inner if inner.ndim == 0 else self.at(inner, rows)
         if name == "getitem":
-            return e.inputs[0][np.asarray(data_value(e.inputs[1]))[rows]]
+            index = np.asarray(data_value(e.inputs[1]))[rows]
+            return Node(e.op, (e.inputs[0], as_tensor(index)), e.attrs)  # type: ignore[return-value]
         if name == "matmul":
             return tt.matmul(e.inputs[0][rows], e.inputs[1])
         inputs = tuple(self.at(i, rows) for i in e.inputs)
