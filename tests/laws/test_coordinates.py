@@ -6,8 +6,8 @@ import pytest
 import ppl as pm
 import ppl.tensor as tt
 from ppl.compile import function
-from ppl.distributions import FAMILIES, Laplace, Normal, StudentT
-from ppl.rewrites.elimination.coordinates import COORDINATES, PartiallyCentred, Whitened
+from ppl.distributions import FAMILIES, GaussianRandomWalk, Laplace, Normal, StudentT
+from ppl.rewrites.elimination.coordinates import COORDINATES, PartiallyCentred, Pulled, Whitened
 
 POINTS = (-7.0, -3.0, -0.5, 0.0, 0.4, 2.0, 4.0)
 ALL = {**COORDINATES, "Normal": PartiallyCentred(np.array(0.3))}
@@ -95,3 +95,55 @@ def test_coefficients_with_a_random_scale_are_not_whitened():
         b = pm.Normal("b", 0.0, pm.HalfNormal("s", 1), shape=3)
         pm.Bernoulli("y", logit_p=tt.dot(SHARED, b), observed=RNG.integers(0, 2, 60))
     assert "whitened" not in [c.name for c in pm.explain(model).coordinates.values()]
+
+
+STEPS = 5
+
+
+@pytest.mark.parametrize("scale", [0.05, 3.0])
+def test_a_pulled_walk_keeps_its_law(scale):
+    """The density by the determinant of the map, and the way there and back; with data and without."""
+    coordinate = Pulled(np.array([0.5, 0.0, 2.0, 7.0, 0.0]))
+    walk = GaussianRandomWalk.dist(0.3, scale, init_dist=Normal.dist(1.0, 2.0), shape=STEPS)
+    fixed = walk.parameters
+    z = tt.TensorType("float64", (STEPS,))("z")
+    x = coordinate.backward(z, *fixed)
+    whole = tt.sum(GaussianRandomWalk.log_density(x, *fixed)) + tt.log(abs(tt.det(tt.jacobian(x, z))))
+    f = function([z], [coordinate.log_density(z, *fixed), whole, coordinate.forward(x, *fixed)])
+    for at in (np.zeros(STEPS), np.array([0.3, -2.0, 1.5, 0.4, 1.0])):
+        density, wanted, back = f(at)
+        np.testing.assert_allclose(density, wanted, rtol=1e-10)
+        np.testing.assert_allclose(back, at, atol=1e-10)
+
+
+def volatility(child, **init):
+    with pm.Model() as model:
+        scale = pm.Exponential("scale", 10.0)
+        walk = pm.GaussianRandomWalk("walk", sigma=scale, shape=30, **init)
+        child(walk)
+    return model
+
+
+RETURNS = {
+    "normal": lambda w: pm.Normal("y", 0, tt.exp(w / 2), observed=RNG.normal(size=30)),
+    "t by its precision": lambda w: pm.StudentT("y", 5.0, lam=tt.exp(-2 * w), observed=RNG.normal(size=30)),
+    "counts": lambda w: pm.Poisson("y", tt.exp(w), observed=RNG.poisson(2, 30)),
+}
+
+
+@pytest.mark.parametrize("name", RETURNS)
+def test_walks_that_stay_are_pulled(name):
+    """With the information of a row: 1/2 of a variance e^w, 2ν/(ν + 3) of a scale e^w, y + 1/2 of a rate e^w."""
+    (walk,) = [
+        c
+        for c in pm.explain(volatility(RETURNS[name], init_dist=pm.Normal.dist(0, 1))).coordinates.values()
+        if c.name == "pulled"
+    ]
+    known = {"normal": 0.5, "t by its precision": 10.0 / 8.0}
+    if name in known:
+        np.testing.assert_allclose(walk.information, known[name])
+
+
+def test_a_walk_that_starts_otherwise_is_not_pulled():
+    model = volatility(RETURNS["normal"], init_dist=pm.StudentT.dist(3, 0, 1))
+    assert "pulled" not in [c.name for c in pm.explain(model).coordinates.values()]

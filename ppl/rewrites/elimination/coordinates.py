@@ -19,9 +19,10 @@ from typing import Any
 import numpy as np
 
 import ppl.tensor as tt
-from ppl.distributions import FAMILIES, RandomVariable
+from ppl.distributions import FAMILIES, GaussianRandomWalk, RandomVariable
 from ppl.distributions.constants import LOG_2, LOG_2PI
 from ppl.rewrites.elimination.affine import is_data
+from ppl.tensor.block_chains import chain_factor, chain_substitution
 from ppl.tensor.tensor import Tensor, as_tensor
 
 
@@ -178,6 +179,50 @@ class Whitened(Coordinate):
     def log_density(self, z: Any, *parameters: Any) -> Tensor:
         volume = float(np.sum(np.log(np.abs(np.diagonal(self.root)))))
         return tt.sum(FAMILIES[self.family].log_density(self.backward(z), *parameters)) - volume
+
+
+@dataclass(frozen=True)
+class Pulled(Coordinate):
+    r"""A Gaussian random walk x by z = L'(x - m), with m its mean and LL' its precision and that of its rows:
+
+    .. math:: LL' = D'D/σ^2 + \mathrm{diag}(I)
+
+    Neighbours pull at each other by the scale σ of the steps, and data by their information I, whatever σ is: z has
+    about a standard normal law given σ.
+    """
+
+    information: np.ndarray
+    name: str = "pulled"
+
+    def words(self) -> str:
+        return (
+            "is moved by numbers that are about independent, given the scale of its steps and the information of rows"
+        )
+
+    def _parts(self, init: Any, step: Any, steps: Any) -> tuple[Tensor, Tensor, Tensor]:
+        """The mean, and the diagonals of L and beside it."""
+        n = len(self.information)
+        mean = GaussianRandomWalk.support_point(init, step, steps)
+        first, scale = init.parameters[1], tt.broadcast_to(step.parameters[1], (n - 1,))
+        before = tt.concatenate([first.reshape((1,)) ** -2.0, scale**-2.0])
+        after = tt.concatenate([scale**-2.0, np.zeros(1)])
+        below = tt.concatenate([np.zeros(1), -(scale**-2.0)]).reshape((n, 1, 1))
+        lower = chain_factor((before + after + self.information).reshape((n, 1, 1)), below)
+        return tt.broadcast_to(mean, (n,)), lower, below
+
+    def backward(self, z: Any, *parameters: Any) -> Tensor:
+        mean, lower, below = self._parts(*parameters)
+        return mean + chain_substitution(lower, below, as_tensor(z).reshape((-1, 1)), reverse=True)[:, 0]
+
+    def forward(self, x: Any, *parameters: Any) -> Tensor:
+        mean, lower, below = self._parts(*parameters)
+        d, own = as_tensor(x) - mean, lower[:, 0, 0]
+        return own * d + tt.concatenate([below[1:, 0, 0] / own[:-1] * d[1:], np.zeros(1)])
+
+    def log_density(self, z: Any, *parameters: Any) -> Tensor:
+        _, lower, _ = self._parts(*parameters)
+        inner = GaussianRandomWalk.log_density(self.backward(z, *parameters), *parameters)
+        return tt.sum(inner) - tt.sum(tt.log(lower))
 
 
 SHORT_LOGS = [

@@ -20,11 +20,19 @@ from typing import Any
 
 import numpy as np
 
-from ppl.distributions import Cauchy, Laplace, Normal, RandomVariable, StudentT
+from ppl.distributions import Cauchy, GaussianRandomWalk, Laplace, Normal, RandomVariable, StudentT
 from ppl.distributions.distribution import default_point
 from ppl.graph import Node, ancestors, substitute
 from ppl.rewrites.elimination.affine import Affine, NotAffine, Select, affine, data_value, is_data, known_shape
-from ppl.rewrites.elimination.coordinates import COORDINATES, Coordinate, PartiallyCentred, Whitened, fixed_coordinate
+from ppl.rewrites.elimination.coordinates import (
+    COORDINATES,
+    Coordinate,
+    PartiallyCentred,
+    Pulled,
+    Whitened,
+    fixed_coordinate,
+)
+from ppl.rewrites.elimination.monomials import POWERS
 from ppl.rewrites.elimination.program import Observation, Program, children
 from ppl.tensor.shaping import broadcast_to
 from ppl.tensor.tensor import Tensor, as_tensor
@@ -51,7 +59,11 @@ WEIGHTS: dict[str, tuple[Weight, ...]] = {
     "Bernoulli": (Weight("p", "sigmoid", lambda y, **_: _share(y)),),
     "Binomial": (Weight("p", "sigmoid", lambda y, n, **_: _share(y, n)),),
     "Exponential": (Weight("lam", "exp", lambda y, **_: 1.0 + 0.0 * y),),
-    "StudentT": (Weight("mu", None, lambda y, **_: 1.0 / np.var(y) + 0.0 * y),),
+    "StudentT": (
+        Weight("mu", None, lambda y, **_: 1.0 / np.var(y) + 0.0 * y),
+        Weight("sigma", "exp", lambda y, nu=5.0, **_: 2.0 * nu / (nu + 3.0) + 0.0 * y),
+    ),
+    "Normal": (Weight("sigma", "exp", lambda y, **_: 2.0 + 0.0 * y),),
     "Laplace": (Weight("mu", None, lambda y, **_: 1.0 / np.var(y) + 0.0 * y),),
 }
 
@@ -70,6 +82,8 @@ def coordinates(
             chosen = fixed_coordinate(rv) if heavy or _rules_latents(written, rv) else None
         elif rv.family is Normal and not all(is_data(p) for p in rv.parameters):
             chosen = _centred(written, rv)
+        elif rv.family is GaussianRandomWalk and rv.ndim == 1:
+            chosen = _pulled(written, rv)
         elif rv.family in COEFFICIENTS and rv.ndim == 1:
             chosen = _whitened(written, rv)
         if chosen is not None:
@@ -98,6 +112,23 @@ def _centred(program: Program, rv: RandomVariable) -> PartiallyCentred | None:
         return None
     share = spread**2 * information
     return PartiallyCentred(share / (1.0 + share))
+
+
+def _pulled(program: Program, rv: RandomVariable) -> Pulled | None:
+    """The information of the rows of a walk; None where it cannot be told, or where its start is not normal."""
+    init, step, _ = rv.parameters
+    laws = [x for x in (init, step) if isinstance(x, RandomVariable) and x.family is Normal]
+    if len(laws) != 2 or init.ndim or step.ndim > 1 or known_shape(rv)[0] < 3:
+        return None
+    information = np.zeros(known_shape(rv))
+    for factor in children(program, rv):
+        if not isinstance(factor, Observation):
+            return None
+        try:
+            information = information + _information(factor, rv)
+        except NotAffine:
+            return None
+    return Pulled(information) if information.any() else None
 
 
 COEFFICIENTS = (Normal, StudentT, Laplace)  # families of coefficients; the last parameter is a scale
@@ -151,10 +182,10 @@ def _information(child: Observation, rv: RandomVariable, collect: Collect | None
         raise NotAffine("its rows are not known")
     parameters = dict(zip(family.params, child.variable.parameters, strict=True))
     for weight in weights:
-        inner: Any = parameters[weight.slot]
-        while inner.op.name in ("named", "broadcast_to"):
-            inner = inner.inputs[0]
-        if weight.link is not None and inner.op.name != weight.link:
+        inner, power = _linked(parameters[weight.slot])
+        if weight.link != (inner.op.name if weight.link else None) or (power != 1.0 and weight.link != "exp"):
+            continue
+        if rv not in ancestors(inner):
             continue
         form = affine(inner if weight.link is None else inner.inputs[0], {rv})
         others = {key: data_value(p) for key, p in parameters.items() if key != weight.slot and is_data(p)}
@@ -162,8 +193,21 @@ def _information(child: Observation, rv: RandomVariable, collect: Collect | None
             rows = weight.of(np.asarray(data_value(child.value), dtype=float), **others)
         if not np.isfinite(rows).all():
             raise NotAffine("its rows do not vary, or some are missing")
-        return (collect or _collected)(form, np.broadcast_to(rows, known_shape(child.variable)), rv)
+        rows = power**2 * np.broadcast_to(rows, known_shape(child.variable))
+        return (collect or _collected)(form, rows, rv)
     raise NotAffine("its parameter has another link")
+
+
+def _linked(slot: Any) -> tuple[Any, float]:
+    """What stands in a slot, without names and fixed powers, and the power: of (e^η)^-½ it is e^η, to the -½."""
+    power = 1.0
+    while True:
+        if slot.op.name in ("named", "broadcast_to", "positive"):
+            slot = slot.inputs[0]
+        elif slot.op.name in POWERS:
+            slot, power = slot.inputs[0], power * POWERS[slot.op.name]
+        else:
+            return slot, power
 
 
 def _collected(form: Affine, rows: np.ndarray, rv: RandomVariable) -> np.ndarray:
