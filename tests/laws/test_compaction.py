@@ -7,12 +7,14 @@ import ppl.tensor as tt
 from ppl.compile import function
 from ppl.distributions import (
     FAMILIES,
+    AsymmetricLaplace,
     Bernoulli,
     Binomial,
     Categorical,
     Censored,
     Dirichlet,
     HalfNormal,
+    Laplace,
     Mixture,
     Multinomial,
     MvNormal,
@@ -119,6 +121,13 @@ CASES = {
             "mu": lambda a, b: b + FAR,
             "chol": lambda a, b: tt.diag(a[:3]) + 0.3 * np.tril(np.ones((3, 3)), -1),
         },
+    ),
+    "laplace": (Laplace, 0.5 + OTHER.normal(size=N), {"mu": lambda a, b: b[0], "b": lambda a, b: a[1]}),
+    "laplace far away": (Laplace, 1e4 + OTHER.normal(size=N), {"mu": lambda a, b: b[0], "b": lambda a, b: a[1]}),
+    "asymmetric laplace": (
+        AsymmetricLaplace,
+        0.5 + OTHER.normal(size=N),
+        {"kappa": lambda a, b: a[0], "mu": lambda a, b: b[0], "b": lambda a, b: a[1]},
     ),
     "mixture": (
         Mixture,

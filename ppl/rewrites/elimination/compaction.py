@@ -5,7 +5,8 @@ share every index and every covariate. For an exponential family only sums over 
 
 .. math:: \sum_i \log p(y_i \mid θ) = \sum_c \big[ η_c \cdot T_c - n_c A(η_c) \big] + \sum_i \log h(y_i),
 
-for any other family equal rows are counted. Sums are taken once for all evaluations, so that the cost of a gradient
+for any other family equal rows are counted; of absolute distances from one number two running totals of the sorted rows
+matter. Sums are taken once for all evaluations, so that the cost of a gradient
 depends on the number of cells and not on that of rows. Normal data are measured from the mean of their cell, so nothing
 is lost when they lie far from zero.
 """
@@ -19,12 +20,12 @@ from typing import Any
 import numpy as np
 
 import ppl.tensor as tt
-from ppl.distributions import Normal
+from ppl.distributions import AsymmetricLaplace, Laplace, Normal
 from ppl.distributions.constants import LOG_2PI
 from ppl.graph import Node
 from ppl.rewrites.elimination.affine import data_value, is_data, known_shape
 from ppl.rewrites.elimination.linear import compact_linear
-from ppl.rewrites.elimination.program import NoMatch, Observation, Program, Term
+from ppl.rewrites.elimination.program import NoMatch, Observation, Program, Term, where_valid
 from ppl.tensor.ops import Elementwise
 from ppl.tensor.segments import segment_sum
 from ppl.tensor.tensor import Tensor, as_tensor
@@ -131,6 +132,11 @@ def compact(observation: Observation) -> tuple[Term, str]:
         return Term(
             f"statistics of {variable.name}", density
         ), f"{count} rows in {len(first)} cells, by sufficient statistics"
+    if family in SORTED and not columns:
+        density = SORTED[family](
+            tt.cast(as_tensor(value), "floatX"), *(p.reshape(()) for p in at(np.zeros(1, dtype=int)))
+        )
+        return Term(f"sorted rows of {variable.name}", density), f"{count} rows, sorted, by their running totals"
     columns.append(np.asarray(data_value(value), dtype=np.float64).reshape(count, -1))
     first, cell = cells(columns, count)
     counts = np.bincount(cell, minlength=len(first)).astype(float)
@@ -237,6 +243,30 @@ def _mv_normal(variable: Any, y: Tensor, parameters: tuple[Tensor, ...], sums: _
     return -n * (tt.sum(tt.log(tt.diagonal(chol))) + 0.5 * width * LOG_2PI) - 0.5 * squares
 
 
+def _distances(y: Tensor, mu: Tensor) -> tuple[Tensor, Tensor]:
+    """How far rows are below a number and above it, added up: by running totals of the rows in order, from the middle
+    one."""
+    (n,) = known_shape(y)
+    order = tt.sort(y)
+    d, at = order - order[n // 2], mu - order[n // 2]
+    totals = tt.concatenate([np.zeros(1), tt.cumsum(d)])
+    k = tt.searchsorted(d, at)
+    below, above = tt.cast(k, "floatX"), tt.cast(n - k, "floatX")
+    return below * at - totals[k], totals[n] - totals[k] - above * at
+
+
+def _laplace(y: Tensor, mu: Tensor, b: Tensor) -> Tensor:
+    below, above = _distances(y, mu)
+    return where_valid(-(below + above) / b - known_shape(y)[0] * tt.log(2.0 * b), [b > 0])
+
+
+def _asymmetric_laplace(y: Tensor, kappa: Tensor, mu: Tensor, b: Tensor) -> Tensor:
+    below, above = _distances(y, mu)
+    whole = known_shape(y)[0] * (tt.log(b) - tt.log(kappa + 1 / kappa))
+    return where_valid(whole - b * (kappa * above + below / kappa), [b > 0, kappa > 0])
+
+
+SORTED: dict[Any, Callable[..., Tensor]] = {Laplace: _laplace, AsymmetricLaplace: _asymmetric_laplace}
 STATISTICS: dict[str, Statistics] = {"Normal": _normal, "MvNormal": _mv_normal, "Multinomial": _multinomial}
 
 
