@@ -188,7 +188,10 @@ def _starts(model: Present, coordinates: Mapping[Tensor, tuple[Tensor, Coordinat
         return {}
     joint = Joint(model)
     return {
-        value: tt.broadcast_to(c.forward(joint.values[rv], *map(joint.at_values, rv.parameters)), rv.type.shape)  # type: ignore[attr-defined]
+        value: tt.broadcast_to(
+            c.forward(joint.values[rv], *map(joint.at_values, (*rv.parameters, *c.further))),  # type: ignore[attr-defined]
+            rv.type.shape,
+        )
         for rv, (value, c) in coordinates.items()
     }
 

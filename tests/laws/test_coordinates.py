@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import ppl as pm
 import ppl.tensor as tt
 from ppl.compile import function
 from ppl.distributions import FAMILIES, GaussianRandomWalk, Laplace, Normal, StudentT
-from ppl.rewrites.elimination.coordinates import COORDINATES, PartiallyCentred, Pulled, Whitened
+from ppl.model.rewriting import rewritten
+from ppl.rewrites.elimination.coordinates import COORDINATES, PartiallyCentred, Pulled, PulledSteps, Whitened
 
 POINTS = (-7.0, -3.0, -0.5, 0.0, 0.4, 2.0, 4.0)
 ALL = {**COORDINATES, "Normal": PartiallyCentred(np.array(0.3))}
@@ -114,6 +116,72 @@ def test_a_pulled_walk_keeps_its_law(scale):
         density, wanted, back = f(at)
         np.testing.assert_allclose(density, wanted, rtol=1e-10)
         np.testing.assert_allclose(back, at, atol=1e-10)
+
+
+@pytest.mark.parametrize("scale", [0.05, 3.0])
+def test_pulled_steps_keep_their_law(scale):
+    coordinate = PulledSteps(np.array([0.5, 0.0, 2.0, 7.0, 0.0]), (tt.as_tensor(scale),))
+    fixed = (*Normal.dist(0.0, 1.0).parameters, tt.as_tensor(scale))
+    z = tt.TensorType("float64", (STEPS,))("z")
+    x = coordinate.backward(z, *fixed)
+    whole = tt.sum(Normal.logp(x, 0.0, 1.0)) + tt.log(abs(tt.det(tt.jacobian(x, z))))
+    f = function([z], [coordinate.log_density(z, *fixed), whole, coordinate.forward(x, *fixed)])
+    for at in (np.zeros(STEPS), np.array([0.3, -2.0, 1.5, 0.4, 1.0])):
+        density, wanted, back = f(at)
+        np.testing.assert_allclose(density, wanted, rtol=1e-10)
+        np.testing.assert_allclose(back, at, atol=1e-10)
+
+
+def steps_of(write):
+    with pm.Model() as model:
+        scale, start = pm.Exponential("scale", 10.0), pm.Normal("start", 0, 1)
+        e = pm.Normal("e", 0, 1, shape=30)
+        write(scale, start, e)
+    return [c.name for c in pm.explain(model).coordinates.values()]
+
+
+def returns(walk):
+    return pm.Normal("y", 0, tt.exp(walk), observed=np.linspace(-1, 1, 30))
+
+
+WRITTEN = {
+    "steps": (lambda s, x, e: returns(x + tt.cumsum(s * e)), True),
+    "steps of half the scale": (lambda s, x, e: returns(x + 0.5 * tt.cumsum(e * (2.0 * s)) + 1.0), True),
+    "steps that are also seen": (
+        lambda s, x, e: (returns(tt.cumsum(s * e)), pm.Normal("z", tt.exp(e), 1.0, observed=np.zeros(30))),
+        False,
+    ),
+    "a scale that comes later": (lambda s, x, e: returns(tt.cumsum(pm.HalfNormal("late", 1) * e)), False),
+    "a scale of any sign": (lambda s, x, e: returns(tt.cumsum(x * e)), False),
+    "scales of their own": (lambda s, x, e: returns(tt.cumsum(s * np.linspace(1, 2, 30) * e)), False),
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_walks_that_are_written_as_steps_are_pulled(name):
+    write, pulled = WRITTEN[name]
+    assert ("pulled_steps" in steps_of(write)) == pulled
+
+
+def test_pulled_steps_are_the_model_as_written():
+    """Densities of both differ by the slope of the coordinate alone, so that from point to point they agree."""
+    with pm.Model() as model:
+        scale = pm.Exponential("scale", 2.0)
+        returns(tt.cumsum(scale * pm.Normal("e", 0, 1, shape=30)))
+    ours, plain = rewritten(model), rewritten(model, rewrite=False)
+    (coordinate,) = pm.explain(model).coordinates.values()
+    by_name = {v.name: v for v in ours.values}
+    there = function(list(by_name.values()), [ours.logp(), ours.outputs["e"], ours.outputs["scale"]])
+    here = function(list(plain.values), plain.logp())
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        z = {name: rng.normal(size=v.type.shape) for name, v in by_name.items()}
+        density, e, s = there(*z.values())
+        numbers = [tt.as_tensor(x) for x in (z[f"e_{coordinate.name}__"], 0.0, 1.0, float(s))]
+        spread = function([], coordinate.log_density(*numbers))()
+        own = {"scale_log__": np.log(s), "e": e}
+        written = here(*[own[v.name] for v in plain.values])
+        np.testing.assert_allclose(density - spread, written - stats.norm.logpdf(e).sum(), rtol=1e-9)
 
 
 def volatility(child, **init):

@@ -27,9 +27,11 @@ from ppl.tensor.tensor import Tensor, as_tensor
 
 
 class Coordinate:
-    """A one-to-one map from what is sampled to a variable; parameters are those of the variable's family."""
+    """A one-to-one map from what is sampled to a variable; parameters are those of the variable's family, and `further`
+    expressions of variables that were made before it."""
 
     name: str
+    further: tuple[Tensor, ...] = ()
 
     def words(self) -> str:
         """How the variable is moved, after its name."""
@@ -181,6 +183,27 @@ class Whitened(Coordinate):
         return tt.sum(FAMILIES[self.family].log_density(self.backward(z), *parameters)) - volume
 
 
+def _pull(information: np.ndarray, first: Any, scale: Any) -> tuple[Tensor, Tensor]:
+    """L, and what is below the diagonal of LL', the precision of a walk; its first entry has a scale of its own."""
+    n = len(information)
+    steps = tt.broadcast_to(as_tensor(scale), (n - 1,)) ** -2.0
+    before = tt.concatenate([as_tensor(first).reshape((1,)) ** -2.0, steps])
+    after = tt.concatenate([steps, np.zeros(1)])
+    below = tt.concatenate([np.zeros(1), -steps]).reshape((n, 1, 1))
+    return chain_factor((before + after + information).reshape((n, 1, 1)), below), below
+
+
+def _walk(z: Any, lower: Tensor, below: Tensor) -> Tensor:
+    """L'⁻¹ z."""
+    return chain_substitution(lower, below, as_tensor(z).reshape((-1, 1)), reverse=True)[:, 0]
+
+
+def _numbers(d: Any, lower: Tensor, below: Tensor) -> Tensor:
+    """L' d."""
+    own = lower[:, 0, 0]
+    return own * d + tt.concatenate([below[1:, 0, 0] / own[:-1] * d[1:], np.zeros(1)])
+
+
 @dataclass(frozen=True)
 class Pulled(Coordinate):
     r"""A Gaussian random walk x by z = L'(x - m), with m its mean and LL' its precision and that of its rows:
@@ -201,28 +224,49 @@ class Pulled(Coordinate):
 
     def _parts(self, init: Any, step: Any, steps: Any) -> tuple[Tensor, Tensor, Tensor]:
         """The mean, and the diagonals of L and beside it."""
-        n = len(self.information)
         mean = GaussianRandomWalk.support_point(init, step, steps)
-        first, scale = init.parameters[1], tt.broadcast_to(step.parameters[1], (n - 1,))
-        before = tt.concatenate([first.reshape((1,)) ** -2.0, scale**-2.0])
-        after = tt.concatenate([scale**-2.0, np.zeros(1)])
-        below = tt.concatenate([np.zeros(1), -(scale**-2.0)]).reshape((n, 1, 1))
-        lower = chain_factor((before + after + self.information).reshape((n, 1, 1)), below)
-        return tt.broadcast_to(mean, (n,)), lower, below
+        pulled = _pull(self.information, init.parameters[1], step.parameters[1])
+        return tt.broadcast_to(mean, self.information.shape), *pulled
 
     def backward(self, z: Any, *parameters: Any) -> Tensor:
-        mean, lower, below = self._parts(*parameters)
-        return mean + chain_substitution(lower, below, as_tensor(z).reshape((-1, 1)), reverse=True)[:, 0]
+        mean, *pulled = self._parts(*parameters)
+        return mean + _walk(z, *pulled)
 
     def forward(self, x: Any, *parameters: Any) -> Tensor:
-        mean, lower, below = self._parts(*parameters)
-        d, own = as_tensor(x) - mean, lower[:, 0, 0]
-        return own * d + tt.concatenate([below[1:, 0, 0] / own[:-1] * d[1:], np.zeros(1)])
+        mean, *pulled = self._parts(*parameters)
+        return _numbers(as_tensor(x) - mean, *pulled)
 
     def log_density(self, z: Any, *parameters: Any) -> Tensor:
         _, lower, _ = self._parts(*parameters)
         inner = GaussianRandomWalk.log_density(self.backward(z, *parameters), *parameters)
         return tt.sum(inner) - tt.sum(tt.log(lower))
+
+
+@dataclass(frozen=True)
+class PulledSteps(Coordinate):
+    """Standard normal steps e of a walk c = cumsum(σ e), by z = L'c: the same for a walk written as its steps."""
+
+    information: np.ndarray
+    further: tuple[Tensor, ...]  # σ
+    name: str = "pulled_steps"
+
+    def words(self) -> str:
+        return "is moved by numbers of its running total that are about independent, given its scale and its rows"
+
+    def backward(self, z: Any, *parameters: Any) -> Tensor:
+        *_, scale = parameters
+        c = _walk(z, *_pull(self.information, scale, scale))
+        return (c - tt.concatenate([np.zeros(1), c[:-1]])) / scale
+
+    def forward(self, x: Any, *parameters: Any) -> Tensor:
+        *_, scale = parameters
+        return _numbers(tt.cumsum(scale * as_tensor(x)), *_pull(self.information, scale, scale))
+
+    def log_density(self, z: Any, *parameters: Any) -> Tensor:
+        *own, scale = parameters
+        lower, _ = _pull(self.information, scale, scale)
+        inner = FAMILIES["Normal"].log_density(self.backward(z, *parameters), *own)
+        return tt.sum(inner) - tt.sum(tt.log(lower)) - len(self.information) * tt.log(scale)
 
 
 SHORT_LOGS = [

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+import ppl.tensor as tt
 from ppl.distributions import Cauchy, GaussianRandomWalk, Laplace, Normal, RandomVariable, StudentT
 from ppl.distributions.distribution import default_point
 from ppl.graph import Node, ancestors, substitute
@@ -29,11 +30,13 @@ from ppl.rewrites.elimination.coordinates import (
     Coordinate,
     PartiallyCentred,
     Pulled,
+    PulledSteps,
     Whitened,
     fixed_coordinate,
 )
 from ppl.rewrites.elimination.monomials import POWERS
-from ppl.rewrites.elimination.program import Observation, Program, children
+from ppl.rewrites.elimination.positive import known_positive
+from ppl.rewrites.elimination.program import Observation, Program, children, parts, reaches
 from ppl.tensor.shaping import broadcast_to
 from ppl.tensor.tensor import Tensor, as_tensor
 
@@ -53,7 +56,7 @@ def _share(y: Any, n: Any = 1.0) -> Any:
     return n * p * (1.0 - p)
 
 
-Collect = Callable[[Affine, np.ndarray, RandomVariable], np.ndarray]
+Collect = Callable[[Affine, np.ndarray, Tensor], np.ndarray]
 WEIGHTS: dict[str, tuple[Weight, ...]] = {
     "Poisson": (Weight("mu", "exp", lambda y, **_: y + 0.5),),
     "Bernoulli": (Weight("p", "sigmoid", lambda y, **_: _share(y)),),
@@ -85,7 +88,7 @@ def coordinates(
         elif rv.family is GaussianRandomWalk and rv.ndim == 1:
             chosen = _pulled(written, rv)
         elif rv.family in COEFFICIENTS and rv.ndim == 1:
-            chosen = _whitened(written, rv)
+            chosen = _pulled_steps(written, rv) or _whitened(written, rv)
         if chosen is not None:
             found[rv] = chosen
     return found
@@ -131,6 +134,41 @@ def _pulled(program: Program, rv: RandomVariable) -> Pulled | None:
     return Pulled(information) if information.any() else None
 
 
+def _pulled_steps(program: Program, rv: RandomVariable) -> PulledSteps | None:
+    """The same for standard normal steps, where data depend on them by cumsum(σ e) alone, with a σ made before them."""
+    standard = rv.family is Normal and all(
+        is_data(p) and np.all(data_value(p) == x) for p, x in zip(rv.parameters, (0.0, 1.0), strict=True)
+    )
+    factors = children(program, rv)
+    if not standard or not factors or known_shape(rv)[0] < 3:
+        return None
+    nodes = set().union(*(ancestors(list(parts(f))) for f in factors))
+    walks = [n for n in nodes if isinstance(n, Tensor) and n.op is tt.cumsum and rv in ancestors(n)]
+    scale = _scale_of_steps(walks[0].inputs[0], rv) if len(walks) == 1 else None
+    if scale is None or any(rv in reaches(f, [walks[0]]) for f in factors):
+        return None
+    if any(isinstance(x, RandomVariable) and x.serial > rv.serial for x in ancestors(scale)):
+        return None
+    information = np.zeros(known_shape(rv))
+    for factor in factors:
+        try:
+            if not isinstance(factor, Observation):
+                return None
+            information = information + _information(factor, walks[0])
+        except NotAffine:
+            return None
+    return PulledSteps(information, (scale,)) if information.any() else None
+
+
+def _scale_of_steps(product: Any, rv: RandomVariable) -> Tensor | None:
+    """The positive number σ of σ e."""
+    if product.op.name != "multiply" or not any(x is rv for x in product.inputs):
+        return None
+    scale = product.inputs[0] if product.inputs[1] is rv else product.inputs[1]
+    number = scale.type.shape == () or (None not in scale.type.shape and np.prod(scale.type.shape) == 1)
+    return scale.reshape(()) if number and rv not in ancestors(scale) and known_positive(scale) else None
+
+
 COEFFICIENTS = (Normal, StudentT, Laplace)  # families of coefficients; the last parameter is a scale
 ALIKE = 4.0  # condition number of the precision, entries scaled, from which on columns are taken to be alike
 MOST_COEFFICIENTS = 200
@@ -156,7 +194,7 @@ def _whitened(program: Program, rv: RandomVariable) -> Whitened | None:
     return Whitened(rv.family.__name__, np.linalg.cholesky(precision).T)
 
 
-def _squares(form: Affine, rows: np.ndarray, rv: RandomVariable) -> np.ndarray:
+def _squares(form: Affine, rows: np.ndarray, rv: Tensor) -> np.ndarray:
     """X'wX."""
     (n,), count = known_shape(rv), rows.size
     design = np.zeros((count, n))
@@ -172,7 +210,7 @@ def _squares(form: Affine, rows: np.ndarray, rv: RandomVariable) -> np.ndarray:
     return (design * rows.reshape(-1, 1)).T @ design
 
 
-def _information(child: Observation, rv: RandomVariable, collect: Collect | None = None) -> np.ndarray:
+def _information(child: Observation, rv: Tensor, collect: Collect | None = None) -> np.ndarray:
     """The information of the rows of a child on each entry of a variable, or as `collect` has it."""
     family, shape = child.variable.family, child.variable.type.shape
     weights = WEIGHTS.get(family.__name__)
@@ -210,7 +248,7 @@ def _linked(slot: Any) -> tuple[Any, float]:
             return slot, power
 
 
-def _collected(form: Affine, rows: np.ndarray, rv: RandomVariable) -> np.ndarray:
+def _collected(form: Affine, rows: np.ndarray, rv: Tensor) -> np.ndarray:
     """c² w, added up over the rows that pick each entry."""
     total = np.zeros(int(np.prod(known_shape(rv))))
     for part in form.parts:
