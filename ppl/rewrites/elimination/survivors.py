@@ -172,6 +172,7 @@ def _scale_of_steps(product: Any, rv: RandomVariable) -> Tensor | None:
 COEFFICIENTS = (Normal, StudentT, Laplace)  # families of coefficients; the last parameter is a scale
 ALIKE = 4.0  # condition number of the precision, entries scaled, from which on columns are taken to be alike
 MOST_COEFFICIENTS = 200
+MOST_ENTRIES = 20_000_000  # of a design that is looked at
 
 
 def _whitened(program: Program, rv: RandomVariable) -> Whitened | None:
@@ -197,6 +198,8 @@ def _whitened(program: Program, rv: RandomVariable) -> Whitened | None:
 def _squares(form: Affine, rows: np.ndarray, rv: Tensor) -> np.ndarray:
     """X'wX."""
     (n,), count = known_shape(rv), rows.size
+    if count * n > MOST_ENTRIES:
+        raise NotAffine("its design is too large to be looked at")
     design = np.zeros((count, n))
     for part in form.parts:
         known = part.coefficient if isinstance(part, Select) else part.design
