@@ -172,7 +172,7 @@ def _scale_of_steps(product: Any, rv: RandomVariable) -> Tensor | None:
 COEFFICIENTS = (Normal, StudentT, Laplace)  # families of coefficients; the last parameter is a scale
 ALIKE = 4.0  # condition number of the precision, entries scaled, from which on columns are taken to be alike
 MOST_COEFFICIENTS = 200
-MOST_ENTRIES = 20_000_000  # of a design that is looked at
+ENOUGH_ROWS = 4096  # of a design to tell which columns are alike
 
 
 def _whitened(program: Program, rv: RandomVariable) -> Whitened | None:
@@ -196,21 +196,21 @@ def _whitened(program: Program, rv: RandomVariable) -> Whitened | None:
 
 
 def _squares(form: Affine, rows: np.ndarray, rv: Tensor) -> np.ndarray:
-    """X'wX."""
+    """X'wX, of many rows from some of them."""
     (n,), count = known_shape(rv), rows.size
-    if count * n > MOST_ENTRIES:
-        raise NotAffine("its design is too large to be looked at")
-    design = np.zeros((count, n))
+    some = np.arange(0, count, max(1, count // ENOUGH_ROWS))
+    design = np.zeros((some.size, n))
     for part in form.parts:
         known = part.coefficient if isinstance(part, Select) else part.design
         if not is_data(known):
             raise NotAffine("its coefficient is not known")
         if isinstance(part, Select):
-            place = np.broadcast_to(part.positions, rows.shape).ravel()
-            np.add.at(design, (np.arange(count), place), np.broadcast_to(data_value(known), rows.shape).ravel())
+            place = np.broadcast_to(part.positions, rows.shape).ravel()[some]
+            weight = np.broadcast_to(data_value(known), rows.shape).ravel()[some]
+            np.add.at(design, (np.arange(some.size), place), weight)
         else:
-            design += data_value(known).reshape(-1, n)
-    return (design * rows.reshape(-1, 1)).T @ design
+            design += data_value(known).reshape(-1, n)[some]
+    return (design * rows.reshape(-1, 1)[some]).T @ design * (count / some.size)
 
 
 def _information(child: Observation, rv: Tensor, collect: Collect | None = None) -> np.ndarray:
