@@ -2,7 +2,7 @@ from ppl.distributions.distribution import Distribution, param
 from ppl.distributions.domains import counts_with_sum, natural, positive_vector
 from ppl.distributions.multinomial import near_mean
 from ppl.distributions.negative_binomial import NegativeBinomial
-from ppl.tensor import expand_dims, sum
+from ppl.tensor import expand_dims, maximum, sum
 
 
 class DirichletMultinomial(Distribution):
@@ -24,7 +24,7 @@ class DirichletMultinomial(Distribution):
 
     def logp(x, n, a):
         total = sum(a, axis=-1)
-        p = total / (total + n)
+        p = total / (total + maximum(n, 1))  # the same for any p; with this one, each is near its mean
         return sum(NegativeBinomial.logp(x, a, expand_dims(p, -1)), axis=-1) - NegativeBinomial.logp(n, total, p)
 
     def sample(key, shape, n, a):

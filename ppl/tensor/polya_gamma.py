@@ -95,8 +95,8 @@ def _log_integral(x: Any, h: Any, p: Any = None, upper: Any = False) -> Any:
         second = second + 0.25 * bend_of_sinhc(y)
         third = third + 0.125 * jax.grad(lambda y: jnp.sum(bend_of_sinhc(y)))(y)
     else:
-        # left of the pole the path of φ alone leads away from it, with the pole's own bend it would lead round it; and for
-        # a large h, where φ is a parabola, that bend leads along a ridge
+        # left of the pole the path of φ alone leads away from it, with the pole's own bend it would lead round it; and
+        # for a large h, where φ is a parabola, that bend leads along a ridge
         plain = upper | (fixed_h > 1)
         second = jnp.where(plain, second, second + 0.25 / distance**2)
         third = jnp.where(plain, third, third - 0.25 / distance**3)
