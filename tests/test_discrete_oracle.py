@@ -182,6 +182,19 @@ def test_logit_p_stays_finite_where_the_probability_rounds_to_zero_or_one():
     np.testing.assert_allclose(d.Categorical.log_density(np.arange(3), *categorical).eval(), [-1000.0, 0.0, -2000.0])
 
 
+@pytest.mark.parametrize(
+    "family", [d.NegativeBinomial, d.BetaBinomial, d.DiscreteUniform, d.Binomial, d.HyperGeometric]
+)
+def test_small_whole_numbers_do_not_run_over_the_ends_of_their_dtype(family):
+    given = {d.NegativeBinomial: {"n": 100, "p": 1}, d.BetaBinomial: {"n": 120, "alpha": 100, "beta": 120},
+             d.DiscreteUniform: {"lower": -100, "upper": 100}, d.Binomial: {"n": 120, "p": 1},
+             d.HyperGeometric: {"N": 120, "k": 100, "n": 110}}[family]  # fmt: skip
+    x = np.array([91, 100])
+    want = family.log_density(x, *family.dist(**given).parameters).eval()
+    small = family.dist(**{key: np.int8(value) for key, value in given.items()})
+    assert np.array_equal(family.log_density(x.astype(np.int8), *small.parameters).eval(), want)
+
+
 def test_gradients_are_finite_and_exact_at_large_counts():
     mu = tt.dvector("mu")
     x = np.array([0, 3, 100, 10**9])

@@ -107,6 +107,14 @@ def test_draws_far_in_a_tail_are_there():
     np.testing.assert_allclose(np.mean(far == 30, axis=0), share, atol=4.5 * 0.5 / 5000**0.5)
 
 
+@pytest.mark.parametrize("family", [d.Truncated, d.Censored])
+def test_a_bound_may_be_a_draw(family):
+    """It was taken for a law, and no value of it was ever drawn."""
+    low = d.Uniform.dist(2.0, 2.1)
+    bound, x = sample(low, family.dist(d.Normal.dist(2.0, 1.0), lower=low, size=100), count=3)
+    assert np.all(x >= bound[:, None]) and x.min() < 2.2
+
+
 def test_truncated_draws_move_as_the_quantile_does():
     a = tt.dscalar()
     rv = d.Truncated.dist(d.Gamma.dist(a, 1.0), 1.0, 3.0, size=50)

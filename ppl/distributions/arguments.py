@@ -9,7 +9,7 @@ import numpy as np
 
 from ppl.distributions.domains import MISSING, Domain, a_distribution, extended_real
 from ppl.distributions.draw import RandomVariable
-from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
+from ppl.tensor.tensor import FUNCTIONS, Tensor, as_tensor, is_constant, value_of
 
 
 def as_parameter(value: Any, domain: Domain, who: str) -> Tensor:
@@ -30,7 +30,14 @@ def as_parameter(value: Any, domain: Domain, who: str) -> Tensor:
         array = value_of(tensor)
         if np.all(np.isfinite(array)) and np.all(array == np.floor(array)):
             tensor = as_tensor(array.astype(np.int64))
-    return tensor
+    return widened(tensor)
+
+
+def widened(x: Tensor) -> Tensor:
+    """Whole numbers and booleans as int64: sums of parameters and values would run over the ends of a smaller dtype."""
+    if x.dtype[0] not in "uib" or x.dtype == "int64":
+        return x
+    return as_tensor(value_of(x).astype(np.int64)) if is_constant(x) else FUNCTIONS["cast"](x, "int64")
 
 
 def require(array: np.ndarray, domain: Domain, who: str) -> None:

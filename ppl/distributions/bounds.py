@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ppl.distributions.arguments import widened
 from ppl.distributions.domains import extended_real
 from ppl.distributions.modifier import Modifier
 from ppl.tensor import log1mexp, minimum, switch
@@ -22,7 +23,7 @@ def absent(bound: Tensor) -> bool:
 def bounds_of(who: str, lower: Any, upper: Any) -> tuple[Tensor, Tensor]:
     """Two bounds as tensors, infinite where None is given; constant ones are refused where they are nan or cross."""
     given = -np.inf if lower is None else lower, np.inf if upper is None else upper
-    ends = as_tensor(given[0]), as_tensor(given[1])
+    ends = widened(as_tensor(given[0])), widened(as_tensor(given[1]))
     for key, end in zip(("lower", "upper"), ends, strict=True):
         if end.dtype[0] not in "fuib":
             raise TypeError(f"{who}: {key} must be {extended_real}, got {end!r}. Give a number, or None for no bound.")

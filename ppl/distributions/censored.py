@@ -15,6 +15,7 @@ class Censored(Modifier, abstract=True):
               f(\mathrm{upper}) = P(X_0 \ge \mathrm{upper})
     """
 
+    laws = 1  # bounds may be draws too, which are drawn
     order = ("dist", "lower", "upper")
 
     @classmethod

@@ -67,6 +67,7 @@ class Distribution(Parametrised, Evaluated):
     alternatives: ClassVar[tuple[Alternative, ...]] = ()
     requirements: ClassVar[tuple[Requirement, ...]] = ()
     law: ClassVar[Law | None] = None
+    laws: ClassVar[int | None] = None  # how many of the parameters beyond the declared ones stand for their law only
     fixed: ClassVar[
         tuple[str, ...]
     ] = ()  # parameters that must be known for the family to be exponential in the others

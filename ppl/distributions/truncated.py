@@ -20,6 +20,7 @@ class Truncated(Modifier, abstract=True):
     .. math:: \log f(x) = \log f_0(x) - \log P(\mathrm{lower} \le X_0 \le \mathrm{upper})
     """
 
+    laws = 1  # bounds may be draws too, which are drawn
     order = ("dist", "lower", "upper", "max_n_steps")
 
     @classmethod
