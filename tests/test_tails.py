@@ -126,6 +126,7 @@ def _skellam_above(x: int, m1: Any, m2: Any) -> Any:
     return mp.exp(top) * mp.quad(f, [min(k * spread, mp.pi) for k in (0, 1, 2, 4, 7, 11, 16)]) / mp.pi
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("means", [(1e9, 1e9), (1e9, 3.0), (2e4, 1e9)])
 def test_skellam_at_means_of_a_billion(means: tuple[float, float]) -> None:
     middle, spread = int(means[0] - means[1]), int((means[0] + means[1]) ** 0.5)
