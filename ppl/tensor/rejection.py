@@ -9,9 +9,14 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+<<<<<<< HEAD
 from ppl.graph import Attrs, Node
 from ppl.tensor.acceptance import MANY, once, redone
 from ppl.tensor.bodies import hoisted
+=======
+from ppl.bits import threefry
+from ppl.graph import Attrs, Node, close
+>>>>>>> main
 from ppl.tensor.draws import KEY_TYPE, typed
 from ppl.tensor.keys import Key
 from ppl.tensor.ops import TensorOp
@@ -26,9 +31,19 @@ class _DrawUntil(TensorOp):
         return TensorType(attrs["body"].outputs[0].type.dtype, inputs[1].type.shape)
 
 
+<<<<<<< HEAD
 def _draw_until(key: Any, like: Any, *captured: Any, body: Callable[..., list[Any]], alike: bool) -> Any:
     like, captured = jnp.asarray(like), tuple(lax.stop_gradient(each) for each in captured)
     dtype = like.dtype
+=======
+def _draw_until(key: Any, *captured: Any, body: Callable[..., list[Any]], steps: int) -> Any:
+    def propose(state: Any) -> Any:
+        step, kept, open_ = state
+        subkey = jax.random.key_data(threefry.fold_in(typed(key), step))
+        proposal, accepted = body(subkey, *captured)
+        proposal, accepted = jnp.asarray(proposal), jnp.broadcast_to(accepted, open_.shape)
+        return step + 1, jnp.where(open_ & accepted, proposal, kept), open_ & ~accepted
+>>>>>>> main
 
     def tried(key: Any, like: Any) -> tuple[Any, Any]:
         """One proposal for each entry, and whether it is accepted."""
