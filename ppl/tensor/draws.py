@@ -128,11 +128,7 @@ def _angles(key: Any, shape: tuple[int, ...], kappa: Any) -> Any:
     k = jnp.where(flat | peaked, 1, kappa)
     tau = 1 + jnp.sqrt(1 + 4 * k * k)
     rho = (tau - jnp.sqrt(2 * tau)) / (2 * k)
-<<<<<<< HEAD
-    start_key, loop_key = jax.random.split(key)
-=======
-    start_key, side_key, loop_key = threefry.split(key, 3)
->>>>>>> main
+    start_key, loop_key = threefry.split(key)
 
     def propose(words: Any, k: Any, rho: Any) -> tuple[Any, Any]:
         """The tangent of half an angle by the wrapped Cauchy law: that of half a uniform one, made smaller."""
@@ -143,13 +139,7 @@ def _angles(key: Any, shape: tuple[int, ...], kappa: Any) -> Any:
         side = jnp.where(words[0] & np.uint64(1) == 1, -1.0, 1.0)  # a bit that the uniform number does not take
         return side * tangent, standard.log(c / standard.open_uniform_of(words[1])) + 1 - c >= 0
 
-<<<<<<< HEAD
     angle = 2 * standard.arctan(until_accepted(propose, loop_key, shape, (k, rho), ~(flat | peaked)))
-=======
-    cosine = until_accepted(propose, loop_key, shape, (k, (1 + rho * rho) / (2 * rho)), ~(flat | peaked))
-    side = jnp.where(threefry.bits(side_key, shape, jnp.uint32) < np.uint32(2**31), -1.0, 1.0)
-    angle = side * jnp.arccos(jnp.clip(cosine, -1, 1))
->>>>>>> main
 
     def at_the_ends() -> Any:
         anywhere = jnp.pi * (2 * jax.random.uniform(start_key, shape) - 1)

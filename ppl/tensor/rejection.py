@@ -9,14 +9,10 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-<<<<<<< HEAD
+from ppl.bits import threefry
 from ppl.graph import Attrs, Node
 from ppl.tensor.acceptance import MANY, once, redone
 from ppl.tensor.bodies import hoisted
-=======
-from ppl.bits import threefry
-from ppl.graph import Attrs, Node, close
->>>>>>> main
 from ppl.tensor.draws import KEY_TYPE, typed
 from ppl.tensor.keys import Key
 from ppl.tensor.ops import TensorOp
@@ -31,19 +27,9 @@ class _DrawUntil(TensorOp):
         return TensorType(attrs["body"].outputs[0].type.dtype, inputs[1].type.shape)
 
 
-<<<<<<< HEAD
 def _draw_until(key: Any, like: Any, *captured: Any, body: Callable[..., list[Any]], alike: bool) -> Any:
     like, captured = jnp.asarray(like), tuple(lax.stop_gradient(each) for each in captured)
     dtype = like.dtype
-=======
-def _draw_until(key: Any, *captured: Any, body: Callable[..., list[Any]], steps: int) -> Any:
-    def propose(state: Any) -> Any:
-        step, kept, open_ = state
-        subkey = jax.random.key_data(threefry.fold_in(typed(key), step))
-        proposal, accepted = body(subkey, *captured)
-        proposal, accepted = jnp.asarray(proposal), jnp.broadcast_to(accepted, open_.shape)
-        return step + 1, jnp.where(open_ & accepted, proposal, kept), open_ & ~accepted
->>>>>>> main
 
     def tried(key: Any, like: Any) -> tuple[Any, Any]:
         """One proposal for each entry, and whether it is accepted."""
@@ -54,7 +40,7 @@ def _draw_until(key: Any, *captured: Any, body: Callable[..., list[Any]], steps:
     def in_rounds(key: Any, like: Any, wanted: Any) -> Any:
         def step(state: Any) -> Any:
             count, kept, open_ = state
-            values, accepted = tried(jax.random.fold_in(key, count), like)
+            values, accepted = tried(threefry.fold_in(key, count), like)
             return count + 1, jnp.where(open_ & accepted, values, kept), open_ & ~accepted
 
         start = (jnp.uint32(0), jnp.zeros(like.shape, dtype), wanted)
@@ -64,7 +50,7 @@ def _draw_until(key: Any, *captured: Any, body: Callable[..., list[Any]], steps:
         """Of many, those that are refused are moved together, as in `acceptance`."""
         if like.size < MANY:
             return in_rounds(key, like, wanted)
-        first, rest = jax.random.split(key)
+        first, rest = threefry.split(key)
         values, accepted = tried(first, like)
         again = lambda key, _, at, there: together(key, like[: at.size], there)
         return redone(values, wanted & ~accepted, rest, again)
