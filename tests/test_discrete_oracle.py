@@ -8,6 +8,7 @@ import pytest
 
 import ppl.tensor as tt
 from ppl import distributions as d
+from ppl.compile import function
 
 mpmath = pytest.importorskip("mpmath")
 mp, M = mpmath.mp, mpmath.mpf
@@ -126,6 +127,47 @@ def test_logp_agrees_with_mpmath_at_extreme_counts_and_parameters(family, names,
     assert np.all(np.abs(got - want) <= np.maximum(1e-12, 1e-11 * np.abs(want)) + (got == want))
 
 
+def multinomial(x, p):
+    p = [each / mp.fsum(p) for each in p]
+    return lg(mp.fsum(x) + 1) + mp.fsum(k * mp.log(q) - lg(k + 1) for k, q in zip(x, p, strict=True) if k)
+
+
+def dirichlet_multinomial(x, a):
+    n, total = mp.fsum(x), mp.fsum(a)
+    return (
+        log_choose(n, 0)
+        + lg(n + 1)
+        + lg(total)
+        - lg(n + total)
+        + mp.fsum(lg(k + b) - lg(k + 1) - lg(b) for k, b in zip(x, a, strict=True))
+    )
+
+
+SHARES = [(0.2, 0.3, 0.5), (1e-9, 0.5, 0.5 - 1e-9), (1e-300, 0.25, 0.75)]
+WEIGHTS = [(2.0, 3.0, 0.5), (1e-8, 1.0, 1e8), (1e10, 1e10, 1e10)]
+
+
+OF_VECTORS = [(d.Multinomial, multinomial, SHARES), (d.DirichletMultinomial, dirichlet_multinomial, WEIGHTS)]
+
+
+@pytest.mark.parametrize(("family", "density", "rows"), OF_VECTORS)
+def test_vectors_of_counts_agree_with_mpmath_up_to_counts_of_a_billion(family, density, rows):
+    n = [0, 1, 10, 10**6, 10**9]
+    near = [[int(m * q / sum(row)) for q in row[:2]] for row in rows for m in n]
+    x = [(*some, m - sum(some)) for some, m in zip(near, n * len(rows), strict=True)]
+    far = [(m // 3, m // 2, m - m // 3 - m // 2) for m in n] * len(rows)
+    given = np.repeat(rows, len(n), axis=0)
+    totals, values, p = tt.lvector(), tt.lmatrix(), tt.dmatrix()
+    compiled = function([values, totals, p], family.log_density(values, totals, p))
+    for points in (x, far):
+        got = compiled(np.array(points), np.array(n * len(rows)), given)
+        with mpmath.workdps(60):
+            want = np.array(
+                [float(density(list(map(M, k)), list(map(M, row)))) for k, row in zip(points, given, strict=True)]
+            )
+        assert np.all(np.abs(got - want) <= np.maximum(1e-12, 1e-12 * np.abs(want)))
+
+
 def test_logit_p_stays_finite_where_the_probability_rounds_to_zero_or_one():
     logits = np.array([-800.0, -40.0, 0.0, 40.0, 800.0])
     log_p, log_q = -np.logaddexp(0, -logits), -np.logaddexp(0, logits)
@@ -138,6 +180,19 @@ def test_logit_p_stays_finite_where_the_probability_rounds_to_zero_or_one():
     )
     categorical = d.Categorical.dist(logit_p=[0.0, 1000.0, -1000.0]).parameters
     np.testing.assert_allclose(d.Categorical.log_density(np.arange(3), *categorical).eval(), [-1000.0, 0.0, -2000.0])
+
+
+@pytest.mark.parametrize(
+    "family", [d.NegativeBinomial, d.BetaBinomial, d.DiscreteUniform, d.Binomial, d.HyperGeometric]
+)
+def test_small_whole_numbers_do_not_run_over_the_ends_of_their_dtype(family):
+    given = {d.NegativeBinomial: {"n": 100, "p": 1}, d.BetaBinomial: {"n": 120, "alpha": 100, "beta": 120},
+             d.DiscreteUniform: {"lower": -100, "upper": 100}, d.Binomial: {"n": 120, "p": 1},
+             d.HyperGeometric: {"N": 120, "k": 100, "n": 110}}[family]  # fmt: skip
+    x = np.array([91, 100])
+    want = family.log_density(x, *family.dist(**given).parameters).eval()
+    small = family.dist(**{key: np.int8(value) for key, value in given.items()})
+    assert np.array_equal(family.log_density(x.astype(np.int8), *small.parameters).eval(), want)
 
 
 def test_gradients_are_finite_and_exact_at_large_counts():

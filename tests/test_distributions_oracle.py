@@ -334,7 +334,7 @@ EXTREME: dict[str, tuple[Any, list[tuple[float, ...]]]] = {
     ),
     "PolyaGamma": (
         _log_polya_gamma,
-        [(x * h / 4, h, z) for h in (0.3, 1.0, 2.5, 40.0) for z in (0.0, 3.0, 30.0) for x in (1e-8, 0.05, 1.0, 3.0)],
+        [(x * h / 4, h, z) for h in (1e-6, 0.02, 0.3, 1.0, 2.5, 40.0) for z in (0.0, 3.0, 30.0) for x in (1e-8, 0.05, 1.0, 3.0)],
     ),
 }  # fmt: skip
 

@@ -8,9 +8,12 @@ import pytest
 
 import ppl.tensor as tt
 from ppl import distributions as d
-from ppl.distributions import logcdf, logp
+from ppl.compile import function
+from ppl.distributions import icdf, logcdf, logp
+from ppl.distributions.drawing import expand_draws
 from ppl.distributions.measure import NoDensityError
 from ppl.graph import substitute
+from ppl.tensor.keys import Key
 
 f = np.array
 W = f([0.2, 0.3, 0.5])
@@ -89,6 +92,39 @@ def test_draws_follow_the_distribution_function(make):
         assert draws.min() >= 2 and draws.max() <= 6
         return
     np.testing.assert_allclose(np.mean(draws[:, None] <= points, axis=0), below, atol=4.5 * 0.5 / 20_000**0.5)
+
+
+def test_draws_far_in_a_tail_are_there():
+    """By rejection alone they were never found: what was given for them was the smallest integer."""
+    law = d.Poisson.dist(f([3.0, 1e-3]))
+    far, near, positive = sample(
+        d.Truncated.dist(law, 30, size=(5000, 2)),
+        d.Truncated.dist(law, 1, 5, size=(5000, 2)),
+        d.HurdlePoisson.dist(1.0, 1e-9, size=5000),
+    )
+    assert far.min() == 30 and near.min() == 1 and near.max() <= 5 and np.all(positive == 1)
+    share = np.exp(logp(d.Truncated.dist(law, 30), 30).eval())
+    np.testing.assert_allclose(np.mean(far == 30, axis=0), share, atol=4.5 * 0.5 / 5000**0.5)
+
+
+@pytest.mark.parametrize("family", [d.Truncated, d.Censored])
+def test_a_bound_may_be_a_draw(family):
+    """It was taken for a law, and no value of it was ever drawn."""
+    low = d.Uniform.dist(2.0, 2.1)
+    bound, x = sample(low, family.dist(d.Normal.dist(2.0, 1.0), lower=low, size=100), count=3)
+    assert np.all(x >= bound[:, None]) and x.min() < 2.2
+
+
+def test_truncated_draws_move_as_the_quantile_does():
+    a = tt.dscalar()
+    rv = d.Truncated.dist(d.Gamma.dist(a, 1.0), 1.0, 3.0, size=50)
+    (x,) = expand_draws([rv], Key.from_seed(1))
+    f = function([a], [x, tt.grad(tt.sum(x), a)])
+    draws, slope = f(2.0)
+    one = d.Truncated.dist(d.Gamma.dist(a, 1.0), 1.0, 3.0)
+    q = function([a], tt.exp(logcdf(one, draws)))(2.0)
+    quantiles = function([a], icdf(one, q))
+    np.testing.assert_allclose(slope, np.sum(quantiles(2.001) - quantiles(1.999)) / 0.002, rtol=1e-6)
 
 
 def test_truncation_far_in_a_tail_keeps_its_digits():

@@ -273,7 +273,7 @@ def test_bad_parameters_are_refused_where_they_are_given(message):
 
 
 def test_weights_that_do_not_sum_to_one_are_rescaled_with_a_warning():
-    with pytest.warns(UserWarning, match="p sums to 2"):
+    with pytest.warns(UserWarning, match="p parameters sum to 2"):
         rv = pd.Multinomial.dist(3, [0.5, 1.5])
     np.testing.assert_allclose(rv.parameters[1].eval(), [0.25, 0.75])
 

@@ -66,9 +66,14 @@ def test_truncated_normals_follow_their_law_and_move_with_their_bounds(low, high
     assert np.all(slopes >= 0) and np.all(other >= 0) and np.isfinite(slopes + other).all()
 
 
-def test_the_cosine_is_right_over_the_half_turn():
+def test_sine_and_cosine_are_right_over_the_quarter_turn_and_the_arctangent_on_the_line():
     a = np.linspace(0, 1, 1001)
-    np.testing.assert_allclose(np.asarray(standard.cosine_of_half_turn(a)), np.cos(np.pi * a), atol=5e-16)
+    sine, cosine = map(np.asarray, standard.sine_and_cosine_of_quarter_turn(a))
+    np.testing.assert_allclose(sine, np.sin(np.pi / 2 * a), rtol=5e-16)
+    np.testing.assert_allclose(cosine, np.cos(np.pi / 2 * a), atol=5e-16)
+    x = np.concatenate([np.geomspace(1e-300, 1e300, 2001), np.linspace(0, 4, 2001)])
+    for each in (x, -x):
+        np.testing.assert_allclose(np.asarray(standard.arctan(each)), np.arctan(each), rtol=1e-15)
 
 
 @pytest.mark.parametrize("share", [0.0, 1e-3, 0.05, 0.9, 1.0])

@@ -24,7 +24,7 @@ from ppl.tensor.log_sums import log_sum_to
 from ppl.tensor.polya_gamma import polya_gamma
 from ppl.tensor.recurrence import linear_recurrence, unfold
 from ppl.tensor.rejection import draw_until
-from ppl.tensor.roots import first_root
+from ppl.tensor.roots import carried_root, first_root
 
 
 def saved(graph) -> bytes:
@@ -147,7 +147,9 @@ def own_nodes():
         *(key.uniform(), key.normal(), key.exponential(), key.gamma(v), key.bits(), key.poisson(v), key.binomial(n, x)),
         *(key.randint(0, n), key.permutation(v), key.choice(v, (2,)), key.multinomial(n, v), key.split()[0].node),
         *(tt.random.vonmises(x, x, rng=key), tt.random.hypergeometric(n, n, n, rng=key), ppl.Normal.dist(0, 1)),
-        draw_until(key, lambda k: k.normal((3,)) * x, lambda draw: draw > 0),
+        carried_root(
+            draw_until(key, lambda k, shape: k.normal(shape) * x, lambda draw: draw > 0, v, True), lambda y: y - x
+        ),
         host_draw(key.next(), fresh_numbers, (x, x), (2,), "float64"),
         log_sum_to(n, lambda k: -0.5 * k * x),
         *(tt.log_rice_cdf(x, x), tt.log_rice_ccdf(x, x), tt.log_skew_ndtr(x, x), tt.log_von_mises_cdf(x, x, x)),

@@ -114,6 +114,52 @@ def test_skellam(means: tuple[float, float]) -> None:
         agree(pm.logcdf(pm.Skellam.dist(*means), x[below]).eval(), [mp.log(1 - above[i]) for i in below])
 
 
+def _skellam_above(x: int, m1: Any, m2: Any) -> Any:
+    """P(X > x) for x above the mean: the generating function up a line through its saddle point."""
+    x = x + 1
+    point = mp.log((x + mp.sqrt(x * x + 4 * m1 * m2)) / (2 * m1))
+    point = max(point, 1 / mp.sqrt(m1 + m2))
+    exponent = lambda s: m1 * mp.expm1(s) + m2 * mp.expm1(-s) - s * x
+    top = exponent(point)
+    f = lambda t: mp.re(mp.exp(exponent(mp.mpc(point, t)) - top) / (1 - mp.exp(-mp.mpc(point, t))))
+    spread = 1 / mp.sqrt(m1 * mp.exp(point) + m2 * mp.exp(-point))
+    return mp.exp(top) * mp.quad(f, [min(k * spread, mp.pi) for k in (0, 1, 2, 4, 7, 11, 16)]) / mp.pi
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("means", [(1e9, 1e9), (1e9, 3.0), (2e4, 1e9)])
+def test_skellam_at_means_of_a_billion(means: tuple[float, float]) -> None:
+    middle, spread = int(means[0] - means[1]), int((means[0] + means[1]) ** 0.5)
+    x = np.array([middle + k * spread for k in (1, 3, 8)])
+    with mp.workdps(40):
+        above = [_skellam_above(int(each), *map(mp.mpf, means)) for each in x]
+    agree(pm.logccdf(pm.Skellam.dist(*means), x).eval(), [mp.log(a) for a in above])
+    agree(pm.logcdf(pm.Skellam.dist(*means), x).eval(), [mp.log(1 - a) for a in above])
+
+
+# --- Pólya-gamma: the alternating series of inverse Gaussian tails, in as many digits as it loses
+def _polya_gamma_below(x: Any, h: Any, z: Any) -> Any:
+    phi, root, total, n, term = (lambda t: mp.erfc(t / mp.sqrt(2)) / 2), mp.sqrt(x), mp.mpf(0), 0, mp.mpf(1)
+    while n < 6 or abs(term) > mp.mpf(10) ** -75:
+        a, weight = n + h / 2, (-1) ** n * mp.rf(h, n) / mp.factorial(n)
+        term = weight * (mp.exp(-a * z) * phi((a - z * x) / root) + mp.exp(a * z) * phi((a + z * x) / root))
+        total, n = total + term, n + 1
+    return (2 * mp.cosh(z / 2)) ** h * total
+
+
+def test_polya_gamma() -> None:
+    shapes, places = (1e-6, 1e-4, 0.02, 0.1, 0.49, 0.51, 2.5), (1e-7, 1e-4, 0.02, 0.3, 0.6, 1.0, 2.0)
+    points = list(itertools.product(places, shapes, (0.0, 1.3, 20.0)))
+    rv = lambda h, z: pm.PolyaGamma.dist(h, z)
+    with mp.workdps(80):
+        below = [_polya_gamma_below(*map(mp.mpf, point)) for point in points]
+        kept = [i for i, b in enumerate(below) if mp.mpf(10) ** -60 < b < 1 - mp.mpf(10) ** -60]
+        points, below = [points[i] for i in kept], [below[i] for i in kept]
+        tails = [mp.log(b) for b in below], [mp.log(1 - b) for b in below]
+    for f, truth in zip((pm.logcdf, pm.logccdf), tails, strict=True):
+        agree(at(rv, f, points), truth)
+
+
 # --- Pólya-gamma: both tails have the density as their slope, on both sides of the mean
 def test_tails_of_polya_gamma_have_the_density_as_slope() -> None:
     columns = x, h, z = tt.dvector(), tt.dvector(), tt.dvector()
@@ -121,8 +167,8 @@ def test_tails_of_polya_gamma_have_the_density_as_slope() -> None:
     below, above = pm.logcdf(rv, x), pm.logccdf(rv, x)
     f = function(columns, [below, above, *[tt.grad(tt.sum(tail), x) for tail in (below, above)], pm.logp(rv, x)])
     ratios, shapes, tilts = (
-        (0.5, 0.9, 0.97, 1.003, 1.05, 1.17, 1.5, 2.0),
-        (0.1, 0.3, 1.0, 2.5, 40.0),
+        (0.5, 0.9, 0.97, 0.99999, 1.003, 1.05, 1.17, 1.5, 2.0),
+        (1e-4, 0.1, 0.3, 1.0, 2.5, 40.0, 1e4),
         (1e-9, 1.3, 20.0),
     )
     points = [(r * b / (2 * c) * np.tanh(c / 2), b, c) for r, b, c in itertools.product(ratios, shapes, tilts)]

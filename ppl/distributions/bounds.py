@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ppl.distributions.arguments import widened
+from ppl.distributions.domains import extended_real
 from ppl.distributions.modifier import Modifier
 from ppl.tensor import log1mexp, minimum, switch
 from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
@@ -18,8 +20,23 @@ def absent(bound: Tensor) -> bool:
     return is_constant(bound) and bool(np.all(np.isinf(value_of(bound))))
 
 
-def as_bound(bound: Any, infinite: float) -> Tensor:
-    return as_tensor(np.float64(infinite) if bound is None else bound)
+def bounds_of(who: str, lower: Any, upper: Any) -> tuple[Tensor, Tensor]:
+    """Two bounds as tensors, infinite where None is given; constant ones are refused where they are nan or cross."""
+    given = -np.inf if lower is None else lower, np.inf if upper is None else upper
+    ends = widened(as_tensor(given[0])), widened(as_tensor(given[1]))
+    for key, end in zip(("lower", "upper"), ends, strict=True):
+        if end.dtype[0] not in "fuib":
+            raise TypeError(f"{who}: {key} must be {extended_real}, got {end!r}. Give a number, or None for no bound.")
+        if is_constant(end) and np.isnan(value_of(end)).any():
+            raise ValueError(f"{who}: {key} is nan, but must be {extended_real}. Give a number, or None for no bound.")
+    if all(map(is_constant, ends)):
+        low, high = map(value_of, ends)
+        if np.any(low > high):
+            raise ValueError(
+                f"{who}: lower must not be above upper, got lower={low}, upper={high}. They are {extended_real}. "
+                "To mend it: exchange them."
+            )
+    return ends
 
 
 def log_below(law: Any, x: Any) -> Tensor:

@@ -1,13 +1,9 @@
-import warnings
-
-import numpy as np
-
 from ppl.distributions.distribution import Distribution, alternative, param
 from ppl.distributions.domains import integers_between, simplex
-from ppl.distributions.probability import log_of
+from ppl.distributions.probability import log_of, rescaled
 from ppl.tensor import arange, argmax, cast, cumsum, expand_dims, log, minimum, softmax, sum, take_along_axis, xlogy
 from ppl.tensor.shaping import atleast
-from ppl.tensor.tensor import as_tensor, is_constant, value_of
+from ppl.tensor.tensor import as_tensor
 
 
 class Categorical(Distribution):
@@ -22,7 +18,7 @@ class Categorical(Distribution):
     @classmethod
     def resolve(cls, args, kwargs):
         (p,) = super().resolve(args, kwargs)
-        return (rescaled(p),)
+        return (rescaled(p, "Categorical"),)
 
     def support(p):
         return integers_between(0, as_tensor(p).shape[-1] - 1)
@@ -62,19 +58,3 @@ def entry(table, x):
     rank = max(table.ndim, x.ndim + 1)
     table, x = atleast(rank, table), atleast(rank, expand_dims(cast(x, "int64"), -1))
     return take_along_axis(table, x, axis=-1)[..., 0]
-
-
-def rescaled(p):
-    """Constant probabilities that do not sum to 1 divided by their sum, with PyMC's warning."""
-    if not is_constant(p) or p.ndim == 0 or np.any(value_of(p) < 0):
-        return p
-    total = value_of(p).sum(axis=-1, keepdims=True)
-    if np.allclose(total, 1.0):
-        return p
-    warnings.warn(
-        f"p parameters sum to {total.squeeze()}, instead of 1.0. They will be automatically rescaled. "
-        "You can rescale them directly to get rid of this warning.",
-        UserWarning,
-        stacklevel=4,
-    )
-    return as_tensor(value_of(p) / total)

@@ -1,7 +1,8 @@
 import numpy as np
 
-from ppl.distributions.bounds import absent, as_bound, before, log_above, log_below
-from ppl.distributions.domains import Domain
+from ppl.distributions.arguments import unknown
+from ppl.distributions.bounds import absent, before, bounds_of, log_above, log_below
+from ppl.distributions.domains import Domain, a_distribution
 from ppl.distributions.inner import as_law, log_density_of, require_distribution_function, support_point_of
 from ppl.distributions.modifier import Modifier, sample_law
 from ppl.tensor import clip, equal, switch
@@ -14,20 +15,23 @@ class Censored(Modifier, abstract=True):
               f(\mathrm{upper}) = P(X_0 \ge \mathrm{upper})
     """
 
+    laws = 1  # bounds may be draws too, which are drawn
     order = ("dist", "lower", "upper")
 
     @classmethod
     def resolve(cls, args, kwargs):
         given = dict(zip(cls.order, args, strict=False)) | dict(kwargs)
-        if "dist" not in given or set(given) - set(cls.order):
-            raise TypeError(f"{cls.__name__} takes {', '.join(cls.order)}, got {', '.join(given)}")
+        for key in set(given) - set(cls.order):
+            raise TypeError(unknown(cls.__name__, key, given[key], cls.order, ", ".join(cls.order)))
+        if "dist" not in given:
+            raise TypeError(f"{cls.__name__} needs dist ({a_distribution}), as Normal.dist(0, 1)")
         law = as_law(given["dist"], cls.__name__)
         if law.event_ndim:
             raise NotImplementedError(
                 f"{cls.__name__}: only laws of single numbers are censored, got {law.family.__name__}"
             )
         require_distribution_function(law, cls.__name__)
-        return law, as_bound(given.get("lower"), -np.inf), as_bound(given.get("upper"), np.inf)
+        return law, *bounds_of(cls.__name__, given.get("lower"), given.get("upper"))
 
     def support(law, lower, upper):
         inner = law.family.support_for(law.parameters)

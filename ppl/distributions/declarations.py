@@ -42,16 +42,16 @@ def alternative(convert: Callable[..., Mapping[str, Any]], **domains: Domain) ->
 
 
 class Requirement:
-    """A condition on several parameters, and the words that say it."""
+    """A condition on several parameters, the words that say it, and what to do where it does not hold."""
 
-    def __init__(self, holds: Callable[..., Any], words: str) -> None:
-        self.holds, self.words = holds, words
+    def __init__(self, holds: Callable[..., Any], words: str, remedy: str) -> None:
+        self.holds, self.words, self.remedy = holds, words, remedy
         self.takes = tuple(inspect.signature(holds).parameters)
 
 
-def requires(holds: Callable[..., Any], words: str) -> Any:
-    """Declare a condition on several parameters, as in `requires(lambda lower, upper: lower < upper, "...")`."""
-    return Requirement(holds, words)
+def requires(holds: Callable[..., Any], words: str, remedy: str) -> Any:
+    """Declare a condition on several parameters, as in `requires(lambda lower, upper: lower < upper, "...", "...")`."""
+    return Requirement(holds, words, remedy)
 
 
 class Missing:

@@ -1,13 +1,17 @@
 from ppl.distributions.distribution import Distribution, param
 from ppl.distributions.domains import counts_with_sum, natural, positive_vector
 from ppl.distributions.multinomial import near_mean
-from ppl.tensor import expand_dims, gammaln, sum
+from ppl.distributions.negative_binomial import NegativeBinomial
+from ppl.tensor import expand_dims, maximum, sum
 
 
 class DirichletMultinomial(Distribution):
     r"""Multinomial(n, p) with p ~ Dirichlet(a).
 
     .. math:: f(x) = \frac{n!\, Γ(A)}{Γ(n + A)} \prod_k \frac{Γ(x_k + a_k)}{x_k!\, Γ(a_k)}, \qquad A = \sum_k a_k
+
+    These are negative binomial numbers of means n a_k/A and shapes a_k, given their sum, which has mean n and shape A:
+    written so, no large terms cancel.
     """
 
     n, a = param(natural), param(positive_vector)
@@ -20,8 +24,8 @@ class DirichletMultinomial(Distribution):
 
     def logp(x, n, a):
         total = sum(a, axis=-1)
-        each = gammaln(x + a) - gammaln(x + 1.0) - gammaln(a)
-        return gammaln(n + 1.0) + gammaln(total) - gammaln(n + total) + sum(each, axis=-1)
+        p = total / (total + maximum(n, 1))  # the same for any p; with this one, each is near its mean
+        return sum(NegativeBinomial.logp(x, a, expand_dims(p, -1)), axis=-1) - NegativeBinomial.logp(n, total, p)
 
     def sample(key, shape, n, a):
         return key.multinomial(n, key.dirichlet(a, shape), shape)

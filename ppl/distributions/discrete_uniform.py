@@ -14,7 +14,7 @@ class DiscreteUniform(Distribution):
     def support(lower, upper):
         return integers_between(lower, upper)
 
-    ordered = requires(lambda lower, upper: lower <= upper, "lower must not be above upper")
+    ordered = requires(lambda lower, upper: lower <= upper, "lower must not be above upper", "exchange them")
 
     def logp(x, lower, upper):
         return -log(upper - lower + 1)

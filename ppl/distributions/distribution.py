@@ -30,30 +30,28 @@ A fact is only ever asked inside the support and for valid parameters; `log_dens
 
 from __future__ import annotations
 
+import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, ClassVar
 
-import jax
 import numpy as np
 
 from ppl.distributions.arguments import as_parameter as as_parameter
 from ppl.distributions.arguments import require as require
-from ppl.distributions.arguments import unknown
 from ppl.distributions.declarations import Alternative, Missing, Requirement
 from ppl.distributions.declarations import Param as Param
 from ppl.distributions.declarations import alternative as alternative
 from ppl.distributions.declarations import param as param
 from ppl.distributions.declarations import requires as requires
-from ppl.distributions.domains import Domain, a_distribution, real
+from ppl.distributions.domains import Domain, a_distribution
 from ppl.distributions.draw import RandomVariable, batch_shape, draw, draw_dtype
 from ppl.distributions.evaluation import Evaluated
 from ppl.distributions.evaluation import default_point as default_point
 from ppl.distributions.law import Law
-from ppl.distributions.probability import FORMS
+from ppl.distributions.parametrised import Parametrised
 from ppl.graph import Node
-from ppl.tensor.evaluate import evaluate
-from ppl.tensor.tensor import Dim, Tensor, TensorType, as_tensor, is_constant, value_of
+from ppl.tensor.tensor import Dim, Tensor, TensorType
 
 FAMILIES: dict[str, type[Distribution]] = {}
 FACTS = tuple(
@@ -62,13 +60,14 @@ FACTS = tuple(
 )
 
 
-class Distribution(Evaluated):
+class Distribution(Parametrised, Evaluated):
     """A family of distributions; see the module for how one is declared."""
 
     params: ClassVar[dict[str, Param]] = {}
     alternatives: ClassVar[tuple[Alternative, ...]] = ()
     requirements: ClassVar[tuple[Requirement, ...]] = ()
     law: ClassVar[Law | None] = None
+    laws: ClassVar[int | None] = None  # how many of the parameters beyond the declared ones stand for their law only
     fixed: ClassVar[
         tuple[str, ...]
     ] = ()  # parameters that must be known for the family to be exponential in the others
@@ -143,7 +142,10 @@ class Distribution(Evaluated):
     ) -> RandomVariable:
         """The draw itself, as `dist` makes it."""
         if shape is not None and size is not None:
-            raise ValueError(f"{cls.__name__}: give shape or size, not both")
+            raise ValueError(
+                f"{cls.__name__}: give shape, that of the whole, or size, that of independent draws, not both; got "
+                f"shape={shape} and size={size}"
+            )
         dims = None
         if shape is not None:
             dims = tuple(shape) if isinstance(shape, tuple | list | np.ndarray) or _is_vector(shape) else (shape,)
@@ -153,7 +155,10 @@ class Distribution(Evaluated):
         if dims is not None:
             event = cls.event_ndim_of(parameters)
             if len(dims) < event:
-                raise ValueError(f"{cls.__name__}: one value has {event} axes, but the shape {dims} has {len(dims)}")
+                raise ValueError(
+                    f"{cls.__name__}: one value has {event} axes, but the shape {dims} has {len(dims)}. Let it end "
+                    f"in the shape of one value, {draw(cls, parameters).type.shape[-event:]}."
+                )
             size = dims[: len(dims) - event]
         made = draw(cls, parameters, size, name)
         return made if dims is None else cls.check_shape(made, dims)
@@ -162,120 +167,19 @@ class Distribution(Evaluated):
     def check_shape(cls, made: RandomVariable, dims: tuple[Any, ...]) -> RandomVariable:
         """The draw, refused where the last axes of the shape asked for are not those of one value."""
         event = made.event_ndim
+        known_as = ", ".join(
+            f"{key} ({p.domain}) of shape {value.type.shape}"
+            for (key, p), value in zip(cls.params.items(), made.parameters, strict=False)
+        )
         for axis in range(-event, 0):
             wanted, known = dims[axis], made.type.shape[axis]
             if isinstance(wanted, int | np.integer) and known is not None and wanted != known:
                 raise ValueError(
-                    f"{cls.__name__}: one value has the shape {made.type.shape[-event:]} by its parameters, but the "
-                    f"shape asked for, {dims}, ends in {dims[len(dims) - event :]}. Let it end in the former."
+                    f"{cls.__name__}: one value has the shape {made.type.shape[-event:]} by its parameters, "
+                    f"{known_as}, but the shape asked for, {dims}, ends in {dims[len(dims) - event :]}. Let it end in "
+                    "the former."
                 )
         return made
-
-    @classmethod
-    def resolve(cls, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Tensor, ...]:
-        """The declared parameters, from whichever parametrisation the user chose."""
-        who = cls.__name__
-        if cls.accept:
-            return cls._as_parameters(cls._accepted(args, kwargs, None))
-        if len(args) > len(cls.order):
-            raise TypeError(
-                f"{who} takes at most {len(cls.order)} parameters ({', '.join(cls.order)}), got {len(args)}"
-            )
-        given = dict(zip(cls.order, args, strict=False))
-        for key, value in kwargs.items():
-            if key not in cls.order:
-                raise TypeError(unknown(who, key, cls.order))
-            if given.get(key) is not None and value is not None:
-                raise TypeError(f"{who}: {key} is given twice")
-            given[key] = value if value is not None else given.get(key)
-        given = {key: value for key, value in given.items() if value is not None}
-        values = {key: given.pop(key) for key in list(given) if key in cls.params}
-        if given:
-            values = cls._converted(given, values)
-        for key, parameter in cls.params.items():
-            if key not in values:
-                if parameter.default is None:
-                    raise TypeError(cls._lacking(key))
-                values[key] = parameter.default
-        return cls._as_parameters(values)
-
-    @classmethod
-    def _as_parameters(cls, values: Mapping[str, Any]) -> tuple[Tensor, ...]:
-        return tuple(as_parameter(values[key], p.domain, f"{cls.__name__}: {key}") for key, p in cls.params.items())
-
-    @classmethod
-    def _accepted(cls, args: tuple[Any, ...], kwargs: Mapping[str, Any], shape: Any) -> Mapping[str, Any]:
-        """The parameters that `accept` makes of the user's arguments."""
-        signature = inspect.signature(cls.accept)
-        for key in kwargs:
-            if key not in cls.order:
-                raise TypeError(unknown(cls.__name__, key, cls.order))
-        given = {**kwargs, "shape": shape} if "shape" in signature.parameters else kwargs
-        try:
-            bound = signature.bind(*args, **given)
-        except TypeError as error:
-            raise TypeError(f"{cls.__name__}{str(signature).replace(', shape=None', '')}: {error}") from None
-        return cls.accept(*bound.args, **bound.kwargs)
-
-    @classmethod
-    def _converted(cls, given: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
-        everything = {**given, **values}
-        fitting = [a for a in cls.alternatives if set(given) <= set(a.takes) and set(a.takes) <= set(everything)]
-        for each in sorted(fitting, key=lambda a: -len(a.takes)):
-            tensors = {k: as_tensor(everything[k]) for k in each.takes}
-            converted = dict(each.convert(**tensors))
-            kept = {k: v for k, v in values.items() if k not in each.takes}
-            if set(converted) & set(kept):
-                continue
-            for key, tensor in tensors.items():
-                if is_constant(tensor):
-                    require(value_of(tensor), each.domains.get(key, real), f"{cls.__name__}: {key}")
-            if all(map(is_constant, tensors.values())):
-                converted = {key: _folded(as_tensor(value)) for key, value in converted.items()}
-            return {**kept, **converted}
-        raise ValueError(f"{cls.__name__}: {cls._conflict(given, values)}")
-
-    @classmethod
-    def _conflict(cls, given: dict[str, Any], values: dict[str, Any]) -> str:
-        """Why these parameters do not go together: two that say the same thing, or one that needs another."""
-        everything = [*values, *given]
-        for each in cls.alternatives:
-            if not set(each.takes) <= set(everything):
-                continue
-            gives = each.convert(**{key: as_tensor({**values, **given}[key]) for key in each.takes})
-            replaced = [key for key in gives if key in values and key not in each.takes]
-            instead = [key for key in each.takes if key in given]
-            if replaced and instead:
-                return f"give {' and '.join(replaced)} or {' and '.join(instead)}, not both"
-        ways = [", ".join(cls.params), *(", ".join(a.takes) for a in cls.alternatives)]
-        verb = "do not go together" if len(everything) > 1 else "is not enough"
-        return f"{', '.join(everything)} {verb}. Give one of: {'; '.join(dict.fromkeys(ways))}."
-
-    @classmethod
-    def _lacking(cls, key: str) -> str:
-        ways = [a for a in cls.alternatives if key not in a.takes]
-        instead = f", or {' or '.join(' and '.join(a.takes) for a in ways)}" if ways else ""
-        return f"{cls.__name__} needs {key}{instead}"
-
-    @classmethod
-    def check_constants(cls, parameters: tuple[Tensor, ...], name: str | None) -> None:
-        """Refuse constant parameters outside their domains: who, which parameter, its value, and what to do."""
-        for parameter, value in zip(cls.params.values(), parameters, strict=False):
-            if is_constant(value):
-                domain = parameter.domain
-                require(value_of(value), domain, f"{cls.who(name)}: {parameter.name}")
-        for each in cls.requirements:
-            values = cls._named(parameters, each.takes)
-            if all(map(is_constant, values.values())):
-                arrays = {key: value_of(value) for key, value in values.items()}
-                if not np.all(each.holds(**arrays)):
-                    shown = ", ".join(f"{key}={np.array2string(a, threshold=8)}" for key, a in arrays.items())
-                    raise ValueError(f"{cls.who(name)}: {each.words}, got {shown}")
-
-    @classmethod
-    def who(cls, name: str | None) -> str:
-        """How errors call a draw."""
-        return f'{cls.__name__} "{name}"' if name else cls.__name__
 
     # --- shapes -----------------------------------------------------------------------------------------------------
     @classmethod
@@ -296,9 +200,11 @@ class Distribution(Evaluated):
         for (key, p), value in zip(cls.params.items(), parameters, strict=True):
             if value.type.ndim < p.domain.ndim:
                 raise ValueError(
-                    f"{cls.__name__}: {key} is {p.domain}, which has {p.domain.ndim} axes, got shape {value.type.shape}"
+                    f"{cls.__name__}: {key} is {p.domain}, which has {p.domain.ndim} axes, got shape "
+                    f"{value.type.shape}. Give it as many axes or more."
                 )
-        batch = batch_shape(cls.__name__, parameters, drops, list(cls.params), size)
+        labels = [functools.partial("{} ({})".format, key, p.domain) for key, p in cls.params.items()]
+        batch = batch_shape(cls.__name__, parameters, drops, labels, size)
         return TensorType(draw_dtype(domain.discrete), batch + cls.event_shape_of(parameters, domain))
 
     @classmethod
@@ -317,14 +223,6 @@ class Distribution(Evaluated):
             return tuple(None if isinstance(n, Tensor) else int(n) for n in cls.event_shape(*parameters))
         source = next(v for v, p in zip(parameters, cls.params.values(), strict=True) if p.domain.ndim >= domain.ndim)
         return source.type.shape[source.type.ndim - domain.ndim :]
-
-
-def _folded(x: Tensor) -> Tensor:
-    """The number that an expression of constants is; `sigmoid(a)` stays one of a number, for `probability.log_of`."""
-    if x.op in FORMS:
-        return Node(x.op, tuple([_folded(each) for each in x.inputs]), x.attrs)  # type: ignore[return-value,arg-type]
-    with jax.enable_x64(True):
-        return as_tensor(np.asarray(evaluate([x], {})[0]))
 
 
 def _is_vector(shape: Any) -> bool:

@@ -40,8 +40,9 @@ def _everywhere(x: Any) -> Any:
     return np.equal(x, x)  # nan is no value
 
 
-real = Domain("real", _everywhere, examples=(-1.3, 0.0, 0.4, 2.0))
-extended_real = Domain("real, or infinite", _everywhere, examples=(-np.inf, -0.5, 1.8, np.inf))
+MISSING = "replace what is missing or infinite, or leave such rows out"
+real = Domain("real", _everywhere, remedy=MISSING, examples=(-1.3, 0.0, 0.4, 2.0))
+extended_real = Domain("real, or infinite", _everywhere, remedy=MISSING, examples=(-np.inf, -0.5, 1.8, np.inf))
 positive = Domain(
     "positive",
     lambda x: x > 0,
@@ -102,7 +103,10 @@ counting = Domain(
     "an integer, at least 1", lambda x: (x >= 1) & _whole(x), discrete=True, lower=1,
     remedy="count something, or round it", examples=(1, 4, 9),
 )  # fmt: skip
-boolean = Domain("0 or 1", lambda x: np.equal(x, 0) | np.equal(x, 1), discrete=True, lower=0, upper=1, examples=(0, 1))
+boolean = Domain(
+    "0 or 1", lambda x: np.equal(x, 0) | np.equal(x, 1), discrete=True, lower=0, upper=1, remedy="compare, as in x > 0",
+    examples=(0, 1),
+)  # fmt: skip
 
 
 def integers_between(lower: Any, upper: Any) -> Domain:
@@ -166,19 +170,20 @@ real_vector = Domain(
     "a vector of reals",
     lambda x: np.all(_everywhere(x), axis=-1),
     ndim=1,
+    remedy=MISSING,
     examples=([0.3, -1.0, 0.5], [1.0, 0.2, -0.4]),
 )
 real_matrix = Domain(
-    "a matrix of reals", lambda x: np.all(_everywhere(x), axis=(-1, -2)), ndim=2,
+    "a matrix of reals", lambda x: np.all(_everywhere(x), axis=(-1, -2)), ndim=2, remedy=MISSING,
     examples=([[0.3, -1.0, 0.5], [0.0, 2.0, -0.4], [1.1, 0.2, -0.7]],),
 )  # fmt: skip
 positive_vector = Domain(
     "a vector of positive numbers", lambda x: np.all(x > 0, axis=-1), ndim=1, entries=lambda x: x > 0, lower=0.0,
-    transform="log", examples=([0.7, 1.5, 2.0], [3.0, 0.4, 1.0]),
+    transform="log", remedy="if it is unconstrained, write exp(x)", examples=([0.7, 1.5, 2.0], [3.0, 0.4, 1.0]),
 )  # fmt: skip
 nonnegative_vector = Domain(
     "a vector of numbers, none negative", lambda x: np.all(x >= 0, axis=-1), ndim=1, entries=lambda x: x >= 0,
-    lower=0.0, examples=([0.2, 1.0, 0.4], [1.0, 0.0, 2.0]),
+    lower=0.0, remedy="write exp(x) or abs(x)", examples=([0.2, 1.0, 0.4], [1.0, 0.0, 2.0]),
 )  # fmt: skip
 simplex = Domain(
     "probabilities that sum to 1",
@@ -190,7 +195,7 @@ simplex = Domain(
 )
 counts_vector = Domain(
     "a vector of counts", lambda x: np.all((x >= 0) & np.equal(x, np.floor(x)), axis=-1), ndim=1, discrete=True,
-    lower=0, examples=([4], [2, 3]),
+    lower=0, remedy="count something, or round it", examples=([4], [2, 3]),
 )  # fmt: skip
 
 
@@ -239,17 +244,19 @@ def swapped(x: Any) -> Any:
     return np.swapaxes(x, -1, -2)
 
 
-def _positive_diagonal(x: Any) -> Any:
-    """What lies above the diagonal is not looked at."""
-    diagonal = tt.diagonal_of(x) if isinstance(x, Tensor) else np.diagonal(x, axis1=-2, axis2=-1)
-    return np.all(diagonal > 0, axis=-1)
+def _triangular(x: Any) -> Any:
+    """Of symbols, what lies above the diagonal is not looked at."""
+    if isinstance(x, Tensor):
+        return tt.all(tt.diagonal_of(x) > 0, axis=-1)
+    return np.all(np.diagonal(x, axis1=-2, axis2=-1) > 0, axis=-1) & np.all(np.triu(x, 1) == 0, axis=(-1, -2))
 
 
 cholesky_factor = Domain(
     "a lower triangular matrix with a positive diagonal",
-    _positive_diagonal,
+    _triangular,
     ndim=2,
-    remedy="take the factor of a positive definite matrix, or write exp(...) on the diagonal",
+    remedy="take the factor of a positive definite matrix (an upper one with lower=False), or write exp(...) on the "
+    "diagonal",
     examples=(
         [[1.0, 0.0, 0.0], [0.3, 1.2, 0.0], [-0.2, 0.1, 0.8]],
         [[0.6, 0.0, 0.0], [-0.5, 0.9, 0.0], [0.4, 0.7, 1.5]],

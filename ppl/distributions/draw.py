@@ -6,6 +6,7 @@ A draw holds its family, its parameters and an identity of its own: two draws fr
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ppl.graph import Attrs, Identity, Node, Op
@@ -54,13 +55,13 @@ DRAW = _Draw()
 class Batch:
     """A node without its last axes, for the broadcasting rule and its error message."""
 
-    def __init__(self, node: Node, drop: int, label: str) -> None:
+    def __init__(self, node: Node, drop: int, label: Callable[[], str]) -> None:
         shape = node.type.shape
         self.type = TensorType(node.type.dtype, shape[: len(shape) - drop])
         self.label = label
 
     def __repr__(self) -> str:
-        return self.label
+        return self.label()
 
 
 def batch_shape(name: str, parameters: Any, drops: Any, labels: Any, size: Any) -> tuple[int | None, ...]:
@@ -73,7 +74,11 @@ def batch_shape(name: str, parameters: Any, drops: Any, labels: Any, size: Any) 
     if len(fits) != len(size) or any(
         a is not None and b is not None and a != b for a, b in zip(fits, size, strict=True)
     ):
-        raise ValueError(f"{name}: parameters of shape {common} do not broadcast to the shape {size}")
+        shown = " and ".join(f"{part!r} of shape {part.type.shape}" for part in parts)
+        raise ValueError(
+            f"{name}: parameters of shape {common} do not broadcast to the shape {tuple(size)}, in {shown}. Ask for a "
+            f"shape that ends in {common}."
+        )
     return tuple(b if a is None else a for a, b in zip(size, fits, strict=True))
 
 
@@ -90,6 +95,8 @@ def draw(family: Any, parameters: Any, size: Any = None, name: str | None = None
     static, symbolic = None, []
     if size is not None:
         _, static, symbolic = split_sizes(size)
+        if any(n is not None and n < 0 for n in static):
+            raise ValueError(f"{family.__name__}: a size is not negative, got {static}. Give 0 for no draws.")
     named = {} if name is None else {"name": name}
     return Node(  # type: ignore[return-value]
         DRAW,

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 import ppl.tensor as tt
+from ppl.distributions.arguments import widened
 from ppl.distributions.domains import Domain, a_distribution, real, real_matrix, real_vector
 from ppl.distributions.quantile import Number, quantile
 from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
@@ -129,7 +130,7 @@ class Evaluated:
 
 def _as_value(x: Any, domain: Domain) -> Tensor:
     """A value as a tensor, of floats where the support is continuous."""
-    x = as_tensor(x)
+    x = widened(as_tensor(x))
     return x if domain.discrete or x.dtype[0] in "fc" else tt.cast(x, "floatX")
 
 

@@ -44,7 +44,8 @@ def laws_of(rv: Node) -> tuple[RandomVariable, ...]:
     if not isinstance(rv, RandomVariable):
         return ()
     domains = [p.domain for p in rv.family.params.values()]
-    domains += [a_distribution] * (len(rv.parameters) - len(domains))
+    further = len(rv.parameters) - len(domains)
+    domains += [a_distribution] * min(further, further if rv.family.laws is None else rv.family.laws)
     pairs = zip(rv.parameters, domains, strict=False)
     return tuple(p for p, domain in pairs if domain is a_distribution and isinstance(p, RandomVariable))
 

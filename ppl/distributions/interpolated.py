@@ -1,6 +1,8 @@
-from ppl.distributions.distribution import Distribution, param
+import numpy as np
+
+from ppl.distributions.distribution import Distribution, param, requires
 from ppl.distributions.domains import between, nonnegative_vector, ordered
-from ppl.tensor import argmax, clip, concatenate, cumsum, diff, log, searchsorted, sqrt, sum, zeros_like
+from ppl.tensor import argmax, as_tensor, clip, concatenate, cumsum, diff, log, searchsorted, sqrt, sum, zeros_like
 
 
 class Interpolated(Distribution):
@@ -10,6 +12,19 @@ class Interpolated(Distribution):
     """
 
     x_points, pdf_points = param(ordered), param(nonnegative_vector)
+    risen = requires(
+        lambda pdf_points: np.any(pdf_points > 0, axis=-1), "pdf_points must not all be 0", "give some point a height"
+    )
+
+    def accept(x_points, pdf_points):
+        points, heights = as_tensor(x_points).type.shape, as_tensor(pdf_points).type.shape
+        lengths = {n for n in (*points, *heights) if n is not None}
+        if (len(points), len(heights)) != (1, 1) or len(lengths) > 1 or lengths == {1}:
+            raise ValueError(
+                f"Interpolated: x_points ({ordered}) and pdf_points ({nonnegative_vector}) must be vectors of one "
+                f"length, 2 or more, got shapes {points} and {heights}. Give a height for each point."
+            )
+        return {"x_points": x_points, "pdf_points": pdf_points}
 
     def support(x_points, pdf_points):
         return between(x_points[..., 0], x_points[..., -1])

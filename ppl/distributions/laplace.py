@@ -42,4 +42,4 @@ class Laplace(Distribution):
 
 
 def _log_tail(z):
-    return switch(z < 0, z - LOG_2, log1p(-0.5 * exp(-abs(z))))
+    return switch(z < 0, z - LOG_2, log1p(-0.5 * exp(-switch(z < 0, 0.0, z))))

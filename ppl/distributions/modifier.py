@@ -6,6 +6,7 @@ several places without making these dependent. Their parameters are ordinary inp
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from ppl.distributions.distribution import Distribution
@@ -33,11 +34,18 @@ class Modifier(Distribution, abstract=True):
     def draw_type(cls, parameters: tuple[Node, ...], size: Any) -> TensorType:
         domain = cls.support_for(parameters)
         drops = cls.event_axes(parameters)
-        labels = [getattr(p, "name", None) or f"parameter {i}" for i, p in enumerate(parameters)]
+        labels = [functools.partial(cls._label, i, p) for i, p in enumerate(parameters)]
         batch = batch_shape(cls.__name__, parameters, drops, labels, size)
         law = parameters[cls.law_at].type.shape
         event = law[len(law) - domain.ndim :]
         return TensorType(draw_dtype(domain.discrete), batch + event)
+
+    @classmethod
+    def _label(cls, place: int, parameter: Node) -> str:
+        """How an error calls a parameter: by its place in the declaration, or as the law that it stands for."""
+        if isinstance(parameter, RandomVariable):
+            return f"the law {parameter.family.__name__}"
+        return getattr(parameter, "name", None) or f"parameter {place}"
 
 
 def sample_law(key: Any, law: RandomVariable, batch: tuple[Any, ...]) -> Tensor:

@@ -1,38 +1,36 @@
-import warnings
-
-import numpy as np
-
 from ppl.distributions.distribution import Distribution, param
 from ppl.distributions.domains import counts_with_sum, natural, simplex
+from ppl.distributions.probability import rescaled
 from ppl.tensor import (
     all,
     arange,
     argmax,
-    as_tensor,
     cast,
+    deviance,
     equal,
     expand_dims,
     floor,
-    gammaln,
     log,
+    maximum,
     round,
+    stirling,
     sum,
     switch,
-    xlogy,
 )
-from ppl.tensor.tensor import is_constant, value_of
 
 
 class Multinomial(Distribution):
     r"""How n trials fall on categories with probabilities p_k.
 
     .. math:: f(x) = n! \prod_k p_k^{x_k} / x_k!, \qquad \sum_k x_k = n
+
+    These are Poisson numbers of means n p_k, given their sum: written so, no large terms cancel.
     """
 
     n, p = param(natural), param(simplex)
 
     def accept(n, p):
-        return {"n": n, "p": rescaled(p)}
+        return {"n": n, "p": rescaled(p, "Multinomial")}
 
     def support(n, p):
         return counts_with_sum(n)
@@ -41,7 +39,9 @@ class Multinomial(Distribution):
         return (p.shape[-1],)
 
     def logp(x, n, p):
-        return gammaln(n + 1.0) + sum(xlogy(x, p) - gammaln(x + 1.0), axis=-1)
+        rows = expand_dims(n, -1)
+        log_mean = switch(equal(x, 0), 0.0, log(maximum(rows, 1)) + log(switch(equal(x, 0), 1.0, p)))
+        return stirling(n) - sum(stirling(x) + deviance(x, rows * p, log_mean), axis=-1)
 
     def sample(key, shape, n, p):
         return key.multinomial(n, p, shape)
@@ -75,16 +75,3 @@ def near_mean(n, p):
     rounded = rounded + largest * (expand_dims(n, -1) - sum(rounded, axis=-1, keepdims=True))
     floored = floored + largest * (expand_dims(n, -1) - sum(floored, axis=-1, keepdims=True))
     return cast(switch(all(rounded >= 0, axis=-1, keepdims=True), rounded, floored), "int64")
-
-
-def rescaled(p):
-    """Constant weights divided by their sum, with a warning where that changes them."""
-    p = as_tensor(p)
-    if not is_constant(p) or p.ndim == 0:
-        return p
-    weights = value_of(p).astype(float)
-    total = weights.sum(axis=-1, keepdims=True)
-    if (weights < 0).any() or not (total > 0).all() or (np.abs(total - 1) < 1e-6).all():
-        return p
-    warnings.warn(f"Multinomial: p sums to {total.squeeze()}, not to 1; it is divided by its sum", stacklevel=5)
-    return as_tensor(weights / total)

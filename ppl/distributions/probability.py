@@ -5,10 +5,13 @@ of counts are stable under `logit_p`, and under any `p=sigmoid(...)`, `mu=exp(..
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
+import numpy as np
+
 import ppl.tensor as tt
-from ppl.tensor.tensor import Tensor, as_tensor
+from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
 
 FORMS = frozenset({tt.exp, tt.sigmoid, tt.softmax})  # what `log_of` sees through
 
@@ -41,3 +44,24 @@ def log_complement(p: Any) -> Tensor:
     """log(1 - p)."""
     p = as_tensor(p)
     return -tt.softplus(p.inputs[0]) if p.op is tt.sigmoid else tt.log1p(-p)
+
+
+def rescaled(p: Any, who: str) -> Any:
+    """Constant weights divided by their sum where that is not 1: with a warning, as in PyMC, but for the rounding of
+    single precision. What else is wrong with them is for the checks of parameters to say."""
+    p = as_tensor(p)
+    if not is_constant(p) or p.ndim == 0 or p.dtype[0] not in "fui":
+        return p
+    weights = value_of(p).astype(float)
+    total = weights.sum(axis=-1, keepdims=True)
+    off = np.abs(total - 1)
+    if not ((weights >= 0).all() and (total > 0).all() and np.isfinite(total).all()) or (off < 1e-6).all():
+        return p
+    if (off > 1e-5).any():
+        warnings.warn(
+            f"{who}: p parameters sum to {total.squeeze()}, instead of 1. They will be automatically rescaled: p is "
+            "divided by its sum. Divide it yourself to be rid of this warning.",
+            UserWarning,
+            stacklevel=5,
+        )
+    return as_tensor(weights / total)

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import ppl.tensor as tt
+from ppl.graph import topological
 from ppl.tensor.config import config
-from ppl.tensor.roots import first_root
+from ppl.tensor.roots import FIRST_ROOT, first_root
 from ppl.tensor.tensor import Tensor, as_tensor
 
 _ROUNDING = 1e-12  # of a distribution function, relative: a count whose probability was asked for is found again
@@ -56,21 +57,36 @@ def upper_quantile(law: Number, q: Any) -> Tensor:
     return _within(q, find, law.limits[::-1])
 
 
-def searched(law: Number, log_q: Any, log_p: Any) -> Tensor:
-    """The smallest x with P(X ≤ x) ≥ q, from log q and log(1 - q)."""
+def searched(law: Number, log_q: Any, log_p: Any, rounded: Any = None) -> Tensor:
+    """The smallest x with P(X ≤ x) ≥ q, from log q and log(1 - q).
+
+    `rounded` is the number in whose logarithm log_p has its rounding: 1 - q itself, if it was taken from q.
+    """
     assert law.below is not None and law.above is not None
     right = log_q > np.log(0.5)
     excess = lambda x: tt.switch(right, log_p - law.above(x), law.below(x) - log_q)
     if not law.discrete:
         return first_root(excess, *law.limits, config.floatX)
-    rounding = _ROUNDING + tt.switch(right, 2.0**-52 * tt.exp(-log_p), 0.0)  # q is rounded, and 1 - q with it
+    rest = tt.exp(log_p) if rounded is None else rounded
+    rounding = _ROUNDING + tt.switch(right, 2.0**-52 / rest, 0.0)  # q is rounded, and 1 - q with it
     ends = [most if end is None else end for most, end in zip(_COUNTS, law.ends, strict=True)]
     return first_root(lambda x: excess(x) + rounding, *ends, "int64")
 
 
 def or_searched(needed: Any, search: Callable[[], Any], closed: Any) -> Tensor:
     """`closed`, and what a search finds where that is needed; where it is nowhere needed, nothing is searched."""
-    return tt.cond(tt.any(needed), lambda: tt.switch(needed, search(), closed), lambda: tt.switch(needed, 0.0, closed))
+    nothing = tt.zeros_like(closed)
+    return tt.cond(
+        tt.any(needed), lambda: tt.switch(needed, search(), closed), lambda: tt.switch(needed, nothing, closed)
+    )
+
+
+_SEARCHES = frozenset({FIRST_ROOT, tt.gammaincinv, tt.gammainccinv, tt.betaincinv, tt.logit_betaincinv})
+
+
+def is_searched(x: Tensor) -> bool:
+    """Whether numbers are found by steps, which take a hundred times as long as a formula."""
+    return any(node.op in _SEARCHES for node in topological([x]))
 
 
 def _within(q: Any, find: Function, ends: tuple[Any, Any]) -> Tensor:

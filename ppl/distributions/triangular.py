@@ -13,7 +13,9 @@ class Triangular(Distribution):
 
     lower, upper, c = param(real, 0.0), param(real, 1.0), param(real, 0.5)
     ordered = requires(
-        lambda lower, upper, c: (lower <= c) & (c <= upper) & (lower < upper), "c must lie between lower and upper"
+        lambda lower, upper, c: (lower <= c) & (c <= upper) & (lower < upper),
+        "c must lie between lower and upper",
+        "put the three in order",
     )
 
     def support(lower, upper, c):

@@ -1,13 +1,17 @@
 import numpy as np
 
-from ppl.distributions.bounds import absent, as_bound, before, log_below, log_mass
-from ppl.distributions.domains import Domain
+from ppl.distributions.arguments import unknown
+from ppl.distributions.bounds import absent, before, bounds_of, log_above, log_below, log_mass
+from ppl.distributions.domains import Domain, a_distribution
 from ppl.distributions.inner import as_law, log_density_of, require_distribution_function, support_point_of
 from ppl.distributions.modifier import Modifier, sample_law
-from ppl.distributions.quantile import or_searched, searched
-from ppl.tensor import clip, exp, log, log1p, logaddexp, maximum, minimum, switch
+from ppl.distributions.quantile import is_searched, or_searched, searched
+from ppl.tensor import cast, clip, exp, full, log, log1p, logaddexp, maximum, minimum, switch
 from ppl.tensor.rejection import draw_until
-from ppl.tensor.tensor import as_tensor, value_of
+from ppl.tensor.roots import carried_root
+from ppl.tensor.tensor import as_tensor, is_constant, value_of
+
+OFTEN = 1 / 8  # of the draws inside: proposing until one is takes less time than searching for a quantile
 
 
 class Truncated(Modifier, abstract=True):
@@ -16,13 +20,16 @@ class Truncated(Modifier, abstract=True):
     .. math:: \log f(x) = \log f_0(x) - \log P(\mathrm{lower} \le X_0 \le \mathrm{upper})
     """
 
+    laws = 1  # bounds may be draws too, which are drawn
     order = ("dist", "lower", "upper", "max_n_steps")
 
     @classmethod
     def resolve(cls, args, kwargs):
         given = dict(zip(cls.order, args, strict=False)) | dict(kwargs)
-        if "dist" not in given or set(given) - set(cls.order):
-            raise TypeError(f"{cls.__name__} takes {', '.join(cls.order)}, got {', '.join(given)}")
+        for key in set(given) - set(cls.order):
+            raise TypeError(unknown(cls.__name__, key, given[key], cls.order, ", ".join(cls.order)))
+        if "dist" not in given:
+            raise TypeError(f"{cls.__name__} needs dist ({a_distribution}), as Normal.dist(0, 1)")
         law = as_law(given["dist"], cls.__name__)
         if law.event_ndim:
             raise NotImplementedError(
@@ -32,7 +39,9 @@ class Truncated(Modifier, abstract=True):
         if given.get("lower") is None and given.get("upper") is None:
             raise ValueError(f"{cls.__name__} needs a lower or an upper bound")
         steps = int(given.get("max_n_steps") or 10_000)
-        return law, as_bound(given.get("lower"), -np.inf), as_bound(given.get("upper"), np.inf), as_tensor(steps)
+        lower, upper = bounds_of(cls.__name__, given.get("lower"), given.get("upper"))
+        refuse_empty(cls.__name__, law, lower, upper)
+        return law, lower, upper, as_tensor(steps)
 
     def support(law, lower, upper, steps):
         inner = law.family.support_for(law.parameters)
@@ -57,19 +66,19 @@ class Truncated(Modifier, abstract=True):
         return log_mass(law, after, upper) - log_mass(law, lower, upper)
 
     def icdf(q, law, lower, upper, steps):
+        mass, own = log_mass(law, lower, upper), law.family.number(law.parameters)
         start = -np.inf if absent(lower) else log_below(law, before(law, lower))
-        whole = exp(logaddexp(start, log(q) + log_mass(law, lower, upper)))  # P(X₀ ≤ x)
-        closed = clip(law.family.inverse_cdf(whole, *law.parameters), lower, upper)
-        number = Truncated.number((law, lower, upper, steps))
-        far = (whole < 1e-300) | (whole > 1 - 1e-5)  # there too few of its digits are left
-        return or_searched(far, lambda: searched(number, log(q), log1p(-q)), closed)
+        rest = -np.inf if absent(upper) else log_above(law, upper)
+        log_q, log_p = logaddexp(start, log(q) + mass), logaddexp(rest, log1p(-q) + mass)  # P(X₀ ≤ x), P(X₀ > x)
+        find = lambda: searched(own, log_q, log_p, 1 - q)
+        if not law.family.icdf:
+            return cast(clip(find(), lower, upper), law.dtype)
+        far = (log_q < np.log(1e-300)) | (log_p < np.log(1e-5))  # there too few of its digits are left
+        found = or_searched(far, find, law.family.inverse_cdf(exp(log_q), *law.parameters))
+        return cast(clip(found, lower, upper), law.dtype)
 
     def sample(key, shape, law, lower, upper, steps):
-        if law.family.icdf and law.family.logcdf:
-            return Truncated.icdf(key.uniform(shape), law, lower, upper, steps)
-        return draw_until(
-            key, lambda key: sample_law(key, law, shape), lambda x: (x >= lower) & (x <= upper), int(value_of(steps))
-        )
+        return sample_between(key, shape, law, lower, upper)
 
     def support_point(law, lower, upper, steps):
         point = support_point_of(law)
@@ -81,8 +90,43 @@ class Truncated(Modifier, abstract=True):
         return switch((point >= lower) & (point <= upper), point, middle)
 
 
+def refuse_empty(who, law, lower, upper):
+    """Refuse constant bounds between which the law has no value."""
+    inner = law.family.support_for(law.parameters)
+    ends = [inner.lower, lower, inner.upper, upper]
+    if not all(end is None or is_constant(as_tensor(end)) for end in ends):
+        return
+    below, low, above, high = (None if end is None else value_of(as_tensor(end)) for end in ends)
+    low, high = (low if below is None else np.maximum(below, low)), (high if above is None else np.minimum(above, high))
+    if inner.discrete:
+        low, high = np.ceil(low), np.floor(high)
+    if np.any(low > high) or (not inner.discrete and np.any((low == high) & ~np.isin(low, inner.atoms))):
+        raise ValueError(
+            f"{who}: no value of {law.family.__name__}, which is {inner}, lies between lower={value_of(lower)} and "
+            f"upper={value_of(upper)}. Move the bounds apart, or into the support."
+        )
+
+
 def narrowed(bound, given, tighter):
     """The tighter of a support's bound and a given one; None where neither binds."""
     if absent(given):
         return bound
     return given if bound is None else tighter(bound, given)
+
+
+def sample_between(key, shape, law, lower=-np.inf, upper=np.inf):
+    """Draws of a law given that they lie between bounds: by the quantile where that is a formula. Else they are
+    proposed until they lie there, where enough of the law does, and a quantile is searched for where it does not."""
+    lower, upper = as_tensor(lower), as_tensor(upper)
+    u = key.uniform(shape)
+    inverted = lambda: Truncated.icdf(u, law, lower, upper, None)
+    if not is_searched(law.family.inverse_cdf(u, *law.parameters)):
+        return inverted()
+    often = log_mass(law, lower, upper) > np.log(OFTEN)
+    inside = lambda x: (x >= lower) & (x <= upper) | ~often
+    one_law = not law.family.draw_type(law.parameters, None).ndim and lower.ndim == upper.ndim == 0
+    like = full(shape, 0, dtype=law.dtype)
+    drawn = draw_until(key, lambda key, shape: sample_law(key, law, shape), inside, like, alike=one_law)
+    if law.dtype[0] == "f":
+        drawn = carried_root(drawn, lambda x: Truncated.logcdf(x, law, lower, upper, None))
+    return or_searched(~often, inverted, drawn)

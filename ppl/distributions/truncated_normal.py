@@ -17,7 +17,7 @@ class TruncatedNormal(Distribution):
     lower, upper = param(extended_real, -np.inf), param(extended_real, np.inf)
     order = ("mu", "sigma", "tau", "lower", "upper")
     from_tau = alternative(lambda tau: {"sigma": rsqrt(tau)}, tau=positive)
-    ordered = requires(lambda lower, upper: lower < upper, "lower must be below upper")
+    ordered = requires(lambda lower, upper: lower < upper, "lower must be below upper", "exchange them")
 
     def support(mu, sigma, lower, upper):
         return between(lower, upper)

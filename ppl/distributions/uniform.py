@@ -15,7 +15,7 @@ class Uniform(Distribution):
     def support(lower, upper):
         return between(lower, upper)
 
-    ordered = requires(lambda lower, upper: lower < upper, "lower must be below upper")
+    ordered = requires(lambda lower, upper: lower < upper, "lower must be below upper", "exchange them")
 
     def logp(x, lower, upper):
         return 0.0 * x - log(upper - lower)

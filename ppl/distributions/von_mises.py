@@ -1,7 +1,9 @@
+import numpy as np
+
 from ppl.distributions.constants import LOG_2PI
 from ppl.distributions.distribution import Distribution, param
 from ppl.distributions.domains import circle, positive, real
-from ppl.tensor import arctan2, cos, draws, i0e, i1e, log, log_von_mises_cdf, sin
+from ppl.tensor import arctan2, clip, cos, draws, i0e, i1e, log, log_von_mises_cdf, round, sin
 
 
 class VonMises(Distribution):
@@ -23,8 +25,8 @@ class VonMises(Distribution):
         return log_von_mises_cdf(-x, -mu, kappa)
 
     def sample(key, shape, mu, kappa):
-        angle = mu + draws.von_mises(key.next(), kappa, shape=shape)
-        return arctan2(sin(angle), cos(angle))
+        angle = arctan2(sin(mu), cos(mu)) + draws.von_mises(key.next(), kappa, shape=shape)
+        return clip(angle - 2 * np.pi * round(angle / (2 * np.pi)), -np.pi, np.pi)
 
     def mode(mu, kappa):
         return arctan2(sin(mu), cos(mu))

@@ -16,7 +16,11 @@ class Wishart(Distribution):
 
     nu, chol = param(positive), param(cholesky_factor)
     support = symmetric_positive_definite
-    enough = requires(lambda nu, chol: nu > chol.shape[-1] - 1, "nu must exceed the number of rows of V less 1")
+    enough = requires(
+        lambda nu, chol: nu > chol.shape[-1] - 1,
+        "nu must exceed the number of rows of V, of which chol is the factor, less 1",
+        "raise nu",
+    )
 
     def accept(nu, V):
         return {"nu": nu, "chol": factor_from("Wishart", V=V)}

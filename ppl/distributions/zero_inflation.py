@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from ppl.distributions.domains import Domain
+from ppl.distributions.draw import draw
 from ppl.distributions.probability import complement, log_complement, log_of
+from ppl.distributions.truncated import sample_between
 from ppl.tensor import cast, equal, expm1, log1mexp, logaddexp, minimum, ones_like, switch
-from ppl.tensor.rejection import draw_until
 from ppl.tensor.tensor import as_tensor
 
 zero_or_positive = Domain("zero or positive", lambda x: x >= 0, lower=0.0, atoms=(0.0,), examples=(0.0, 0.4, 2.0))
@@ -79,8 +80,7 @@ def hurdle(family: Any) -> tuple[Callable[..., Any], ...]:
         chosen = key.uniform(shape) < psi
         if log_zero(parameters) is None:
             return switch(chosen, family.sample(key, shape, *parameters), 0.0)
-        positive = draw_until(key, lambda key: family.sample(key, shape, *parameters), lambda x: x > 0)
-        return switch(chosen, positive, 0)
+        return switch(chosen, sample_between(key, shape, draw(family, parameters), lower=1), 0)
 
     def mean(psi, *parameters):
         zero = log_zero(parameters)

@@ -147,16 +147,18 @@ def once(values: Callable[[], Any], key: Any, shape: tuple[int, ...], dtype: Any
 def places(mask: Any, count: int) -> Any:
     """Where the first `count` true entries of a vector are; its length and beyond where there are fewer.
 
-    Sixty-four entries make a word. The word of the k-th true entry is found by bisection in the running total of set
-    bits, the bit in it by halving the word: no pass over the entries but the first, and no scatter.
+    Sixty-four entries make a word. The words that end before the k-th true entry are counted by a running total, and
+    the bit in its own word is found by halving: no pass over the entries but the first, and no search.
     """
     size = mask.shape[0]
     bits = jnp.pad(mask, (0, -size % 64)).reshape(-1, 64)
     words = jnp.sum(jnp.where(bits, np.uint64(1) << np.arange(64, dtype=np.uint64), np.uint64(0)), axis=1)
-    ends = jnp.cumsum(lax.population_count(words).astype(jnp.int32))
+    inside = lax.population_count(words).astype(jnp.int32)
+    ends = jnp.cumsum(inside)
     k = lax.iota(jnp.int32, count)
-    row = jnp.minimum(jnp.searchsorted(ends, k, side="right", method="scan_unrolled"), len(words) - 1)
-    word, left = words[row], k - jnp.where(row > 0, ends[row - 1], 0)
+    row = jnp.cumsum(jnp.zeros_like(k).at[ends].add(1, mode="drop"))
+    row = jnp.minimum(row, len(words) - 1)
+    word, left = words[row], k - (ends - inside)[row]
     bit = jnp.zeros_like(k)
     for half in (32, 16, 8, 4, 2, 1):
         low = word & np.uint64((1 << half) - 1)

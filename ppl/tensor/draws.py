@@ -128,19 +128,18 @@ def _angles(key: Any, shape: tuple[int, ...], kappa: Any) -> Any:
     k = jnp.where(flat | peaked, 1, kappa)
     tau = 1 + jnp.sqrt(1 + 4 * k * k)
     rho = (tau - jnp.sqrt(2 * tau)) / (2 * k)
-    start_key, side_key, loop_key = threefry.split(key, 3)
+    start_key, loop_key = threefry.split(key)
 
-    def propose(words: Any, k: Any, r: Any) -> tuple[Any, Any]:
-        """The cosine of the angle."""
-        a, b = standard.uniform_of(words[0]), standard.uniform_of(words[1])
-        z = standard.cosine_of_half_turn(a)
-        f = (1 + r * z) / (r + z)
-        c = k * (r - f)
-        return f, standard.log(c / jnp.where(b > 0, b, 1)) + 1 - c >= 0
+    def propose(words: Any, k: Any, rho: Any) -> tuple[Any, Any]:
+        """The tangent of half an angle by the wrapped Cauchy law: that of half a uniform one, made smaller."""
+        sine, cosine = standard.sine_and_cosine_of_quarter_turn(standard.uniform_of(words[0]))
+        r = (1 + rho * rho) / (2 * rho)
+        c = k * (r * r - 1) / (r + 1 - 2 * sine * sine)
+        tangent = (1 - rho) / (1 + rho) * sine / cosine
+        side = jnp.where(words[0] & np.uint64(1) == 1, -1.0, 1.0)  # a bit that the uniform number does not take
+        return side * tangent, standard.log(c / standard.open_uniform_of(words[1])) + 1 - c >= 0
 
-    cosine = until_accepted(propose, loop_key, shape, (k, (1 + rho * rho) / (2 * rho)), ~(flat | peaked))
-    side = jnp.where(threefry.bits(side_key, shape, jnp.uint32) < np.uint32(2**31), -1.0, 1.0)
-    angle = side * jnp.arccos(jnp.clip(cosine, -1, 1))
+    angle = 2 * standard.arctan(until_accepted(propose, loop_key, shape, (k, rho), ~(flat | peaked)))
 
     def at_the_ends() -> Any:
         anywhere = jnp.pi * (2 * jax.random.uniform(start_key, shape) - 1)

@@ -7,45 +7,74 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
 
 from ppl.bits import threefry
-from ppl.graph import Attrs, Node, close
+from ppl.graph import Attrs, Node
+from ppl.tensor.acceptance import MANY, once, redone
+from ppl.tensor.bodies import hoisted
 from ppl.tensor.draws import KEY_TYPE, typed
 from ppl.tensor.keys import Key
 from ppl.tensor.ops import TensorOp
-from ppl.tensor.tensor import Tensor, as_tensor, placeholder
+from ppl.tensor.tensor import Tensor, TensorType, as_tensor, placeholder
 
 
 class _DrawUntil(TensorOp):
-    """Inputs: a key, and what the body captures. The body gives a proposal, and whether each entry is accepted."""
+    """Inputs: a key, an array of the shape of the draws, and what the body captures. The body takes a key, such an
+    array and values, and gives a proposal for each entry, and whether the values are accepted."""
 
     def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> Any:
-        return attrs["body"].outputs[0].type
+        return TensorType(attrs["body"].outputs[0].type.dtype, inputs[1].type.shape)
 
 
-def _draw_until(key: Any, *captured: Any, body: Callable[..., list[Any]], steps: int) -> Any:
-    def propose(state: Any) -> Any:
-        step, kept, open_ = state
-        subkey = jax.random.key_data(threefry.fold_in(typed(key), step))
-        proposal, accepted = body(subkey, *captured)
-        proposal, accepted = jnp.asarray(proposal), jnp.broadcast_to(accepted, open_.shape)
-        return step + 1, jnp.where(open_ & accepted, proposal, kept), open_ & ~accepted
+def _draw_until(key: Any, like: Any, *captured: Any, body: Callable[..., list[Any]], alike: bool) -> Any:
+    like, captured = jnp.asarray(like), tuple(lax.stop_gradient(each) for each in captured)
+    dtype = like.dtype
 
-    form = jax.eval_shape(lambda: body(jnp.asarray(key), *captured))[0]
-    lost = jnp.nan if jnp.issubdtype(form.dtype, jnp.floating) else np.iinfo(form.dtype).min
-    start = (jnp.uint32(0), jnp.full(form.shape, lost, form.dtype), jnp.ones(form.shape, bool))
-    return lax.while_loop(lambda state: jnp.any(state[2]) & (state[0] < steps), propose, start)[1]
+    def tried(key: Any, like: Any) -> tuple[Any, Any]:
+        """One proposal for each entry, and whether it is accepted."""
+        proposed = lambda: body(jax.random.key_data(key), like, like, *captured)[0]
+        values = once(proposed, key, like.shape, dtype)
+        return values, jnp.broadcast_to(body(jax.random.key_data(key), like, values, *captured)[1], like.shape)
+
+    def in_rounds(key: Any, like: Any, wanted: Any) -> Any:
+        def step(state: Any) -> Any:
+            count, kept, open_ = state
+            values, accepted = tried(threefry.fold_in(key, count), like)
+            return count + 1, jnp.where(open_ & accepted, values, kept), open_ & ~accepted
+
+        start = (jnp.uint32(0), jnp.zeros(like.shape, dtype), wanted)
+        return lax.while_loop(lambda state: jnp.any(state[2]), step, start)[1]
+
+    def together(key: Any, like: Any, wanted: Any) -> Any:
+        """Of many, those that are refused are moved together, as in `acceptance`."""
+        if like.size < MANY:
+            return in_rounds(key, like, wanted)
+        first, rest = threefry.split(key)
+        values, accepted = tried(first, like)
+        again = lambda key, _, at, there: together(key, like[: at.size], there)
+        return redone(values, wanted & ~accepted, rest, again)
+
+    if alike:
+        return together(typed(key), like.reshape(-1), jnp.ones(like.size, bool)).reshape(like.shape)
+    return in_rounds(typed(key), like, jnp.ones(like.shape, bool))
 
 
 DRAW_UNTIL = _DrawUntil("draw_until", _draw_until)
 
 
-def draw_until(key: Key, propose: Callable[[Key], Any], accept: Callable[[Tensor], Any], steps: int = 10_000) -> Tensor:
-    """Draws of `propose(key)` on the condition `accept(draw)`. An entry that is never accepted in `steps` proposals is
-    nan, or the smallest integer."""
+def draw_until(
+    key: Key, propose: Callable[[Key, Any], Any], accept: Callable[[Tensor], Any], like: Tensor, alike: bool
+) -> Tensor:
+    """Draws of `propose(key, shape)` on the condition `accept(draw)`, of the shape and the dtype of `like`.
+
+    It goes on until all are accepted: who calls it knows that this is not rare. Derivatives do not pass. `alike` says
+    that law and condition are the same for all entries, so that any of these may take another's place.
+    """
     inner = placeholder(KEY_TYPE)
-    proposal = as_tensor(propose(Key(inner)))
-    body, captured = close([inner], [proposal, as_tensor(accept(proposal))])
-    return Node(DRAW_UNTIL, (key.next(), *captured), Attrs(body=body, steps=steps))  # type: ignore[return-value]
+    form = placeholder(TensorType(like.dtype, (None,)) if alike else like.type)
+    value = placeholder(form.type)
+    body, captured = hoisted(
+        [inner, form, value], [as_tensor(propose(Key(inner), form.shape)), as_tensor(accept(value))]
+    )
+    return Node(DRAW_UNTIL, (key.next(), like, *captured), Attrs(body=body, alike=alike))  # type: ignore[return-value]

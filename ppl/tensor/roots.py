@@ -23,6 +23,7 @@ from jax import lax
 from ppl.graph import Attrs, Node
 from ppl.tensor.bodies import hoisted
 from ppl.tensor.creation import zeros_like
+from ppl.tensor.derivatives import stop_gradient
 from ppl.tensor.ops import TensorOp, cast_to
 from ppl.tensor.tensor import Tensor, as_tensor, placeholder
 
@@ -84,13 +85,33 @@ def _count(reached: Callable[[Any], Any], least: Any, most: Any) -> Any:
     return lax.while_loop(lambda state: jnp.any(state[0] + 1 < state[1]), step, start)[1]
 
 
+def _moving(find: Callable[..., Any], body: Callable[..., list[Any]], given: int) -> Callable[..., Any]:
+    """`find(*arguments)` with the derivative of the body's root in the arguments after the first `given`."""
+    moving = jax.custom_jvp(find)
+
+    @moving.defjvp
+    def slope(primals: Any, tangents: Any) -> Any:
+        x = moving(*primals)
+        if jnp.issubdtype(x.dtype, jnp.integer):
+            return x, np.zeros(x.shape, jax.dtypes.float0)
+        held, moved = primals[given:], tangents[given:]
+        f = lambda x, *captured: body(x, *captured)[0]
+        slope_at = lambda x: jax.jvp(lambda x: f(x, *held), (x,), (jnp.ones_like(x),))
+        height, rise = slope_at(x)
+        jumps = ~(jnp.abs(height) <= 1e-9 + 4 * rise * jnp.finfo(x.dtype).eps * jnp.abs(x))
+        still = lax.stop_gradient(jumps | ~jnp.isfinite(x))  # there x does not move; any other number does instead
+        point = jnp.where(still, jnp.where(jnp.isfinite(x), x + 1, 1.0), x)
+        change = jax.jvp(lambda *captured: f(point, *captured), held, moved)[1]
+        return x, jnp.where(still, 0.0, -change / jnp.where(still, 1.0, slope_at(point)[1]))
+
+    return moving
+
+
 def _first_root(low: Any, high: Any, *captured: Any, body: Callable[..., list[Any]]) -> Any:
     low, high = jnp.asarray(low), jnp.asarray(high)
-    whole = jnp.issubdtype(low.dtype, jnp.integer)
 
-    @jax.custom_jvp
     def root(low: Any, high: Any, *captured: Any) -> Any:
-        if whole:
+        if jnp.issubdtype(low.dtype, jnp.integer):
             ends = jnp.maximum(low, -_MOST), jnp.minimum(high, _MOST)
             return _count(lambda x: body(x, *captured)[0] >= 0, *ends)
         wide = low.astype(jnp.float64), high.astype(jnp.float64)
@@ -98,21 +119,7 @@ def _first_root(low: Any, high: Any, *captured: Any, body: Callable[..., list[An
         found = _halved(lambda place: body(at(place), *captured)[0] >= 0, _place(wide[0]) - 1, _place(wide[1]))
         return at(found)
 
-    @root.defjvp
-    def slope(primals: Any, tangents: Any) -> Any:
-        x = root(*primals)
-        if whole:
-            return x, np.zeros(x.shape, jax.dtypes.float0)
-        f = lambda x, *captured: body(x, *captured)[0]
-        slope_at = lambda x: jax.jvp(lambda x: f(x, *primals[2:]), (x,), (jnp.ones_like(x),))
-        height, rise = slope_at(x)
-        jumps = ~(jnp.abs(height) <= 1e-9 + 4 * rise * jnp.finfo(x.dtype).eps * jnp.abs(x))
-        still = lax.stop_gradient(jumps | ~jnp.isfinite(x))  # there x does not move; any other number does instead
-        point = jnp.where(still, jnp.where(jnp.isfinite(x), x + 1, 1.0), x)
-        moved = jax.jvp(lambda *captured: f(point, *captured), primals[2:], tangents[2:])[1]
-        return x, jnp.where(still, 0.0, -moved / jnp.where(still, 1.0, slope_at(point)[1]))
-
-    return root(low, high, *captured)
+    return _moving(root, body, 2)(low, high, *captured)
 
 
 FIRST_ROOT = _FirstRoot("first_root", _first_root)
@@ -126,3 +133,24 @@ def first_root(f: Callable[[Tensor], Any], low: Any, high: Any, dtype: str) -> T
     x = placeholder(form.type)
     body, captured = hoisted([x], [as_tensor(f(x))])
     return Node(FIRST_ROOT, (*[end + form for end in ends], *captured), Attrs(body=body))  # type: ignore[return-value]
+
+
+class _CarriedRoot(TensorOp):
+    """Inputs: x, and what the body captures. The body gives f at a number of the shape of x."""
+
+    def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> Any:
+        return inputs[0].type
+
+
+CARRIED_ROOT = _CarriedRoot(
+    "carried_root", lambda x, *captured, body: _moving(lambda x, *_: x, body, 1)(jnp.asarray(x), *captured)
+)
+
+
+def carried_root(x: Tensor, f: Callable[[Tensor], Any]) -> Tensor:
+    """x, found in some other way, with the derivative of the solution of f(x, θ) = f(x, θ₀). A draw, where f is its
+    distribution function, moves as the quantile of one uniform number does."""
+    at = placeholder(x.type)
+    value = as_tensor(f(at))
+    body, captured = hoisted([at], [value - stop_gradient(value)])
+    return Node(CARRIED_ROOT, (x, *captured), Attrs(body=body))  # type: ignore[return-value]
