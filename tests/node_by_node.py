@@ -66,7 +66,7 @@ def slopes(output: Node, done: Mapping[Node, Array], inputs: Sequence[Node], cot
             elif isinstance(node.op, Elementwise):
                 parts = _Row(node, done).slopes(along[0])
             else:
-                parts = _backward(*_key(node, done))([done[x] for x in _open(node)], along)
+                parts = _backward(*_key(node, done))([done[x] for x in _open(node)], along)[1]
             for x, part in zip(_floats(node), parts, strict=True):
                 _add(found, (x, 0), np.asarray(part))
     return [found.get((x, 0), np.zeros_like(done[x])) for x in inputs]
@@ -132,6 +132,7 @@ class _Row:
         numbers = dict(fixed)
         rows = tuple(t if i in numbers else TensorType(t.dtype, (self.length,)) for i, t in enumerate(types))
         self.key = op, attrs, rows, fixed
+        self.smooth = bool(self.floats) and node.type.dtype[0] == "f"
         self.dtype = node.type.dtype
 
     def row(self, x: Array) -> Array:
@@ -139,11 +140,15 @@ class _Row:
         return np.resize(entries, self.length) if self.size else np.ones(self.length, x.dtype)
 
     def value(self) -> Array:
-        row = np.asarray(_forward(*self.key)(*self.operands))
+        """By the program that gives slopes too, where there are some: one is made in place of two."""
+        if self.smooth:
+            row = _backward(*self.key)(self.operands, [np.zeros(self.length, self.dtype)])[0][0]
+        else:
+            row = _forward(*self.key)(*self.operands)
         return np.broadcast_to(row, self.length)[: self.size].reshape(self.shape)
 
     def slopes(self, along: Array) -> list[Array]:
-        rows = _backward(*self.key)(self.operands, [self.row(along)])
+        rows = _backward(*self.key)(self.operands, [self.row(along)])[1]
         parts = [np.asarray(row)[: self.size].reshape(self.shape) for row in rows]
         return [_gathered(part, shape) for part, shape in zip(parts, self.floats, strict=True)]
 
@@ -192,6 +197,7 @@ def _forward(op: Op, attrs: Attrs, types: tuple[TensorType, ...], fixed: Fixed) 
 
 @functools.lru_cache(maxsize=20_000)
 def _backward(op: Op, attrs: Attrs, types: tuple[TensorType, ...], fixed: Fixed) -> Any:
+    """The results that have slopes, and the slopes along the operands."""
     forward = _forward(op, attrs, types, fixed)
     numbers = dict(fixed)
     kinds = [t.dtype[0] for i, t in enumerate(types) if i not in numbers]
@@ -203,7 +209,8 @@ def _backward(op: Op, attrs: Attrs, types: tuple[TensorType, ...], fixed: Fixed)
             results = forward(*[given.get(i, x) for i, x in enumerate(operands)])
             return _smooth(results if isinstance(results, tuple | list) else [results])
 
-        return jax.vjp(of_floats, *[operands[i] for i in floats])[1](_smooth(cotangents))
+        results, pulled = jax.vjp(of_floats, *[operands[i] for i in floats])
+        return results, pulled(_smooth(cotangents))
 
     return jax.jit(pull)
 
