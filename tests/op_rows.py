@@ -26,6 +26,19 @@ class Call:
 Maker = Callable[[str], "Row"]
 
 
+def arrays_of(value: Any) -> list[np.ndarray]:
+    if isinstance(value, np.ndarray):
+        return [value]
+    return [x for part in value for x in arrays_of(part)] if isinstance(value, list | tuple) else []
+
+
+def mapped(value: Any, f: Callable[[np.ndarray], np.ndarray]) -> Any:
+    """The arguments with `f` of every array."""
+    if isinstance(value, np.ndarray):
+        return f(value)
+    return type(value)([mapped(part, f) for part in value]) if isinstance(value, list | tuple) else value
+
+
 @dataclass(frozen=True)
 class Row:
     """An operation or function of the user, what says the right answer, and the calls on which they are compared."""
@@ -41,6 +54,9 @@ class Row:
     slow: bool = False  # takes XLA many seconds to compile: only in the full run
     symmetric: bool = False  # finite differences go in symmetric directions only
     dtype: Callable[[np.dtype], Any] = lambda kind: kind  # what becomes of the oracle's dtype
+    domains: tuple[tuple[float, float], ...] = ()  # of an elementwise row: where numbers come from,
+    points: tuple[Sequence[float], ...] = ()  # the special values of each argument,
+    kinds: str = ""  # and the dtypes
 
 
 def oracle_of(name: str) -> Callable[..., Any]:
@@ -74,7 +90,8 @@ def elementwise(
 
     def row(name: str) -> Row:
         calls = _elementwise_calls(name, domains, points, kinds, slopes)
-        return Row(oracle or oracle_of(name), tuple(calls), **{"rtol": 1e-11, **options})
+        facts = {"domains": domains, "points": tuple(points), "kinds": kinds}
+        return Row(oracle or oracle_of(name), tuple(calls), **{"rtol": 1e-11, **facts, **options})
 
     return row
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import operator
+
 import numpy as np
 import scipy.linalg as sl
 import scipy.ndimage
@@ -166,7 +169,7 @@ FILLED = {
     "arange": row(np.arange, call(5, slopes=False), call(1, 9, 2, slopes=False), call(0.5, 3, slopes=False), constants=True),
     "eye": row(np.eye, call(3, slopes=False), call(3, 4, 1, slopes=False), call(2, dtype="int64", slopes=False)),
     "identity": row(np.identity, call(3, slopes=False)),
-    "identity_like": row(lambda x: np.eye(*x.shape), call(M, slopes=False)),
+    "identity_like": row(lambda x: np.eye(*x.shape, dtype=x.dtype), call(M, slopes=False)),
     "linspace": row(np.linspace, call(reals(), positives() + 3, num=5), call(0.0, 1.0, num=4, endpoint=False, slopes=False), call(V, W, num=3)),
     "logspace": row(np.logspace, call(reals(), positives(), num=5), rtol=1e-11),
     "geomspace": row(np.geomspace, call(positives(), positives(), num=5), rtol=1e-11),
@@ -252,14 +255,14 @@ def _packed(x, lower=True, strict=False):
 
 
 def _unpacked(x, n, lower=True, strict=False):
-    whole = np.zeros((*x.shape[:-1], n, n))
+    whole = np.zeros((*x.shape[:-1], n, n), x.dtype)
     whole[..., *(np.tril_indices(n, -int(strict)) if lower else np.triu_indices(n, int(strict)))] = x
     return whole
 
 
 TRIANGLES = {
     "fill_diagonal": row(_filled_diagonal, call(M, 2.5), call(reals(7, 3), 1.0, wrap=True), known=True),
-    "fill_diagonal_offset": row(lambda a, value, k: np.where(np.eye(*a.shape, k), value, a), call(M, 2.5, 1)),
+    "fill_diagonal_offset": row(lambda a, value, k: np.where(np.eye(*a.shape, k), value, a).astype(a.dtype), call(M, 2.5, 1)),
     "pack_triangular": row(_packed, call(SQUARE), call(SQUARE, lower=False, strict=True), loose=True),
     "unpack_triangular": row(_unpacked, call(reals(6), 3), call(reals(2, 3), 3, strict=True)),
     "expand_packed_triangular": row(lambda n, x: _unpacked(x, n), call(3, reals(6))),
@@ -304,7 +307,7 @@ ORDER = {
     "compress": row(np.compress, call([True, False, True], M, slopes=False), call([True, False, True], M, axis=0, slopes=False)),
     "bincount": row(lambda x, weights=None, minlength=0: np.bincount(x, weights, minlength), call(np.array([1, 3, 1]), minlength=5, slopes=False), call(np.array([1, 3, 1]), positives(3), 5)),
     "histogram": row(np.histogram, call(V, np.array([-1.0, 0.0, 2.0]), slopes=False), call(V, 4, range=(-2.0, 2.0), slopes=False), known=True),
-    "add_n": row(lambda xs: sum(xs), call([V, W, reals(4)]), call([M, V]), call([INTS], slopes=False)),
+    "add_n": row(lambda xs: functools.reduce(operator.add, xs), call([V, W, reals(4)]), call([M, V]), call([INTS], slopes=False)),
     "complex": row(lambda re, im: np.asarray(re) + 1j * np.asarray(im), call(V, W, slopes=False), call(M, V, slopes=False)),
     "smallest": row(lambda *xs: np.minimum.reduce(xs), call(V, W)),
     "largest": row(lambda *xs: np.maximum.reduce(xs), call(V, W)),
@@ -480,7 +483,7 @@ def _elu(x, alpha=1.0):
 
 
 NETWORKS = {
-    "relu": row(lambda x, alpha=0: np.where(x > 0, x, alpha * x), call(M), call(M, 0.1)),
+    "relu": row(lambda x, alpha=0: np.where(x > 0, x, alpha * x if alpha else np.where(np.isnan(x), x, 0).astype(x.dtype)), call(M), call(M, 0.1)),
     "leaky_relu": row(lambda x: np.where(x > 0, x, 0.01 * x), call(M)),
     "elu": row(_elu, call(M), call(M, 0.5)),
     "celu": row(lambda x, alpha=1.0: np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0) / alpha)), call(M, 0.5)),
@@ -492,7 +495,7 @@ NETWORKS = {
     "glu": row(lambda x, axis=-1: np.split(x, 2, axis)[0] * sp.expit(np.split(x, 2, axis)[1]), call(M), loose=True),
     "binary_crossentropy": row(lambda o, t: -(t * np.log(o) + (1 - t) * np.log(1 - o)), call(P, Q)),
     "sigmoid_binary_crossentropy": row(lambda o, t: t * np.logaddexp(0, -o) + (1 - t) * np.logaddexp(0, o), call(M, Q)),
-    "categorical_crossentropy": row(lambda q, p: -np.sum(p * np.log(q), -1) if p.ndim == 2 else -np.log(q[np.arange(3), p]), call(Q, P), call(Q, np.array([0, 3, 1]))),
+    "categorical_crossentropy": row(lambda q, p: -np.sum(p * np.log(q), -1) if p.ndim == 2 else -np.log(q[np.arange(len(q)), p]), call(Q, P), call(Q, np.array([0, 3, 1]))),
     "one_hot": row(_one_hot, call(np.array([0, 2]), 4, slopes=False)),
     "to_one_hot": row(_one_hot, call(np.array([0, 2]), 4, slopes=False)),
 }  # fmt: skip

@@ -10,7 +10,7 @@ import numpy as np
 
 from ppl.tensor.elementwise import INF, abs, clip, expm1, log, sigmoid, softplus, switch
 from ppl.tensor.indexing import take_along_axis
-from ppl.tensor.ops import Elementwise, cast_to
+from ppl.tensor.ops import Elementwise, cast_to, keeping_dtype, normal_axis
 from ppl.tensor.reductions import log_softmax
 from ppl.tensor.reductions import sum as sum_along
 from ppl.tensor.shaping import expand_dims
@@ -29,7 +29,7 @@ def relu(x: Any, alpha: Any = 0) -> Tensor:
     return _RELU(x) if isinstance(alpha, int | float) and alpha == 0 else switch(x > 0, x, alpha * x)
 
 
-_RELU = Elementwise("positive_part", jax.nn.relu, range=(0, INF))
+_RELU = Elementwise("positive_part", keeping_dtype(jax.nn.relu), range=(0, INF))
 
 
 @function()
@@ -69,7 +69,7 @@ def soft_sign(x: Any) -> Tensor:
 @function()
 def hard_tanh(x: Any) -> Tensor:
     """x limited to [-1, 1]."""
-    return clip(x, -1.0, 1.0)
+    return clip(x, -1, 1)
 
 
 @function()
@@ -89,6 +89,9 @@ def hard_silu(x: Any) -> Tensor:
 def glu(x: Any, axis: int = -1) -> Tensor:
     """The first half of an axis times the sigmoid of the second."""
     x = as_tensor(x)
+    length = x.type.shape[normal_axis("glu", x, axis)]
+    if length is not None and length % 2:
+        raise ValueError(f"glu: an axis of even length is halved, got {length} entries along axis {axis} of {x!r}")
     half = x.shape[axis] // 2
     first = (slice(None),) * (axis % x.ndim)
     return x[(*first, slice(None, half))] * sigmoid(x[(*first, slice(half, None))])

@@ -39,8 +39,8 @@ def logsumexp(x: Any, axis: int) -> Any:
     top = jnp.max(x, axis=axis, keepdims=True)
     top = jax.lax.stop_gradient(jnp.where(jnp.isfinite(top), top, 0.0))
     total = jnp.sum(jnp.exp(x - top), axis=axis)
-    possible = total > 0
-    return jnp.where(possible, jnp.log(jnp.where(possible, total, 1.0)) + jnp.squeeze(top, axis), -jnp.inf)
+    none = total == 0
+    return jnp.where(none, -jnp.inf, jnp.log(jnp.where(none, 1.0, total)) + jnp.squeeze(top, axis))
 
 
 def one_by_one(first: Any, steps: Any) -> Any:

@@ -36,10 +36,10 @@ def choose(positions: Any, choices: Any, mode: str = "raise") -> Tensor:
 @function()
 def select(conditions: Sequence[Any], choices: Sequence[Any], default: Any = 0) -> Tensor:
     """Entry by entry from the first array whose condition is true."""
-    result: Any = as_tensor(default)
+    result: Any = default
     for condition, choice in reversed(list(zip(conditions, choices, strict=True))):
         result = switch(condition, choice, result)
-    return result
+    return as_tensor(result)
 
 
 @function()

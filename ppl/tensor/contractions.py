@@ -29,7 +29,7 @@ def einsum(subscripts: str, *operands: Any, optimize: Any = "optimal") -> Tensor
 @function()
 def vdot(a: Any, b: Any) -> Tensor:
     """The sum of products of all entries, those of `a` conjugated."""
-    return sum_along(as_tensor(a).conj().reshape((-1,)) * as_tensor(b).reshape((-1,)))
+    return matmul(as_tensor(a).conj().reshape((-1,)), as_tensor(b).reshape((-1,)))
 
 
 @function()

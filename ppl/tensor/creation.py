@@ -12,7 +12,7 @@ import numpy as np
 from ppl.graph import Attrs, Node
 from ppl.tensor.config import config
 from ppl.tensor.elementwise import maximum
-from ppl.tensor.ops import TensorOp, cast_to, normal_axis
+from ppl.tensor.ops import TensorOp, cast_to, floats, normal_axis, unify
 from ppl.tensor.shaping import broadcast_to, common_shape, expand_dims, filled, shape, split_sizes
 from ppl.tensor.tensor import (
     Tensor,
@@ -232,10 +232,12 @@ def identity_like(x: Any, dtype: Any = None) -> Tensor:
 @function()
 def linspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None) -> Tensor:
     """`num` evenly spaced numbers from `start` to `stop`."""
-    start, stop = as_tensor(start), as_tensor(stop)
+    start, stop = unify(floats((start, stop)))
     last = num - 1 if endpoint else num
     steps = arange(num) / maximum(last, 1) if isinstance(num, Tensor) else as_tensor(np.arange(num) / max(last, 1))
-    weights = expand_dims(steps, tuple(range(1, 1 + max(start.ndim, stop.ndim))))
+    weights = expand_dims(
+        cast_to(steps, np.finfo(start.dtype).dtype.name), tuple(range(1, 1 + max(start.ndim, stop.ndim)))
+    )
     result = expand_dims(start, 0) * (1 - weights) + expand_dims(stop, 0) * weights
     return result if dtype is None else cast_to(result, dtype_name(dtype))
 

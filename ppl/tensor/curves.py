@@ -9,7 +9,7 @@ import numpy as np
 
 from ppl.tensor.creation import arange
 from ppl.tensor.indexing import diff
-from ppl.tensor.ops import JaxOp, normal_axis
+from ppl.tensor.ops import JaxOp, cast_to, floats, normal_axis, unify
 from ppl.tensor.shaping import concatenate
 from ppl.tensor.shaping import shape as shape_of
 from ppl.tensor.tensor import Tensor, as_tensor, function
@@ -30,7 +30,8 @@ def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Tensor:
     y = as_tensor(y)
     if x is None:
         where = normal_axis("trapezoid", y, axis)
-        return _trapezoid(y, dx * arange(shape_of(y)[where]), axis=where)
+        (y,) = unify(floats((y,)))
+        return _trapezoid(y, dx * cast_to(arange(shape_of(y)[where]), y.dtype), axis=where)
     return _trapezoid(y, x, axis=axis)
 
 
@@ -54,8 +55,9 @@ def _slopes(f: Tensor, axis: int, step: float) -> Tensor:
 @function()
 def ediff1d(x: Any, to_end: Any = None, to_begin: Any = None) -> Tensor:
     """Differences of neighbours in the flattened array, with numbers before and after."""
-    parts = [to_begin, diff(as_tensor(x).reshape((-1,))), to_end]
-    return concatenate([as_tensor(part).reshape((-1,)) for part in parts if part is not None])
+    between = diff(as_tensor(x).reshape((-1,)))
+    parts = [between if part is None else unify((part, between))[0].reshape((-1,)) for part in (to_begin, None, to_end)]
+    return concatenate([part for part, given in zip(parts, (to_begin, x, to_end), strict=True) if given is not None])
 
 
 unwrap = JaxOp("unwrap", lambda x, *, discont=None, axis=-1, period=2 * np.pi: jnp.unwrap(

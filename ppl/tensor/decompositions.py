@@ -13,7 +13,7 @@ from ppl.graph import Attrs, Node
 from ppl.tensor import unrolled
 from ppl.tensor.creation import eye
 from ppl.tensor.later import jsl
-from ppl.tensor.ops import JaxOp, broadcast_shape, unify
+from ppl.tensor.ops import JaxOp, broadcast_shape, cast_to, floats, unify
 from ppl.tensor.products import matmul
 from ppl.tensor.shaping import broadcast_to, expand_dims, swapaxes
 from ppl.tensor.shaping import shape as shape_of
@@ -46,7 +46,7 @@ polar = _linear("polar", lambda a, *, side="right": tuple(jsl.polar(a, side)))
 hessenberg = _linear("hessenberg", lambda a, *, calc_q=False: _plain_tuple(jsl.hessenberg(a, calc_q=calc_q)))
 det = _linear("det", lambda a: jnp.linalg.det(a))
 slogdet = _linear("slogdet", lambda a: tuple(jnp.linalg.slogdet(a)))
-matrix_rank = _linear("matrix_rank", lambda a: jnp.linalg.matrix_rank(a))
+matrix_rank = _linear("matrix_rank", lambda a: jnp.linalg.matrix_rank(a) if a.size else jnp.zeros(a.shape[:-2], int))
 cond_number = _linear("cond_number", lambda a, *, p=None: jnp.linalg.cond(a, p))
 norm = _linear("norm", lambda x, *, ord=None, axis=None, keepdims=False: jnp.linalg.norm(x, ord, axis, keepdims))
 trace = JaxOp("trace", lambda a, *, offset=0, axis1=0, axis2=1: jnp.trace(a, offset, axis1, axis2))
@@ -54,18 +54,24 @@ trace = JaxOp("trace", lambda a, *, offset=0, axis1=0, axis2=1: jnp.trace(a, off
 # --- inverses and powers
 inv = _OfSquare("inv", lambda a: jnp.linalg.inv(a), ("matrix_inverse",), to_float=True)
 pinv = _linear("pinv", lambda a, *, hermitian=False: jnp.linalg.pinv(a, hermitian=hermitian))
-matrix_power = _linear("matrix_power", lambda a, *, n: jnp.linalg.matrix_power(a, n))
+_matrix_power = JaxOp("matrix_power_op", lambda a, *, n: jnp.linalg.matrix_power(a, n))
 tensorinv = _linear("tensorinv", lambda a, *, ind=2: jnp.linalg.tensorinv(a, ind))
 
 
 def _stacked(f: Any) -> Any:
     """`f` of one matrix, applied to each of a stack."""
-    return lambda a: jnp.vectorize(f, signature="(n,n)->(n,n)")(a)
+    return lambda a: jnp.vectorize(f, signature="(n,n)->(n,n)")(a) if a.size else a
 
 
 expm = _linear("expm", _stacked(jsl.expm))
 expm_frechet = _linear("expm_frechet", lambda a, e: jsl.expm_frechet(a, e))
 sqrtm = _linear("sqrtm", _stacked(jsl.sqrtm))
+
+
+@function()
+def matrix_power(a: Any, n: int) -> Tensor:
+    """A matrix times itself, `n` times; of whole numbers where `n` is not negative."""
+    return _matrix_power(*(unify(floats((a,))) if n < 0 else (as_tensor(a),)), n=int(n))
 
 
 # --- decompositions
@@ -76,8 +82,18 @@ def _cholesky(a: Any, *, lower: bool = True) -> Any:
 
 
 cholesky = _linear("cholesky", _cholesky)
-eigh = _linear("eigh", lambda a, *, UPLO="L": tuple(jnp.linalg.eigh(a, UPLO)))
-eigvalsh = _linear("eigvalsh", lambda a, *, UPLO="L": jnp.linalg.eigvalsh(a, UPLO))
+
+
+def _mirrored(a: Any, uplo: str) -> Any:
+    """The Hermitian matrix of one triangle, which is all that NumPy looks at (JAX takes the mean of both)."""
+    if uplo not in ("L", "U"):
+        raise ValueError(f"UPLO is 'L' or 'U', got {uplo!r}")
+    triangle, rest = (jnp.tril(a), jnp.tril(a, -1)) if uplo == "L" else (jnp.triu(a), jnp.triu(a, 1))
+    return triangle + jnp.swapaxes(rest, -1, -2).conj()
+
+
+eigh = _linear("eigh", lambda a, *, UPLO="L": tuple(jnp.linalg.eigh(_mirrored(a, UPLO))))
+eigvalsh = _linear("eigvalsh", lambda a, *, UPLO="L": jnp.linalg.eigvalsh(_mirrored(a, UPLO)))
 eig = _linear("eig", lambda a: tuple(jnp.linalg.eig(a)))
 eigvals = _linear("eigvals", lambda a: jnp.linalg.eigvals(a))
 qr = _linear("qr", lambda a, *, mode="reduced": _plain_tuple(jnp.linalg.qr(a, mode)))
@@ -118,9 +134,7 @@ class _Shaped:
 
 
 _solve_triangular = _SolveTriangular("solve_triangular_op", unrolled.solve_triangular, (), to_float=True)
-_lu_solve = _linear(
-    "lu_solve_op", lambda lu, pivots, b, *, trans: jsl.lu_solve((lu, pivots.astype(jnp.int32)), b, trans)
-)
+_lu_solve = JaxOp("lu_solve_op", lambda lu, b, pivots, *, trans: jsl.lu_solve((lu, pivots), b, trans))
 _lstsq = _linear("lstsq_op", lambda a, b, *, rcond: tuple(jnp.linalg.lstsq(a, b, rcond)))
 tensorsolve = _linear("tensorsolve", lambda a, b: jnp.linalg.tensorsolve(a, b))
 
@@ -150,8 +164,7 @@ def _right_sides(name: str, a: Any, b: Any, b_ndim: int | None) -> tuple[Tensor,
 
 
 def _stack_shape(a: Tensor, b: Tensor) -> Any:
-    from_both = [x[..., 0, 0] for x in (a, b)]
-    return None if a.ndim == b.ndim == 2 else shape_of(from_both[0] + from_both[1])
+    return None if a.ndim == b.ndim == 2 else shape_of(a.sum((-2, -1)) + b.sum((-2, -1)))
 
 
 def _on_stack(x: Tensor, stack: Any) -> Tensor:
@@ -213,7 +226,7 @@ def cho_factor(a: Any, lower: bool = False) -> tuple[Tensor, bool]:
 def lu_solve(lu_and_pivots: Any, b: Any, trans: int = 0) -> Tensor:
     """x with a x = b, from `lu_factor(a)`."""
     factor, pivots = lu_and_pivots
-    return _lu_solve(factor, pivots, b, trans=int(trans))
+    return _lu_solve(*unify(floats((factor, b))), cast_to(as_tensor(pivots), "int32"), trans=int(trans))
 
 
 @function()
@@ -225,28 +238,29 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> Any:
 @function()
 def solve_sylvester(a: Any, b: Any, q: Any) -> Tensor:
     """X with A X + X B = Q."""
-    a, b, q = (as_tensor(x) for x in (a, b, q))
+    a, b, q = unify(floats((a, b, q)))
     m, n = shape_of(a)[-1], shape_of(b)[-1]
-    system = kron(a, eye(n)) + kron(eye(m), swapaxes(b, -1, -2))
+    system = kron(a, eye(n, dtype=a.dtype)) + kron(eye(m, dtype=a.dtype), swapaxes(b, -1, -2))
     return solve(system, q.reshape((m * n,))).reshape((m, n))
 
 
 @function()
 def solve_continuous_lyapunov(a: Any, q: Any) -> Tensor:
     """X with A X + X Aᵀ = Q."""
-    return solve_sylvester(a, swapaxes(as_tensor(a), -1, -2), q)
+    (a,) = unify(floats((a,)))
+    return solve_sylvester(a, swapaxes(a, -1, -2), q)
 
 
 @function()
 def solve_discrete_lyapunov(a: Any, q: Any) -> Tensor:
     """X with A X Aᵀ - X + Q = 0."""
-    a, q = as_tensor(a), as_tensor(q)
+    a, q = unify(floats((a, q)))
     n = shape_of(a)[-1]
-    return solve(eye(n * n) - kron(a, a), q.reshape((n * n,))).reshape((n, n))
+    return solve(eye(n * n, dtype=a.dtype) - kron(a, a), q.reshape((n * n,))).reshape((n, n))
 
 
 # --- products
-kron = JaxOp("kron", lambda a, b: jnp.kron(a, b))
+kron = JaxOp("kron", lambda a, b: jnp.kron(a, b), one_dtype=True)
 
 
 @function("multi_dot")
@@ -271,7 +285,7 @@ def _block_diag(*blocks: Any) -> Any:
     return result
 
 
-_block_diag_op = JaxOp("block_diag_op", _block_diag)
+_block_diag_op = JaxOp("block_diag_op", _block_diag, one_dtype=True)
 
 
 @function()

@@ -130,7 +130,9 @@ def fill_diagonal_offset(a: Any, value: Any, offset: int) -> Tensor:
 def _wrapped(a: Tensor, value: Any) -> Tensor:
     rows, columns = _known_matrix("fill_diagonal", a)
     flat = a.reshape((-1,))
-    return index_update(flat, value, slice(None, rows * columns, columns + 1)).reshape((rows, columns))
+    return index_update(flat, cast_to(as_tensor(value), a.dtype), slice(None, rows * columns, columns + 1)).reshape(
+        (rows, columns)
+    )
 
 
 @function()

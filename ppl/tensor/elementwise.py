@@ -147,7 +147,12 @@ heaviside = Elementwise("heaviside", jnp.heaviside, "float")
 real = Elementwise("real", jnp.real, "real")
 imag = Elementwise("imag", jnp.imag, "real")
 conjugate = Elementwise("conjugate", jnp.conjugate, also=("conj",))
-angle = Elementwise("angle", jnp.angle, "real")
+
+
+@function()
+def angle(z: Any) -> Tensor:
+    """The argument of complex numbers."""
+    return arctan2(imag(z), real(z))
 
 
 @function("complex")
@@ -189,7 +194,7 @@ clip = _Clip("clip", jnp.clip)
 def round(x: Any, decimals: int = 0, *, name: str | None = None) -> Tensor:
     """To the nearest even at `decimals` digits; integers stay as they are."""
     x = as_tensor(x)
-    if x.dtype[0] in "bui":
+    if x.dtype[0] in "ui":
         return x
     if decimals == 0:
         return rint(x, name=name)
@@ -201,5 +206,7 @@ def round(x: Any, decimals: int = 0, *, name: str | None = None) -> Tensor:
 def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
     """|a - b| <= atol + rtol |b|, with infinities close to themselves."""
     a, b = unify((a, b))
+    if a.dtype == "bool":
+        return equal(a, b)
     close = (abs(a - b) <= atol + rtol * abs(b)) & isfinite(b) | equal(a, b)
     return close | (isnan(a) & isnan(b)) if equal_nan else close

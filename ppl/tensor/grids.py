@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ppl.tensor.ops import cast_to, floats, unify
 from ppl.tensor.shaping import expand_dims
 from ppl.tensor.tensor import Tensor, as_tensor, constant, function
 
@@ -14,8 +15,8 @@ from ppl.tensor.tensor import Tensor, as_tensor, constant, function
 @function()
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True) -> Tensor:
     """Numbers with a constant ratio from `start` to `stop`, which have one sign."""
-    start, stop = as_tensor(start) * 1.0, as_tensor(stop) * 1.0
-    steps = np.arange(num) / max(num - 1 if endpoint else num, 1)
+    start, stop = unify(floats((start, stop)))
+    steps = np.arange(num, dtype=np.finfo(start.dtype).dtype) / max(num - 1 if endpoint else num, 1)
     weights = constant(steps.reshape((num,) + (1,) * max(start.ndim, stop.ndim)))
     return expand_dims(start, 0) * (expand_dims(stop / start, 0)) ** weights
 
@@ -31,7 +32,7 @@ def unravel_index(positions: Any, dims: Sequence[Any], order: str = "C") -> tupl
     """Coordinates from positions in the flattened array."""
     if order not in ("C", "F"):
         raise ValueError(f"unravel_index: order is 'C' or 'F', got {order!r}")
-    rest, results = as_tensor(positions), []
+    rest, results = cast_to(as_tensor(positions), "int64"), []
     for n in reversed(tuple(dims)) if order == "C" else tuple(dims):
         results.append(rest % n)
         rest = rest // n

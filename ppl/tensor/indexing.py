@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ppl.graph import Attrs, Node
+from ppl.tensor.elementwise import not_equal
 from ppl.tensor.ops import TensorOp, broadcast_shape, normal_axis, unify
 from ppl.tensor.shaping import filled, known_size, split_sizes
 from ppl.tensor.tensor import FUNCTIONS, Dim, Tensor, TensorType, as_tensor, function, is_constant, value_of
@@ -375,5 +376,6 @@ def diff(x: Any, n: int = 1, axis: int = -1) -> Tensor:
     x = as_tensor(x)
     where = (slice(None),) * normal_axis("diff", x, axis)
     for _ in range(n):
-        x = getitem(x, (*where, slice(1, None))) - getitem(x, (*where, slice(None, -1)))
+        later, sooner = getitem(x, (*where, slice(1, None))), getitem(x, (*where, slice(None, -1)))
+        x = not_equal(later, sooner) if x.dtype == "bool" else later - sooner
     return x

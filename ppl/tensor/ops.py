@@ -128,6 +128,15 @@ def unify(inputs: Any, to_float: bool = False) -> tuple[Tensor, ...]:
     return tuple([cast_to(x, dtype) if isinstance(x, Tensor) else constant(np.array(x, dtype)) for x in weak])
 
 
+def floats(inputs: Any) -> list[Any]:
+    """The inputs, those that are integers or truth values as floatX; Python numbers stay what they are."""
+    given = [x if type(x) in _WEAK else as_tensor(x) for x in inputs]
+    return [
+        (cast_to(x, config.floatX) if x.dtype[0] not in "fc" else x) if isinstance(x, Tensor) else x + 0.0
+        for x in given
+    ]
+
+
 _WEAK = (bool, int, float, complex)
 
 
@@ -191,11 +200,7 @@ class Reduction(TensorOp):
     def __call__(
         self, x: Any, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, name: str | None = None
     ) -> Tensor:
-        x = as_tensor(x) if dtype is None else cast_to(as_tensor(x), dtype_name(dtype))
-        if self.result == "float" and x.dtype[0] not in "fc":
-            x = cast_to(x, config.floatX)
-        if self.result == "sum" and x.dtype[0] in "bui":
-            x = cast_to(x, "int64" if x.dtype[0] in "bi" else "uint64")
+        x = as_summed(as_tensor(x) if dtype is None else cast_to(as_tensor(x), dtype_name(dtype)), self.result)
         if self.one_axis and isinstance(axis, tuple | list):
             raise ValueError(f"{self.name} takes one axis or None, got {axis!r}")
         axes = normal_axes(self.name, x, axis)
@@ -209,6 +214,15 @@ class Reduction(TensorOp):
         if self.result == "real" and dtype.startswith("complex"):
             dtype = "float64" if dtype == "complex128" else "float32"
         return TensorType(dtype, shape)
+
+
+def as_summed(x: Tensor, result: str) -> Tensor:
+    """The input of a reduction in the dtype of its result: "float" has floats, "sum" the widest integers."""
+    if result == "float" and x.dtype[0] not in "fc":
+        return cast_to(x, config.floatX)
+    if result == "sum" and x.dtype[0] in "bui":
+        return cast_to(x, "int64" if x.dtype[0] in "bi" else "uint64")
+    return x
 
 
 def normal_axes(name: str, x: Tensor, axis: Any) -> tuple[int, ...]:
@@ -229,14 +243,22 @@ class JaxOp(TensorOp):
     """Any JAX function of arrays; the type of its result is JAX's own answer.
 
     The keyword-only parameters of the function are constants (attributes of the node); users may also give them by
-    position, after the tensors. With `to_float`, integers become floats first, as in NumPy's linear algebra.
+    position, after the tensors. With `one_dtype`, the tensors get one dtype, by NumPy's promotion (JAX's would take
+    float32 for float32 with int64); with `to_float`, those that are no floats become floatX before that, as in NumPy's
+    linear algebra.
     """
 
     def __init__(
-        self, name: str, lower: Callable[..., Any], also: tuple[str, ...] = (), *, to_float: bool = False
+        self,
+        name: str,
+        lower: Callable[..., Any],
+        also: tuple[str, ...] = (),
+        *,
+        one_dtype: bool = False,
+        to_float: bool = False,
     ) -> None:
         super().__init__(name, lower, also)
-        self.to_float = to_float
+        self.one_dtype, self.to_float = one_dtype, to_float
         parameters = inspect.signature(lower).parameters.values()
         self.constants = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
         open_ended = any(p.kind is p.VAR_POSITIONAL for p in parameters)
@@ -260,8 +282,8 @@ class JaxOp(TensorOp):
         ]
         if missing:
             raise TypeError(f"{self.name} needs {', '.join(missing)}")
-        given = inputs[:count]
-        tensors = unify(given, to_float=True) if self.to_float else tuple([as_tensor(x) for x in given])
+        tensors = floats(inputs[:count]) if self.to_float else inputs[:count]
+        tensors = unify(tensors) if self.to_float or self.one_dtype else tuple([as_tensor(x) for x in tensors])
         fixed = {key: hashable(attrs.get(key, default)) for key, default in self.constants.items()}
         return self.build(tensors, fixed, name)
 

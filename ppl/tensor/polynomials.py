@@ -16,10 +16,10 @@ def _divided(a: Any, b: Any) -> Any:
 
 
 poly = JaxOp("poly", lambda roots: jnp.poly(roots), to_float=True)
-polyval = JaxOp("polyval", lambda p, x: jnp.polyval(p, x))
-polyadd = JaxOp("polyadd", lambda a, b: jnp.polyadd(a, b))
-polysub = JaxOp("polysub", lambda a, b: jnp.polysub(a, b))
-polymul = JaxOp("polymul", lambda a, b: jnp.polymul(a, b))
+polyval = JaxOp("polyval", lambda p, x: jnp.polyval(p, x), one_dtype=True)
+polyadd = JaxOp("polyadd", lambda a, b: jnp.polyadd(a, b), one_dtype=True)
+polysub = JaxOp("polysub", lambda a, b: jnp.polysub(a, b), one_dtype=True)
+polymul = JaxOp("polymul", lambda a, b: jnp.polymul(a, b), one_dtype=True)
 polydiv = JaxOp("polydiv", lambda a, b: _divided(a, b), to_float=True)
 polyder = JaxOp("polyder", lambda p, *, m=1: jnp.polyder(p, m), to_float=True)
 polyint = JaxOp("polyint", lambda p, *, m=1: jnp.polyint(p, m), to_float=True)

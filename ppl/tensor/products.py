@@ -86,7 +86,8 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Tensor:
     a_last = moveaxis(a, left, tuple(range(a.ndim - len(left), a.ndim)))
     b_first = moveaxis(b, right, tuple(range(len(right))))
     free_a, free_b = a_last.shape[: a.ndim - len(left)], b_first.shape[len(right) :]
-    product = matmul(a_last.reshape((*[_product(free_a)], -1)), b_first.reshape((-1, _product(free_b))))
+    paired = _product(a_last.shape[a.ndim - len(left) :])
+    product = matmul(a_last.reshape((_product(free_a), paired)), b_first.reshape((paired, _product(free_b))))
     return product.reshape((*free_a, *free_b))
 
 

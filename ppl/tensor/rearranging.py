@@ -9,6 +9,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from ppl.tensor.creation import zeros
 from ppl.tensor.elementwise import maximum
 from ppl.tensor.indexing import getitem, take_along_axis
 from ppl.tensor.ops import JaxOp, normal_axes, normal_axis, unify
@@ -272,6 +273,8 @@ def resize(x: Any, new_shape: Any) -> Tensor:
     """The entries in order, from the start again where they run out."""
     x = as_tensor(x).reshape((-1,))
     count = int(np.prod(new_shape))
+    if x.type.shape == (0,):
+        return zeros(new_shape, x.dtype)
     return getitem(x, as_tensor(np.arange(count)) % size(x)).reshape(new_shape)
 
 
@@ -362,7 +365,7 @@ def delete(x: Any, places: Any, axis: int | None = None) -> Tensor:
 def insert(x: Any, places: Any, values: Any, axis: int | None = None) -> Tensor:
     """With values put in front of places known now; into the flattened array where the axis is None."""
     x, where = _along("insert", x, axis)
-    values, length = as_tensor(values), _length("insert", x, where)
+    values, length = unify((values, x))[0], _length("insert", x, where)
     at = _known_places("insert", places)
     count = 1 if at.ndim == 0 and values.ndim < x.ndim else (values.type.shape[where] if at.ndim == 0 else at.size)
     if count is None:
@@ -370,7 +373,7 @@ def insert(x: Any, places: Any, values: Any, axis: int | None = None) -> Tensor:
     order = np.insert(np.arange(length), at, length + np.arange(count))
     sizes = tuple(count if i == where else n for i, n in enumerate(shape_of(x)))
     aligned = expand_dims(values, where) if at.ndim == 0 and 0 < values.ndim < x.ndim else values
-    whole = concatenate([x, broadcast_to(unify((aligned, x))[0], sizes)], where)
+    whole = concatenate([x, broadcast_to(aligned, sizes)], where)
     return getitem(whole, (slice(None),) * where + (order,))
 
 

@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from ppl.graph import Attrs, Node
-from ppl.tensor.elementwise import sqrt, square
+from ppl.tensor.elementwise import isnan, maximum, sqrt, square, switch
 from ppl.tensor.later import jsp
-from ppl.tensor.ops import Reduction, TensorOp, cast_to, normal_axis
-from ppl.tensor.shaping import moveaxis, size_along
+from ppl.tensor.ops import Reduction, TensorOp, as_summed, cast_to, normal_axis
+from ppl.tensor.shaping import broadcast_to, common_shape, moveaxis, size_along
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, function
 
 
 def _tupled(f: Callable[..., Any]) -> Callable[..., Any]:
     """JAX's reduction `f` for axes in a tuple."""
     return lambda x, axis, keepdims: f(x, axis=tuple(axis), keepdims=keepdims)
+
+
+def nan_of_empty(f: Callable[..., Any]) -> Callable[..., Any]:
+    """A JAX function that takes axes away, where there may be nothing along them: nan, as in NumPy."""
+
+    @functools.wraps(f)
+    def run(x: Any, *q: Any, axis: Any = None, keepdims: bool = False, **options: Any) -> Any:
+        if jnp.size(x):
+            return f(x, *q, axis=axis, keepdims=keepdims, **options)
+        rest = jax.eval_shape(functools.partial(jnp.sum, axis=axis, keepdims=keepdims), x).shape
+        return jnp.full((*[n for each in q for n in jnp.shape(each)], *rest), jnp.nan, x.dtype)
+
+    return run
 
 
 sum = Reduction("sum", _tupled(jnp.sum), "sum")
@@ -35,7 +49,7 @@ nanprod = Reduction("nanprod", _tupled(jnp.nanprod), "sum")
 nanmean = Reduction("nanmean", _tupled(jnp.nanmean), "float")
 nanmax = Reduction("nanmax", _tupled(jnp.nanmax))
 nanmin = Reduction("nanmin", _tupled(jnp.nanmin))
-median = Reduction("median", _tupled(jnp.median), "float")
+median = Reduction("median", _tupled(nan_of_empty(jnp.median)), "float")
 count_nonzero = Reduction("count_nonzero", _tupled(jnp.count_nonzero), "index")
 
 
@@ -58,23 +72,38 @@ argmin = _ArgReduction("argmin", _arg(jnp.argmin), "index")
 class _Cumulative(TensorOp):
     """Running totals along an axis; the whole array in order where the axis is None."""
 
+    def __init__(self, name: str, lower: Callable[..., Any], result: Literal["same", "float", "sum"] = "same") -> None:
+        super().__init__(name, lower)
+        self.result = result
+
     def __call__(self, x: Any, axis: Any = None, *, name: str | None = None) -> Tensor:
         x = as_tensor(x)
         if axis is None:
             x, axis = (x if x.ndim == 1 else x.reshape((-1,))), 0
-        if x.dtype == "bool":
-            x = cast_to(x, "int64")
+        x = as_summed(x, self.result)
         return self.build((x,), {"axis": normal_axis(self.name, x, axis)}, name)
 
     def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType:
         return inputs[0].type
 
 
-cumsum = _Cumulative("cumsum", lambda x, axis: jnp.cumsum(x, axis=axis))
-cumprod = _Cumulative("cumprod", lambda x, axis: jnp.cumprod(x, axis=axis))
+cumsum = _Cumulative("cumsum", lambda x, axis: jnp.cumsum(x, axis=axis), "sum")
+cumprod = _Cumulative("cumprod", lambda x, axis: jnp.cumprod(x, axis=axis), "sum")
 cummax = _Cumulative("cummax", lambda x, axis: jnp.maximum.accumulate(x, axis=axis))
 cummin = _Cumulative("cummin", lambda x, axis: jnp.minimum.accumulate(x, axis=axis))
-cumlogsumexp = _Cumulative("cumlogsumexp", lambda x, axis: jnp.logaddexp.accumulate(x, axis=axis))
+cumlogsumexp = _Cumulative("cumlogsumexp", lambda x, axis: jnp.logaddexp.accumulate(x, axis=axis), "float")
+
+
+@function()
+def nancumsum(x: Any, axis: int | None = None) -> Tensor:
+    """Running sums of the entries that are numbers."""
+    return cumsum(switch(isnan(x), 0, x), axis)
+
+
+@function()
+def nancumprod(x: Any, axis: int | None = None) -> Tensor:
+    """Running products of the entries that are numbers."""
+    return cumprod(switch(isnan(x), 1, x), axis)
 
 
 @function()
@@ -94,8 +123,12 @@ def var(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, *, name
     """The mean squared deviation from the mean; `ddof` is taken from the count."""
     x = as_tensor(x)
     squares = sum(square(x - mean(x, axis, keepdims=True)), axis, keepdims)
-    from_axes = size_along(x, axis)
-    result = squares / (from_axes - ddof)
+    count = size_along(x, axis) - ddof
+    if isinstance(count, Tensor):
+        count = cast_to(maximum(count, 0), np.finfo(squares.dtype).dtype.name)
+    else:
+        count = count if count > 0 else 0
+    result = squares / count
     return result if name is None else result.copy(name)
 
 
@@ -149,8 +182,11 @@ def average(x: Any, axis: Any = None, weights: Any = None) -> Tensor:
         return mean(x, axis)
     weights = as_tensor(weights)
     if weights.ndim == 1 and x.ndim > 1:
-        weights = moveaxis(weights.reshape((1,) * (x.ndim - 1) + (-1,)), -1, normal_axis("average", x, axis))
-    return sum(x * weights, axis) / sum(weights + 0 * x, axis)
+        along = normal_axis("average", x, axis)
+        if None not in (weights.type.shape[0], x.type.shape[along]) and weights.type.shape[0] != x.type.shape[along]:
+            raise ValueError(f"average: {weights!r} are not as many as axis {along} of {x!r} is long")
+        weights = moveaxis(weights.reshape((1,) * (x.ndim - 1) + (-1,)), -1, along)
+    return sum(x * weights, axis) / sum(broadcast_to(weights, common_shape([x, weights])), axis)
 
 
 @function()

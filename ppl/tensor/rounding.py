@@ -8,8 +8,8 @@ import jax.numpy as jnp
 
 from ppl.tensor.elementwise import abs as absolute
 from ppl.tensor.elementwise import ceil as ceiling
-from ppl.tensor.elementwise import copysign, floor, floor_divide, isinf, mod, multiply, rint, sign, switch, trunc
-from ppl.tensor.ops import Elementwise, JaxOp, cast_to
+from ppl.tensor.elementwise import copysign, floor_divide, isinf, mod, multiply, rint, sign, switch, trunc
+from ppl.tensor.ops import Elementwise, JaxOp, cast_to, floats, unify
 from ppl.tensor.tensor import Tensor, as_tensor, function
 
 
@@ -30,8 +30,9 @@ def round_half_to_even(x: Any) -> Tensor:
 @function()
 def round_half_away_from_zero(x: Any) -> Tensor:
     """To the nearest whole number, halves away from zero."""
-    x = as_tensor(x)
-    return sign(x) * floor(absolute(x) + 0.5)
+    (x,) = unify(floats((x,)))
+    whole = trunc(x)
+    return whole + switch(absolute(x - whole) >= 0.5, sign(x), 0)
 
 
 @function()
@@ -63,7 +64,8 @@ def modf(x: Any) -> tuple[Tensor, Tensor]:
 @function()
 def ldexp(x: Any, exponent: Any) -> Tensor:
     """`x` times two to the power `exponent`."""
-    return multiply(x, 2.0 ** as_tensor(exponent))
+    (x,) = unify(floats((x,)))
+    return multiply(x, cast_to(2.0 ** as_tensor(exponent), x.dtype))
 
 
 frexp = JaxOp("frexp", lambda x: tuple(jnp.frexp(x)), to_float=True)

@@ -8,35 +8,49 @@ import jax.numpy as jnp
 import numpy as np
 
 from ppl.graph import Attrs, Node
+from ppl.tensor.creation import linspace
 from ppl.tensor.indexing import getitem
-from ppl.tensor.ops import JaxOp, TensorOp, cast_to, normal_axis
-from ppl.tensor.reductions import argmax
+from ppl.tensor.ops import JaxOp, TensorOp, cast_to, floats, normal_axis, unify
+from ppl.tensor.reductions import argmax, nan_of_empty
 from ppl.tensor.reductions import max as max_along
 from ppl.tensor.shaping import concatenate, filled, split_sizes
 from ppl.tensor.tensor import FUNCTIONS, Tensor, TensorType, as_tensor, constant, function, is_constant, value_of
+
+
+def _ranked(x: Any) -> Any:
+    """Truth values as numbers, for what takes only numbers."""
+    return x.astype(jnp.int8) if x.dtype == bool else x
+
+
+_quantile, _percentile = nan_of_empty(jnp.quantile), nan_of_empty(jnp.percentile)
+_nanquantile, _nanmedian = nan_of_empty(jnp.nanquantile), nan_of_empty(jnp.nanmedian)
 
 sort = JaxOp("sort", lambda x, *, axis=-1: jnp.sort(x, axis))
 sort_complex = JaxOp("sort_complex", lambda x: jnp.sort_complex(x))
 argsort = JaxOp("argsort", lambda x, *, axis=-1, stable=True: jnp.argsort(x, axis, stable=stable))
 lexsort = JaxOp("lexsort", lambda *keys, axis=-1: jnp.lexsort(keys, axis))
-partition = JaxOp("partition", lambda x, *, kth, axis=-1: jnp.partition(x, kth, axis))
-argpartition = JaxOp("argpartition", lambda x, *, kth, axis=-1: jnp.argpartition(x, kth, axis).astype(jnp.int64))
+partition = JaxOp("partition", lambda x, *, kth, axis=-1: jnp.partition(_ranked(x), kth, axis).astype(x.dtype))
+argpartition = JaxOp(
+    "argpartition", lambda x, *, kth, axis=-1: jnp.argpartition(_ranked(x), kth, axis).astype(jnp.int64)
+)
 searchsorted = JaxOp(
-    "searchsorted", lambda x, v, *, side="left": jnp.searchsorted(x, v, side, method="scan_unrolled").astype(jnp.int64)
+    "searchsorted",
+    lambda x, v, *, side="left": jnp.searchsorted(x, v, side, method="scan_unrolled").astype(jnp.int64),
+    one_dtype=True,
 )  # one pass over v, where "scan" is one for each halving
-digitize = JaxOp("digitize", lambda x, bins, *, right=False: jnp.digitize(x, bins, right).astype(jnp.int64))
-quantile = JaxOp("quantile", lambda x, q, *, axis=None, method="linear", keepdims=False: jnp.quantile(
-    x, q, axis, method=method, keepdims=keepdims), to_float=True)  # fmt: skip
-percentile = JaxOp("percentile", lambda x, q, *, axis=None, method="linear", keepdims=False: jnp.percentile(
-    x, q, axis, method=method, keepdims=keepdims), to_float=True)  # fmt: skip
-nanquantile = JaxOp("nanquantile", lambda x, q, *, axis=None, keepdims=False: jnp.nanquantile(
-    x, q, axis, keepdims=keepdims), to_float=True)  # fmt: skip
-nanmedian = JaxOp("nanmedian", lambda x, *, axis=None, keepdims=False: jnp.nanmedian(x, axis, keepdims=keepdims),
-                  to_float=True)  # fmt: skip
+digitize = JaxOp(
+    "digitize", lambda x, bins, *, right=False: jnp.digitize(x, bins, right).astype(jnp.int64), one_dtype=True
+)
+quantile = JaxOp("quantile", lambda x, q, *, axis=None, method="linear", keepdims=False: _quantile(
+    x, q, axis=axis, method=method, keepdims=keepdims), to_float=True)  # fmt: skip
+percentile = JaxOp("percentile", lambda x, q, *, axis=None, method="linear", keepdims=False: _percentile(
+    x, q, axis=axis, method=method, keepdims=keepdims), to_float=True)  # fmt: skip
+nanquantile = JaxOp("nanquantile", lambda x, q, *, axis=None, keepdims=False: _nanquantile(
+    x, q, axis=axis, keepdims=keepdims), to_float=True)  # fmt: skip
+nanmedian = JaxOp("nanmedian", lambda x, *, axis=None, keepdims=False: _nanmedian(
+    x, axis=axis, keepdims=keepdims), to_float=True)  # fmt: skip
 nanargmax = JaxOp("nanargmax", lambda x, *, axis=None, keepdims=False: jnp.nanargmax(x, axis, keepdims=keepdims))
 nanargmin = JaxOp("nanargmin", lambda x, *, axis=None, keepdims=False: jnp.nanargmin(x, axis, keepdims=keepdims))
-nancumsum = JaxOp("nancumsum", lambda x, *, axis=None: jnp.nancumsum(x, axis))
-nancumprod = JaxOp("nancumprod", lambda x, *, axis=None: jnp.nancumprod(x, axis))
 nanvar = JaxOp("nanvar", lambda x, *, axis=None, ddof=0, keepdims=False: jnp.nanvar(
     x, axis, ddof=ddof, keepdims=keepdims), to_float=True)  # fmt: skip
 nanstd = JaxOp("nanstd", lambda x, *, axis=None, ddof=0, keepdims=False: jnp.nanstd(
@@ -110,7 +124,8 @@ def histogram(
     x = as_tensor(x).reshape((-1,))
     if isinstance(bins, int):
         low, high = (x.min(), x.max()) if range is None else range
-        edges = as_tensor(low) + (as_tensor(high) - low) * constant(np.linspace(0, 1, bins + 1))
+        low, high, _ = unify(floats((low, high, x)))
+        edges = linspace(low, high, bins + 1)
     else:
         edges = as_tensor(bins)
     count = edges.type.shape[0]
@@ -143,4 +158,4 @@ def largest(*values: Any) -> Tensor:
 @function()
 def nanpercentile(x: Any, q: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
     """`percentile` of the entries that are numbers."""
-    return nanquantile(x, as_tensor(q) / 100.0, axis=axis, keepdims=keepdims)
+    return nanquantile(x, q / 100.0, axis=axis, keepdims=keepdims)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
 from ppl.tensor import special_bessel as bessel
 from ppl.tensor import steady
-from ppl.tensor.elementwise import INF, exp, log, log1mexp, multiply, power
+from ppl.tensor.elementwise import INF, equal, exp, log, log1mexp, multiply, power, switch
 from ppl.tensor.later import jsp
-from ppl.tensor.ops import Elementwise, JaxOp, keeping_dtype
+from ppl.tensor.ops import Elementwise, JaxOp, floats, keeping_dtype, unify
 from ppl.tensor.reductions import sum as sum_along
 from ppl.tensor.special_incomplete import betaln, gammainc, gammaincc
 from ppl.tensor.tensor import Tensor, as_tensor, constant, function
@@ -129,9 +131,25 @@ hyp2f1 = Elementwise("hyp2f1", jsp.hyp2f1, "float")
 dawsn = Elementwise("dawsn", jsp.dawsn, "float", odd=True)
 boxcox = Elementwise("boxcox", jsp.boxcox, "float")
 boxcox1p = Elementwise("boxcox1p", jsp.boxcox1p, "float")
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(1,))
+def _expn(x: Any, n: int) -> Any:
+    """The integral of exp(-x t) / tⁿ from 1 on; JAX's is 1/2 at x = 0 whatever n is, nan at infinity."""
+    at_zero = 1 / (n - 1) if n > 1 else math.inf
+    inside = jsp.expn(n, jnp.where((x == 0) | (x == jnp.inf), 1.0, x))
+    return jnp.where(x == 0, at_zero, jnp.where(x == jnp.inf, 0.0, inside))
+
+
+@_expn.defjvp
+def _expn_slope(n: int, inputs: Any, slopes: Any) -> Any:
+    ((x,), (slope,)) = inputs, slopes
+    return _expn(x, n), slope * (-_expn(x, n - 1) if n else -jnp.exp(-x) * (1 / x + 1 / x**2))
+
+
 sici = JaxOp("sici", lambda x: tuple(jsp.sici(x)), to_float=True)
 wofz = JaxOp("wofz", lambda z: jsp.wofz(z))
-expn = JaxOp("expn", lambda x, *, n: jsp.expn(n, x), to_float=True)
+expn = JaxOp("expn", lambda x, *, n: _expn(x, n), to_float=True)
 fresnel = JaxOp("fresnel", lambda x: tuple(jsp.fresnel(x)), to_float=True)
 
 
@@ -157,22 +175,22 @@ def factorial(n: Any) -> Tensor:
 @function()
 def poch(z: Any, m: Any) -> Tensor:
     """Γ(z + m) / Γ(z), the rising factorial."""
-    z = as_tensor(z)
-    return gammasgn(z + m) * gammasgn(z) * exp(gammaln(z + m) - gammaln(z))
+    z, m = unify(floats((z, m)))
+    return switch(equal(m, 0), 1, gammasgn(z + m) * gammasgn(z) * exp(gammaln(z + m) - gammaln(z)))
 
 
 @function("binom")
 def comb(n: Any, k: Any) -> Tensor:
     """How many ways there are to choose k of n."""
-    n, k = as_tensor(n) * 1.0, as_tensor(k) * 1.0
+    n, k = unify(floats((n, k)))
     return exp(-betaln(1.0 + n - k, 1.0 + k) - log(n + 1.0)) * ((k >= 0) & (k <= n))
 
 
 @function()
 def multigammaln(a: Any, p: int) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension `p`."""
-    a = as_tensor(a)
-    steps = constant(np.arange(p) / 2.0)
+    (a,) = unify(floats((a,)))
+    steps = constant((np.arange(p) / 2.0).astype(a.dtype))
     return 0.25 * p * (p - 1) * np.log(np.pi) + sum_along(gammaln(a[..., None] - steps), -1)
 
 
@@ -197,4 +215,5 @@ def gammal(a: Any, x: Any) -> Tensor:
 @function()
 def complex_from_polar(radius: Any, angle: Any) -> Tensor:
     """radius exp(i angle)."""
+    radius, angle = unify(floats((radius, angle)))
     return multiply(radius, power(np.e, multiply(1j, angle)))

@@ -5,19 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
+from ppl.tensor.convolutions import convolution_matrix_of, shifted
+from ppl.tensor.creation import zeros_like
 from ppl.tensor.later import jsl
 from ppl.tensor.ops import JaxOp
 from ppl.tensor.tensor import Tensor, as_tensor, constant, function
 
+
+def _toeplitz_of(c: Any, r: Any) -> Any:
+    m, n = c.shape[-1], r.shape[-1]
+    return shifted(jnp.concatenate([c[..., ::-1], r[..., 1:]], axis=-1), np.arange(m)[::-1], n)
+
+
+def _hankel_of(c: Any, r: Any) -> Any:
+    m, n = c.shape[-1], r.shape[-1]
+    return shifted(jnp.concatenate([c, r[..., 1:]], axis=-1), np.arange(m), n)
+
+
 circulant = JaxOp("circulant", lambda c: jsl.circulant(c))
 companion = JaxOp("companion", lambda a: jsl.companion(a), to_float=True)
 fiedler = JaxOp("fiedler", lambda a: jsl.fiedler(a))
-leslie = JaxOp("leslie", lambda f, s: jsl.leslie(f, s), to_float=True)
-convolution_matrix = JaxOp("convolution_matrix", lambda a, *, n, mode="full": jsl.convolution_matrix(a, n, mode))
-_toeplitz = JaxOp("toeplitz_op", lambda c, r: jsl.toeplitz(c, r))
-_hankel = JaxOp("hankel_op", lambda c, r: jsl.hankel(c, r))
+leslie = JaxOp("leslie", lambda f, s: jsl.leslie(f, s), one_dtype=True)
+convolution_matrix = JaxOp("convolution_matrix", convolution_matrix_of)
+_toeplitz = JaxOp("toeplitz_op", _toeplitz_of, one_dtype=True)
+_hankel = JaxOp("hankel_op", _hankel_of, one_dtype=True)
 
 
 @function()
@@ -31,7 +45,7 @@ def toeplitz(c: Any, r: Any = None) -> Tensor:
 def hankel(c: Any, r: Any = None) -> Tensor:
     """Constant along the other diagonals: the first column, and the last row (zeros where None)."""
     c = as_tensor(c)
-    return _hankel(c, c * 0 if r is None else r)
+    return _hankel(c, zeros_like(c) if r is None else r)
 
 
 def _of_size(name: str, doc: str) -> Callable[..., Tensor]:

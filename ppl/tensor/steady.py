@@ -70,5 +70,5 @@ def polygamma(n: Any, x: Any) -> Any:
     """The derivative of order n of digamma, (-1)^(n+1) n! ζ(n + 1, x); JAX's takes no order that is a float."""
     first = n == 0
     m = jnp.where(first, 1.0, n)
-    size = jnp.exp(jsp.gammaln(m + 1)) * jsp.zeta(m + 1, x)
+    size = jnp.exp(jsp.gammaln(m + 1)) * jnp.where(x == 0, jnp.inf, jsp.zeta(m + 1, x))
     return jnp.where(first, digamma(x), jnp.where(jnp.mod(m, 2) == 0, -size, size))

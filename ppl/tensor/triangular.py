@@ -40,7 +40,7 @@ class _DiagonalOf(TensorOp):
 
 
 diagonal_of = _DiagonalOf(
-    "diagonal_of", lambda x: jnp.sum(jnp.where(np.eye(jnp.shape(x)[-1], dtype=bool), x, 0), axis=-1)
+    "diagonal_of", lambda x: jnp.sum(jnp.where(np.eye(jnp.shape(x)[-1], dtype=bool), x, 0), axis=-1, dtype=x.dtype)
 )
 
 
@@ -64,7 +64,7 @@ def _pack(x: Any, lower: bool, strict: bool) -> Any:
     rows = [jax.lax.index_in_dim(x, i, axis=x.ndim - 2, keepdims=False) for i in range(x.shape[-1])]
     ends = row_ends(x.shape[-1], lower, strict)
     parts = [jax.lax.slice_in_dim(row, *end, axis=row.ndim - 1) for row, end in zip(rows, ends, strict=True)]
-    return jnp.concatenate(parts, axis=-1)
+    return jnp.concatenate(parts, axis=-1) if parts else x.reshape((*x.shape[:-2], 0))
 
 
 pack_triangular = _Pack("pack_triangular", _pack)
@@ -126,7 +126,9 @@ def cholesky_of_inverse(matrix: Any) -> Tensor:
     if is_constant(matrix):
         flipped = np.linalg.cholesky(value_of(matrix)[reverse])
         return constant(np.tril(np.swapaxes(np.linalg.inv(flipped), -1, -2)[reverse]))
-    return solve_triangular(cholesky(matrix[reverse]), eye(matrix.shape[-1]), 1, True, b_ndim=2)[reverse]
+    return solve_triangular(cholesky(matrix[reverse]), eye(matrix.shape[-1], dtype=matrix.dtype), 1, True, b_ndim=2)[
+        reverse
+    ]
 
 
 @function()

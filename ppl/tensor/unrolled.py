@@ -56,6 +56,10 @@ def cholesky(a: Any) -> Any:
 def solve_triangular(a: Any, b: Any, *, lower: bool, unit_diagonal: bool, trans: int, b_ndim: int) -> Any:
     """x with a x = b (aᵀ, aᴴ for `trans` 1, 2); `b` is a stack of vectors (`b_ndim` 1) or of matrices (2)."""
     n = a.shape[-1]
+    if n == 0:
+        return jnp.zeros(
+            (*jnp.broadcast_shapes(a.shape[:-2], b.shape[: b.ndim - b_ndim]), *b.shape[b.ndim - b_ndim :]), b.dtype
+        )
     if is_small(a) and not jnp.iscomplexobj(b):
         rows = entries(jnp.swapaxes(a, -1, -2) if trans else a)
         return _substitution(rows, b, lower != (trans > 0), unit_diagonal, b_ndim)
