@@ -71,13 +71,21 @@ def _reshaped(node: Node) -> tuple[Node, list[Label], list[Label] | None]:
 
 
 def _ones_moved(before: Sequence[Label], after: Sequence[Label]) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """The fewest axes of length one to drop and to add, the last of several; none where others differ too."""
+    """The fewest axes of length one to drop and to add, the first of several; none where others differ too."""
     if [label for label in before if label != 1] != [label for label in after if label != 1]:
         return None
     gaps = list(zip(_gaps(before), _gaps(after), strict=True))
-    return tuple(a for old, new in gaps for a in old[len(new) :]), tuple(
-        a for old, new in gaps for a in new[len(old) :]
-    )
+    fewer = lambda axes, kept: axes[: max(0, len(axes) - len(kept))]
+    dropped = tuple(axis for old, new in gaps for axis in fewer(old, new))
+    return dropped, tuple(axis for old, new in gaps for axis in fewer(new, old))
+
+
+def _is_told(node: Node) -> bool:
+    """Whether axes are dropped or added that `reshape_by_axes` names too: it goes before the rules about them."""
+    source, before, after = _reshaped(node)
+    if source is not node.inputs[0] or after is None:
+        return False
+    return _ones_moved(before, after) == ((node.attrs["axis"], ()) if node.op is SQUEEZE else ((), node.attrs["axis"]))
 
 
 def _gaps(labels: Sequence[Label]) -> list[list[int]]:
@@ -102,7 +110,7 @@ def _applied(steps: Sequence[tuple[Op, Attrs]], x: Node, make: Callable[[Op, tup
 def squeeze_of_transposed(node: Node, engine: Engine) -> Node | None:
     """Axes are dropped before others are exchanged."""
     x, drop = node.inputs[0], node.attrs["axis"]
-    if x.op is not TRANSPOSE:
+    if x.op is not TRANSPOSE or not _is_told(node):
         return None
     axes = x.attrs["axes"]
     gone = tuple(sorted(axes[axis] for axis in drop))
@@ -143,7 +151,7 @@ def transpose_of_expanded(node: Node, engine: Engine) -> Node | None:
 def squeeze_of_elementwise(node: Node, engine: Engine) -> Node | None:
     """squeeze(f(x, y)) = f(squeeze(x), squeeze(y)): axes are dropped where they come in."""
     x, drop = node.inputs[0], node.attrs["axis"]
-    if not (x.op in (SUM, PRODUCT, CAST) or x.op in _PLAIN) or None in x.type.shape:
+    if not (x.op in (SUM, PRODUCT, CAST) or x.op in _PLAIN) or None in x.type.shape or not _is_told(node):
         return None
     bare = []
     for each in x.inputs:
@@ -158,7 +166,7 @@ def squeeze_of_elementwise(node: Node, engine: Engine) -> Node | None:
 def squeeze_of_reduction(node: Node, engine: Engine) -> Node | None:
     """Axes are dropped before others are reduced."""
     x = node.inputs[0]
-    if not isinstance(x.op, Reduction):
+    if not isinstance(x.op, Reduction) or not _is_told(node):
         return None
     source, axes = x.inputs[0], x.attrs["axis"]
     left = [axis for axis in range(source.type.ndim) if axis not in axes]
@@ -175,7 +183,7 @@ def squeeze_of_reduction(node: Node, engine: Engine) -> Node | None:
 def axes_of_broadcast(node: Node, engine: Engine) -> Node | None:
     """What repeats is repeated along the axes there are in the end."""
     x, shape, axes = node.inputs[0], node.type.shape, node.attrs["axis"]
-    if x.op is not BROADCAST_TO or None in x.type.shape:
+    if x.op is not BROADCAST_TO or None in x.type.shape or not _is_told(node):
         return None
     source = x.inputs[0]
     missing = x.type.ndim - source.type.ndim
