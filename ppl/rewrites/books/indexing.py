@@ -184,9 +184,11 @@ def index_of_elementwise(node: Node, engine: Engine) -> Node | None:
 def index_of_broadcast(node: Node, engine: Engine) -> Node | None:
     """What repeats is picked from before it is repeated."""
     x, plan = node.inputs[0], node.attrs["plan"]
-    if x.op is not BROADCAST_TO or len(node.inputs) > 1 or not is_basic(plan) or None in x.type.shape:
+    source = x.inputs[0] if x.inputs else x
+    if x.op is not BROADCAST_TO or len(node.inputs) > 1 or not is_basic(plan):
         return None
-    source = x.inputs[0]
+    if None in x.type.shape or None in source.type.shape:
+        return None
     missing = x.type.ndim - source.type.ndim
     own = zip(plan[missing:], source.type.shape, x.type.shape[missing:], strict=True)
     local = tuple(part if dim == full else ("int", 0) if part[0] == "int" else _ALL for part, dim, full in own)
@@ -201,7 +203,9 @@ def _local_plan(shape: tuple[int, ...], whole: tuple[int, ...], plan: Plan) -> P
         return None
     parts = []
     for part, dim, full in zip(plan[missing:], shape, whole[missing:], strict=True):
-        if dim == full:
+        if dim is None and not _is_full(part):
+            return None  # it may be one there
+        if dim == full or dim is None:
             parts.append(part)
         else:
             parts.append(("int", 0) if part[0] == "int" else _ALL)
