@@ -15,12 +15,13 @@ ROOT = Path(__file__).resolve().parent.parent
 # A part may import itself and the parts named beside it.
 # `ppl/__init__.py` is the roof: it may import all of them, and none of them may import it.
 BELOW = {
+    "bits": "",
     "graph": "",
-    "tensor": "graph",
+    "tensor": "graph bits",
     "distributions": "tensor graph",
     "rewrites": "distributions tensor graph",
     "compile": "rewrites distributions tensor graph",
-    "samplers": "",
+    "samplers": "bits",
     "nn": "compile distributions tensor graph",
     "model": "nn samplers compile rewrites distributions tensor graph",
 }

@@ -15,6 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from ppl.bits import threefry
+
 from .box_muller import normals_from
 
 # Until JAX 0.8 this context manager lived among the experiments.
@@ -39,14 +41,13 @@ def chain_key(seed: int, chain: int) -> np.ndarray:
 
 def fold(key: Array, number: Array | int) -> Array:
     """The key of the ``number``-th child of ``key`` (raw key words in, raw key words out)."""
-    wrapped = jax.random.wrap_key_data(key, impl="threefry2x32")
-    return jax.random.key_data(jax.random.fold_in(wrapped, number))
+    return threefry.fold_in(key, number)
 
 
 def normals(key: Array, dim: int, dtype: jnp.dtype) -> Array:
     """``dim`` standard normal numbers."""
     pairs = (dim + 1) // 2
-    bits = jax.random.bits(jax.random.wrap_key_data(key, impl="threefry2x32"), (2 * pairs,), jnp.uint64)
+    bits = threefry.bits(key, (2 * pairs,), jnp.uint64)
     return normals_from(bits[:pairs], bits[pairs:])[:dim].astype(dtype)
 
 

@@ -16,6 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from ppl.bits import threefry
+
 MANY = 4096  # entries from which on moving the refused ones together pays
 BLOCK = 200_000  # entries: of fewer, the rounds of the last refused ones cost more than the memory
 Proposed = Callable[..., Any]
@@ -39,7 +41,7 @@ def until_accepted(
     wanted = jnp.broadcast_to(wanted, shape)
     if math.prod(shape) < MANY:
         return in_rounds(propose, key, parameters, wanted, proposed)
-    first, rest = jax.random.split(key)
+    first, rest = threefry.split(key)
     values = proposed(propose, first, shape, parameters)
 
     def again(key: Any, _: Any, at: Any, there: Any) -> Any:
@@ -67,7 +69,7 @@ def in_blocks(draw: Callable[..., Any], key: Any, shape: tuple[int, ...], parame
         arrays = iter(rows)
         return draw(key, (length,), *[next(arrays) if jnp.ndim(p) else p for p in parameters])
 
-    found = lax.map(block, (jax.random.split(key, blocks), *rows))
+    found = lax.map(block, (threefry.split(key, blocks), *rows))
     return found.reshape(-1)[:size].reshape(shape)
 
 
@@ -81,7 +83,7 @@ def redone(values: Any, open_: Any, key: Any, again: Callable[..., Any], part: i
         step, values, open_ = state
         at = places(open_, count)
         inside = jnp.minimum(at, size - 1)
-        found = again(jax.random.fold_in(key, step), values[inside], inside, at < size)
+        found = again(threefry.fold_in(key, step), values[inside], inside, at < size)
         put = {"mode": "drop", "unique_indices": True}
         return step + 1, values.at[at].set(found, **put), open_.at[at].set(False, **put)
 
@@ -102,7 +104,7 @@ def in_rounds(
 
     def again(state: Any) -> Any:
         step, values = state
-        found = proposed(propose, jax.random.fold_in(key, step), wanted.shape, parameters)
+        found = proposed(propose, threefry.fold_in(key, step), wanted.shape, parameters)
         return step + 1, jnp.where(jnp.isnan(values), found, values)
 
     start = (jnp.uint32(0), jnp.full(wanted.shape, jnp.nan))
@@ -112,7 +114,7 @@ def in_rounds(
 
 def proposed_number(propose: Propose, key: Any, shape: tuple[int, ...], parameters: Sequence[Any]) -> Any:
     """One proposal for each entry, nan where it is refused; rounded alike over one key and over many."""
-    values, accepted = propose(jax.random.bits(key, (2, *shape), jnp.uint64), *parameters)
+    values, accepted = propose(threefry.bits(key, (2, *shape), jnp.uint64), *parameters)
     return held(jnp.where(accepted, values, jnp.nan), key)
 
 
@@ -129,7 +131,7 @@ def proposed_count(propose: Propose, key: Any, shape: tuple[int, ...], parameter
     """The same for whole numbers, where what a branch rounds otherwise does not show."""
 
     def values() -> Any:
-        counts, accepted = propose(jax.random.bits(key, (2, *shape), jnp.uint64), *parameters)
+        counts, accepted = propose(threefry.bits(key, (2, *shape), jnp.uint64), *parameters)
         return jnp.where(accepted, counts, jnp.nan)
 
     return once(values, key, shape)

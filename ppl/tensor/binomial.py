@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 from jax import lax
 
+from ppl.bits import threefry
 from ppl.tensor import standard_draws as standard
 from ppl.tensor.acceptance import once, proposed_count, until_accepted
 from ppl.tensor.count_tables import by_table, worth_a_table
@@ -36,7 +36,7 @@ def _binomial(key: Any, n: Any, p: Any, *, shape: Any, dtype: Any) -> Any:
 
 
 def _by_inversion(key: Any, shape: tuple[int, ...], n: Any, p: Any) -> Any:
-    u = once(lambda: jax.random.uniform(key, shape, "float64"), key, shape)
+    u = once(lambda: standard.uniform(key, shape, "float64"), key, shape)
     odds = p / (1 - p)
     ratio = lambda k: odds * jnp.maximum((n + 1) * (1 / k) - 1, 0)
     return jnp.minimum(by_inversion(u, jnp.exp(n * jnp.log1p(-p)), ratio), n)
@@ -77,7 +77,7 @@ def _multinomial(key: Any, n: Any, p: Any, *, shape: Any, dtype: Any) -> Any:
 
     def step(carry: Any, inputs: Any) -> Any:
         left, i = carry
-        count = _binomial(jax.random.fold_in(key, i), left, inputs, shape=left.shape, dtype=left.dtype)
+        count = _binomial(threefry.fold_in(key, i), left, inputs, shape=left.shape, dtype=left.dtype)
         return (left - count, i + 1), count
 
     (left, _), counts = lax.scan(step, (left, jnp.uint32(0)), jnp.moveaxis(shares[..., :-1], -1, 0))

@@ -10,11 +10,11 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from ppl.bits import threefry
 from ppl.tensor import standard_draws as standard
 from ppl.tensor.acceptance import held, in_blocks, redone
 
@@ -62,12 +62,12 @@ def drawn(key: Any, shape: tuple[int, ...], weights: Any) -> Any:
     table = jnp.where(at[1:] == at[:-1], at[:-1], -1 - np.arange(buckets)).astype(jnp.float64)
 
     def block(key: Any, shape: tuple[int, ...]) -> Any:
-        first, rest = jax.random.split(key)
-        found = held(table[jax.random.bits(first, shape, jnp.uint64) >> np.uint64(64 - _BITS)], first)
+        first, rest = threefry.split(key)
+        found = held(table[threefry.bits(first, shape, jnp.uint64) >> np.uint64(64 - _BITS)], first)
         return redone(found, found < 0, rest, inside)
 
     def inside(key: Any, found: Any, at: Any, there: Any) -> Any:
-        u = (-1 - found + standard.uniform_of(jax.random.bits(key, found.shape, jnp.uint64))) / buckets
+        u = (-1 - found + standard.uniform_of(threefry.bits(key, found.shape, jnp.uint64))) / buckets
         return jnp.searchsorted(ends, u, side="right", method="scan_unrolled").astype(jnp.float64)
 
     return in_blocks(block, key, shape, ())

@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from ppl.bits import threefry
 from ppl.graph import Attrs, Node
 from ppl.tensor import standard_draws as standard
 from ppl.tensor.acceptance import MANY, in_blocks, once, until_accepted
@@ -63,9 +64,9 @@ class _Split(_KeyOp):
 
 
 key_fold_in = _FoldIn(
-    "key_fold_in", lambda key, data: jax.random.key_data(jax.random.fold_in(typed(key), jnp.asarray(data, jnp.uint32)))
+    "key_fold_in", lambda key, data: jax.random.key_data(threefry.fold_in(typed(key), jnp.asarray(data, jnp.uint32)))
 )
-key_split = _Split("key_split", lambda key, n: jax.random.key_data(jax.random.split(typed(key), n)))
+key_split = _Split("key_split", lambda key, n: jax.random.key_data(threefry.split(typed(key), n)))
 
 
 class Draw(TensorOp):
@@ -111,7 +112,7 @@ class Draw(TensorOp):
 
 
 def _uniform(key: Any, *, shape: Any, dtype: Any) -> Any:
-    return jax.random.uniform(key, shape, dtype)
+    return standard.uniform(key, shape, dtype)
 
 
 def _von_mises(key: Any, kappa: Any, *, shape: Any, dtype: Any) -> Any:
@@ -127,7 +128,7 @@ def _angles(key: Any, shape: tuple[int, ...], kappa: Any) -> Any:
     k = jnp.where(flat | peaked, 1, kappa)
     tau = 1 + jnp.sqrt(1 + 4 * k * k)
     rho = (tau - jnp.sqrt(2 * tau)) / (2 * k)
-    start_key, side_key, loop_key = jax.random.split(key, 3)
+    start_key, side_key, loop_key = threefry.split(key, 3)
 
     def propose(words: Any, k: Any, r: Any) -> tuple[Any, Any]:
         """The cosine of the angle."""
@@ -138,7 +139,7 @@ def _angles(key: Any, shape: tuple[int, ...], kappa: Any) -> Any:
         return f, standard.log(c / jnp.where(b > 0, b, 1)) + 1 - c >= 0
 
     cosine = until_accepted(propose, loop_key, shape, (k, (1 + rho * rho) / (2 * rho)), ~(flat | peaked))
-    side = jnp.where(jax.random.bits(side_key, shape, jnp.uint32) < np.uint32(2**31), -1.0, 1.0)
+    side = jnp.where(threefry.bits(side_key, shape, jnp.uint32) < np.uint32(2**31), -1.0, 1.0)
     angle = side * jnp.arccos(jnp.clip(cosine, -1, 1))
 
     def at_the_ends() -> Any:
@@ -173,14 +174,19 @@ def _randint(key: Any, low: Any, high: Any, *, shape: Any, dtype: Any) -> Any:
     span = (high - low).astype(jnp.uint64)
 
     def halves() -> Any:
-        words = once(lambda: jax.random.bits(key, (-(-size // 2),), jnp.uint64), key, (-(-size // 2),), jnp.uint64)
+        words = once(lambda: threefry.bits(key, (-(-size // 2),), jnp.uint64), key, (-(-size // 2),), jnp.uint64)
         parts = lax.bitcast_convert_type(words, jnp.uint32).reshape(-1)[:size].reshape(shape)
         return low.astype(dtype) + ((parts.astype(jnp.uint64) * span) >> np.uint64(32)).astype(dtype)
 
     return lax.cond((high > low) & (span <= 4096), halves, plain)
 
 
-bits = Draw("random_bits", lambda key, *, shape, dtype: jax.random.bits(key, shape, dtype), 0, "bits")
+def _bits(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    wide = np.dtype(dtype) in (np.uint32, np.uint64)
+    return threefry.bits(key, shape, dtype) if wide else jax.random.bits(key, shape, dtype)
+
+
+bits = Draw("random_bits", _bits, 0, "bits")
 randint = Draw("random_randint", _randint, 2, "whole")
 
 

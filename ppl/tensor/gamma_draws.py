@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from ppl.bits import threefry
 from ppl.tensor import standard_draws as standard
 from ppl.tensor.acceptance import MANY, held, in_blocks, in_rounds, redone, taken
 from ppl.tensor.draws import Draw
@@ -27,7 +28,7 @@ def log_gamma(shape: tuple[int, ...], key: Any, alpha: Any) -> Any:
 
 
 def _log_gamma(key: Any, shape: tuple[int, ...], alpha: Any) -> Any:
-    boost_key, loop_key = jax.random.split(key)
+    boost_key, loop_key = threefry.split(key)
     valid = (alpha > 0) & jnp.isfinite(alpha)
     d = jnp.where(alpha < 1, alpha + 1, alpha) - 1 / 3
     small = lambda log_v: log_v - jnp.where(alpha < 1, standard.exponential(boost_key, shape, jnp.float64) / alpha, 0.0)
@@ -61,17 +62,17 @@ def _roots(shape: tuple[int, ...], key: Any, d: Any, wanted: Any) -> Any:
     """
     if np.prod(shape) < MANY:
         return in_rounds(_propose, key, (d,), jnp.broadcast_to(wanted, shape))
-    first, rest = jax.random.split(key)
-    words = jax.random.bits(first, shape, jnp.uint64)
+    first, rest = threefry.split(key)
+    words = threefry.bits(first, shape, jnp.uint64)
     r = _proposed(words, d)
     last = lax.bitcast_convert_type((words & np.uint64(4095)) | np.uint64(0x433 << 52), jnp.float64) - 2.0**52
     tried = jnp.where(last < 4096 * _surely(r, d), r, jnp.where(r > 0, -r, jnp.nan))
     roots = held(jnp.where(wanted, tried, 1.0), first)
 
     def again(key: Any, left: Any, at: Any, there: Any) -> Any:
-        some, (decide, propose) = taken(d, at), jax.random.split(key)
+        some, (decide, propose) = taken(d, at), threefry.split(key)
         open_ = left < 0
-        r, word = jnp.where(open_, -left, 1.0), jax.random.bits(decide, at.shape, jnp.uint64)
+        r, word = jnp.where(open_, -left, 1.0), threefry.bits(decide, at.shape, jnp.uint64)
         sure = _surely(r, some)
         accepted = open_ & _below(sure + (1 - sure) * standard.open_uniform_of(word), r, some)
         return jnp.where(accepted, r, in_rounds(_propose, propose, (some,), there & ~accepted))

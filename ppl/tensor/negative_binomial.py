@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 
+from ppl.bits import threefry
 from ppl.tensor.count_tables import by_table, worth_a_table
 from ppl.tensor.draws import Draw
 from ppl.tensor.gamma_draws import log_gamma
@@ -19,7 +19,7 @@ def _negative_binomial(key: Any, n: Any, odds: Any, *, shape: Any, dtype: Any) -
     n, odds = (jnp.broadcast_to(x, shape) if x.ndim else x for x in (n, odds))
     valid = (n > 0) & jnp.isfinite(n) & (odds >= 0)
     n, odds = jnp.where(valid, n, 1.0), jnp.where(valid, odds, 1.0)
-    gamma_key, count_key = jax.random.split(key)
+    gamma_key, count_key = threefry.split(key)
 
     def mixed() -> Any:
         return poisson_counts(count_key, shape, odds * jnp.exp(log_gamma(shape, gamma_key, n)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 
 from ppl.tensor import standard_draws as standard
@@ -36,7 +35,7 @@ def poisson_counts(key: Any, shape: tuple[int, ...], lam: Any) -> Any:
 
 
 def _by_inversion(key: Any, shape: tuple[int, ...], lam: Any) -> Any:
-    u = once(lambda: jax.random.uniform(key, shape, "float64"), key, shape)
+    u = once(lambda: standard.uniform(key, shape, "float64"), key, shape)
     return by_inversion(u, jnp.exp(-lam), lambda k: lam * (1 / k))
 
 

@@ -18,6 +18,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from ppl.bits import threefry
 from ppl.tensor.draws import Draw
 from ppl.tensor.elementwise import log1mexp
 from ppl.tensor.gamma_draws import log_gamma
@@ -143,7 +144,7 @@ def _draw(key: Any, h: Any, z: Any, *, shape: Any, dtype: Any) -> Any:
     shapes = h if h.ndim == 0 else jnp.broadcast_to(h, shape)
 
     def gamma(k: Any, shapes: Any) -> Any:
-        return jnp.exp(log_gamma(tuple(shape), jax.random.fold_in(key, k), shapes))
+        return jnp.exp(log_gamma(tuple(shape), threefry.fold_in(key, k), shapes))
 
     def add(k: Any, state: Any) -> Any:
         total, mean, variance = state

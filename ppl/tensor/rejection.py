@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from ppl.bits import threefry
 from ppl.graph import Attrs, Node, close
 from ppl.tensor.draws import KEY_TYPE, typed
 from ppl.tensor.keys import Key
@@ -27,7 +28,7 @@ class _DrawUntil(TensorOp):
 def _draw_until(key: Any, *captured: Any, body: Callable[..., list[Any]], steps: int) -> Any:
     def propose(state: Any) -> Any:
         step, kept, open_ = state
-        subkey = jax.random.key_data(jax.random.fold_in(typed(key), step))
+        subkey = jax.random.key_data(threefry.fold_in(typed(key), step))
         proposal, accepted = body(subkey, *captured)
         proposal, accepted = jnp.asarray(proposal), jnp.broadcast_to(accepted, open_.shape)
         return step + 1, jnp.where(open_ & accepted, proposal, kept), open_ & ~accepted

@@ -14,33 +14,42 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from ppl.bits import threefry
+
+
+def uniform(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """On [0, 1)."""
+    if np.dtype(dtype) != np.float64:
+        return jax.random.uniform(key, shape, dtype)
+    return uniform_of(threefry.bits(key, shape, jnp.uint64))
+
 
 def exponential(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Of mean 1."""
     if np.dtype(dtype) != np.float64:
         return jax.random.exponential(key, shape, dtype)
-    return exponential_of(jax.random.bits(key, shape, jnp.uint64))
+    return exponential_of(threefry.bits(key, shape, jnp.uint64))
 
 
 def normal(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Of mean 0 and variance 1."""
     if np.dtype(dtype) != np.float64:
         return jax.random.normal(key, shape, dtype)
-    return normal_of(jax.random.bits(key, shape, jnp.uint64))
+    return normal_of(threefry.bits(key, shape, jnp.uint64))
 
 
 def gumbel(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Of location 0 and scale 1: minus the logarithm of an exponential."""
     if np.dtype(dtype) != np.float64:
         return jax.random.gumbel(key, shape, dtype)
-    return -log(-log(open_uniform_of(jax.random.bits(key, shape, jnp.uint64))))
+    return -log(-log(open_uniform_of(threefry.bits(key, shape, jnp.uint64))))
 
 
 def logistic(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Of location 0 and scale 1: the log odds of a uniform number."""
     if np.dtype(dtype) != np.float64:
         return jax.random.logistic(key, shape, dtype)
-    u = open_uniform_of(jax.random.bits(key, shape, jnp.uint64))
+    u = open_uniform_of(threefry.bits(key, shape, jnp.uint64))
     return log(u / (1.0 - u))
 
 

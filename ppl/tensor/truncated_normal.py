@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from ppl.bits import threefry
 from ppl.tensor import standard_draws as standard
 from ppl.tensor.draws import Draw
 from ppl.tensor.special_normal import log_ndtr, log_ndtr_between, ndtri_exp
@@ -39,7 +40,7 @@ def _between_slope(primals: Any, tangents: Any) -> Any:
 
 
 def _truncated_normal(key: Any, low: Any, high: Any, *, shape: Any, dtype: Any) -> Any:
-    u = standard.open_uniform_of(jax.random.bits(key, tuple(shape), jnp.uint64))
+    u = standard.open_uniform_of(threefry.bits(key, tuple(shape), jnp.uint64))
     bounds = (jnp.clip(bound.astype(jnp.float64), -1e10, 1e10) for bound in (low, high))  # infinite ones have no sum
     return _between(u, *bounds).astype(dtype)
 
