@@ -40,7 +40,7 @@ WAYS = {
         "lk", "cho_solve", "cholesky", "cholesky_of", "det", "eigvalsh", "inv", "matrix_rank", "norm", "slogdet", "solve",
         "solve_lower", "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "matrix_norm", "vector_norm",
         "fft", "fft2", "fftn", "hfft", "ifft", "ifft2", "ifftn", "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2",
-        "rfftn", "dot", "inner", "matrix_power", "gradient",
+        "rfftn", "dot", "inner", "matrix_power", "gradient", "convolve", "nanpercentile", "nanquantile",
     ),
     # to integers: what becomes of infinity is not defined
     **varied("lk", "cast", "iceil", "iround"),
@@ -51,20 +51,21 @@ WAYS = {
     **varied("", "argpartition"),
     # sizes that stand in the arguments
     **varied("kv", "take_rows", "dynamic_slice", "dynamic_slice_in_dim", "expand_packed_triangular", "unpack_triangular",
-             "concat_with_broadcast", "split", "specify_shape"),
+             "concat_with_broadcast", "split", "specify_shape", "cross", "index_in_dim"),
     **varied("fv", "add_up_rows", "log_forward"),
     **varied("k", "factorial"),
     # SciPy's dtypes of whole numbers are its own, and so are NumPy's older functions' of mixed ones
-    **varied("lfv", "bincount", "glu", "insert", "logdiffexp", "polyadd", "polyder", "polysub", "silu", "xlogx", "fiedler"),
-    **varied("lf", "comb", "complex", "cond_number",
+    **varied("lfv", "bincount", "glu", "insert", "logdiffexp", "polyadd", "polyder", "polysub", "silu", "xlogx", "fiedler", "sici"),
+    **varied("lf", "comb", "complex", "complex_from_polar", "gammal", "gammau", "chi2sf", "cond_number",
              "expm", "hessenberg", "lu", "lu_factor", "multigammaln", "percentile", "poch", "polygamma", "quantile",
              "sqrtm", "trapezoid"),
     **varied("f", "convolve2d", "convolve_arrays", "correlate2d", "correlate_arrays", "csd", "detrend", "fftconvolve", "istft", "lstsq", "map_coordinates", "pinv", "polar", "polyfit",
              "stft", "welch", "chain_factor", "chain_substitution", "cho_factor", "cholesky_of_inverse", "segment_sum",
              "expm_frechet", "lu_solve", "solve_continuous_lyapunov", "solve_discrete_lyapunov", "solve_sylvester",
              "geomspace", "linspace", "logspace", "polyval", "roots"),
-    # leading zeros are trimmed there
-    **varied("lf", "polydiv", "polymul"),
+    # zeros in front are trimmed there
+    **varied("lf", "polymul"),
+    **varied("f", "polydiv"),
     # an update has the dtype of both, where NumPy's has the array's
     **varied("lv", "index_add", "index_max", "index_min", "index_multiply", "index_update"),
     **varied("v", "dynamic_update_slice", "dynamic_update_slice_in_dim"),

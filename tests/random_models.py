@@ -236,6 +236,21 @@ class Models:
             ]
         self.labels.append((name, n, count))
 
+    def compound(self) -> None:
+        """Normal rows, each with a latent variable of its own in its mean or its variance."""
+        form = self.pick(["HalfNormal", "Exponential", "variance"])
+        name = self.name("e")
+        family = "Exponential" if form == "variance" else form
+        self.lines.append(f'{name} = pm.{family}("{name}", {self.positive_of(1, 1)}, shape={ROWS})')
+        mean, scale = self.real_of(ROWS), self.positive_of(1, 1)
+        if form == "variance":
+            scale = f"pm.math.sqrt({self.number(0.3, 2)} * {name})"
+        else:
+            mean = f"{mean} + {self.pick(['w', '-w', self.number(0.3, 2)])} * {name}"
+        values = ", ".join(map(str, self.rng.normal(0.5, 1, ROWS).round(2).tolist()))
+        label = self.name("y")
+        self.lines.append(f'pm.Normal("{label}", {mean}, {scale}, observed=np.array([{values}]))')
+
     def likelihood(self) -> None:
         n = self.pick([1, GROUPS, ROWS, ROWS, ROWS])
         rng = self.rng
@@ -258,8 +273,8 @@ class Models:
         family, arguments = text.split("(", 1)
         self.lines.append(f'pm.{family}("{name}", {arguments[:-1]}, observed={values})')
 
-    def draw(self) -> str:
-        """The program of a model."""
+    def draw(self, compound: bool = False) -> str:
+        """The program of a model; with rows that have latent variables of their own, where that is asked for."""
         for _ in range(int(self.rng.integers(2, 6))):
             self.prior()
         if self.chance(0.2):
@@ -268,6 +283,8 @@ class Models:
             self.likelihood()
         if self.chance(0.1):
             self.lines.append(f'pm.Potential("{self.name("p")}", -0.5 * {self.real_of(1)} ** 2)')
+        if compound:
+            self.compound()
         return "\n".join(["with pm.Model() as model:", *(f"    {line}" for line in self.lines)])
 
 

@@ -45,7 +45,8 @@ def test_labels_of_a_label_that_stays_stay_too():
         second = pm.Categorical("second", pm.math.constant([[0.9, 0.1], [0.4, 0.6]])[first])
         level = pm.HalfNormal("level", pm.math.switch(pm.math.eq(second, 1), 2.0, 0.5))
         pm.Normal("y", level, 1, observed=0.3)
-    assert set(pm.explain(model).free) == {"first", "second", "level"}
+    assert set(pm.explain(model, protect=["level"]).free) == {"first", "second", "level"}
+    assert pm.explain(model).free == ()
 
 
 @pytest.mark.parametrize("rows", [5, 400])

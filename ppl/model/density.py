@@ -46,6 +46,7 @@ class Joint:
         value, transform = model.rvs_to_values[rv], model.rvs_to_transforms.get(rv)
         if rv in self.moved:
             value, coordinate = self.moved[rv]
+            inputs += [self.at_values(p) for p in coordinate.further]
             self.values[rv] = coordinate.backward(value, *inputs)
             term = coordinate.log_density(value, *inputs)
         elif rv in self.given:

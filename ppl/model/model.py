@@ -35,6 +35,8 @@ class Model(Registration):
     -6.866
     """
 
+    last_posterior: Any = None  # what was rewritten last, with what it was made from; see rewriting
+
     # --- density ----------------------------------------------------------------------------------------------------
     def logp(self, vars: Any = None, jacobian: bool = True, sum: bool = True, *, rewrite: bool = False) -> Any:
         """The log-density as a graph over the value variables: of the model, or of some variables.

@@ -17,6 +17,7 @@ from ppl.distributions.drawing import expand_draws
 from ppl.graph import Node, ancestors, substitute
 from ppl.model.values import values_of
 from ppl.rewrites import optimize
+from ppl.rewrites.folding import on_host
 from ppl.tensor.draws import KEY_TYPE
 from ppl.tensor.shaping import BROADCAST_TO, shape
 from ppl.tensor.tensor import Tensor, as_tensor, is_constant, placeholder, value_of
@@ -69,6 +70,9 @@ def evaluated(outputs: list[Tensor], seed: Any = 0) -> list[np.ndarray]:
         inputs = [placeholder(KEY_TYPE, "key")]
         given = [np.random.SeedSequence(seed).generate_state(2, np.uint32)]
         outputs = expand_draws(outputs, inputs[0])
+    found = on_host(outputs, {}) if not inputs else None
+    if found is not None:
+        return found
     outputs = optimize(outputs)  # type: ignore[assignment]
     values = {x: _of_constants(x) for x in outputs}
     rest = [x for x, value in values.items() if value is None]
@@ -91,6 +95,9 @@ def at_point(outputs: Sequence[Tensor], point: Mapping[Tensor, np.ndarray]) -> l
     if sum(np.size(x) for x in point.values()) <= MOST_ON_HOST and not any(
         n.op is VARIABLE for n in ancestors(outputs)
     ):
+        found = on_host(outputs, point)
+        if found is not None:
+            return found
         values = [_of_constants(x) for x in optimize(substitute(outputs, {v: as_tensor(x) for v, x in point.items()}))]
         if all(value is not None for value in values):
             return [np.asarray(value) for value in values]

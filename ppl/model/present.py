@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ppl.distributions.transforms import Transform
-from ppl.graph import Node
+from ppl.graph import Node, ancestors
 from ppl.model.errors import ShapeError
 from ppl.rewrites.present import at_present_sizes
 from ppl.tensor.shaping import specify_shape
 from ppl.tensor.tensor import Tensor
+from ppl.tensor.variables import VARIABLE
 
 if TYPE_CHECKING:
     from ppl.model.model import Model
@@ -29,6 +30,17 @@ class Present:
     rvs_to_transforms: Mapping[Tensor, Transform | None]
     rvs_to_total_sizes: Mapping[Tensor, Any]
     inputs: Mapping[Tensor, Tensor]  # the inputs of the model's density that stand behind the values of `free_RVs`
+
+    @property
+    def identity(self) -> tuple[Any, ...] | None:
+        """Two models that are alive at once have the same one if they are the same; None with data that can change."""
+        total_sizes = tuple((id(rv), id(n), repr(n)) for rv, n in self.rvs_to_total_sizes.items())
+        transforms = tuple((id(rv), id(t)) for rv, t in self.rvs_to_transforms.items())
+        values = tuple((id(rv), id(value)) for rv, value in self.rvs_to_values.items())
+        nodes = [*self.unobserved_RVs, *self.potentials, *self.basic_RVs, *self.rvs_to_values.values()]
+        if any(node.op is VARIABLE for node in ancestors(nodes)):
+            return None
+        return (total_sizes, transforms, values, *map(id, self.unobserved_RVs), *map(id, self.potentials))
 
     @property
     def basic_RVs(self) -> list[Tensor]:

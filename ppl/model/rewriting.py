@@ -7,7 +7,7 @@ sampled afresh for every draw of the sampler, which is how a variable that rewri
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, overload
 
@@ -40,9 +40,20 @@ class Posterior:
     names: Mapping[Tensor, str] = field(default_factory=dict)  # of the variable behind each value
     plan: str = ""  # what rewriting did, in words
     starts: Mapping[Tensor, Tensor] = field(default_factory=dict)  # of values that are not the model's, from those
+    made: dict[Any, Any] = field(default_factory=dict)  # what follows from it and is wanted again
+
+    def once(self, key: Any, make: Callable[[], Any]) -> Any:
+        """What `make` gives, made once for each key."""
+        if key not in self.made:
+            self.made[key] = make()
+        return self.made[key]
 
     def logp(self) -> Tensor:
         """The log-density, one number."""
+        found: Tensor = self.once("logp", self._logp)
+        return found
+
+    def _logp(self) -> Tensor:
         total = add_all([tt.sum(term) for term in self.terms.values()])
         return optimize([total], once=is_data)[0]  # type: ignore[return-value]
 
@@ -126,16 +137,28 @@ def rewritten(
 ) -> Posterior:
     """The posterior of a model. `protect` names variables that must stay, `eliminate` those that must go; `moved` says
     whether those that stay may be sampled in other coordinates than the model's own.
+
+    The last one is kept with the model, and serves as long as nothing has changed.
     """
     now = at_present(model)
+    kept, gone = _names(model, protect, "protect"), _names(model, eliminate, "eliminate")
+    if gone and not rewrite:
+        raise ValueError("eliminate= asks for rewriting, and rewrite=False forbids it: give one of them")
+    key = (rewrite, moved, *map(frozenset, (kept, gone, _bent(model))), tt.config.floatX, now.identity)
+    known = model.last_posterior
+    if now.identity is None or known is None or known[0] != key:
+        known = model.last_posterior = (key, _posterior(model, now, rewrite, {*kept, *_bent(model)}, gone, moved), now)
+    return known[1]
+
+
+def _posterior(
+    model: Model, now: Present, rewrite: bool, kept: Collection[str], gone: Collection[str], moved: bool
+) -> Posterior:
     made = None
     program = program_of(now)
-    kept, gone = _names(model, protect, "protect"), _names(model, eliminate, "eliminate")
     if rewrite:
-        made = plan(program, {*kept, *_bent(model)}, gone)
+        made = plan(program, kept, gone)
         program = made.program
-    elif gone:
-        raise ValueError("eliminate= asks for rewriting, and rewrite=False forbids it: give one of them")
     chosen = made.coordinates if made is not None and moved else {}
     coordinates: dict[Tensor, tuple[Tensor, Coordinate]] = {
         rv: (placeholder(TensorType(rv.dtype, rv.type.shape), f"{rv.name}_{c.name}__"), c) for rv, c in chosen.items()
@@ -165,7 +188,10 @@ def _starts(model: Present, coordinates: Mapping[Tensor, tuple[Tensor, Coordinat
         return {}
     joint = Joint(model)
     return {
-        value: tt.broadcast_to(c.forward(joint.values[rv], *map(joint.at_values, rv.parameters)), rv.type.shape)  # type: ignore[attr-defined]
+        value: tt.broadcast_to(
+            c.forward(joint.values[rv], *map(joint.at_values, (*rv.parameters, *c.further))),  # type: ignore[attr-defined]
+            rv.type.shape,
+        )
         for rv, (value, c) in coordinates.items()
     }
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
 import numpy as np
 
-from ppl.graph import Attrs, Node, Op, bodies
+from ppl.graph import Attrs, Node, Op, bodies, topological
 from ppl.rewrites.normal import PRODUCT, SUM
 from ppl.tensor import indexing, linalg, shaping, special_counts
+from ppl.tensor.names import NAMED
 from ppl.tensor.ops import CAST, Elementwise, Reduction
 from ppl.tensor.tensor import CONSTANT, constant, value_of
 
@@ -33,8 +34,37 @@ def folded(node: Node) -> Node | None:
         return None
     if None in node.type.shape or not _worth_it(node):
         return None
-    value = _computed(node)
+    value = _computed(node, [value_of(x) for x in node.inputs])
     return None if value is None else constant(value)
+
+
+def on_host(outputs: Sequence[Node], given: Mapping[Node, np.ndarray]) -> list[np.ndarray] | None:
+    """The values of a few small expressions as they are written, operation by operation and without a program; None
+    where an operation is not done so, or where a value is not finite, as another way to write it may be."""
+    values: dict[Node, np.ndarray] = dict(given)
+    for node in topological(outputs, blockers=values):
+        if node in values:
+            continue
+        found = _on_host(node, [values[x] for x in node.inputs])
+        if found is None:
+            return None
+        values[node] = found
+    results = [np.asarray(values[node]) for node in outputs]
+    return results if all(np.isfinite(x).all() for x in results) else None
+
+
+def _on_host(node: Node, inputs: list[np.ndarray]) -> np.ndarray | None:
+    if node.op is CONSTANT:
+        return value_of(node)
+    if not inputs or None in node.type.shape:
+        return None
+    if node.op is NAMED:
+        return inputs[0]
+    if node.op is shaping.BROADCAST_TO:
+        return np.broadcast_to(inputs[0], node.type.shape)
+    if (isinstance(node.op, Elementwise | Reduction) or node.op in _PURE) and not bodies(node):
+        return _computed(node, inputs)
+    return None
 
 
 def _dim(node: Node) -> Node | None:
@@ -48,8 +78,7 @@ def _worth_it(node: Node) -> bool:
     return given <= _LARGEST and result <= max(given, 4096)
 
 
-def _computed(node: Node) -> np.ndarray | None:
-    values = [value_of(x) for x in node.inputs]
+def _computed(node: Node, values: list[np.ndarray]) -> np.ndarray | None:
     dtype = np.dtype(node.type.dtype)
     if node.op in (SUM, PRODUCT):
         return None

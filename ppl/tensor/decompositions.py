@@ -260,7 +260,11 @@ def solve_discrete_lyapunov(a: Any, q: Any) -> Tensor:
 
 
 # --- products
-kron = JaxOp("kron", lambda a, b: jnp.kron(a, b), one_dtype=True)
+def _kron(a: Any, b: Any) -> Any:
+    return jnp.kron(a.astype(jnp.int8), b.astype(jnp.int8)).astype(bool) if a.dtype == bool else jnp.kron(a, b)
+
+
+kron = JaxOp("kron", _kron, one_dtype=True)
 
 
 @function("multi_dot")

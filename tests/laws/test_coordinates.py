@@ -2,11 +2,14 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
+import ppl as pm
 import ppl.tensor as tt
 from ppl.compile import function
-from ppl.distributions import FAMILIES
-from ppl.rewrites.elimination.coordinates import COORDINATES, PartiallyCentred
+from ppl.distributions import FAMILIES, GaussianRandomWalk, Laplace, Normal, StudentT
+from ppl.model.rewriting import rewritten
+from ppl.rewrites.elimination.coordinates import COORDINATES, PartiallyCentred, Pulled, PulledSteps, Whitened
 
 POINTS = (-7.0, -3.0, -0.5, 0.0, 0.4, 2.0, 4.0)
 ALL = {**COORDINATES, "Normal": PartiallyCentred(np.array(0.3))}
@@ -50,3 +53,165 @@ def test_the_gradient_has_no_gap(name):
     slope = function([z], tt.grad(tt.log(tt.grad(ALL[name].backward(z, *fixed), z)) + 0.0 * z, z))
     for at in (-0.5, 0.0, 0.5):
         np.testing.assert_allclose(slope(at - 1e-7), slope(at + 1e-7), atol=1e-5)
+
+
+RNG = np.random.default_rng(4)
+SHARED = RNG.normal(size=(60, 1)) + 0.1 * RNG.normal(size=(60, 3))  # columns that are much alike
+APART = np.linalg.qr(RNG.normal(size=(60, 3)))[0] * 8.0
+
+
+@pytest.mark.parametrize("prior", [Normal, StudentT, Laplace], ids=lambda f: f.__name__)
+def test_whitened_coefficients_keep_their_law(prior):
+    """The density by the determinant of the map, and the way there and back."""
+    root = np.linalg.qr(SHARED)[1]
+    coordinate = Whitened(prior.__name__, root)
+    fixed = prior.dist(**{name: p.domain.examples[0] for name, p in prior.params.items()}).parameters
+    z = tt.TensorType("float64", (3,))("z")
+    x = coordinate.backward(z, *fixed)
+    whole = tt.sum(prior.logp(x, *fixed)) + tt.log(abs(tt.det(tt.jacobian(x, z))))
+    f = function([z], [coordinate.log_density(z, *fixed), whole, coordinate.forward(x, *fixed)])
+    for at in (np.zeros(3), np.array([0.3, -2.0, 1.5])):
+        density, wanted, back = f(at)
+        np.testing.assert_allclose(density, wanted, rtol=1e-12)
+        np.testing.assert_allclose(back, at, atol=1e-12)
+
+
+@pytest.mark.parametrize("child", ["Bernoulli", "Poisson", "StudentT"])
+@pytest.mark.parametrize("design", [SHARED, APART], ids=["alike", "apart"])
+def test_columns_that_are_alike_are_whitened(child, design):
+    with pm.Model() as model:
+        b = pm.Normal("b", 0.0, 2.0, shape=3)
+        line = tt.dot(design, b) + 0.3
+        if child == "Bernoulli":
+            pm.Bernoulli("y", logit_p=line, observed=RNG.integers(0, 2, 60))
+        elif child == "Poisson":
+            pm.Poisson("y", tt.exp(line), observed=RNG.poisson(2, 60))
+        else:
+            pm.StudentT("y", 4, line, 1.0, observed=RNG.normal(size=60))
+    chosen = pm.explain(model).coordinates
+    assert [c.name for c in chosen.values()] == (["whitened"] if design is SHARED else [])
+
+
+def test_coefficients_with_a_random_scale_are_not_whitened():
+    with pm.Model() as model:
+        b = pm.Normal("b", 0.0, pm.HalfNormal("s", 1), shape=3)
+        pm.Bernoulli("y", logit_p=tt.dot(SHARED, b), observed=RNG.integers(0, 2, 60))
+    assert "whitened" not in [c.name for c in pm.explain(model).coordinates.values()]
+
+
+STEPS = 5
+
+
+@pytest.mark.parametrize("scale", [0.05, 3.0])
+def test_a_pulled_walk_keeps_its_law(scale):
+    """The density by the determinant of the map, and the way there and back; with data and without."""
+    coordinate = Pulled(np.array([0.5, 0.0, 2.0, 7.0, 0.0]))
+    walk = GaussianRandomWalk.dist(0.3, scale, init_dist=Normal.dist(1.0, 2.0), shape=STEPS)
+    fixed = walk.parameters
+    z = tt.TensorType("float64", (STEPS,))("z")
+    x = coordinate.backward(z, *fixed)
+    whole = tt.sum(GaussianRandomWalk.log_density(x, *fixed)) + tt.log(abs(tt.det(tt.jacobian(x, z))))
+    f = function([z], [coordinate.log_density(z, *fixed), whole, coordinate.forward(x, *fixed)])
+    for at in (np.zeros(STEPS), np.array([0.3, -2.0, 1.5, 0.4, 1.0])):
+        density, wanted, back = f(at)
+        np.testing.assert_allclose(density, wanted, rtol=1e-10)
+        np.testing.assert_allclose(back, at, atol=1e-10)
+
+
+@pytest.mark.parametrize("scale", [0.05, 3.0])
+def test_pulled_steps_keep_their_law(scale):
+    coordinate = PulledSteps(np.array([0.5, 0.0, 2.0, 7.0, 0.0]), (tt.as_tensor(scale),))
+    fixed = (*Normal.dist(0.0, 1.0).parameters, tt.as_tensor(scale))
+    z = tt.TensorType("float64", (STEPS,))("z")
+    x = coordinate.backward(z, *fixed)
+    whole = tt.sum(Normal.logp(x, 0.0, 1.0)) + tt.log(abs(tt.det(tt.jacobian(x, z))))
+    f = function([z], [coordinate.log_density(z, *fixed), whole, coordinate.forward(x, *fixed)])
+    for at in (np.zeros(STEPS), np.array([0.3, -2.0, 1.5, 0.4, 1.0])):
+        density, wanted, back = f(at)
+        np.testing.assert_allclose(density, wanted, rtol=1e-10)
+        np.testing.assert_allclose(back, at, atol=1e-10)
+
+
+def steps_of(write):
+    with pm.Model() as model:
+        scale, start = pm.Exponential("scale", 10.0), pm.Normal("start", 0, 1)
+        e = pm.Normal("e", 0, 1, shape=30)
+        write(scale, start, e)
+    return [c.name for c in pm.explain(model).coordinates.values()]
+
+
+def returns(walk):
+    return pm.Normal("y", 0, tt.exp(walk), observed=np.linspace(-1, 1, 30))
+
+
+WRITTEN = {
+    "steps": (lambda s, x, e: returns(x + tt.cumsum(s * e)), True),
+    "steps of half the scale": (lambda s, x, e: returns(x + 0.5 * tt.cumsum(e * (2.0 * s)) + 1.0), True),
+    "steps that are also seen": (
+        lambda s, x, e: (returns(tt.cumsum(s * e)), pm.Normal("z", tt.exp(e), 1.0, observed=np.zeros(30))),
+        False,
+    ),
+    "a scale that comes later": (lambda s, x, e: returns(tt.cumsum(pm.HalfNormal("late", 1) * e)), False),
+    "a scale of any sign": (lambda s, x, e: returns(tt.cumsum(x * e)), False),
+    "scales of their own": (lambda s, x, e: returns(tt.cumsum(s * np.linspace(1, 2, 30) * e)), False),
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_walks_that_are_written_as_steps_are_pulled(name):
+    write, pulled = WRITTEN[name]
+    assert ("pulled_steps" in steps_of(write)) == pulled
+
+
+def test_pulled_steps_are_the_model_as_written():
+    """Densities of both differ by the slope of the coordinate alone, so that from point to point they agree."""
+    with pm.Model() as model:
+        scale = pm.Exponential("scale", 2.0)
+        returns(tt.cumsum(scale * pm.Normal("e", 0, 1, shape=30)))
+    ours, plain = rewritten(model), rewritten(model, rewrite=False)
+    (coordinate,) = pm.explain(model).coordinates.values()
+    by_name = {v.name: v for v in ours.values}
+    there = function(list(by_name.values()), [ours.logp(), ours.outputs["e"], ours.outputs["scale"]])
+    here = function(list(plain.values), plain.logp())
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        z = {name: rng.normal(size=v.type.shape) for name, v in by_name.items()}
+        density, e, s = there(*z.values())
+        numbers = [tt.as_tensor(x) for x in (z[f"e_{coordinate.name}__"], 0.0, 1.0, float(s))]
+        spread = function([], coordinate.log_density(*numbers))()
+        own = {"scale_log__": np.log(s), "e": e}
+        written = here(*[own[v.name] for v in plain.values])
+        np.testing.assert_allclose(density - spread, written - stats.norm.logpdf(e).sum(), rtol=1e-9)
+
+
+def volatility(child, **init):
+    with pm.Model() as model:
+        scale = pm.Exponential("scale", 10.0)
+        walk = pm.GaussianRandomWalk("walk", sigma=scale, shape=30, **init)
+        child(walk)
+    return model
+
+
+RETURNS = {
+    "normal": lambda w: pm.Normal("y", 0, tt.exp(w / 2), observed=RNG.normal(size=30)),
+    "t by its precision": lambda w: pm.StudentT("y", 5.0, lam=tt.exp(-2 * w), observed=RNG.normal(size=30)),
+    "counts": lambda w: pm.Poisson("y", tt.exp(w), observed=RNG.poisson(2, 30)),
+}
+
+
+@pytest.mark.parametrize("name", RETURNS)
+def test_walks_that_stay_are_pulled(name):
+    """With the information of a row: 1/2 of a variance e^w, 2ν/(ν + 3) of a scale e^w, y + 1/2 of a rate e^w."""
+    (walk,) = [
+        c
+        for c in pm.explain(volatility(RETURNS[name], init_dist=pm.Normal.dist(0, 1))).coordinates.values()
+        if c.name == "pulled"
+    ]
+    known = {"normal": 0.5, "t by its precision": 10.0 / 8.0}
+    if name in known:
+        np.testing.assert_allclose(walk.information, known[name])
+
+
+def test_a_walk_that_starts_otherwise_is_not_pulled():
+    model = volatility(RETURNS["normal"], init_dist=pm.StudentT.dist(3, 0, 1))
+    assert "pulled" not in [c.name for c in pm.explain(model).coordinates.values()]

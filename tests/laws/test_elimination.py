@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import jax
+import mpmath
 import numpy as np
 import pytest
 from by_numpy import by_numpy
@@ -13,10 +14,12 @@ from ppl.compile import function
 from ppl.distributions import FAMILIES, Bernoulli, Binomial, Categorical, LogNormal, Normal, Poisson
 from ppl.graph import ancestors, substitute
 from ppl.rewrites.elimination import Observation, Program, Term, conjugate, plan, thinning
+from ppl.rewrites.elimination.affine import is_data
 from ppl.rewrites.elimination.bijections import BIJECTIONS, closed, opened
 from ppl.rewrites.elimination.conjugate import eliminate_one
 from ppl.rewrites.elimination.pairs import PAIRS, PRIORS
 from ppl.rewrites.elimination.program import NoMatch, log_density
+from ppl.rewrites.elimination.rising import NotRising, log_rising
 from ppl.rewrites.elimination.thinning import THINNINGS
 from ppl.tensor import to_jax
 
@@ -121,6 +124,29 @@ def test_a_pair_with_a_wrong_update_or_power_is_found(monkeypatch):
         gaps.append(gap(*program_of_pair(wrong.prior, wrong)))
     missed = [name for d, (name, _) in zip(largest(gaps), planted, strict=True) if not d > 1e-3]
     assert not missed, missed
+
+
+def test_whole_counts_take_logarithms_and_no_gamma_functions():
+    for prior, pair in CASES:
+        if pair.child in ("Poisson", "Bernoulli", "Binomial", "Geometric", "Categorical", "Multinomial"):
+            variable, child = program_of_pair(prior, pair)
+            (term,) = eliminate_one(Program((variable,), (child,)), variable).terms
+            moving = [n for n in ancestors(term.density) if not is_data(n) and n not in ancestors(child.value)]
+            assert not [n for n in moving if n.op.name in ("gammaln", "stirling", "betaln")], (prior, pair.child)
+
+
+@pytest.mark.parametrize("x", [1e-9, 0.3, 7.0, 1e9])
+def test_ratios_of_gamma_functions_keep_their_digits(x):
+    steps = np.array([[0, 3], [1, 5], [3, 2]])
+    with mpmath.workdps(60):
+        exact = lambda b, n: mpmath.log(mpmath.rf(mpmath.mpf(b), int(n)))
+        for base in (x, np.array([x, 2 * x]), np.array([[x], [0.5], [2 * x]])):
+            wanted = sum(exact(b, n) for b, n in zip(np.broadcast_to(base, (3, 2)).ravel(), steps.ravel(), strict=True))
+            found = log_rising(tt.as_tensor(base), tt.as_tensor(steps)).eval()
+            np.testing.assert_allclose(found, float(wanted), rtol=1e-14)
+    for unknown in (np.array([0.5]), np.array([-1]), np.array([1_000_000]), tt.ivector("n")):
+        with pytest.raises(NotRising):
+            log_rising(tt.as_tensor(x), unknown)
 
 
 def test_every_prior_has_a_pair():

@@ -99,7 +99,7 @@ ALONG = {  # two values where parameters add up, one where they must be the same
 @pytest.mark.parametrize("reduce", [tt.sum, tt.mean], ids=["sum", "mean"])
 def test_a_sum_along_an_axis_is_that_of_its_entries(reduce):
     """Along an axis of two entries, by the law of two draws."""
-    assert {f.__name__ for f in AXIS_SUMS} == set(ALONG)
+    assert {f.__name__ for f in AXIS_SUMS} - {"Multinomial"} == set(ALONG)  # vectors: test_array_laws.py
     for name, given in ALONG.items():
         family = FAMILIES[name]
         if reduce is tt.mean and family.dist(**given).dtype[0] != "f":
@@ -157,7 +157,7 @@ def test_an_array_that_is_used_twice_stays():
     x = Poisson.dist(1.0, shape=3)
     assert in_law(tt.sum(x) + x[0])[1] == []
     y = MvNormal.dist(np.zeros(2), np.eye(2))
-    assert in_law(y[0] + y[1])[1] == []
+    assert in_law(y[0] * y[1])[1] == []
 
 
 @pytest.mark.parametrize("law", [law for law in BOOKS if law.when], ids=lambda law: law.name)

@@ -13,9 +13,9 @@ import ppl
 from ppl.model.rewriting import program_of
 
 
-def check(seed: int) -> tuple[set[str], bool]:
+def check(seed: int, compound: bool = False) -> tuple[set[str], bool]:
     """The rules that fired on a random model, and whether brute force could follow."""
-    text = Models(np.random.default_rng(seed)).draw()
+    text = Models(np.random.default_rng(seed)).draw(compound)
     model = built(text)
     before, plan = program_of(model), ppl.explain(model)
     told = f"seed {seed}\n{text}\n{plan}"
@@ -29,11 +29,11 @@ def check(seed: int) -> tuple[set[str], bool]:
     return {step.rule for step in plan.steps}, summed is not None
 
 
-def check_all(seeds) -> tuple[Counter, int]:
+def check_all(seeds, **form) -> tuple[Counter, int]:
     rules: Counter = Counter()
     followed = 0
     for seed in seeds:
-        fired, by_force = check(seed)
+        fired, by_force = check(seed, **form)
         rules.update(fired)
         followed += by_force
     return rules, followed
@@ -44,6 +44,17 @@ def test_a_hundred_models():
     assert followed >= 20, "brute force follows too few models to mean anything"
     for rule in ("barren", "sum over values", "Gaussian block", "conjugate"):
         assert rules[rule] >= 5, f"{rule} fired {rules[rule]} times in 100 models"
+
+
+def test_rows_with_latents_of_their_own_among_other_things():
+    rules, _ = check_all(range(8), compound=True)
+    assert rules["compound"] >= 4
+
+
+@pytest.mark.slow
+def test_a_hundred_models_of_rows_with_latents_of_their_own():
+    rules, _ = check_all(range(3000, 3100), compound=True)
+    assert rules["compound"] >= 50
 
 
 @pytest.mark.slow

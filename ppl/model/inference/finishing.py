@@ -59,6 +59,16 @@ def _transformed(posterior: Posterior, slots: Sequence[Slot]) -> dict[str, Tenso
     return found
 
 
+def _program_of(outputs: list[Tensor], variables: Sequence[Tensor]) -> tuple[Tensor | None, DataFirst]:
+    """Outputs as a program of the sampled values, and of a key if there is something to draw."""
+    key = placeholder(KEY_TYPE, "key") if any(map(is_draw, ancestors(outputs))) else None
+    inputs = list(variables)
+    if key is not None:
+        outputs = expand_draws(outputs, key)
+        inputs.append(key)
+    return key, DataFirst(inputs, optimize(outputs), once=values_of)  # type: ignore[arg-type]
+
+
 class Finisher:
     """Makes results from runs, whole or partial."""
 
@@ -70,13 +80,9 @@ class Finisher:
             wanted |= _transformed(posterior, slots)
         self._names = list(wanted)
         self.facts: dict[str, Any] = {}  # further attributes of the result
-        outputs = list(wanted.values())
-        self._key = placeholder(KEY_TYPE, "key") if any(map(is_draw, ancestors(outputs))) else None
-        inputs = [slot.variable for slot in slots]
-        if self._key is not None:
-            outputs = expand_draws(outputs, self._key)
-            inputs.append(self._key)
-        self.program = DataFirst(inputs, optimize(outputs), once=values_of)  # type: ignore[arg-type]
+        variables = tuple(slot.variable for slot in slots)
+        key = ("results", *map(id, variables), *self._names)
+        self._key, self.program = posterior.once(key, lambda: _program_of(list(wanted.values()), variables))
 
     def prepare(self, chains: int, draws: int) -> None:
         """Begin to compile what results need. It takes about as long as the sampler's program: both go on at once."""

@@ -5,7 +5,8 @@ share every index and every covariate. For an exponential family only sums over 
 
 .. math:: \sum_i \log p(y_i \mid θ) = \sum_c \big[ η_c \cdot T_c - n_c A(η_c) \big] + \sum_i \log h(y_i),
 
-for any other family equal rows are counted. Sums are taken once for all evaluations, so that the cost of a gradient
+for any other family equal rows are counted; of absolute distances from one number two running totals of the sorted rows
+matter. Sums are taken once for all evaluations, so that the cost of a gradient
 depends on the number of cells and not on that of rows. Normal data are measured from the mean of their cell, so nothing
 is lost when they lie far from zero.
 """
@@ -19,12 +20,12 @@ from typing import Any
 import numpy as np
 
 import ppl.tensor as tt
-from ppl.distributions import Normal
+from ppl.distributions import AsymmetricLaplace, Laplace, Normal
 from ppl.distributions.constants import LOG_2PI
 from ppl.graph import Node
-from ppl.rewrites.elimination.affine import data_value, is_data
+from ppl.rewrites.elimination.affine import data_value, is_data, known_shape
 from ppl.rewrites.elimination.linear import compact_linear
-from ppl.rewrites.elimination.program import NoMatch, Observation, Program, Term
+from ppl.rewrites.elimination.program import NoMatch, Observation, Program, Term, where_valid
 from ppl.tensor.ops import Elementwise
 from ppl.tensor.segments import segment_sum
 from ppl.tensor.tensor import Tensor, as_tensor
@@ -36,16 +37,24 @@ PROBE = 2000  # rows looked at first: where nearly all differ, the rest will
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a vector: what distinguishes them, and how an expression looks at some of them."""
+    """The rows of an array: what distinguishes them, and how an expression looks at some of them. A parameter that is
+    an array itself has `own` last axes in each row."""
 
     count: int
+    own: int = 0
+
+    def same(self, e: Any) -> bool:
+        """Whether an expression is the same for all rows."""
+        return e.ndim <= self.own or (e.type.shape[0] == 1 and self.count != 1)
 
     def key(self, e: Any, into: list[np.ndarray]) -> None:
         """Collect the columns of numbers that an expression takes from each row."""
-        if e.ndim == 0 or (e.type.shape[0] == 1 and self.count != 1):
-            if e.ndim and not is_data(e) and e.ndim > 1:
+        if self.same(e):
+            if not is_data(e) and e.ndim > self.own + 1:
                 raise NoMatch("a parameter has more axes than rows")
             return
+        if e.type.shape[0] != self.count:
+            raise NoMatch("a parameter is no column of rows")
         if is_data(e):
             into.append(np.asarray(data_value(e)).reshape(self.count, -1))
             return
@@ -63,7 +72,7 @@ class Rows:
 
     def at(self, e: Any, rows: np.ndarray) -> Tensor:
         """The expression at some rows only."""
-        if e.ndim == 0 or (e.type.shape[0] == 1 and self.count != 1):
+        if self.same(e):
             return e
         if is_data(e):
             return e[rows]
@@ -98,18 +107,19 @@ def cells(columns: list[np.ndarray], count: int) -> tuple[np.ndarray, np.ndarray
 def compact(observation: Observation) -> tuple[Term, str]:
     """An observed vector by statistics or by counted rows; raises `NoMatch` where that does not pay."""
     variable, value = observation.variable, observation.value
-    if variable.event_ndim or variable.ndim != 1 or variable.type.shape[0] is None:
-        raise NoMatch("only vectors of scalars are compacted")
-    count = variable.type.shape[0]
+    if variable.ndim - variable.event_ndim != 1 or None in variable.type.shape:
+        raise NoMatch("only rows along one axis are compacted")
+    count = known_shape(variable)[0]
     if count < LEAST_ROWS:
         raise NoMatch(f"{count} rows are few")
     if not is_data(value) or observation.rows is not None:
         raise NoMatch("which rows count, or their values, are not data")
-    rows = Rows(count)
-    columns: list[np.ndarray] = []
-    for parameter in variable.parameters:
-        rows.key(parameter, columns)
     family = variable.family
+    looks = [Rows(count, own) for own in _own_axes(variable, count)]
+    columns: list[np.ndarray] = []
+    for look, parameter in zip(looks, variable.parameters, strict=True):
+        look.key(parameter, columns)
+    at = lambda some: tuple(look.at(p, some) for look, p in zip(looks, variable.parameters, strict=True))
     if family.__name__ in STATISTICS or _is_exponential(variable):
         try:
             first, cell = cells(columns, count)
@@ -117,18 +127,28 @@ def compact(observation: Observation) -> tuple[Term, str]:
             if family is not Normal:
                 raise
             return compact_linear(observation)
-        parameters = tuple(rows.at(p, first) for p in variable.parameters)
         sums = _Sums(cell, first)
-        density = STATISTICS.get(family.__name__, _exponential)(variable, value, parameters, sums)
+        density = STATISTICS.get(family.__name__, _exponential)(variable, value, at(first), sums)
         return Term(
             f"statistics of {variable.name}", density
         ), f"{count} rows in {len(first)} cells, by sufficient statistics"
-    columns.append(np.asarray(data_value(value), dtype=np.float64).reshape(count, 1))
+    if family in SORTED and not columns:
+        density = SORTED[family](
+            tt.cast(as_tensor(value), "floatX"), *(p.reshape(()) for p in at(np.zeros(1, dtype=int)))
+        )
+        return Term(f"sorted rows of {variable.name}", density), f"{count} rows, sorted, by their running totals"
+    columns.append(np.asarray(data_value(value), dtype=np.float64).reshape(count, -1))
     first, cell = cells(columns, count)
-    parameters = tuple(rows.at(p, first) for p in variable.parameters)
     counts = np.bincount(cell, minlength=len(first)).astype(float)
-    density = tt.sum(as_tensor(counts) * family.log_density(value[first], *parameters))
+    density = tt.sum(as_tensor(counts) * family.log_density(value[first], *at(first)))
     return Term(f"counts of {variable.name}", density), f"{count} rows, {len(first)} of them distinct, counted"
+
+
+def _own_axes(variable: Any, count: int) -> list[int]:
+    """How many axes of each parameter belong to one row; all of a law (a component of a mixture) that is no column."""
+    declared = [p.domain.ndim for p in variable.family.params.values()]
+    laws = variable.parameters[len(declared) :]
+    return [*declared, *(0 if p.type.shape[:1] in ((count,), (None,)) else p.ndim for p in laws)]
 
 
 def _is_exponential(variable: Any) -> bool:
@@ -152,7 +172,7 @@ class _Sums:
         x = tt.cast(as_tensor(x), "floatX")
         if x.ndim == 0:
             return self.counts * x
-        return tt.sum(x).reshape((1,)) if self.cells == 1 else segment_sum(x, self.cell, self.cells)
+        return tt.sum(x, axis=0, keepdims=True) if self.cells == 1 else segment_sum(x, self.cell, self.cells)
 
 
 Statistics = Callable[[Any, Tensor, tuple[Tensor, ...], _Sums], Tensor]
@@ -178,20 +198,76 @@ def _exponential(variable: Any, y: Tensor, parameters: tuple[Tensor, ...], sums:
     left of the density at any one value of the parameters."""
     family = variable.family
     reference = [
-        p if is_data(p) else as_tensor(declared.domain.examples[0])
+        p if is_data(p) else _example(declared.domain, p)
         for p, declared in zip(variable.parameters, family.params.values(), strict=True)
     ]
-    weights = [w * sums(t) for w, t in zip(family.natural(*parameters), family.statistics(y), strict=True)]
-    density = -sums.counts * family.log_normaliser(*parameters)
-    for w in weights:
-        density = density + w
-    base = family.logp(y, *reference) + family.log_normaliser(*reference)
-    for w, t in zip(family.natural(*reference), family.statistics(y), strict=True):
-        base = base - w * t
-    return tt.sum(density) + tt.sum(base)
+    statistics = family.statistics(y)
+    density = -tt.sum(sums.counts * family.log_normaliser(*parameters))
+    for w, t in zip(family.natural(*parameters), statistics, strict=True):
+        density = density + tt.sum(w * sums(t))
+    whole = tt.broadcast_to(as_tensor(family.log_normaliser(*reference)), sums.cell.shape)
+    base = tt.sum(family.logp(y, *reference)) + tt.sum(whole)
+    for w, t in zip(family.natural(*reference), statistics, strict=True):
+        base = base - tt.sum(w * t)
+    return density + base
 
 
-STATISTICS: dict[str, Statistics] = {"Normal": _normal}
+def _example(domain: Any, parameter: Tensor) -> Tensor:
+    """A point of the domain of a parameter: of a vector one of equal entries that add up to one."""
+    if not domain.ndim:
+        return as_tensor(domain.examples[0])
+    (n,) = known_shape(parameter)[-1:]
+    return as_tensor(np.full(n, 1.0 / n))
+
+
+def _multinomial(variable: Any, y: Tensor, parameters: tuple[Tensor, ...], sums: _Sums) -> Tensor:
+    """The totals of each category; none of a category without probability is no reproach."""
+    n, p = variable.parameters[0], parameters[1]
+    whole = tt.sum(tt.gammaln(tt.broadcast_to(n, sums.cell.shape) + 1.0)) - tt.sum(tt.gammaln(y + 1.0))
+    return tt.sum(tt.xlogy(sums(y), p)) + whole
+
+
+def _mv_normal(variable: Any, y: Tensor, parameters: tuple[Tensor, ...], sums: _Sums) -> Tensor:
+    """n, the mean and the triangle of the deviations from it, S = R'R; measured from one row, as normal numbers are."""
+    if sums.cells > 1:
+        raise NoMatch("vectors of several means or covariances stay as they are")
+    mu, chol = (p[0] if p.ndim > own else p for p, own in zip(parameters, (1, 2), strict=True))
+    n, width = known_shape(y)
+    y = tt.cast(y, "floatX")
+    d = y - y[:1]
+    mean = tt.mean(d, axis=0)
+    _, triangle = tt.qr(d - mean)
+    spread = tt.solve_triangular(chol, triangle.T, lower=True, b_ndim=2)
+    off = tt.solve_triangular(chol, (y[0] - mu) + mean, lower=True)
+    squares = tt.sum(spread**2) + n * tt.sum(off**2)
+    return -n * (tt.sum(tt.log(tt.diagonal(chol))) + 0.5 * width * LOG_2PI) - 0.5 * squares
+
+
+def _distances(y: Tensor, mu: Tensor) -> tuple[Tensor, Tensor]:
+    """How far rows are below a number and above it, added up: by running totals of the rows in order, from the middle
+    one."""
+    (n,) = known_shape(y)
+    order = tt.sort(y)
+    d, at = order - order[n // 2], mu - order[n // 2]
+    totals = tt.concatenate([np.zeros(1), tt.cumsum(d)])
+    k = tt.searchsorted(d, at)
+    below, above = tt.cast(k, "floatX"), tt.cast(n - k, "floatX")
+    return below * at - totals[k], totals[n] - totals[k] - above * at
+
+
+def _laplace(y: Tensor, mu: Tensor, b: Tensor) -> Tensor:
+    below, above = _distances(y, mu)
+    return where_valid(-(below + above) / b - known_shape(y)[0] * tt.log(2.0 * b), [b > 0])
+
+
+def _asymmetric_laplace(y: Tensor, kappa: Tensor, mu: Tensor, b: Tensor) -> Tensor:
+    below, above = _distances(y, mu)
+    whole = known_shape(y)[0] * (tt.log(b) - tt.log(kappa + 1 / kappa))
+    return where_valid(whole - b * (kappa * above + below / kappa), [b > 0, kappa > 0])
+
+
+SORTED: dict[Any, Callable[..., Tensor]] = {Laplace: _laplace, AsymmetricLaplace: _asymmetric_laplace}
+STATISTICS: dict[str, Statistics] = {"Normal": _normal, "MvNormal": _mv_normal, "Multinomial": _multinomial}
 
 
 def compact_all(program: Program) -> tuple[Program, list[tuple[str, str]]]:

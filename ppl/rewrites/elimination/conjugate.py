@@ -38,6 +38,7 @@ from ppl.rewrites.elimination.program import (
     parts,
     where_valid,
 )
+from ppl.rewrites.elimination.rising import NotRising, once
 from ppl.tensor.segments import segment_sum
 from ppl.tensor.tensor import Tensor, as_tensor
 
@@ -186,10 +187,12 @@ def eliminate_one(program: Program, variable: RandomVariable) -> Program:
     found = [pieces(variable, factor) for factor in used]
     matches = [m for here, _ in found for m in here]
     rest = [o for _, others in found for o in others]
-    total = {key: as_tensor(p) for key, p in prior.parameters(**_parameters(variable)).items()}
+    start = {key: once(as_tensor(p)) for key, p in prior.parameters(**_parameters(variable)).items()}
+    added: dict[str, Any] = dict.fromkeys(start, 0.0)
     for m in matches:
         for key, value in m.increments().items():
-            total[key] = total[key] + gathered(_counted(value, m.child), m.positions, shape)
+            added[key] = added[key] + gathered(_counted(value, m.child), m.positions, shape)
+    total = {key: start[key] + added[key] for key in start}
     updated = tuple(tt.broadcast_to(as_tensor(p), shape) for p in prior.law(**total))
     point = prior.point(*updated)
     conditions = [_valid(variable), *(_valid(m.child.variable, {variable: point}, m.child.rows) for m in matches)]
@@ -197,8 +200,13 @@ def eliminate_one(program: Program, variable: RandomVariable) -> Program:
     for m in matches:
         density = density + tt.sum(log_density(m.child, {variable: point}))
     family = FAMILIES[prior.family]
-    before = tt.broadcast_to(variable.family.log_density(point, *variable.parameters, checked=False), batch)
-    density = density + tt.sum(before) - tt.sum(family.log_density(point, *updated, checked=False))
+    try:
+        if prior.ratio is None:
+            raise NotRising
+        density = density + prior.ratio(**{key: (start[key], tt.broadcast_to(added[key], shape)) for key in start})
+    except NotRising:
+        before = tt.broadcast_to(variable.family.log_density(point, *variable.parameters, checked=False), batch)
+        density = density + tt.sum(before) - tt.sum(family.log_density(point, *updated, checked=False))
     recovery = Recovery(variable, draw(family, updated, batch))
     valid = where_valid(density, [c for c in conditions if c is not None])
     marginal = Term(f"marginal of {variable.name}", valid)

@@ -19,16 +19,19 @@ from typing import Any
 import numpy as np
 
 import ppl.tensor as tt
-from ppl.distributions import FAMILIES, RandomVariable
+from ppl.distributions import FAMILIES, GaussianRandomWalk, RandomVariable
 from ppl.distributions.constants import LOG_2, LOG_2PI
 from ppl.rewrites.elimination.affine import is_data
+from ppl.tensor.block_chains import chain_factor, chain_substitution
 from ppl.tensor.tensor import Tensor, as_tensor
 
 
 class Coordinate:
-    """A one-to-one map from what is sampled to a variable; parameters are those of the variable's family."""
+    """A one-to-one map from what is sampled to a variable; parameters are those of the variable's family, and `further`
+    expressions of variables that were made before it."""
 
     name: str
+    further: tuple[Tensor, ...] = ()
 
     def words(self) -> str:
         """How the variable is moved, after its name."""
@@ -155,6 +158,115 @@ class PartiallyCentred(Coordinate):
     def log_density(self, z: Any, mu: Any, sigma: Any) -> Tensor:
         d = (z - self.weight * mu) * sigma**-self.weight
         return -0.5 * d**2 - self.weight * tt.log(sigma) - 0.5 * LOG_2PI
+
+
+@dataclass(frozen=True)
+class Whitened(Coordinate):
+    """z = R x for a vector x whose posterior has about the precision R'R: columns of a design that say nearly the same
+    are turned into columns that do not."""
+
+    family: str
+    root: np.ndarray
+    name: str = "whitened"
+
+    def words(self) -> str:
+        return "is moved by the triangle R of its design X = QR, since columns of X are much alike"
+
+    def backward(self, z: Any, *parameters: Any) -> Tensor:
+        return tt.matmul(np.linalg.inv(self.root), as_tensor(z))
+
+    def forward(self, x: Any, *parameters: Any) -> Tensor:
+        return tt.matmul(self.root, as_tensor(x))
+
+    def log_density(self, z: Any, *parameters: Any) -> Tensor:
+        volume = float(np.sum(np.log(np.abs(np.diagonal(self.root)))))
+        return tt.sum(FAMILIES[self.family].log_density(self.backward(z), *parameters)) - volume
+
+
+def _pull(information: np.ndarray, first: Any, scale: Any) -> tuple[Tensor, Tensor]:
+    """L, and what is below the diagonal of LL', the precision of a walk; its first entry has a scale of its own."""
+    n = len(information)
+    steps = tt.broadcast_to(as_tensor(scale), (n - 1,)) ** -2.0
+    before = tt.concatenate([as_tensor(first).reshape((1,)) ** -2.0, steps])
+    after = tt.concatenate([steps, np.zeros(1)])
+    below = tt.concatenate([np.zeros(1), -steps]).reshape((n, 1, 1))
+    return chain_factor((before + after + information).reshape((n, 1, 1)), below), below
+
+
+def _walk(z: Any, lower: Tensor, below: Tensor) -> Tensor:
+    """L'⁻¹ z."""
+    return chain_substitution(lower, below, as_tensor(z).reshape((-1, 1)), reverse=True)[:, 0]
+
+
+def _numbers(d: Any, lower: Tensor, below: Tensor) -> Tensor:
+    """L' d."""
+    own = lower[:, 0, 0]
+    return own * d + tt.concatenate([below[1:, 0, 0] / own[:-1] * d[1:], np.zeros(1)])
+
+
+@dataclass(frozen=True)
+class Pulled(Coordinate):
+    r"""A Gaussian random walk x by z = L'(x - m), with m its mean and LL' its precision and that of its rows:
+
+    .. math:: LL' = D'D/σ^2 + \mathrm{diag}(I)
+
+    Neighbours pull at each other by the scale σ of the steps, and data by their information I, whatever σ is: z has
+    about a standard normal law given σ.
+    """
+
+    information: np.ndarray
+    name: str = "pulled"
+
+    def words(self) -> str:
+        return (
+            "is moved by numbers that are about independent, given the scale of its steps and the information of rows"
+        )
+
+    def _parts(self, init: Any, step: Any, steps: Any) -> tuple[Tensor, Tensor, Tensor]:
+        """The mean, and the diagonals of L and beside it."""
+        mean = GaussianRandomWalk.support_point(init, step, steps)
+        pulled = _pull(self.information, init.parameters[1], step.parameters[1])
+        return tt.broadcast_to(mean, self.information.shape), *pulled
+
+    def backward(self, z: Any, *parameters: Any) -> Tensor:
+        mean, *pulled = self._parts(*parameters)
+        return mean + _walk(z, *pulled)
+
+    def forward(self, x: Any, *parameters: Any) -> Tensor:
+        mean, *pulled = self._parts(*parameters)
+        return _numbers(as_tensor(x) - mean, *pulled)
+
+    def log_density(self, z: Any, *parameters: Any) -> Tensor:
+        _, lower, _ = self._parts(*parameters)
+        inner = GaussianRandomWalk.log_density(self.backward(z, *parameters), *parameters)
+        return tt.sum(inner) - tt.sum(tt.log(lower))
+
+
+@dataclass(frozen=True)
+class PulledSteps(Coordinate):
+    """Standard normal steps e of a walk c = cumsum(σ e), by z = L'c: the same for a walk written as its steps."""
+
+    information: np.ndarray
+    further: tuple[Tensor, ...]  # σ
+    name: str = "pulled_steps"
+
+    def words(self) -> str:
+        return "is moved by numbers of its running total that are about independent, given its scale and its rows"
+
+    def backward(self, z: Any, *parameters: Any) -> Tensor:
+        *_, scale = parameters
+        c = _walk(z, *_pull(self.information, scale, scale))
+        return (c - tt.concatenate([np.zeros(1), c[:-1]])) / scale
+
+    def forward(self, x: Any, *parameters: Any) -> Tensor:
+        *_, scale = parameters
+        return _numbers(tt.cumsum(scale * as_tensor(x)), *_pull(self.information, scale, scale))
+
+    def log_density(self, z: Any, *parameters: Any) -> Tensor:
+        *own, scale = parameters
+        lower, _ = _pull(self.information, scale, scale)
+        inner = FAMILIES["Normal"].log_density(self.backward(z, *parameters), *own)
+        return tt.sum(inner) - tt.sum(tt.log(lower)) - len(self.information) * tt.log(scale)
 
 
 SHORT_LOGS = [

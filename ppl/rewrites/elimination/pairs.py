@@ -14,6 +14,8 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.distributions import RandomVariable
+from ppl.distributions.constants import LOG_2
+from ppl.rewrites.elimination.rising import log_rising
 from ppl.tensor.tensor import Tensor, is_constant, value_of
 
 Increments = Mapping[str, Any]
@@ -121,12 +123,16 @@ def normal_normal(y: Any, c: Any, b: Any, sigma: Any) -> Increments:
 # --- priors -------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Prior:
-    """What a prior is in its family: the numbers that updates are added to, and a point inside the support."""
+    """What a prior is in its family: the numbers that updates are added to, and a point inside the support; where whole
+    numbers are added, also the ratio of the densities at the point before and after, in few logarithms."""
 
     family: str
     parameters: Callable[..., Mapping[str, Any]]  # to which updates are added, of the prior's own
     point: Callable[..., Any]  # of the parameters of the updated law, broadcast to the shape of the variable
     law: Callable[..., tuple[Any, ...]] = lambda **updated: tuple(updated.values())  # the family's parameters
+    ratio: Callable[..., Tensor] | None = (
+        None  # its logarithm, of pairs (parameter, what is added); may raise NotRising
+    )
 
 
 def _gamma(alpha: Any, beta: Any) -> Mapping[str, Any]:
@@ -145,14 +151,38 @@ def _normal(mu: Any, sigma: Any) -> Mapping[str, Any]:
     return {"precision": 1.0 / sigma**2, "weighted": mu / sigma**2}
 
 
+Change = tuple[Any, Any]  # a parameter, and what is added to it
+
+
+def _at_one(alpha: Change, beta: Change) -> Tensor:
+    """Gamma and inverse gamma laws have the same density at one."""
+    (a, more), (b, rate) = alpha, beta
+    return log_rising(a, more) - tt.sum((a + more) * tt.log1p(rate / b) - rate) - tt.sum(more * tt.log(b))
+
+
+def _at_half(alpha: Change, beta: Change) -> Tensor:
+    (a, yes), (b, no) = alpha, beta
+    every = yes + no
+    return log_rising(a, yes) + log_rising(b, no) - log_rising(a + b, every) + LOG_2 * tt.sum(every)
+
+
+def _in_the_middle(a: Change) -> Tensor:
+    (each, more), every = a, tt.sum(a[1], axis=-1)
+    return (
+        log_rising(each, more) - log_rising(tt.sum(each, axis=-1), every) + np.log(each.type.shape[-1]) * tt.sum(every)
+    )
+
+
 PRIORS: dict[str, Prior] = {
-    "Gamma": Prior("Gamma", _gamma, _one),
-    "Exponential": Prior("Gamma", lambda lam: _gamma(1.0, lam), _one),
-    "ChiSquared": Prior("Gamma", lambda nu: _gamma(0.5 * nu, 0.5), _one),
-    "InverseGamma": Prior("InverseGamma", _gamma, _one),
-    "Beta": Prior("Beta", _gamma, _half),
-    "Uniform": Prior("Beta", lambda lower, upper: _gamma(1.0, 1.0), _half),
-    "Dirichlet": Prior("Dirichlet", lambda a: {"a": a}, lambda a: tt.ones_like(a) / a.type.shape[-1]),
+    "Gamma": Prior("Gamma", _gamma, _one, ratio=_at_one),
+    "Exponential": Prior("Gamma", lambda lam: _gamma(1.0, lam), _one, ratio=_at_one),
+    "ChiSquared": Prior("Gamma", lambda nu: _gamma(0.5 * nu, 0.5), _one, ratio=_at_one),
+    "InverseGamma": Prior("InverseGamma", _gamma, _one, ratio=_at_one),
+    "Beta": Prior("Beta", _gamma, _half, ratio=_at_half),
+    "Uniform": Prior("Beta", lambda lower, upper: _gamma(1.0, 1.0), _half, ratio=_at_half),
+    "Dirichlet": Prior(
+        "Dirichlet", lambda a: {"a": a}, lambda a: tt.ones_like(a) / a.type.shape[-1], ratio=_in_the_middle
+    ),
     "Normal": Prior(
         "Normal",
         _normal,

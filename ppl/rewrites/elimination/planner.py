@@ -15,7 +15,16 @@ from dataclasses import dataclass, field
 
 from ppl.distributions import Normal, RandomVariable
 from ppl.graph import ancestors
-from ppl.rewrites.elimination import bijections, compaction, conjugate, discrete, gaussian, survivors, thinning
+from ppl.rewrites.elimination import (
+    bijections,
+    compaction,
+    compounds,
+    conjugate,
+    discrete,
+    gaussian,
+    survivors,
+    thinning,
+)
 from ppl.rewrites.elimination.branches import settled
 from ppl.rewrites.elimination.coordinates import Coordinate
 from ppl.rewrites.elimination.costs import HIERARCHY, evaluation, work
@@ -246,6 +255,10 @@ def _thinning(result: Plan, protected: frozenset[RandomVariable], reasons: Reaso
     _each(result, protected, "thinning", thinning.eliminate_one, suits, reasons)
 
 
+def _compounds(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
+    _each(result, protected, "compound", compounds.eliminate_one, compounds.suits, {})  # later theorems say why not
+
+
 def _compaction(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
     result.program, what = compaction.compact_all(result.program)
     for name, words in what:
@@ -334,6 +347,7 @@ def _in_branches(result: Plan, protected: frozenset[RandomVariable], reasons: Re
 THEOREMS: dict[str, Theorem] = {
     "barren": _barren,
     "thinning": _thinning,
+    "compound": _compounds,
     "conjugate in branches": _in_branches,
     "sum over values": _discrete,
     "Gaussian block": _gaussian,

@@ -9,6 +9,7 @@ children, by
 
 where row i of a child picks entry j with the coefficient c_i, and w is the weight of a row of a generalised linear
 model at its own data (the weights from which Fisher scoring starts, McCullagh and Nelder 1989, section 2.5).
+Coefficients of a constant design X are turned by the triangle of √w X, their prior taken for further rows.
 """
 
 from __future__ import annotations
@@ -19,12 +20,23 @@ from typing import Any
 
 import numpy as np
 
-from ppl.distributions import Cauchy, Normal, RandomVariable
+import ppl.tensor as tt
+from ppl.distributions import Cauchy, GaussianRandomWalk, Laplace, Normal, RandomVariable, StudentT
 from ppl.distributions.distribution import default_point
 from ppl.graph import Node, ancestors, substitute
 from ppl.rewrites.elimination.affine import Affine, NotAffine, Select, affine, data_value, is_data, known_shape
-from ppl.rewrites.elimination.coordinates import COORDINATES, Coordinate, PartiallyCentred, fixed_coordinate
-from ppl.rewrites.elimination.program import Observation, Program, children
+from ppl.rewrites.elimination.coordinates import (
+    COORDINATES,
+    Coordinate,
+    PartiallyCentred,
+    Pulled,
+    PulledSteps,
+    Whitened,
+    fixed_coordinate,
+)
+from ppl.rewrites.elimination.monomials import POWERS
+from ppl.rewrites.elimination.positive import known_positive
+from ppl.rewrites.elimination.program import Observation, Program, children, parts, reaches
 from ppl.tensor.shaping import broadcast_to
 from ppl.tensor.tensor import Tensor, as_tensor
 
@@ -44,12 +56,17 @@ def _share(y: Any, n: Any = 1.0) -> Any:
     return n * p * (1.0 - p)
 
 
+Collect = Callable[[Affine, np.ndarray, Tensor], np.ndarray]
 WEIGHTS: dict[str, tuple[Weight, ...]] = {
     "Poisson": (Weight("mu", "exp", lambda y, **_: y + 0.5),),
     "Bernoulli": (Weight("p", "sigmoid", lambda y, **_: _share(y)),),
     "Binomial": (Weight("p", "sigmoid", lambda y, n, **_: _share(y, n)),),
     "Exponential": (Weight("lam", "exp", lambda y, **_: 1.0 + 0.0 * y),),
-    "StudentT": (Weight("mu", None, lambda y, **_: 1.0 / np.var(y) + 0.0 * y),),
+    "StudentT": (
+        Weight("mu", None, lambda y, **_: 1.0 / np.var(y) + 0.0 * y),
+        Weight("sigma", "exp", lambda y, nu=5.0, **_: 2.0 * nu / (nu + 3.0) + 0.0 * y),
+    ),
+    "Normal": (Weight("sigma", "exp", lambda y, **_: 2.0 + 0.0 * y),),
     "Laplace": (Weight("mu", None, lambda y, **_: 1.0 / np.var(y) + 0.0 * y),),
 }
 
@@ -68,6 +85,10 @@ def coordinates(
             chosen = fixed_coordinate(rv) if heavy or _rules_latents(written, rv) else None
         elif rv.family is Normal and not all(is_data(p) for p in rv.parameters):
             chosen = _centred(written, rv)
+        elif rv.family is GaussianRandomWalk and rv.ndim == 1:
+            chosen = _pulled(written, rv)
+        elif rv.family in COEFFICIENTS and rv.ndim == 1:
+            chosen = _pulled_steps(written, rv) or _whitened(written, rv)
         if chosen is not None:
             found[rv] = chosen
     return found
@@ -96,8 +117,104 @@ def _centred(program: Program, rv: RandomVariable) -> PartiallyCentred | None:
     return PartiallyCentred(share / (1.0 + share))
 
 
-def _information(child: Observation, rv: RandomVariable) -> np.ndarray:
-    """The information of the rows of a child on each entry of a variable."""
+def _pulled(program: Program, rv: RandomVariable) -> Pulled | None:
+    """The information of the rows of a walk; None where it cannot be told, or where its start is not normal."""
+    init, step, _ = rv.parameters
+    laws = [x for x in (init, step) if isinstance(x, RandomVariable) and x.family is Normal]
+    if len(laws) != 2 or init.ndim or step.ndim > 1 or known_shape(rv)[0] < 3:
+        return None
+    information = np.zeros(known_shape(rv))
+    for factor in children(program, rv):
+        if not isinstance(factor, Observation):
+            return None
+        try:
+            information = information + _information(factor, rv)
+        except NotAffine:
+            return None
+    return Pulled(information) if information.any() else None
+
+
+def _pulled_steps(program: Program, rv: RandomVariable) -> PulledSteps | None:
+    """The same for standard normal steps, where data depend on them by cumsum(σ e) alone, with a σ made before them."""
+    standard = rv.family is Normal and all(
+        is_data(p) and np.all(data_value(p) == x) for p, x in zip(rv.parameters, (0.0, 1.0), strict=True)
+    )
+    factors = children(program, rv)
+    if not standard or not factors or known_shape(rv)[0] < 3:
+        return None
+    nodes = set().union(*(ancestors(list(parts(f))) for f in factors))
+    walks = [n for n in nodes if isinstance(n, Tensor) and n.op is tt.cumsum and rv in ancestors(n)]
+    scale = _scale_of_steps(walks[0].inputs[0], rv) if len(walks) == 1 else None
+    if scale is None or any(rv in reaches(f, [walks[0]]) for f in factors):
+        return None
+    if any(isinstance(x, RandomVariable) and x.serial > rv.serial for x in ancestors(scale)):
+        return None
+    information = np.zeros(known_shape(rv))
+    for factor in factors:
+        try:
+            if not isinstance(factor, Observation):
+                return None
+            information = information + _information(factor, walks[0])
+        except NotAffine:
+            return None
+    return PulledSteps(information, (scale,)) if information.any() else None
+
+
+def _scale_of_steps(product: Any, rv: RandomVariable) -> Tensor | None:
+    """The positive number σ of σ e."""
+    if product.op.name != "multiply" or not any(x is rv for x in product.inputs):
+        return None
+    scale = product.inputs[0] if product.inputs[1] is rv else product.inputs[1]
+    number = scale.type.shape == () or (None not in scale.type.shape and np.prod(scale.type.shape) == 1)
+    return scale.reshape(()) if number and rv not in ancestors(scale) and known_positive(scale) else None
+
+
+COEFFICIENTS = (Normal, StudentT, Laplace)  # families of coefficients; the last parameter is a scale
+ALIKE = 4.0  # condition number of the precision, entries scaled, from which on columns are taken to be alike
+MOST_COEFFICIENTS = 200
+ENOUGH_ROWS = 4096  # of a design to tell which columns are alike
+
+
+def _whitened(program: Program, rv: RandomVariable) -> Whitened | None:
+    """The triangle of the design of coefficients with a constant prior; None where they are not much alike."""
+    (n,) = known_shape(rv)
+    if not 1 < n <= MOST_COEFFICIENTS or not all(is_data(p) for p in rv.parameters):
+        return None
+    scale = np.broadcast_to(data_value(rv.parameters[-1]), (n,))
+    precision = np.diag(scale**-2.0)
+    for factor in children(program, rv):
+        if not isinstance(factor, Observation):
+            return None
+        try:
+            precision = precision + _information(factor, rv, _squares)
+        except NotAffine:
+            return None
+    unit = np.sqrt(np.diagonal(precision))
+    if not np.isfinite(precision).all() or np.linalg.cond(precision / np.outer(unit, unit)) < ALIKE:
+        return None
+    return Whitened(rv.family.__name__, np.linalg.cholesky(precision).T)
+
+
+def _squares(form: Affine, rows: np.ndarray, rv: Tensor) -> np.ndarray:
+    """X'wX, of many rows from some of them."""
+    (n,), count = known_shape(rv), rows.size
+    some = np.arange(0, count, max(1, count // ENOUGH_ROWS))
+    design = np.zeros((some.size, n))
+    for part in form.parts:
+        known = part.coefficient if isinstance(part, Select) else part.design
+        if not is_data(known):
+            raise NotAffine("its coefficient is not known")
+        if isinstance(part, Select):
+            place = np.broadcast_to(part.positions, rows.shape).ravel()[some]
+            weight = np.broadcast_to(data_value(known), rows.shape).ravel()[some]
+            np.add.at(design, (np.arange(some.size), place), weight)
+        else:
+            design += data_value(known).reshape(-1, n)[some]
+    return (design * rows.reshape(-1, 1)[some]).T @ design * (count / some.size)
+
+
+def _information(child: Observation, rv: Tensor, collect: Collect | None = None) -> np.ndarray:
+    """The information of the rows of a child on each entry of a variable, or as `collect` has it."""
     family, shape = child.variable.family, child.variable.type.shape
     weights = WEIGHTS.get(family.__name__)
     if weights is None:
@@ -106,10 +223,10 @@ def _information(child: Observation, rv: RandomVariable) -> np.ndarray:
         raise NotAffine("its rows are not known")
     parameters = dict(zip(family.params, child.variable.parameters, strict=True))
     for weight in weights:
-        inner: Any = parameters[weight.slot]
-        while inner.op.name in ("named", "broadcast_to"):
-            inner = inner.inputs[0]
-        if weight.link is not None and inner.op.name != weight.link:
+        inner, power = _linked(parameters[weight.slot])
+        if weight.link != (inner.op.name if weight.link else None) or (power != 1.0 and weight.link != "exp"):
+            continue
+        if rv not in ancestors(inner):
             continue
         form = affine(inner if weight.link is None else inner.inputs[0], {rv})
         others = {key: data_value(p) for key, p in parameters.items() if key != weight.slot and is_data(p)}
@@ -117,11 +234,24 @@ def _information(child: Observation, rv: RandomVariable) -> np.ndarray:
             rows = weight.of(np.asarray(data_value(child.value), dtype=float), **others)
         if not np.isfinite(rows).all():
             raise NotAffine("its rows do not vary, or some are missing")
-        return _collected(form, np.broadcast_to(rows, known_shape(child.variable)), rv)
+        rows = power**2 * np.broadcast_to(rows, known_shape(child.variable))
+        return (collect or _collected)(form, rows, rv)
     raise NotAffine("its parameter has another link")
 
 
-def _collected(form: Affine, rows: np.ndarray, rv: RandomVariable) -> np.ndarray:
+def _linked(slot: Any) -> tuple[Any, float]:
+    """What stands in a slot, without names and fixed powers, and the power: of (e^η)^-½ it is e^η, to the -½."""
+    power = 1.0
+    while True:
+        if slot.op.name in ("named", "broadcast_to", "positive"):
+            slot = slot.inputs[0]
+        elif slot.op.name in POWERS:
+            slot, power = slot.inputs[0], power * POWERS[slot.op.name]
+        else:
+            return slot, power
+
+
+def _collected(form: Affine, rows: np.ndarray, rv: Tensor) -> np.ndarray:
     """c² w, added up over the rows that pick each entry."""
     total = np.zeros(int(np.prod(known_shape(rv))))
     for part in form.parts:

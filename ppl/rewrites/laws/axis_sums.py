@@ -1,4 +1,5 @@
-"""Laws of sums along axes of independent draws: which parameters add up, and which must be the same along the axes."""
+"""Laws of sums and products along axes of independent draws: which parameters add up, and which must be the same along
+the axes."""
 
 from __future__ import annotations
 
@@ -6,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 from typing import Any
+
+import numpy as np
 
 import ppl.tensor as tt
 from ppl.distributions import (
@@ -16,13 +19,18 @@ from ppl.distributions import (
     Exponential,
     Gamma,
     Geometric,
+    LogNormal,
+    Multinomial,
     NegativeBinomial,
     Normal,
     Poisson,
+    Uniform,
     Wald,
 )
-from ppl.distributions.draw import RandomVariable
-from ppl.tensor.tensor import Tensor
+from ppl.distributions.draw import RandomVariable, is_draw
+from ppl.graph import ancestors
+from ppl.rewrites.elimination.affine import known_shape
+from ppl.tensor.tensor import Tensor, is_constant, value_of
 
 
 class NotAlike(Exception):  # noqa: N818  an answer, not an error
@@ -33,7 +41,7 @@ class NotAlike(Exception):  # noqa: N818  an answer, not an error
 class Along:
     """The axes of a sum, and what becomes of parameters along them."""
 
-    shape: tuple[int, ...]
+    shape: tuple[int, ...]  # without the axes of one draw
     axes: tuple[int, ...]
 
     @property
@@ -46,10 +54,17 @@ class Along:
 
     def alike(self, p: Tensor) -> Tensor:
         """A parameter that is the same along the axes."""
-        full = (1,) * (len(self.shape) - p.ndim) + p.type.shape
+        return self.vectors(p, 0)
+
+    def vectors(self, p: Tensor, own: int = 1) -> Tensor:
+        """The same of one that has `own` last axes within each draw."""
+        full = (1,) * (len(self.shape) + own - p.ndim) + p.type.shape
         if any(full[a] != 1 for a in self.axes):
             raise NotAlike
         return tt.squeeze(p.reshape(full), self.axes)
+
+    def all_of(self, p: Tensor) -> Tensor:
+        return tt.prod(tt.broadcast_to(p, self.shape), axis=self.axes)
 
 
 AXIS_SUMS: dict[Any, Callable[..., Tensor]] = {
@@ -66,7 +81,28 @@ AXIS_SUMS: dict[Any, Callable[..., Tensor]] = {
     Wald: lambda along, mu, lam, alpha: Wald.dist(
         along.count * along.alike(mu), along.count**2 * along.alike(lam), alpha=along.added(alpha)
     ),
+    Multinomial: lambda along, n, p: Multinomial.dist(along.added(n), along.vectors(p)),
 }
+
+
+def _of_uniforms(along: Along, lower: Tensor, upper: Tensor) -> Tensor:
+    if not (
+        is_constant(lower) and is_constant(upper) and np.all(value_of(lower) == 0) and np.all(value_of(upper) == 1)
+    ):
+        raise NotAlike
+    return tt.exp(-Gamma.dist(float(along.count), 1.0, shape=_left(along)))
+
+
+def _left(along: Along) -> tuple[int, ...]:
+    return tuple(n for a, n in enumerate(along.shape) if a not in along.axes)
+
+
+AXIS_PRODUCTS: dict[Any, Callable[..., Tensor]] = {
+    LogNormal: lambda along, mu, sigma: LogNormal.dist(along.added(mu), tt.sqrt(along.added(sigma**2))),
+    Bernoulli: lambda along, p: Bernoulli.dist(along.all_of(p)),
+    Uniform: _of_uniforms,
+}
+TABLES = {"sum": AXIS_SUMS, "prod": AXIS_PRODUCTS}
 
 
 def axis_mean(node: Any) -> Tensor | None:
@@ -80,14 +116,34 @@ def axis_mean(node: Any) -> Tensor | None:
 
 
 def axis_sum(node: Any) -> Tensor | None:
-    """The law of a sum of independent draws along axes; None where none is known."""
-    if node.op.name != "sum" or node.attrs["keepdims"] or not isinstance(node.inputs[0], RandomVariable):
+    """The law of a sum or product of independent draws along axes; None where none is known."""
+    if node.op.name not in TABLES or node.attrs["keepdims"]:
         return None
-    (drawn,) = node.inputs
-    shape = drawn.type.shape
-    if drawn.name is not None or None in shape or drawn.family not in AXIS_SUMS:
+    (inner,), table = node.inputs, TABLES[node.op.name]
+    if not isinstance(inner, RandomVariable):
+        return _shifted_sum(node) if node.op.name == "sum" else None
+    if inner.name is not None or None in inner.type.shape or inner.family not in table:
+        return None
+    shape, axes = known_shape(inner), tuple(node.attrs["axis"])
+    batch = shape[: len(shape) - inner.event_ndim]
+    if any(a >= len(batch) for a in axes):
         return None
     try:
-        return AXIS_SUMS[drawn.family](Along(shape, tuple(node.attrs["axis"])), *drawn.parameters)
+        return table[inner.family](Along(batch, axes), *inner.parameters)
     except NotAlike:
         return None
+
+
+def _shifted_sum(node: Any) -> Tensor | None:
+    """Σ(x + c) = Σx + nc, so that the draws meet their sum."""
+    (inner,) = node.inputs
+    if inner.op.name not in ("add", "subtract") or None in inner.type.shape:
+        return None
+    x, c = inner.inputs
+    if inner.op.name == "add" and not isinstance(x, RandomVariable):
+        x, c = c, x
+    drawn = isinstance(x, RandomVariable) and x.name is None and x.type.shape == inner.type.shape
+    if not drawn or any(is_draw(n) for n in ancestors(c)):
+        return None
+    axes, rest = node.attrs["axis"], tt.sum(tt.broadcast_to(c, inner.type.shape), axis=node.attrs["axis"])
+    return tt.sum(x, axis=axes) + rest if inner.op.name == "add" else tt.sum(x, axis=axes) - rest

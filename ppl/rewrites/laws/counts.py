@@ -10,10 +10,11 @@ from ppl.distributions import (
     Poisson,
     Skellam,
     ZeroInflatedBinomial,
+    ZeroInflatedNegativeBinomial,
     ZeroInflatedPoisson,
 )
 from ppl.rewrites.laws.rule import equal_in_law
-from ppl.tensor import minimum
+from ppl.tensor import maximum, minimum, neq
 
 
 @equal_in_law
@@ -45,6 +46,24 @@ def sum_of_negative_binomials(n1, n2, p):
 def product_of_bernoullis(p, q):
     """Bernoulli(p) Bernoulli(q) = Bernoulli(p q)."""
     return Bernoulli.dist(p) * Bernoulli.dist(q), Bernoulli.dist(p * q)
+
+
+@equal_in_law(examples={"p": 0.3, "q": 0.6})
+def either_of_bernoullis(p, q):
+    """max(Bernoulli(p), Bernoulli(q)) = Bernoulli(1 - (1 - p)(1 - q))."""
+    return maximum(Bernoulli.dist(p), Bernoulli.dist(q)), Bernoulli.dist(p + q - p * q)
+
+
+@equal_in_law(examples={"p": 0.3, "q": 0.6})
+def both_of_bernoullis(p, q):
+    """min(Bernoulli(p), Bernoulli(q)) = Bernoulli(p q)."""
+    return minimum(Bernoulli.dist(p), Bernoulli.dist(q)), Bernoulli.dist(p * q)
+
+
+@equal_in_law(examples={"p": 0.3, "q": 0.6})
+def one_of_bernoullis(p, q):
+    """Bernoulli(p) ≠ Bernoulli(q) as Bernoulli(p(1 - q) + q(1 - p)) > 0."""
+    return neq(Bernoulli.dist(p), Bernoulli.dist(q)), Bernoulli.dist(p * (1.0 - q) + q * (1.0 - p)) > 0
 
 
 @equal_in_law(examples={"p": 0.3})
@@ -81,3 +100,10 @@ def poisson_or_zero(psi, mu):
 def binomial_or_zero(psi, n, p):
     """Bernoulli(ψ) Binomial(n, p) = ZeroInflatedBinomial(ψ, n, p)."""
     return Bernoulli.dist(psi) * Binomial.dist(n, p), ZeroInflatedBinomial.dist(psi=psi, n=n, p=p)
+
+
+@equal_in_law(examples={"psi": 0.6, "n": 2.5, "p": 0.3})
+def negative_binomial_or_zero(psi, n, p):
+    """Bernoulli(ψ) NB(n, p) = ZeroInflatedNegativeBinomial(ψ, n, p)."""
+    left = Bernoulli.dist(psi) * NegativeBinomial.dist(n=n, p=p)
+    return left, ZeroInflatedNegativeBinomial.dist(psi=psi, n=n, p=p)

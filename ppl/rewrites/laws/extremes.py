@@ -19,7 +19,7 @@ from ppl.distributions import (
 )
 from ppl.rewrites.laws.proofs import is_equal, is_nonzero
 from ppl.rewrites.laws.rule import equal_in_law
-from ppl.tensor import abs, log, logaddexp, maximum, minimum, sigmoid
+from ppl.tensor import abs, exp, log, logaddexp, maximum, minimum, sigmoid
 
 
 @equal_in_law
@@ -44,6 +44,24 @@ def minus_logarithm_of_exponential(rate):
 def minus_logarithm_of_uniform():
     """-log U(0, 1) = Exp(1)."""
     return -log(Uniform.dist(0.0, 1.0)), Exponential.dist(1.0)
+
+
+@equal_in_law
+def product_of_uniforms():
+    """U(0, 1) U(0, 1) = exp(-Gamma(2, 1))."""
+    return Uniform.dist(0.0, 1.0) * Uniform.dist(0.0, 1.0), exp(-Gamma.dist(2.0, 1.0))
+
+
+@equal_in_law
+def further_product_of_uniforms(a):
+    """exp(-Gamma(α, 1)) U(0, 1) = exp(-Gamma(α + 1, 1))."""
+    return exp(-Gamma.dist(a, 1.0)) * Uniform.dist(0.0, 1.0), exp(-Gamma.dist(a + 1.0, 1.0))
+
+
+@equal_in_law
+def shifted_gumbel(m, s, c):
+    """Gumbel(μ, β) + c = Gumbel(μ + c, β)."""
+    return Gumbel.dist(m, s) + c, Gumbel.dist(m + c, s)
 
 
 @equal_in_law

@@ -7,15 +7,17 @@ from ppl.distributions import (
     ExGaussian,
     Exponential,
     Gamma,
+    HalfCauchy,
     HalfNormal,
     InverseGamma,
     Laplace,
     LogNormal,
     Normal,
+    Rice,
     SkewNormal,
     StudentT,
 )
-from ppl.rewrites.laws.proofs import is_nonzero
+from ppl.rewrites.laws.proofs import is_nonzero, is_positive
 from ppl.rewrites.laws.rule import equal_in_law
 from ppl.tensor import abs, exp, log, sqrt
 
@@ -60,6 +62,18 @@ def logarithm_of_log_normal(m, s):
 def product_of_log_normals(m1, s1, m2, s2):
     """LogNormal(m₁, s₁) LogNormal(m₂, s₂) = LogNormal(m₁ + m₂, √(s₁² + s₂²))."""
     return LogNormal.dist(m1, s1) * LogNormal.dist(m2, s2), LogNormal.dist(m1 + m2, sqrt(s1**2 + s2**2))
+
+
+@equal_in_law(when=lambda m, s, c: is_nonzero(c))
+def power_of_log_normal(m, s, c):
+    """LogNormal(m, s)^c = LogNormal(c m, |c| s)."""
+    return LogNormal.dist(m, s) ** c, LogNormal.dist(c * m, abs(c) * s)
+
+
+@equal_in_law(when=lambda m, s, c: is_positive(c))
+def scaled_log_normal(m, s, c):
+    """c LogNormal(m, s) = LogNormal(m + log c, s) for c > 0."""
+    return c * LogNormal.dist(m, s), LogNormal.dist(m + log(c), s)
 
 
 @equal_in_law
@@ -135,3 +149,29 @@ def normal_times_root_of_inverse_gamma(s, a, b):
 def normal_times_root_of_exponential(s, rate):
     """N(0, s) √Exp(λ) = Laplace(0, s/√(2λ))."""
     return Normal.dist(0.0, s) * sqrt(Exponential.dist(rate)), Laplace.dist(0.0, s / sqrt(2.0 * rate))
+
+
+@equal_in_law
+def normal_by_root_of_exponential(s, rate):
+    """N(0, s) / √Exp(λ) = T(2, 0, s√λ)."""
+    return Normal.dist(0.0, s) / sqrt(Exponential.dist(rate)), StudentT.dist(2.0, 0.0, sigma=s * sqrt(rate))
+
+
+@equal_in_law
+def length_of_normals(m, s):
+    """√(N(ν, σ)² + N(0, σ)²) = Rice(ν, σ)."""
+    return sqrt(Normal.dist(m, s) ** 2.0 + Normal.dist(0.0, s) ** 2.0), Rice.dist(nu=abs(m), sigma=s)
+
+
+@equal_in_law
+def length_of_shifted_normal(m, s, c):
+    """√((c + N(m, σ))² + N(0, σ)²) = Rice(|c + m|, σ)."""
+    left = sqrt((c + Normal.dist(m, s)) ** 2.0 + Normal.dist(0.0, s) ** 2.0)
+    return left, Rice.dist(nu=abs(c + m), sigma=s)
+
+
+@equal_in_law
+def root_of_inverse_gammas(b):
+    """√InverseGamma(1/2, 1/X) = HalfCauchy(1/√b) for X ~ InverseGamma(1/2, b)."""
+    inner = InverseGamma.dist(alpha=0.5, beta=b)
+    return sqrt(InverseGamma.dist(alpha=0.5, beta=1.0 / inner)), HalfCauchy.dist(b**-0.5)

@@ -21,6 +21,9 @@ from ppl.distributions.draw import draw
 from ppl.graph import Node, ancestors, rebuilt, substitute, topological, uses
 from ppl.rewrites.laws.axis_sums import axis_mean, axis_sum
 from ppl.rewrites.laws.entries import entry
+from ppl.rewrites.laws.images import image
+from ppl.rewrites.laws.together import choice_as_sum, steps_of_walk, sum_of_two
+from ppl.rewrites.laws.winners import shares, winner
 from ppl.tensor.ops import Elementwise
 from ppl.tensor.tensor import Tensor, TensorType, is_constant, placeholder, value_of
 
@@ -112,8 +115,11 @@ def allowed(law: Law, node: Tensor, bound: Binding, counts: dict[Node, int]) -> 
     draws = [bound[d] for d in law.draws]
     if any(counts.get(d, 0) != _uses_inside(law, pattern) for d, pattern in zip(draws, law.draws, strict=True)):
         return False
-    parameters = [p for d in draws for p in d.inputs]
-    if any(d in ancestors(parameters) for d in draws):
+    if any(
+        bound[d] in ancestors(bound[other].inputs) and d not in ancestors(other.inputs)
+        for d in law.draws
+        for other in law.draws
+    ):
         return False
     if any(d.type.shape != node.type.shape for d in draws):
         return False
@@ -135,11 +141,20 @@ class Named(NamedTuple):
 
 
 Step = tuple[Law | Named, Node, Node]
-ARRAYS = {  # laws of whole arrays, by the operation
-    "sum": (Named("sum_along_axes"), axis_sum),
-    "mean": (Named("mean_along_axes"), axis_mean),
-    "getitem": (Named("one_entry_of_a_vector"), entry),
+ARRAYS = {  # laws of whole arrays, by the operation; and how often the operand is used inside
+    "sum": (Named("sum_along_axes"), axis_sum, 1),
+    "prod": (Named("product_along_axes"), axis_sum, 1),
+    "mean": (Named("mean_along_axes"), axis_mean, 1),
+    "getitem": (Named("one_entry_of_a_vector"), entry, 1),
+    "argmin": (Named("least_of_several"), winner, 1),
+    "argmax": (Named("largest_of_several"), winner, 1),
+    "true_divide": (Named("shares_of_a_sum"), shares, 2),
 }
+TOGETHER = {  # laws of two operands that look at their uses themselves
+    "add": ((Named("sum_of_vectors"), sum_of_two), (Named("choice_as_a_sum"), choice_as_sum)),
+    "subtract": ((Named("difference_of_vectors"), sum_of_two), (Named("steps_of_a_walk"), steps_of_walk)),
+}
+IMAGE = Named("map_of_a_vector")
 
 
 def in_law(expression: Tensor, keep: Sequence[Node] = ()) -> tuple[Tensor, list[Step]]:
@@ -158,18 +173,34 @@ def _first(expression: Tensor, keep: Sequence[Node]) -> Step | None:
     counts = {node: len(users) for node, users in uses(expression).items()}
     for node in keep:
         counts[node] = counts.get(node, 0) + 1
-    for node in topological(expression):
-        if node.op.name in ARRAYS and counts.get(node.inputs[0]) == 1:
-            name, of = ARRAYS[node.op.name]
-            found = of(node)
+    nodes = topological(expression)
+    for node in nodes:
+        if node.op.name in ARRAYS:
+            name, of, uses_inside = ARRAYS[node.op.name]
+            found = of(node) if counts.get(node.inputs[0]) == uses_inside else None
             if found is not None:
                 return name, node, _of_shape(found, tt.as_tensor(node))
-        for law in sorted(BOOKS, key=lambda law: -len(law.draws)):  # a law of two draws says more than one of one
-            if not isinstance(node, Tensor) or node.op is not law.left.op:
-                continue
-            for bound in matches(law.left, node, {}, law):
-                if allowed(law, node, bound, counts):
-                    return law, node, _replacement(law, node, bound)
+        for name, together in TOGETHER.get(node.op.name, ()):
+            found = together(node, counts)
+            if found is not None:
+                return name, node, found
+    for several in (True, False):  # a law of two draws says more than one of one
+        for node in nodes:
+            found_law = _by_book(node, counts, several) if isinstance(node, Tensor) else None
+            if found_law is not None:
+                return found_law
+    mapped = image(expression, keep)
+    return None if mapped is None else (IMAGE, *mapped)
+
+
+def _by_book(node: Tensor, counts: dict[Node, int], several: bool) -> Step | None:
+    """A law of a node, of several draws or of one."""
+    for law in BOOKS:
+        if node.op is not law.left.op or (len(law.draws) > 1) is not several:
+            continue
+        for bound in matches(law.left, node, {}, law):
+            if allowed(law, node, bound, counts):
+                return law, node, _replacement(law, node, bound)
     return None
 
 

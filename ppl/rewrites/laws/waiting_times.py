@@ -51,8 +51,8 @@ def least_of_exponentials(a, b):
 @equal_in_law
 def least_of_weibulls(shape, b1, b2):
     """min(Weibull(α, β₁), Weibull(α, β₂)) = Weibull(α, (β₁^-α + β₂^-α)^(-1/α))."""
-    left = minimum(Weibull.dist(shape, b1), Weibull.dist(shape, b2))
-    return left, Weibull.dist(shape, (b1**-shape + b2**-shape) ** (-1 / shape))
+    left, power = minimum(Weibull.dist(shape, b1), Weibull.dist(shape, b2)), -1.0 * shape
+    return left, Weibull.dist(shape, ((1.0 * b1) ** power + (1.0 * b2) ** power) ** (1 / power))
 
 
 @equal_in_law
@@ -80,6 +80,18 @@ def scaled_gamma(a, rate, c):
     return c * Gamma.dist(a, rate), Gamma.dist(a, rate / c)
 
 
+@equal_in_law(when=lambda nu, c: is_positive(c), examples={"nu": 3.0, "c": 0.4})
+def scaled_chi_squared(nu, c):
+    """c χ²(ν) = Gamma(ν/2, 1/(2c)) for c > 0."""
+    return c * ChiSquared.dist(nu), Gamma.dist(0.5 * nu, 0.5 / c)
+
+
+@equal_in_law(when=lambda nu, c: is_positive(c), examples={"nu": 3.0, "c": 2.5})
+def divided_chi_squared(nu, c):
+    """χ²(ν) / c = Gamma(ν/2, c/2) for c > 0."""
+    return ChiSquared.dist(nu) / c, Gamma.dist(0.5 * nu, 0.5 * c)
+
+
 @equal_in_law
 def reciprocal_of_gamma(a, rate):
     """1 / Gamma(α, β) = InverseGamma(α, β)."""
@@ -90,6 +102,12 @@ def reciprocal_of_gamma(a, rate):
 def ratio_of_gammas(a, b, r1, r2):
     """Gamma(α₁, β₁) / Gamma(α₂, β₂) = BetaPrime(α₁, α₂, β₂/β₁)."""
     return Gamma.dist(a, r1) / Gamma.dist(b, r2), BetaPrime.dist(a, b, r2 / r1)
+
+
+@equal_in_law(examples={"a": 3.0, "b": 5.0})
+def ratio_of_chi_squared(a, b):
+    """χ²(ν₁) / χ²(ν₂) = BetaPrime(ν₁/2, ν₂/2)."""
+    return ChiSquared.dist(a) / ChiSquared.dist(b), BetaPrime.dist(0.5 * a, 0.5 * b, 1.0)
 
 
 @equal_in_law

@@ -34,7 +34,7 @@ class Eliminated:
 def eliminate(
     program: Program, kept: frozenset[RandomVariable], asked: frozenset[RandomVariable] = frozenset()
 ) -> tuple[Program, list[Eliminated], list[Declined]]:
-    """The program without its Gaussian blocks. Of a block that does not pay the costliest variable stays, of those that
+    """The program without its Gaussian blocks. Of a block that does not pay the costliest variables stay, of those that
     the user has not `asked` to eliminate, and what is left is tried again."""
     done: list[Eliminated] = []
     declined: list[Declined] = []
@@ -44,8 +44,8 @@ def eliminate(
         costly: list[Declined] = []
         for members, rows in components(chosen, residuals):
             found = _without_block(program, members, rows, kept, asked, saved)
-            if isinstance(found, Declined):
-                costly.append(found)
+            if isinstance(found, list):
+                costly += found
             else:
                 program, block = found
                 done.append(block)
@@ -68,15 +68,15 @@ def _without_block(
     kept: frozenset[RandomVariable],
     asked: frozenset[RandomVariable],
     saved: float,
-) -> tuple[Program, Eliminated] | Declined:
-    """The program without one block; or the variable that makes it too costly."""
+) -> tuple[Program, Eliminated] | list[Declined]:
+    """The program without one block; or the variables that make it too costly."""
     inner = inner_coordinates(members, rows)
     variables, mine = residuals_in(members, rows, inner)
     common = common_scale(program, [r.factor for r in rows], mine, kept)
     block = Block(variables, mine if common is None else common.residuals)
     why, may_stay = too_large(block), not asked.issuperset(members)
     if why is not None and may_stay:
-        return Declined(costliest(members, block, asked), why)
+        return [Declined(rv, why) for rv in costliest(members, block, asked)]
     block.lay_out()
     marginal = block.eliminate()
     values = marginal.values(as_tensor(1.0) if common is None else common.scale)
@@ -98,16 +98,20 @@ def _without_block(
     ratio = saved * evaluation([term]) / evaluation([f for f in gone if not is_flat(f)])
     if ratio > 1.0 and may_stay:
         why = f"its block ({block.structure}) would cost {ratio:.1f} times what it saves"
-        return Declined(costliest(members, block, asked), why)
+        return [Declined(rv, why) for rv in costliest(members, block, asked, ratio)]
     after = program.without(gone).plus(terms=[term], recoveries=recoveries)
     return after, Eliminated(names, block.structure)
 
 
-def costliest(members: Sequence[RandomVariable], block: Block, asked: frozenset[RandomVariable]) -> RandomVariable:
-    """The largest of the dense variables of a block, of all where none is dense; none that the user asked to go."""
+def costliest(
+    members: Sequence[RandomVariable], block: Block, asked: frozenset[RandomVariable], ratio: float = 1.0
+) -> list[RandomVariable]:
+    """The largest of the dense variables of a block, of all where none is dense; none that the user asked to go. At
+    least one, and as many as must go before a cost that grows with the cube of their number is `ratio` times less."""
     pairs = [(rv, inside) for rv, inside in zip(members, block.variables, strict=True) if rv not in asked]
     dense = [rv for rv, inside in pairs if inside in block.starts] or [rv for rv, _ in pairs]
-    return max(dense, key=lambda rv: prod(known_shape(rv)))
+    largest = sorted(dense, key=lambda rv: -prod(known_shape(rv)))
+    return largest[: max(1, int(len(largest) * (1.0 - ratio ** (-1.0 / 3.0))))]
 
 
 def too_large(block: Block) -> str | None:

@@ -94,10 +94,24 @@ def rows_of(r: Residual, layout: Layout, starts: Mapping[Node, int], ndense: int
             blocks[part.variable] = blocks[part.variable] + design if part.variable in blocks else design
     x = None
     if blocks:
-        columns = [blocks.get(rv, tt.zeros((n, prod(known_shape(rv))))) for rv in starts]
+        columns = _beside_zeros(blocks, starts, n)
         x = tt.concatenate(columns, axis=1) if len(columns) > 1 else columns[0]
     e = -_row(r.map.offset, r.map.shape, n)
     return Rows(n, group, layout.count, found, x, e, scale, weight, isinstance(r.factor, Observation))
+
+
+def _beside_zeros(blocks: Mapping[Node, Tensor], starts: Mapping[Node, int], n: int) -> list[Tensor]:
+    """The columns of dense variables in their order, with as few blocks of zeros as there are gaps."""
+    found: list[Tensor] = []
+    gap = 0
+    for rv in starts:
+        if rv not in blocks:
+            gap += prod(known_shape(rv))
+            continue
+        found += [tt.zeros((n, gap))] if gap else []
+        found.append(blocks[rv])
+        gap = 0
+    return found + ([tt.zeros((n, gap))] if gap else [])
 
 
 def _row(t: Tensor, shape: Any, n: int) -> Tensor:
