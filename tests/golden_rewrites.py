@@ -37,6 +37,7 @@ v, w = tt.dvector("v"), tt.dvector("w")
 X = tt.dmatrix("X")
 mask = tt.bvector("m") > 0
 pos, fin = assume(tt.dscalar("pos"), positive=True), assume(tt.dscalar("fin"), finite=True)
+col = tt.tensor("col", dtype="float64", shape=(3, 1))
 prob = assume(tt.dscalar("prob"), probability=True)
 posv = assume(tt.dvector("posv"), positive=True)
 data = tt.as_tensor(np.array([1.0, 2.0, 4.0, 5.0]))
@@ -71,6 +72,12 @@ SECTIONS = {
     "reductions": [
         tt.sum(s * exp(v)), tt.sum(-v), tt.sum(tt.sum(X, axis=0)), tt.sum(tt.zeros_like(v) + x), mean(v + x),
         tt.sum(X[:1], axis=0), tt.logsumexp(v + x), tt.sum((data - x) ** 2),
+    ],
+    "one way of writing": [
+        abs(x) ** 3, abs(x) * x**2, abs(x**3), x**3 / x**3, x**3 / x**2, pos**3 / pos**2, sqrt(x) * sqrt(x), x * tt.sign(x),
+        tt.tanh(0 * x), tt.expand_dims(col[:, 0], 0), col.reshape((1, 3)), tt.sum(X, axis=1, keepdims=True),
+        softmax(col, axis=1), tt.logsumexp(col, axis=1),
+        switch(x > 0, y, tt.broadcast_to(s, (3,))), switch(x > 0, 0.0, 1.0) / pos, tt.broadcast_to(data, (3, 4))[1:, 2], tt.broadcast_to(col, (3, 4))[1:, 2],
     ],
 }  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -71,6 +72,7 @@ def _within(low, high, function):
     return real
 
 
+@functools.lru_cache(100_000)
 def _bessel_k(v, x):
     if x <= 0 or abs(v) > 100 or x > 1000 or x < 1e-20:
         raise UndefinedError
@@ -94,6 +96,7 @@ def _ndtri(p):
     return mp.sqrt(2) * _erfinv(2 * p - 1)
 
 
+@functools.lru_cache(100_000)
 def _erfinv(x):
     if abs(x) > 1:
         raise UndefinedError

@@ -22,10 +22,13 @@ _FEW = {shape for rank in range(3) for shape in itertools.product((1, 2, 3), rep
 
 class Expressions:
     """Draws expressions and values of their inputs from one generator; `structured` ones also move, join and index
-    arrays, multiply matrices, and take products, running sums and softmaxes."""
+    arrays, multiply matrices, and take products, running sums and softmaxes. Of `open` ones some lengths are not
+    known when they are built."""
 
-    def __init__(self, rng: np.random.Generator, dtype: str = "float64", structured: bool = False) -> None:
-        self.rng, self.structured = rng, structured
+    def __init__(
+        self, rng: np.random.Generator, dtype: str = "float64", structured: bool = False, open: bool = False
+    ) -> None:
+        self.rng, self.structured, self.open = rng, structured, open
         self.inputs = {}
         self.leaves = []
         for i, shape in enumerate(SHAPES):
@@ -36,7 +39,8 @@ class Expressions:
             self._add_leaf("any0", TensorType(dtype, ()), None)
 
     def _add_leaf(self, name, type, condition):
-        x = placeholder(type, name)
+        shape = tuple(None if self.open and self.rng.random() < 0.4 else n for n in type.shape)
+        x = placeholder(TensorType(type.dtype, shape), name)
         low, high = {"positive": (0.2, 3.0), "probability": (0.05, 0.95)}.get(condition, (-2.5, 2.5))
         self.inputs[x] = np.asarray(self.rng.uniform(low, high, type.shape), type.dtype)
         promise = None if condition is None else promised(CONDITIONS[condition])
@@ -79,9 +83,12 @@ class Expressions:
     def _arranged(self, pool):
         """One of the things that can be done with an array of this rank, or with two."""
         x, y = self._pick(pool), self._pick(pool)
-        choices = [lambda: tt.switch(x > 0.3, y, self._pick(pool)), lambda: tt.broadcast_to(x, (2, *x.type.shape))]
+        choices = [
+            lambda: tt.switch(x > 0.3, y, self._pick(pool)),
+            lambda: tt.broadcast_to(x, (2, *(n or x.shape[i] for i, n in enumerate(x.type.shape)))),
+        ]
         if x.ndim:
-            axis, at = int(self.rng.integers(x.ndim)), int(self.rng.integers(x.type.shape[0]))
+            axis, at = int(self.rng.integers(x.ndim)), int(self.rng.integers(x.type.shape[0] or 1))
             choices += [
                 lambda: x[at], lambda: x[at:], lambda: x[::-1], lambda: x[None], lambda: x.T, lambda: x.flatten(),
                 lambda: x[np.array([0, at, 0])], lambda: tt.prod(x, axis), lambda: tt.cumsum(x, axis),
@@ -95,4 +102,4 @@ class Expressions:
         if x.ndim == 2 and x.type.shape[0] == x.type.shape[1]:
             choices += [lambda: tt.trace(x), lambda: tt.tril(x), lambda: x @ x, lambda: tt.trace(x @ y)]
         made = choices[int(self.rng.integers(len(choices)))]()
-        return made if made.type.shape in _FEW else tt.sum(made)
+        return made if tuple(n or 1 for n in made.type.shape) in _FEW else tt.sum(made)

@@ -7,6 +7,7 @@ import pytest
 from exact_elimination import both_sides
 
 import ppl as pm
+import ppl.tensor as tt
 from ppl.model.rewriting import program_of
 from ppl.rewrites import strict
 
@@ -228,3 +229,25 @@ def test_rows_that_do_not_vary_decide_no_coordinates(rows):
     with pm.Model() as model:
         rows(pm.Normal("x", 0, pm.HalfNormal("tau", 1)))
     assert "x" not in {rv.name for rv in pm.explain(model).coordinates}
+
+
+@pytest.mark.parametrize("lengths", [(1, 3), (3, 1), (3, 3)])
+def test_what_is_left_has_the_length_of_what_went(lengths):
+    """It was that of the first operand, were it one or not."""
+    x, y = tt.dvector("x"), tt.dvector("y")
+    finite = pm.assume(y, finite=True)
+    f = pm.function([x, y], [x + finite - finite, tt.switch(tt.zeros_like(x) > 1, finite, x), tt.switch(True, x, y)])
+    for result in f(*map(np.ones, lengths)):
+        assert np.array_equal(result, np.ones(3))
+
+
+@pytest.mark.parametrize("length", [1, 4])
+def test_an_entry_of_what_may_repeat_is_that_entry(length):
+    """Of operands whose length was not known the first entry was taken for every one."""
+    v, w = tt.dvector("v"), tt.tensor("w", dtype="float64", shape=(4,))
+    f = pm.function([v, w], [(w * tt.exp(v) + v)[2], tt.broadcast_to(v, (3, 4))[1:, 2]])
+    values = np.arange(1.0, length + 1)
+    here = values[-2] if length > 1 else 1.0
+    entry, column = f(values, np.full(4, 2.0))
+    assert entry == pytest.approx(2 * np.exp(here) + here)
+    assert np.array_equal(column, [here, here])

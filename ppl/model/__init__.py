@@ -101,6 +101,7 @@ from ppl.model.views.drawing_model import model_to_networkx as model_to_networkx
 from ppl.model.views.printing import str_for_dist as str_for_dist
 from ppl.model.views.printing import str_for_model as str_for_model
 from ppl.model.views.printing import str_for_potential_or_deterministic as str_for_potential_or_deterministic
+from ppl.rewrites import assume as assume
 from ppl.rewrites import simplify as simplify
 from ppl.tensor import expand_packed_triangular as expand_packed_triangular
 from ppl.tensor import invlogit as invlogit

@@ -14,21 +14,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ppl.graph import Node
-from ppl.rewrites.facts import Knowledge, finite, nonnegative, nonzero
+from ppl.rewrites.facts import Knowledge, finite
 from ppl.rewrites.normal import (
     PRODUCT,
     SUM,
     Number,
     Weighted,
-    content,
     is_whole,
     number,
     number_of,
     product_node,
     sum_node,
     terms,
-    weighted,
 )
+from ppl.rewrites.powers import FOLD_LIMIT, Factors, simple
 from ppl.tensor import elementwise as ew
 from ppl.tensor.tensor import CONSTANT, constant, value_of
 
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
     from ppl.rewrites.engine import Engine
 
 _SHARED_LIMIT = 8  # a sum that is also used elsewhere is taken apart up to this many terms
-_FOLD_LIMIT = 100_000
 
 
 class Arithmetic:
@@ -123,7 +121,7 @@ class Arithmetic:
     # --- products
     def product(self, parts: Weighted, like: Sequence[Node], fit: bool = True) -> Node:
         """The product of powers; `like` are nodes whose common shape and dtype it has."""
-        collecting = _Factors(self, like[0].type.dtype)
+        collecting = Factors(self, like[0].type.dtype)
         for node, power in parts:
             collecting.multiply(node, power)
         collecting.close()
@@ -159,7 +157,7 @@ class Arithmetic:
 
 def _is_exact(coefficient: Number, x: Node) -> bool:
     """Whether multiplying each term of a sum rounds nothing: else c(1 - x) would lose its digits near x = 1."""
-    return x.op is not SUM or x.type.dtype[0] in "iub" or math.frexp(abs(coefficient))[0] == 0.5
+    return x.op is not SUM or x.type.dtype[0] in "iub" or math.frexp(abs(coefficient))[0] in (0, 0.5)
 
 
 def _opened(node: Node, whole: frozenset[Node]) -> tuple[Weighted, Number]:
@@ -168,12 +166,12 @@ def _opened(node: Node, whole: frozenset[Node]) -> tuple[Weighted, Number]:
 
 def _constants_added(collected: dict[Node, Number], shift: Number) -> tuple[dict[Node, Number], Number]:
     """Constant arrays of a sum added up; numbers join them."""
-    arrays = [x for x in collected if x.op is CONSTANT and value_of(x).size <= _FOLD_LIMIT]
+    arrays = [x for x in collected if x.op is CONSTANT and value_of(x).size <= FOLD_LIMIT]
     if not arrays or (len(arrays) == 1 and len(collected) > 1 and shift == 0 and collected[arrays[0]] in (1, -1)):
         return collected, shift
     dtype = value_of(arrays[0]).dtype
     shapes = [value_of(x).shape for x in arrays]
-    if max(map(len, shapes)) and int(np.prod(np.broadcast_shapes(*shapes))) > _FOLD_LIMIT:
+    if max(map(len, shapes)) and int(np.prod(np.broadcast_shapes(*shapes))) > FOLD_LIMIT:
         return collected, shift
     with np.errstate(all="ignore"):
         total: Any = np.zeros((), dtype)
@@ -184,197 +182,6 @@ def _constants_added(collected: dict[Node, Number], shift: Number) -> tuple[dict
     rest = {x: w for x, w in collected.items() if x not in folded}
     rest[constant(np.asarray(total, dtype))] = 1
     return rest, 0
-
-
-class _Factors:
-    """Factors while they are collected: for each base its powers, which could not be merged."""
-
-    def __init__(self, arithmetic: Arithmetic, dtype: str) -> None:
-        self.arithmetic, self.dtype = arithmetic, dtype
-        self.facts = arithmetic.facts
-        self.coefficient: Number = 1
-        self.powers: dict[Node, list[Number]] = {}
-        self.exponents: Weighted = []
-        self.dropped = False
-
-    def multiply(self, node: Node, power: Number) -> None:
-        """Take in node**power."""
-        stack: Weighted = [(node, power)]
-        while stack:
-            x, p = stack.pop()
-            value = number_of(x)
-            if value is not None and self._scale(value, p):
-                self.dropped = True
-            elif value is not None and self.dtype[0] == "f" and p != 1:
-                with np.errstate(all="ignore"):
-                    stack.append((constant(np.asarray(np.power(np.float64(value), p), self.dtype)), 1))
-            elif x.op is SUM:
-                stack.extend(self._without_content(x, p))
-            elif x.op is PRODUCT:
-                stack.extend(self._opened(x, p))
-            elif x.op is ew.exp:
-                self.exponents.append((x.inputs[0], p))
-            else:
-                self._merge(x, p)
-
-    def _scale(self, value: Number, power: Number) -> bool:
-        if (value == 0 and power <= 0) or (value < 0 and not is_whole(power)):
-            return False
-        try:
-            scaled = self.coefficient * value ** (int(power) if is_whole(power) else power)
-        except OverflowError:
-            return False
-        if (
-            isinstance(scaled, complex)
-            or not math.isfinite(scaled)
-            or (scaled == 0 and value != 0 and self.coefficient != 0)
-        ):
-            return False
-        self.coefficient = scaled
-        return True
-
-    def _without_content(self, x: Node, p: Number) -> Weighted:
-        parts, shift = weighted(x), x.attrs["shift"]
-        factor = content(parts, shift) if len(parts) > 1 or shift else parts[0][1]
-        if not is_whole(p):
-            factor = abs(factor)
-        if factor == 0 and p < 0 and is_whole(p) and self.dtype[0] == "f":
-            return [(number(0, self.dtype), p), (parts[0][0], p)]
-        if factor == 1 or (factor == 0 and not is_whole(p)) or not self._scale(factor, p):  # √(0·x) is 0 for x < 0 too
-            self._merge(x, p)
-            return []
-        if len(parts) == 1 and not shift and abs(parts[0][1]) == abs(factor):
-            left = 1 if parts[0][1] == factor else -1
-            inner = parts[0][0] if left == 1 else self.arithmetic.total([(parts[0][0], -1)], 0, [x])
-        else:
-            divided = [(t, _quotient(w, factor)) for t, w in parts]
-            inner = self.arithmetic.total(divided, _quotient(shift, factor), [x])
-        if inner.op is SUM:
-            self._merge(inner, p)
-            return []
-        return [(inner, p)]
-
-    def _opened(self, x: Node, p: Number) -> Weighted:
-        """(Π bᵢ^qᵢ)^p as factors still to be taken in; those whose power may not be taken one by one are together."""
-        if is_whole(p):
-            apart: Weighted = []
-            together: Weighted = []
-            for base, q in weighted(x):
-                merged = _simple(q * p)
-                safe = is_whole(q) or not is_whole(merged) or nonnegative.holds(self.facts(base))
-                (apart if safe else together).append((base, merged if safe else q))
-        else:
-            apart, together = self._rooted(x, p)
-        if together:
-            self._merge(product_node(together), p)
-        return apart
-
-    def _rooted(self, x: Node, p: Number) -> tuple[Weighted, Weighted]:
-        parts = weighted(x)
-        if len(parts) == 1:
-            base, q = parts[0]
-            merged = _simple(q * p)
-            if nonnegative.holds(self.facts(base)):
-                return [(base, merged)], []
-            if is_whole(q) and q % 2 == 0:
-                return [(self.arithmetic.make(ew.abs, (base,)), merged)], []
-            return ([(base, merged)], []) if not is_whole(merged) else ([], parts)
-        apart: Weighted = []
-        together: Weighted = []
-        lone = [self._may_be_negative(base, q) for base, q in parts]
-        for (base, q), signed in zip(parts, lone, strict=True):
-            if signed or (any(lone) and not nonzero.holds(self.facts(base))):  # √(0·y) is 0 for y < 0 too
-                together.append((base, q))
-            elif nonnegative.holds(self.facts(base)):
-                apart.append((base, _simple(q * p)))
-            else:
-                apart.append((self.arithmetic.make(ew.abs, (base,)), _simple(q * p)))
-        if len(together) == 1 and not is_whole(_simple(together[0][1] * p)):
-            base, q = together.pop()
-            apart.append((base, _simple(q * p)))
-        return apart, together
-
-    def _may_be_negative(self, base: Node, power: Number) -> bool:
-        return power % 2 != 0 and not nonnegative.holds(self.facts(base))
-
-    def _merge(self, base: Node, power: Number) -> None:
-        present = self.powers.setdefault(base, [])
-        for i, q in enumerate(present):
-            merged = _simple(q + power)
-            if self._may_merge(base, q, power, merged):
-                del present[i]
-                if merged == 0:
-                    self.dropped = True
-                else:
-                    self._merge(base, merged)
-                if not self.powers.get(base):
-                    self.powers.pop(base, None)
-                return
-        present.append(_simple(power))
-
-    def _may_merge(self, base: Node, p: Number, q: Number, merged: Number) -> bool:
-        same_sign = (p > 0) == (q > 0)
-        whole = is_whole(p) and is_whole(q)
-        if same_sign and (whole or not is_whole(merged)):
-            return True
-        fact = self.facts(base)
-        if not whole and is_whole(merged) and not nonnegative.holds(fact):
-            return False
-        return same_sign or (nonzero.holds(fact) and (merged != 0 or finite.holds(fact)))
-
-    def close(self) -> None:
-        """Exponentials joined, constant arrays multiplied out."""
-        while self.exponents:
-            waiting, self.exponents = self.exponents, []
-            for group in _grouped(waiting):
-                argument = self.arithmetic.total(group, 0, [x for x, _ in group])
-                self._take(self.arithmetic.make(ew.exp, (argument,)))
-        arrays = [x for x in self.powers if x.op is CONSTANT and x.type.shape and value_of(x).size <= _FOLD_LIMIT]
-        if len(arrays) > 1 or (arrays and (self.powers[arrays[0]] != [1] or len(self.powers) == 1)):
-            self._fold(arrays)
-
-    def _take(self, node: Node) -> None:
-        if node.op is ew.exp:
-            self._merge(node, 1)
-        else:
-            self.multiply(node, 1)
-
-    def _fold(self, arrays: list[Node]) -> None:
-        shapes = [value_of(x).shape for x in arrays]
-        if int(np.prod(np.broadcast_shapes(*shapes))) > _FOLD_LIMIT:
-            return
-        alone = len(arrays) == len(self.powers)
-        with np.errstate(all="ignore"):
-            total: Any = np.asarray(self.coefficient if alone else 1).astype(self.dtype)
-            for x in arrays:
-                for p in self.powers.pop(x):
-                    total = total * np.power(value_of(x), int(p) if is_whole(p) else p)
-        if alone:
-            self.coefficient = 1
-        self.powers[constant(np.asarray(total, self.dtype))] = [1]
-
-
-def _grouped(exponents: Weighted) -> list[Weighted]:
-    """Exponentials that may become one without becoming larger: those of one shape, and scalars with any."""
-    groups: dict[tuple[int | None, ...], Weighted] = {}
-    for x, p in exponents:
-        groups.setdefault(x.type.shape, []).append((x, p))
-    scalars = groups.pop((), [])
-    if not groups:
-        return [scalars]
-    first = next(iter(groups))
-    groups[first] = groups[first] + scalars
-    return list(groups.values())
-
-
-def _simple(power: Number) -> Number:
-    return int(power) if is_whole(power) else power
-
-
-def _quotient(a: Number, b: Number) -> Number:
-    if isinstance(a, int) and isinstance(b, int) and a % b == 0:
-        return a // b
-    return a / b
 
 
 # --- operations of the language
@@ -411,7 +218,7 @@ def _power(engine: Engine, inputs: tuple[Node, ...]) -> Node | None:
         return None
     if value == 0:  # x**0 is 1 also for nan
         return engine.spread(number(1, base.type.dtype), [base])
-    return engine.power(base, _simple(value))
+    return engine.power(base, simple(value))
 
 
 HANDLERS: dict[Any, Handler] = {

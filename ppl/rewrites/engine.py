@@ -25,7 +25,7 @@ from ppl.rewrites.trace import Trace
 from ppl.rewrites.work import work
 from ppl.tensor.names import NAMED
 from ppl.tensor.ops import Elementwise, cast_to
-from ppl.tensor.shaping import broadcast_to, common_shape
+from ppl.tensor.shaping import DIM, EXPAND_DIMS, broadcast_to, common_shape
 from ppl.tensor.tensor import CONSTANT, value_of
 
 _DEEPEST = 60  # rules that call for rules; beyond it a node stays as it is until the next round
@@ -158,7 +158,10 @@ class Engine(Arithmetic):
 
     # --- one node
     def make(self, op: Op, inputs: tuple[Node, ...], attrs: Attrs = NO_ATTRS) -> Node:
-        """The normal form of an operation on normal inputs."""
+        """The normal form of an operation on normal inputs; axes that it keeps are new ones in the place of the old."""
+        if attrs.get("keepdims"):
+            shorter = self.make(op, inputs, attrs.but(keepdims=False))
+            return self.make(EXPAND_DIMS, (shorter,), Attrs(axis=attrs["axis"]))
         handler = HANDLERS.get(op)
         if handler is not None and is_arithmetic(inputs):
             found = handler(self, inputs)
@@ -308,7 +311,11 @@ class Engine(Arithmetic):
         return self.settle(Node(sized.op, (node, *[self._size(x) for x in sized.inputs[1:]]), sized.attrs))
 
     def _size(self, node: Node) -> Node:
-        return self.make(node.op, node.inputs, node.attrs) if node.inputs else node
+        """The normal form of a size, which is computed from lengths of normal nodes."""
+        if not node.inputs:
+            return node
+        inputs = node.inputs if node.op is DIM else tuple(map(self._size, node.inputs))
+        return self.make(node.op, inputs, node.attrs)
 
     def _fitted(self, after: Node, before: Node) -> Node | None:
         """What a rule gave, at the shape and dtype of what it replaces."""

@@ -171,9 +171,10 @@ class _Lowering:
 
 
 def _worth_taking_out(parts: Weighted, shift: Number) -> Number:
-    """A factor whose removal saves multiplications: several terms share it, all others are whole multiples."""
+    """A factor whose removal saves multiplications and rounds nothing: several terms share it, all others are whole
+    multiples."""
     factor = abs(content(parts, shift))
-    if factor == 1:
+    if factor == 1 or math.frexp(factor)[0] != 0.5:
         return 1
     return factor if sum(abs(w) == factor for _, w in parts) > 1 else 1
 

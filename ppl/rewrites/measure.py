@@ -8,11 +8,12 @@ comparison of coefficients decides for all graphs; every measure is at least tha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from ppl.graph import Node, topological
-from ppl.rewrites.normal import PRODUCT, SUM, content, is_whole, weighted
+from ppl.rewrites.normal import PRODUCT, SUM, content, weighted
 from ppl.rewrites.pattern import HOLE
 
 
@@ -30,11 +31,11 @@ WEIGHTS: dict[str, Weight] = {
     "log": Weight(8, 12), "log1p": Weight(8, 10), "exp": Weight(2, 12), "expm1": Weight(2, 11),
     "gammaln": Weight(8, 30), "log_ndtr": Weight(8, 1), "logit": Weight(8, 30),
     "sum": Weight(8, 10), "mean": Weight(8, 60), "getitem": Weight(3, 10), "cast": Weight(2, 1), "max": Weight(3, 10),
-    "min": Weight(3, 10),
+    "min": Weight(3, 10), "logsumexp": Weight(4, 20), "softmax": Weight(2, 40), "log_softmax": Weight(2, 30),
     "sigmoid": Weight(2, 12), "ndtr": Weight(2, 12), "switch": Weight(1, 10), "erfc": Weight(2, 8),
     "erf": Weight(2, 13), "log_sigmoid": Weight(4, 40), "i0": Weight(4, 60),
     "sqrt": Weight(2, 12), "power": Weight(3, 12), "abs": Weight(2, 3), "prod": Weight(8, 20),
-    "reshape": Weight(3, 5), "transpose": Weight(3, 4), "expand_dims": Weight(1, 3), "squeeze": Weight(3, 3),
+    "reshape": Weight(3, 8), "transpose": Weight(3, 4), "expand_dims": Weight(1, 3), "squeeze": Weight(3, 3),
     "broadcast_to": Weight(1, 5), "named": Weight(1, 1), "assume": Weight(1, 1),
     "matmul": Weight(6, 40), "inv": Weight(4, 90), "det": Weight(9, 90), "slogdet": Weight(9, 80),
     "cholesky": Weight(4, 60), "solve_general": Weight(4, 200), "trace": Weight(60, 90), "diagonal": Weight(60, 90),
@@ -74,8 +75,8 @@ def measure(pattern: Node) -> Form:
 
 
 def _copies(power: float) -> int:
-    """A factor with a whole power counts as often as it would be written out."""
-    return max(1, min(4, abs(int(power)))) if is_whole(power) else 1
+    """A factor counts as often as its power would be written out."""
+    return max(1, min(4, math.ceil(abs(power))))
 
 
 def _of_operand(node: Node, number: float) -> int:
@@ -89,9 +90,10 @@ def _of_numbers(node: Node) -> int:
     return (14 if shift else 0) + (6 if content(weighted(node), shift) < 0 else 0)
 
 
-def _of_index(node: Node) -> int:
-    """What new axes inside an index count: more than beside it."""
-    return 4 * sum(part[0] == "new" for part in node.attrs.get("plan", ()))
+def _of_axes(node: Node) -> int:
+    """What axes count: new ones inside an index more than beside it, and those that a softmax is told of."""
+    told = len(node.attrs["axis"]) if node.op.name in ("softmax", "log_softmax") else 0
+    return told + 4 * sum(part[0] == "new" for part in node.attrs.get("plan", ()))
 
 
 def size(node: Node) -> int:
@@ -103,7 +105,7 @@ def size(node: Node) -> int:
         copies: Iterable[int] = [1] * len(each.inputs) if numbers is None or each.op is SUM else map(_copies, numbers)
         total = (
             weight.own
-            + _of_index(each)
+            + _of_axes(each)
             + weight.slope * sum(sizes[x] * n for x, n in zip(each.inputs, copies, strict=True))
         )
         if numbers is not None:

@@ -6,6 +6,7 @@ program is compiled for arrays of one size; so it may stand wherever a size is a
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +16,7 @@ import numpy as np
 
 from ppl.graph import Attrs, Node
 from ppl.tensor.ops import TensorOp, broadcast_shape, normal_axes, normal_axis, unify
-from ppl.tensor.tensor import Dim, Tensor, TensorType, as_tensor, function, is_constant, value_of
+from ppl.tensor.tensor import FUNCTIONS, Dim, Tensor, TensorType, as_tensor, function, is_constant, value_of
 
 
 class _DimOf(TensorOp):
@@ -378,16 +379,23 @@ def broadcast_arrays(*tensors: Any) -> list[Tensor]:
     return [broadcast_to(part, symbolic) for part in parts]
 
 
+def _common_size(a: Tensor, b: Tensor) -> Tensor:
+    """The size of an axis that is broadcast from two sizes."""
+    return FUNCTIONS["switch"](FUNCTIONS["equal"](a, 1), b, a)
+
+
 @function("broadcast_shapes_of")
 def common_shape(tensors: Sequence[Any]) -> tuple[Any, ...]:
-    """The broadcast shape of tensors; an unknown dimension is taken from a tensor that has it."""
+    """The broadcast shape of tensors; an unknown dimension is that of the tensor that has it, and where several do, of
+    one whose length is not one."""
     parts = [as_tensor(t) for t in tensors]
     common = broadcast_shape("broadcast", tuple(parts))
     result: list[Any] = []
     for axis, dim in enumerate(common):
         if dim is None:
-            source = next(p for p in parts if (i := axis - len(common) + p.ndim) >= 0 and p.type.shape[i] is None)
-            result.append(DIM(source, axis=axis - len(common) + source.ndim))
+            unknown = [(p, i) for p in parts if (i := axis - len(common) + p.ndim) >= 0 and p.type.shape[i] is None]
+            sizes = dict.fromkeys(DIM(source, axis=i) for source, i in unknown)
+            result.append(functools.reduce(_common_size, sizes))
         else:
             result.append(dim)
     return tuple(result)

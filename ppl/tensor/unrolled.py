@@ -12,7 +12,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-UNROLLED = 8  # rows; from there on LAPACK in a loop is as fast, and compiles faster
+UNROLLED = 8  # rows; beyond, to compile takes longer than a run gains (benchmarks/lowering.py)
 COLUMNS, MULTIPLICATIONS = 8, 10_000  # of a product that is taken column by column
 
 

@@ -8,8 +8,8 @@ from typing import Any
 from ppl.graph import Node
 from ppl.rewrites.book import Book
 from ppl.rewrites.engine import Engine
-from ppl.rewrites.facts import nonnegative, nonpositive, nonzero, positive
-from ppl.rewrites.normal import PRODUCT, SUM, Weighted, content, factors, number_of, weighted
+from ppl.rewrites.facts import both, finite, nonnegative, nonpositive, nonzero, positive
+from ppl.rewrites.normal import PRODUCT, SUM, Weighted, content, factors, is_whole, weighted
 from ppl.rewrites.rule import Safety
 from ppl.rewrites.statement import equal, rewrites
 from ppl.rewrites.work import work
@@ -18,22 +18,37 @@ from ppl.tensor.ops import OPS, Elementwise
 from ppl.tensor.special_functions import gammaln
 
 
-@equal(x=nonnegative)
-def abs_of_nonnegative(x):
-    """A number that is not negative is its absolute value."""
-    return abs(x), x
+@rewrites(abs, example=lambda x: abs(x), more=[lambda y: abs(y)], x=nonnegative, y=nonpositive, safety=Safety.domain)
+def abs_of_known_sign(node: Node, engine: Engine) -> Node | None:
+    """A number that is not negative is its absolute value; of one that is not positive it is the negative."""
+    x = node.inputs[0]
+    fact = engine.facts(x)
+    if nonnegative.holds(fact):
+        return x
+    return engine.total([(x, -1)], 0, [x]) if nonpositive.holds(fact) else None
 
 
-@equal(x=nonpositive)
-def abs_of_nonpositive(x):
-    """The absolute value of a number that is not positive is its negative."""
-    return abs(x), -x
+@rewrites(PRODUCT, example=lambda x: abs(x) ** 2, one_of=[abs],
+          more=[lambda x: abs(x) ** -3, lambda x: abs(x) ** 2.5])  # fmt: skip
+def power_of_abs(node: Node, engine: Engine) -> Node | None:
+    """An even power forgets the sign: ∣x∣² = x², and ∣x∣³ = x²·∣x∣."""
+    powers: Weighted = []
+    for x, p in weighted(node):
+        even = 2 * int(p / 2) if x.op is abs else 0
+        powers += [(x.inputs[0], even), (x, p - even)] if even else [(x, p)]
+    return None if len(powers) == len(node.inputs) else engine.product([(x, p) for x, p in powers if p], [node])
 
 
 @equal
-def square_of_abs(x):
-    """A square forgets the sign."""
-    return abs(x) ** 2, x**2
+def number_times_sign(x):
+    """A number times its sign is its absolute value."""
+    return x * sign(x), abs(x)
+
+
+@equal(x=both(nonzero, finite))
+def square_of_sign(x):
+    """The square of a sign is one."""
+    return sign(x) ** 2, 1 + 0 * x
 
 
 @equal(x=nonzero)
@@ -50,27 +65,25 @@ def sign_times_abs(x):
 
 @rewrites(abs, example=lambda x, y: abs(x * exp(y)), more=[lambda x: abs(-3 * x), lambda x, y: abs(x / y**2)])
 def abs_of_product(node: Node, engine: Engine) -> Node | None:
-    """Factors of known sign come out of an absolute value: ∣x·e^y∣ = e^y·∣x∣."""
+    """∣x·y∣ = ∣x∣·∣y∣, and ∣x³∣ = ∣x∣³."""
     inner = node.inputs[0]
     if inner.op is SUM and len(inner.inputs) == 1 and not inner.attrs["shift"]:
         x, weight = weighted(inner)[0]
-        return engine.total([(engine.make(abs, (x,)), weight if weight >= 0 else -weight)], 0, [node])
+        return engine.total([(engine.make(abs, (x,)), max(weight, -weight))], 0, [node]) if weight else None
     if inner.op is not PRODUCT:
         return None
-    known: Weighted = []
-    unknown: Weighted = []
-    for x, p in weighted(inner):
-        (known if _never_negative(engine, x, p) else unknown).append((x, p))
-    if not known:
-        return None
-    if not unknown:
-        return inner
-    rest = engine.make(abs, (engine.product(unknown, [node], fit=False),))
-    return engine.product([*known, (rest, 1)], [node])
+    return engine.product(
+        [(x if _never_negative(p) else engine.make(abs, (x,)), p) for x, p in weighted(inner)], [node]
+    )
 
 
-def _never_negative(engine: Engine, x: Node, p: float) -> bool:
-    return float(p) % 2 == 0 or nonnegative.holds(engine.facts(x))
+def _never_negative(power: float) -> bool:
+    """Whether a power with this exponent is not negative where it exists."""
+    return _is_even(power) or not is_whole(power)
+
+
+def _is_even(power: float) -> bool:
+    return float(power) % 2 == 0
 
 
 _ARITHMETIC = frozenset(["square", "negative", "reciprocal", "positive", "abs"])
@@ -125,10 +138,10 @@ def power_of_power(x, a, b):
     return power(power(x, a), b), power(x, a * b)
 
 
-@rewrites(power, example=lambda a: power(1.0, a))
-def power_of_one(node: Node, engine: Engine) -> Node | None:
-    """One to any power is one."""
-    return node.inputs[0] if number_of(node.inputs[0]) == 1 else None
+@equal
+def power_of_one(a):
+    """One to any power is one, also where the power is nan."""
+    return power(1.0, a), 1.0
 
 
 @rewrites(PRODUCT, example=lambda x, y: x * (y + 1 / x), x=nonzero, one_of=[SUM], safety=Safety.domain,
@@ -157,7 +170,8 @@ def _cancels(x: Node, exponent: float, others: Weighted) -> bool:
 
 algebra = Book(
     "algebra",
-    abs_of_nonnegative, abs_of_nonpositive, square_of_abs, over_abs, sign_times_abs, abs_of_product, parity,
+    abs_of_known_sign, power_of_abs, number_times_sign, square_of_sign, over_abs,
+    sign_times_abs, abs_of_product, parity,
     sine_and_cosine, hyperbolic_sine_and_cosine, difference_of_gammaln, powers_of_one_base, power_of_power,
     power_of_one, product_that_cancels,
 )  # fmt: skip

@@ -19,6 +19,9 @@ from ppl.tensor.tensor import CONSTANT, TensorType, constant, value_of
 YES, NO = constant(np.bool_(True)), constant(np.bool_(False))
 
 
+_ANY = [op for op in OPS.values() if isinstance(op, Elementwise)]
+
+
 # --- switch
 @equal(bools=["c"], safety=Safety.exact)
 def switch_between_equals(c, x):
@@ -140,6 +143,21 @@ def zero_times(node: Node, engine: Engine) -> Node | None:
     return engine.spread(engine.total(kept, node.attrs["shift"], [node], fit=False), [node])
 
 
+@rewrites(*_ANY, example=lambda x: exp(0.0 * x + 2.0), one_of=[SUM])
+def function_of_zero_times(node: Node, engine: Engine) -> Node | None:
+    """f(a + 0·x) = f(a) + 0·x: where the operand is a number it is a, else nan, and so is the result."""
+    x, dtype = node.inputs[0], node.type.dtype
+    if len(node.inputs) > 1 or x.op is not SUM or any(x.attrs["weights"]) or dtype != x.type.dtype or dtype[0] != "f":
+        return None
+    known, unknown = (
+        engine.make(node.op, (constant(np.array(a, dtype)),), node.attrs) for a in (x.attrs["shift"], np.nan)
+    )
+    value = number_of(known)
+    if value is None or unknown.op is not CONSTANT or not np.isnan(value_of(unknown)):
+        return None
+    return engine.total(weighted(x), value, [node])
+
+
 @rewrites(PRODUCT, example=lambda x: x / x, safety=Safety.nan_unsafe)
 def quotient_of_equals(node: Node, engine: Engine) -> Node | None:
     """x/x = 1, also where x is zero, infinite or nan."""
@@ -248,6 +266,6 @@ choices = Book(
     "choices",
     switch_between_equals, switch_decided, switch_of_not, switch_in_then, switch_in_otherwise,
     choices_combined, function_of_choices,
-    product_with_masked, product_with_masked_unproved, zero_times, quotient_of_equals, comparison_decided,
-    equal_to_itself, number_tests, idempotent, larger_known, clip_as_bounds, sign_known,
+    product_with_masked, product_with_masked_unproved, zero_times, function_of_zero_times, quotient_of_equals,
+    comparison_decided, equal_to_itself, number_tests, idempotent, larger_known, clip_as_bounds, sign_known,
 )  # fmt: skip

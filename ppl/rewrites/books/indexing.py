@@ -20,7 +20,7 @@ from ppl.tensor.elementwise import exp
 from ppl.tensor.indexing import GETITEM, Plan, index_update, slice_of
 from ppl.tensor.linalg import MATMUL, matmul
 from ppl.tensor.ops import Elementwise, Reduction
-from ppl.tensor.shaping import CONCATENATE, EXPAND_DIMS, concatenate
+from ppl.tensor.shaping import BROADCAST_TO, CONCATENATE, EXPAND_DIMS, broadcast_to, concatenate
 from ppl.tensor.tensor import CONSTANT, TensorType, value_of
 
 VECTOR, GRID = TensorType("float64", (6,)), TensorType("float64", (6, 4))
@@ -179,6 +179,23 @@ def index_of_elementwise(node: Node, engine: Engine) -> Node | None:
     return engine.on(x, inputs)
 
 
+@rewrites(GETITEM, example=lambda x: broadcast_to(x, (3, 6))[1:, 2], types={"x": VECTOR}, one_of=[BROADCAST_TO],
+          more=[lambda x: broadcast_to(x[:, None], (6, 3))[1:3, ::2]], safety=Safety.exact)  # fmt: skip
+def index_of_broadcast(node: Node, engine: Engine) -> Node | None:
+    """What repeats is picked from before it is repeated."""
+    x, plan = node.inputs[0], node.attrs["plan"]
+    source = x.inputs[0] if x.inputs else x
+    if x.op is not BROADCAST_TO or len(node.inputs) > 1 or not is_basic(plan):
+        return None
+    if None in x.type.shape or None in source.type.shape:
+        return None
+    missing = x.type.ndim - source.type.ndim
+    own = zip(plan[missing:], source.type.shape, x.type.shape[missing:], strict=True)
+    local = tuple(part if dim == full else ("int", 0) if part[0] == "int" else _ALL for part, dim, full in own)
+    picked = source if all(map(_is_full, local)) else engine.make(GETITEM, (source,), Attrs(plan=local))
+    return engine.make(BROADCAST_TO, (picked,), Attrs(shape=node.type.shape))
+
+
 def _local_plan(shape: tuple[int, ...], whole: tuple[int, ...], plan: Plan) -> Plan | None:
     """The plan for an operand that is broadcast to the whole; empty where there is nothing to pick."""
     missing = len(whole) - len(shape)
@@ -186,7 +203,9 @@ def _local_plan(shape: tuple[int, ...], whole: tuple[int, ...], plan: Plan) -> P
         return None
     parts = []
     for part, dim, full in zip(plan[missing:], shape, whole[missing:], strict=True):
-        if dim == full:
+        if dim is None and not _is_full(part):
+            return None  # it may be one there
+        if dim == full or dim is None:
             parts.append(part)
         else:
             parts.append(("int", 0) if part[0] == "int" else _ALL)
@@ -234,5 +253,5 @@ def index_of_reduction(node: Node, engine: Engine) -> Node | None:
 indexing = Book(
     "indexing",
     index_with_new_axes, index_of_expanded, index_of_index, gather_of_gather, gather_of_everything, index_of_update,
-    index_of_concatenation, index_of_elementwise, index_of_product, index_of_reduction,
+    index_of_concatenation, index_of_elementwise, index_of_broadcast, index_of_product, index_of_reduction,
 )  # fmt: skip

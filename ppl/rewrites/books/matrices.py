@@ -333,7 +333,7 @@ def diagonal_of_product(node: Node, engine: Engine) -> Node | None:
 def sum_of_matrix_product(node: Node, engine: Engine) -> Node | None:
     """Σᵢⱼ(A·B)ᵢⱼ is the product of the column sums of A with the row sums of B."""
     x = node.inputs[0]
-    if x.op is not MATMUL or x.type.ndim != 2 or len(node.attrs["axis"]) != 2 or node.attrs["keepdims"]:
+    if x.op is not MATMUL or x.type.ndim != 2 or len(node.attrs["axis"]) != 2:
         return None
     if 1 in x.type.shape:
         return None

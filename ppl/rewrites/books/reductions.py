@@ -35,8 +35,6 @@ def varies(part: Node, rank: int, axes: tuple[int, ...]) -> bool:
 
 def without_axes(engine: Engine, part: Node, rank: int, node: Node) -> Node:
     """An operand that does not vary along the reduced axes, with the shape that the reduction leaves it."""
-    if node.attrs["keepdims"]:
-        return part
     missing = rank - part.type.ndim
     axes = tuple(axis - missing for axis in node.attrs["axis"] if axis >= missing)
     return engine.make(shaping.SQUEEZE, (part,), Attrs(axis=axes)) if axes else part
@@ -73,6 +71,9 @@ def sum_of_sum(node: Node, engine: Engine) -> Node | None:
     if x.op is not SUM or x.type.dtype[0] != "f":
         return None
     rank, axes = x.type.ndim, node.attrs["axis"]
+    if len(x.inputs) == 1 and not x.attrs["shift"]:
+        added_up = _total_of if varies(x, rank, axes) else _repeated
+        return engine.total_of(x, [added_up(engine, x.inputs[0], x, node)])
     inside: Weighted = []
     apart: Weighted = []
     for part, weight in weighted(x):
@@ -130,7 +131,7 @@ def sum_of_product(node: Node, engine: Engine) -> Node | None:
 def sum_of_product_by_axes(node: Node, engine: Engine) -> Node | None:
     """Σᵢⱼ aᵢ·xᵢⱼ = Σᵢ aᵢ·Σⱼxᵢⱼ."""
     x, axes = node.inputs[0], node.attrs["axis"]
-    if x.op is not PRODUCT or x.type.dtype[0] != "f" or node.attrs["keepdims"]:
+    if x.op is not PRODUCT or x.type.dtype[0] != "f":
         return None
     rank = x.type.ndim
     longer = [a for a in axes if varies(x, rank, (a,))]
@@ -169,25 +170,41 @@ def sum_of_broadcast(node: Node, engine: Engine) -> Node | None:
         if None in shape:
             return None
         total = engine.make(shaping.BROADCAST_TO, (total,), Attrs(shape=shape))
-    return engine.make(shaping.EXPAND_DIMS, (total,), Attrs(axis=axes)) if node.attrs["keepdims"] else total
+    return total
 
 
-@rewrites(red.sum, red.max, red.min, example=lambda x: red.sum(x, axis=1), types={"x": COLUMN},
-          more=[lambda x: red.max(x, axis=1, keepdims=True), lambda x: red.min(x, axis=1)])  # fmt: skip
+@rewrites(red.sum, red.max, red.min, red.prod, red.logsumexp, example=lambda x: red.sum(x, axis=1),
+          more=[lambda x: red.max(x, axis=1, keepdims=True), lambda x: red.min(x, axis=1),
+                lambda x: red.prod(x, axis=1), lambda x: red.logsumexp(x, axis=1)], types={"x": COLUMN})  # fmt: skip
 def reduction_over_one(node: Node, engine: Engine) -> Node | None:
     """Along an axis of length one there is nothing to reduce."""
     x, axes = node.inputs[0], node.attrs["axis"]
+    if x.type.dtype != node.type.dtype:
+        return None
     single = tuple(a for a in axes if x.type.shape[a] == 1)
     if not single:
         return x if not axes else None
     rest = tuple(a for a in axes if a not in single)
-    if node.attrs["keepdims"]:
-        return engine.make(node.op, (x,), Attrs(axis=rest, keepdims=True)) if rest else x
     if rest and len(axes) == x.type.ndim:
         return None  # a reduction over everything is in simplest form already
     inner = engine.make(shaping.SQUEEZE, (x,), Attrs(axis=single))
     rest = tuple(a - sum(s < a for s in single) for a in rest)
     return engine.make(node.op, (inner,), Attrs(axis=rest, keepdims=False)) if rest else inner
+
+
+@rewrites(red.sum, red.max, red.min, red.prod, red.logsumexp, example=lambda x: red.sum(x[:, None], axis=0),
+          more=[lambda x: red.max(x[:, None], axis=2), lambda x: red.min(x[:, None], axis=0),
+                lambda x: red.prod(x[:, None], axis=2), lambda x: red.logsumexp(x[None], axis=1)],
+          types={"x": GRID}, one_of=[shaping.EXPAND_DIMS])  # fmt: skip
+def reduction_of_expanded(node: Node, engine: Engine) -> Node | None:
+    """New axes are put in after others are reduced."""
+    x, axes = node.inputs[0], node.attrs["axis"]
+    new = x.attrs["axis"] if x.op is shaping.EXPAND_DIMS else ()
+    if not new or any(x.type.shape[a] == 1 for a in axes):
+        return None
+    before = tuple(a - sum(n < a for n in new) for a in axes)
+    total = engine.make(node.op, x.inputs, node.attrs.but(axis=before))
+    return engine.make(shaping.EXPAND_DIMS, (total,), Attrs(axis=tuple(n - sum(a < n for a in axes) for n in new)))
 
 
 @rewrites(red.sum, red.max, red.min, example=lambda x: red.sum(red.sum(x, axis=0)), types={"x": GRID},
@@ -196,14 +213,12 @@ def reduction_over_one(node: Node, engine: Engine) -> Node | None:
 def reduction_chain(node: Node, engine: Engine) -> Node | None:
     """A sum of sums is one sum over all their axes."""
     x = node.inputs[0]
-    if x.op is not node.op or x.attrs["keepdims"] != node.attrs["keepdims"]:
+    if x.op is not node.op:
         return None
-    inner, outer = x.attrs["axis"], node.attrs["axis"]
-    if not node.attrs["keepdims"]:
-        left = [a for a in range(x.inputs[0].type.ndim) if a not in inner]
-        outer = tuple(left[a] for a in outer)
-    axes = tuple(sorted({*inner, *outer}))
-    return engine.make(node.op, (x.inputs[0],), Attrs(axis=axes, keepdims=node.attrs["keepdims"]))
+    inner = x.attrs["axis"]
+    left = [a for a in range(x.inputs[0].type.ndim) if a not in inner]
+    axes = tuple(sorted({*inner, *(left[a] for a in node.attrs["axis"])}))
+    return engine.make(node.op, (x.inputs[0],), Attrs(axis=axes, keepdims=False))
 
 
 @rewrites(red.sum, red.max, red.min, red.prod, example=lambda x: red.sum(x.T),
@@ -212,7 +227,7 @@ def reduction_chain(node: Node, engine: Engine) -> Node | None:
 def reduction_of_rearranged(node: Node, engine: Engine) -> Node | None:
     """A reduction over everything does not see how the entries are arranged."""
     x = node.inputs[0]
-    if x.op not in (shaping.TRANSPOSE, shaping.RESHAPE, shaping.EXPAND_DIMS, shaping.SQUEEZE) or node.attrs["keepdims"]:
+    if x.op not in (shaping.TRANSPOSE, shaping.RESHAPE, shaping.EXPAND_DIMS, shaping.SQUEEZE):
         return None
     if len(node.attrs["axis"]) < x.type.ndim:
         return None
@@ -258,10 +273,7 @@ def sum_of_squared_deviations(node: Node, engine: Engine) -> Node | None:
     spread = math.fsum(((values - centre) ** 2).ravel())
     deviation = engine.total(rest, centre, [m for m, _ in rest])
     square = engine.power(deviation, 2)
-    result = engine.total([(square, values.size)], spread, [square])
-    if not node.attrs["keepdims"]:
-        return result
-    return engine.make(shaping.EXPAND_DIMS, (result,), Attrs(axis=tuple(range(x.type.ndim))))
+    return engine.total([(square, values.size)], spread, [square])
 
 
 # --- logarithms of sums and products
@@ -370,18 +382,45 @@ def exp_of_log_softmax(node: Node, engine: Engine) -> Node | None:
     return engine.make(red.softmax, inner.inputs, inner.attrs) if inner.op is red.log_softmax else None
 
 
-@rewrites(PRODUCT, example=lambda x: exp(x) / red.sum(exp(x), keepdims=True), types={"x": VECTOR}, one_of=[red.sum])
+@rewrites(red.softmax, red.log_softmax, example=lambda x: red.softmax(x, axis=1), types={"x": COLUMN},
+          more=[lambda x: red.log_softmax(x, axis=1), lambda x: red.softmax(x, axis=(0, 1))])  # fmt: skip
+def softmax_over_one(node: Node, engine: Engine) -> Node | None:
+    """Along an axis of length one a softmax is one, and its logarithm zero."""
+    x, axes = node.inputs[0], node.attrs["axis"]
+    if x.type.dtype != node.type.dtype:
+        return None
+    rest = tuple(a for a in axes if x.type.shape[a] != 1)
+    if rest:
+        return None if rest == axes else engine.make(node.op, (x,), Attrs(axis=rest))
+    return engine.total([(x, 0)], int(node.op is red.softmax), [x])
+
+
+@rewrites(PRODUCT, example=lambda x: exp(x) / red.sum(exp(x), axis=1, keepdims=True), types={"x": GRID},
+          more=[lambda x: exp(x) / red.sum(exp(x))], one_of=[red.sum, shaping.EXPAND_DIMS])  # fmt: skip
 def softmax_of_quotient(node: Node, engine: Engine) -> Node | None:
     """e^x/Σe^x is softmax x, which does not overflow."""
     parts = weighted(node)
     for base, power in parts:
-        below = base.inputs[0] if base.op is red.sum and base.attrs["keepdims"] and power == -1 else None
+        below = _added_up(base) if power == -1 else None
         if below is None or below.op is not exp or (below, 1) not in [(x, p) for x, p in parts if x is below]:
             continue
-        quotient = engine.make(red.softmax, below.inputs, Attrs(axis=base.attrs["axis"]))
+        quotient = engine.make(red.softmax, below.inputs, Attrs(axis=_bare(base).attrs["axis"]))
         rest = [(x, p) for x, p in parts if x is not base and x is not below]
         return engine.product([(quotient, 1), *rest], [node])
     return None
+
+
+def _bare(x: Node) -> Node:
+    return x.inputs[0] if x.op is shaping.EXPAND_DIMS else x
+
+
+def _added_up(x: Node) -> Node | None:
+    """What a sum is of, if it can be divided by that: it is one number, or its axes are kept."""
+    total = _bare(x)
+    if total.op is not red.sum:
+        return None
+    fits = x.attrs["axis"] == total.attrs["axis"] if total is not x else not x.type.shape
+    return total.inputs[0] if fits else None
 
 
 @rewrites(red.sum, example=lambda x: red.sum(red.softmax(x)), types={"x": VECTOR}, x=finite)
@@ -398,8 +437,8 @@ def sum_of_softmax(node: Node, engine: Engine) -> Node | None:
 
 reductions = Book(
     "reductions",
-    sum_of_sum, sum_of_product, sum_of_product_by_axes, sum_of_broadcast, reduction_over_one, reduction_chain,
-    reduction_of_rearranged,
+    sum_of_sum, sum_of_product, sum_of_product_by_axes, sum_of_broadcast, reduction_over_one, reduction_of_expanded,
+    reduction_chain, reduction_of_rearranged,
     sum_of_concatenation, mean_as_sum, sum_of_squared_deviations, log_sum_exp, log_add_exp, log_of_prod, prod_of_exp,
-    logsumexp_of_shifted, log_of_softmax, exp_of_log_softmax, softmax_of_quotient, sum_of_softmax,
+    logsumexp_of_shifted, softmax_over_one, log_of_softmax, exp_of_log_softmax, softmax_of_quotient, sum_of_softmax,
 )  # fmt: skip

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 
-from ppl.graph import Attrs, Node
+from ppl.graph import Attrs, Node, Op
 from ppl.rewrites.book import Book
 from ppl.rewrites.engine import Engine
 from ppl.rewrites.normal import PRODUCT, SUM
@@ -13,58 +15,111 @@ from ppl.rewrites.sizes import sizes
 from ppl.rewrites.statement import rewrites
 from ppl.tensor import reductions as red
 from ppl.tensor import shaping
-from ppl.tensor.elementwise import exp, maximum, switch
-from ppl.tensor.ops import CAST, OPS, Elementwise, Reduction, broadcast_shape, cast
+from ppl.tensor.elementwise import exp, maximum
+from ppl.tensor.ops import CAST, OPS, Elementwise, Reduction, cast
 from ppl.tensor.shaping import BROADCAST_TO, DIM, EXPAND_DIMS, RESHAPE, SQUEEZE, TRANSPOSE
-from ppl.tensor.tensor import TensorType
+from ppl.tensor.tensor import CONSTANT, TensorType
 
 VECTOR = TensorType("float64", (5,))
 GRID, THIN = TensorType("float64", (3, 4)), TensorType("float64", (1, 5, 1))
+THICK = TensorType("float64", (5, 1, 1))
 _PLAIN = [op for op in OPS.values() if isinstance(op, Elementwise) and op is not CAST]
 
 
-@rewrites(RESHAPE, example=lambda x: x.reshape((2, 6)).reshape((12,)), types={"x": GRID}, safety=Safety.exact,
-          more=[lambda x: x.reshape((12,)).reshape((3, 4))])  # fmt: skip
-def reshape_chain(node: Node, engine: Engine) -> Node | None:
-    """Only the last shape matters."""
-    x = node.inputs[0]
-    if x.op in (RESHAPE, EXPAND_DIMS, SQUEEZE) and len(node.inputs) == 1:
-        return engine.make(RESHAPE, (x.inputs[0],), node.attrs)
-    if len(node.inputs) == 1 and None not in node.type.shape and x.type.shape == node.type.shape:
-        return x
-    return None
-
-
-@rewrites(RESHAPE, EXPAND_DIMS, SQUEEZE, example=lambda x: x.reshape((12,))[None], types={"x": GRID, "y": VECTOR},
-          more=[lambda y: y.reshape((5, 1)), lambda y: y[:, None].reshape((5,)),
-                lambda x: shaping.squeeze(x.reshape((1, 12)), 0)], safety=Safety.exact)  # fmt: skip
+# --- axes of length one
+@rewrites(RESHAPE, EXPAND_DIMS, SQUEEZE, example=lambda x: x.reshape((2, 6)).reshape((12,)), safety=Safety.exact,
+          more=[lambda x: x.reshape((12,))[None], lambda y: y.reshape((5, 1)), lambda z: z.reshape((5, 1)),
+                lambda z: shaping.squeeze(z, (0, 2))[:, None], lambda x: shaping.squeeze(x.reshape((1, 12)), 0)],
+          types={"x": GRID, "y": VECTOR, "z": THIN})  # fmt: skip
 def reshape_by_axes(node: Node, engine: Engine) -> Node | None:
-    """A reshape that only adds axes of length one, or drops some, says which; other such axes are part of a reshape."""
-    x, shape = node.inputs[0], node.type.shape
-    if len(node.inputs) > 1 or None in shape or None in x.type.shape:
+    """Of several reshapes only the last counts; one that but moves axes of length one says which go and which come."""
+    source, before, after = _reshaped(node)
+    if after is None:
         return None
-    if node.op is not RESHAPE:
-        return engine.make(RESHAPE, (x.inputs[0],), Attrs(shape=shape)) if x.op is RESHAPE else None
-    if new := _added(x.type.shape, shape):
-        return engine.make(EXPAND_DIMS, (x,), Attrs(axis=new))
-    if dropped := _added(shape, x.type.shape):
-        return engine.make(SQUEEZE, (x,), Attrs(axis=dropped))
-    return None
+    moved = _ones_moved(before, after)
+    if moved is None:
+        known = Node(RESHAPE, (source,), Attrs(shape=node.type.shape))
+        return None if known is node else engine.make(RESHAPE, known.inputs, known.attrs)
+    steps = [(op, Attrs(axis=axis)) for op, axis in zip((SQUEEZE, EXPAND_DIMS), moved, strict=True) if axis]
+    if _applied(steps, source, Node) is node:
+        return None
+    return _applied(steps, source, engine.make)
 
 
-def _added(shape: tuple[int, ...], longer: tuple[int, ...]) -> tuple[int, ...]:
-    """The axes of length one that make the longer shape of the other; none where that is not how they differ."""
-    new, rest = [], list(shape)
-    for axis, dim in enumerate(longer):
-        if rest and rest[0] == dim:
-            del rest[0]
-        elif dim == 1:
-            new.append(axis)
+Label = int | tuple[str, int]  # of an axis: its length, or which axis of the source it is
+
+
+def _reshaped(node: Node) -> tuple[Node, list[Label], list[Label] | None]:
+    """What a chain of reshapes starts from, and the labels of its axes before and after; none where one is unknown."""
+    chain: list[Node] = []
+    while node.op in (RESHAPE, EXPAND_DIMS, SQUEEZE):
+        chain.append(node)
+        node = node.inputs[0]
+    before: list[Label] = [("axis", i) if dim is None else dim for i, dim in enumerate(node.type.shape)]
+    after: list[Label] | None = list(before)
+    for step in reversed(chain):
+        if step.op is RESHAPE:
+            after = None if None in step.type.shape else list(step.type.shape)
+        elif after is None:
+            return node, before, None
+        elif step.op is SQUEEZE:
+            after = [label for axis, label in enumerate(after) if axis not in step.attrs["axis"]]
         else:
-            return ()
-    return () if rest else tuple(new)
+            for axis in step.attrs["axis"]:
+                after.insert(axis, 1)
+    return node, before, after
 
 
+def _ones_moved(before: Sequence[Label], after: Sequence[Label]) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """The fewest axes of length one to drop and to add, the first of several; none where others differ too."""
+    if [label for label in before if label != 1] != [label for label in after if label != 1]:
+        return None
+    gaps = list(zip(_gaps(before), _gaps(after), strict=True))
+    fewer = lambda axes, kept: axes[: max(0, len(axes) - len(kept))]
+    dropped = tuple(axis for old, new in gaps for axis in fewer(old, new))
+    return dropped, tuple(axis for old, new in gaps for axis in fewer(new, old))
+
+
+def _is_told(node: Node) -> bool:
+    """Whether axes are dropped or added that `reshape_by_axes` names too: it goes before the rules about them."""
+    source, before, after = _reshaped(node)
+    if source is not node.inputs[0] or after is None:
+        return False
+    return _ones_moved(before, after) == ((node.attrs["axis"], ()) if node.op is SQUEEZE else ((), node.attrs["axis"]))
+
+
+def _gaps(labels: Sequence[Label]) -> list[list[int]]:
+    """The axes of length one before the first of the others, after it, and so on."""
+    gaps: list[list[int]] = [[]]
+    for axis, label in enumerate(labels):
+        if label == 1:
+            gaps[-1].append(axis)
+        else:
+            gaps.append([])
+    return gaps
+
+
+def _applied(steps: Sequence[tuple[Op, Attrs]], x: Node, make: Callable[[Op, tuple[Node, ...], Attrs], Node]) -> Node:
+    for op, attrs in steps:
+        x = make(op, (x,), attrs)
+    return x
+
+
+@rewrites(SQUEEZE, example=lambda x: shaping.squeeze(shaping.transpose(x, (1, 0, 2)), (0, 2)), types={"x": THICK},
+          safety=Safety.exact)  # fmt: skip
+def squeeze_of_transposed(node: Node, engine: Engine) -> Node | None:
+    """Axes are dropped before others are exchanged."""
+    x, drop = node.inputs[0], node.attrs["axis"]
+    if x.op is not TRANSPOSE or not _is_told(node):
+        return None
+    axes = x.attrs["axes"]
+    gone = tuple(sorted(axes[axis] for axis in drop))
+    inner = engine.make(SQUEEZE, x.inputs, Attrs(axis=gone))
+    left = [a - sum(g < a for g in gone) for a in axes if a not in gone]
+    return engine.make(TRANSPOSE, (inner,), Attrs(axes=tuple(left)))
+
+
+# --- the order of axes
 @rewrites(TRANSPOSE, example=lambda x: x.T.T, types={"x": GRID}, safety=Safety.exact)
 def transpose_chain(node: Node, engine: Engine) -> Node | None:
     """Two rearrangements of axes are one."""
@@ -89,32 +144,14 @@ def transpose_of_expanded(node: Node, engine: Engine) -> Node | None:
     return engine.make(EXPAND_DIMS, (inner,), Attrs(axis=tuple(i for i, a in enumerate(axes) if a in new)))
 
 
-@rewrites(
-    SQUEEZE, example=lambda x: shaping.squeeze(shaping.expand_dims(x, 0), 0), types={"x": VECTOR}, safety=Safety.exact
-)
-def squeeze_of_expanded(node: Node, engine: Engine) -> Node | None:
-    """A new axis that is dropped again was not needed."""
-    x, drop = node.inputs[0], node.attrs["axis"]
-    if x.op is not EXPAND_DIMS:
-        return None
-    new = x.attrs["axis"]
-    if not set(drop) & set(new):
-        return None
-    origins = [None if a in new else a - sum(n < a for n in new) for a in range(x.type.ndim)]
-    inner_drop = tuple(o for a, o in enumerate(origins) if a in drop and o is not None)
-    left = [a for a in range(x.type.ndim) if a not in drop]
-    inner = engine.make(SQUEEZE, x.inputs, Attrs(axis=inner_drop)) if inner_drop else x.inputs[0]
-    fresh = tuple(i for i, a in enumerate(left) if origins[a] is None)
-    return engine.make(EXPAND_DIMS, (inner,), Attrs(axis=fresh)) if fresh else inner
-
-
+# --- where axes come in
 @rewrites(SQUEEZE, example=lambda x: shaping.squeeze(x + exp(x), 0),
           more=[lambda x, y: shaping.squeeze(maximum(x, y), (0, 2))],
           types={"x": THIN, "y": TensorType("float64", (1,))}, safety=Safety.exact)  # fmt: skip
 def squeeze_of_elementwise(node: Node, engine: Engine) -> Node | None:
     """squeeze(f(x, y)) = f(squeeze(x), squeeze(y)): axes are dropped where they come in."""
     x, drop = node.inputs[0], node.attrs["axis"]
-    if not (x.op in (SUM, PRODUCT, CAST) or x.op in _PLAIN) or None in x.type.shape:
+    if not (x.op in (SUM, PRODUCT, CAST) or x.op in _PLAIN) or None in x.type.shape or not _is_told(node):
         return None
     bare = []
     for each in x.inputs:
@@ -124,26 +161,20 @@ def squeeze_of_elementwise(node: Node, engine: Engine) -> Node | None:
     return engine.on(x, bare)
 
 
-@rewrites(SQUEEZE, example=lambda x: shaping.squeeze(red.sum(x, axis=1, keepdims=True), 1), types={"x": THIN},
-          more=[lambda x: shaping.squeeze(red.logsumexp(x, axis=1), 1)], safety=Safety.exact)  # fmt: skip
+@rewrites(SQUEEZE, example=lambda x: shaping.squeeze(red.logsumexp(x, axis=1), 1), types={"x": THIN},
+          safety=Safety.exact)  # fmt: skip
 def squeeze_of_reduction(node: Node, engine: Engine) -> Node | None:
-    """Axes that a reduction kept are dropped by it; others before it."""
-    x, drop = node.inputs[0], node.attrs["axis"]
-    if not isinstance(x.op, Reduction):
+    """Axes are dropped before others are reduced."""
+    x = node.inputs[0]
+    if not isinstance(x.op, Reduction) or not _is_told(node):
         return None
     source, axes = x.inputs[0], x.attrs["axis"]
-    if not x.attrs["keepdims"]:
-        left = [axis for axis in range(source.type.ndim) if axis not in axes]
-        drop = tuple(left[axis] for axis in drop)
-    elif not set(axes) <= set(drop):
-        return None
-    before = tuple(axis for axis in drop if axis not in axes)
-    if len(axes) + len(before) == source.type.ndim:
-        return engine.make(x.op, (source,), x.attrs.but(axis=tuple(range(source.type.ndim)), keepdims=False))
-    if before:
-        source = engine.make(SQUEEZE, (source,), Attrs(axis=before))
-    axes = tuple(axis - sum(gone < axis for gone in before) for axis in axes)
-    return engine.make(x.op, (source,), x.attrs.but(axis=axes, keepdims=False))
+    left = [axis for axis in range(source.type.ndim) if axis not in axes]
+    drop = tuple(left[axis] for axis in node.attrs["axis"])
+    if len(axes) + len(drop) == source.type.ndim:
+        return engine.make(x.op, (source,), x.attrs.but(axis=tuple(range(source.type.ndim))))
+    rows = engine.make(SQUEEZE, (source,), Attrs(axis=drop))
+    return engine.make(x.op, (rows,), x.attrs.but(axis=tuple(axis - sum(d < axis for d in drop) for axis in axes)))
 
 
 @rewrites(EXPAND_DIMS, SQUEEZE, example=lambda x: shaping.expand_dims(shaping.broadcast_to(x, (4, 5)), 1),
@@ -152,7 +183,7 @@ def squeeze_of_reduction(node: Node, engine: Engine) -> Node | None:
 def axes_of_broadcast(node: Node, engine: Engine) -> Node | None:
     """What repeats is repeated along the axes there are in the end."""
     x, shape, axes = node.inputs[0], node.type.shape, node.attrs["axis"]
-    if x.op is not BROADCAST_TO or None in x.type.shape:
+    if x.op is not BROADCAST_TO or None in x.type.shape or not _is_told(node):
         return None
     source = x.inputs[0]
     missing = x.type.ndim - source.type.ndim
@@ -165,41 +196,19 @@ def axes_of_broadcast(node: Node, engine: Engine) -> Node | None:
     return engine.make(BROADCAST_TO, (source,), Attrs(shape=shape))
 
 
-@rewrites(EXPAND_DIMS, example=lambda x: shaping.expand_dims(shaping.squeeze(x, 0), 0),
-          types={"x": THIN}, safety=Safety.exact)  # fmt: skip
-def expand_of_squeezed(node: Node, engine: Engine) -> Node | None:
-    """A dropped axis that is put back was not dropped."""
-    x = node.inputs[0]
-    if x.op is SQUEEZE and x.attrs["axis"] == node.attrs["axis"] and x.inputs[0].type.shape == node.type.shape:
-        return x.inputs[0]
-    return None
-
-
-@rewrites(EXPAND_DIMS, SQUEEZE, example=lambda x: shaping.squeeze(shaping.squeeze(x, 2), 0),
-          more=[lambda x: shaping.expand_dims(shaping.expand_dims(x, 0), 2)], types={"x": THIN},
-          safety=Safety.exact)  # fmt: skip
-def axes_chain(node: Node, engine: Engine) -> Node | None:
-    """New axes in two steps are new axes in one; so are dropped ones."""
-    x = node.inputs[0]
-    if x.op is not node.op:
-        return None
-    first, second = x.attrs["axis"], node.attrs["axis"]
-    if node.op is EXPAND_DIMS:
-        places = [a for a in range(node.type.ndim) if a not in second]
-        axes = tuple(sorted({*second, *(places[a] for a in first)}))
-    else:
-        places = [a for a in range(x.inputs[0].type.ndim) if a not in first]
-        axes = tuple(sorted({*first, *(places[a] for a in second)}))
-    return engine.make(node.op, x.inputs, Attrs(axis=axes))
-
-
+# --- what repeats
 @rewrites(BROADCAST_TO, example=lambda x: shaping.broadcast_to(shaping.broadcast_to(x, (4, 5)), (2, 4, 5)),
-          types={"x": VECTOR}, safety=Safety.exact)  # fmt: skip
+          more=[lambda x: shaping.broadcast_to(x[None], (2, 5))], types={"x": VECTOR}, safety=Safety.exact)  # fmt: skip
 def broadcast_chain(node: Node, engine: Engine) -> Node | None:
-    """Repeating twice is repeating once."""
-    x = node.inputs[0]
+    """Repeating twice is repeating once, and needs no axes put in before the others."""
+    x, sizes_of_it = node.inputs[0], node.inputs[1:]
     if x.op is BROADCAST_TO:
-        return engine.make(BROADCAST_TO, (x.inputs[0], *node.inputs[1:]), node.attrs)
+        return engine.make(BROADCAST_TO, (x.inputs[0], *sizes_of_it), node.attrs)
+    first = next((axis for axis, dim in enumerate(x.type.shape) if dim != 1), x.type.ndim)
+    axes = range(first) if x.op is CONSTANT else x.attrs["axis"] if x.op is EXPAND_DIMS else ()
+    if new := tuple(axis for axis in axes if axis < first):
+        bare = engine.make(SQUEEZE, (x,), Attrs(axis=new))
+        return engine.make(BROADCAST_TO, (bare, *sizes_of_it), node.attrs)
     if len(node.inputs) == 1 and None not in node.type.shape and x.type.shape == node.type.shape:
         return x
     return None
@@ -211,8 +220,6 @@ def broadcast_chain(node: Node, engine: Engine) -> Node | None:
 def elementwise_of_broadcast(node: Node, engine: Engine) -> Node | None:
     """An entry that repeats is computed once: f(broadcast(x), y) = f(x, y), repeated where need be."""
     bare = tuple([x.inputs[0] if x.op is BROADCAST_TO else x for x in node.inputs])
-    if node.op is switch and broadcast_shape("switch", bare) != node.type.shape:
-        return None
     return engine.spread(engine.on(node, bare), node.inputs)
 
 
@@ -246,7 +253,6 @@ def cast_chain(node: Node, engine: Engine) -> Node | None:
 
 shapes = Book(
     "shapes",
-    reshape_chain, reshape_by_axes, transpose_chain, transpose_of_expanded, squeeze_of_expanded,
-    squeeze_of_elementwise, squeeze_of_reduction, axes_of_broadcast, expand_of_squeezed, axes_chain, broadcast_chain,
-    elementwise_of_broadcast, size_of_computed, cast_chain,
+    reshape_by_axes, squeeze_of_transposed, transpose_chain, transpose_of_expanded, squeeze_of_elementwise,
+    squeeze_of_reduction, axes_of_broadcast, broadcast_chain, elementwise_of_broadcast, size_of_computed, cast_chain,
 )  # fmt: skip
