@@ -25,9 +25,9 @@ NOTES = (
     "`Censored` refuse them.",
     "BetaNegativeBinomial: the upper tail is the rest to 1, without digits of its own below 1e-16; both tails are sums "
     "of as many terms as the value.",
-    "Multinomial, Categorical: constant weights that do not sum to 1 are divided by their sum, with PyMC's warning where "
-    "they are more than the rounding of single precision off; symbolic ones have a density of 0, as in PyMC. A symbolic p "
-    "whose sum is off by rounding is taken for p divided by its sum.",
+    "Multinomial, Categorical: constant weights that do not sum to 1 are divided by their sum, with PyMC's warning "
+    "where they are more than the rounding of single precision off; symbolic ones have a density of 0, as in PyMC. A "
+    "symbolic p whose sum is off by rounding is taken for p divided by its sum.",
     "Truncated: draws never fail (PyMC gives up after `max_n_steps` proposals), however far out the bounds are.",
     "PolyaGamma: tails to 1e-11 for h up to 1e6, and h/1e17 beyond.",
     "At infinity every density is zero, Flat's too (PyMC: one); at nan it is nan in every family.",
