@@ -224,7 +224,9 @@ def _multinomial(variable: Any, y: Tensor, parameters: tuple[Tensor, ...], sums:
     """The totals of each category; none of a category without probability is no reproach."""
     n, p = variable.parameters[0], parameters[1]
     whole = tt.sum(tt.gammaln(tt.broadcast_to(n, sums.cell.shape) + 1.0)) - tt.sum(tt.gammaln(y + 1.0))
-    return tt.sum(tt.xlogy(sums(y), p)) + whole
+    totals = tt.cast(sums(y), "floatX")
+    seen = tt.not_equal(totals, 0)
+    return tt.sum(tt.switch(seen, totals * tt.log(tt.switch(seen, p, 1.0)), 0.0)) + whole
 
 
 def _mv_normal(variable: Any, y: Tensor, parameters: tuple[Tensor, ...], sums: _Sums) -> Tensor:
