@@ -115,6 +115,7 @@ def test_a_bound_may_be_a_draw(family):
     assert np.all(x >= bound[:, None]) and x.min() < 2.2
 
 
+@pytest.mark.slow
 def test_truncated_draws_move_as_the_quantile_does():
     a = tt.dscalar()
     rv = d.Truncated.dist(d.Gamma.dist(a, 1.0), 1.0, 3.0, size=50)
