@@ -72,7 +72,7 @@ REDUCTIONS = {
     **like("ptp", call(M), call(M, axis=1)),
     "softmax": row(sp.softmax, call(M), call(M, axis=1), call(INTS, slopes=False), call(SINGLE, axis=0, slopes=False)),
     "log_softmax": row(sp.log_softmax, call(M), call(M, axis=1), call(INTS, slopes=False)),
-    **like("average", call(M), call(M, axis=0), call(M, axis=1, weights=positives(4), slopes=False)),
+    **like("average", call(M), call(np.where(M > 1, np.inf, M), axis=1, weights=positives(4), slopes=False), call(M, axis=0), call(M, axis=1, weights=positives(4), slopes=False)),
     **like("nanmedian", call(HOLES, axis=1, slopes=False), call(M)),
     **{name: row(oracle_of(name), call(HOLES, axis=1, slopes=False)) for name in ("nanargmax", "nanargmin")},
     **{name: row(oracle_of(name), call(HOLES, slopes=False), call(HOLES, axis=0, slopes=False), call(M)) for name in ("nancumsum", "nancumprod")},
@@ -219,7 +219,7 @@ MATRICES = {
     "expm": row(sl.expm, call(SQUARE), call(STACK_PD / 9, slopes=False), rtol=1e-9, slope_tol=1e-5, slow=True),
     "sqrtm": row(sl.sqrtm, call(PD, slopes=False), dtype=lambda kind: np.complex128, rtol=1e-9, atol=1e-10),
     "cholesky": row(np.linalg.cholesky, call(PD), call(STACK_PD), symmetric=True, rtol=1e-10),
-    "eigvalsh": row(np.linalg.eigvalsh, call(SYMMETRIC), symmetric=True, rtol=1e-10),
+    "eigvalsh": row(np.linalg.eigvalsh, call(SYMMETRIC), call(SQUARE, slopes=False), call(SQUARE, UPLO="U", slopes=False), symmetric=True, rtol=1e-10),
     "svd": row(lambda a, compute_uv: np.linalg.svd(a, compute_uv=compute_uv), call(M, compute_uv=False), rtol=1e-10),
     "lu": row(sl.lu, call(SQUARE), rtol=1e-10),
     "lu_factor": row(sl.lu_factor, call(SQUARE), dtype=lambda kind: kind, rtol=1e-10),
@@ -410,7 +410,7 @@ INTERNAL = {
         _chain_substitution, call(LOWER, BELOW, reals(*BELOW.shape[:2])), call(LOWER, BELOW, reals(*BELOW.shape[:2], 3), reverse=True),
         call(WIDE_LOWER, WIDE_BELOW, reals(*WIDE_BELOW.shape[:2]), slopes=False), call(LOWER[:1], BELOW[:1], reals(1, BELOW.shape[1]), reverse=True),
     ),
-    "log_forward": row(_log_forward, call(reals(3), reals(4, 3, 3))),
+    "log_forward": row(_log_forward, call(reals(3), reals(4, 3, 3)), call(reals(2), np.array([[[np.nan, 0.5], [0.1, 0.2]]]), slopes=False)),
     "take_rows": row(lambda x, groups, places: x[groups], call(M, GROUPS, places_of(GROUPS, 3))),
     "add_up_rows": row(lambda y, groups, places: np.array([y[groups == i].sum(0) for i in range(3)]), call(M, GROUPS, places_of(GROUPS, 3))),
 }  # fmt: skip
@@ -468,7 +468,7 @@ NUMERICS = {
     "gammal": row(lambda a, x: sp.gammainc(a, x) * sp.gamma(a), call(positives(4), positives(4)), slow=True, rtol=1e-11),
     "complex_from_polar": row(lambda r, a: r * np.exp(1j * a), call(positives(3), reals(3), slopes=False)),
     "polygamma": row(lambda n, x: sp.polygamma(n, x), call(2, positives(4)), call(0, positives(4), slopes=False), rtol=1e-11),
-    "expn": row(lambda x, n: sp.expn(n, x), call(positives(4), n=2), rtol=1e-11),
+    "expn": row(lambda x, n: sp.expn(n, x), call(positives(4), n=2), call(np.array([0.0, np.inf, 1.0]), n=3, slopes=False), rtol=1e-11),
     "fresnel": row(sp.fresnel, call(reals(4)), rtol=1e-10, atol=1e-12),
 }  # fmt: skip
 
@@ -524,8 +524,8 @@ SPECIAL_MATRICES = {
     "fiedler": row(sl.fiedler, call(V)),
     "leslie": row(sl.leslie, call(V, reals(3)), known=True),
     "convolution_matrix": row(sl.convolution_matrix, call(V, n=3)),
-    "toeplitz": row(sl.toeplitz, call(V, reals(3)), call(V)),
-    "hankel": row(sl.hankel, call(V, reals(3)), call(V)),
+    "toeplitz": row(sl.toeplitz, call(V, reals(3)), call(V), call(V, np.array([0.0, np.inf, 1.0]), slopes=False)),
+    "hankel": row(sl.hankel, call(V, reals(3)), call(V), call(V, np.array([0.0, np.inf, 1.0]), slopes=False)),
     **{name: row(oracle_of(name), call(4, slopes=False)) for name in ("dft", "hadamard", "helmert", "hilbert", "invhilbert", "pascal", "invpascal")},
 }  # fmt: skip
 FURTHER = {

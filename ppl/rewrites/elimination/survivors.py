@@ -100,8 +100,8 @@ def _rules_latents(program: Program, rv: RandomVariable) -> bool:
     return any(children(program, other) for other in latents)
 
 
-def _centred(program: Program, rv: RandomVariable) -> PartiallyCentred | None:
-    """The weight of the data in the precision of each entry; None where it cannot be told."""
+def _told(program: Program, rv: RandomVariable) -> np.ndarray | None:
+    """The information that rows hold of each entry; None where it cannot be told."""
     information = np.zeros(known_shape(rv))
     for factor in children(program, rv):
         if not isinstance(factor, Observation):
@@ -110,6 +110,14 @@ def _centred(program: Program, rv: RandomVariable) -> PartiallyCentred | None:
             information = information + _information(factor, rv)
         except NotAffine:
             return None
+    return information
+
+
+def _centred(program: Program, rv: RandomVariable) -> PartiallyCentred | None:
+    """The weight of the data in the precision of each entry; None where it cannot be told."""
+    information = _told(program, rv)
+    if information is None:
+        return None
     spread = _start(program, rv.parameters[1])
     if spread is None:
         return None
@@ -123,15 +131,8 @@ def _pulled(program: Program, rv: RandomVariable) -> Pulled | None:
     laws = [x for x in (init, step) if isinstance(x, RandomVariable) and x.family is Normal]
     if len(laws) != 2 or init.ndim or step.ndim > 1 or known_shape(rv)[0] < 3:
         return None
-    information = np.zeros(known_shape(rv))
-    for factor in children(program, rv):
-        if not isinstance(factor, Observation):
-            return None
-        try:
-            information = information + _information(factor, rv)
-        except NotAffine:
-            return None
-    return Pulled(information) if information.any() else None
+    information = _told(program, rv)
+    return Pulled(information) if information is not None and information.any() else None
 
 
 def _pulled_steps(program: Program, rv: RandomVariable) -> PulledSteps | None:
