@@ -64,8 +64,7 @@ WAYS = {
              "expm_frechet", "lu_solve", "solve_continuous_lyapunov", "solve_discrete_lyapunov", "solve_sylvester",
              "geomspace", "linspace", "logspace", "polyval", "roots"),
     # zeros in front are trimmed there
-    **varied("lf", "polymul"),
-    **varied("f", "polydiv"),
+    **varied("lf", "polymul", "polydiv"),
     # an update has the dtype of both, where NumPy's has the array's
     **varied("lv", "index_add", "index_max", "index_min", "index_multiply", "index_update"),
     **varied("v", "dynamic_update_slice", "dynamic_update_slice_in_dim"),
