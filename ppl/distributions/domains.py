@@ -35,6 +35,16 @@ class Domain:
     def __repr__(self) -> str:
         return self.name if isinstance(self.name, str) else self.name()
 
+    def closure_contains(self, x: Any) -> Any:
+        """Whether values lie in the domain or at an open end of it, as 0 is of the positive numbers."""
+        if self.ndim and self.entries is None:
+            return self.contains(x)
+        ends = [end for end in (self.lower, self.upper) if isinstance(end, int | float)]
+        inside = self.entries(x) if self.entries else self.contains(x)
+        for end in ends:
+            inside = inside | np.equal(x, end)
+        return np.all(inside, axis=tuple(range(-self.ndim, 0))) if self.ndim else inside
+
 
 def _everywhere(x: Any) -> Any:
     return np.equal(x, x)  # nan is no value
