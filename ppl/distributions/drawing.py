@@ -109,7 +109,7 @@ def shape_of_draw(rv: RandomVariable) -> tuple[Any, ...]:
     event = rv.event_ndim
     static, symbolic = rv.attrs["size"], iter(rv.inputs[len(rv.parameters) :])
     sizes = None if static is None else [next(symbolic) if n is None else n for n in static]
-    drops = [p.domain.ndim for p in rv.family.params.values()]
+    drops = rv.family.event_axes(rv.parameters)
     result: list[Any] = []
     for axis, dim in enumerate(shape):
         if dim is not None:
@@ -127,7 +127,8 @@ def _found(rv: RandomVariable, axis: int, drops: Sequence[int], event: int) -> T
         place = axis if axis >= -event else axis + event - drop
         fits = place >= -parameter.ndim and (place < -drop) == (axis < -event)
         if fits and parameter.type.shape[place] is None:
-            return FUNCTIONS["shape"](parameter)[place]
+            inner = isinstance(parameter, RandomVariable)  # a law, which has no value
+            return (shape_of_draw(parameter) if inner else FUNCTIONS["shape"](parameter))[place]
     raise ValueError(f"{rv.family.__name__}: no parameter tells the length of axis {axis} of {rv!r}; give a size")
 
 
