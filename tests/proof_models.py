@@ -34,7 +34,9 @@ DISASTERS = np.array([
 ])  # fmt: skip
 YEARS = np.arange(1851, 1962)
 SERIES = np.cumsum(RNG.normal(size=40)) + RNG.normal(size=40)
-HIDDEN = 2.0 * (np.cumsum(RNG.random(40) < 0.3) % 3 - 1) + 0.8 * RNG.normal(size=40)  # stays, or moves to the next state
+HIDDEN = 2.0 * (np.cumsum(RNG.random(40) < 0.3) % 3 - 1) + 0.8 * RNG.normal(
+    size=40
+)  # stays, or moves to the next state
 
 
 def eight_schools() -> Any:
