@@ -34,9 +34,8 @@ DISASTERS = np.array([
 ])  # fmt: skip
 YEARS = np.arange(1851, 1962)
 SERIES = np.cumsum(RNG.normal(size=40)) + RNG.normal(size=40)
-HIDDEN = 2.0 * (np.cumsum(RNG.random(40) < 0.3) % 3 - 1) + 0.8 * RNG.normal(
-    size=40
-)  # stays, or moves to the next state
+MOVED = np.cumsum(RNG.random(40) < 0.3)  # how often a state went over into the next one
+HIDDEN = 2.0 * (MOVED % 3 - 1) + 0.8 * RNG.normal(size=40)
 
 
 def eight_schools() -> Any:
