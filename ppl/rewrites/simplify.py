@@ -17,6 +17,7 @@ from ppl.rewrites.books.blocks import blocks
 from ppl.rewrites.books.choices import choices
 from ppl.rewrites.books.exponentials import exponentials
 from ppl.rewrites.books.indexing import indexing
+from ppl.rewrites.books.log_sums import log_sums
 from ppl.rewrites.books.loops import loops
 from ppl.rewrites.books.matrices import matrices
 from ppl.rewrites.books.reductions import reductions
@@ -31,7 +32,7 @@ from ppl.rewrites.trace import Trace
 from ppl.tensor.names import NAMED
 from ppl.tensor.tensor import Tensor, as_tensor
 
-everything = algebra + exponentials + stable + reductions + choices + shapes + indexing
+everything = algebra + exponentials + stable + reductions + log_sums + choices + shapes + indexing
 everything += matrices + blocks + structure + loops
 _ROUNDS = 4
 
