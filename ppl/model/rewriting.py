@@ -79,7 +79,7 @@ def program_of(model: Present) -> Program:
             assert isinstance(rv, RandomVariable)
             density = rv.family.log_density(value, *rv.parameters)
             terms.append(Term(rv.name or "", density if scale is None else density * scale))
-    terms += [Term(p.name or "", p) for p in model.potentials]
+    terms += [Term(p.name or "", p, "potential") for p in model.potentials]
     free = tuple(rv for rv in model.free_RVs if isinstance(rv, RandomVariable))
     return Program(free, tuple(observed), tuple(terms))
 

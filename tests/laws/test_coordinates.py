@@ -7,18 +7,30 @@ from scipy import stats
 import ppl as pm
 import ppl.tensor as tt
 from ppl.compile import function
-from ppl.distributions import FAMILIES, GaussianRandomWalk, Laplace, Normal, StudentT
+from ppl.distributions import FAMILIES, GaussianRandomWalk, Laplace, Logistic, Normal, StudentT
 from ppl.model.rewriting import rewritten
-from ppl.rewrites.elimination.coordinates import COORDINATES, PartiallyCentred, Pulled, PulledSteps, Whitened
+from ppl.rewrites.elimination.coordinates import (
+    COORDINATES,
+    LOCATION_AND_SCALE,
+    PartiallyCentred,
+    Pulled,
+    PulledSteps,
+    Whitened,
+)
 
 POINTS = (-7.0, -3.0, -0.5, 0.0, 0.4, 2.0, 4.0)
-ALL = {**COORDINATES, "Normal": PartiallyCentred(np.array(0.3))}
+PARTLY = {family: PartiallyCentred(np.array(0.3), family) for family in LOCATION_AND_SCALE}
+ALL = {**COORDINATES, **{f"{family}, partly centred": c for family, c in PARTLY.items()}}
 each_coordinate = pytest.mark.parametrize("name", ALL)
+
+
+def family_of(name):
+    return FAMILIES[name.split(",")[0]]
 
 
 def parameters(name):
     """Two settings of a family: its domains' example values."""
-    examples = [p.domain.examples for p in FAMILIES[name].params.values()]
+    examples = [p.domain.examples for p in family_of(name).params.values()]
     if name == "Uniform":
         return [(-1.0, 3.0), (0.0, 0.5)]
     return [tuple(e[0] for e in examples), tuple(e[-1] for e in examples)]
@@ -30,7 +42,7 @@ def test_density_is_that_of_the_variable_times_the_slope(name):
         fixed = [tt.as_tensor(float(p)) for p in given]
         z = tt.dscalar("z")
         x = ALL[name].backward(z, *fixed)
-        whole = FAMILIES[name].logp(x, *fixed) + tt.log(tt.grad(x, z))
+        whole = family_of(name).logp(x, *fixed) + tt.log(tt.grad(x, z))
         f = function([z], [ALL[name].log_density(z, *fixed), whole])
         for at in POINTS[1:-1]:
             np.testing.assert_allclose(*f(at + 1e-3), rtol=1e-7, atol=1e-9)
@@ -53,6 +65,32 @@ def test_the_gradient_has_no_gap(name):
     slope = function([z], tt.grad(tt.log(tt.grad(ALL[name].backward(z, *fixed), z)) + 0.0 * z, z))
     for at in (-0.5, 0.0, 0.5):
         np.testing.assert_allclose(slope(at - 1e-7), slope(at + 1e-7), atol=1e-5)
+
+
+@pytest.mark.parametrize("name", LOCATION_AND_SCALE)
+def test_location_and_scale_are_what_they_are_called(name):
+    """The law of (θ - μ)/σ, which moves in the place of θ without centring, is the same for all μ and σ."""
+    given = dict(zip(FAMILIES[name].params, parameters(name)[0], strict=True))
+    z, mu, sigma = tt.dscalar("z"), tt.dscalar("mu"), tt.dscalar("sigma")
+    there = [{**given, **dict(zip(LOCATION_AND_SCALE[name], (mu, sigma), strict=True))}[key] for key in given]
+    x = mu + sigma * z
+    f = function([z, mu, sigma], FAMILIES[name].logp(x, *map(tt.as_tensor, there)) + tt.log(sigma))
+    for at in (-1.3, 0.4, 2.0):
+        np.testing.assert_allclose(f(at, 3.0, 0.2), f(at, 0.0, 1.0), rtol=1e-9)
+
+
+@pytest.mark.parametrize("prior", [Normal, StudentT, Laplace, Logistic], ids=lambda f: f.__name__)
+def test_groups_of_any_family_of_location_and_scale_are_partly_centred(prior):
+    """By the share of the data: none in the group that has no rows, τ²I of τ²I + 1 elsewhere."""
+    with pm.Model() as model:
+        slots = dict(
+            zip(LOCATION_AND_SCALE[prior.__name__], (pm.Normal("m", 0, 1), pm.HalfNormal("s", 1)), strict=True)
+        )
+        more = {"nu": 4.0} if prior is StudentT else {}
+        u = getattr(pm, prior.__name__)("u", **slots, **more, shape=3)
+        pm.Poisson("y", tt.exp(u[np.array([0, 0, 2])]), observed=[3, 1, 7])
+    (chosen,) = [c for c in pm.explain(model).coordinates.values() if c.name == "partly_centred"]
+    assert chosen.weight[1] == 0.0 and np.all((chosen.weight[[0, 2]] > 0.5) & (chosen.weight[[0, 2]] < 1.0))
 
 
 RNG = np.random.default_rng(4)

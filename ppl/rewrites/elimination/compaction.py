@@ -130,18 +130,20 @@ def compact(observation: Observation) -> tuple[Term, str]:
         sums = _Sums(cell, first)
         density = STATISTICS.get(family.__name__, _exponential)(variable, value, at(first), sums)
         return Term(
-            f"statistics of {variable.name}", density
+            f"statistics of {variable.name}", density, "rows"
         ), f"{count} rows in {len(first)} cells, by sufficient statistics"
     if family in SORTED and not columns:
         density = SORTED[family](
             tt.cast(as_tensor(value), "floatX"), *(p.reshape(()) for p in at(np.zeros(1, dtype=int)))
         )
-        return Term(f"sorted rows of {variable.name}", density), f"{count} rows, sorted, by their running totals"
+        return Term(
+            f"sorted rows of {variable.name}", density, "rows"
+        ), f"{count} rows, sorted, by their running totals"
     columns.append(np.asarray(data_value(value), dtype=np.float64).reshape(count, -1))
     first, cell = cells(columns, count)
     counts = np.bincount(cell, minlength=len(first)).astype(float)
     density = tt.sum(as_tensor(counts) * family.log_density(value[first], *at(first)))
-    return Term(f"counts of {variable.name}", density), f"{count} rows, {len(first)} of them distinct, counted"
+    return Term(f"counts of {variable.name}", density, "rows"), f"{count} rows, {len(first)} of them distinct, counted"
 
 
 def _own_axes(variable: Any, count: int) -> list[int]:

@@ -34,6 +34,7 @@ from ppl.rewrites.elimination.program import (
     Recovery,
     Term,
     children,
+    in_the_way,
     log_density,
     parts,
     where_valid,
@@ -76,10 +77,8 @@ def _parameters(rv: RandomVariable) -> dict[str, Tensor]:
 
 def match(variable: RandomVariable, factor: Any) -> Match:
     """The pair that a child makes with a variable; raises `NoMatch` with the reason."""
-    if isinstance(factor, Term):
-        raise NoMatch(f'"{factor.name}" depends on it')
     if not isinstance(factor, Observation):
-        raise NoMatch(f'"{factor.name}" depends on it and is not observed')
+        raise NoMatch(in_the_way(factor))
     child = factor.variable
     label = f'"{child.name}"'
     prior = prior_of(variable)
@@ -209,7 +208,7 @@ def eliminate_one(program: Program, variable: RandomVariable) -> Program:
         density = density + tt.sum(before) - tt.sum(family.log_density(point, *updated, checked=False))
     recovery = Recovery(variable, draw(family, updated, batch))
     valid = where_valid(density, [c for c in conditions if c is not None])
-    marginal = Term(f"marginal of {variable.name}", valid)
+    marginal = Term(f"marginal of {variable.name}", valid, without=(variable.name or "",))
     return program.without([variable, *used]).plus(observed=rest, terms=[marginal], recoveries=[recovery])
 
 

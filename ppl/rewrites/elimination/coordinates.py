@@ -12,7 +12,7 @@ centred* z lies between θ and (θ - μ)/σ, as far as the data decide θ (Papas
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -134,14 +134,28 @@ def _uniform_rank(x: Any, lower: Any, upper: Any) -> Tensor:
     return tt.switch(below < above, tt.ndtri(below), -tt.ndtri(above))
 
 
+LOCATION_AND_SCALE = {  # families of μ + σZ, by the names of μ and σ
+    "Normal": ("mu", "sigma"),
+    "StudentT": ("mu", "sigma"),
+    "SkewStudentT": ("mu", "sigma"),
+    "Laplace": ("mu", "b"),
+    "Logistic": ("mu", "s"),
+    "Cauchy": ("alpha", "beta"),
+    "Gumbel": ("mu", "beta"),
+    "Moyal": ("mu", "sigma"),
+    "SkewNormal": ("mu", "sigma"),
+}
+
+
 @dataclass(frozen=True)
 class PartiallyCentred(Coordinate):
-    r"""η ~ Normal(λμ, σ^λ) with θ = μ + σ^{1-λ}(η - λμ), for θ ~ Normal(μ, σ): centred for λ = 1, non-centred for 0.
+    r"""η with θ = μ + σ^{1-λ}(η - λμ), for θ of location μ and scale σ: centred for λ = 1, non-centred for 0.
 
     With λ the share of the data in the precision of θ, η does not depend on μ given the data (Gaussian case).
     """
 
     weight: np.ndarray
+    family: str = "Normal"
     name: str = "partly_centred"
 
     def words(self) -> str:
@@ -149,15 +163,26 @@ class PartiallyCentred(Coordinate):
         span = f"{low:.2f}" if high - low < 0.005 else f"{low:.2f} to {high:.2f}"
         return f"is centred by the share of the data in its precision, {span}"
 
-    def backward(self, z: Any, mu: Any, sigma: Any) -> Tensor:
+    def _location_and_scale(self, parameters: Sequence[Any]) -> tuple[Any, Any]:
+        given = dict(zip(FAMILIES[self.family].params, parameters, strict=True))
+        location, scale = LOCATION_AND_SCALE[self.family]
+        return given[location], given[scale]
+
+    def backward(self, z: Any, *parameters: Any) -> Tensor:
+        mu, sigma = self._location_and_scale(parameters)
         return mu + sigma ** (1.0 - self.weight) * (z - self.weight * mu)
 
-    def forward(self, x: Any, mu: Any, sigma: Any) -> Tensor:
+    def forward(self, x: Any, *parameters: Any) -> Tensor:
+        mu, sigma = self._location_and_scale(parameters)
         return self.weight * mu + sigma ** (self.weight - 1.0) * (x - mu)
 
-    def log_density(self, z: Any, mu: Any, sigma: Any) -> Tensor:
+    def log_density(self, z: Any, *parameters: Any) -> Tensor:
+        """By that of (θ - μ)/σ, at location 0 and scale 1."""
+        mu, sigma = self._location_and_scale(parameters)
+        standard = dict(zip(LOCATION_AND_SCALE[self.family], (as_tensor(0.0), as_tensor(1.0)), strict=True))
+        law = [standard.get(name, p) for name, p in zip(FAMILIES[self.family].params, parameters, strict=True)]
         d = (z - self.weight * mu) * sigma**-self.weight
-        return -0.5 * d**2 - self.weight * tt.log(sigma) - 0.5 * LOG_2PI
+        return FAMILIES[self.family].log_density(d, *law, checked=False) - self.weight * tt.log(sigma)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import Any
 
 from ppl.distributions.inner import laws_of
 from ppl.graph import Node, ancestors, topological
-from ppl.rewrites.elimination.program import Factor, Observation, Program, Term
+from ppl.rewrites.elimination.program import Factor, Observation, Program, Term, reaches
 from ppl.tensor.tensor import Tensor, TensorType, is_constant, placeholder
 
 OVERHEAD = 500.0  # operations that a kernel costs before it computes anything
@@ -62,7 +62,9 @@ def steps(program: Program) -> float:
         return 0.0
     free = set(program.free)
     laws = [*program.free, *(o.variable for o in program.observed)]
-    nested = any(len(free & ({rv} | ancestors(list(rv.parameters)))) > 1 for rv in laws)
+    rows = [term for term in program.terms if term.kind == "rows"]
+    joined = [*({rv} | ancestors(list(rv.parameters)) for rv in laws), *(reaches(term, free) for term in rows)]
+    nested = any(len(free & some) > 1 for some in joined)
     return program.ndim**0.25 * (HIERARCHY if nested else 1.0)
 
 

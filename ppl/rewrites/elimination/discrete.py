@@ -22,7 +22,7 @@ from ppl.distributions import RandomVariable
 from ppl.rewrites.elimination.affine import known_shape
 from ppl.rewrites.elimination.label_values import values_of
 from ppl.rewrites.elimination.labels import Labels, Table, name_of
-from ppl.rewrites.elimination.program import Factor, NoMatch, Program, Recovery, Term, reaches
+from ppl.rewrites.elimination.program import Factor, NoMatch, Program, Recovery, Term, in_the_way, reaches
 from ppl.rewrites.elimination.sum_product import sum_product
 from ppl.rewrites.elimination.supports import Sites
 from ppl.rewrites.elimination.tables import Templates, own_tables, tables
@@ -56,7 +56,7 @@ def candidates(program: Program, kept: frozenset[RandomVariable]) -> tuple[dict[
     while staying:  # a label that stays is itself a variable that other labels must not steer
         factor = staying.pop()
         for rv in _labels_in(factor, chosen, symbols):
-            declined.append(Declined(rv, f'"{factor.name}" depends on it and is not observed'))
+            declined.append(Declined(rv, in_the_way(factor)))
             del chosen[rv]
             staying.append(rv)
     return chosen, declined
@@ -120,7 +120,7 @@ def _without(program: Program, values: dict[Any, np.ndarray], factors: Sequence[
     recoveries = [Recovery(rv, _recovered(rv, labels, summed.draws)) for rv in values]
     name = ", ".join(name_of(rv) for rv in values)
     return program.without([*values, *factors]).plus(
-        terms=[Term(f"sum over {name}", summed.log_total)], recoveries=recoveries
+        terms=[Term(f"sum over {name}", summed.log_total, without=tuple(map(name_of, values)))], recoveries=recoveries
     )
 
 

@@ -58,7 +58,7 @@ def compact_linear(observation: Observation) -> tuple[Term, str]:
     if own_scales:
         density = density - tt.sum(tt.log(sigma))
     what = f"{count} rows of a linear predictor with {columns} columns, by the triangle of its design"
-    return Term(f"squares of {variable.name}", where_valid(density, [sigma > 0])), what
+    return Term(f"squares of {variable.name}", where_valid(density, [sigma > 0]), "rows"), what
 
 
 def _form(mu: Any, shape: tuple[int, ...]) -> Affine:

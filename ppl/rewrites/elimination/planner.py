@@ -32,7 +32,7 @@ from ppl.rewrites.elimination.coordinates import Coordinate
 from ppl.rewrites.elimination.costs import HIERARCHY, evaluation, work
 from ppl.rewrites.elimination.label_values import states_of
 from ppl.rewrites.elimination.pairs import prior_of
-from ppl.rewrites.elimination.program import Factor, NoMatch, Observation, Program, Recovery, children, parts
+from ppl.rewrites.elimination.program import Factor, NoMatch, Observation, Program, Recovery, Term, children, parts
 from ppl.rewrites.engine import strict
 
 
@@ -67,7 +67,9 @@ class Plan:
     ndim_before: int = 0
     nodes_before: int = 0
     milliseconds: float = 0.0
-    gain: float = 1.0  # how many times less work an effective draw is estimated to take; infinite without a sampler
+    # How many times less work an effective draw is estimated to take: infinite without a sampler, 1 where there were
+    # labels, which no gradient moves.
+    gain: float = 1.0
 
     @property
     def free(self) -> tuple[str, ...]:
@@ -96,8 +98,9 @@ class Plan:
             f"{self.ndim_before} dimensions become {self.ndim}, {self.nodes_before} nodes become {self.nodes} "
             f"({self.milliseconds:.0f} ms)"
         ]
-        if self.steps and self.program.free:
-            lines.append(f"  an effective draw is estimated to take {self.gain:.2g} times less work")
+        if self.program.free and abs(self.gain - 1.0) > 0.05:
+            times = f"{self.gain:.2g} times less" if self.gain > 1.0 else f"{1.0 / self.gain:.2g} times more"
+            lines.append(f"  an effective draw is estimated to take {times} work")
         lines += [
             f"  {step.rule}: {', '.join(step.eliminated)}{'. ' if step.eliminated else ''}{step.why}"
             for step in self.steps
@@ -194,13 +197,16 @@ _reported: set[str] = set()
 
 
 def _no_rule(rv: RandomVariable) -> str:
-    return f"no rule integrates out {rv.family.__name__} here"
+    return f"no rule integrates out {rv.family.__name__} variables here"
 
 
 def _children(factors: Collection[Factor]) -> str:
     """The families of the factors that depend on some variables."""
     kinds = {f.variable.family.__name__ for f in factors if isinstance(f, Observation)}
-    return " and ".join(sorted(kinds)) or "terms"
+    kinds |= {f.kind for f in factors if isinstance(f, Term) and f.kind == "potential"}
+    if any(isinstance(f, Term) and f.without for f in factors):
+        kinds.add("what is left of variables that went before")
+    return " and ".join(sorted(kinds)) or "other terms"
 
 
 def _barren(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
@@ -214,7 +220,8 @@ def _barren(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons
         recoveries = [Recovery(rv, rv) for rv in idle]
         names = tuple(rv.name or "" for rv in idle)
         after = program.without(idle).plus(recoveries=recoveries)
-        _note(result, "barren", names, after, "Nothing observed depends on them: they are drawn forward.")
+        they = "it: it is" if len(names) == 1 else "them: they are"
+        _note(result, "barren", names, after, f"Nothing observed depends on {they} drawn forward.")
 
 
 def _can_draw(rv: RandomVariable) -> bool:
@@ -291,6 +298,8 @@ def _coordinates(written: Program, result: Plan, protected: frozenset[RandomVari
 
 
 def _estimate(written: Program, result: Plan) -> None:
+    if any(rv.dtype[0] != "f" for rv in written.free):
+        return
     left = work(result.program)
     result.gain = work(written) / left if left else float("inf")
 

@@ -34,6 +34,8 @@ class Term:
 
     name: str
     density: Tensor
+    kind: str = ""  # "potential", or "rows" of an observation in another form
+    without: tuple[str, ...] = ()  # the variables that were integrated out of it
 
 
 Factor = RandomVariable | Observation | Term
@@ -127,6 +129,21 @@ def log_density(factor: Factor, values: Mapping[Any, Any] | None = None) -> Tens
     if not isinstance(factor, Observation) or factor.rows is None:
         return density
     return tt.switch(substitute(factor.rows, at), density, 0.0)
+
+
+def in_the_way(factor: RandomVariable | Term) -> str:
+    """Why a variable stays that a factor depends on, where that is no observation."""
+    if isinstance(factor, RandomVariable):
+        return f'"{factor.name}" depends on it and is not observed'
+    if not factor.without:
+        return (
+            f'the potential "{factor.name}" depends on it'
+            if factor.kind == "potential"
+            else f'"{factor.name}" depends on it'
+        )
+    *most, last = factor.without
+    names = f"{', '.join(most)} and {last} are" if most else f"{last} is"
+    return f"no rule integrates it out once {names}"
 
 
 def where_valid(density: Tensor, conditions: Iterable[Tensor]) -> Tensor:

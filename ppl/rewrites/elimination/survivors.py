@@ -1,9 +1,9 @@
 r"""Which coordinates suit the variables that no rule could integrate out.
 
 A variable of fixed law that is a parameter of latent variables (the standard deviation of groups, say) is often not
-excluded from the ends of its support by the data, and takes the coordinate of its family. A normal variable with a
-random mean or scale is centred as far as the data decide it: with τ its prior scale and I the information of its
-children, by
+excluded from the ends of its support by the data, and takes the coordinate of its family. A variable μ + σZ with
+random μ or σ (normal, Student's t, Laplace, ...) is centred as far as the data decide it: with τ its prior scale and I
+the information of its children, by
 
 .. math:: λ = \frac{τ^2 I}{1 + τ^2 I}, \qquad I_j = \sum_i c_i^2 w(y_i)
 
@@ -27,6 +27,7 @@ from ppl.graph import Node, ancestors, substitute
 from ppl.rewrites.elimination.affine import Affine, NotAffine, Select, affine, data_value, is_data, known_shape
 from ppl.rewrites.elimination.coordinates import (
     COORDINATES,
+    LOCATION_AND_SCALE,
     Coordinate,
     PartiallyCentred,
     Pulled,
@@ -66,7 +67,10 @@ WEIGHTS: dict[str, tuple[Weight, ...]] = {
         Weight("mu", None, lambda y, **_: 1.0 / np.var(y) + 0.0 * y),
         Weight("sigma", "exp", lambda y, nu=5.0, **_: 2.0 * nu / (nu + 3.0) + 0.0 * y),
     ),
-    "Normal": (Weight("sigma", "exp", lambda y, **_: 2.0 + 0.0 * y),),
+    "Normal": (
+        Weight("mu", None, lambda y, sigma=None: 0.0 * y + (1.0 / np.var(y) if sigma is None else sigma**-2.0)),
+        Weight("sigma", "exp", lambda y, **_: 2.0 + 0.0 * y),
+    ),
     "Laplace": (Weight("mu", None, lambda y, **_: 1.0 / np.var(y) + 0.0 * y),),
 }
 
@@ -80,10 +84,10 @@ def coordinates(
         if rv in protected or None in rv.type.shape:
             continue
         chosen: Coordinate | None = None
-        if rv.family.__name__ in COORDINATES:
+        if rv.family.__name__ in COORDINATES and all(is_data(p) for p in rv.parameters):
             heavy = rv.family is Cauchy  # its tails hinder, whatever it is a parameter of
             chosen = fixed_coordinate(rv) if heavy or _rules_latents(written, rv) else None
-        elif rv.family is Normal and not all(is_data(p) for p in rv.parameters):
+        elif rv.family.__name__ in LOCATION_AND_SCALE and not all(is_data(p) for p in _location_and_scale(rv)):
             chosen = _centred(written, rv)
         elif rv.family is GaussianRandomWalk and rv.ndim == 1:
             chosen = _pulled(written, rv)
@@ -118,11 +122,16 @@ def _centred(program: Program, rv: RandomVariable) -> PartiallyCentred | None:
     information = _told(program, rv)
     if information is None:
         return None
-    spread = _start(program, rv.parameters[1])
+    spread = _start(program, _location_and_scale(rv)[1])
     if spread is None:
         return None
     share = spread**2 * information
-    return PartiallyCentred(share / (1.0 + share))
+    return PartiallyCentred(share / (1.0 + share), rv.family.__name__)
+
+
+def _location_and_scale(rv: RandomVariable) -> list[Tensor]:
+    parameters = dict(zip(rv.family.params, rv.parameters, strict=True))
+    return [parameters[name] for name in LOCATION_AND_SCALE[rv.family.__name__]]
 
 
 def _pulled(program: Program, rv: RandomVariable) -> Pulled | None:

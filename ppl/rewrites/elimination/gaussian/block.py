@@ -98,10 +98,11 @@ class Block:
     def structure(self) -> str:
         """The shape of the precision matrix, in words."""
         if not self.layout.count:
-            return f"{self.ndense} dense columns" + ("" if self.rotation is None else ", turned to be independent")
+            together = " together" if self.ndense > 1 else ""
+            return _numbers(self.ndense) + together + ("" if self.rotation is None else ", turned to be independent")
         kind = "a chain of" if self.layout.linked else ""
-        words = f"{kind} {self.layout.count} groups of {self.layout.width}".strip()
-        return words + (f", {self.ndense} dense columns" if self.ndense else "")
+        words = f"{kind} {self.layout.count} groups of {_numbers(self.layout.width)}".strip()
+        return words + (f", and {self.ndense} beside the groups" if self.ndense else "")
 
     def lay_out(self) -> None:
         """Write the residuals as rows, and measure them from a least-squares fit of the data where sums take their
@@ -279,6 +280,10 @@ class Marginal:
             whole = at.size == block.layout.count * block.layout.width and (at == range(at.size)).all()
             found[rv] = (table if whole else table[at]).reshape(known_shape(rv))
         return found
+
+
+def _numbers(n: int) -> str:
+    return f"{n} number{'s' * (n != 1)}"
 
 
 def _noise(n: int) -> Tensor:

@@ -94,6 +94,7 @@ def _without_block(
     term = Term(
         f"marginal of {', '.join(names)}",
         where_valid(density, [p > 0 for p in dict.fromkeys(positive) if not known_positive(p)]),
+        without=names,
     )
     ratio = saved * evaluation([term]) / evaluation([f for f in gone if not is_flat(f)])
     if ratio > 1.0 and may_stay:

@@ -25,7 +25,7 @@ from ppl.distributions import (
 )
 from ppl.graph import Node, ancestors, substitute
 from ppl.rewrites.elimination.affine import Affine, NotAffine, affine, known_shape
-from ppl.rewrites.elimination.program import Factor, Observation, Term
+from ppl.rewrites.elimination.program import Factor, Observation, Term, in_the_way
 from ppl.tensor.tensor import Tensor
 
 WRITTEN_OUT = 8  # entries of a normal vector up to which its regressions are written one by one
@@ -102,7 +102,7 @@ def residuals_of(factor: Factor, block: set[Node], shifted: dict[Node, Node] | N
     `shifted` variables stand for expressions of the block (their mean and a deviation from it, say).
     """
     if isinstance(factor, Term):
-        raise NotAffine(f'"{factor.name}" depends on it')
+        raise NotAffine(in_the_way(factor))
     variable = factor.variable if isinstance(factor, Observation) else factor
     label = f'"{variable.name}"'
     law = LAWS.get(variable.family)
