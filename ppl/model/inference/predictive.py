@@ -28,6 +28,7 @@ from ppl.model.output.traces import Draws, from_trace
 from ppl.model.seeds import seed_of
 from ppl.tensor.draws import KEY_TYPE
 from ppl.tensor.shaping import DIM
+from ppl.tensor.subkeys import Subkeys
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, placeholder
 from ppl.tensor.variables import Variable
 
@@ -55,9 +56,10 @@ def draw(vars: Any, draws: int = 1, random_seed: Any = None, **kwargs: Any) -> A
 def forward(outputs: Sequence[Tensor], seed: int, draws: int) -> list[np.ndarray]:
     """Independent draws of expressions, each (1, draws, ...)."""
     key = placeholder(KEY_TYPE, "key")
-    program = Program([key], expand_draws(outputs, key))
+    keys = Subkeys(expand_draws(outputs, key), key)
+    program = Program([keys.input], keys.outputs)
     _refuse_inputs(program)
-    return over_draws(program, [draw_keys(seed, "forward", 1, draws)])
+    return over_draws(program, [keys.of(draw_keys(seed, "forward", 1, draws))])
 
 
 def _refuse_inputs(program: Program) -> None:
@@ -177,11 +179,12 @@ def _drawn(
     in_model = set(model.basic_RVs)
     resampled = [str(n.name) for n in behind if isinstance(n, Tensor) and n in in_model and n not in places]
     log.info("Sampling: [%s]", ", ".join(sorted(resampled)))
-    program = Program([key, *places.values()], expand_draws(outputs, key, places))
+    keys = Subkeys(expand_draws(outputs, key, places), key)
+    program = Program([keys.input, *places.values()], keys.outputs)
     _refuse_inputs(program)
     chains, length = next(iter(draws.values.values())).shape[:2] if draws.values else draws.shape
     try:
-        found = over_draws(program, [draw_keys(seed, "predict", chains, length), *columns], shown=bar)
+        found = over_draws(program, [keys.of(draw_keys(seed, "predict", chains, length)), *columns], shown=bar)
     except (TypeError, ValueError) as error:
         raise _shape_clash(model, error, given, columns) from error
     return dict(zip(names, found, strict=True))
