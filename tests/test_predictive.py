@@ -96,10 +96,10 @@ def test_keys_made_beforehand_give_the_draws_of_the_key_itself():
 def test_prior_predictive_has_the_groups_of_pymc(model, caplog):
     with caplog.at_level(logging.INFO, logger="ppl"):
         found = pm.sample_prior_predictive(200, model=model, random_seed=1)
-    assert list(found.prior.data_vars) == ["slope", "height", "noise", "mu"]
-    assert list(found.prior_predictive.data_vars) == ["y", "double"]
+    assert list(found.prior.data_vars) == ["slope", "height", "noise", "mu", "double"]
+    assert list(found.prior_predictive.data_vars) == ["y"]
     assert found.prior.height.dims == ("chain", "draw", "side") and found.prior.sizes["draw"] == 200
-    assert np.allclose(found.prior_predictive.double, 2 * found.prior_predictive.y)
+    assert np.allclose(found.prior.double, 2 * found.prior_predictive.y)
     expected = found.prior.height.values[..., :1] + found.prior.slope.values[..., None] * X
     assert np.allclose(found.prior.mu, expected)
     assert "Sampling: [height, noise, slope, y]" in caplog.text

@@ -152,7 +152,7 @@ class Finisher:
             groups["warmup_posterior"] = results.dataset(model, tuned, attrs=attrs, sample_coords=chains, **more)
             groups["warmup_sample_stats"] = results.dataset(model, warm_stats, attrs=attrs, sample_coords=chains)
         groups |= self._densities(values, run, chains, more)
-        return results.collect({**groups, **results.given_groups(model)})
+        return results.collect({**groups, **results.given_groups(model, **more)})
 
     def _densities(self, values: Mapping[str, np.ndarray], run: Any, chains: Any, more: Any) -> dict[str, Any]:
         """The groups of pointwise log-densities that were asked for."""

@@ -160,13 +160,13 @@ def group_of(result: Any, name: str) -> Any:
 
 
 def given_groups(
-    model: Model, constant: str = "constant_data", observed: str | None = "observed_data"
+    model: Model, constant: str = "constant_data", observed: str | None = "observed_data", **more: Any
 ) -> dict[str, Any]:
-    """The groups of observed and constant data."""
+    """The groups of observed and constant data; `more` has the `coords` and `dims` of the result they belong to."""
     groups = {}
     seen, fixed = observed_data(model) if observed else {}, constant_data(model)
     if observed and seen:
-        groups[observed] = dataset(model, seen, ())
+        groups[observed] = dataset(model, seen, (), **more)
     if fixed:
-        groups[constant] = dataset(model, fixed, ())
+        groups[constant] = dataset(model, fixed, (), **more)
     return groups
