@@ -34,6 +34,8 @@ DISASTERS = np.array([
 ])  # fmt: skip
 YEARS = np.arange(1851, 1962)
 SERIES = np.cumsum(RNG.normal(size=40)) + RNG.normal(size=40)
+MOVED = np.cumsum(RNG.random(40) < 0.3)  # how often a state went over into the next one
+HIDDEN = 2.0 * (MOVED % 3 - 1) + 0.8 * RNG.normal(size=40)
 
 
 def eight_schools() -> Any:
@@ -109,9 +111,9 @@ def hidden_markov() -> Any:
     """Three hidden states with unknown moves."""
     with pm.Model() as model:
         moves = pm.Dirichlet("moves", np.ones((3, 3)))
-        level = pm.Normal("level", [-1.0, 0.0, 1.0], 0.5, shape=3)
+        level = pm.Normal("level", [-2.0, 0.0, 2.0], 0.5, shape=3)
         z = pm.DiscreteMarkovChain("z", P=moves, init_dist=pm.Categorical.dist(np.ones(3) / 3), shape=40)
-        pm.Normal("y", level[z], 0.8, observed=SERIES)
+        pm.Normal("y", level[z], 0.8, observed=HIDDEN)
     return model
 
 

@@ -211,6 +211,7 @@ class Models:
             forms += [
                 lambda: (f"Categorical(np.array([{rows}])[{text}])".replace("np.array", "pm.math.constant"), count)
             ] * 3
+            forms += [lambda: (f"DiscreteUniform({text}, {ROWS})", ROWS + 1)] * (k == ROWS + 1)
             n = 1
         text, count = self.pick(forms)()
         if count**n > 300:

@@ -40,6 +40,8 @@ BAD = {
     "an axis that is not there": (lambda: a.sum(axis=2), ValueError, "axis 2 does not exist", "2 axes"),
     "a squeeze of a long axis": (lambda: tt.squeeze(a, 0), ValueError, "axis 0", "length 2, not 1"),
     "a solve that does not fit": (lambda: tt.solve(tt.eye(3), np.ones(4)), ValueError, "3 rows", "has 4"),
+    "half of an odd length": (lambda: tt.glu(a), ValueError, "even length", "3 entries along axis -1", "name=a"),
+    "weights of another length": (lambda: tt.average(a, 0, weights=np.ones(3)), ValueError, "not as many as axis 0", "name=a"),
     "a loop that changes shape": (
         lambda: ppl.scan(lambda s: tt.concatenate([s, s]), outputs_info=tt.ones(2), n_steps=3), (TypeError, ValueError), "(2", "(4"),
     # dtypes

@@ -51,3 +51,10 @@ def test_uniform_doubles():
 def test_other_words_are_refused():
     with pytest.raises(TypeError, match="bits: random words are uint32 or uint64, got uint8"):
         threefry.bits(KEYS[0], (3,), np.uint8)
+
+
+def test_long_words_are_not_cut():
+    with jax.enable_x64(False):
+        assert threefry.bits(KEYS[0], (2,), np.uint32).dtype == np.uint32
+        with pytest.raises(TypeError, match="cut to 32"):
+            threefry.bits(KEYS[0], (2,), np.uint64)

@@ -246,3 +246,8 @@ def test_importing_ppl_stays_light():
     code = f"import sys, ppl; print(*[m for m in {heavy.split()} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
+
+
+def test_garbage_is_collected_as_before_once_ppl_is_imported():
+    code = "import gc; before = gc.get_threshold(); import ppl; assert gc.get_threshold() == before and gc.isenabled()"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
+import ppl
 import ppl.model as pm
 from ppl.compile.pure import Program
 from ppl.distributions import (
@@ -33,6 +34,7 @@ from ppl.model.output.results import collect, dataset, group_names, group_of
 from ppl.tensor.draws import KEY_TYPE, key_fold_in
 from ppl.tensor.subkeys import Subkeys
 from ppl.tensor.tensor import as_tensor, placeholder
+from ppl.tensor.variables import shared
 
 X = np.linspace(-1, 1, 6)
 
@@ -318,3 +320,39 @@ def test_log_likelihoods_of_shares_and_chances_follow_from_their_draws():
         values = log_likelihood_values(model, {"w": shares, "p": chance})
     np.testing.assert_allclose(values["kind"], np.log(shares)[..., [0, 2, 1, 2]], rtol=1e-12)
     np.testing.assert_allclose(values["some"], np.log(np.stack([chance, 1 - chance], axis=-1)), rtol=1e-12)
+
+
+def test_no_draws_by_parameters_that_computation_put_outside_their_domains():
+    below, crossed = shared(np.array([1.0, -1.0])), shared(np.array(3.0))
+    with ppl.Model() as model:
+        sigma = ppl.Normal("sigma", -5.0, 0.1)
+        ppl.Normal("x", 0.0, sigma)
+    draws = {
+        "Normal: sigma must be positive, got -1.0 at position 1.*exp": lambda: ppl.draw(ppl.Normal.dist(0, below)),
+        "Normal: sigma must be positive, got -1.0": lambda: ppl.Normal.dist(0, below).eval(),
+        'Normal "x": sigma must be positive, got -': lambda: ppl.sample_prior_predictive(2, model, random_seed=1),
+        "Gamma: beta must be positive": lambda: ppl.draw(ppl.Truncated.dist(ppl.Gamma.dist(2, below), lower=1.0)),
+        "Truncated: lower must not be above upper, got lower=3.0, upper=2": lambda: ppl.draw(
+            ppl.Truncated.dist(ppl.Gamma.dist(2.0, 1.0), lower=crossed, upper=2.0)
+        ),
+        "Censored: lower must not be above upper, got lower=3.0, upper=2": lambda: ppl.draw(
+            ppl.Censored.dist(ppl.Normal.dist(), lower=crossed, upper=2.0)
+        ),
+        "CustomDist": lambda: ppl.draw(
+            ppl.CustomDist.dist(below, dist=lambda s, size: ppl.Normal.dist(0, s, size=size))
+        ),
+        "Binomial: n must be an integer, not negative": lambda: ppl.draw(ppl.Binomial.dist(n=shared(-1), p=0.5)),
+        "MvNormal: chol is nan .* take the factor of a positive": lambda: ppl.draw(
+            ppl.MvNormal.dist(np.zeros(2), shared(np.array([[1.0, 2.0], [2.0, 1.0]])))
+        ),
+        "MvNormal: chol must be a lower triangular": lambda: ppl.draw(
+            ppl.MvNormal.dist(np.zeros(2), chol=shared(np.array([[1.0, 2.0], [0.0, 1.0]])))
+        ),
+    }
+    for message, call in draws.items():
+        with pytest.raises(ValueError, match=f"(?s){message}"):
+            call()
+    with pytest.raises(ValueError, match='Normal "x": sigma must be positive, got -2'):
+        values = collect({"posterior": dataset(model, {"sigma": np.array([[1.0, -2.0]])})})
+        ppl.sample_posterior_predictive(values, model, var_names=["x"], progressbar=False)
+    assert ppl.draw(ppl.Normal.dist(3.0, below * 0), random_seed=1).tolist() == [3.0, 3.0]

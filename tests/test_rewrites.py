@@ -14,7 +14,7 @@ import ppl.tensor as tt
 from ppl.graph import ancestors
 from ppl.rewrites import Book, RuleError, assume, equal, everything, optimize, rewrites, simplify, strict, text
 from ppl.rewrites import engine as engine_module
-from ppl.rewrites.facts import Fact, Knowledge, positive
+from ppl.rewrites.facts import Fact, Knowledge, declare_facts, positive
 from ppl.tensor.elementwise import exp, log
 from ppl.tensor.tensor import value_of
 
@@ -207,9 +207,17 @@ def test_facts_flow_through_operations():
     assert know(tt.maximum(x, 3.0)).low == 3.0
     assert know(tt.sum(assume(tt.dvector("v"), nonnegative=True))).low == 0.0
     assert know(tt.dvector("v").shape[0]).low == 0.0
-    average = know(tt.mean(tt.sign(assume(tt.dvector("v"), nonzero=True))))  # -1/3 of -1, -1 and 1; 0 of -1 and 1
+    three = tt.tensor("v", dtype="float64", shape=(3,))
+    average = know(tt.mean(tt.sign(assume(three, nonzero=True))))  # -1/3 of -1, -1 and 1; 0 of -1 and 1
     assert average == Fact(-1.0, 1.0, finite=True)
+    perhaps_empty = assume(tt.dvector("v"), finite=True)  # of nothing the mean is nan, and the sum's logarithm -inf
+    assert not know(tt.mean(perhaps_empty)).finite and not know(tt.logsumexp(perhaps_empty)).finite
     assert know(tt.as_tensor(np.array([1.0, 2.0]))).low == 1.0
+
+
+def test_facts_of_an_operation_are_declared_once():
+    with pytest.raises(ValueError, match="the facts of exp are declared already"):
+        declare_facts(exp, lambda node, facts: Fact())
 
 
 # --- names, bodies, shapes

@@ -44,6 +44,8 @@ def bits(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Uniform whole numbers over all of uint32 or uint64."""
     if np.dtype(dtype) not in (np.uint32, np.uint64):
         raise TypeError(f"bits: random words are uint32 or uint64, got {np.dtype(dtype).name}")
+    if np.dtype(dtype) == np.uint64 and not jax.config.jax_enable_x64:
+        raise TypeError("bits: words of 64 bits would be cut to 32 here: call it inside `jax.enable_x64(True)`")
     size = math.prod(shape)
     if size > FEW and jax.default_backend() != "cpu":
         return jax.random.bits(key if _is_typed(key) else _typed(key), shape, dtype)

@@ -11,7 +11,7 @@ import numpy as np
 from ppl.compile.function import function
 from ppl.compile.outputs import flatten
 from ppl.distributions.draw import is_draw
-from ppl.distributions.drawing import expand_draws
+from ppl.distributions.drawing import Expanded, expanded
 from ppl.graph import Node, ancestors, leaves
 from ppl.tensor.evaluate import evaluate
 from ppl.tensor.keys import Key
@@ -33,17 +33,19 @@ def evaluated(x: Tensor, givens: Mapping[Any, Any] | None = None, **options: Any
     """
     values = _by_node([x], givens or {})
     nodes = sorted(values, key=lambda node: node.serial)
-    run = function(nodes, _drawn(x, nodes), no_default_updates=True, **{"on_unused_input": "ignore", **options})
-    return run(*[values[node] for node in nodes])
+    drawn = _drawn(x, nodes)
+    options = {"on_unused_input": "ignore", **options}
+    run = lambda outputs: function(nodes, outputs, no_default_updates=True, **options)(*[values[n] for n in nodes])
+    return drawn.values(run)[0]
 
 
-def _drawn(x: Tensor, given: Sequence[Node]) -> Tensor:
+def _drawn(x: Tensor, given: Sequence[Node]) -> Expanded:
     """`x` with its random variables drawn, by a key that belongs to them."""
     draws = [node for node in ancestors([x], blockers=given) if is_draw(node)]
     if not draws:
-        return x
+        return Expanded([x], [])
     key = Key.from_seed(_PROCESS, *sorted(node.attrs["identity"].number for node in draws))
-    return expand_draws([x], key, {node: node for node in given})[0]
+    return expanded([x], key, {node: node for node in given})
 
 
 def _by_node(graphs: Sequence[Node], givens: Mapping[Any, Any]) -> dict[Tensor, Any]:

@@ -49,7 +49,8 @@ def require(array: np.ndarray, domain: Domain, who: str) -> None:
         )
     if array.dtype.kind == "f" and np.isnan(array).any():
         where = f" at position {tuple(int(i) for i in np.argwhere(np.isnan(array))[0])}" if array.ndim else ""
-        raise ValueError(f"{who} is nan{where}, but must be {domain}. To mend it: {MISSING}.")
+        remedy = f"{MISSING}; {domain.remedy}" if domain.ndim == 2 and domain.remedy != MISSING else MISSING
+        raise ValueError(f"{who} is nan{where}, but must be {domain}. To mend it: {remedy}.")
     inside = np.asarray(domain.contains(array)) & _finite(array, domain)
     if inside.all():
         return

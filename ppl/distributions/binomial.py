@@ -1,6 +1,6 @@
 from ppl.distributions.distribution import Distribution, alternative, param
 from ppl.distributions.domains import integers_between, natural, unit
-from ppl.distributions.probability import complement, log_complement, log_of, logit_of
+from ppl.distributions.probability import complement, log_complement, log_complement_for, log_for, log_of, logit_of
 from ppl.tensor import cast, deviance, floor, log, log_beta_cdf, maximum, minimum, round, sigmoid, stirling
 
 
@@ -19,7 +19,8 @@ class Binomial(Distribution):
     def logp(x, n, p):
         ways = stirling(n) - stirling(x) - stirling(n - x)
         q, log_n = complement(p), log(n)
-        return ways - deviance(x, n * p, log_n + log_of(p)) - deviance(n - x, n * q, log_n + log_complement(p))
+        log_p, log_q = log_for(x, p), log_complement_for(n - x, p)
+        return ways - deviance(x, n * p, log_n + log_p) - deviance(n - x, n * q, log_n + log_q)
 
     def logcdf(x, n, p):
         return log_beta_cdf(maximum(n - x, 1), x + 1, -logit_of(p))  # asked for x < n only

@@ -1,6 +1,6 @@
 from ppl.distributions.distribution import Distribution, alternative, param
 from ppl.distributions.domains import integers_between, simplex
-from ppl.distributions.probability import log_of, rescaled
+from ppl.distributions.probability import FORMS, log_of, rescaled
 from ppl.tensor import arange, argmax, cast, cumsum, expand_dims, log, minimum, softmax, sum, take_along_axis, xlogy
 from ppl.tensor.shaping import atleast
 from ppl.tensor.tensor import as_tensor
@@ -24,7 +24,7 @@ class Categorical(Distribution):
         return integers_between(0, as_tensor(p).shape[-1] - 1)
 
     def logp(x, p):
-        return entry(log_of(p), x)
+        return entry(log_of(p), x) if p.op in FORMS else log(entry(p, x))
 
     def logcdf(x, p):
         return log(minimum(entry(cumsum(p, axis=-1), x), 1.0))

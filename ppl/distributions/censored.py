@@ -2,6 +2,7 @@ import numpy as np
 
 from ppl.distributions.arguments import unknown
 from ppl.distributions.bounds import absent, before, bounds_of, log_above, log_below
+from ppl.distributions.declarations import requires
 from ppl.distributions.domains import Domain, a_distribution
 from ppl.distributions.inner import as_law, log_density_of, require_distribution_function, support_point_of
 from ppl.distributions.modifier import Modifier, sample_law
@@ -16,6 +17,8 @@ class Censored(Modifier, abstract=True):
     """
 
     laws = 1  # bounds may be draws too, which are drawn
+    called = ("law", "lower", "upper")
+    ordered = requires(lambda lower, upper: lower <= upper, "lower must not be above upper", "exchange them")
     order = ("dist", "lower", "upper")
 
     @classmethod

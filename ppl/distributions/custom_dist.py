@@ -11,11 +11,13 @@ import numpy as np
 import ppl.tensor as tt
 from ppl.distributions.distribution import Distribution, Param
 from ppl.distributions.domains import Domain
-from ppl.distributions.draw import RandomVariable, draw
+from ppl.distributions.draw import RandomVariable, draw, is_draw
 from ppl.distributions.drawing import expand_draws
+from ppl.distributions.evaluation import all_of
+from ppl.distributions.inner import laws_of
 from ppl.distributions.logprob import the_law
 from ppl.distributions.measure import Measure, NoDensityError, shown, sources
-from ppl.graph import substitute
+from ppl.graph import ancestors, substitute
 from ppl.tensor.host_draw import host_draw
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, dtype_name, placeholder
 
@@ -216,6 +218,12 @@ def family_of_expression(
         batch = tuple(shape)[: len(shape) - domain.ndim]
         return expand_draws([expression(parameters, batch)], key.fold_in(0))[0]
 
+    def drawable(*parameters: Tensor) -> Tensor | None:
+        """As far as it does not depend on what is drawn inside."""
+        inside = [x for x in ancestors([expression(parameters, None)], blockers=parameters) if is_draw(x)]
+        known = [x for x in inside if not sources([p for p in x.inputs if p not in laws_of(x)]) - sources(parameters)]
+        return all_of([x.family.drawable(*x.parameters) for x in known])
+
     example = expression([placeholder(p.type) for p in examples], None)
     try:
         measured = the_law(example)
@@ -228,5 +236,5 @@ def family_of_expression(
         domain = anything(ndim or 0, example.dtype[0] != "f")
         facts = {"logp": fact("logp"), "sample": sample}
     event = example.type.shape[example.ndim - domain.ndim :]
-    facts |= {"dtype": example.dtype, "event_shape": lambda *_: event}
+    facts |= {"dtype": example.dtype, "event_shape": lambda *_: event, "drawable": staticmethod(drawable)}
     return new_family(class_name, axes, domain, facts)

@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 
 import ppl.tensor as tt
+from ppl.tensor.diagonals import triu
 from ppl.tensor.tensor import Tensor, is_constant, value_of
+from ppl.tensor.triangular import surely_lower
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,16 @@ class Domain:
 
     def __repr__(self) -> str:
         return self.name if isinstance(self.name, str) else self.name()
+
+    def closure_contains(self, x: Any) -> Any:
+        """Whether values lie in the domain or at an open end of it, as 0 is of the positive numbers."""
+        if self.ndim and self.entries is None:
+            return self.contains(x)
+        ends = [end for end in (self.lower, self.upper) if isinstance(end, int | float)]
+        inside = self.entries(x) if self.entries else self.contains(x)
+        for end in ends:
+            inside = inside | np.equal(x, end)
+        return np.all(inside, axis=tuple(range(-self.ndim, 0))) if self.ndim else inside
 
 
 def _everywhere(x: Any) -> Any:
@@ -62,6 +74,15 @@ nonnegative = Domain(
 unit = Domain(
     "between 0 and 1",
     lambda x: (x >= 0) & (x <= 1),
+    lower=0.0,
+    upper=1.0,
+    transform="logodds",
+    remedy="if it is unconstrained, write sigmoid(x)",
+    examples=(0.2, 0.5, 0.7),
+)
+chance = Domain(
+    "above 0 and at most 1",
+    lambda x: (x > 0) & (x <= 1),
     lower=0.0,
     upper=1.0,
     transform="logodds",
@@ -245,9 +266,9 @@ def swapped(x: Any) -> Any:
 
 
 def _triangular(x: Any) -> Any:
-    """Of symbols, what lies above the diagonal is not looked at."""
     if isinstance(x, Tensor):
-        return tt.all(tt.diagonal_of(x) > 0, axis=-1)
+        positive_diagonal = tt.all(tt.diagonal_of(x) > 0, axis=-1)
+        return positive_diagonal if surely_lower(x) else positive_diagonal & tt.all(np.equal(triu(x, 1), 0), (-1, -2))
     return np.all(np.diagonal(x, axis1=-2, axis2=-1) > 0, axis=-1) & np.all(np.triu(x, 1) == 0, axis=(-1, -2))
 
 

@@ -7,7 +7,9 @@ The result is a pure function of the key, to be mapped over many keys at once.""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
 
 from ppl.distributions.draw import RandomVariable, is_draw
 from ppl.distributions.inner import laws_of
@@ -15,13 +17,45 @@ from ppl.graph import Node, bodies, rebuilt, topological
 from ppl.tensor.draws import KEY_TYPE
 from ppl.tensor.evaluate import to_jax
 from ppl.tensor.keys import Key, numbers_of
-from ppl.tensor.tensor import FUNCTIONS, Tensor, placeholder
+from ppl.tensor.tensor import FUNCTIONS, Tensor, as_tensor, placeholder
 
 NAMED_DRAWS, OTHER_DRAWS = 1, 2  # what the key is changed by first, so that a place is never taken for a name
 
 
 def expand_draws(outputs: Sequence[Node], key: Any, values: Mapping[Node, Node] | None = None) -> list[Tensor]:
     """`outputs` with each draw replaced by a sample from its family; those with `values` are replaced by these."""
+    return expanded(outputs, key, values).outputs
+
+
+class Expanded(NamedTuple):
+    """Outputs without draws, and what must hold of the laws that the draws followed."""
+
+    outputs: list[Tensor]
+    conditions: list[tuple[RandomVariable, Tensor]]  # laws over parameters without draws, and whether they are laws
+
+    @property
+    def sound(self) -> list[Tensor]:
+        """Which conditions hold, as one vector; nothing where all surely do."""
+        return [FUNCTIONS["stack"]([condition for _, condition in self.conditions])] if self.conditions else []
+
+    def values(self, run: Callable[[list[Tensor]], Sequence[Any]]) -> list[Any]:
+        """The values of the outputs; `run` works out any tensors of the same key."""
+        found = list(run([*self.outputs, *self.sound]))
+        if self.conditions and not np.all(sound := found.pop()):
+            self.refuse(int(np.argmin(sound)), run)
+        return found
+
+    def refuse(self, place: int, values_of: Callable[[list[Tensor]], Sequence[Any]]) -> NoReturn:
+        """Say why there are no draws by the law at a place of `sound`; `values_of` works out its parameters."""
+        law = self.conditions[place][0]
+        open_ = [p for p in law.parameters if not is_draw(p)]
+        known = dict(zip(open_, map(as_tensor, values_of(open_)), strict=True))
+        law.family.check_constants(tuple([known.get(p, p) for p in law.parameters]), law.name)
+        raise ValueError(f"{law.family.who(law.name)}: its parameters are outside their domains, so there are no draws")
+
+
+def expanded(outputs: Sequence[Node], key: Any, values: Mapping[Node, Node] | None = None) -> Expanded:
+    """`expand_draws`, with the laws of the draws that were made."""
     given = dict(values or {})
     order = topological(outputs, blockers=given)
     keys = subkeys([node for node in order if is_draw(node)], key if isinstance(key, Key) else Key(key))
@@ -40,7 +74,10 @@ def expand_draws(outputs: Sequence[Node], key: Any, values: Mapping[Node, Node] 
         as_laws = set(laws_of(node))
         new = rebuilt(node, tuple([laws[p] if p in as_laws and p in laws else value(p) for p in node.inputs]))
         (laws if is_draw(node) else results)[node] = new
-    return [value(node) for node in outputs]  # type: ignore[misc]
+    drawn = [value(node) for node in outputs]
+    conditions = [(law, law.family.drawable(*law.parameters)) for law in laws.values()]  # type: ignore[attr-defined]
+    certain = FUNCTIONS["all"]
+    return Expanded(drawn, [(law, certain(c)) for law, c in conditions if c is not None])  # type: ignore[misc,arg-type]
 
 
 def subkeys(draws: Sequence[Node], key: Key) -> dict[Node, Key]:
@@ -72,7 +109,7 @@ def shape_of_draw(rv: RandomVariable) -> tuple[Any, ...]:
     event = rv.event_ndim
     static, symbolic = rv.attrs["size"], iter(rv.inputs[len(rv.parameters) :])
     sizes = None if static is None else [next(symbolic) if n is None else n for n in static]
-    drops = [p.domain.ndim for p in rv.family.params.values()]
+    drops = rv.family.event_axes(rv.parameters)
     result: list[Any] = []
     for axis, dim in enumerate(shape):
         if dim is not None:
@@ -90,7 +127,8 @@ def _found(rv: RandomVariable, axis: int, drops: Sequence[int], event: int) -> T
         place = axis if axis >= -event else axis + event - drop
         fits = place >= -parameter.ndim and (place < -drop) == (axis < -event)
         if fits and parameter.type.shape[place] is None:
-            return FUNCTIONS["shape"](parameter)[place]
+            inner = isinstance(parameter, RandomVariable)  # a law, which has no value
+            return (shape_of_draw(parameter) if inner else FUNCTIONS["shape"](parameter))[place]
     raise ValueError(f"{rv.family.__name__}: no parameter tells the length of axis {axis} of {rv!r}; give a size")
 
 

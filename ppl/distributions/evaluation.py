@@ -6,6 +6,9 @@ inside before the fact is asked, so that gradients stay finite there.
 
 from __future__ import annotations
 
+import functools
+import operator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -15,6 +18,8 @@ from ppl.distributions.arguments import widened
 from ppl.distributions.domains import Domain, a_distribution, real, real_matrix, real_vector
 from ppl.distributions.quantile import Number, quantile
 from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
+
+REALS = ("real", "a vector of reals", "a matrix of reals")  # the domains that hold all numbers
 
 
 class Evaluated:
@@ -106,21 +111,36 @@ class Evaluated:
     @classmethod
     def in_domains(cls, parameters: Any) -> Tensor | None:
         """Whether the parameters lie in their domains, as far as this is not known when the graph is built."""
-        conditions = [
-            as_tensor(p.domain.contains(value))
-            for p, value in zip(cls.params.values(), parameters, strict=False)
-            if not is_constant(value)
-            and p.domain is not a_distribution
-            and p.domain.name not in ("real", "a vector of reals", "a matrix of reals")
-        ]
+        return cls._all_hold(parameters, lambda domain, value: domain.name in REALS or domain.contains(value))
+
+    @classmethod
+    def drawable(cls, *parameters: Any) -> Tensor | None:
+        """Whether there is a law to draw from, as far as this is not known when the graph is built.
+
+        Continuous families may also stand at the open end of a domain, where the draw is that of the limit: a normal
+        one of `sigma` 0 is its mean; and a parameter that is nan makes their draws nan, unless it is a probability."""
+        counts = cls.support_for(parameters).discrete
+
+        def member(domain: Domain, value: Tensor) -> Any:
+            if counts:
+                return domain.contains(value) & (domain.name in REALS or _finite(value, domain))
+            if domain.name in REALS or domain.ndim or domain.upper is not None:
+                return domain.name in REALS or domain.closure_contains(value)
+            return domain.closure_contains(value) | tt.isnan(value)
+
+        return cls._all_hold(parameters, member)
+
+    @classmethod
+    def _all_hold(cls, parameters: Any, member: Callable[[Domain, Tensor], Any]) -> Tensor | None:
+        """Whether each parameter is a member of its domain, and the conditions on several hold; None if surely."""
+        pairs = [(p.domain, x) for p, x in zip(cls.params.values(), parameters, strict=False) if not is_constant(x)]
+        found = [member(domain, value) for domain, value in pairs if domain is not a_distribution]
+        conditions = [as_tensor(each) for each in found if each is not True]
         for each in cls.requirements:
             values = cls._named(parameters, each.takes)
             if not all(map(is_constant, values.values())):
                 conditions.append(as_tensor(each.holds(**values)))
-        result: Tensor | None = None
-        for condition in conditions:
-            result = condition if result is None else result & condition
-        return result
+        return all_of(conditions)
 
     @classmethod
     def _named(cls, parameters: Any, names: tuple[str, ...]) -> dict[str, Any]:
@@ -128,10 +148,20 @@ class Evaluated:
         return {name: everything[name] for name in names}
 
 
+def all_of(conditions: Iterable[Tensor | None]) -> Tensor | None:
+    """Whether all conditions hold, of which None surely does."""
+    open_ = [each for each in conditions if each is not None]
+    return functools.reduce(operator.and_, open_) if open_ else None
+
+
 def _as_value(x: Any, domain: Domain) -> Tensor:
     """A value as a tensor, of floats where the support is continuous."""
     x = widened(as_tensor(x))
     return x if domain.discrete or x.dtype[0] in "fc" else tt.cast(x, "floatX")
+
+
+def _finite(x: Tensor, domain: Domain) -> Tensor:
+    return tt.all(tt.isfinite(x), axis=tuple(range(-domain.ndim, 0))) if domain.ndim else tt.isfinite(x)
 
 
 def _surely_finite(x: Tensor) -> bool:
@@ -143,7 +173,7 @@ def _inside(x: Tensor, domain: Domain) -> Tensor:
     inside = as_tensor(domain.contains(x))
     if _surely_finite(x) or (domain.lower is not None and domain.upper is not None):
         return inside
-    finite = tt.all(tt.isfinite(x), axis=tuple(range(-domain.ndim, 0))) if domain.ndim else tt.isfinite(x)
+    finite = _finite(x, domain)
     return finite if domain in (real, real_vector, real_matrix) else inside & finite
 
 

@@ -1,5 +1,5 @@
 from ppl.distributions.distribution import Distribution, param
-from ppl.distributions.domains import counting, unit
+from ppl.distributions.domains import chance, counting
 from ppl.distributions.probability import complement, log_complement, log_of
 from ppl.tensor import cast, ceil, equal, expm1, log1mexp, log1p, maximum, ones_like, round, switch
 
@@ -10,7 +10,7 @@ class Geometric(Distribution):
     .. math:: \log f(x) = \log p + (x - 1) \log(1 - p)
     """
 
-    p = param(unit)
+    p = param(chance)
     support = counting
 
     def logp(x, p):

@@ -7,7 +7,7 @@ several places without making these dependent. Their parameters are ordinary inp
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, ClassVar
 
 from ppl.distributions.distribution import Distribution
 from ppl.distributions.draw import RandomVariable, batch_shape, draw_dtype
@@ -19,6 +19,11 @@ class Modifier(Distribution, abstract=True):
     """A family some of whose parameters are draws that stand for their laws."""
 
     law_at = 0  # the first of these among the parameters
+    called: ClassVar[tuple[str, ...]] = ()  # the parameters, where none are declared
+
+    @classmethod
+    def _named(cls, parameters: Any, names: tuple[str, ...]) -> dict[str, Any]:
+        return {name: parameters[(cls.called or tuple(cls.params)).index(name)] for name in names}
 
     @classmethod
     def batch_drop(cls, parameters: tuple[Node, ...], position: int) -> int:

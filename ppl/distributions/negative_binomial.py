@@ -1,6 +1,6 @@
 from ppl.distributions.distribution import Distribution, alternative, param
-from ppl.distributions.domains import natural, nonnegative, positive, unit
-from ppl.distributions.probability import complement, log_complement, log_of, logit_of
+from ppl.distributions.domains import chance, natural, nonnegative, positive
+from ppl.distributions.probability import complement, log_complement, log_complement_for, log_of, logit_of
 from ppl.tensor import cast, deviance, floor, log, log1p, log_beta_cdf, maximum, sigmoid, stirling, switch
 
 
@@ -12,7 +12,7 @@ class NegativeBinomial(Distribution):
     .. math:: \log f(x) = \log\binom{x + n - 1}{x} + n \log p + x \log(1 - p)
     """
 
-    n, p = param(positive), param(unit)
+    n, p = param(positive), param(chance)
     order = ("mu", "alpha", "p", "n")
     support = natural
     from_mean = alternative(lambda mu, alpha: {"n": alpha, "p": sigmoid(log_of(alpha) - log_of(mu))}, mu=nonnegative)
@@ -23,7 +23,8 @@ class NegativeBinomial(Distribution):
         both = x + n
         ways = stirling(both) - stirling(n) - stirling(x) - log1p(x / n)
         q, log_both = complement(p), log(both)
-        return ways - deviance(n, both * p, log_both + log_of(p)) - deviance(x, both * q, log_both + log_complement(p))
+        log_p, log_q = log_of(p), log_complement_for(x, p)
+        return ways - deviance(n, both * p, log_both + log_p) - deviance(x, both * q, log_both + log_q)
 
     def logcdf(x, n, p):
         return log_beta_cdf(n, x + 1, logit_of(p))

@@ -158,10 +158,8 @@ class Parametrised:
                 arrays = {key: value_of(value) for key, value in values.items()}
                 if not np.all(each.holds(**arrays)):
                     shown = ", ".join(f"{key}={_shown(a)}" for key, a in arrays.items())
-                    raise ValueError(
-                        f"{cls.who(name)}: {each.words}, got {shown}. They are {cls._with_domains(arrays)}. "
-                        f"To mend it: {each.remedy}."
-                    )
+                    known = f" They are {cls._with_domains(arrays)}." if cls.params else ""
+                    raise ValueError(f"{cls.who(name)}: {each.words}, got {shown}.{known} To mend it: {each.remedy}.")
 
     @classmethod
     def who(cls, name: str | None) -> str:

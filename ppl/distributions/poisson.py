@@ -1,6 +1,6 @@
 from ppl.distributions.distribution import Distribution, param
 from ppl.distributions.domains import natural, nonnegative
-from ppl.distributions.probability import log_of
+from ppl.distributions.probability import log_for, log_of
 from ppl.tensor import cast, deviance, floor, log_gammainc, log_gammaincc, stirling
 
 
@@ -14,7 +14,7 @@ class Poisson(Distribution):
     support = natural
 
     def logp(x, mu):
-        return -stirling(x) - deviance(x, mu, log_of(mu))
+        return -stirling(x) - deviance(x, mu, log_for(x, mu))
 
     def logcdf(x, mu):
         return log_gammaincc(x + 1, mu)

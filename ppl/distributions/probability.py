@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 import ppl.tensor as tt
+from ppl.distributions.draw import RandomVariable
+from ppl.tensor.ops import Elementwise
 from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
 
 FORMS = frozenset({tt.exp, tt.sigmoid, tt.softmax})  # what `log_of` sees through
@@ -26,6 +28,25 @@ def log_of(x: Any) -> Tensor:
     if x.op is tt.softmax:
         return tt.log_softmax(x.inputs[0], axis=x.attrs["axis"])
     return tt.log(x)
+
+
+def log_for(x: Any, p: Any) -> Tensor:
+    """log p for a count x that it is multiplied by: where x is 0 it is not used, and has no infinite slope at p = 0.
+
+    Only p that is no arithmetic needs the guard: through arithmetic, rewriting takes the logarithm, of factors and of
+    1 - exp(-r), and a guard would be in its way."""
+    p = as_tensor(p)
+    return log_of(tt.switch(tt.equal(x, 0), 1.0, p) if _is_opaque(p) else p)
+
+
+def log_complement_for(x: Any, p: Any) -> Tensor:
+    """log(1 - p) for a count x that it is multiplied by, as `log_for` has log p."""
+    p = as_tensor(p)
+    return log_complement(tt.switch(tt.equal(x, 0), 0.0, p) if _is_opaque(p) else p)
+
+
+def _is_opaque(p: Tensor) -> bool:
+    return not (is_constant(p) or isinstance(p, RandomVariable) or isinstance(p.op, Elementwise) or p.op in FORMS)
 
 
 def logit_of(p: Any) -> Tensor:

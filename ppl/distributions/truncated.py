@@ -2,6 +2,7 @@ import numpy as np
 
 from ppl.distributions.arguments import unknown
 from ppl.distributions.bounds import absent, before, bounds_of, log_above, log_below, log_mass
+from ppl.distributions.declarations import requires
 from ppl.distributions.domains import Domain, a_distribution
 from ppl.distributions.inner import as_law, log_density_of, require_distribution_function, support_point_of
 from ppl.distributions.modifier import Modifier, sample_law
@@ -21,6 +22,8 @@ class Truncated(Modifier, abstract=True):
     """
 
     laws = 1  # bounds may be draws too, which are drawn
+    called = ("law", "lower", "upper", "steps")
+    ordered = requires(lambda lower, upper: lower <= upper, "lower must not be above upper", "exchange them")
     order = ("dist", "lower", "upper", "max_n_steps")
 
     @classmethod

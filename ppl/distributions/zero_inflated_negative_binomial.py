@@ -1,5 +1,5 @@
 from ppl.distributions.distribution import Distribution, param
-from ppl.distributions.domains import natural, positive, unit
+from ppl.distributions.domains import chance, natural, positive, unit
 from ppl.distributions.negative_binomial import NegativeBinomial
 from ppl.distributions.zero_inflation import zero_inflated
 
@@ -10,7 +10,7 @@ class ZeroInflatedNegativeBinomial(Distribution):
     .. math:: f(x) = (1 - ψ) [x = 0] + ψ \, \mathrm{NegativeBinomial}(x; n, p)
     """
 
-    psi, n, p = param(unit), param(positive), param(unit)
+    psi, n, p = param(unit), param(positive), param(chance)
     order = ("psi", "mu", "alpha", "p", "n")
     support = natural
     from_mean, from_mean_and_n = NegativeBinomial.from_mean, NegativeBinomial.from_mean_and_n

@@ -15,7 +15,7 @@ import itertools
 import operator
 import threading
 import weakref
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, ItemsView, Iterator, KeysView, Mapping, ValuesView
 from hashlib import blake2b
 from typing import Any, ClassVar, Protocol
 
@@ -91,6 +91,22 @@ class Attrs(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self._items)
 
+    # `Mapping` has these too, in terms of the three above and several times slower.
+    def __contains__(self, key: object) -> bool:
+        return key in self._items
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return self._items.get(key, default)
+
+    def keys(self) -> KeysView[str]:
+        return self._items.keys()
+
+    def values(self) -> ValuesView[Any]:
+        return self._items.values()
+
+    def items(self) -> ItemsView[str, Any]:
+        return self._items.items()
+
     def __hash__(self) -> int:
         return self._hash
 
@@ -150,10 +166,11 @@ class Node:
     serial: int
 
     def __new__(cls, op: Op, inputs: tuple[Node, ...] = (), attrs: Attrs = NO_ATTRS) -> Node:
-        content = hash((op, tuple(map(id, inputs)), attrs))  # a node that is alive keeps its inputs and so their ids
-        known = _find(content, op, inputs, attrs)
-        if known is not None:
-            return known
+        content = hash((op, tuple(map(id, inputs)), attrs._hash))  # a living node keeps its inputs and so their ids
+        if content in _nodes:
+            known = _find(content, op, inputs, attrs)
+            if known is not None:
+                return known
         result_type = op.infer(inputs, attrs)
         node = object.__new__(op.node_class or result_type.node_class)
         set_field = object.__setattr__
@@ -162,11 +179,12 @@ class Node:
         set_field(node, "attrs", attrs)
         set_field(node, "type", result_type)
         with _building:
-            known = _find(content, op, inputs, attrs)
+            others = _with(content) if content in _nodes else ()
+            known = _find(content, op, inputs, attrs) if others else None
             if known is not None:
                 return known
             set_field(node, "serial", next(_serials))
-            others, own = _with(content), _Ref(node, content)
+            own = _Ref(node, content)
             _nodes[content] = (*others, own) if others else own
         return node
 
@@ -259,8 +277,6 @@ def _with(content: int) -> tuple[_Ref, ...]:
 
 
 def _find(content: int, op: Op, inputs: tuple[Node, ...], attrs: Attrs) -> Node | None:
-    if content not in _nodes:
-        return None
     for ref in _with(content):
         node = ref()
         if (

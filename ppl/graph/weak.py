@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterator, MutableMapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ppl.graph.node import Node
 
@@ -22,6 +22,10 @@ class NodeDict(MutableMapping[Node, Value]):
 
     def __getitem__(self, node: Node) -> Value:
         return self._entries[id(node)][1]
+
+    def get(self, node: Node, default: Any = None) -> Any:
+        entry = self._entries.get(id(node))
+        return default if entry is None else entry[1]
 
     def __setitem__(self, node: Node, value: Value) -> None:
         key, entries = id(node), self._entries

@@ -13,7 +13,7 @@ from ppl.compile.pure import Program
 from ppl.distributions import RandomVariable, is_draw
 from ppl.distributions.distribution import default_point
 from ppl.distributions.draw import draw
-from ppl.distributions.drawing import expand_draws
+from ppl.distributions.drawing import expanded
 from ppl.graph import Node, ancestors, substitute
 from ppl.model.values import values_of
 from ppl.rewrites import optimize
@@ -65,19 +65,18 @@ def evaluated(outputs: list[Tensor], seed: Any = 0) -> list[np.ndarray]:
     What follows from constants is computed as the graph is rewritten; a program is compiled for the rest, once for all
     expressions alike.
     """
-    inputs, given = [], []
     if any(map(is_draw, ancestors(outputs))):
-        inputs = [placeholder(KEY_TYPE, "key")]
+        key = placeholder(KEY_TYPE, "key")
         given = [np.random.SeedSequence(seed).generate_state(2, np.uint32)]
-        outputs = expand_draws(outputs, inputs[0])
-    found = on_host(outputs, {}) if not inputs else None
+        return expanded(outputs, key).values(lambda wanted: values_of(Program([key], optimize(wanted)), given))  # type: ignore[arg-type]
+    found = on_host(outputs, {})
     if found is not None:
         return found
     outputs = optimize(outputs)  # type: ignore[assignment]
     values = {x: _of_constants(x) for x in outputs}
     rest = [x for x, value in values.items() if value is None]
     if rest:
-        values.update(zip(rest, values_of(Program(inputs, rest), given), strict=True))
+        values.update(zip(rest, values_of(Program([], rest), []), strict=True))
     return [np.asarray(values[x]) for x in outputs]
 
 

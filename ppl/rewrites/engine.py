@@ -101,7 +101,8 @@ class Engine(Arithmetic):
         assumed: dict[Node, list[Node]] = {}
         uses: Counter[Node] = Counter(outputs)
         for node in order:
-            uses.update(node.inputs)
+            for x in node.inputs:
+                uses[x] = uses.get(x, 0) + 1
             if node.op is ASSUME:
                 assumed.setdefault(_bare(node), []).append(node)
         inner = _interior(order, uses, set(outputs))

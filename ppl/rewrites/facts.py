@@ -214,6 +214,8 @@ def declare_facts(op: Op, infer: Inference) -> None:
 
     Distributions declare the support of their draws here, and models that of the values of their variables.
     """
+    if op in INFERENCES:
+        raise ValueError(f"declare_facts: the facts of {op!r} are declared already, once is enough")
     INFERENCES[op] = infer
 
 

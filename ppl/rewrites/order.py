@@ -56,21 +56,18 @@ def _place(node: Node, inputs: list[Place]) -> Place:
     if node.op is CONSTANT:
         return Place(_NONE, 0, name, _NONE, zlib.crc32(value_of(node).tobytes()))
     number = _number(node)
-    digest = _digest_of_name(name)
+    digest, youngest, oldest, depth = _digest_of_name(name), _NONE, _NONE, -1
     for x in inputs:
         digest = (digest * 1_000_003 + x.digest) & _MASK
+        youngest, depth = max(youngest, x.youngest), max(depth, x.depth)
+        if x.oldest != _NONE:
+            oldest = x.oldest if oldest == _NONE else min(oldest, x.oldest)
     if node.attrs:
         shown = ",".join(f"{k}={v}" for k, v in node.attrs.items() if not isinstance(v, Identity) and k != "cell")
         digest = (digest * 31 + zlib.crc32(shown.encode())) & _MASK
     if number is not None:
-        return Place(number, 0 if not inputs else 1 + max(x.depth for x in inputs), name, number, digest)
-    return Place(
-        max(x.youngest for x in inputs),
-        1 + max(x.depth for x in inputs),
-        name,
-        min((x.oldest for x in inputs if x.oldest != _NONE), default=_NONE),
-        digest,
-    )
+        youngest = oldest = number
+    return Place(youngest, depth + 1, name, oldest, digest)
 
 
 @functools.cache

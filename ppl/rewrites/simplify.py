@@ -7,7 +7,8 @@ import gc
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
-from ppl.graph import Node
+from ppl.distributions import RandomVariable
+from ppl.graph import Node, ancestors, substitute
 from ppl.rewrites import draws as _draws  # noqa: F401  (fills the table of facts)
 from ppl.rewrites import inference as _inference  # noqa: F401  (fills the table of facts)
 from ppl.rewrites.book import Book
@@ -16,6 +17,7 @@ from ppl.rewrites.books.blocks import blocks
 from ppl.rewrites.books.choices import choices
 from ppl.rewrites.books.exponentials import exponentials
 from ppl.rewrites.books.indexing import indexing
+from ppl.rewrites.books.log_sums import log_sums
 from ppl.rewrites.books.loops import loops
 from ppl.rewrites.books.matrices import matrices
 from ppl.rewrites.books.reductions import reductions
@@ -30,7 +32,7 @@ from ppl.rewrites.trace import Trace
 from ppl.tensor.names import NAMED
 from ppl.tensor.tensor import Tensor, as_tensor
 
-everything = algebra + exponentials + stable + reductions + choices + shapes + indexing
+everything = algebra + exponentials + stable + reductions + log_sums + choices + shapes + indexing
 everything += matrices + blocks + structure + loops
 _ROUNDS = 4
 
@@ -122,6 +124,15 @@ def simplify(
         return result
     steps.before, steps.after = given, result
     return result, steps
+
+
+def simplify_given_draws(expression: Tensor) -> Tensor:
+    """The simplest form of an expression whose draws stand for values: they stay the nodes that they are, whatever
+    simpler form their own parameters have."""
+    result = as_tensor(rewritten([expression], everything.safe())[0])
+    known = {node.attrs["identity"]: node for node in ancestors(expression) if isinstance(node, RandomVariable)}
+    drawn = [node for node in ancestors(result) if isinstance(node, RandomVariable)]
+    return as_tensor(substitute(result, {node: known[node.attrs["identity"]] for node in drawn}))
 
 
 def stabilise(outputs: Sequence[Tensor]) -> list[Tensor]:

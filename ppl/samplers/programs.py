@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from . import disk_cache
+from . import disk_cache, stacks
 from .kernel import Data, Kernel
 from .packing import Packed, Packing
 
@@ -193,7 +193,7 @@ class Programs:
 
     def _compiled(self, make: Callable[[], Callable[..., Any]], arguments: tuple[Any, ...], polished: bool) -> Any:
         began = time.perf_counter()
-        lowered = jax.jit(make()).lower(*arguments)
+        lowered = stacks.in_turn(make(), arguments).lower()
         with disk_cache.kept():
             compiled = lowered.compile(None if polished else UNPOLISHED)
         with self._lock:

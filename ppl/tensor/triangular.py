@@ -14,6 +14,7 @@ import numpy as np
 from ppl.graph import Attrs, Node
 from ppl.tensor.creation import eye
 from ppl.tensor.decompositions import cholesky, solve_triangular
+from ppl.tensor.diagonals import tril
 from ppl.tensor.elementwise import log
 from ppl.tensor.ops import TensorOp
 from ppl.tensor.products import matmul
@@ -108,6 +109,18 @@ def expand_packed_triangular(n: Any, packed: Any, lower: bool = True, diagonal_o
 
 
 # --- what distributions ask
+def surely_lower(x: Node) -> bool:
+    """Whether a matrix is lower triangular by the way in which it was made."""
+    if x.op is cholesky or x.op is unpack_triangular:
+        return bool(x.attrs["lower"])
+    if x.op is tril:
+        return int(x.attrs["k"]) <= 0
+    alike = [each.type.shape[-2:] == x.type.shape[-2:] and surely_lower(each) for each in x.inputs]
+    if x.op.name == "multiply":
+        return any(alike)
+    return all(alike) if x.op.name == "matmul" else x.op.name in ("named", "cast", "true_divide") and alike[0]
+
+
 @function()
 def cholesky_of(matrix: Any) -> Tensor:
     """`cholesky`, but that of a constant is computed now, so that no program repeats it."""

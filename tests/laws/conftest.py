@@ -201,7 +201,8 @@ def program(family: Any, fact: str, arguments: int, types: Any, sizes: Any) -> A
     """One program for all choices of the parameters, which are inputs of it."""
     inputs = [placeholder(each) for each in types]
     given = inputs[:arguments] + known(inputs[arguments:], sizes)
-    return function(inputs, as_tensor(getattr(family, fact)(*given)), on_unused_input="ignore")
+    found = getattr(family, fact)(*given)
+    return function(inputs, as_tensor(True if found is None else found), on_unused_input="ignore")
 
 
 def known(inputs: list[Any], sizes: Any) -> list[Any]:

@@ -180,6 +180,92 @@ def test_a_change_point_goes_by_prefix_sums(side):
     assert plan.nodes < 400
 
 
+times, counts_of_phases = np.arange(9), np.array([6, 5, 8, 1, 2, 0, 9, 12, 7])
+
+
+def two_free_labels():
+    return [pm.DiscreteUniform("first", 0, 9), pm.DiscreteUniform("second", 0, 9)]
+
+
+def one_begins_where_the_other_ends():
+    return [first := pm.DiscreteUniform("first", 0, 9), pm.DiscreteUniform("second", first, 9)]
+
+
+def sorted_by_a_potential():
+    first, second = two_free_labels()
+    pm.Potential("order", pm.math.switch(first <= second, 0.0, -np.inf))
+    return [first, second]
+
+
+def a_sorted_vector():
+    both = pm.DiscreteUniform("both", 0, 9, shape=2).sort()
+    return [both[0], both[1]]
+
+
+def by_switches(first, second, rate):
+    a, b, c = rate("a"), rate("b"), rate("c")
+    return pm.math.switch(times < first, a, pm.math.switch(times < second, b, c))
+
+
+def by_a_number(first, second, rate):
+    return rate("r", shape=3)[(times >= first) * 1 + (times >= second) * 1]
+
+
+RATES = {
+    "conjugate": lambda *name, **shape: pm.Exponential(*name, 0.2, **shape),
+    "lognormal": lambda *name, **shape: pm.LogNormal(*name, 1.0, 1.0, **shape),
+}
+
+
+@pytest.mark.parametrize(
+    ("places", "phases", "rates"),
+    [
+        (two_free_labels, by_a_number, "conjugate"),
+        (one_begins_where_the_other_ends, by_switches, "conjugate"),
+        (sorted_by_a_potential, by_switches, "lognormal"),
+        (a_sorted_vector, by_switches, "conjugate"),
+        (a_sorted_vector, by_a_number, "lognormal"),
+    ],
+    ids=lambda x: getattr(x, "__name__", x),
+)
+def test_several_change_points_go_together(places, phases, rates):
+    with pm.Model() as model:
+        pm.Poisson("y", phases(*places(), RATES[rates]), observed=counts_of_phases)
+    plan = exactly(model)
+    assert plan.ndim == (0 if rates == "conjugate" else 3) and plan.nodes < 250
+
+
+def test_two_change_points_of_a_long_series_by_hand():
+    """120 years and three rates: each pair of years by the marginals of its three parts, all draws independent."""
+    y = RNG.poisson(np.repeat([6.0, 2.0, 5.0], 40))
+    with pm.Model() as model:
+        first = pm.DiscreteUniform("first", 0, 120)
+        rate = by_years(np.arange(120), first, pm.DiscreteUniform("second", first, 120))
+        pm.Poisson("y", rate, observed=y)
+    (term,) = pm.explain(model).program.terms
+    sums = np.concatenate([[0], np.cumsum(y)])
+    part = lambda i, j: gammaln(1 + sums[j] - sums[i]) - (1 + sums[j] - sums[i]) * np.log(1 + j - i)
+    i, j = np.triu_indices(121)
+    total = logsumexp(part(0, i) + part(i, j) + part(j, 120) - np.log(121 - i)) - np.log(121)
+    np.testing.assert_allclose(term.density.eval(), total - gammaln(y + 1).sum(), rtol=1e-12)
+
+
+def by_years(years, first, second):
+    a, b, c = (pm.Exponential(name, 1.0) for name in "abc")
+    return pm.math.switch(years < first, a, pm.math.switch(years < second, b, c))
+
+
+def test_rates_whose_own_law_has_a_simpler_form_stay_the_variables_that_they_are():
+    """Branches are simplified; the draws in them are not, else the model would hold a second variable."""
+    with pm.Model() as model:
+        shape = 2.0 * pm.math.exp(pm.math.log(pm.HalfNormal("k", 1.0)))
+        first, second = two_free_labels()
+        a, b, c = (pm.Gamma(name, shape, 1.0) for name in "abc")
+        late = pm.math.switch(times < first, c, pm.math.switch(times < second, b, c))
+        pm.Poisson("y", pm.math.switch(times < first, a, late), observed=counts_of_phases)
+    assert exactly(model).free == ("k",)
+
+
 DISASTERS = np.array([
     4, 5, 4, 0, 1, 4, 3, 4, 0, 6, 3, 3, 4, 0, 2, 6, 3, 3, 5, 4, 5, 3, 1, 4, 4, 1, 5, 5, 3, 4, 2, 5, 2, 2, 3, 4, 2, 1, 3,
     np.nan, 2, 1, 1, 1, 1, 3, 0, 0, 1, 0, 1, 1, 0, 0, 3, 1, 0, 3, 2, 2, 0, 1, 1, 1, 0, 1, 0, 1, 0, 0, 0, 2, 1, 0, 0, 0,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import ppl.tensor as tt
 from ppl.compile import function
 from ppl.distributions import transforms
 from ppl.distributions.domains import extended_real, real
+from ppl.distributions.draw import RandomVariable
 from ppl.tensor.tensor import TensorType, as_tensor, placeholder
 
 THRESHOLD = 1e-4  # probability of a false alarm of a test on draws
@@ -437,6 +439,33 @@ def test_a_symbolic_parameter_outside_its_domain_gives_minus_infinity(case: Any)
             for fact in tails:
                 value = other.values(fact, 0.3 if fact == "inverse_cdf" else point)
                 assert value == -np.inf or np.isnan(value)
+
+
+def other_parameters(case: Any) -> Iterator[Any]:
+    """The case with each of its parameters in turn outside of its domain, or nan."""
+    for i, parameter in enumerate(case.family.params.values()):
+        at = case.parameters[i]
+        bad = [-np.abs(at) - 1, np.where(at == at, np.nan, at)] if at.dtype.kind == "f" else [-np.abs(at) - 1]
+        for value in bad:
+            if isinstance(case.given[i], RandomVariable) or case.sizes[i] is not None:
+                continue
+            if np.all(parameter.domain.contains(value)):
+                continue
+            other = type(case)(case.family, case.number)
+            other.__dict__["parameters"] = (*case.parameters[:i], value.astype(at.dtype), *case.parameters[i + 1 :])
+            yield other
+
+
+def test_there_are_draws_by_symbolic_parameters_in_their_domains_only(case: Any) -> None:
+    case.need("sample")
+    others = list(other_parameters(case))
+    if not others:
+        pytest.skip(f"{case}: every number is a parameter of it")
+    assert case.values("drawable").all()
+    for other in others:
+        if other.values("drawable").all():  # a parameter that is nan
+            draws = other.draws(20_001)
+            assert np.isnan(draws[:50].reshape(50, -1)).any(axis=1).all() or (case.atoms.size and np.isnan(draws).any())
 
 
 def test_an_unknown_parameter_is_refused_with_a_hint(family: Any) -> None:

@@ -13,23 +13,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ppl.compile.pure import Program, missing_inputs
 from ppl.distributions import is_draw
-from ppl.distributions.drawing import expand_draws
 from ppl.distributions.inner import laws_of
 from ppl.graph import Node, ancestors, topological
 from ppl.model.arguments import check_keys, chosen_names, count
 from ppl.model.context import modelcontext
-from ppl.model.errors import ShapeError
+from ppl.model.errors import ParameterValueError, ShapeError
 from ppl.model.inference.bar import Bar
-from ppl.model.inference.draw_rows import draw_keys, over_draws
+from ppl.model.inference.draw_rows import draw_keys
+from ppl.model.inference.forwards import drawn_over
 from ppl.model.log import log
 from ppl.model.output import results
 from ppl.model.output.traces import Draws, from_trace
 from ppl.model.seeds import seed_of
-from ppl.tensor.draws import KEY_TYPE
 from ppl.tensor.shaping import DIM
-from ppl.tensor.subkeys import Subkeys
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, placeholder
 from ppl.tensor.variables import Variable
 
@@ -57,17 +54,7 @@ def draw(vars: Any, draws: int = 1, random_seed: Any = None, **kwargs: Any) -> A
 
 def forward(outputs: Sequence[Tensor], seed: int, draws: int) -> list[np.ndarray]:
     """Independent draws of expressions, each (1, draws, ...)."""
-    key = placeholder(KEY_TYPE, "key")
-    keys = Subkeys(expand_draws(outputs, key), key)
-    program = Program([keys.input], keys.outputs)
-    _refuse_inputs(program)
-    return over_draws(program, [keys.of(draw_keys(seed, "forward", 1, draws))])
-
-
-def _refuse_inputs(program: Program) -> None:
-    needed = missing_inputs(program)
-    if needed:
-        raise ValueError(f"no value for {', '.join(map(repr, needed))}, which the draws depend on")
+    return drawn_over(outputs, {}, [draw_keys(seed, "forward", 1, draws)])
 
 
 def sample_prior_predictive(
@@ -180,17 +167,15 @@ def _drawn(
         value = _column(node, draws.values[node.name or ""])
         places[node] = placeholder(TensorType(node.dtype, value.shape[2:]), node.name)
         columns.append(value)
-    key = placeholder(KEY_TYPE, "key")
     behind = topological(outputs, blockers=given)
     in_model = set(model.basic_RVs)
     resampled = [str(n.name) for n in behind if isinstance(n, Tensor) and n in in_model and n not in places]
     log.info("Sampling: [%s]", ", ".join(sorted(resampled)))
-    keys = Subkeys(expand_draws(outputs, key, places), key)
-    program = Program([keys.input, *places.values()], keys.outputs)
-    _refuse_inputs(program)
     chains, length = next(iter(draws.values.values())).shape[:2] if draws.values else draws.shape
     try:
-        found = over_draws(program, [keys.of(draw_keys(seed, "predict", chains, length)), *columns], shown=bar)
+        found = drawn_over(outputs, places, [draw_keys(seed, "predict", chains, length), *columns], shown=bar)
+    except ParameterValueError:
+        raise
     except (TypeError, ValueError) as error:
         raise _shape_clash(model, error, given, columns) from error
     return dict(zip(names, found, strict=True))

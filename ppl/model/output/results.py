@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ppl.model.model import Model
 
 CHAINS = ("chain", "draw")
+NEVER = 1_000_000  # new objects after which Python's collector looks at them: more than an import makes
 
 
 @functools.cache
@@ -40,17 +41,16 @@ def prepare() -> None:
 
 def _import_all() -> None:
     """What an import makes is there to stay: that Python's collector goes through all of it time and again is a fifth
-    of the time. So it rests meanwhile, where it was not at rest before."""
-    awake = gc.isenabled()
-    gc.disable()
+    of the time. So it rests meanwhile."""
+    thresholds = gc.get_threshold()
+    gc.set_threshold(NEVER, *thresholds[1:])
     try:
         import xarray  # noqa: F401
 
         if has_inference_data():
             import arviz  # noqa: F401
     finally:
-        if awake:
-            gc.enable()
+        gc.set_threshold(*thresholds)
 
 
 def dataset(

@@ -14,7 +14,7 @@ from ppl.graph import Node, ancestors, substitute
 from ppl.rewrites.elimination.affine import HOST, is_data, known_shape
 from ppl.rewrites.elimination.label_values import states_of_code
 from ppl.rewrites.elimination.program import Observation, Program, Term, log_density
-from ppl.rewrites.simplify import simplify
+from ppl.rewrites.simplify import simplify_given_draws
 from ppl.tensor.ops import Elementwise
 from ppl.tensor.tensor import Tensor, as_tensor
 
@@ -98,10 +98,10 @@ def _picked(e: Any) -> tuple[Tensor, Tensor, Tensor] | None:
     known = states_of_code(at)
     if known is None or known.min() < 0 or known.max() >= count:
         return None
-    rest = simplify(x[count - 1])
+    rest = simplify_given_draws(x[count - 1])
     for k in range(count - 2, 0, -1):
-        rest = tt.switch(tt.eq(at, k), simplify(x[k]), rest)
-    return tt.eq(at, 0), simplify(x[0]), rest
+        rest = tt.switch(tt.eq(at, k), simplify_given_draws(x[k]), rest)
+    return tt.eq(at, 0), simplify_given_draws(x[0]), rest
 
 
 OPPOSITE = {"less": "greater_equal", "greater_equal": "less", "greater": "less_equal", "less_equal": "greater"}
@@ -121,7 +121,7 @@ def assuming(e: Tensor, condition: Tensor, holds: bool) -> Tensor:
     for product in [n for n in ancestors(e) if n.op.name == "multiply"]:
         if any(truths.get(_uncast(factor)) is False for factor in product.inputs):
             known[product] = tt.zeros(product.type.shape, dtype=product.type.dtype)  # of a draw, which is finite
-    return as_tensor(simplify(as_tensor(substitute(e, known))))
+    return simplify_given_draws(as_tensor(substitute(e, known)))
 
 
 def _uncast(e: Any) -> Any:

@@ -18,6 +18,7 @@ from ppl.tensor.tensor import Tensor, is_constant, value_of
 from ppl.tensor.variables import VARIABLE
 
 MOST_VALUES = 10_000  # of one label
+MOST_TOGETHER = 100_000  # of the labels that an expression depends on
 
 
 def values_of(variable: Any) -> np.ndarray:
@@ -34,13 +35,22 @@ def values_of(variable: Any) -> np.ndarray:
     ends = [domain.lower, domain.upper]
     if any(end is None for end in ends):
         raise NoMatch("it has infinitely many values")
-    numbers = [value_of(e) if isinstance(e, Tensor) and is_constant(e) else e for e in ends]
-    if any(isinstance(n, Tensor) for n in numbers):
+    numbers = [_values_of_end(e) if isinstance(e, Tensor) else e for e in ends]
+    if any(n is None for n in numbers):
         raise NoMatch("the number of its values is not constant")
     values = np.arange(int(np.min(numbers[0])), int(np.max(numbers[1])) + 1)
     if len(values) > MOST_VALUES:
         raise NoMatch(f"it has {len(values)} values, more than {MOST_VALUES}")
     return values
+
+
+def _values_of_end(end: Tensor) -> Any:
+    """The values an end of a support can take: a constant, or what other labels make of it; None where not known."""
+    if is_constant(end):
+        return value_of(end)
+    behind = ancestors(end)
+    steered = any(is_draw(n) for n in behind) and not any(n.op is VARIABLE for n in behind)
+    return states_of_code(end) if steered else None
 
 
 def states_of(labels: Sequence[Any], kept: frozenset[RandomVariable]) -> int | None:
@@ -72,14 +82,18 @@ def states_of_code(code: Any) -> np.ndarray | None:
         leaf = leaf.inputs[0]
     if leaf.dtype == "bool":
         return np.array([0, 1])
-    labels: list[Any] = [n for n in ancestors(code) if is_draw(n)]
+    draws = [n for n in ancestors(code) if is_draw(n)]
+    labels: list[Any] = [n for n in ancestors(code, blockers=draws) if is_draw(n)]
+    if any(None in rv.type.shape for rv in labels):
+        return None
     try:
-        if len(labels) == 1 and labels[0] is leaf:
+        if is_draw(leaf):
             return values_of(leaf)
-        values = [values_of(rv) for rv in labels]
+        values = [values_of(rv) for rv in labels for _ in range(prod(known_shape(rv)))]
     except NoMatch:
         return None
-    if any(rv.ndim for rv in labels) or prod(map(len, values)) > MOST_VALUES:
+    if prod(map(len, values)) > MOST_TOGETHER:
         return None
-    grid = [axis.ravel() for axis in np.meshgrid(*values, indexing="ij")]
-    return states_at(code, dict(zip(labels, grid, strict=True)))
+    grid = np.stack([axis.ravel() for axis in np.meshgrid(*values, indexing="ij")], axis=-1)
+    ends = np.cumsum([prod(known_shape(rv)) for rv in labels])
+    return states_at(code, dict(zip(labels, np.split(grid, ends[:-1], axis=-1), strict=True)))

@@ -12,6 +12,7 @@ import time
 import warnings
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from math import prod
 
 from ppl.distributions import Normal, RandomVariable
 from ppl.graph import ancestors
@@ -25,6 +26,7 @@ from ppl.rewrites.elimination import (
     survivors,
     thinning,
 )
+from ppl.rewrites.elimination.affine import known_shape
 from ppl.rewrites.elimination.branches import settled
 from ppl.rewrites.elimination.coordinates import Coordinate
 from ppl.rewrites.elimination.costs import HIERARCHY, evaluation, work
@@ -321,8 +323,9 @@ def _each(
         _note(result, rule, (rv.name or "",), after, f"{rv.family.__name__} with {_children(seen)}.")
 
 
-MOST_BRANCHES = 10_000  # states of a label that an elimination may leave in one term
-MOST_COPIES = 64  # the same of several labels, each state of which is written out
+MOST_BRANCHES = 100_000  # states of a few labels that an elimination may leave in one term
+FEW = 3  # labels, as change points are
+MOST_COPIES = 64  # states of many labels
 
 
 def _in_branches(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
@@ -337,8 +340,8 @@ def _in_branches(result: Plan, protected: frozenset[RandomVariable], reasons: Re
         states = states_of(labels, protected)
         if not labels or states is None:
             return False
-        single = len(labels) == 1 and not labels[0].ndim
-        return states <= (MOST_BRANCHES if single else MOST_COPIES)
+        few = sum(prod(known_shape(z)) for z in labels) <= FEW
+        return states <= (MOST_BRANCHES if few else MOST_COPIES)
 
     _each(result, protected, "conjugate", conjugate.eliminate_one, steered, reasons)
     result.program = settled(result.program)

@@ -1,11 +1,15 @@
-"""One label that steers switches: sums over the rows of a factor through the states of what it steers.
+"""Labels that steer switches: sums over the rows of a factor, by the values of a few labels together.
 
-Where the switch has two states and turns once along the rows (a change point), the sums are two running totals.
+What labels steer are *codes*: expressions of labels and data alone, such as `time < tau`. A factor whose rows depend on
+codes of few states is computed once for each state, and its rows are added up as the states say (`runs`); any other
+factor is computed for all values of the labels at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
 from math import prod
 from typing import Any
 
@@ -13,94 +17,167 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.distributions import is_draw
-from ppl.graph import ancestors, substitute
+from ppl.graph import Node, ancestors, substitute
 from ppl.rewrites.elimination.affine import is_data, known_shape
 from ppl.rewrites.elimination.label_values import states_at
 from ppl.rewrites.elimination.labels import Labels, Table, row_support
-from ppl.rewrites.elimination.program import Factor, NoMatch, Term, log_density, parts
+from ppl.rewrites.elimination.program import Factor, NoMatch, Term, log_density, parts, reaches
+from ppl.rewrites.elimination.runs import State, sums_of_rows
 from ppl.rewrites.elimination.supports import Sites
+from ppl.rewrites.simplify import simplify_given_draws
 from ppl.tensor.tensor import Tensor, as_tensor
 from ppl.tensor.vectorizing import vectorize_graph
 
-MANY = 4  # values of a scalar label from which it is looked at what it steers
-MOST_STATES = 10_000_000  # numbers that stand for what a label steers, over all its values
+MANY = 4  # values of one label, and
+MANY_TOGETHER = 16  # of several, from which it is looked at what they steer
+MOST_TOGETHER = 1_000_000  # values of several labels
+MOST_COMBINATIONS = 16  # of states of codes
+MOST_STATES = 10_000_000  # numbers that stand for what labels steer, over all their values
 
 
-def steered(factor: Factor, labels: Labels, site: int) -> Table | None:
-    """The sum of all rows by the values of one scalar label that has many; None where it has few."""
-    (rv,) = labels.sites.owners(np.array([site]))
-    values = labels.values[rv]
-    if len(values) < MANY or prod(known_shape(rv)) != 1:
+@dataclass(frozen=True)
+class Grid:
+    """All values of some sites together, in the order of a table."""
+
+    labels: Labels
+    sites: np.ndarray
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        return tuple(int(c) for c in self.labels.counts[self.sites])
+
+    @property
+    def variables(self) -> list[Any]:
+        """The labels that the sites belong to."""
+        return self.labels.sites.owners(self.sites)
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """The number of its value for each site: (sites, values together)."""
+        return np.indices(self.counts).reshape(len(self.counts), -1)
+
+    def values(self) -> dict[Any, np.ndarray]:
+        """Each label, at all values together; entries at other sites have their first value."""
+        chosen = np.zeros((prod(self.counts), self.labels.sites.count), dtype=int)
+        chosen[:, self.sites] = self.numbers.T
+        of = self.labels.sites.of
+        return {rv: self.labels.values[rv][chosen[:, of[rv]]].astype(rv.dtype) for rv in self.variables}
+
+    def is_all_of(self, factor: Factor) -> bool:
+        """Whether a factor is written in these labels alone, not in others that it takes no number from."""
+        return {n for n in reaches(factor, self.labels.values) if n in self.labels.values} <= {factor, *self.variables}
+
+    def places_in(self, part: Grid) -> np.ndarray:
+        """Where the values of some of the sites stand in their own grid."""
+        return np.ravel_multi_index(tuple(self.numbers[np.searchsorted(self.sites, part.sites)]), part.counts)
+
+
+@dataclass(frozen=True)
+class Code:
+    """An expression of labels and data alone, and all values of the sites that it depends on."""
+
+    expression: Any
+    grid: Grid
+
+    @property
+    def size(self) -> int:
+        """How many numbers the widest expression on its way holds, over all values."""
+        own = ancestors(self.expression, blockers=self.grid.variables)
+        return prod(self.grid.counts) * max(prod(known_shape(n)) for n in own)
+
+    def states(self) -> np.ndarray:
+        """Its entries at all values: (values, entries)."""
+        found = states_at(self.expression, self.grid.values())
+        return found.reshape(len(found), -1)
+
+
+def steered(factor: Factor, labels: Labels, sites: np.ndarray) -> Table | None:
+    """The sum of all rows by the values of a few sites together; None where these are few, or too many."""
+    grid = Grid(labels, sites)
+    total = prod(grid.counts)
+    if total < (MANY if len(sites) == 1 else MANY_TOGETHER) or total > MOST_TOGETHER or not grid.is_all_of(factor):
         return None
-    inputs = [factor.density] if isinstance(factor, Term) else [p for p in parts(factor) if rv in ancestors(p)]
-    codes = _codes(inputs, rv)
-    if len(codes) == 1 and codes[0] is not rv and codes[0].dtype[0] in "bui":
-        switched = _switched(factor, codes[0], states_at(codes[0], {rv: values}))
-        if switched is not None:
-            return Table(np.array([[site]]), switched.reshape((1, len(values))))
-    if len(values) * sum(prod(known_shape(code)) for code in codes) > MOST_STATES:
-        return None
-    over = {rv: as_tensor(values.astype(rv.dtype).reshape(len(values), *rv.type.shape))}
-    states = {code: over[rv] if code is rv else vectorize_graph(code, over) for code in codes}  # of data alone
-    total = tt.sum(log_density(factor))
-    others = [n for n in ancestors(total) if is_draw(n) and n is not rv]
-    outside = ancestors(total, blockers=[*others, *states])
-    mapped = vectorize_graph(total, {**states, **{n: n for n in others if n in outside}})  # draws are no part of a body
-    return Table(np.array([[site]]), mapped.reshape((1, len(values))))
+    codes = _codes([factor.density] if isinstance(factor, Term) else parts(factor), grid)
+    found = _by_states(factor, codes, grid)
+    if found is None:
+        found = _by_values(factor, grid)
+    return None if found is None else Table(sites[None], found.reshape((1, *grid.counts)))
 
 
-def _switched(factor: Factor, code: Any, states: np.ndarray) -> Tensor | None:
-    """The sum of rows that each depend on one entry of a code of few states, by the value of what steers the code."""
-    distinct = np.unique(states)
-    if len(distinct) > len(states) / 2 or len(distinct) > 8:
+def _codes(expressions: Sequence[Any], grid: Grid) -> list[Code]:
+    """The largest subexpressions that depend on labels and on data alone, and do not take too many numbers."""
+    blank: dict[Node, Node] = {rv: _filled(rv, 0) for rv in grid.variables}
+    found: dict[Any, Code] = {}
+    pending = list(expressions)
+    while pending:
+        e = pending.pop()
+        if e in found or blank.keys().isdisjoint(ancestors(e)):
+            continue
+        if e in blank or is_data(substitute(e, blank)):
+            support = grid.labels.sites.support(e)
+            assert support is not None
+            code = Code(e, Grid(grid.labels, np.intersect1d(support, grid.sites)))
+            if e in blank or code.size <= MOST_STATES:
+                found[e] = code
+                continue
+        pending += e.inputs
+    return list(found.values())
+
+
+def _by_states(factor: Factor, codes: Sequence[Code], grid: Grid) -> Tensor | None:
+    """The sum of rows that depend on one entry of each code; None where codes have many states."""
+    if any(c.expression in grid.labels.values or c.expression.dtype[0] not in "bui" for c in codes):
         return None
+    states = [c.states() for c in codes]
+    distinct = [np.unique(s) for s in states]
+    if prod(map(len, distinct)) > min(MOST_COMBINATIONS, prod(grid.counts) / 2):
+        return None
+    own = {c.expression: d for c, d in zip(codes, distinct, strict=True)}
     try:
-        support = row_support(factor, Labels({code: distinct}, Sites([code])))
+        support = row_support(factor, Labels(own, sites := Sites(list(own))))
     except NoMatch:
         return None
-    if support.shape[-1] != 1:
+    at = support.reshape(-1, support.shape[-1])
+    of_each_code = at.shape[1] == len(codes) and (at >= 0).all() and (sites.owner[at] == np.arange(len(codes))).all()
+    if not of_each_code:
         return None
-    at = support.reshape(-1)
-    rows = [
-        tt.broadcast_to(log_density(factor, {code: _filled(code, d)}), support.shape[:-1]).reshape((at.size,))
-        for d in distinct
+    rows: list[tuple[tuple[int, ...], Tensor]] = []
+    for numbers in product(*(range(len(d)) for d in distinct)):
+        here: dict[Node, Node] = {e: _filled(e, d[k]) for (e, d), k in zip(own.items(), numbers, strict=True)}
+        density = simplify_given_draws(tt.broadcast_to(log_density(factor, here), support.shape[:-1]))
+        rows.append((numbers, density.reshape((len(at),))))
+    found = [
+        State(np.searchsorted(d, s)[:, at[:, j] - sites.of[c.expression].min()], grid.places_in(c.grid))
+        for j, (c, d, s) in enumerate(zip(codes, distinct, states, strict=True))
     ]
-    state = np.searchsorted(distinct, states.reshape(len(states), -1))[:, np.maximum(at, 0)]  # (values, rows)
-    total = _prefix_sums(rows, state) if len(rows) == 2 else None
-    if total is None:
-        chosen = [tt.sum(tt.switch(state == d, r, 0.0), axis=1) for d, r in enumerate(rows)]
-        total = chosen[0]
-        for more in chosen[1:]:
-            total = total + more
-    return total
+    return sums_of_rows(rows, found)
 
 
-def _prefix_sums(rows: Sequence[Tensor], state: np.ndarray) -> Tensor | None:
-    """Σ_i rows[state[k, i]][i] where the rows in state 1 are nested from one k to the next: two running totals."""
-    order = np.argsort(-state.sum(axis=0), kind="stable")
-    lengths = state.sum(axis=1)
-    if not np.array_equal(state[:, order], np.arange(state.shape[1]) < lengths[:, None]):
+def _by_values(factor: Factor, grid: Grid) -> Tensor | None:
+    """The factor at all values; None where that takes too many numbers."""
+    codes = _codes([factor.density] if isinstance(factor, Term) else parts(factor), grid)
+    if prod(grid.counts) * sum(prod(known_shape(c.expression)) for c in codes) > MOST_STATES:
         return None
-    zero = tt.zeros((1,))
-    first = tt.concatenate([zero, tt.cumsum(rows[1][order])])
-    last = tt.concatenate([tt.cumsum(rows[0][order][::-1])[::-1], zero])
-    return first[lengths] + last[lengths]
+    return at_all_values(tt.sum(log_density(factor)), grid)
+
+
+def at_all_values(e: Tensor, grid: Grid) -> Tensor:
+    """An expression, at all values of some sites; what depends on these and on data alone is itself data."""
+    over: dict[Node, Node] = {rv: as_tensor(values) for rv, values in grid.values().items()}
+    states = {c.expression: _stacked(c.expression, over) for c in _codes([e], grid)}
+    others = [n for n in ancestors(e) if is_draw(n) and n not in over]
+    outside = ancestors(e, blockers=[*others, *states])
+    moved = {**states, **{n: n for n in others if n in outside}}  # draws are no part of a body
+    return as_tensor(vectorize_graph(e, moved))
+
+
+def _stacked(code: Any, over: Mapping[Node, Node]) -> Node:
+    """A code, at all values."""
+    if code in over:
+        return over[code]
+    behind = ancestors(code)
+    return vectorize_graph(code, {rv: values for rv, values in over.items() if rv in behind})
 
 
 def _filled(like: Any, value: Any) -> Tensor:
     return as_tensor(np.full(known_shape(like), value, dtype=like.dtype))
-
-
-def _codes(expressions: Sequence[Any], rv: Any) -> list[Any]:
-    """The largest subexpressions that depend on a variable and on data alone."""
-    found: dict[Any, None] = {}
-    pending = list(expressions)
-    while pending:
-        e = pending.pop()
-        if rv not in ancestors(e):
-            continue
-        if e is rv or is_data(substitute(e, {rv: _filled(rv, 0)})):
-            found[e] = None
-        else:
-            pending += e.inputs
-    return list(found)

@@ -2,7 +2,7 @@
 
 A table has a row for each number of a log-density, and an axis for each site that it depends on. Sites that meet in a
 row get different colours; the factor is written once for each choice of values of the colours, for all rows at once.
-A label that only steers a switch goes by the states of the switch (`switches`).
+Labels that all rows share, and that steer switches, go by the states of the switches (`switches`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ppl.rewrites.elimination.affine import known_shape
 from ppl.rewrites.elimination.labels import Labels, Table, name_of, over_last, row_support
 from ppl.rewrites.elimination.program import Factor, NoMatch, log_density
 from ppl.rewrites.elimination.supports import merged
-from ppl.rewrites.elimination.switches import steered
+from ppl.rewrites.elimination.switches import MANY_TOGETHER, MOST_TOGETHER, Grid, at_all_values, steered
 from ppl.tensor.tensor import Tensor, as_tensor, placeholder
 
 MOST_COPIES = 256  # of a factor, one for each choice of values
@@ -32,8 +32,9 @@ def tables(factor: Factor, labels: Labels) -> list[Table]:
     support = row_support(factor, labels)
     rows = support.reshape(-1, support.shape[-1])
     touched = np.unique(rows[rows >= 0])
-    if len(touched) == 1 and (alone := steered(factor, labels, int(touched[0]))) is not None:
-        return [alone]
+    together = (rows >= 0).sum(axis=1).max(initial=0) == len(touched)
+    if together and (whole := steered(factor, labels, touched)) is not None:
+        return [whole]
     colours = _colours(rows, labels.counts)
     classes = sorted(set(colours.values()))
     sizes = [count for count, _ in classes]
@@ -123,21 +124,30 @@ def own_tables(rv: Any, labels: Labels, templates: Templates) -> list[Table]:
     colours = _colours(rows, labels.counts)
     classes = sorted(set(colours.values()))
     sizes = [count for count, _ in classes]
-    if prod(sizes) * len(values) > MOST_COPIES * 16 or prod(sizes) > MOST_COPIES:
-        raise NoMatch(f'"{rv.name}" has {prod(sizes)} combinations of values of its parents, more than {MOST_COPIES}')
+    grid = Grid(labels, rows[0])
+    at_once = len(rows) == 1 and prod(sizes) >= MANY_TOGETHER and grid.is_all_of(rv)
+    most, each = (MOST_TOGETHER, MOST_TOGETHER) if at_once else (MOST_COPIES, MOST_COPIES * 16)
+    if prod(sizes) > most or prod(sizes) * len(values) > each:
+        raise NoMatch(f'"{rv.name}" has {prod(sizes)} combinations of values of its parents, more than {most}')
     parents = sites.owners(rows)
     scalar = rv.ndim == 0 and all(v.ndim == 0 for v in parents)
     key = templates.key(rv, parents, labels.values) if scalar else None
     whole = templates.known.get(key) if scalar else None
     if whole is None:
-        columns = []
-        chosen = np.zeros(sites.count, dtype=int)
-        for combination in product(*map(range, sizes)):
-            for site, colour in colours.items():
-                chosen[site] = combination[classes.index(colour)]
-            here = substitute(list(rv.parameters), labels.at(chosen))
-            columns.append(_by_own_value(rv, here, values, shape))
-        whole = tt.stack(columns, axis=1).reshape((len(rows), *sizes, len(values)))
+        if at_once:
+            whole = at_all_values(_by_own_value(rv, rv.parameters, values, shape), grid)
+            order = [next(i for i, s in enumerate(rows[0]) if colours[int(s)] == c) for c in classes]
+            whole = tt.transpose(whole.reshape((*labels.counts[rows[0]], len(values))), (*order, len(order)))
+        else:
+            columns = []
+            chosen = np.zeros(sites.count, dtype=int)
+            for combination in product(*map(range, sizes)):
+                for site, colour in colours.items():
+                    chosen[site] = combination[classes.index(colour)]
+                here = substitute(list(rv.parameters), labels.at(chosen))
+                columns.append(_by_own_value(rv, here, values, shape))
+            whole = tt.stack(columns, axis=1)
+        whole = whole.reshape((len(rows), *sizes, len(values)))
         if scalar:
             templates.known[key] = whole
     itself = (len(values), -1)  # its own value has the last axis

@@ -1,0 +1,171 @@
+"""Facts of functions of one number: monotone and bounded ones, rounding, absolute values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from ppl.graph import Node
+from ppl.rewrites.facts import (
+    ANYTHING,
+    INF,
+    Condition,
+    Fact,
+    above_minus_one,
+    declare_facts,
+    negative,
+    nonnegative,
+    nonzero,
+    positive,
+)
+from ppl.tensor import elementwise as ew
+from ppl.tensor.ops import OPS, Elementwise
+from ppl.tensor.special_functions import erfc
+
+_EVERYWHERE: Condition = Condition("anything", ANYTHING, lambda f: True)
+
+
+# --- monotone and bounded functions: the ends of the interval follow by applying the function
+def _monotone(function: Callable[[float], float], domain: Condition = _EVERYWHERE, range: Fact = ANYTHING) -> None:
+    """Facts of an increasing function that is finite on finite numbers of its domain."""
+
+    def infer(node: Node, facts: list[Fact]) -> Fact:
+        x = facts[0]
+        with np.errstate(all="ignore"):
+            low, high = float(function(x.low)), float(function(x.high))
+        image = Fact(
+            -INF if math.isnan(low) else low,
+            INF if math.isnan(high) else high,
+            x.above and low != -INF,
+            x.below and high != INF,
+        )
+        return image.meet(range).but(finite=x.finite and domain.holds(x))
+
+    declare_facts(OPS[_name(function)], infer)
+
+
+def _name(function: Callable[[float], float]) -> str:
+    return function.__name__
+
+
+def exp(x: float) -> float:
+    return float(np.exp(x))
+
+
+def expm1(x: float) -> float:
+    return float(np.expm1(x))
+
+
+def log(x: float) -> float:
+    return float(np.log(x))
+
+
+def log1p(x: float) -> float:
+    return float(np.log1p(x))
+
+
+def tanh(x: float) -> float:
+    return float(np.tanh(x))
+
+
+def arctan(x: float) -> float:
+    return float(np.arctan(x))
+
+
+def sinh(x: float) -> float:
+    return float(np.sinh(x))
+
+
+def arcsinh(x: float) -> float:
+    return float(np.arcsinh(x))
+
+
+def sigmoid(x: float) -> float:
+    return float(1 / (1 + np.exp(-x)))
+
+
+def softplus(x: float) -> float:
+    return float(np.logaddexp(0, x))
+
+
+def log_sigmoid(x: float) -> float:
+    return -float(np.logaddexp(0, -x))
+
+
+def erf(x: float) -> float:
+    return math.erf(x)
+
+
+def ndtr(x: float) -> float:
+    return 0.5 * math.erfc(-x / math.sqrt(2))
+
+
+_OPEN_UNIT = Fact(0.0, 1.0, above=True, below=True)
+_monotone(exp, range=Fact(low=0.0, above=True))
+_monotone(expm1, range=Fact(low=-1.0, above=True))
+_monotone(log, positive)
+_monotone(log1p, above_minus_one)
+_monotone(tanh, range=Fact(-1.0, 1.0, above=True, below=True))
+_monotone(arctan)
+_monotone(sinh)
+_monotone(arcsinh)
+_monotone(sigmoid, range=_OPEN_UNIT)
+_monotone(softplus, range=Fact(low=0.0, above=True))
+_monotone(log_sigmoid, range=Fact(high=0.0, below=True))
+_monotone(erf, range=Fact(-1.0, 1.0, above=True, below=True))
+_monotone(ndtr, range=_OPEN_UNIT)
+
+# --- functions with a declared range, finite where their argument is in a domain
+_FINITE_ON: dict[str, Condition] = {
+    **dict.fromkeys(
+        ["sin", "cos", "cosh", "log_ndtr", "sign", "cbrt", "sinc", "i0e", "i1e"],
+        _EVERYWHERE,
+    ),
+    "gammaln": positive, "digamma": positive, "gamma": positive, "log2": positive, "log10": positive,
+    "log1mexp": negative, "rsqrt": positive, "entr": nonnegative,
+}  # fmt: skip
+
+
+def _unary(domain: Condition) -> Callable[[Node, list[Fact]], Fact]:
+    def infer(node: Node, facts: list[Fact]) -> Fact:
+        declared = node.op.facts.range if isinstance(node.op, Elementwise) else None
+        fact = Fact(*declared) if declared else ANYTHING
+        return fact.but(finite=facts[0].finite and domain.holds(facts[0]), integer=node.op is ew.sign)
+
+    return infer
+
+
+for _op_name, _domain in _FINITE_ON.items():
+    declare_facts(OPS[_op_name], _unary(_domain))
+
+
+def _erfc(node: Node, facts: list[Fact]) -> Fact:
+    return Fact(0.0, 2.0, above=True, below=True, finite=facts[0].finite)
+
+
+declare_facts(erfc, _erfc)
+
+
+def _rounded(node: Node, facts: list[Fact]) -> Fact:
+    x = facts[0]
+    whole: Callable[[float], float] = getattr(np, node.op.name)
+    low, high = float(whole(x.low)), float(whole(x.high))
+    return Fact(low, high, finite=x.finite, integer=True)
+
+
+for _each in (ew.floor, ew.ceil, ew.rint, ew.trunc):
+    declare_facts(_each, _rounded)
+
+
+def _absolute(node: Node, facts: list[Fact]) -> Fact:
+    x = facts[0]
+    if x.low >= 0:
+        return x
+    high = max(-x.low, x.high)
+    low = -x.high if x.high < 0 else 0.0
+    return Fact(low, high, above=low == 0.0 and nonzero.holds(x), finite=x.finite, integer=x.integer)
+
+
+declare_facts(ew.abs, _absolute)

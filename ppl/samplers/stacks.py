@@ -1,0 +1,92 @@
+"""Stacks of matrices worked off one matrix after the other, in programs that would wait for themselves.
+
+On a CPU, JAX 0.10 shares the matrices of a stack (a call of LAPACK) out among XLA's threads, from one of these, which
+then waits for the others. Stacks of one program that do not depend on each other run side by side; as many as there
+are threads wait for each other for ever. A loop over the matrices needs no other thread; it takes up to twice the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from math import prod
+from typing import Any
+
+import jax
+from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
+
+LAPACK = frozenset(
+    "cholesky eig eigh geqrf hessenberg householder_product lu ormqr qr schur svd triangular_solve tridiagonal".split()
+)
+TOO_MANY = 2  # stacks in one program
+
+
+def in_turn(make: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """A function, traced for some arguments, with loops in the place of stacks of matrices where there are several."""
+    traced = jax.jit(make).trace(*arguments)
+    if jax.default_backend() != "cpu" or _stacks_in(traced.jaxpr.jaxpr) < TOO_MANY:
+        return traced
+    structure = jax.tree.structure(traced.out_info)
+    closed = traced.jaxpr
+    one_by_one = lambda *given: jax.tree.unflatten(structure, _run(closed.jaxpr, closed.consts, jax.tree.leaves(given)))
+    return jax.jit(one_by_one).trace(*arguments)
+
+
+def _stacks_in(jaxpr: Jaxpr) -> int:
+    """How many stacks of matrices a program works on, those of its loops and branches among them."""
+    return sum(_is_stack(eqn) + sum(map(_stacks_in, _bodies(eqn))) for eqn in jaxpr.eqns)
+
+
+def _is_stack(eqn: Any) -> bool:
+    return eqn.primitive.name in LAPACK and prod(eqn.invars[0].aval.shape[:-2]) > 1
+
+
+def _bodies(eqn: Any) -> Iterator[Jaxpr]:
+    for value in eqn.params.values():
+        for each in value if isinstance(value, tuple | list) else (value,):
+            if isinstance(each, ClosedJaxpr | Jaxpr):
+                yield each.jaxpr if isinstance(each, ClosedJaxpr) else each
+
+
+def _run(jaxpr: Jaxpr, consts: Sequence[Any], arguments: Sequence[Any]) -> list[Any]:
+    """The results of a program, its stacks of matrices in loops."""
+    known: dict[Any, Any] = dict(zip((*jaxpr.constvars, *jaxpr.invars), (*consts, *arguments), strict=True))
+    value_of = lambda x: x.val if isinstance(x, Literal) else known[x]
+    for eqn in jaxpr.eqns:
+        results = _results(eqn, [value_of(x) for x in eqn.invars])
+        known.update(zip(eqn.outvars, results, strict=True))
+    return [value_of(x) for x in jaxpr.outvars]
+
+
+def _results(eqn: Any, values: list[Any]) -> Sequence[Any]:
+    if _is_stack(eqn):
+        return _matrix_by_matrix(eqn, values)
+    params = eqn.params
+    if any(map(_stacks_in, _bodies(eqn))):
+        called = params.get("jaxpr", params.get("call_jaxpr"))
+        if called is not None and eqn.primitive.name != "scan":  # a function, which is written out here
+            closed = called if isinstance(called, ClosedJaxpr) else ClosedJaxpr(called, ())
+            return _run(closed.jaxpr, closed.consts, values)
+        params = {key: _looped(value) for key, value in params.items()}
+    with eqn.ctx.manager:
+        results = eqn.primitive.bind(*values, **eqn.primitive.get_bind_params(params))
+    return results if eqn.primitive.multiple_results else [results]
+
+
+def _matrix_by_matrix(eqn: Any, values: list[Any]) -> Sequence[Any]:
+    axes = eqn.invars[0].aval.ndim - 2
+    shape = values[0].shape[:axes]
+    rows = [x.reshape(prod(shape), *x.shape[axes:]) for x in values]
+    results = jax.lax.map(lambda row: eqn.primitive.bind(*row, **eqn.params), rows)
+    results = results if eqn.primitive.multiple_results else [results]
+    return [x.reshape(*shape, *x.shape[1:]) for x in results]
+
+
+def _looped(value: Any) -> Any:
+    """A body of a loop or branches of a choice, without stacks."""
+    if isinstance(value, tuple):
+        parts = [_looped(each) for each in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    if not isinstance(value, ClosedJaxpr):
+        return value
+    kinds = [jax.ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type) for a in value.in_avals]
+    return jax.make_jaxpr(lambda *given: _run(value.jaxpr, value.consts, given))(*kinds)
