@@ -204,6 +204,38 @@ def observations(pm, pt):
     return [books(pm.observe(regression(pm), each)) for each in ({"count": 2}, {"slope": [1.0, 2.0]})]
 
 
+# --- names and points
+
+
+@row
+def names_of_variables(pm, pt):
+    return [str(v) for v in (*regression(pm).free_RVs, *regression(pm).deterministics)]
+
+
+@row
+def points(pm, pt):
+    model = regression(pm)
+    told = ({"slope": [1.0, 2.0]}, {model["slope"]: np.ones(2), "other": 1})
+    found = [pm.Point(each, model=model, filter_model_vars=some) for each in told for some in (False, True)]
+    return [{name: (type(v), np.shape(v)) for name, v in point.items()} for point in found]
+
+
+@row
+def density_and_slope_of_a_flat_array(pm, pt):
+    model = regression(pm)
+    f = model.logp_dlogp_function(model.continuous_value_vars, ravel_inputs=True)
+    f.set_extra_values({"count": 3})
+    value, slope = f(np.array([0.1, 0.2, 0.3]))
+    return round(float(value), 6), np.round(slope, 6).tolist()
+
+
+@row
+def inverses(pm, pt):
+    m = np.array([[2.0, 0.5], [0.5, 1.0]])
+    found = [f(m).eval() for f in (pm.math.matrix_inverse, pt.nlinalg.matrix_inverse, pt.linalg.inv)]
+    return np.round(found, 12).tolist()
+
+
 @pytest.mark.parametrize("name", ROWS)
 def test_the_same_as_in_pymc(pymc5, name):
     import pytensor

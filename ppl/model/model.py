@@ -288,10 +288,12 @@ def compile_fn(outs: Any, *, inputs: Any = None, model: Model | None = None, **o
     return found.compile_fn(outs, inputs=inputs, **options)
 
 
-def point_of(*args: Any, filter_model_vars: bool = False, **kwargs: Any) -> dict[str, Any]:
-    """A dict of values by name; only of the model's variables with `filter_model_vars`."""
-    point = dict(*args, **kwargs)
+def point_of(
+    *args: Any, filter_model_vars: bool = False, model: Model | None = None, **kwargs: Any
+) -> dict[str, np.ndarray]:
+    """A dict of arrays by name, from names or variables; only of the model's values with `filter_model_vars`."""
+    point = {str(getattr(k, "name", k)): np.asarray(v) for k, v in dict(*args, **kwargs).items()}
     if filter_model_vars:
-        known = {v.name for v in modelcontext(None).value_vars}
-        point = {str(k): v for k, v in point.items() if str(k) in known}
+        known = {v.name for v in modelcontext(model).value_vars}
+        point = {name: value for name, value in point.items() if name in known}
     return point
