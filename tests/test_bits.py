@@ -37,6 +37,9 @@ def test_keys_of_keys(number):
         wanted = jax.random.key_data(jax.random.fold_in(typed(key), jnp.uint32(number)))
         assert np.array_equal(threefry.fold_in(key, np.uint32(number)), wanted)
         assert np.array_equal(jax.random.key_data(threefry.fold_in(typed(key), np.uint32(number))), wanted)
+        assert np.array_equal(
+            threefry.folded(KEYS[None], number), [[threefry.fold_in(k, np.uint32(number)) for k in KEYS]]
+        )
         assert np.array_equal(threefry.split(key, 3), jax.random.key_data(jax.random.split(typed(key), 3)))
 
 

@@ -8,6 +8,7 @@ import jax
 import numpy as np
 import pytest
 
+import ppl
 import ppl as pm
 import ppl.tensor as tt
 from ppl import distributions as d
@@ -157,6 +158,9 @@ PYMC = {
     "affine": (lambda m, t: f(1.5) - f(2.5) * m.Normal.dist(f(0.3), f(1.2)), f(0.7)),
     "abs": (lambda m, t: t.abs(m.Normal.dist(f(0.3), f(1.2))), f(0.7)),
     "square": (lambda m, t: m.Normal.dist(f(0.3), f(1.2)) ** 2, f(0.7)),
+    "abs at its end": (lambda m, t: t.abs(m.Normal.dist(f(0.3), f(1.2))), f(0.0)),
+    "square at its end": (lambda m, t: m.Normal.dist(f(0.3), f(1.2)) ** 2, f(0.0)),
+    "flip": (lambda m, t: m.Normal.dist(f([0.3, 1.0, 2.0]), f(1.2))[::-1], f([0.1, 0.5, -0.3])),
     "clip": (lambda m, t: t.clip(m.Normal.dist(f(0.3), f(1.2), size=3), f(-1.0), f(1.0)), f([-1.0, 0.3, 1.0])),
     "round": (lambda m, t: t.floor(m.Normal.dist(f(0.3), f(1.2))), f(1.0)),
     "cumsum": (lambda m, t: t.cumsum(m.Normal.dist(f(0.3), f(1.2), size=4)), f([0.1, 0.5, -0.3, 2.0])),
@@ -183,9 +187,9 @@ def test_densities_are_those_of_pymc(name):
         digits = (
             1e-7 if name in ("clip", "round", "max") else 1e-10
         )  # PyMC's normal logcdf rounds a constant to float32
-        np.testing.assert_allclose(
-            logp(ours, value).eval(), pm.logp(theirs, value).eval(mode="FAST_COMPILE"), rtol=digits
-        )
+        expected = pm.logp(theirs, value).eval(mode="FAST_COMPILE")
+        np.testing.assert_allclose(logp(ours, value).eval(), expected, rtol=digits)
+        np.testing.assert_allclose(ppl.logp(ours, value).eval(), expected, rtol=digits, strict=True)
 
 
 x, y = Normal.dist(0.0, 1.0), Normal.dist(np.zeros(3), 1.0)
@@ -197,6 +201,7 @@ MUST_RAISE = {
     "one draw repeated by broadcasting": (lambda: logp(x + np.zeros(3), np.zeros(3)), "repeated by broadcasting"),
     "one entry taken twice": (lambda: logp(y[[0, 0]], np.zeros(2)), "more than once"),
     "one draw stacked twice": (lambda: logp(tt.stack([x, x]), np.zeros(2)), "used twice"),
+    "tails of one draw stacked twice": (lambda: logcdf(tt.stack([x, x]), np.zeros(2)), "no distribution function"),
     "a draw and its double, stacked": (lambda: logp(tt.stack([x, 2 * x]), np.zeros(2)), "determined by"),
     "random beside constant": (lambda: logp(tt.concatenate([y, np.zeros(2)]), np.zeros(5)), "not random"),
     "maximum of dependent entries": (lambda: logp(tt.max(tt.cumsum(y)), 1.0), "not independent"),

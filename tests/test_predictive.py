@@ -9,21 +9,31 @@ import scipy.stats
 
 import ppl
 import ppl.model as pm
+from ppl.compile.pure import Program
 from ppl.distributions import (
     Bernoulli,
     Beta,
     Categorical,
     Censored,
     Dirichlet,
+    GaussianRandomWalk,
     HalfNormal,
+    Laplace,
     Mixture,
     Normal,
     NormalMixture,
+    VonMises,
+    expand_draws,
 )
+from ppl.graph import ancestors
 from ppl.model.errors import ShapeError
 from ppl.model.inference import bar
+from ppl.model.inference.draw_rows import draw_keys, over_draws
 from ppl.model.inference.pointwise import log_likelihood_values
 from ppl.model.output.results import collect, dataset, group_names, group_of
+from ppl.tensor.draws import KEY_TYPE, key_fold_in
+from ppl.tensor.subkeys import Subkeys
+from ppl.tensor.tensor import as_tensor, placeholder
 from ppl.tensor.variables import shared
 
 X = np.linspace(-1, 1, 6)
@@ -67,13 +77,31 @@ def test_a_draw_does_not_depend_on_what_else_is_drawn():
     assert pm.draw([x, y], 3, random_seed=1)[0].tolist() == pm.draw(x, 3, random_seed=1).tolist()
 
 
+def test_keys_made_beforehand_give_the_draws_of_the_key_itself():
+    """Of draws with names and without, of several with one key, of a key that is split; and where nothing is drawn."""
+    scale = HalfNormal.dist(1, name="scale")
+    walk = GaussianRandomWalk.dist(0, scale, init_dist=Normal.dist(0, 1), steps=2)
+    outputs = [VonMises.dist(0, 1), Laplace.dist(scale, 1, shape=2), walk * scale, as_tensor(1.0)]
+    key = placeholder(KEY_TYPE, "key")
+    drawn = expand_draws(outputs, key)
+    given = draw_keys(1, "test", 2, 3)
+    for wanted in (drawn, drawn[-1:]):
+        keys = Subkeys(wanted, key)
+        before = over_draws(Program([keys.input], keys.outputs), [keys.of(given)])
+        for one, other in zip(over_draws(Program([key], wanted), [given]), before, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-15)
+    keys = Subkeys(drawn, key)
+    assert not any(node.op is key_fold_in for node in ancestors(keys.outputs))
+    assert len(np.unique(keys.of(given))) == keys.of(given).size
+
+
 def test_prior_predictive_has_the_groups_of_pymc(model, caplog):
     with caplog.at_level(logging.INFO, logger="ppl"):
         found = pm.sample_prior_predictive(200, model=model, random_seed=1)
-    assert list(found.prior.data_vars) == ["slope", "height", "noise", "mu"]
-    assert list(found.prior_predictive.data_vars) == ["y", "double"]
+    assert list(found.prior.data_vars) == ["slope", "height", "noise", "mu", "double"]
+    assert list(found.prior_predictive.data_vars) == ["y"]
     assert found.prior.height.dims == ("chain", "draw", "side") and found.prior.sizes["draw"] == 200
-    assert np.allclose(found.prior_predictive.double, 2 * found.prior_predictive.y)
+    assert np.allclose(found.prior.double, 2 * found.prior_predictive.y)
     expected = found.prior.height.values[..., :1] + found.prior.slope.values[..., None] * X
     assert np.allclose(found.prior.mu, expected)
     assert "Sampling: [height, noise, slope, y]" in caplog.text

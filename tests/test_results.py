@@ -1,13 +1,16 @@
 """The results contract: groups, variables, dtypes, dims, coords and attributes, in memory and on disk."""
 
 import datetime
+import gc
 import importlib.util
+import threading
 
 import numpy as np
 import pytest
 
 import ppl.model as pm
 from ppl.distributions import HalfNormal, Normal
+from ppl.model.output import results
 from ppl.model.output.results import group_names, group_of, has_inference_data
 from ppl.model.output.sample_stats import DTYPES, complete
 
@@ -153,3 +156,12 @@ def test_statistics_of_other_samplers_are_renamed_and_completed():
     assert full["lp"].tolist() == [[0, 0, 0]] and "mine" in full
     several = complete({"accept[0]": np.zeros((1, 3)), "accept[1]": np.ones((1, 3)), "lp": np.zeros((1, 3))})
     assert several["accept"].shape == (1, 3, 2)
+
+
+def test_importing_what_results_need_leaves_the_collector_as_it_was():
+    before = gc.isenabled(), gc.get_threshold()
+    results.prepare()
+    for thread in threading.enumerate():
+        if thread.name == "import-arviz":
+            thread.join()
+    assert (gc.isenabled(), gc.get_threshold()) == before

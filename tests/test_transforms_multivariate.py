@@ -24,6 +24,7 @@ CASES = {
     "simplex": (transforms.simplex, RNG.normal(size=4), lambda t: t.simplex),
     "ordered": (transforms.ordered, RNG.normal(size=4), lambda t: t.ordered),
     "positive ordered": (transforms.Ordered(positive=True), RNG.normal(size=4), lambda t: t.Ordered(positive=True)),
+    "ordered by place": (transforms.Ordered(True, False), RNG.normal(size=4), lambda t: t.Ordered(True, False)),
     "descending": (transforms.Ordered(ascending=False), RNG.normal(size=4), lambda t: t.Ordered(ascending=False)),
     "sum_to_1": (transforms.sum_to_1, np.array([0.2, 0.5, 0.1]), lambda t: t.sum_to_1),
     "zerosum": (transforms.ZeroSumTransform([-1]), RNG.normal(size=4), lambda t: t.ZeroSumTransform([-1])),

@@ -72,6 +72,12 @@ def fold_in(key: Any, number: Any) -> Any:
     return _like(key, jnp.stack(words(key, jnp.zeros_like(low), low), axis=-1))
 
 
+def folded(keys: np.ndarray, number: int) -> np.ndarray:
+    """`fold_in` for many keys at once, (..., 2), by NumPy."""
+    low = np.full(keys.shape[:-1], number, np.uint32)
+    return np.stack(_rounds((keys[..., 0], keys[..., 1]), np.zeros_like(low), low), axis=-1)
+
+
 def split(key: Any, count: int = 2) -> Any:
     """`count` independent keys."""
     low = jax.lax.iota(jnp.uint32, count)

@@ -218,13 +218,13 @@ def dependent(node: Any, first: Node, second: Node, common: Iterable[Node]) -> N
 
 
 def require_disjoint(node: Any, parts: Iterable[Node]) -> None:
-    """Refuse parts that share a draw."""
+    """Refuse parts that share a draw, also where one part is there twice."""
     owner: dict[Node, Node] = {}
     for part in parts:
-        for each in sources(part):
-            if each in owner and owner[each] is not part:
-                raise dependent(node, owner[each], part, [each])
-            owner[each] = part
+        drawn = sources(part)
+        for each in drawn & owner.keys():
+            raise dependent(node, owner[each], part, [each])
+        owner.update(dict.fromkeys(drawn, part))
 
 
 def require_same_shape(node: Tensor, parent: Node) -> None:

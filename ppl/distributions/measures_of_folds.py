@@ -23,13 +23,13 @@ def two_to_one(node: Tensor, law: Measure, roots: Callable[[Any], tuple[Any, Any
 
     def logp(x: Any) -> Tensor:
         x = as_tensor(x)
-        inside = x >= start if law.discrete else x > start
+        inside = x >= start
         lower, upper, slope = roots(tt.switch(inside, x, start + 1.0))
         if law.discrete:
             both = tt.logaddexp(law.logp(lower), law.logp(upper))
             return tt.switch(tt.equal(x, start), law.logp(upper), tt.switch(inside, both, -np.inf))
         both = law.logp(upper) if law.positive else tt.logaddexp(law.logp(lower), law.logp(upper))
-        return tt.switch(inside, both + slope, -np.inf)
+        return tt.switch(inside & (both > -np.inf), both + slope, -np.inf)  # the slope may be infinite at the start
 
     def logcdf(x: Any) -> Tensor:
         x = as_tensor(x)

@@ -163,7 +163,7 @@ class Ordered(Transform):
     name = "ordered"
     ndim_supp = 1
 
-    def __init__(self, ndim_supp: int | None = 1, positive: bool = False, ascending: bool = True) -> None:
+    def __init__(self, positive: bool = False, ascending: bool = True, *, ndim_supp: int | None = 1) -> None:
         self.ndim_supp = 1 if ndim_supp is None else ndim_supp
         self.positive, self.ascending = positive, ascending
 

@@ -17,7 +17,7 @@ from ppl.distributions import RandomVariable
 from ppl.distributions.transforms import Chain, Transform, default_transform
 from ppl.model import context
 from ppl.rewrites.present import at_present_sizes
-from ppl.tensor.tensor import Tensor, TensorType, is_constant, placeholder, value_of
+from ppl.tensor.tensor import Tensor, TensorType, as_tensor, is_constant, placeholder, value_of
 from ppl.tensor.variables import Variable
 
 UNSET: Any = type("Unset", (), {"__repr__": lambda self: "UNSET", "__bool__": lambda self: False})()
@@ -56,7 +56,7 @@ class Books(metaclass=_MadeInItsBlock):
         self.rvs_to_initial_values: dict[Tensor, Any] = books.rvs_to_initial_values if books else {}
         self.rvs_to_total_sizes: dict[Tensor, Any] = books.rvs_to_total_sizes if books else {}
         self._coords: dict[str, tuple[Any, ...] | None] = books._coords if books else {}
-        self._dim_lengths: dict[str, Any] = books._dim_lengths if books else {}
+        self._dim_lengths: dict[str, Any] = books._dim_lengths if books else {}  # an int, or a symbol of data
         if coords:
             self.add_coords(coords)
 
@@ -111,8 +111,8 @@ class Books(metaclass=_MadeInItsBlock):
 
     @property
     def dim_lengths(self) -> dict[str, Any]:
-        """The length of each dimension: an int, or a symbol where data decide."""
-        return self._dim_lengths
+        """The length of each dimension as a scalar tensor: a constant, or a function of the data that decide it."""
+        return {name: as_tensor(length) for name, length in self._dim_lengths.items()}
 
     def add_coord(self, name: str, values: Any = None, *, length: Any = None, mutable: bool | None = None) -> None:
         """Declare a dimension by its labels, or by its length alone."""

@@ -14,8 +14,9 @@ import numpy as np
 from ppl.distributions import DRAW, RandomVariable
 from ppl.distributions.draw import draw
 from ppl.distributions.transforms import Transform
-from ppl.graph import Node, substitute
+from ppl.graph import Node, ancestors, substitute
 from ppl.model.books import Books
+from ppl.model.errors import ShapeError
 from ppl.model.inputs.data_values import value_now
 from ppl.model.inputs.observed import as_data
 from ppl.model.inputs.observing import observe_variable
@@ -40,8 +41,11 @@ class _Rebuilding:
 
     def dimensions(self) -> None:
         for name, labels in self.old.coords.items():
-            length = self.old.dim_lengths[name]
-            self.new.add_coord(name, labels, length=self.at(length) if isinstance(length, Tensor) else length)
+            length = self.old._dim_lengths[name]
+            if isinstance(length, Tensor):
+                kept = ancestors([length]).isdisjoint(v for v in self.old.data_vars if v not in self.done)
+                length = self.at(length) if kept else self.old.present_length(name)
+            self.new.add_coord(name, labels, length=length)
 
     def data(self, var: Variable, frozen: bool) -> None:
         if frozen:
@@ -78,8 +82,9 @@ class _Rebuilding:
             self.new.rvs_to_total_sizes[fresh] = self.old.rvs_to_total_sizes[var]
 
     def observe(self, var: RandomVariable, value: Any) -> None:
-        fresh = self._draw(var)
-        observe_variable(self.new, fresh, as_data(value, var.name or ""), self.dims(var.name or ""), None, {})
+        name = var.name or ""
+        data = as_data(value, name, var.family.__name__)
+        self.done[var] = observe_variable(self.new, self._draw(var), data, self.dims(name), None, {})
 
     def _draw(self, var: RandomVariable) -> RandomVariable:
         inputs = self.at(list(var.inputs))
@@ -106,14 +111,25 @@ class _Rebuilding:
         if isinstance(value, Tensor):
             fresh = named(self.at(value), name)
         else:
-            array = np.broadcast_to(np.asarray(value), [1 if n is None else n for n in var.type.shape]).astype(
-                var.dtype
-            )
+            array = _intervention(var, value)
             fresh = shared(array, name) if as_data_variable else named(as_tensor(array), name)
         self.done[var] = fresh
         self._enter(fresh, name)
         book: list[Any] = self.new.data_vars if isinstance(fresh, Variable) else self.new.deterministics
         book.append(fresh)
+
+
+def _intervention(var: Tensor, value: Any) -> np.ndarray:
+    """The value that a variable is set to, in its shape and dtype; what these would change is refused."""
+    array, known = np.asarray(value), var.type.shape
+    lengths = (*(1,) * (len(known) - array.ndim), *array.shape)
+    fits = len(lengths) == len(known) and all(n is None or m in (1, n) for n, m in zip(known, lengths, strict=True))
+    if not fits:
+        raise ShapeError(f'do: "{var.name}" has shape {known}, and shall be set to a value of shape {array.shape}')
+    if var.dtype[0] != "f" and not np.array_equal(array, array.astype(var.dtype)):
+        raise TypeError(f'do: "{var.name}" is {var.dtype}, and shall be set to {value!r}: give whole numbers')
+    shape = [m if n is None else n for n, m in zip(known, lengths, strict=True)]
+    return np.broadcast_to(array, shape).astype(var.dtype)
 
 
 def rebuilt(
@@ -174,7 +190,7 @@ def do(
     """The model in which some variables are set from outside: what they depended on has no influence on them any more.
 
     Interventions become Data, or fixed values with `make_interventions_shared=False`; `prune_vars` leaves out variables
-    that nothing observed and no intervention's effect needs.
+    that no observed variable and no potential needs.
     """
     chosen = _variables(model, vars_to_interventions, "do")
     for var in chosen:
@@ -184,26 +200,10 @@ def do(
             )
     left_out: frozenset[str] = frozenset()
     if prune_vars:
-        needed = {id(v) for v in _needed(model, chosen)}
-        left_out = frozenset(name for name, v in model.named_vars.items() if id(v) not in needed)
+        seen = [rv for rv in model.observed_RVs if rv not in chosen]
+        needed = ancestors([*model.potentials, *seen, *(model.rvs_to_values[rv] for rv in seen)], blockers=chosen)
+        left_out = frozenset(name for name, v in model.named_vars.items() if v not in needed)
     return rebuilt(model, interventions=chosen, as_data_variables=make_interventions_shared, left_out=left_out)
-
-
-def _needed(model: Books, chosen: Mapping[Tensor, Any]) -> set[Node]:
-    from_outside = set(chosen)
-    needed: set[Node] = set(from_outside)
-    stack: list[Node] = [*model.observed_RVs, *model.potentials, *model.deterministics]
-    stack += [model.rvs_to_values[rv] for rv in model.observed_RVs]
-    seen: set[Node] = set()
-    while stack:
-        node = stack.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        needed.add(node)
-        if node not in from_outside:
-            stack.extend(node.inputs)
-    return needed
 
 
 def observe(model: Books, vars_to_observations: Mapping[Any, Any]) -> Model:

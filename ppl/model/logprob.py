@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import Any
 
 from ppl.distributions import is_draw, logprob
+from ppl.distributions.measure import NoDensityError, measure
 from ppl.graph import ancestors, topological
 from ppl.rewrites import simplify
 from ppl.rewrites.laws import in_law
@@ -13,6 +15,22 @@ from ppl.tensor.tensor import Tensor
 
 
 def _simplest(rv: Any) -> Any:
+    """The expression by the law that is known for it; where this would join entries in one density that have one each,
+    as running sums have, the expression as it is."""
+    found = _in_law(rv)
+    joins = is_draw(found) and found is not rv and found.event_ndim > 0
+    return rv if joins and _axes_joined(rv) < found.event_ndim else found
+
+
+def _axes_joined(rv: Tensor) -> float:
+    """How many of the last axes of a value have one density together; infinite where no rule tells."""
+    try:
+        return measure(rv).ndim
+    except NoDensityError:
+        return math.inf
+
+
+def _in_law(rv: Any) -> Any:
     """The expression as one draw where a law says so: N(0, 1) + N(0, 1) has a density by no other rule. A draw used
     twice may be used once when terms are collected: x + 2x is 3x; a sum in a loop starts from 0 + x."""
     if not isinstance(rv, Tensor) or is_draw(rv):

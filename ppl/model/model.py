@@ -223,13 +223,17 @@ class Model(Registration):
             raise KeyError(f"the model has no dimension {name!r}; it has {', '.join(self.dim_lengths) or 'none'}")
         if coord_values is not None and len(coord_values) != new_length:
             raise ValueError(f"dimension {name!r}: {len(coord_values)} labels for length {new_length}")
-        if isinstance(self.dim_lengths[name], int) and self.dim_lengths[name] != new_length:
+        labels = self.coords[name]
+        if coord_values is None and labels is not None and len(labels) != new_length:
+            raise ValueError(
+                f"dimension {name!r} has {len(labels)} labels, and shall have length {new_length}: pass coord_values="
+            )
+        known = self._dim_lengths[name]
+        if isinstance(known, int) and known != new_length:
             users = [key for key, dims in self.named_vars_to_dims.items() if name in dims]
             if users:
-                raise ValueError(
-                    f"dimension {name!r} has length {self.dim_lengths[name]} in {', '.join(users)}, which cannot change"
-                )
-            self.dim_lengths[name] = new_length
+                raise ValueError(f"dimension {name!r} has length {known} in {', '.join(users)}, which cannot change")
+            self._dim_lengths[name] = new_length
         if coord_values is not None:
             self.coords[name] = tuple(coord_values)
 
@@ -284,10 +288,12 @@ def compile_fn(outs: Any, *, inputs: Any = None, model: Model | None = None, **o
     return found.compile_fn(outs, inputs=inputs, **options)
 
 
-def point_of(*args: Any, filter_model_vars: bool = False, **kwargs: Any) -> dict[str, Any]:
-    """A dict of values by name; only of the model's variables with `filter_model_vars`."""
-    point = dict(*args, **kwargs)
+def point_of(
+    *args: Any, filter_model_vars: bool = False, model: Model | None = None, **kwargs: Any
+) -> dict[str, np.ndarray]:
+    """A dict of arrays by name, from names or variables; only of the model's values with `filter_model_vars`."""
+    point = {str(getattr(k, "name", k)): np.asarray(v) for k, v in dict(*args, **kwargs).items()}
     if filter_model_vars:
-        known = {v.name for v in modelcontext(None).value_vars}
-        point = {str(k): v for k, v in point.items() if str(k) in known}
+        known = {v.name for v in modelcontext(model).value_vars}
+        point = {name: value for name, value in point.items() if name in known}
     return point

@@ -82,9 +82,12 @@ class Registration(Books):
         grad_vars: Any = None,
         tempered: bool = False,
         initial_point: Mapping[str, Any] | None = None,
+        ravel_inputs: bool | None = None,
         **options: Any,
     ) -> ValueGradFunction:
-        """Log-density and gradient as one compiled function."""
+        """Log-density and gradient as one compiled function, of a point or of one flat array."""
+        if ravel_inputs is False:
+            raise TypeError("logp_dlogp_function takes a point, or a flat array: leave ravel_inputs=False out")
         if tempered:
             raise NotImplementedError(
                 "logp_dlogp_function(tempered=True) serves sequential Monte Carlo, which comes later"

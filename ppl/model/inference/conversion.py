@@ -64,7 +64,7 @@ def to_inference_data(
             part = {k: v for k, v in values.items() if (k in observed) is inside}
             if part:
                 groups[name] = results.dataset(model, part, **more)
-    return results.collect({**groups, **results.given_groups(model)})
+    return results.collect({**groups, **results.given_groups(model, **more)})
 
 
 def predictions_to_inference_data(
@@ -88,7 +88,7 @@ def predictions_to_inference_data(
         group = results.dataset(model, values, draws.sample_dims, sample_coords=draws.sample_coords, **more)
     else:
         group = results.dataset(model, _by_chain(model, predictions), **more)
-    groups = {"predictions": group, **results.given_groups(model, "predictions_constant_data", None)}
+    groups = {"predictions": group, **results.given_groups(model, "predictions_constant_data", None, **more)}
     if idata_orig is None:
         return results.collect(groups)
     return results.extend(idata_orig if inplace else idata_orig.copy(), groups)

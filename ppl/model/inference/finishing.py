@@ -27,6 +27,7 @@ from ppl.model.rewriting import Posterior
 from ppl.model.values import values_of
 from ppl.rewrites import optimize
 from ppl.tensor.draws import KEY_TYPE
+from ppl.tensor.subkeys import Subkeys
 from ppl.tensor.tensor import Tensor, placeholder
 
 BLOCK = 64  # draws of a chain that a callback is given at once
@@ -59,14 +60,15 @@ def _transformed(posterior: Posterior, slots: Sequence[Slot]) -> dict[str, Tenso
     return found
 
 
-def _program_of(outputs: list[Tensor], variables: Sequence[Tensor]) -> tuple[Tensor | None, DataFirst]:
-    """Outputs as a program of the sampled values, and of a key if there is something to draw."""
-    key = placeholder(KEY_TYPE, "key") if any(map(is_draw, ancestors(outputs))) else None
-    inputs = list(variables)
-    if key is not None:
-        outputs = expand_draws(outputs, key)
-        inputs.append(key)
-    return key, DataFirst(inputs, optimize(outputs), once=values_of)  # type: ignore[arg-type]
+def _program_of(outputs: list[Tensor], variables: Sequence[Tensor]) -> tuple[Subkeys | None, DataFirst]:
+    """Outputs as a program of the sampled values, and of keys if there is something to draw."""
+    keys, inputs = None, list(variables)
+    if any(map(is_draw, ancestors(outputs))):
+        key = placeholder(KEY_TYPE, "key")
+        keys = Subkeys(expand_draws(outputs, key), key)
+        outputs = keys.outputs
+        inputs.append(keys.input)
+    return keys, DataFirst(inputs, optimize(outputs), once=values_of)  # type: ignore[arg-type]
 
 
 class Finisher:
@@ -82,13 +84,13 @@ class Finisher:
         self.facts: dict[str, Any] = {}  # further attributes of the result
         variables = tuple(slot.variable for slot in slots)
         key = ("results", *map(id, variables), *self._names)
-        self._key, self.program = posterior.once(key, lambda: _program_of(list(wanted.values()), variables))
+        self._keys, self.program = posterior.once(key, lambda: _program_of(list(wanted.values()), variables))
 
     def prepare(self, chains: int, draws: int) -> None:
         """Begin to compile what results need. It takes about as long as the sampler's program: both go on at once."""
         kinds = [(slot.variable.dtype, slot.shape) for slot in self.slots]
-        if self._key is not None:
-            kinds.append((KEY_TYPE.dtype, KEY_TYPE.shape))
+        if self._keys is not None:
+            kinds.append((self._keys.input.dtype, self._keys.input.type.shape))
         columns = [np.broadcast_to(np.zeros((), dtype), (chains, draws, *shape)) for dtype, shape in kinds]
         if columns:
             threading.Thread(target=compiled, args=(self.program, columns), name="compile-results").start()
@@ -96,8 +98,8 @@ class Finisher:
     def values(self, positions: np.ndarray) -> dict[str, np.ndarray]:
         """Every name for every draw, (chains, draws, ...)."""
         columns = [slot.read(positions) for slot in self.slots]
-        if self._key is not None:
-            columns.append(draw_keys(self.request.seed, "recover", *positions.shape[:2]))
+        if self._keys is not None:
+            columns.append(self._keys.of(draw_keys(self.request.seed, "recover", *positions.shape[:2])))
         if not columns:
             return {}
         return dict(zip(self._names, over_draws(self.program, columns), strict=True))
@@ -110,10 +112,10 @@ class Finisher:
             block = positions[start : start + BLOCK]
             padded = np.concatenate([block, np.repeat(block[-1:], BLOCK - len(block), axis=0)])
             columns = [slot.read(padded[None]) for slot in self.slots]
-            if self._key is not None:
+            if self._keys is not None:
                 at = np.arange(first + start, first + start + BLOCK)
                 at = np.where(at < tune, at, at - tune)
-                columns.append(draw_keys(seed, "recover", chain + 1, at.max() + 1)[chain, at][None])
+                columns.append(self._keys.of(draw_keys(seed, "recover", chain + 1, at.max() + 1)[chain, at])[None])
             found = over_draws(self.program, columns)
             parts.append({n: v[0, : len(block)] for n, v in zip(self._names, found, strict=True)})
         return {name: np.concatenate([part[name] for part in parts]) for name in self._names} if parts else {}
@@ -150,7 +152,7 @@ class Finisher:
             groups["warmup_posterior"] = results.dataset(model, tuned, attrs=attrs, sample_coords=chains, **more)
             groups["warmup_sample_stats"] = results.dataset(model, warm_stats, attrs=attrs, sample_coords=chains)
         groups |= self._densities(values, run, chains, more)
-        return results.collect({**groups, **results.given_groups(model)})
+        return results.collect({**groups, **results.given_groups(model, **more)})
 
     def _densities(self, values: Mapping[str, np.ndarray], run: Any, chains: Any, more: Any) -> dict[str, Any]:
         """The groups of pointwise log-densities that were asked for."""

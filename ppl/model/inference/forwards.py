@@ -14,6 +14,7 @@ from ppl.model.errors import ParameterValueError
 from ppl.model.inference.bar import Bar
 from ppl.model.inference.draw_rows import over_draws
 from ppl.tensor.draws import KEY_TYPE
+from ppl.tensor.subkeys import Subkeys
 from ppl.tensor.tensor import Tensor, placeholder
 
 
@@ -25,17 +26,17 @@ def drawn_over(
 ) -> list[np.ndarray]:
     """Outputs drawn for every row: `columns` hold the keys and the values of the inputs that stand for `given`."""
     key = placeholder(KEY_TYPE, "key")
-    inputs = [key, *given.values()]
     drawn = expanded(outputs, key, given)
-    program = Program(inputs, [*drawn.outputs, *drawn.sound])
+    keys = Subkeys([*drawn.outputs, *drawn.sound], key)
+    program = Program([keys.input, *given.values()], keys.outputs)
     needed = missing_inputs(program)
     if needed:
         raise ValueError(f"no value for {', '.join(map(repr, needed))}, which the draws depend on")
-    found = over_draws(program, columns, shown=shown)
+    found = over_draws(program, [keys.of(columns[0]), *columns[1:]], shown=shown)
     if drawn.conditions:
         *found, sound = found
         if not sound.all():
-            _refuse(drawn, inputs, columns, sound)
+            _refuse(drawn, [key, *given.values()], columns, sound)
     return found
 
 

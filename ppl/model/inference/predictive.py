@@ -7,6 +7,7 @@ draws.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from ppl.model.model import Model
 
 RESULT_OPTIONS = ("coords", "dims")
+USUAL_GROUPS = ("posterior_predictive", "constant_data", "observed_data")
 
 
 def draw(vars: Any, draws: int = 1, random_seed: Any = None, **kwargs: Any) -> Any:
@@ -46,7 +48,7 @@ def draw(vars: Any, draws: int = 1, random_seed: Any = None, **kwargs: Any) -> A
     draws = count("draws", draws, 1)
     several = isinstance(vars, list | tuple)
     wanted = [as_tensor(v) for v in (vars if several else [vars])]
-    values = [value[0] if draws > 1 else value[0, 0] for value in forward(wanted, seed_of(random_seed), draws)]
+    values = [value[0] if draws > 1 else value[0, 0, ...] for value in forward(wanted, seed_of(random_seed), draws)]
     return values if several else values[0]
 
 
@@ -76,24 +78,28 @@ def sample_prior_predictive(
     model = modelcontext(model)
     known = [v.name or "" for v in (*model.basic_RVs, *model.deterministics)]
     names = known if var_names is None else chosen_names("var_names", var_names, known)
-    if model.potentials:
-        log.warning(
-            "The model has potentials (%s): they do not take part in draws from the prior.",
-            ", ".join(str(p.name) for p in model.potentials),
-        )
+    _tell_of_potentials(model, "prior")
     drawn = [rv.name for rv in model.basic_RVs if rv in ancestors([model.named_vars[n] for n in names])]
     log.info("Sampling: [%s]", ", ".join(sorted(map(str, drawn))))
     found = forward([model.named_vars[name] for name in names], seed_of(random_seed), draws)
     values = dict(zip(names, found, strict=True))
     if not return_inferencedata:
         return {name: value[0] for name, value in values.items()}
-    observed = _depending_on_observed(model)
+    observed = {rv.name for rv in model.observed_RVs}
     groups = {}
     for group, inside in (("prior", False), ("prior_predictive", True)):
         part = {name: value for name, value in values.items() if (name in observed) is inside}
         if part:
             groups[group] = results.dataset(model, part, **options)
-    return results.collect({**groups, **results.given_groups(model)})
+    return results.collect({**groups, **results.given_groups(model, **options)})
+
+
+def _tell_of_potentials(model: Model, what: str) -> None:
+    """Warn that draws are those of the random variables alone."""
+    if model.potentials:
+        names = ", ".join(str(p.name) for p in model.potentials)
+        text = f"The effect of potentials ({names}) on other variables is left out of {what} predictive draws."
+        warnings.warn(text, UserWarning, stacklevel=3)
 
 
 def _depending_on_observed(model: Model) -> set[str]:
@@ -135,18 +141,18 @@ def sample_posterior_predictive(
     names = [n for n in known if n in observed] if var_names is None else chosen_names("var_names", var_names, known)
     if not names:
         raise ValueError("the model has no observed variables: say with var_names= what to draw")
+    _tell_of_potentials(model, "posterior")
     bar = Bar("Sampling", progressbar)
     values = _drawn(model, names, draws, _changed_data(model, trace), seed_of(random_seed), bar)
     if not return_inferencedata:
         return {name: draws.laid_out(value) for name, value in values.items()}
     group = draws.as_dataset(model, values, **options)
-    if predictions:
-        groups = {"predictions": group, **results.given_groups(model, "predictions_constant_data", None)}
-    else:
-        groups = {"posterior_predictive": group}
-    if extend_inferencedata:
-        return results.extend(trace, groups)
-    return results.collect(groups if predictions else {**groups, **results.given_groups(model)})
+    name, constant, observed = ("predictions", "predictions_constant_data", None) if predictions else USUAL_GROUPS
+    groups = {name: group, **results.given_groups(model, constant, observed, **options)}
+    if not extend_inferencedata:
+        return results.collect(groups)
+    there = set() if predictions else set(results.group_names(trace)) - {name}
+    return results.extend(trace, {key: each for key, each in groups.items() if key not in there})
 
 
 def _drawn(

@@ -13,6 +13,7 @@ from ppl.model.inputs.data_checks import check_indices
 from ppl.model.inputs.data_lengths import bind_lengths, check_lengths, relabel
 from ppl.model.inputs.observed import as_data
 from ppl.model.inputs.observing import check_observations
+from ppl.tensor.config import config
 from ppl.tensor.variables import Variable, shared
 
 
@@ -33,8 +34,8 @@ def Data(
     """
     model = modelcontext(model)
     full = model.check_name(name)
-    if infer_dims_and_coords and dims is None:
-        dims, coords = _own_dims(full, value)
+    if infer_dims_and_coords:
+        dims, coords = _own_dims(full, value, dims, coords or {})
     array = _numbers(value, full)
     variable = shared(array, full)
     if isinstance(dims, str):
@@ -57,24 +58,30 @@ def ConstantData(name: str, value: Any, **options: Any) -> Variable:
 
 
 def _numbers(value: Any, name: str) -> np.ndarray:
-    """The data as an array, nan where they are missing; whole numbers have 64 bits."""
+    """The data as an array, nan where they are missing; whole numbers have 64 bits, others at least those of floatX."""
     array = as_data(value, name)
     if isinstance(array, np.ma.MaskedArray):
         array = array.astype(np.float64).filled(np.nan)
     array = np.asarray(array)
+    if array.dtype.kind == "f":
+        return array.astype(np.promote_types(array.dtype, config.floatX), copy=False)
     return array.astype(np.int64) if array.dtype.kind in "ui" else array
 
 
-def _own_dims(name: str, value: Any) -> tuple[tuple[str, ...] | None, dict[str, Any]]:
-    """The dimensions and labels that a frame or a labelled array has itself."""
+def _own_dims(name: str, value: Any, dims: Any, coords: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
+    """The dimensions and labels that a frame or a labelled array has itself; those that are given come first."""
     if hasattr(value, "dims") and hasattr(value, "coords"):
-        dims = tuple(map(str, value.dims))
-        return dims, {dim: value.coords[dim].values for dim in dims if dim in value.coords}
-    if not hasattr(value, "index") or isinstance(value, list | tuple):
-        return None, {}
-    axes = [value.index] + ([value.columns] if hasattr(value, "columns") else [])
-    dims = tuple(str(axis.name or f"{name}_dim_{i}") for i, axis in enumerate(axes))
-    return dims, {dim: list(axis) for dim, axis in zip(dims, axes, strict=True)}
+        names = list(map(str, value.dims))
+        labels = [value.coords[dim].values if dim in value.coords else None for dim in value.dims]
+    elif hasattr(value, "index") and not isinstance(value, list | tuple):
+        axes = [value.index] + ([value.columns] if hasattr(value, "columns") else [])
+        names = [str(axis.name or f"{name}_dim_{i}") for i, axis in enumerate(axes)]
+        labels = list(map(list, axes))
+    else:
+        return dims, coords
+    chosen = names if dims is None else [dims] if isinstance(dims, str) else list(dims)
+    found = {dim: axis for dim, axis in zip(chosen, labels, strict=False) if dim is not None and axis is not None}
+    return tuple(chosen), {**found, **coords}
 
 
 def set_data(

@@ -30,8 +30,8 @@ def bind_lengths(model: Books, variable: Variable, dims: Any, coords: Mapping[st
             )
         if known is None:
             model.add_coord(dim, coords.get(dim), length=DIM(variable, axis=axis))
-        elif isinstance(model.dim_lengths[dim], int) and not _users(model, dim):
-            model.dim_lengths[dim] = DIM(variable, axis=axis)
+        elif isinstance(model._dim_lengths[dim], int) and not _users(model, dim):
+            model._dim_lengths[dim] = DIM(variable, axis=axis)
 
 
 def _users(model: Books, dim: str) -> list[str]:
@@ -63,7 +63,7 @@ def check_lengths(model: Books, new: Mapping[Variable, np.ndarray], coords: Mapp
 
 
 def _check_one(model: Books, dim: str, name: str, length: int, labels: Any) -> None:
-    old, known = model.coords.get(dim), model.dim_lengths[dim]
+    old, known = model.coords.get(dim), model._dim_lengths[dim]
     if labels is not None and len(labels) != length:
         raise ValueError(f"dimension {dim!r}: {len(labels)} new labels for length {length} of {name!r}")
     if isinstance(known, int) and known != length:

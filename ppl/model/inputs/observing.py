@@ -27,13 +27,13 @@ def observe_variable(
 ) -> Tensor:
     """Enter a variable with its data: an array, a masked array, or a tensor (Data, or computed from Data)."""
     if isinstance(observed, np.ma.MaskedArray):
-        return _imputed(model, rv, observed, None, dims, options)
+        return _imputed(model, rv, observed, None, dims, total_size, options)
     if isinstance(observed, Tensor):
         held = value_now(observed)
         if held is not None:
             missing = np.isnan(held) if held.dtype.kind == "f" else np.False_
             if missing.any():
-                return _imputed(model, rv, np.ma.MaskedArray(held, missing), observed, dims, options)
+                return _imputed(model, rv, np.ma.MaskedArray(held, missing), observed, dims, total_size, options)
             _check_shape(rv, held)
             _checked(rv, held)
         value = observed if observed.dtype == rv.dtype else tt.cast(observed, rv.dtype)
@@ -50,6 +50,7 @@ def _imputed(
     observed: np.ma.MaskedArray,
     source: Tensor | None,
     dims: Any,
+    total_size: Any,
     options: Mapping[str, Any],
 ) -> Tensor:
     """Missing entries as a free variable, the others observed, and both together under the variable's name.
@@ -60,6 +61,11 @@ def _imputed(
     who = f'{rv.family.__name__} "{rv.name}"'
     if options.get("impute", "draw") == "raise":
         refuse_missing(who, mask)
+    if total_size is not None:
+        raise ValueError(
+            f"{who}: total_size says how much a part of the data counts, and a value that is missing from this part is"
+            " a variable that counts once. Leave out the rows with missing values, or total_size."
+        )
     _check_shape(rv, observed)
     parts = divided(rv, mask)
     tell(who, mask)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import functools
+import gc
 import importlib.metadata
 import threading
 import warnings
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from ppl.model.model import Model
 
 CHAINS = ("chain", "draw")
+NEVER = 1_000_000  # new objects after which Python's collector looks at them: more than an import makes
 
 
 @functools.cache
@@ -38,10 +40,17 @@ def prepare() -> None:
 
 
 def _import_all() -> None:
-    import xarray  # noqa: F401
+    """What an import makes is there to stay: that Python's collector goes through all of it time and again is a fifth
+    of the time. So it rests meanwhile."""
+    thresholds = gc.get_threshold()
+    gc.set_threshold(NEVER, *thresholds[1:])
+    try:
+        import xarray  # noqa: F401
 
-    if has_inference_data():
-        import arviz  # noqa: F401
+        if has_inference_data():
+            import arviz  # noqa: F401
+    finally:
+        gc.set_threshold(*thresholds)
 
 
 def dataset(
@@ -151,13 +160,13 @@ def group_of(result: Any, name: str) -> Any:
 
 
 def given_groups(
-    model: Model, constant: str = "constant_data", observed: str | None = "observed_data"
+    model: Model, constant: str = "constant_data", observed: str | None = "observed_data", **more: Any
 ) -> dict[str, Any]:
-    """The groups of observed and constant data."""
+    """The groups of observed and constant data; `more` has the `coords` and `dims` of the result they belong to."""
     groups = {}
     seen, fixed = observed_data(model) if observed else {}, constant_data(model)
     if observed and seen:
-        groups[observed] = dataset(model, seen, ())
+        groups[observed] = dataset(model, seen, (), **more)
     if fixed:
-        groups[constant] = dataset(model, fixed, ())
+        groups[constant] = dataset(model, fixed, (), **more)
     return groups

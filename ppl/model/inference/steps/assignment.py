@@ -38,6 +38,7 @@ class Assignment:
 
     nuts: list[Tensor]
     methods: list[StepMethod]
+    names: Mapping[Tensor, str]  # of the variable behind each value
     settings: Mapping[str, Any] = field(default_factory=dict)  # of the method that follows gradients
 
     @property
@@ -86,10 +87,11 @@ class Assignment:
             )  # fmt: skip
 
     def describe(self) -> str:
-        """One line a method, as PyMC shows them."""
+        """One line a method with the names of its variables, as PyMC shows them."""
         by_gradient = "HamiltonianMC" if "path_length" in self.settings else "NUTS"
-        lines = [f">{by_gradient}: [{', '.join(str(v.name) for v in self.nuts)}]"] if self.nuts else []
-        lines += [f">{method!r}" for method in self.methods]
+        movers = [(by_gradient, self.nuts)] if self.nuts else []
+        movers += [(type(method).__name__, method.vars) for method in self.methods]
+        lines = [f">{kind}: [{', '.join(self.names[value] for value in values)}]" for kind, values in movers]
         return "\n".join(["CompoundStep" if len(lines) > 1 else "Step", *lines])
 
 
@@ -119,7 +121,7 @@ def assign(posterior: Posterior, step: Any) -> Assignment:
     settings = [_settings(method) for method in nuts]
     if any(each != settings[0] for each in settings):
         raise ValueError("step: several NUTS methods with different settings; all of NUTS' variables move together")
-    return Assignment(by_nuts, methods, settings[0] if settings else {})
+    return Assignment(by_nuts, methods, posterior.names, settings[0] if settings else {})
 
 
 def _settings(method: NUTS | HamiltonianMC) -> dict[str, Any]:

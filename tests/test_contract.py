@@ -1,0 +1,271 @@
+"""What programs do beside sampling, as PyMC does it: each row is written once, run with both, and told in the same
+words. Where this package differs on purpose, the row says what it does, and why stands beside it."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import ppl
+import ppl.tensor
+
+ROWS: dict[str, Callable[[Any, Any], Any]] = {}
+
+
+def row(program: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    ROWS[program.__name__] = program
+    return program
+
+
+def books(model: Any) -> dict[str, Any]:
+    """The names in the books of a model; PyMC's order changes with interventions."""
+    kinds = ("named_vars", "free_RVs", "observed_RVs", "data_vars", "deterministics", "potentials")
+    names = {kind: {getattr(v, "name", v) for v in getattr(model, kind)} for kind in kinds}
+    return names | {"dims": {k: list(v) for k, v in model.named_vars_to_dims.items()}}
+
+
+def groups(result: Any) -> dict[str, Any]:
+    """Groups with their variables, kinds, dims, shapes and labels."""
+    return {
+        name: {str(k): (v.dtype.kind, v.dims, v.shape) for k, v in result[name].data_vars.items()}
+        | {f"{k}'s labels": v.values.tolist() for k, v in result[name].coords.items()}
+        for name in (result.groups() if callable(result.groups) else [g.strip("/") for g in result.groups if g != "/"])
+    }
+
+
+def warned(what: Callable[[], Any]) -> bool:
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        what()
+    return any(w.category is UserWarning and "otentials" in str(w.message) for w in found)
+
+
+def regression(pm: Any) -> Any:
+    with pm.Model(coords={"side": ["left", "right"], "row": [10, 11, 12]}) as model:
+        x = pm.Data("x", np.arange(3.0), dims="row")
+        slope = pm.Normal("slope", 0, 1, dims="side")
+        count = pm.Poisson("count", 3)
+        mu = pm.Deterministic("mu", slope[0] * x + count, dims="row")
+        noise = pm.HalfNormal("noise")
+        y = pm.Normal("y", mu, noise, observed=np.ones(3), dims="row")
+        pm.Deterministic("twice", 2 * y, dims="row")
+    return model
+
+
+def result_of_regression(pm: Any, **more: Any) -> Any:
+    """Draws for it, made by hand."""
+    import arviz
+
+    draws = {"slope": np.ones((2, 4, 2)), "count": np.ones((2, 4), int), "noise": np.ones((2, 4))}
+    groups = {"posterior": draws, "constant_data": {"x": np.arange(3.0)}}
+    if hasattr(arviz, "InferenceData"):
+        return arviz.from_dict(**groups, dims={"slope": ["side"]}, coords={"side": ["left", "right"]})
+    return arviz.from_dict(groups, dims={"slope": ["side"]}, coords={"side": ["left", "right"]})
+
+
+# --- predictive draws
+
+
+@row
+def prior_draws(pm, pt):
+    with regression(pm):
+        return groups(pm.sample_prior_predictive(5, random_seed=1))
+
+
+@row
+def prior_draws_of_some(pm, pt):
+    with regression(pm):
+        return groups(pm.sample_prior_predictive(5, var_names=["twice", "y", "slope"], random_seed=1))
+
+
+@row
+def prior_draws_with_other_labels(pm, pt):
+    with regression(pm):
+        return groups(pm.sample_prior_predictive(5, random_seed=1, idata_kwargs={"coords": {"row": ["p", "q", "r"]}}))
+
+
+@row
+def posterior_draws(pm, pt):
+    with regression(pm):
+        return groups(pm.sample_posterior_predictive(result_of_regression(pm), random_seed=1, progressbar=False))
+
+
+@row
+def predictions(pm, pt):
+    with regression(pm):
+        pm.set_data({"x": np.zeros(2)}, coords={"row": [1, 2]})
+        options = {"var_names": ["y", "mu"], "predictions": True, "random_seed": 1, "progressbar": False}
+        return groups(pm.sample_posterior_predictive(result_of_regression(pm), **options))
+
+
+@row
+def predictions_added(pm, pt):
+    result = result_of_regression(pm)
+    with regression(pm):
+        options = {"extend_inferencedata": True, "random_seed": 1, "progressbar": False}
+        same = pm.sample_posterior_predictive(result, idata_kwargs={"coords": {"row": ["p", "q", "r"]}}, **options)
+        return same is result, groups(result)
+
+
+@row
+def potentials_are_told_of(pm, pt):
+    with regression(pm) as model:
+        quiet = warned(lambda: pm.sample_prior_predictive(2))
+        pm.Potential("pull", -(model["slope"].sum() ** 2))
+        told = warned(lambda: pm.sample_prior_predictive(2))
+        options = {"random_seed": 1, "progressbar": False}
+        return quiet, told, warned(lambda: pm.sample_posterior_predictive(result_of_regression(pm), **options))
+
+
+@row
+def draws_are_arrays(pm, pt):
+    one, two = pm.Normal.dist(), pm.Poisson.dist(3, shape=2)
+    found = [pm.draw(one), pm.draw(two), pm.draw(one, draws=3), *pm.draw([one, two]), *pm.draw([one, two], draws=3)]
+    return [(type(x), x.dtype.kind, x.shape) for x in found]
+
+
+# --- data and dimensions
+
+
+@row
+def data_of_narrow_floats(pm, pt):
+    with pm.Model() as model:
+        x = pm.Data("x", np.array([0.1, 0.2], dtype="float32"))
+        grown = pm.Deterministic("grown", pt.exp(x))
+        first = grown.eval()
+        model.set_data("x", [0.1, 0.3])
+        return x.dtype, grown.dtype, first.tolist(), x.get_value().tolist(), grown.eval().tolist()
+
+
+@row
+def labels_of_a_frame(pm, pt):
+    frame = pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]}, index=["u", "v"])
+    with pm.Model() as model:
+        pm.Data("x", frame, dims=("row", "column"), infer_dims_and_coords=True)
+        return {dim: list(labels) for dim, labels in model.coords.items()}, books(model)["dims"]
+
+
+@row
+def lengths_of_dimensions(pm, pt):
+    with pm.Model(coords={"side": ["left", "right"]}) as model:
+        model.add_coord("bare", length=4)
+        pm.Data("x", np.zeros(3), dims="row")
+        return {dim: int(length.eval()) for dim, length in model.dim_lengths.items()}
+
+
+@row
+def a_dimension_with_labels_keeps_its_length_without_others(pm, pt):
+    with regression(pm) as model, pytest.raises(ValueError, match=r"row.*coord"):
+        model.set_dim("row", 5)
+
+
+@row
+def missing_values_of_minibatches(pm, pt):
+    with pm.Model(), warnings.catch_warnings(), pytest.raises(ValueError, match="total_size"):
+        warnings.simplefilter("ignore")
+        pm.Normal("y", 0, 1, observed=np.array([1.0, np.nan]), total_size=10)
+
+
+# --- interventions and observations
+
+
+@row
+def interventions(pm, pt):
+    model = regression(pm)
+    chosen = ({"count": 2}, {"count": 2.0}, {"slope": [1, 2]}, {"mu": np.zeros(3)}, {model["y"]: np.zeros(3)})
+    return [books(pm.do(model, each)) for each in chosen]
+
+
+@row
+def interventions_keep_whole_numbers_whole(pm, pt):
+    with pytest.raises(TypeError):
+        pm.do(regression(pm), {"count": 2.5})
+
+
+@row
+def interventions_without_what_nobody_needs(pm, pt):
+    with pm.Model() as model:
+        lost, cause = pm.Normal("lost", pm.Data("x", 1.0)), pm.Normal("cause")
+        seen = pm.Deterministic("seen", pm.Normal("effect", cause + lost, 1) + 1)
+        pm.Deterministic("aside", cause * 2)
+        pm.Normal("y", seen, 1, observed=0.5)
+    chosen = ({"effect": 1.0}, {"cause": 1.0}, {"seen": 1.0}, {"aside": 1.0}, {"y": 1.0})
+    return [books(pm.do(model, each, prune_vars=True)) for each in chosen]
+
+
+@row
+def observations(pm, pt):
+    return [books(pm.observe(regression(pm), each)) for each in ({"count": 2}, {"slope": [1.0, 2.0]})]
+
+
+# --- names and points
+
+
+@row
+def names_of_variables(pm, pt):
+    return [str(v) for v in (*regression(pm).free_RVs, *regression(pm).deterministics)]
+
+
+@row
+def points(pm, pt):
+    model = regression(pm)
+    told = ({"slope": [1.0, 2.0]}, {model["slope"]: np.ones(2), "other": 1})
+    found = [pm.Point(each, model=model, filter_model_vars=some) for each in told for some in (False, True)]
+    return [{name: (type(v), np.shape(v)) for name, v in point.items()} for point in found]
+
+
+@row
+def density_and_slope_of_a_flat_array(pm, pt):
+    model = regression(pm)
+    f = model.logp_dlogp_function(model.continuous_value_vars, ravel_inputs=True)
+    f.set_extra_values({"count": 3})
+    value, slope = f(np.array([0.1, 0.2, 0.3]))
+    return round(float(value), 6), np.round(slope, 6).tolist()
+
+
+@row
+def inverses(pm, pt):
+    m = np.array([[2.0, 0.5], [0.5, 1.0]])
+    found = [f(m).eval() for f in (pm.math.matrix_inverse, pt.nlinalg.matrix_inverse, pt.linalg.inv)]
+    return np.round(found, 12).tolist()
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_the_same_as_in_pymc(pymc5, name):
+    import pytensor
+    import pytensor.tensor
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*otentials")
+        ours = ROWS[name](ppl, ppl.tensor)
+        with pytensor.config.change_flags(mode="FAST_COMPILE"), contextlib.suppress(ImportError):
+            theirs = ROWS[name](pymc5, pytensor.tensor)
+    assert ours == theirs
+
+
+# --- where PyMC has no answer
+
+
+def test_a_late_observation_with_missing_values_is_imputed():
+    """In PyMC its density is nan."""
+    with ppl.Model(coords={"side": ["left", "right"]}) as model:
+        x = ppl.Normal("x", 1.0, 2.0, dims="side")
+        ppl.Normal("y", ppl.Deterministic("sum", x.sum()), 1.0)
+    with pytest.warns(ppl.ImputationWarning, match='Normal "x"'):
+        seen = ppl.observe(model, {"x": [3.0, np.nan]})
+    assert {"x_observed", "x_unobserved", "x"} <= set(seen.named_vars) and seen.named_vars_to_dims["x"] == ("side",)
+    assert seen.named_vars["sum"].inputs[0] is not model.named_vars["sum"].inputs[0]
+    normal = lambda x, mu, sigma: -0.5 * ((x - mu) / sigma) ** 2 - np.log(sigma * np.sqrt(2 * np.pi))
+    found = seen.compile_logp()({"x_unobserved": [0.5], "y": 4.0})
+    np.testing.assert_allclose(found, normal(3, 1, 2) + normal(0.5, 1, 2) + normal(4, 3.5, 1), rtol=1e-12)
+
+
+def test_an_intervention_of_another_shape_is_refused_by_name():
+    with pytest.raises(ppl.ShapeError, match=r'do: "slope" has shape \(2,\), and shall be set to .* shape \(3,\)'):
+        ppl.do(regression(ppl), {"slope": [1.0, 2.0, 3.0]})
