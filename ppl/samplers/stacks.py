@@ -67,10 +67,10 @@ def _results(eqn: Any, values: list[Any]) -> Sequence[Any]:
             closed = called if isinstance(called, ClosedJaxpr) else ClosedJaxpr(called, ())
             return _run(closed.jaxpr, closed.consts, values)
         params = {key: _looped(value) for key, value in params.items()}
-    given = eqn.primitive.get_bind_params(params)
-    functions, rest = given if isinstance(given, tuple) else ((), given)  # a pair before JAX 0.10
+    bound = eqn.primitive.get_bind_params(params)
+    functions, params = bound if isinstance(bound, tuple) else ((), bound)  # apart before JAX 0.10
     with eqn.ctx.manager:
-        results = eqn.primitive.bind(*functions, *values, **rest)
+        results = eqn.primitive.bind(*functions, *values, **params)
     return results if eqn.primitive.multiple_results else [results]
 
 
