@@ -67,10 +67,8 @@ def _results(eqn: Any, values: list[Any]) -> Sequence[Any]:
             closed = called if isinstance(called, ClosedJaxpr) else ClosedJaxpr(called, ())
             return _run(closed.jaxpr, closed.consts, values)
         params = {key: _looped(value) for key, value in params.items()}
-    bound = eqn.primitive.get_bind_params(params)
-    functions, params = bound if isinstance(bound, tuple) else ((), bound)  # apart before JAX 0.10
     with eqn.ctx.manager:
-        results = eqn.primitive.bind(*functions, *values, **params)
+        results = eqn.primitive.bind(*values, **eqn.primitive.get_bind_params(params))
     return results if eqn.primitive.multiple_results else [results]
 
 
