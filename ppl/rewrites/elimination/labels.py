@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -79,6 +79,19 @@ def row_support(factor: Factor, labels: Labels) -> Support:
     if found is None:
         raise NoMatch(f'how "{name_of(factor)}" depends on it is not understood')
     return found
+
+
+def meet_in_a_row(variables: Sequence[Any], factors: Sequence[Factor]) -> bool:
+    """Whether some number of a factor depends on every entry of some labels."""
+    labels = Labels({}, Sites(variables))
+    for factor in factors:
+        try:
+            support = row_support(factor, labels)
+        except NoMatch:
+            continue
+        if (support >= 0).sum(axis=-1).max(initial=0) == labels.sites.count:
+            return True
+    return False
 
 
 def over_last(support: Support | None, axes: int) -> Support | None:

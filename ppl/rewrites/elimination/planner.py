@@ -12,7 +12,6 @@ import time
 import warnings
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from math import prod
 
 from ppl.distributions import Normal, RandomVariable
 from ppl.graph import ancestors
@@ -26,11 +25,11 @@ from ppl.rewrites.elimination import (
     survivors,
     thinning,
 )
-from ppl.rewrites.elimination.affine import known_shape
 from ppl.rewrites.elimination.branches import settled
 from ppl.rewrites.elimination.coordinates import Coordinate
 from ppl.rewrites.elimination.costs import HIERARCHY, evaluation, work
 from ppl.rewrites.elimination.label_values import states_of
+from ppl.rewrites.elimination.labels import meet_in_a_row
 from ppl.rewrites.elimination.pairs import prior_of
 from ppl.rewrites.elimination.program import Factor, NoMatch, Observation, Program, Recovery, Term, children, parts
 from ppl.rewrites.engine import strict
@@ -332,9 +331,8 @@ def _each(
         _note(result, rule, (rv.name or "",), after, f"{rv.family.__name__} with {_children(seen)}.")
 
 
-MOST_BRANCHES = 100_000  # states of a few labels that an elimination may leave in one term
-FEW = 3  # labels, as change points are
-MOST_COPIES = 64  # states of many labels
+MOST_BRANCHES = 100_000  # states of labels that meet in a row anyway, which an elimination may leave in one term
+MOST_COPIES = 64  # states of labels that nothing else joins
 
 
 def _in_branches(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
@@ -349,8 +347,7 @@ def _in_branches(result: Plan, protected: frozenset[RandomVariable], reasons: Re
         states = states_of(labels, protected)
         if not labels or states is None:
             return False
-        few = sum(prod(known_shape(z)) for z in labels) <= FEW
-        return states <= (MOST_BRANCHES if few else MOST_COPIES)
+        return states <= (MOST_BRANCHES if meet_in_a_row(labels, factors) else MOST_COPIES)
 
     _each(result, protected, "conjugate", conjugate.eliminate_one, steered, reasons)
     result.program = settled(result.program)
