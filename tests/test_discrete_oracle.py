@@ -9,6 +9,7 @@ import pytest
 import ppl.tensor as tt
 from ppl import distributions as d
 from ppl.compile import function
+from ppl.tensor.tensor import TensorType, placeholder
 
 mpmath = pytest.importorskip("mpmath")
 mp, M = mpmath.mp, mpmath.mpf
@@ -322,3 +323,28 @@ def test_draws_and_moments_are_those_of_scipy(family, given, law):
     if family.mean:
         np.testing.assert_allclose(family.mean(*rv.parameters).eval(), law.mean(), rtol=1e-12)
         np.testing.assert_allclose(family.variance(*rv.parameters).eval(), law.var(), rtol=1e-10)
+
+
+# a draw by a number, the value, the number, and the slope there; the value is all that is possible
+ENDS = {
+    "Bernoulli, never": (lambda p: d.Bernoulli.dist(p), 0, 0.0, -1.0),
+    "Bernoulli, always": (lambda p: d.Bernoulli.dist(p), 1, 1.0, 1.0),
+    "Binomial, never": (lambda p: d.Binomial.dist(10, p), 0, 0.0, -10.0),
+    "Binomial, always": (lambda p: d.Binomial.dist(10, p), 10, 1.0, 10.0),
+    "Poisson": (lambda mu: d.Poisson.dist(mu), 0, 0.0, -1.0),
+    "Poisson, a row of zeros": (
+        lambda b: d.Poisson.dist(tt.dot(np.array([0.0, 0.0, 1.0]), tt.stack([b, b, 0.0]))), 0, 0.3, 0.0
+    ),
+    "Geometric": (lambda p: d.Geometric.dist(p), 1, 1.0, 1.0),
+    "NegativeBinomial": (lambda p: d.NegativeBinomial.dist(n=2.0, p=p), 0, 1.0, 2.0),
+    "Categorical": (lambda p: d.Categorical.dist(tt.stack([1 - p, p, 0 * p])), 0, 0.0, -1.0),
+    "Multinomial": (lambda p: d.Multinomial.dist(3, tt.stack([1 - p, p])), np.array([3, 0]), 0.0, -3.0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ENDS)
+def test_slopes_are_finite_where_a_probability_is_0_or_1(case):
+    build, value, at, slope = ENDS[case]
+    p = placeholder(TensorType("float64", ()))
+    found = tt.grad(tt.sum(d.logp(build(p), value)), p)
+    assert function([p], found, on_unused_input="ignore")(at) == pytest.approx(slope, abs=1e-12)

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-import ppl.compile  # noqa: F401  (x.eval)
+import ppl
 import ppl.distributions as pd
 import ppl.tensor as tt
 from ppl.distributions.lkj_cholesky_cov import log_volume
 from ppl.tensor.keys import Key
+from ppl.tensor.variables import shared
 
 RNG = np.random.default_rng(20)
 COV3 = np.array([[2.0, 0.6, -0.3], [0.6, 1.5, 0.2], [-0.3, 0.2, 0.8]])
@@ -397,3 +398,23 @@ def test_icar_draws_need_one_connected_map():
     W2 = np.kron(np.eye(2, dtype=int), np.array([[0, 1], [1, 0]]))
     with pytest.raises(ValueError, match="2 parts"):
         draws(pd.ICAR.dist(W2))
+
+
+SKEWED = np.array([[1.0, 0.9], [0.1, 1.0]])
+
+
+def test_a_computed_covariance_is_read_by_its_lower_triangle_in_the_density_and_in_draws():
+    pm, pytensor = pytest.importorskip("pymc"), pytest.importorskip("pytensor")
+    computed, read = shared(SKEWED), np.array([[1.0, 0.1], [0.1, 1.0]])
+    x = np.array([1.0, 2.0])
+    theirs = pm.logp(pm.MvNormal.dist(np.zeros(2), pytensor.shared(SKEWED)), x).eval(mode="FAST_COMPILE")
+    assert ppl.logp(pd.MvNormal.dist(np.zeros(2), computed), x).eval() == pytest.approx(float(theirs), rel=1e-10)
+    same = [ppl.draw(pd.MvNormal.dist(np.zeros(2), each), 4, random_seed=1) for each in (computed, read)]
+    np.testing.assert_allclose(*same, rtol=1e-12)
+
+
+def test_a_computed_factor_with_numbers_above_its_diagonal_has_no_density_and_no_draws():
+    upper = pd.MvNormal.dist(np.zeros(2), chol=shared(SKEWED))
+    assert ppl.logp(upper, np.zeros(2)).eval() == -np.inf
+    with pytest.raises(ValueError, match="MvNormal: chol must be a lower triangular"):
+        ppl.draw(upper)

@@ -4,7 +4,8 @@ from ppl.tensor import exp, log, log1p, maximum, minimum, sqrt, switch
 
 
 class AsymmetricLaplace(Distribution):
-    r"""X = μ + (E₁/κ - κE₂)/b with E₁ and E₂ standard exponential.
+    r"""X = μ + (E₁/κ - κE₂)/b with E₁ and E₂ standard exponential, which is μ + SE/b with S = -κ with probability
+    κ²/(1 + κ²) and 1/κ else.
 
     .. math:: \log f(x) = \log b - \log(κ + 1/κ) - b|x - μ|κ^s, \qquad s = \mathrm{sign}(x - μ)
     """
@@ -30,7 +31,8 @@ class AsymmetricLaplace(Distribution):
         return mu + switch(left, kappa, -1 / kappa) * log(share) / b
 
     def sample(key, shape, kappa, mu, b):
-        return mu + (key.exponential(shape) / kappa - kappa * key.exponential(shape)) / b
+        side = key.two_sided(kappa**2 / (1 + kappa**2), shape)
+        return mu + side * switch(side < 0, kappa, 1 / kappa) / b
 
     def mean(kappa, mu, b):
         return mu + (1 / kappa - kappa) / b

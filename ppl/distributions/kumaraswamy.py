@@ -2,21 +2,25 @@ import numpy as np
 
 from ppl.distributions.constants import EULER_GAMMA
 from ppl.distributions.distribution import Distribution, param
-from ppl.distributions.domains import open_unit, positive
+from ppl.distributions.domains import positive, unit
+from ppl.distributions.power_terms import log_density_at_end
 from ppl.tensor import betaln, digamma, exp, log, log1mexp, log1p, switch
 
 
 class Kumaraswamy(Distribution):
     r"""X = (1 - U^{1/b})^{1/a} with U uniform.
 
-    .. math:: \log f(x) = \log a + \log b + (a - 1)\log x + (b - 1)\log(1 - x^a), \qquad 0 < x < 1
+    .. math:: \log f(x) = \log a + \log b + (a - 1)\log x + (b - 1)\log(1 - x^a), \qquad 0 \le x \le 1
     """
 
     a, b = param(positive), param(positive)
-    support = open_unit
+    support = unit
 
     def logp(x, a, b):
-        return log(a) + log(b) + (a - 1) * log(x) + (b - 1) * log1mexp(a * log(x))
+        within = (x > 0) & (x < 1)
+        log_x = log(switch(within, x, 0.5))
+        ends = switch(x > 0, log_density_at_end(b, log(a)), log_density_at_end(a, log(b)))
+        return switch(within, log(a) + log(b) + (a - 1) * log_x + (b - 1) * log1mexp(a * log_x), ends)
 
     def logcdf(x, a, b):
         return log1mexp(b * log1mexp(a * log(x)))

@@ -157,6 +157,8 @@ def _law(sample: Callable[..., Any]) -> Callable[..., Any]:
 uniform = Draw("random_uniform", _uniform, 0, "float")
 normal = Draw("random_normal", _law(standard.normal), 0, "float")
 exponential = Draw("random_exponential", _law(standard.exponential), 0, "float")
+laplace = Draw("random_laplace", _law(standard.laplace), 0, "float")
+two_sided = Draw("random_two_sided", standard.two_sided, 1, "float")
 gumbel = Draw("random_gumbel", _law(standard.gumbel), 0, "float")
 logistic = Draw("random_logistic", _law(standard.logistic), 0, "float")
 von_mises = Draw("random_von_mises", _von_mises, 1, "float")

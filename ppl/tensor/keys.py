@@ -22,7 +22,7 @@ import numpy as np
 from ppl.tensor import draws
 from ppl.tensor.binomial import binomial as binomial_draw
 from ppl.tensor.binomial import multinomial as multinomial_draw
-from ppl.tensor.elementwise import exp, floor, log1p, sigmoid, sign
+from ppl.tensor.elementwise import exp, floor, log1p, sigmoid
 from ppl.tensor.elementwise import log as log_of
 from ppl.tensor.gamma_draws import loggamma as log_gamma_draw
 from ppl.tensor.negative_binomial import negative_binomial as negative_binomial_draw
@@ -94,8 +94,11 @@ class Key:
 
     def laplace(self, shape: Any = (), dtype: Any = None) -> Tensor:
         """Laplace of location 0 and scale 1: an exponential with a fair sign."""
-        side = self.uniform(shape, dtype)
-        return sign(side - 0.5) * self.exponential(shape, dtype)
+        return draws.laplace(self.next(), shape=shape, dtype=dtype)
+
+    def two_sided(self, share: Any, shape: Any = ()) -> Tensor:
+        """Exponential of mean 1, with a minus sign in a share of the draws."""
+        return draws.two_sided(self.next(), share, shape=shape)
 
     def logistic(self, shape: Any = (), dtype: Any = None) -> Tensor:
         """Logistic of location 0 and scale 1: the log odds of a uniform number."""

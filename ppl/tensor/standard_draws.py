@@ -38,6 +38,24 @@ def normal(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     return normal_of(threefry.bits(key, shape, jnp.uint64))
 
 
+def laplace(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Of location 0 and scale 1: an exponential, with the sign of a bit that it does not take."""
+    if np.dtype(dtype) != np.float64:
+        return jax.random.laplace(key, shape, dtype)
+    words = threefry.bits(key, shape, jnp.uint64)
+    return jnp.where(words & np.uint64(1) == 1, -1.0, 1.0) * exponential_of(words)
+
+
+def two_sided(key: Any, share: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    """An exponential of mean 1, with a minus sign in a share of the draws: a uniform number below the share is, divided
+    by it, uniform again."""
+    doubles = np.dtype(dtype) == np.float64
+    u = open_uniform_of(threefry.bits(key, shape, jnp.uint64)) if doubles else jax.random.uniform(key, shape, dtype)
+    left = u < share
+    rest = jnp.where(left, u, 1.0 - u) / jnp.where(left, share, 1.0 - share)
+    return jnp.where(left, 1.0, -1.0) * (log if doubles else jnp.log)(rest)
+
+
 def gumbel(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Of location 0 and scale 1: minus the logarithm of an exponential."""
     if np.dtype(dtype) != np.float64:
