@@ -228,7 +228,7 @@ def observations(pm, pt):
 
 @row
 def names_of_variables(pm, pt):
-    return [str(v) for v in (*regression(pm).free_RVs, *regression(pm).deterministics)]
+    return [str(v) for v in regression(pm).basic_RVs]
 
 
 @row
