@@ -8,6 +8,7 @@ infinities), the inferred shape against the real one, gradients against finite d
 from __future__ import annotations
 
 import functools
+import itertools
 import operator
 import warnings
 from dataclasses import dataclass
@@ -130,6 +131,43 @@ def test_sizes_may_be_unknown(name):
         if name not in ELEMENTWISE:  # those run the same program
             for value, wanted in zip(values_of(results, inputs), answers, strict=True):
                 check_value(row, each, value, wanted)
+
+
+@pytest.mark.parametrize(
+    "name",  # a squeeze is of the axes whose length is known to be one, as in Theano
+    sorted(name for name, row in TABLE.items() if not (row.known or row.constants or name == "squeeze")),
+)
+@pytest.mark.filterwarnings("ignore")  # of short lengths
+def test_what_is_known_of_sizes_holds_at_every_length(name):
+    """One axis is left open, and then has one length after the other."""
+    arguments = TABLE[name].calls[0]
+    arrays = [each for each in arrays_of(arguments.args) if each.ndim]
+    for at, array in enumerate(arrays):
+        for axis in range(array.ndim):
+            open_, *closed = [typed(name, arguments, at, axis, length) for length in (None, 1, 2, 3, 5, 8)]
+            for shapes in closed:
+                fits = [
+                    len(some) == len(all_) and all(n in (m, None) for n, m in zip(some, all_, strict=True))
+                    for some, all_ in zip(open_, shapes, strict=bool(shapes and open_))
+                ]
+                assert all(fits), f"axis {axis} of argument {at}: {open_} may be {shapes}"
+
+
+def typed(name, arguments, at, axis, length):
+    """The shapes of a call in which one axis of one array has another length; none where it does not fit."""
+    places = itertools.count()
+
+    def symbol(x):
+        shape = list(x.shape)
+        if x.ndim and next(places) == at:
+            shape[axis] = length
+        return tt.tensor(dtype=x.dtype.name, shape=tuple(shape))
+
+    try:
+        found = parts_of(FUNCTIONS[name](*[mapped(a, symbol) for a in arguments.args], **arguments.options))
+    except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError):
+        return []
+    return [each.type.shape for each in found if isinstance(each, Tensor)]
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ Every other operation is a `JaxOp`, whose result type JAX itself works out (`jax
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import warnings
@@ -316,13 +317,17 @@ def hashable(value: Any) -> Any:
 
 
 _UNKNOWN_SIZES = (7, 11)
+_SHORTEST = 1  # below any other length: what is as long as the shorter of two axes is so there too
 
 
 @functools.lru_cache(maxsize=10_000)
 def shape_by_jax(lower: Callable[..., Any], types: tuple[TensorType, ...], attrs: Attrs) -> TensorType | TupleType:
-    """The result type by `jax.eval_shape`. Unknown dimensions are tried with two sizes: what differs stays unknown."""
-    known = all(dim is not None for type in types for dim in type.shape)
-    tries = [_eval_shape(lower, types, attrs, size) for size in (_UNKNOWN_SIZES[:1] if known else _UNKNOWN_SIZES)]
+    """The result type by `jax.eval_shape`. Unknown dimensions are tried with some sizes: what differs stays unknown."""
+    if all(dim is not None for type in types for dim in type.shape):
+        return _as_type(_eval_shape(lower, types, attrs, 0))
+    tries = [_eval_shape(lower, types, attrs, size) for size in _UNKNOWN_SIZES]
+    with contextlib.suppress(ArithmeticError, LookupError, RuntimeError, TypeError, ValueError):  # it may be too short
+        tries.append(_eval_shape(lower, types, attrs, _SHORTEST))
     return _as_type(*tries)
 
 

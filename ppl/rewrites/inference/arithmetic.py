@@ -52,7 +52,7 @@ def _to_power(x: Fact, power: float) -> Fact:
         return Fact(0.0, INF, above=nonzero.holds(x), finite=fits, integer=integer)
     if is_whole(power):
         marks = frozenset(["nonzero"]) if nonzero.holds(x) and x.finite else frozenset[str]()
-        if x.high <= 0:
+        if x.high <= 0 and (power > 0 or nonzero.holds(x)):  # 1/0 is above all numbers, also for x ≤ 0
             return Fact(high=0.0, below=x.below or x.high < 0, finite=fits, integer=integer, marks=marks)
         return Fact(finite=fits, integer=integer, marks=marks) if power != 1 else x
     return Fact(0.0, INF, finite=fits)
