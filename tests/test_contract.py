@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 
 import ppl
 import ppl.tensor
@@ -114,6 +115,24 @@ def predictions_added(pm, pt):
 
 
 @row
+def effects_of_other_labels_are_drawn_anew(pm, pt):
+    with pm.Model(coords={"row": [0, 1, 2], "side": ["left", "right"]}) as model:
+        x = pm.Data("x", np.arange(3.0), dims="row")
+        effects = pm.Normal("effects", dims="row") + pm.Normal("shift", dims="side").sum()
+        pm.Normal("y", pm.Deterministic("mu", effects + x, dims="row"), 1e-9, observed=np.zeros(3), dims="row")
+    held = {"effects": (("chain", "draw", "row"), np.full((1, 2, 3), 5.0))}
+    held["shift"] = ("chain", "draw", "side"), np.full((1, 2, 2), 1.0)
+    held["mu"] = ("chain", "draw", "row"), np.arange(3.0) + np.full((1, 2, 3), 7.0)
+    draws = xr.Dataset(held, {"row": [0, 1, 2], "side": ["left", "right"], "chain": [0], "draw": [0, 1]})
+    found = []
+    for labels in ([0, 1, 2], [7, 8, 9], [0.0, 1.0, 2.0]):
+        model.set_data("x", np.arange(3.0) * len(found), coords={"row": labels})
+        drawn = pm.sample_posterior_predictive(draws, model, random_seed=1, progressbar=False, predictions=True)
+        found.append(np.allclose(drawn.predictions["y"], 7 + x.get_value(), atol=1e-6))
+    return found
+
+
+@row
 def potentials_are_told_of(pm, pt):
     with regression(pm) as model:
         quiet = warned(lambda: pm.sample_prior_predictive(2))
@@ -209,7 +228,7 @@ def observations(pm, pt):
 
 @row
 def names_of_variables(pm, pt):
-    return [str(v) for v in (*regression(pm).free_RVs, *regression(pm).deterministics)]
+    return [str(v) for v in regression(pm).basic_RVs]
 
 
 @row

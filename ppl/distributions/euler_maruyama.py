@@ -1,5 +1,7 @@
 import warnings
 
+import numpy as np
+
 from ppl.distributions.constants import LOG_2PI
 from ppl.distributions.distribution import Distribution, Param
 from ppl.distributions.domains import a_distribution, counting, positive, real, real_vector
@@ -37,7 +39,8 @@ class EulerMaruyama(Distribution):
         law = as_law(init_dist, "EulerMaruyama: init_dist")
         if law.event_ndim:
             raise ValueError(f"EulerMaruyama: init_dist must be of scalars, one value has {law.event_ndim} axes")
-        steps = steps_from("EulerMaruyama", steps, shape, offset=1)
+        sizes = (shape,) if isinstance(shape, int | np.integer) else shape
+        steps = steps_from("EulerMaruyama", steps, sizes, offset=1)
         given = {f"par{i}": p for i, p in enumerate(parameters)}
         family = with_equation(sde_fn, len(parameters))
         return Distribution.make.__func__(family, init_dist=law, steps=steps, dt=dt, **given, shape=shape, **options)

@@ -68,7 +68,8 @@ def evaluated(outputs: list[Tensor], seed: Any = 0) -> list[np.ndarray]:
     if any(map(is_draw, ancestors(outputs))):
         key = placeholder(KEY_TYPE, "key")
         given = [np.random.SeedSequence(seed).generate_state(2, np.uint32)]
-        return expanded(outputs, key).values(lambda wanted: values_of(Program([key], optimize(wanted)), given))  # type: ignore[arg-type]
+        run = lambda wanted: values_of(Program([key], optimize(wanted)), given)  # type: ignore[arg-type]
+        return [np.asarray(value) for value in expanded(outputs, key).values(run)]
     found = on_host(outputs, {})
     if found is not None:
         return found

@@ -69,19 +69,7 @@ def first_in_scope() -> bool:
     return first
 
 
-class NamedTensor(Tensor):
-    """A computed tensor with a name of its own."""
-
-    __slots__ = ()
-
-    def __str__(self) -> str:
-        """The name, which programs written for PyMC take from it."""
-        return str(self.name)
-
-
 class _Named(TensorOp):
-    node_class = NamedTensor
-
     def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> Any:
         return inputs[0].type
 

@@ -1,8 +1,8 @@
 """Draws from a model run forwards: prior and posterior predictive draws, and `draw`.
 
 What is *resampled* when a posterior is given: what was asked for, every variable the draws do not hold, every Data
-whose value is another one now than in the result, and all that follows from these. Everything else is taken from the
-draws.
+whose value is another one now than in the result, every variable along a dimension whose labels are others now, and
+all that follows from these. Everything else is taken from the draws.
 """
 
 from __future__ import annotations
@@ -143,7 +143,8 @@ def sample_posterior_predictive(
         raise ValueError("the model has no observed variables: say with var_names= what to draw")
     _tell_of_potentials(model, "posterior")
     bar = Bar("Sampling", progressbar)
-    values = _drawn(model, names, draws, _changed_data(model, trace), seed_of(random_seed), bar)
+    given = _taken_from_draws(model, names, draws, _changed_data(model, trace), _relabelled(model, trace))
+    values = _drawn(model, names, draws, given, seed_of(random_seed), bar)
     if not return_inferencedata:
         return {name: draws.laid_out(value) for name, value in values.items()}
     group = draws.as_dataset(model, values, **options)
@@ -156,11 +157,10 @@ def sample_posterior_predictive(
 
 
 def _drawn(
-    model: Model, names: Sequence[str], draws: Draws, changed: Mapping[Variable, np.ndarray], seed: int, bar: Bar
+    model: Model, names: Sequence[str], draws: Draws, given: Sequence[Tensor], seed: int, bar: Bar
 ) -> dict[str, np.ndarray]:
-    """Draws of the named variables, one for each draw of the posterior."""
+    """Draws of the named variables, one for each draw of the posterior, which holds what is `given`."""
     outputs = [model.named_vars[name] for name in names]
-    given = _taken_from_draws(model, outputs, draws.values, changed)
     places: dict[Node, Tensor] = {}
     columns = []
     for node in given:
@@ -182,17 +182,19 @@ def _drawn(
 
 
 def _taken_from_draws(
-    model: Model, outputs: Sequence[Tensor], values: Mapping[str, np.ndarray], changed: Mapping[Variable, np.ndarray]
+    model: Model, names: Sequence[str], draws: Draws, changed: Mapping[Variable, np.ndarray], relabelled: set[str]
 ) -> list[Tensor]:
     """The variables whose values come from the posterior: those it holds that nothing resampled leads to."""
-    wanted = set(outputs)
+    outputs = [model.named_vars[name] for name in names]
+    wanted, values = set(outputs), draws.values
+    moved = {v for v in model.free_RVs if not relabelled.isdisjoint(model.named_vars_to_dims.get(v.name or "", ()))}
     in_model = set(model.basic_RVs) | set(model.deterministics)
     volatile: set[Node] = set()
     taken: list[Tensor] = []
     held: set[Node] = set()
     laws = {law for node in topological(outputs) for law in laws_of(node)}  # stand for their law, not for a value
     for node in topological(outputs):
-        fresh = node in changed or any(parent in volatile for parent in node.inputs)
+        fresh = node in changed or node in moved or any(parent in volatile for parent in node.inputs)
         if node.op is DIM and node.inputs[0] in changed:
             before, after = changed[node.inputs[0]].shape, node.inputs[0].value.shape
             fresh = before[node.attrs["axis"]] != after[node.attrs["axis"]]
@@ -238,6 +240,17 @@ def _changed_data(model: Model, trace: Any) -> dict[Variable, np.ndarray]:
         return {}
     before = {v: np.asarray(kept[v.name].values) for v in model.data_vars if v.name in kept.data_vars}
     return {v: value for v, value in before.items() if not np.array_equal(value, v.value)}
+
+
+def _relabelled(model: Model, trace: Any) -> set[str]:
+    """Dimensions that have other labels now than in the draws: what was learned of the old ones is not theirs."""
+    kept = results.group_of(trace, "posterior") if hasattr(trace, "groups") else trace
+    if not hasattr(kept, "coords"):
+        return set()
+    import pandas as pd
+
+    now = {dim: labels for dim, labels in model.coords.items() if labels is not None and dim in kept.coords}
+    return {dim for dim, labels in now.items() if not pd.Index(labels).equals(pd.Index(kept.coords[dim].values))}
 
 
 def _shape_clash(model: Model, error: Exception, given: Sequence[Tensor], columns: Sequence[np.ndarray]) -> Exception:
