@@ -15,15 +15,15 @@ ROOT = Path(__file__).resolve().parent.parent
 # A part may import itself and the parts named beside it.
 # `ppl/__init__.py` is the roof: it may import all of them, and none of them may import it.
 BELOW = {
-    "bits": "",
+    "xla": "",
     "graph": "",
-    "tensor": "graph bits",
+    "tensor": "graph xla",
     "distributions": "tensor graph",
     "rewrites": "distributions tensor graph",
-    "compile": "rewrites distributions tensor graph",
-    "samplers": "bits",
+    "compile": "rewrites distributions tensor graph xla",
+    "samplers": "xla",
     "nn": "compile distributions tensor graph",
-    "model": "nn samplers compile rewrites distributions tensor graph",
+    "model": "nn samplers compile rewrites distributions tensor graph xla",
 }
 # Imported at the top of a module; all else third-party would make `import ppl` slow or an extra necessary. SciPy's
 # special functions alone add a sixth to the time of `import jax`, and jax.scipy brings them: see ppl/tensor/later.py.

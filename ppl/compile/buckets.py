@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import jax
 import numpy as np
 
 import ppl.compile.padding_moves
@@ -25,6 +24,7 @@ from ppl.compile.padding import (
 )
 from ppl.graph import Node
 from ppl.tensor.tensor import Tensor
+from ppl.xla.stacks import Jitted
 
 
 class BucketedProgram:
@@ -35,7 +35,7 @@ class BucketedProgram:
         self.open_axes = [[at for at, n in enumerate(x.type.shape) if n is None] for x in inputs]
         self.compilations = 0  # combinations of rounded sizes that have been compiled
         self._needs: set[Meeting | AtLeast] = set()
-        self._compiled = jax.jit(self._padded_run)
+        self._compiled = Jitted(self._padded_run)
 
     def _padded_run(self, arrays: list[Any], lengths: list[list[Any]], held: Sequence[Any]) -> Any:
         self.compilations += 1  # JAX comes here once for each combination

@@ -10,11 +10,10 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import jax
-
 from ppl.compile.lifting import lift_constants
 from ppl.graph import Body, Node, close
 from ppl.tensor.evaluate import evaluate
+from ppl.xla.stacks import Jitted
 
 _KEPT = 256  # programs; the least recently used is dropped
 
@@ -28,7 +27,12 @@ class ClosedProgram:
     def __init__(self, body: Body, lifted: tuple[Node, ...]) -> None:
         self.body, self.lifted = body, lifted
         self.compilations = 0  # combinations of sizes that have been compiled
-        self.run: Callable[..., Any] = jax.jit(self._evaluate)
+        self._jitted = Jitted(self._evaluate)
+
+    @property
+    def run(self) -> Callable[..., Any]:
+        """What runs it; another thing once it ran."""
+        return self._jitted.run
 
     def _evaluate(self, *values: Any) -> Any:
         """All outputs in a list; the one there is, bare, since a list costs a call a tenth of its time."""

@@ -16,6 +16,7 @@ from ppl.compile.pure import Program
 from ppl.graph import Node, substitute
 from ppl.rewrites.invariants import last_still
 from ppl.tensor.tensor import Tensor, placeholder
+from ppl.xla.stacks import Jitted
 
 
 def hoisted(outputs: Sequence[Tensor], inputs: Sequence[Node]) -> tuple[list[Tensor], dict[Tensor, Tensor]]:
@@ -28,14 +29,14 @@ def hoisted(outputs: Sequence[Tensor], inputs: Sequence[Node]) -> tuple[list[Ten
     return rest, {place: node for node, place in cut.items()}  # type: ignore[return-value, misc]
 
 
-_compiled: dict[Hashable, Any] = {}
+_compiled: dict[Hashable, Jitted] = {}
 
 
 def computed(program: Program) -> list[Any]:
     """The values of a program of data alone; compiled once for each content."""
     key = program.key
     if key not in _compiled:
-        _compiled[key] = jax.jit(lambda *data: program([], *data))
+        _compiled[key] = Jitted(lambda *data: program([], *data))
     with jax.enable_x64(True):
         return _compiled[key](*program.data)
 

@@ -20,7 +20,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from . import disk_cache, stacks
+from ppl.xla import stacks
+
+from . import disk_cache
 from .kernel import Data, Kernel
 from .packing import Packed, Packing
 

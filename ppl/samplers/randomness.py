@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from ppl.bits import threefry
+from ppl.xla import threefry
 
 from .box_muller import normals_from
 

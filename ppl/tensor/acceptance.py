@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ppl.bits import threefry
+from ppl.xla import threefry
 
 MANY = 4096  # entries from which on moving the refused ones together pays
 BLOCK = 200_000  # entries: of fewer, the rounds of the last refused ones cost more than the memory

@@ -7,12 +7,12 @@ from typing import Any
 import jax.numpy as jnp
 from jax import lax
 
-from ppl.bits import threefry
 from ppl.tensor import standard_draws as standard
 from ppl.tensor.acceptance import once, proposed_count, until_accepted
 from ppl.tensor.count_tables import by_table, worth_a_table
 from ppl.tensor.count_weights import by_inversion, by_mean, deviance, factor, rest
 from ppl.tensor.draws import Draw
+from ppl.xla import threefry
 
 
 def _binomial(key: Any, n: Any, p: Any, *, shape: Any, dtype: Any) -> Any:

@@ -14,9 +14,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ppl.bits import threefry
 from ppl.tensor import standard_draws as standard
 from ppl.tensor.acceptance import held, in_blocks, redone
+from ppl.xla import threefry
 
 MANY = 65_536  # draws from which on a table pays
 SIZE = 2048  # counts in a table

@@ -16,7 +16,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ppl.bits import threefry
 from ppl.graph import Attrs, Node
 from ppl.tensor import standard_draws as standard
 from ppl.tensor.acceptance import MANY, in_blocks, once, until_accepted
@@ -24,6 +23,7 @@ from ppl.tensor.config import config
 from ppl.tensor.ops import JaxOp, TensorOp, broadcast_shape, cast_to, unify
 from ppl.tensor.shaping import common_shape, filled, shape_checked, split_sizes
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, dtype_name
+from ppl.xla import threefry
 
 KEY_TYPE = TensorType("uint32", (2,))
 

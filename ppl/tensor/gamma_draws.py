@@ -10,11 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ppl.bits import threefry
 from ppl.tensor import standard_draws as standard
 from ppl.tensor.acceptance import MANY, held, in_blocks, in_rounds, redone, taken
 from ppl.tensor.draws import Draw
 from ppl.tensor.later import jsp
+from ppl.xla import threefry
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))

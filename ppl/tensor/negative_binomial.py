@@ -6,11 +6,11 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from ppl.bits import threefry
 from ppl.tensor.count_tables import by_table, worth_a_table
 from ppl.tensor.draws import Draw
 from ppl.tensor.gamma_draws import log_gamma
 from ppl.tensor.poisson import poisson_counts
+from ppl.xla import threefry
 
 
 def _negative_binomial(key: Any, n: Any, odds: Any, *, shape: Any, dtype: Any) -> Any:

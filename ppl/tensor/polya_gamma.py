@@ -19,11 +19,11 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ppl.bits import threefry
 from ppl.tensor.draws import Draw
 from ppl.tensor.elementwise import log1mexp
 from ppl.tensor.gamma_draws import log_gamma
 from ppl.tensor.ops import Elementwise
+from ppl.xla import threefry
 
 _NODES = 96  # of the density; the pole of the distribution function may be near, so that takes four times as many
 _SMALL = 0.5  # of h

@@ -9,7 +9,6 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ppl.bits import threefry
 from ppl.graph import Attrs, Node
 from ppl.tensor.acceptance import MANY, once, redone
 from ppl.tensor.bodies import hoisted
@@ -17,6 +16,7 @@ from ppl.tensor.draws import KEY_TYPE, typed
 from ppl.tensor.keys import Key
 from ppl.tensor.ops import TensorOp
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, placeholder
+from ppl.xla import threefry
 
 
 class _DrawUntil(TensorOp):

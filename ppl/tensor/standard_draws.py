@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ppl.bits import threefry
+from ppl.xla import threefry
 
 
 def uniform(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:

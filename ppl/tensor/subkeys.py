@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ppl.bits import threefry
 from ppl.graph import Node, substitute, topological
 from ppl.tensor.draws import KEY_TYPE, key_fold_in
 from ppl.tensor.tensor import Tensor, TensorType, is_constant, placeholder, value_of
+from ppl.xla import threefry
 
 
 class Subkeys:

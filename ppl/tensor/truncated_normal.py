@@ -8,10 +8,10 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ppl.bits import threefry
 from ppl.tensor import standard_draws as standard
 from ppl.tensor.draws import Draw
 from ppl.tensor.special_normal import log_ndtr, log_ndtr_between, ndtri_exp
+from ppl.xla import threefry
 
 _FAR = -725.0  # the logarithm of the probability of 38 standard deviations: further out by a search
 

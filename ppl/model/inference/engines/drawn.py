@@ -14,6 +14,7 @@ from ppl.compile.density import FlatProgram, scalar
 from ppl.model.errors import SamplingError
 from ppl.model.inference.sampling_options import Nuts
 from ppl.model.inference.starting import Starts
+from ppl.xla.stacks import Jitted
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ def refuse(package: str, nuts: Nuts, given: Mapping[str, Any], known: tuple[str,
 def finite_starts(density: FlatProgram, starts: Starts, chains: int) -> np.ndarray:
     """A start for each chain with a finite density and gradient, (chains, dim)."""
     data = density.data
-    evaluate = jax.jit(lambda x: jax.value_and_grad(scalar(density))(x, *data))
+    evaluate = Jitted(lambda x: jax.value_and_grad(scalar(density))(x, *data))
     found = []
     for chain in range(chains):
         for attempt in range(10):

@@ -11,6 +11,7 @@ from ppl.compile.density import FlatProgram, scalar
 from ppl.model.inference.engines.drawn import Clock, Drawn, finite_starts, missing, refuse
 from ppl.model.inference.sampling_options import Nuts
 from ppl.model.inference.starting import Starts
+from ppl.xla.stacks import Jitted
 
 OPTIONS = ("low_rank_modified_mass_matrix", "use_grad_based_mass_matrix", "maxdepth")
 
@@ -28,7 +29,7 @@ def sample_nutpie(
     clock = Clock()
     data = density.data
     with jax.enable_x64(True):
-        evaluate = jax.jit(lambda x: jax.value_and_grad(scalar(density))(x, *data))
+        evaluate = Jitted(lambda x: jax.value_and_grad(scalar(density))(x, *data))
         first = finite_starts(density, starts, plan["chains"])
 
     def make_density() -> Any:

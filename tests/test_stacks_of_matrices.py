@@ -7,8 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ppl.samplers import stacks
+import ppl
+import ppl.tensor as tt
 from ppl.samplers.programs import _STACKED_LAPACK
+from ppl.xla import stacks
 
 RNG = np.random.default_rng(4)
 MATRICES = RNG.normal(size=(2, 3, 4, 4)) + 4.0 * np.eye(4)
@@ -47,3 +49,20 @@ def test_one_stack_stays():
     with jax.enable_x64(True):
         one = stacks.in_turn(jnp.linalg.cholesky, (np.broadcast_to(np.eye(4), (3, 4, 4)),)).lower().compile()
     assert stacked(one) == 1
+
+
+def test_compiled_functions_of_several_stacks_end():
+    """The first size has nothing to share out, and is met first."""
+    x = tt.tensor("x", dtype="float64", shape=(None, 4, 4))
+    square = tt.matmul(x, tt.swapaxes(x, -1, -2))
+    outputs = [tt.linalg.eigh(square)[0], tt.linalg.inv(x), tt.slogdet(x)[1], tt.linalg.eigh(square + 1)[0]]
+    f = ppl.function([x], outputs)
+    for size in (1, 3, 64):
+        given = RNG.normal(size=(size, 4, 4)) + 4.0 * np.eye(4)
+        for _ in range(20):
+            found = f(given)
+        product = given @ given.swapaxes(-1, -2)
+        wanted = np.linalg.eigvalsh(product), np.linalg.inv(given), np.linalg.slogdet(given)[1]
+        for one, other in zip(found, (*wanted, np.linalg.eigvalsh(product + 1)), strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-10)
+    assert f.compilations == 3

@@ -22,22 +22,58 @@ TOO_MANY = 2  # stacks in one program
 
 def in_turn(make: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
     """A function, traced for some arguments, with loops in the place of stacks of matrices where there are several."""
-    traced = jax.jit(make).trace(*arguments)
-    if jax.default_backend() != "cpu" or _stacks_in(traced.jaxpr.jaxpr) < TOO_MANY:
+    plain = jax.jit(make)
+    traced = plain.trace(*arguments)
+    if jax.default_backend() != "cpu" or _found(_is_stack, traced.jaxpr.jaxpr) < TOO_MANY:
         return traced
-    structure = jax.tree.structure(traced.out_info)
-    closed = traced.jaxpr
-    one_by_one = lambda *given: jax.tree.unflatten(structure, _run(closed.jaxpr, closed.consts, jax.tree.leaves(given)))
-    return jax.jit(one_by_one).trace(*arguments)
+    return jax.jit(_looping(plain)).trace(*arguments)
 
 
-def _stacks_in(jaxpr: Jaxpr) -> int:
-    """How many stacks of matrices a program works on, those of its loops and branches among them."""
-    return sum(_is_stack(eqn) + sum(map(_stacks_in, _bodies(eqn))) for eqn in jaxpr.eqns)
+class Jitted:
+    """`jax.jit(f)`, with loops in the place of stacks of matrices where there are several.
+
+    The first call tells whether a program calls LAPACK often enough; if not, `run` is JAX's own function from then on.
+    """
+
+    def __init__(self, f: Callable[..., Any]) -> None:
+        self._plain = jax.jit(f)
+        self.run: Callable[..., Any] = self._first
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.run(*arguments)
+
+    def _first(self, *arguments: Any) -> Any:
+        if any(isinstance(x, jax.core.Tracer) for x in jax.tree.leaves(arguments)):
+            return self._plain(*arguments)  # part of a program of the user's
+        often = _found(_is_lapack, self._plain.trace(*arguments).jaxpr.jaxpr) >= TOO_MANY
+        self.run = jax.jit(_looping(self._plain)) if often and jax.default_backend() == "cpu" else self._plain
+        return self.run(*arguments)
+
+
+def _looping(plain: Any) -> Callable[..., Any]:
+    """A function that does what a jitted one does, matrix by matrix where it works on several stacks."""
+
+    def run(*arguments: Any) -> Any:
+        closed, kinds = jax.make_jaxpr(plain, return_shape=True)(*arguments)
+        if _found(_is_stack, closed.jaxpr) < TOO_MANY:
+            return plain(*arguments)
+        results = _run(closed.jaxpr, closed.consts, jax.tree.leaves(arguments))
+        return jax.tree.unflatten(jax.tree.structure(kinds), results)
+
+    return run
+
+
+def _found(what: Callable[[Any], bool], jaxpr: Jaxpr) -> int:
+    """How many operations of a kind there are in a program, those in its loops and branches among them."""
+    return sum(what(eqn) + sum(_found(what, body) for body in _bodies(eqn)) for eqn in jaxpr.eqns)
+
+
+def _is_lapack(eqn: Any) -> bool:
+    return eqn.primitive.name in LAPACK
 
 
 def _is_stack(eqn: Any) -> bool:
-    return eqn.primitive.name in LAPACK and prod(eqn.invars[0].aval.shape[:-2]) > 1
+    return _is_lapack(eqn) and prod(eqn.invars[0].aval.shape[:-2]) > 1
 
 
 def _bodies(eqn: Any) -> Iterator[Jaxpr]:
@@ -61,7 +97,7 @@ def _results(eqn: Any, values: list[Any]) -> Sequence[Any]:
     if _is_stack(eqn):
         return _matrix_by_matrix(eqn, values)
     params = eqn.params
-    if any(map(_stacks_in, _bodies(eqn))):
+    if any(_found(_is_stack, body) for body in _bodies(eqn)):
         called = params.get("jaxpr", params.get("call_jaxpr"))
         if called is not None and eqn.primitive.name != "scan":  # a function, which is written out here
             closed = called if isinstance(called, ClosedJaxpr) else ClosedJaxpr(called, ())

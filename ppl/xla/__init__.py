@@ -1,0 +1,10 @@
+"""What XLA compiles badly, or not at all, as JAX writes it: the lowest part, below tensors and samplers.
+
+Random bits as a pure function of a key (`threefry`), and programs with several stacks of matrices (`stacks`).
+"""
+
+from ppl.xla.threefry import bits as bits
+from ppl.xla.threefry import fold_in as fold_in
+from ppl.xla.threefry import folded as folded
+from ppl.xla.threefry import split as split
+from ppl.xla.threefry import words as words
