@@ -4,6 +4,7 @@ import os
 import warnings
 from types import ModuleType
 
+import jax
 import pytest
 from hypothesis import settings
 
@@ -22,6 +23,17 @@ settings.load_profile("same")
 def _rewriting_raises():
     """A rule that fails is left out with a warning when users run it; in tests it raises."""
     strict.on = True
+
+
+def _compiled_quickly():
+    """For programs that run once: to compile them is all the time there is."""
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)
+
+
+compiled_quickly = pytest.fixture(_compiled_quickly)
+module_compiled_quickly = pytest.fixture(_compiled_quickly, scope="module")
 
 
 @pytest.fixture(scope="session")

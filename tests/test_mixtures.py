@@ -5,6 +5,7 @@ import warnings
 import jax
 import numpy as np
 import pytest
+from some_slow import every
 
 import ppl.tensor as tt
 from ppl import distributions as d
@@ -71,16 +72,19 @@ def test_densities_are_those_of_pymc(name):
 
 @pytest.mark.parametrize(
     "make",
-    [
-        lambda: d.Mixture.dist(W, [d.Normal.dist(0, 1), d.Normal.dist(2, 0.5), d.Gamma.dist(2.0, 1.0)]),
-        lambda: d.Truncated.dist(d.Normal.dist(0.0, 1.0), 0.5, 2.0),
-        lambda: d.Truncated.dist(d.Poisson.dist(4.0), 2, 6),
-        lambda: d.Truncated.dist(d.Skellam.dist(4.0, 2.0), 2, 6),
-        lambda: d.Censored.dist(d.Normal.dist(0.0, 1.0), -0.5, 0.8),
-        lambda: d.HurdlePoisson.dist(0.7, 0.5),
-        lambda: d.HurdleGamma.dist(0.7, 2.0, 1.0),
-        lambda: d.ZeroInflatedNegativeBinomial.dist(0.7, n=3.0, p=0.4),
-    ],
+    every(
+        3,
+        [
+            lambda: d.Mixture.dist(W, [d.Normal.dist(0, 1), d.Normal.dist(2, 0.5), d.Gamma.dist(2.0, 1.0)]),
+            lambda: d.Truncated.dist(d.Normal.dist(0.0, 1.0), 0.5, 2.0),
+            lambda: d.Truncated.dist(d.Poisson.dist(4.0), 2, 6),
+            lambda: d.Truncated.dist(d.Skellam.dist(4.0, 2.0), 2, 6),
+            lambda: d.Censored.dist(d.Normal.dist(0.0, 1.0), -0.5, 0.8),
+            lambda: d.HurdlePoisson.dist(0.7, 0.5),
+            lambda: d.HurdleGamma.dist(0.7, 2.0, 1.0),
+            lambda: d.ZeroInflatedNegativeBinomial.dist(0.7, n=3.0, p=0.4),
+        ],
+    ),
 )
 def test_draws_follow_the_distribution_function(make):
     rv = make()
@@ -94,6 +98,7 @@ def test_draws_follow_the_distribution_function(make):
     np.testing.assert_allclose(np.mean(draws[:, None] <= points, axis=0), below, atol=4.5 * 0.5 / 20_000**0.5)
 
 
+@pytest.mark.slow
 def test_draws_far_in_a_tail_are_there():
     """By rejection alone they were never found: what was given for them was the smallest integer."""
     law = d.Poisson.dist(f([3.0, 1e-3]))

@@ -14,7 +14,6 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
-import jax
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, reject, settings
@@ -32,13 +31,7 @@ from ppl.graph import ancestors
 from ppl.graph.registry import OPS
 from ppl.tensor.tensor import FUNCTIONS, Tensor
 
-
-@pytest.fixture(autouse=True, scope="module")
-def compiled_quickly():
-    """These programs run once: to compile them is all the time there is."""
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
 
 
 def values_of(results: list[Any], inputs: Inputs) -> list[np.ndarray]:
@@ -178,7 +171,7 @@ def typed(name, arguments, at, axis, length):
         if not row.constants
     ],
 )
-@settings(max_examples=2)
+@settings(max_examples=1)
 @given(data=st.data())
 def test_drawn_inputs(name, data):
     few_drawn_inputs(name, data)

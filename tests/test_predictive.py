@@ -322,6 +322,7 @@ def test_log_likelihoods_of_shares_and_chances_follow_from_their_draws():
     np.testing.assert_allclose(values["some"], np.log(np.stack([chance, 1 - chance], axis=-1)), rtol=1e-12)
 
 
+@pytest.mark.usefixtures("compiled_quickly")
 def test_no_draws_by_parameters_that_computation_put_outside_their_domains():
     below, crossed = shared(np.array([1.0, -1.0])), shared(np.array(3.0))
     with ppl.Model() as model:

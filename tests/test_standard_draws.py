@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import special, stats
+from some_slow import some_slow
 
 from ppl.tensor import standard_draws as standard
 from ppl.tensor.acceptance import places
@@ -111,7 +112,7 @@ COUNTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("law", COUNTS)
+@pytest.mark.parametrize("law", some_slow(COUNTS, fast=lambda law: law == "Poisson"))
 def test_counts_follow_their_law_one_by_one_and_side_by_side(law):
     """By their distribution function made continuous: one set of parameters for so many draws that a table pays, and a
     set for each. Few draws of one set are those that `tests/laws` asks of every family."""

@@ -141,7 +141,7 @@ def own_nodes():
             tt.assume(x, positive=True),
         ),
         *(ppl.printing.Print("v")(v), tt.Assert("small")(v, v < 1)),
-        *(key.gumbel(), key.logistic(), polya_gamma(key.next(), x, x)),
+        *(key.gumbel(), key.logistic(), key.laplace(), key.two_sided(x), polya_gamma(key.next(), x, x)),
         *(tt.log_polya_gamma(x, x), tt.log_polya_gamma_cdf(x, x, x), tt.log_polya_gamma_ccdf(x, x, x)),
         *(key.truncated_normal(x, 9.0), key.negative_binomial(n, x)),
         *(key.uniform(), key.normal(), key.exponential(), key.gamma(v), key.bits(), key.poisson(v), key.binomial(n, x)),

@@ -9,6 +9,7 @@ from dataclasses import replace
 import jax
 import numpy as np
 import pytest
+from some_slow import every
 
 import ppl.tensor as tt
 from ppl.compile import function
@@ -268,7 +269,7 @@ def recovered_law(variables, fixed, result):
     return mean, slope @ slope.T
 
 
-@each_model
+@pytest.mark.parametrize("model", every(2, CASES), ids=lambda c: c.__name__)
 def test_joint_is_marginal_times_conditional(model):
     variables, observed, fixed, result = made(model)
     assert {rv.name for rv in result.program.free} == {rv.name for rv in fixed}, str(result)

@@ -119,6 +119,7 @@ def test_every_layer_has_a_twin():
     assert {f.__name__ for f in layers.LAYERS} == {name.split(",")[0] for name in TWINS}
 
 
+@pytest.mark.usefixtures("compiled_quickly")
 @pytest.mark.parametrize("name", TWINS)
 def test_values_and_100_steps_are_those_of_the_twin(name):
     build, shape, twin = TWINS[name]
@@ -216,6 +217,15 @@ def test_training_goes_on_from_a_file_as_if_it_had_not_stopped():
     assert [float(train(data)) for _ in range(5)] == expected
 
 
+@pytest.fixture
+def nothing_else_is_looked_through():
+    """What other tests left is millions of objects, and names ask for several collections of garbage."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+@pytest.mark.usefixtures("compiled_quickly", "nothing_else_is_looked_through")
 def test_names_do_not_depend_on_programs_that_are_gone():
     def program():
         x = T.Placeholder((None, 3), "float64", name="x")

@@ -75,6 +75,7 @@ def twin(transformation):
     return np.array(losses)
 
 
+@pytest.mark.usefixtures("compiled_quickly")
 @pytest.mark.parametrize("name", TWINS)
 def test_the_losses_are_those_of_the_twin_and_again_after_a_reset(name):
     ours, theirs = TWINS[name]

@@ -242,6 +242,7 @@ def test_no_dimension_at_all():
     assert run.positions.shape == (2, 20, 0)
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_dimensions_fit():
     """A dispatch holds two vectors a draw in 4 MB, at most twice; the loop 3 x 10 of checkpoints and some others."""
     dim = 100_000

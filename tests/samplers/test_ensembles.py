@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from sampler_targets import SCHOOLS, eight_schools, funnel, normal, standard_normal
 from scipy import stats
+from some_slow import some_slow
 
 from ppl.samplers import diagnostics
 from ppl.samplers.chees import chees
@@ -30,6 +31,7 @@ WAYS = {
     "vectorized hmc": {"chain_method": "vectorized", "kernel": "hmc"},
     "chees": {"kernel": "chees"},
 }
+SOME = some_slow(WAYS, fast=lambda way: way in ("vectorized", "chees"))
 TOGETHER = [way for way in WAYS if way != "threads"]
 COVARIANCE = np.array([[1.0, 0.9, 0.0], [0.9, 1.0, 0.3], [0.0, 0.3, 2.0]])
 MEAN = np.array([1.0, -2.0, 3.0])
@@ -43,7 +45,7 @@ def correlated(way: str, **settings):
     return sample(normal, np.zeros((settings["chains"], 3)), data=data, **settings)
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", SOME)
 def test_a_correlated_normal(way):
     run = correlated(way)
     x = run.positions
@@ -130,13 +132,13 @@ def test_generated_quantities_come_with_every_draw(way):
     np.testing.assert_allclose(run.expanded["square"], run.positions[..., 0] ** 2, rtol=1e-12)
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", SOME)
 def test_no_dimension_at_all(way):
     run = sample(lambda x: jnp.sum(x) * 0.0, np.zeros((8, 0)), chains=8, draws=20, tune=20, **WAYS[way])
     assert run.positions.shape == (8, 20, 0)
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", SOME)
 def test_a_density_that_is_nan_or_infinite_beyond_a_wall(way):
     """Half a normal beyond which nothing is known: no chain goes there, and each finds the half normal's mean."""
     logp = lambda x: jnp.where(x[0] < 0, -0.5 * jnp.sum(x**2), jnp.where(x[0] < 0.2, jnp.nan, jnp.inf))
@@ -145,7 +147,7 @@ def test_a_density_that_is_nan_or_infinite_beyond_a_wall(way):
     assert abs(run.positions.mean() + np.sqrt(2 / np.pi)) < 0.08
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", SOME)
 def test_chains_that_only_diverge_come_to_an_end(way):
     cliff = lambda x: -1e9 * jnp.sum(jnp.abs(jnp.sin(1e6 * x)))
     run = sample(cliff, np.full((8, 2), 0.3), chains=8, draws=30, tune=30, **WAYS[way])
@@ -201,6 +203,7 @@ def test_wrong_settings_are_named(settings, message):
         correlated("threads", **{"chains": 16, "metric": "auto", **settings})
 
 
+@pytest.mark.slow
 def test_chains_are_spread_over_the_devices():
     """With four devices each has a quarter of the chains, and the draws are those of one."""
     script = textwrap.dedent(f"""
