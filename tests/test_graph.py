@@ -354,3 +354,15 @@ def test_a_graph_as_a_jax_function():
     f = ppl.to_jax([x], (tt.exp(x) * 2).sum())
     with jax.enable_x64(True):
         np.testing.assert_allclose(jax.jit(jax.grad(f))(np.zeros(3)), 2 * np.ones(3))
+
+
+def test_a_walk_asks_a_table_of_blockers_and_does_not_copy_it():
+    """It may hold as many nodes as the graph, and be asked for each of them."""
+
+    class Table(dict):
+        def __iter__(self):
+            raise AssertionError("copied")
+
+    x = tt.dscalar("x")
+    y = tt.exp(x)
+    assert ppl.graph.topological(y + 1, blockers=Table({y: None}))[0] is not x

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from typing import Any
 
 from ppl.graph.node import Node
@@ -19,7 +19,7 @@ def ancestors(outputs: Nodes, blockers: Collection[Node] = ()) -> set[Node]:
     """All nodes that `outputs` are computed from, themselves included; the walk does not go behind `blockers`."""
     stack = as_nodes(outputs)
     seen = set(stack)
-    blocked = set(blockers)
+    blocked = blockers if isinstance(blockers, Set | Mapping) else set(blockers)  # a large table is not copied
     while stack:
         node = stack.pop()
         if node in blocked:
