@@ -70,10 +70,11 @@ def _less_likely(x: Any, n: Any, p: Any) -> tuple[Any, Any]:
 
 def _multinomial(key: Any, n: Any, p: Any, *, shape: Any, dtype: Any) -> Any:
     """How `n` trials (with a last axis of length one) fall on the last axis of `p`: binomials of what is left over."""
-    p = jnp.broadcast_to(p, shape)
+    p = jnp.broadcast_to(p, (*p.shape[:-1], shape[-1]))
     left = jnp.broadcast_to(n, (*shape[:-1], 1))[..., 0]
     tails = jnp.flip(jnp.cumsum(jnp.flip(p, -1), -1), -1)
     shares = jnp.where(tails > 0, jnp.clip(p / jnp.where(tails > 0, tails, 1), 0, 1), 0)
+    shares = jnp.broadcast_to(shares, shape)  # not before: XLA would add up as many constants while it compiles
 
     def step(carry: Any, inputs: Any) -> Any:
         left, i = carry
