@@ -433,7 +433,7 @@ NUMERICS = {
     "iround": row(lambda x: np.rint(x).astype("int64"), call(M, slopes=False)),
     "round_half_to_even": row(np.rint, call(np.array([0.5, 1.5, -0.5]), slopes=False)),
     "round_half_away_from_zero": row(
-        lambda x: np.trunc(x) + np.where(np.abs(x - np.trunc(x)) >= 0.5, np.sign(x), 0),
+        lambda x: np.trunc(x) + np.where(np.abs(x - np.trunc(x)) >= 0.5, np.copysign(1.0, x), 0.0),
         call(np.array([0.5, 1.5, -0.5, 2.4, 0.49999999999999994]), slopes=False),
     ),
     "ceil_intdiv": row(lambda a, b: -(-a // b), call(INTS, 3, slopes=False)),

@@ -50,6 +50,13 @@ def test_the_normal_quantile_of_a_logarithm_is_right_far_out():
     assert abs(found[-1] - special.ndtri(1 - 1e-12)) < 1e-4
 
 
+def test_no_draw_in_single_precision_is_infinite():
+    """A uniform number of 23 bits is 0 in four of so many draws."""
+    for share in (0.5, 1.0):
+        found = standard.two_sided(jax.random.key(5), share, shape=(2**25,), dtype=np.dtype("float32"))
+        assert bool(jnp.isfinite(found).all()) and found.dtype == np.float32
+
+
 BOUNDS = [(-1.0, 2.0), (-1e10, 1e10), (0.5, 1e10), (8.0, 9.0), (-1e10, -7.0), (-60.0, -50.0), (3.0, 3.0 + 1e-9)]
 
 

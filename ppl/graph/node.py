@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import itertools
 import operator
+import struct
 import threading
 import weakref
 from collections.abc import Hashable, ItemsView, Iterator, KeysView, Mapping, ValuesView
@@ -79,7 +80,8 @@ class Attrs(Mapping[str, Any]):
 
     def __init__(self, /, **items: Hashable) -> None:
         self._items = items
-        self._key = tuple([(name, _exact(items[name])) for name in sorted(items)])
+        names = sorted(items) if len(items) > 1 else items
+        self._key = tuple([(name, _exact(items[name])) for name in names])
         self._hash = hash(self._key)
 
     def __getitem__(self, key: str) -> Any:
@@ -121,12 +123,17 @@ class Attrs(Mapping[str, Any]):
         return Attrs(**{**self._items, **changes})
 
 
+_bits = struct.Struct("d").pack
+
+
 def _exact(value: Any) -> Any:
     """What the value is compared by."""
     kind = type(value)
     if kind is tuple:
         return tuple([_exact(item) for item in value])
-    if kind is float or kind is complex:
+    if kind is float:
+        return kind, _bits(value)
+    if kind is complex:
         return kind, repr(value)
     return (kind, value) if kind is bool or isinstance(value, np.generic) else value
 
@@ -184,7 +191,8 @@ class Node:
             if known is not None:
                 return known
             set_field(node, "serial", next(_serials))
-            own = _Ref(node, content)
+            own = _Ref(node, _forget)
+            own.content = content
             _nodes[content] = (*others, own) if others else own
         return node
 
@@ -257,11 +265,6 @@ class _Ref(weakref.ref[Node]):
     __slots__ = ("content",)
     content: int
 
-    def __new__(cls, node: Node, content: int) -> _Ref:
-        ref = super().__new__(cls, node, _forget)
-        ref.content = content
-        return ref
-
 
 # The living nodes by the hash of their content. The content itself is no key: it would be held as long as the node, and
 # attributes and operations may hold the node in turn (a variable its update), so that neither would go. Where, as is
@@ -290,10 +293,11 @@ def _find(content: int, op: Op, inputs: tuple[Node, ...], attrs: Attrs) -> Node 
     return None
 
 
-def _forget(ref: Any) -> None:
+def _forget(ref: _Ref) -> None:
     with _building:
-        others = tuple([other for other in _with(ref.content) if other() is not None])
-        if others:
+        if _nodes.get(ref.content) is ref:
+            del _nodes[ref.content]
+        elif others := tuple([other for other in _with(ref.content) if other() is not None]):
             _nodes[ref.content] = others
         else:
             _nodes.pop(ref.content, None)

@@ -38,8 +38,9 @@ class Alike:
         if len(operands) < FEWEST or any(x.type.shape or x.type.dtype[0] != "f" for x, _ in operands):
             return operands
         groups: dict[tuple[int, bool], Weighted] = {}
+        self.look_at([x for x, _ in operands])
         for x, weight in operands:
-            groups.setdefault((self.kind(x), apart(x)), []).append((x, weight))
+            groups.setdefault((self._kinds[x], apart(x)), []).append((x, weight))
         result: Weighted = []
         for (kind, _), group in groups.items():
             enough = len(group) >= FEWEST_OF_ONE or (len(group) >= FEWEST and self._of_several(group))
@@ -67,12 +68,11 @@ class Alike:
         total = Node(red.sum, (column,), Attrs(axis=(0,), keepdims=False))
         return total, weights[0] if len(set(weights)) == 1 else 1
 
-    def kind(self, node: Node) -> int:
-        """A number that scalars share if they are the same operations on leaves of the same dtypes."""
-        for each in topological(node, blockers=self._kinds):
+    def look_at(self, nodes: Sequence[Node]) -> None:
+        """Number the kinds of nodes: scalars share one if they are the same operations on leaves of the same dtypes."""
+        for each in topological(nodes, blockers=self._kinds):
             if each not in self._kinds:
                 self._kinds[each] = self._kind(each)
-        return self._kinds[node]
 
     def _kind(self, node: Node) -> int:
         if node.op is CONSTANT or not _is_function(node):
@@ -91,23 +91,20 @@ class Alike:
 
     def column(self, nodes: Sequence[Node]) -> Node:
         """The vector of scalars of one kind; a scalar where they are all the same."""
-        known: dict[tuple[Node, ...], Node] = {}
+        return self._column(tuple(nodes), {})
 
-        def column(same_kind: tuple[Node, ...]) -> Node:
-            first = same_kind[0]
-            if all(x is first for x in same_kind):
-                return first
-            if same_kind not in known:
-                known[same_kind] = self._column(same_kind, column)
-            return known[same_kind]
+    def _column(self, nodes: tuple[Node, ...], known: dict[tuple[Node, ...], Node]) -> Node:
+        if all(x is nodes[0] for x in nodes):
+            return nodes[0]
+        if nodes not in known:
+            known[nodes] = self._new_column(nodes, known)
+        return known[nodes]
 
-        return column(tuple(nodes))
-
-    def _column(self, nodes: tuple[Node, ...], column: Callable[[tuple[Node, ...]], Node]) -> Node:
+    def _new_column(self, nodes: tuple[Node, ...], known: dict[tuple[Node, ...], Node]) -> Node:
         first = nodes[0]
         if self._depths[self._kinds[first]]:
             inputs = zip(*[x.inputs for x in nodes], strict=True)
-            return Node(first.op, tuple([column(each) for each in inputs]), first.attrs)
+            return Node(first.op, tuple([self._column(each, known) for each in inputs]), first.attrs)
         if first.op is CONSTANT:
             return constant(np.array([value_of(x) for x in nodes]))
         entries = tuple([Node(EXPAND_DIMS, (x,), Attrs(axis=(0,))) for x in nodes])

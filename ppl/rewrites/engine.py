@@ -18,7 +18,7 @@ from ppl.rewrites.facts import ASSUME, Knowledge
 from ppl.rewrites.folding import folded
 from ppl.rewrites.measure import size
 from ppl.rewrites.normal import PRODUCT, SUM, Number, Weighted, number, weighted
-from ppl.rewrites.pattern import HOLE, Binding, Builder, Match, matches
+from ppl.rewrites.pattern import HOLE, Binding, Match, matches
 from ppl.rewrites.rule import Equation, Procedure, RuleError
 from ppl.rewrites.sizes import Size, common_sizes, sizes
 from ppl.rewrites.trace import Trace
@@ -80,6 +80,7 @@ class Engine(Arithmetic):
         super().__init__(Knowledge())
         self.entries, self.trace, self.once = entries, trace, once
         self._settled: dict[Node, Node] = {}
+        self._fitting: dict[tuple[Op, frozenset[Op], frozenset[Op]], list[Entry]] = {}  # rules by operations to fit
         self.beside: dict[tuple[Op, Node], Node] = {}  # what the graph computes anyway, by operation and input
         procedures = [rule for rules in entries.values() for rule in rules if isinstance(rule, Procedure)]
         self._beside = frozenset(op for rule in procedures for op in rule.beside)
@@ -89,7 +90,6 @@ class Engine(Arithmetic):
         self.was_cut = False
         self._deep: Counter[str] = Counter()  # rules that were applied far inside others
         self._broken: set[str] = set()
-        self._build = Builder(self._total_like, self._product_like, self.fill)
 
     # --- the graph
     def run(self, outputs: Sequence[Node], keep: Collection[Node] = ()) -> list[Node]:
@@ -208,16 +208,15 @@ class Engine(Arithmetic):
         if self._depth > self._deepest:
             self.was_cut = True
             return node
-        present = {x.op for x in node.inputs}
-        inside = {y.op for x in node.inputs if x.op is SUM or x.op is PRODUCT for y in x.inputs}
+        present = frozenset([x.op for x in node.inputs])
+        inside = frozenset([y.op for x in node.inputs if x.op is SUM or x.op is PRODUCT for y in x.inputs])
+        looks = node.op, present, inside
+        fitting = self._fitting.get(looks)
+        if fitting is None:
+            fitting = self._fitting[looks] = [entry for entry in candidates if _may_fit(entry, present, inside)]
         self._depth += 1
         try:
-            for entry in candidates:
-                if isinstance(entry, Variant):
-                    if not (entry.needs <= present and entry.below <= inside):
-                        continue
-                elif entry.one_of and entry.one_of.isdisjoint(present):
-                    continue
+            for entry in fitting:
                 after = self._tried(entry, node)
                 if after is not None and after is not node:
                     return after
@@ -253,7 +252,7 @@ class Engine(Arithmetic):
 
     def _by_equation(self, entry: Variant, node: Node) -> Node | None:
         rule = entry.rule
-        for match in matches(entry.left, node, self._build):
+        for match in matches(entry.left, node, self):
             proved = all(c.holds(self.facts(match.binding[rule.holes[name]])) for name, c in rule.conditions.items())
             if proved:
                 return self._replaced(entry, node, match)
@@ -290,10 +289,10 @@ class Engine(Arithmetic):
                 done[node] = self.make(node.op, tuple([done[x] for x in node.inputs]), node.attrs)
         return done[pattern]
 
-    def _total_like(self, parts: Weighted, shift: Number, like: Node) -> Node:
+    def total_like(self, parts: Weighted, shift: Number, like: Node) -> Node:
         return self.total(parts, shift, like=[like], fit=False)
 
-    def _product_like(self, parts: Weighted, like: Node) -> Node:
+    def product_like(self, parts: Weighted, like: Node) -> Node:
         return self.product(parts, like=[like], fit=False)
 
     # --- shapes
@@ -340,6 +339,13 @@ class Engine(Arithmetic):
         if self.same_size(before, after):
             return after
         return self.spread(after, before.inputs)
+
+
+def _may_fit(entry: Entry, present: frozenset[Op], inside: frozenset[Op]) -> bool:
+    """Whether the operations that a rule asks for are there, among the inputs and in the sums and products there."""
+    if isinstance(entry, Variant):
+        return entry.needs <= present and entry.below <= inside
+    return not entry.one_of or not entry.one_of.isdisjoint(present)
 
 
 _SAME_INSIDE = frozenset(["value_and_grad_op", "jacobian_op"])

@@ -40,15 +40,14 @@ def place(node: Node) -> Place:
     stack = [node]
     while stack:
         top = stack[-1]
-        if top in _places:
+        inputs = [found for x in top.inputs if (found := _places.get(x)) is not None]
+        if len(inputs) < len(top.inputs):
+            stack.extend([x for x in top.inputs if x not in _places])
+        else:
+            known = _places[top] = _place(top, inputs)
             stack.pop()
-            continue
-        missing = [x for x in top.inputs if x not in _places]
-        if missing:
-            stack.extend(missing)
-            continue
-        _places[top] = _place(top, [_places[x] for x in top.inputs])
-    return _places[node]
+    assert known is not None, "the node itself is the last of the stack"
+    return known
 
 
 def _place(node: Node, inputs: list[Place]) -> Place:

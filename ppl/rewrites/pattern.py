@@ -9,8 +9,8 @@ of them all of it. At the root of a rule operands may be left over: sin²x + cos
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Protocol
 
 from ppl.graph import Attrs, Identity, Node, Op
 from ppl.rewrites.normal import PRODUCT, SUM, Number, Weighted, factors, terms, weighted
@@ -50,12 +50,12 @@ def holes_of(pattern: Node) -> list[Node]:
     return found
 
 
-class Builder(NamedTuple):
+class Builder(Protocol):
     """What a match needs of the engine: sums and products of normal forms, and a pattern filled in."""
 
-    total: Callable[[Weighted, Number, Node], Node]
-    product: Callable[[Weighted, Node], Node]
-    fill: Callable[[Node, Binding, Node], Node]
+    def total_like(self, parts: Weighted, shift: Number, like: Node) -> Node: ...
+    def product_like(self, parts: Weighted, like: Node) -> Node: ...
+    def fill(self, pattern: Node, binding: Binding, like: Node) -> Node: ...
 
 
 class Match(NamedTuple):
@@ -291,10 +291,10 @@ def _part(pattern: Node, parts: Weighted, shift: Number, weight: Number, build: 
     """What a bare hole stands for, so that `weight` times it (to that power) is the given part."""
     if pattern.op is SUM:
         scaled = [(x, _divided(w, weight)) for x, w in parts]
-        return build.total(scaled, _divided(shift, weight), subject)
+        return build.total_like(scaled, _divided(shift, weight), subject)
     if any(not float(p / weight).is_integer() and weight != 1 for _, p in parts):
         return None
-    return build.product([(x, _divided(p, weight)) for x, p in parts], subject)
+    return build.product_like([(x, _divided(p, weight)) for x, p in parts], subject)
 
 
 def _divided(a: Number, b: Number) -> Number:

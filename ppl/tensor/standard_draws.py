@@ -49,11 +49,17 @@ def laplace(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 def two_sided(key: Any, share: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     """An exponential of mean 1, with a minus sign in a share of the draws: a uniform number below the share is, divided
     by it, uniform again."""
-    doubles = np.dtype(dtype) == np.float64
-    u = open_uniform_of(threefry.bits(key, shape, jnp.uint64)) if doubles else jax.random.uniform(key, shape, dtype)
+    u = _open_uniform(key, shape, dtype)
     left = u < share
     rest = jnp.where(left, u, 1.0 - u) / jnp.where(left, share, 1.0 - share)
-    return jnp.where(left, 1.0, -1.0) * (log if doubles else jnp.log)(rest)
+    return jnp.where(left, 1.0, -1.0) * (log if u.dtype == np.float64 else jnp.log)(rest)
+
+
+def _open_uniform(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Uniform and symmetric on (0, 1): amid the steps of `jax.random.uniform`, whose 0 makes infinite draws."""
+    if np.dtype(dtype) != np.float64:
+        return jax.random.uniform(key, shape, dtype) + 0.5 * jnp.finfo(dtype).eps
+    return open_uniform_of(threefry.bits(key, shape, jnp.uint64))
 
 
 def gumbel(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:

@@ -2,7 +2,7 @@
 
 On a CPU, JAX 0.10 shares the matrices of a stack (a call of LAPACK) out among XLA's threads, from one of these, which
 then waits for the others. Stacks of one program that do not depend on each other run side by side; as many as there
-are threads wait for each other for ever. A loop over the matrices needs no other thread; it takes up to twice the time.
+are threads wait for each other for ever. A loop over the matrices needs no other thread.
 """
 
 from __future__ import annotations

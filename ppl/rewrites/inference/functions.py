@@ -28,7 +28,9 @@ _EVERYWHERE: Condition = Condition("anything", ANYTHING, lambda f: True)
 
 
 # --- monotone and bounded functions: the ends of the interval follow by applying the function
-def _monotone(function: Callable[[float], float], domain: Condition = _EVERYWHERE, range: Fact = ANYTHING) -> None:
+def _monotone(
+    name: str, function: Callable[[float], float], domain: Condition = _EVERYWHERE, range: Fact = ANYTHING
+) -> None:
     """Facts of an increasing function that is finite on finite numbers of its domain."""
 
     def infer(node: Node, facts: list[Fact]) -> Fact:
@@ -43,79 +45,24 @@ def _monotone(function: Callable[[float], float], domain: Condition = _EVERYWHER
         )
         return image.meet(range).but(finite=x.finite and domain.holds(x))
 
-    declare_facts(OPS[_name(function)], infer)
-
-
-def _name(function: Callable[[float], float]) -> str:
-    return function.__name__
-
-
-def exp(x: float) -> float:
-    return float(np.exp(x))
-
-
-def expm1(x: float) -> float:
-    return float(np.expm1(x))
-
-
-def log(x: float) -> float:
-    return float(np.log(x))
-
-
-def log1p(x: float) -> float:
-    return float(np.log1p(x))
-
-
-def tanh(x: float) -> float:
-    return float(np.tanh(x))
-
-
-def arctan(x: float) -> float:
-    return float(np.arctan(x))
-
-
-def sinh(x: float) -> float:
-    return float(np.sinh(x))
-
-
-def arcsinh(x: float) -> float:
-    return float(np.arcsinh(x))
-
-
-def sigmoid(x: float) -> float:
-    return float(1 / (1 + np.exp(-x)))
-
-
-def softplus(x: float) -> float:
-    return float(np.logaddexp(0, x))
-
-
-def log_sigmoid(x: float) -> float:
-    return -float(np.logaddexp(0, -x))
-
-
-def erf(x: float) -> float:
-    return math.erf(x)
-
-
-def ndtr(x: float) -> float:
-    return 0.5 * math.erfc(-x / math.sqrt(2))
+    declare_facts(OPS[name], infer)
 
 
 _OPEN_UNIT = Fact(0.0, 1.0, above=True, below=True)
-_monotone(exp, range=Fact(low=0.0, above=True))
-_monotone(expm1, range=Fact(low=-1.0, above=True))
-_monotone(log, positive)
-_monotone(log1p, above_minus_one)
-_monotone(tanh, range=Fact(-1.0, 1.0, above=True, below=True))
-_monotone(arctan)
-_monotone(sinh)
-_monotone(arcsinh)
-_monotone(sigmoid, range=_OPEN_UNIT)
-_monotone(softplus, range=Fact(low=0.0, above=True))
-_monotone(log_sigmoid, range=Fact(high=0.0, below=True))
-_monotone(erf, range=Fact(-1.0, 1.0, above=True, below=True))
-_monotone(ndtr, range=_OPEN_UNIT)
+_WITHIN_ONE = Fact(-1.0, 1.0, above=True, below=True)
+_monotone("exp", np.exp, range=Fact(low=0.0, above=True))
+_monotone("expm1", np.expm1, range=Fact(low=-1.0, above=True))
+_monotone("log", np.log, positive)
+_monotone("log1p", np.log1p, above_minus_one)
+_monotone("tanh", np.tanh, range=_WITHIN_ONE)
+_monotone("arctan", np.arctan)
+_monotone("sinh", np.sinh)
+_monotone("arcsinh", np.arcsinh)
+_monotone("sigmoid", lambda x: 1 / (1 + np.exp(-x)), range=_OPEN_UNIT)
+_monotone("softplus", lambda x: np.logaddexp(0, x), range=Fact(low=0.0, above=True))
+_monotone("log_sigmoid", lambda x: -np.logaddexp(0, -x), range=Fact(high=0.0, below=True))
+_monotone("erf", math.erf, range=_WITHIN_ONE)
+_monotone("ndtr", lambda x: 0.5 * math.erfc(-x / math.sqrt(2)), range=_OPEN_UNIT)
 
 # --- functions with a declared range, finite where their argument is in a domain
 _FINITE_ON: dict[str, Condition] = {
