@@ -11,6 +11,8 @@ from models_of_pymc import MODELS, books, built, densities, kept, slopes, source
 import ppl
 import ppl.tensor
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 RELATIVE = 1e-9
 # Log-densities that differ by a constant, which no posterior sees.
 CONSTANTS = {

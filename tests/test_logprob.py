@@ -17,6 +17,8 @@ from ppl.compile import function
 from ppl.distributions import conditional_logp, icdf, logccdf, logcdf, logp
 from ppl.distributions.measure import NoDensityError
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 Normal, Gamma, Poisson, Bernoulli, Uniform = d.Normal, d.Gamma, d.Poisson, d.Bernoulli, d.Uniform
 
 

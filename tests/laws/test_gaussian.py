@@ -34,6 +34,8 @@ from ppl.rewrites.elimination.gaussian.spectral import turned
 from ppl.tensor.block_chains import chain_factor
 from ppl.tensor.evaluate import to_jax
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 RNG = np.random.default_rng(5)
 GROUPS = RNG.integers(0, 5, 30)
 GROUPS[GROUPS == 2] = 3  # an empty group

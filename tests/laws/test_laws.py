@@ -27,6 +27,8 @@ from ppl.rewrites.laws.entries import ENTRIES
 from ppl.tensor.evaluate import evaluate
 from ppl.tensor.keys import Key
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 USUAL = [0.7, 1.3, 0.9, 1.6]
 DRAWS = 4000
 
