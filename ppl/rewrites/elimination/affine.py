@@ -17,6 +17,7 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.graph import Node, ancestors
+from ppl.rewrites.folding import on_host
 from ppl.tensor.evaluate import evaluate
 from ppl.tensor.indexing import real_index
 from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
@@ -75,9 +76,12 @@ def data_value(node: Node) -> np.ndarray:
     """The present value of an expression of constants and data."""
     if is_constant(node):
         return value_of(node)
-    held = [n for n in ancestors(node) if n.op is VARIABLE]
+    held = {v: np.asarray(v.attrs["cell"].value) for v in ancestors(node) if v.op is VARIABLE}
+    found = on_host([node], held)  # no program is compiled to read data
+    if found is not None:
+        return found[0]
     with jax.enable_x64(True):
-        return np.asarray(evaluate([node], {v: v.attrs["cell"].value for v in held})[0])
+        return np.asarray(evaluate([node], held)[0])
 
 
 def is_data(node: Node) -> bool:
