@@ -16,6 +16,7 @@ import jax
 import numpy as np
 
 import ppl.tensor as tt
+from ppl.distributions import DRAW
 from ppl.graph import Node, ancestors
 from ppl.rewrites.folding import on_host
 from ppl.tensor.evaluate import evaluate
@@ -86,9 +87,15 @@ def data_value(node: Node) -> np.ndarray:
 
 def is_data(node: Node) -> bool:
     """Whether an expression is made of constants and data alone."""
-    return all(n.inputs or is_constant(n) or n.op is VARIABLE or n.op.computed for n in ancestors(node)) and not any(
-        n.op.name == "draw" for n in ancestors(node)
-    )
+    seen: set[Node] = {node}
+    stack = [node]
+    while stack:
+        n = stack.pop()
+        if n.op is DRAW or not (n.inputs or is_constant(n) or n.op is VARIABLE or n.op.computed):
+            return False
+        stack += [x for x in n.inputs if x not in seen]
+        seen.update(n.inputs)
+    return True
 
 
 class _Extraction:
@@ -98,7 +105,7 @@ class _Extraction:
 
     def depends(self, node: Node) -> bool:
         if node not in self.known:
-            self.known[node] = not self.variables.isdisjoint(ancestors(node))
+            self.known[node] = not self.variables.isdisjoint(ancestors(node, self.variables))
         return self.known[node]
 
     def of(self, e: Any) -> Affine:

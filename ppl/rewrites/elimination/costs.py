@@ -60,11 +60,11 @@ def steps(program: Program) -> float:
     """Evaluations for an effective draw, up to a common multiple; 0 where nothing is left to sample."""
     if not program.free:
         return 0.0
-    free = set(program.free)
+    free: set[Node] = set(program.free)
     laws = [*program.free, *(o.variable for o in program.observed)]
     rows = [term for term in program.terms if term.kind == "rows"]
-    joined = [*({rv} | ancestors(list(rv.parameters)) for rv in laws), *(reaches(term, free) for term in rows)]
-    nested = any(len(free & some) > 1 for some in joined)
+    joined = ({rv} | ancestors(list(rv.parameters), free) for rv in laws)
+    nested = any(len(free & some) > 1 for some in (*joined, *(reaches(term, free) for term in rows)))
     return program.ndim**0.25 * (HIERARCHY if nested else 1.0)
 
 

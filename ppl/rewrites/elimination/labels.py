@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from ppl.distributions import RandomVariable
 from ppl.graph import Node
 from ppl.rewrites.elimination.affine import known_shape
 from ppl.rewrites.elimination.program import Factor, NoMatch, Observation, Term
@@ -39,10 +40,11 @@ class Labels:
             counts[self.sites.of[rv]] = len(values)
         return counts
 
-    def at(self, chosen: np.ndarray) -> dict[Node, Node]:
-        """Each variable with the value numbered `chosen` at each site."""
+    def at(self, chosen: np.ndarray, nodes: Set[Node]) -> dict[Node, Node]:
+        """Each variable among some nodes with the value numbered `chosen` at each site."""
         found: dict[Node, Node] = {}
-        for rv, values in self.values.items():
+        for rv in (n for n in nodes if isinstance(n, RandomVariable) and n in self.values):
+            values = self.values[rv]
             numbers = np.minimum(chosen[self.sites.of[rv]], len(values) - 1)
             found[rv] = as_tensor(values[numbers].astype(rv.dtype))
         return found

@@ -100,8 +100,7 @@ def coordinates(
 
 def _rules_latents(program: Program, rv: RandomVariable) -> bool:
     """Whether a latent variable that data depend on has it among its parameters."""
-    latents = [other for other in program.free if other is not rv and rv in ancestors(list(other.parameters))]
-    return any(children(program, other) for other in latents)
+    return any(children(program, other) for other in children(program, rv) if isinstance(other, RandomVariable))
 
 
 def _told(program: Program, rv: RandomVariable) -> np.ndarray | None:
