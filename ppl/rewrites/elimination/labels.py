@@ -13,7 +13,7 @@ from ppl.distributions import RandomVariable
 from ppl.graph import Node
 from ppl.rewrites.elimination.affine import known_shape
 from ppl.rewrites.elimination.program import Factor, NoMatch, Observation, Term
-from ppl.rewrites.elimination.supports import Sites, Support, collapsed, merged
+from ppl.rewrites.elimination.supports import Sites, Support, merged, over_last
 from ppl.tensor.tensor import Tensor, as_tensor
 
 
@@ -67,10 +67,8 @@ def row_support(factor: Factor, labels: Labels) -> Support:
         shape = known_shape(owner)
         event = owner.event_ndim
         batch = shape[: len(shape) - event]
-        supports = [
-            over_last(sites.support(p), declared.domain.ndim)
-            for p, declared in zip(owner.parameters, owner.family.params.values(), strict=True)
-        ]
+        axes = owner.family.event_axes(owner.parameters)
+        supports = [over_last(sites.support(p), n) for p, n in zip(owner.parameters, axes, strict=True)]
         value = factor.value if isinstance(factor, Observation) else factor
         if isinstance(factor, Observation) and sites.support(value) is not None:
             raise NoMatch(f'the observed value of "{owner.name}" depends on it')
@@ -94,9 +92,3 @@ def meet_in_a_row(variables: Sequence[Any], factors: Sequence[Factor]) -> bool:
         if (support >= 0).sum(axis=-1).max(initial=0) == labels.sites.count:
             return True
     return False
-
-
-def over_last(support: Support | None, axes: int) -> Support | None:
-    if support is None or not axes:
-        return support
-    return collapsed(support, range(support.ndim - 1 - axes, support.ndim - 1))

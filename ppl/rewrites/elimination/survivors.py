@@ -9,8 +9,8 @@ the information of its children, by
 
 where row i of a child picks entry j with the coefficient c_i, and w is the weight of a row of a generalised linear
 model at its own data (the weights from which Fisher scoring starts, McCullagh and Nelder 1989, section 2.5).
-Of coefficients of a dense design X, with P = X'wX + 1/τ², it is the λ at which the variance [P⁻¹]_jj τ^{2λ-2} of what moves
-does not change with τ,
+Of coefficients of a dense design X, with P = X'wX + 1/τ², it is the λ at which the variance of what moves, [P⁻¹]_jj
+τ^{2λ-2}, does not change with τ,
 
 .. math:: λ_j = 1 - \frac{[P^{-2}]_{jj}}{τ^2 [P^{-1}]_{jj}},
 
