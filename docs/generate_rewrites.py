@@ -64,17 +64,17 @@ def rules() -> list[str]:
 
 
 NOT_REWRITTEN = {
-    "MvNormal with a Wishart or inverse Wishart prior": """PyMC has no inverse Wishart law and advises against Wishart; its
-        LKJ priors are no conjugate ones. The covariance is sampled""",
+    "MvNormal with a Wishart or inverse Wishart prior": """PyMC has no inverse Wishart law and advises against Wishart;
+        its LKJ priors are no conjugate ones. The covariance is sampled""",
     "Uniform(0, θ) with θ ~ Pareto": """the update takes a maximum, where those of all other pairs are sums. A single
         bound is one dimension, which is drawn by quadrature""",
     "a Poisson number seen through several Binomial visits": """its values have no end, and a sum that is cut off is not
         exact. With the limit in the model, `Truncated("N", Poisson.dist(mu), upper=60)`, it is summed out""",
     "positive variables with a random scale s (HalfNormal, Exponential, HalfCauchy, ...)": """log x = log s + log x̃, and
-        the spread of log x̃ depends on no parameter: there is no funnel. Pulled out by hand, x = s·x̃, 20 scales of 1 to 7
-        rows each gained a third (200 effective draws for a thousand steps of NUTS, not 150)""",
-    "LogNormal with a random sigma": """it is moved by its logarithm, which is not centred; written as the exponential of
-        a normal variable it is""",
+        the spread of log x̃ depends on no parameter: there is no funnel. Pulled out by hand, x = s·x̃, 20 scales of 1 to
+        7 rows each gained a third (200 effective draws for a thousand steps of NUTS, not 150)""",
+    "LogNormal with a random sigma": """it is moved by its logarithm, which is not centred; written as the exponential
+        of a normal variable it is""",
     "an intercept and group effects, α + θⱼ, split into mean and deviations": """a Gaussian block takes both; with other
         likelihoods the split by hand gained nothing (109 effective draws for a thousand steps, without it 107)""",
     "parts of a model that have nothing in common": """they are one posterior in one program; the metric has a scale for
