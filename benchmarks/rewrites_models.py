@@ -3,7 +3,7 @@
 python benchmarks/rewrites_models.py                 all models, a table; every measurement in a process of its own
 python benchmarks/rewrites_models.py schools coal    some of them
 python benchmarks/rewrites_models.py rows            microseconds a gradient by the number of rows
-python benchmarks/rewrites_models.py planning        milliseconds to plan 1,000 random variables
+python benchmarks/rewrites_models.py planning        milliseconds to plan models, and 1,000 random variables
 
 The score is the smallest effective sample size over all entries of all variables, of their middle (bulk) and of their
 quantiles (tail), by second; for the middle alone it is printed too (docs/decisions/010 says why both):
@@ -23,7 +23,9 @@ import platform
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -188,20 +190,33 @@ def rows() -> dict[str, float]:
 
 
 def planning() -> dict[str, float]:
-    """Milliseconds to plan models."""
+    """Milliseconds to plan models for the first time in a process: those above, those of the tests, 1,000 variables."""
     import ppl as pm
 
-    found = {}
-    for name in MODELS:
-        with pm.Model() as model:
-            MODELS[name](pm)
-        pm.explain(model)
-        found[f"{name} [ms]"] = pm.explain(model).milliseconds
-    for title, written in (("1000 normal variables", _many), ("1000 labels in a chain", _chain)):
-        with pm.Model() as model:
-            written(pm)
-        found[f"{title} [ms]"] = pm.explain(model).milliseconds
-    return found
+    found = {name: _planned(lambda pm, name=name: MODELS[name](pm)) for name in MODELS}
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+    import models_of_pymc
+    import proof_models
+
+    import ppl.tensor as tt
+
+    others = {proof.name: pm.explain(proof.model()).milliseconds for proof in proof_models.PROOFS}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # values are missing, on purpose
+        for name, build in models_of_pymc.MODELS.items():
+            others[name] = _planned(lambda pm, build=build: build(pm, tt))
+    slowest = sorted(others, key=others.__getitem__)[-3:]
+    found |= {f"{name}, among the slowest of {len(others)} more": others[name] for name in reversed(slowest)}
+    found |= {title: _planned(written) for title, written in THOUSANDS.items()}
+    return {f"{title} [ms]": value for title, value in found.items()}
+
+
+def _planned(written: Callable[..., None]) -> float:
+    import ppl as pm
+
+    with pm.Model() as model:
+        written(pm)
+    return pm.explain(model).milliseconds
 
 
 def _many(pm: Any) -> None:
@@ -217,6 +232,31 @@ def _chain(pm: Any) -> None:
     pm.Normal("y", pm.math.stack(z), 1.0, observed=np.zeros(1000))
 
 
+def _walk(pm: Any) -> None:
+    scale, x = pm.HalfNormal("scale", 1), pm.Normal("x0", 0, 1)
+    for t in range(1, 500):
+        x = pm.Normal(f"x{t}", x, scale)
+        pm.Normal(f"y{t}", x, 1, observed=0.0)
+
+
+def _rates(pm: Any) -> None:
+    for i in range(500):
+        pm.Binomial(f"y{i}", 10, pm.Beta(f"p{i}", 1, 1), observed=3)
+
+
+def _grid(pm: Any) -> None:
+    """Four chains of labels side by side, of which sums are seen."""
+    before: list[Any] = []
+    for t in range(60):
+        here = [pm.Bernoulli(f"z{t}_{k}", pm.math.switch(before[k], 0.9, 0.2) if before else 0.5) for k in range(4)]
+        pm.Normal(f"y{t}", sum(1.0 * z for z in here), 1, observed=0.1)
+        before = here
+
+
+THOUSANDS = {
+    "1000 normal variables": _many, "1000 labels in a chain": _chain, "1000 of a walk": _walk,
+    "1000 rates and counts": _rates, "300 of four chains of labels": _grid,
+}  # fmt: skip
 ALONE = {"rows": rows, "planning": planning}
 
 

@@ -11,6 +11,10 @@ sys.path.insert(0, str(ROOT / "tests"))
 from checklist_rewrites import CHECKLIST, HOLES, Item  # noqa: E402
 
 from ppl.rewrites import everything, text  # noqa: E402
+from ppl.rewrites.elimination.bijections import BIJECTIONS  # noqa: E402
+from ppl.rewrites.elimination.compounds import COMPOUNDS  # noqa: E402
+from ppl.rewrites.elimination.pairs import PAIRS  # noqa: E402
+from ppl.rewrites.elimination.thinning import THINNINGS  # noqa: E402
 from ppl.rewrites.rule import Safety  # noqa: E402
 
 PAGE = ROOT / "docs" / "rewrites.md"
@@ -22,6 +26,10 @@ proved from constants, from supports and from `ppl.assume(x, positive=True)`, or
 
 This page is written by `python docs/generate_rewrites.py`.
 """
+MODELS = """`pm.explain(model)` tells what sampling rewrites of a model, and why the rest stays. Variables that nothing
+observed depends on are drawn afterwards; labels of finitely many values are summed out, whatever family their rows are
+of; normal variables in linear expressions go in Gaussian blocks; rows that repeat, or of which sums are enough, become
+statistics. Beside these there are:"""
 
 
 def checklist() -> list[str]:
@@ -55,12 +63,54 @@ def rules() -> list[str]:
     return lines
 
 
+NOT_REWRITTEN = {
+    "MvNormal with a Wishart or inverse Wishart prior": """PyMC has no inverse Wishart law and advises against Wishart;
+        its LKJ priors are no conjugate ones. The covariance is sampled""",
+    "Uniform(0, θ) with θ ~ Pareto": """the update takes a maximum, where those of all other pairs are sums. A single
+        bound is one dimension, which is drawn by quadrature""",
+    "a Poisson number seen through several Binomial visits": """its values have no end, and a sum that is cut off is not
+        exact. With the limit in the model, `Truncated("N", Poisson.dist(mu), upper=60)`, it is summed out""",
+    "positive variables with a random scale s (HalfNormal, Exponential, HalfCauchy, ...)": """log x = log s + log x̃, and
+        the spread of log x̃ depends on no parameter: there is no funnel. Pulled out by hand, x = s·x̃, 20 scales of 1 to
+        7 rows each gained a third (200 effective draws for a thousand steps of NUTS, not 150)""",
+    "LogNormal with a random sigma": """it is moved by its logarithm, which is not centred; written as the exponential
+        of a normal variable it is""",
+    "an intercept and group effects, α + θⱼ, split into mean and deviations": """a Gaussian block takes both; with other
+        likelihoods the split by hand gained nothing (109 effective draws for a thousand steps, without it 107)""",
+    "parts of a model that have nothing in common": """they are one posterior in one program; the metric has a scale for
+        each dimension. Of parts of 32 and 3 dimensions the small one alone takes 3 steps a draw, where both take 7""",
+    "Poisson with a log-normal rate, Bernoulli with a logit-normal one, a half-Cauchy scale": "no closed form is known",
+    "sums of log-normal, Student's t or Beta draws, of Gamma draws with different rates": """no closed form is known; a
+        law of the same mean and variance is not the same law""",
+    "Laplace approximations": "they are not exact",
+}
+
+
+def models() -> list[str]:
+    """What sampling rewrites in a model, by the declarations of the theorems."""
+    lines = ["## Models", "", MODELS, "", "| of a model | becomes |", "|---|---|"]
+    for pair in PAIRS:
+        inner = f"{'c·' if pair.scaled else ''}θ{' + b' if pair.location else ''}"
+        slot = inner if pair.power == 1.0 else f"({inner})^{pair.power:g}"
+        added = "a Gaussian block" if pair.location else f"θ integrated out: {pair.prior} again, given y"
+        lines.append(f"| θ ~ {pair.prior}, y ~ {pair.child} with {pair.slot} = {slot} | {added} |")
+    for rule in COMPOUNDS:
+        doc = " ".join((rule.state.__doc__ or "").split())
+        lines.append(f"| x ~ {rule.latent.__name__} in {rule.slot} of one {rule.child.__name__} row | {_cell(doc)} |")
+    for family in THINNINGS:
+        lines.append(f"| N ~ {family}, y ~ Binomial(N, p) | y ~ {family}; the rest of N comes back |")
+    for b in BIJECTIONS.values():
+        lines.append(f"| observed {b.family} | {b.becomes} in {b.words.format('y')}, where that opens a theorem |")
+    lines += ["", "| not rewritten | why |", "|---|---|"]
+    return lines + [f"| {_cell(what)} | {_cell(' '.join(why.split()))} |" for what, why in NOT_REWRITTEN.items()]
+
+
 def _cell(line: str) -> str:
     return line.replace("|", "∣")
 
 
 def page() -> str:
-    return "\n".join([INTRODUCTION, *checklist(), "", *holes(), "", *rules()]).rstrip() + "\n"
+    return "\n".join([INTRODUCTION, *checklist(), "", *holes(), "", *models(), "", *rules()]).rstrip() + "\n"
 
 
 if __name__ == "__main__":

@@ -15,12 +15,13 @@ from ppl.rewrites.normal import PRODUCT, SUM
 from ppl.tensor import indexing, linalg, shaping, special_counts
 from ppl.tensor.names import NAMED
 from ppl.tensor.ops import CAST, Elementwise, Reduction
+from ppl.tensor.segments import segment_sum
 from ppl.tensor.tensor import CONSTANT, constant, value_of
 
 _LARGEST = 100_000
 _PURE = frozenset([
     indexing.GETITEM, linalg.MATMUL, shaping.RESHAPE, shaping.TRANSPOSE, shaping.EXPAND_DIMS, shaping.SQUEEZE,
-    shaping.CONCATENATE, CAST, shaping.DIM,
+    shaping.CONCATENATE, CAST, shaping.DIM, segment_sum,
 ])  # fmt: skip
 
 
@@ -98,6 +99,10 @@ def _computed(node: Node, values: list[np.ndarray]) -> np.ndarray | None:
         reduce = getattr(np, node.op.name)
         wide = {"dtype": dtype} if node.op.name in ("sum", "prod") else {}
         return np.asarray(reduce(values[0], axis=node.attrs["axis"], keepdims=node.attrs["keepdims"], **wide), dtype)
+    if node.op is segment_sum and np.all((values[1] >= 0) & (values[1] < node.attrs["count"])):  # XLA drops others
+        total = np.zeros(node.type.shape, dtype)
+        np.add.at(total, values[1], values[0])
+        return total
     if node.op is CAST and _same_by_numpy(values[0], dtype):
         return values[0].astype(dtype)
     if node.op is indexing.GETITEM:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import gc
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from ppl.distributions import RandomVariable
@@ -27,6 +25,7 @@ from ppl.rewrites.books.structure import structure
 from ppl.rewrites.engine import Engine, never
 from ppl.rewrites.gathers import gathers_last
 from ppl.rewrites.lower import lowered
+from ppl.rewrites.pause import collector_paused
 from ppl.rewrites.preparation import entries
 from ppl.rewrites.trace import Trace
 from ppl.tensor.names import NAMED
@@ -68,23 +67,11 @@ def rewritten(
     """The outputs in simplest form, as operations that can be run; a name an output carries stays on it. With `vectors`
     alike terms of a sum are computed as one vector."""
     bare = [_under_name(node) for node in outputs]
-    with _collector_paused():
+    with collector_paused():
         results, again = lowered(normal_forms(bare, book, trace, keep, once), vectors)
         if again:
             results, _ = lowered(normal_forms(results, book, trace, keep, once), vectors)
     return [_named_like(old, new) for old, new in zip(outputs, results, strict=True)]
-
-
-@contextlib.contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Nodes form no cycles; looking for some while a large graph grows takes a third of the time."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _under_name(node: Node) -> Node:

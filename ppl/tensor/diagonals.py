@@ -7,15 +7,31 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from ppl.graph import Attrs, Node, TupleType
 from ppl.tensor.config import config
 from ppl.tensor.creation import arange
 from ppl.tensor.elementwise import greater_equal, multiply, switch
 from ppl.tensor.indexing import index_update
 from ppl.tensor.ops import JaxOp, cast_to
 from ppl.tensor.shaping import shape as shape_of
-from ppl.tensor.tensor import Tensor, as_tensor, constant, dtype_name, function
+from ppl.tensor.tensor import Tensor, TensorType, as_tensor, constant, dtype_name, function
 
-diagonal = JaxOp(
+
+class _Diagonal(JaxOp):
+    """Knows its shape where that of the matrix is known."""
+
+    def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType | TupleType:
+        x, offset = inputs[0].type, attrs["offset"]
+        given = [a for a in (attrs["axis1"], attrs["axis2"]) if isinstance(a, int) and -x.ndim <= a < x.ndim]
+        axes = {a % x.ndim for a in given}
+        if len(axes) != 2 or None in x.shape or not isinstance(offset, int):
+            return super().infer(inputs, attrs)
+        rows, columns = (x.shape[a] for a in given)
+        length = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
+        return TensorType(x.dtype, (*(n for axis, n in enumerate(x.shape) if axis not in axes), length))
+
+
+diagonal = _Diagonal(
     "diagonal", lambda x, *, offset=0, axis1=0, axis2=1: jnp.diagonal(x, offset, axis1, axis2), ("extract_diag",)
 )
 _matrix_of = JaxOp(

@@ -17,6 +17,7 @@ from ppl.rewrites.elimination.coordinates import (
     PulledSteps,
     Whitened,
 )
+from ppl.rewrites.elimination.survivors import LOW
 
 POINTS = (-7.0, -3.0, -0.5, 0.0, 0.4, 2.0, 4.0)
 PARTLY = {family: PartiallyCentred(np.array(0.3), family) for family in LOCATION_AND_SCALE}
@@ -143,6 +144,23 @@ def test_coefficients_with_a_random_scale_are_not_whitened():
         b = pm.Normal("b", 0.0, pm.HalfNormal("s", 1), shape=3)
         pm.Bernoulli("y", logit_p=tt.dot(SHARED, b), observed=RNG.integers(0, 2, 60))
     assert "whitened" not in [c.name for c in pm.explain(model).coordinates.values()]
+
+
+@pytest.mark.parametrize("prior", [Normal, StudentT, Laplace], ids=lambda f: f.__name__)
+def test_coefficients_of_a_dense_design_are_centred_so_that_their_spread_does_not_move_with_the_scale(prior):
+    """[P⁻¹]ⱼⱼ τ^{2λ-2} with P = X'wX + 1/τ² has no slope in τ."""
+    y = RNG.integers(0, 2, 60)
+    with pm.Model() as model:
+        scale = {LOCATION_AND_SCALE[prior.__name__][1]: pm.HalfNormal("s", 1)}
+        b = getattr(pm, prior.__name__)("b", mu=0.0, **scale, **({"nu": 4.0} if prior is StudentT else {}), shape=3)
+        pm.Bernoulli("y", logit_p=tt.dot(SHARED, b), observed=y)
+    (chosen,) = [c for c in pm.explain(model).coordinates.values() if c.name == "partly_centred"]
+    p, tau = (y + y.mean()) / 2.0, LOW  # of the 1 at which "s" starts
+    information = SHARED.T @ (SHARED * (p * (1.0 - p))[:, None])
+    log_v = lambda t: np.log(np.diagonal(np.linalg.inv(information + np.eye(3) / t**2)))
+    slope = (log_v(tau * 1.001) - log_v(tau / 1.001)) / (2.0 * np.log(1.001))
+    np.testing.assert_allclose(2.0 * chosen.weight - 2.0, -slope, atol=1e-5)
+    assert np.all((chosen.weight > 0.0) & (chosen.weight < 1.0))
 
 
 STEPS = 5

@@ -14,7 +14,7 @@ from scipy.special import gammaln, logsumexp, softmax
 
 import ppl as pm
 import ppl.tensor as tt
-from ppl.graph import ancestors
+from ppl.graph import ancestors, substitute
 from ppl.model.inference.steps import assign
 from ppl.model.rewriting import program_of, rewritten
 from ppl.rewrites import strict
@@ -146,6 +146,62 @@ def test_a_network_of_labels_is_summed_in_any_order():
         total += p * stats.norm(w + 2.0 * o).pdf(1.3)
     assert plan.free == ()
     np.testing.assert_allclose(plan.program.terms[0].density.eval(), np.log(total), rtol=1e-10)
+
+
+def labels_of_censored_rows(z, mu):
+    pm.Censored("y", pm.Normal.dist(mu[z], 1.0), lower=None, upper=1.0, observed=[0.1, 1.0, -1.0])
+
+
+def labels_of_truncated_rows(z, mu):
+    pm.Truncated("y", pm.Normal.dist(mu[z], 1.0), lower=-2.0, upper=1.0, observed=[0.1, 0.9, -1.0])
+
+
+def labels_in_components(z, mu):
+    pm.Mixture("y", [0.2, 0.8], [pm.Normal.dist(mu[z], 1.0), pm.Normal.dist(0.0, 2.0)], observed=[0.1, 1.0, -1.0])
+
+
+def labels_of_mixtures_side_by_side(z, mu):
+    means = pm.math.stack([mu, mu + 1.0], axis=-1)[z]
+    pm.Mixture("y", [0.2, 0.8], pm.Normal.dist(means, 1.0), observed=[0.1, 1.0, -1.0])
+
+
+def truncated_counts(z, mu):
+    seen = pm.Truncated("seen", pm.Poisson.dist(1.0 + z), upper=9, shape=3)
+    pm.Normal("y", mu[0] + 1.0 * seen, 1.0, observed=[0.1, 1.0, -1.0])
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        labels_of_censored_rows,
+        labels_of_truncated_rows,
+        labels_in_components,
+        labels_of_mixtures_side_by_side,
+        truncated_counts,
+    ],
+    ids=lambda f: f.__name__,
+)
+def test_labels_in_the_laws_of_modified_families_are_summed_out(rows):
+    with pm.Model() as model:
+        z, mu = pm.Categorical("z", [0.3, 0.7], shape=3), pm.Laplace("mu", 0.0, 3.0, shape=2)
+        rows(z, mu)
+    assert exactly(model).free == ("mu",)
+
+
+def test_animals_that_were_counted_several_times_are_summed_out_up_to_the_limit_that_is_stated():
+    counted = np.array([[3, 4, 2], [1, 0, 2]])
+    with pm.Model() as model:
+        mean, seen = pm.Exponential("mean", 0.2), pm.Beta("seen", 1.0, 1.0)
+        animals = pm.Truncated("animals", pm.Poisson.dist(mean), upper=40, shape=2)
+        pm.Binomial("y", animals[:, None], seen, observed=counted)
+    plan = exactly(model)
+    assert plan.free == ("mean", "seen")
+    lam, p, n = 4.0, 0.6, np.arange(41)
+    law = stats.poisson(lam).logpmf(n) - stats.poisson(lam).logcdf(40)
+    expected = sum(logsumexp(law + stats.binom(n[:, None], p).logpmf(row).sum(axis=1)) for row in counted)
+    here = {rv: tt.as_tensor({"mean": lam, "seen": p}[rv.name]) for rv in plan.program.free}
+    found = sum(float(substitute(t.density, here).sum().eval()) for t in plan.program.terms)
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
 
 
 def test_what_is_too_wide_is_declined_with_its_width():

@@ -425,7 +425,7 @@ def test_crossed_groups_that_would_cost_too_much_are_declined_in_part_unless_ask
     written = Program((s.tau, s.sigma, a, b), (seen(mean, s.sigma, rng.normal(size=800)),))
     made = plan(written)
     assert "a" not in made.free and "b" in made.free
-    assert "would cost" in {k.name: k.why for k in made.kept}["b"] and made.gain > 1
+    assert "would cost" in {k.name: k.why for k in made.kept}["b"]
     assert plan(written, eliminate=["b"]).free == ("tau", "sigma", "a")
     assert plan(written, eliminate=["a", "b"]).free == ("tau", "sigma")
 

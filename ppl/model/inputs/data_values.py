@@ -9,6 +9,7 @@ import numpy as np
 
 from ppl.distributions import DRAW
 from ppl.graph import Node, ancestors
+from ppl.rewrites.folding import on_host
 from ppl.tensor.evaluate import evaluate
 from ppl.tensor.ops import CAST
 from ppl.tensor.tensor import Tensor, is_constant, value_of
@@ -25,8 +26,12 @@ def value_now(x: Tensor, data: bool = True) -> np.ndarray | None:
     reached = ancestors([x])
     if any(node.op is DRAW or (not node.inputs and not _is_known(node, data)) for node in reached):
         return None
+    held = {node: np.asarray(node.value) for node in reached if isinstance(node, Variable)}
+    found = on_host([x], held)
+    if found is not None:
+        return found[0]
     with jax.enable_x64(True):
-        return np.asarray(evaluate([x], {node: node.value for node in reached if isinstance(node, Variable)})[0])
+        return np.asarray(evaluate([x], held)[0])
 
 
 def _is_known(leaf: Node, data: bool) -> bool:

@@ -16,7 +16,9 @@ import jax
 import numpy as np
 
 import ppl.tensor as tt
+from ppl.distributions import DRAW
 from ppl.graph import Node, ancestors
+from ppl.rewrites.folding import on_host
 from ppl.tensor.evaluate import evaluate
 from ppl.tensor.indexing import real_index
 from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
@@ -75,16 +77,25 @@ def data_value(node: Node) -> np.ndarray:
     """The present value of an expression of constants and data."""
     if is_constant(node):
         return value_of(node)
-    held = [n for n in ancestors(node) if n.op is VARIABLE]
+    held = {v: np.asarray(v.attrs["cell"].value) for v in ancestors(node) if v.op is VARIABLE}
+    found = on_host([node], held)  # no program is compiled to read data
+    if found is not None:
+        return found[0]
     with jax.enable_x64(True):
-        return np.asarray(evaluate([node], {v: v.attrs["cell"].value for v in held})[0])
+        return np.asarray(evaluate([node], held)[0])
 
 
 def is_data(node: Node) -> bool:
     """Whether an expression is made of constants and data alone."""
-    return all(n.inputs or is_constant(n) or n.op is VARIABLE or n.op.computed for n in ancestors(node)) and not any(
-        n.op.name == "draw" for n in ancestors(node)
-    )
+    seen: set[Node] = {node}
+    stack = [node]
+    while stack:
+        n = stack.pop()
+        if n.op is DRAW or not (n.inputs or is_constant(n) or n.op is VARIABLE or n.op.computed):
+            return False
+        stack += [x for x in n.inputs if x not in seen]
+        seen.update(n.inputs)
+    return True
 
 
 class _Extraction:
@@ -94,7 +105,7 @@ class _Extraction:
 
     def depends(self, node: Node) -> bool:
         if node not in self.known:
-            self.known[node] = not self.variables.isdisjoint(ancestors(node))
+            self.known[node] = not self.variables.isdisjoint(ancestors(node, self.variables))
         return self.known[node]
 
     def of(self, e: Any) -> Affine:

@@ -1,8 +1,9 @@
-"""What an effective draw costs: arithmetic of a log-density, and how many evaluations a gradient sampler needs.
+"""What plans are ranked by: arithmetic of a log-density, and how many evaluations a gradient sampler may need.
 
 A trajectory through d dimensions takes about d^{1/4} steps (Beskos et al. 2013), more where a law joins several
-variables (a latent vector and its scale), since no one step size suits all of such a posterior. What depends on data
-alone is computed once and counts for nothing. The numbers rank plans; they are no times.
+variables (a latent vector and its scale), since no one step size may suit all of such a posterior; where the data
+tell each of them well, it does. What depends on data alone is computed once and counts for nothing. The numbers rank
+plans; they are no times, and the plan shows the arithmetic alone.
 """
 
 from __future__ import annotations
@@ -19,11 +20,6 @@ from ppl.tensor.tensor import Tensor, TensorType, is_constant, placeholder
 
 OVERHEAD = 500.0  # operations that a kernel costs before it computes anything
 HIERARCHY = 8.0  # times more steps where a law joins several variables
-
-
-def work(program: Program) -> float:
-    """Operations for an effective draw of a program, up to a common multiple; 0 where nothing is left to sample."""
-    return evaluation(program.factors) * steps(program)
 
 
 def evaluation(factors: Sequence[Factor]) -> float:
@@ -60,11 +56,11 @@ def steps(program: Program) -> float:
     """Evaluations for an effective draw, up to a common multiple; 0 where nothing is left to sample."""
     if not program.free:
         return 0.0
-    free = set(program.free)
+    free: set[Node] = set(program.free)
     laws = [*program.free, *(o.variable for o in program.observed)]
     rows = [term for term in program.terms if term.kind == "rows"]
-    joined = [*({rv} | ancestors(list(rv.parameters)) for rv in laws), *(reaches(term, free) for term in rows)]
-    nested = any(len(free & some) > 1 for some in joined)
+    joined = ({rv} | ancestors(list(rv.parameters), free) for rv in laws)
+    nested = any(len(free & some) > 1 for some in (*joined, *(reaches(term, free) for term in rows)))
     return program.ndim**0.25 * (HIERARCHY if nested else 1.0)
 
 

@@ -117,27 +117,30 @@ def _without(program: Program, values: dict[Any, np.ndarray], factors: Sequence[
         own = isinstance(factor, RandomVariable) and factor in values
         parts += own_tables(factor, labels, templates) if own else tables(factor, labels)
     summed = sum_product(parts, labels.counts)
-    recoveries = [Recovery(rv, _recovered(rv, labels, summed.draws)) for rv in values]
+    recoveries = _recovered(labels, summed.draws)
     name = ", ".join(name_of(rv) for rv in values)
     return program.without([*values, *factors]).plus(
         terms=[Term(f"sum over {name}", summed.log_total, without=tuple(map(name_of, values)))], recoveries=recoveries
     )
 
 
-def _recovered(rv: Any, labels: Labels, draws: Sequence[tuple[np.ndarray, Tensor]]) -> Tensor:
-    """A label from the draws of its sites."""
-    wanted = labels.sites.of[rv].ravel()
-    pieces: list[Tensor] = []
-    places = np.full(labels.sites.count, -1)
-    start = 0
-    for sites, drawn in draws:
-        if not np.isin(sites, wanted).any():
-            continue
-        places[sites.ravel()] = start + np.arange(sites.size)
-        pieces.append(drawn.reshape((sites.size,)) if drawn.ndim > 1 else drawn)
-        start += sites.size
-    flat = tt.concatenate(pieces) if len(pieces) > 1 else pieces[0]
-    at = places[wanted]
-    chosen = flat if np.array_equal(at, np.arange(start)) else flat[at]
-    values = labels.values[rv]
-    return tt.cast((chosen + int(values[0])).reshape(known_shape(rv)), rv.dtype)
+def _recovered(labels: Labels, draws: Sequence[tuple[np.ndarray, Tensor]]) -> list[Recovery]:
+    """The labels from the draws of their sites."""
+    drawn_by, place = np.zeros(labels.sites.count, dtype=int), np.zeros(labels.sites.count, dtype=int)
+    for i, (sites, _) in enumerate(draws):
+        drawn_by[sites.ravel()] = i
+        place[sites.ravel()] = np.arange(sites.size)
+    found: list[Recovery] = []
+    for rv, values in labels.values.items():
+        wanted = labels.sites.of[rv].ravel()
+        mine = np.unique(drawn_by[wanted])
+        sizes = [draws[i][0].size for i in mine]
+        pieces = [
+            draws[i][1].reshape((n,)) if draws[i][1].ndim > 1 else draws[i][1] for i, n in zip(mine, sizes, strict=True)
+        ]
+        flat = tt.concatenate(pieces) if len(pieces) > 1 else pieces[0]
+        starts = np.cumsum([0, *sizes])
+        at = starts[np.searchsorted(mine, drawn_by[wanted])] + place[wanted]
+        chosen = flat if np.array_equal(at, np.arange(starts[-1])) else flat[at]
+        found.append(Recovery(rv, tt.cast((chosen + int(values[0])).reshape(known_shape(rv)), rv.dtype)))
+    return found

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from ppl.distributions import RandomVariable
 from ppl.graph import Node
 from ppl.rewrites.elimination.affine import known_shape
 from ppl.rewrites.elimination.program import Factor, NoMatch, Observation, Term
-from ppl.rewrites.elimination.supports import Sites, Support, collapsed, merged
+from ppl.rewrites.elimination.supports import Sites, Support, merged, over_last
 from ppl.tensor.tensor import Tensor, as_tensor
 
 
@@ -39,10 +40,11 @@ class Labels:
             counts[self.sites.of[rv]] = len(values)
         return counts
 
-    def at(self, chosen: np.ndarray) -> dict[Node, Node]:
-        """Each variable with the value numbered `chosen` at each site."""
+    def at(self, chosen: np.ndarray, nodes: Set[Node]) -> dict[Node, Node]:
+        """Each variable among some nodes with the value numbered `chosen` at each site."""
         found: dict[Node, Node] = {}
-        for rv, values in self.values.items():
+        for rv in (n for n in nodes if isinstance(n, RandomVariable) and n in self.values):
+            values = self.values[rv]
             numbers = np.minimum(chosen[self.sites.of[rv]], len(values) - 1)
             found[rv] = as_tensor(values[numbers].astype(rv.dtype))
         return found
@@ -65,10 +67,8 @@ def row_support(factor: Factor, labels: Labels) -> Support:
         shape = known_shape(owner)
         event = owner.event_ndim
         batch = shape[: len(shape) - event]
-        supports = [
-            over_last(sites.support(p), declared.domain.ndim)
-            for p, declared in zip(owner.parameters, owner.family.params.values(), strict=True)
-        ]
+        axes = owner.family.event_axes(owner.parameters)
+        supports = [over_last(sites.support(p), n) for p, n in zip(owner.parameters, axes, strict=True)]
         value = factor.value if isinstance(factor, Observation) else factor
         if isinstance(factor, Observation) and sites.support(value) is not None:
             raise NoMatch(f'the observed value of "{owner.name}" depends on it')
@@ -92,9 +92,3 @@ def meet_in_a_row(variables: Sequence[Any], factors: Sequence[Factor]) -> bool:
         if (support >= 0).sum(axis=-1).max(initial=0) == labels.sites.count:
             return True
     return False
-
-
-def over_last(support: Support | None, axes: int) -> Support | None:
-    if support is None or not axes:
-        return support
-    return collapsed(support, range(support.ndim - 1 - axes, support.ndim - 1))

@@ -27,12 +27,13 @@ from ppl.rewrites.elimination import (
 )
 from ppl.rewrites.elimination.branches import settled
 from ppl.rewrites.elimination.coordinates import Coordinate
-from ppl.rewrites.elimination.costs import HIERARCHY, evaluation, work
+from ppl.rewrites.elimination.costs import HIERARCHY, evaluation
 from ppl.rewrites.elimination.label_values import states_of
 from ppl.rewrites.elimination.labels import meet_in_a_row
 from ppl.rewrites.elimination.pairs import prior_of
 from ppl.rewrites.elimination.program import Factor, NoMatch, Observation, Program, Recovery, Term, children, parts
 from ppl.rewrites.engine import strict
+from ppl.rewrites.pause import collector_paused
 
 
 @dataclass(frozen=True)
@@ -66,8 +67,9 @@ class Plan:
     ndim_before: int = 0
     nodes_before: int = 0
     milliseconds: float = 0.0
-    # How many times less work an effective draw is estimated to take: infinite without a sampler, 1 where there were
-    # labels, which no gradient moves.
+    # How many times less arithmetic one evaluation takes: infinite without a sampler, 1 where there were labels, which
+    # no gradient moves. How many evaluations an effective draw needs is not known before sampling: of ten effects and
+    # their scale NUTS may draw as well as of the scale alone, or twenty times worse.
     gain: float = 1.0
 
     @property
@@ -97,9 +99,9 @@ class Plan:
             f"{self.ndim_before} dimensions become {self.ndim}, {self.nodes_before} nodes become {self.nodes} "
             f"({self.milliseconds:.0f} ms)"
         ]
-        if self.program.free and abs(self.gain - 1.0) > 0.05:
+        if not self.outlook and abs(self.gain - 1.0) > 0.05:
             times = f"{self.gain:.2g} times less" if self.gain > 1.0 else f"{1.0 / self.gain:.2g} times more"
-            lines.append(f"  an effective draw is estimated to take {times} work")
+            lines.append(f"  one evaluation is estimated to take {times} arithmetic")
         lines += [
             f"  {step.rule}: {', '.join(step.eliminated)}{'. ' if step.eliminated else ''}{step.why}"
             for step in self.steps
@@ -128,6 +130,7 @@ class Plan:
         return f"<p>{head}</p>{table}" + (f"<p>{html.escape(self.outlook)}</p>" if self.outlook else "")
 
 
+@collector_paused()
 def plan(program: Program, protect: Collection[str] = (), eliminate: Collection[str] = ()) -> Plan:
     """The plan for a program. `protect` names stay, `eliminate` names must go (an error says why one cannot)."""
     names = {rv.name for rv in program.free}
@@ -299,8 +302,8 @@ def _coordinates(written: Program, result: Plan, protected: frozenset[RandomVari
 def _estimate(written: Program, result: Plan) -> None:
     if any(rv.dtype[0] != "f" for rv in written.free):
         return
-    left = work(result.program)
-    result.gain = work(written) / left if left else float("inf")
+    free = result.program.free
+    result.gain = evaluation(written.factors) / evaluation(result.program.factors) if free else float("inf")
 
 
 def _gaussian(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -83,26 +84,60 @@ class Program:
         """All latent variables: those that are left, and those that come back."""
         return frozenset((*self.free, *(r.variable for r in self.recoveries)))
 
+    @cached_property
+    def dependents(self) -> Mapping[Node, tuple[Factor, ...]]:
+        """For each free variable the factors that depend on its value, its own apart."""
+        return self._with(dict.fromkeys(self.free, ()), self.factors)
+
+    def _with(
+        self, known: Mapping[Node, tuple[Factor, ...]], factors: Iterable[Factor]
+    ) -> dict[Node, tuple[Factor, ...]]:
+        """What depends on each variable, with further factors."""
+        more: dict[Node, list[Factor]] = {}
+        for f in factors:
+            for rv in self.parents(f):
+                more.setdefault(rv, []).append(f)
+        return {**known, **{rv: (*known[rv], *fs) for rv, fs in more.items()}}
+
+    def parents(self, factor: Factor) -> list[Node]:
+        """The free variables that a factor depends on, its own apart."""
+        symbols = self._symbols
+        return [n for n in reaches(factor, symbols) if n in symbols and n is not factor]
+
+    @cached_property
+    def _symbols(self) -> frozenset[Node]:
+        return frozenset(self.free)
+
     def without(self, factors: Iterable[Factor]) -> Program:
         """The program without some of its factors."""
-        gone = {id(f) for f in factors}
-        return replace(
+        gone = {id(f): f for f in factors}
+        after = replace(
             self,
             free=tuple(f for f in self.free if id(f) not in gone),
             observed=tuple(f for f in self.observed if id(f) not in gone),
             terms=tuple(f for f in self.terms if id(f) not in gone),
         )
+        known = dict(self.dependents)
+        for rv in {rv for f in gone.values() for rv in self.parents(f)}:
+            known[rv] = tuple(f for f in known[rv] if id(f) not in gone)
+        orphans = [known.pop(f, ()) for f in gone.values() if isinstance(f, RandomVariable)]
+        if not any(orphans):
+            after.__dict__["dependents"] = known  # where something still depends on what is gone, all is asked anew
+        return after
 
     def plus(
         self, observed: Iterable[Observation] = (), terms: Iterable[Term] = (), recoveries: Iterable[Recovery] = ()
     ) -> Program:
         """The program with further factors and recoveries."""
-        return replace(
+        more: list[Factor] = [*observed, *terms]
+        after = replace(
             self,
             observed=(*self.observed, *observed),
             terms=(*self.terms, *terms),
             recoveries=(*self.recoveries, *recoveries),
         )
+        after.__dict__["dependents"] = self._with(self.dependents, more) if more else self.dependents
+        return after
 
 
 class NoMatch(Exception):  # noqa: N818  an answer, not an error
@@ -162,6 +197,5 @@ def reaches(factor: Factor, symbols: Collection[Node] = ()) -> set[Node]:
 
 
 def children(program: Program, variable: Node) -> list[Factor]:
-    """The factors that depend on the value of a variable, its own apart."""
-    symbols = set(program.free)
-    return [f for f in program.factors if f is not variable and variable in reaches(f, symbols)]
+    """The factors that depend on the value of a free variable, its own apart."""
+    return list(program.dependents[variable])

@@ -150,15 +150,16 @@ def _one_by_one(form: Form, held: Mapping[Roles, Tensor]) -> Done:
     if len(form.counts) > MOST_SINGLE:
         raise NoMatch(f"{len(form.counts)} labels depend on each other, and not in a chain")
     current: list[tuple[Roles, Tensor]] = list(held.items())
-    left = set(range(len(form.counts)))
+    cliques = {s: _clique(s, current) for s in range(len(form.counts))}  # of what is left
+    sizes = {s: _size(roles, form) for s, roles in cliques.items()}
     steps: list[tuple[int, Roles, Tensor]] = []
     total: Any = 0.0
-    while left:
-        site = min(left, key=lambda s: (_size(_clique(s, current), form), s))
-        roles = _clique(site, current)
-        if _size(roles, form) > MOST_ENTRIES:
+    while cliques:
+        site = min(sizes, key=lambda s: (sizes[s], s))
+        roles, size = cliques.pop(site), sizes.pop(site)
+        if size > MOST_ENTRIES:
             raise NoMatch(
-                f"{len(roles)} labels depend on each other at once, which makes a table of {_size(roles, form)} "
+                f"{len(roles)} labels depend on each other at once, which makes a table of {size} "
                 f"numbers, more than {MOST_ENTRIES}"
             )
         joined: Any = None
@@ -175,7 +176,9 @@ def _one_by_one(form: Form, held: Mapping[Roles, Tensor]) -> Done:
             current.append((others, reduced))
         else:
             total = total + reduced
-        left.remove(site)
+        for other in others:
+            cliques[other] = _clique(other, current)
+            sizes[other] = _size(cliques[other], form)
     values: dict[int, Tensor] = {}
     for site, others, table in reversed(steps):
         parts = table.type.shape[0]

@@ -83,6 +83,13 @@ def collapsed(support: Support, axes: Sequence[int]) -> Support:
     return _distinct(moved.reshape(*shape, -1))
 
 
+def over_last(support: Support | None, axes: int) -> Support | None:
+    """The sites of what the last axes hold together."""
+    if support is None or not axes:
+        return support
+    return collapsed(support, range(support.ndim - 1 - axes, support.ndim - 1))
+
+
 def _elementwise(sites: Sites, e: Any) -> Support | None:
     return merged([sites.support(i) for i in e.inputs], e.type.shape)
 
@@ -150,8 +157,22 @@ def _reduced(sites: Sites, e: Any) -> Support | None:
     return result.reshape(*e.type.shape, result.shape[-1])
 
 
+def _of_law(sites: Sites, rv: Any) -> Support | None:
+    """A draw that stands for its law, among the parameters of another."""
+    axes = rv.family.event_axes(rv.parameters)
+    shape, event = known_shape(rv), rv.event_ndim
+    each = merged(
+        [over_last(sites.support(p), n) for p, n in zip(rv.parameters, axes, strict=True)], shape[: len(shape) - event]
+    )
+    if each is None or not event:
+        return each
+    lifted = each.reshape(*each.shape[:-1], *(1,) * event, each.shape[-1])
+    return np.broadcast_to(lifted, (*shape, each.shape[-1]))
+
+
 RULES: dict[str, Any] = {
     "named": _elementwise,
+    "draw": _of_law,
     "concatenate": _concatenated,
     "take_along_axis": _along,
     **dict.fromkeys(("sum", "prod", "max", "min", "mean", "logsumexp", "all", "any"), _reduced),

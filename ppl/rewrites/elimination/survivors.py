@@ -9,6 +9,12 @@ the information of its children, by
 
 where row i of a child picks entry j with the coefficient c_i, and w is the weight of a row of a generalised linear
 model at its own data (the weights from which Fisher scoring starts, McCullagh and Nelder 1989, section 2.5).
+Of coefficients of a dense design X, with P = X'wX + 1/τ², it is the λ at which the variance of what moves, [P⁻¹]_jj
+τ^{2λ-2}, does not change with τ,
+
+.. math:: λ_j = 1 - \frac{[P^{-2}]_{jj}}{τ^2 [P^{-1}]_{jj}},
+
+which is the same number where each row picks one entry.
 Coefficients of a constant design X are turned by the triangle of √w X, their prior taken for further rows.
 """
 
@@ -100,18 +106,18 @@ def coordinates(
 
 def _rules_latents(program: Program, rv: RandomVariable) -> bool:
     """Whether a latent variable that data depend on has it among its parameters."""
-    latents = [other for other in program.free if other is not rv and rv in ancestors(list(other.parameters))]
-    return any(children(program, other) for other in latents)
+    return any(children(program, other) for other in children(program, rv) if isinstance(other, RandomVariable))
 
 
-def _told(program: Program, rv: RandomVariable) -> np.ndarray | None:
-    """The information that rows hold of each entry; None where it cannot be told."""
-    information = np.zeros(known_shape(rv))
+def _told(program: Program, rv: RandomVariable, collect: Collect | None = None) -> np.ndarray | None:
+    """The information that rows hold of each entry, or as `collect` has it; None where it cannot be told."""
+    shape = known_shape(rv)
+    information = np.zeros(shape if collect is None else shape * 2)
     for factor in children(program, rv):
         if not isinstance(factor, Observation):
             return None
         try:
-            information = information + _information(factor, rv)
+            information = information + _information(factor, rv, collect)
         except NotAffine:
             return None
     return information
@@ -119,14 +125,30 @@ def _told(program: Program, rv: RandomVariable) -> np.ndarray | None:
 
 def _centred(program: Program, rv: RandomVariable) -> PartiallyCentred | None:
     """The weight of the data in the precision of each entry; None where it cannot be told."""
-    information = _told(program, rv)
-    if information is None:
-        return None
     spread = _start(program, _location_and_scale(rv)[1])
     if spread is None:
         return None
-    share = spread**2 * information
-    return PartiallyCentred(share / (1.0 + share), rv.family.__name__)
+    information = _told(program, rv)
+    if information is not None:
+        share = spread**2 * information
+        return PartiallyCentred(share / (1.0 + share), rv.family.__name__)
+    share = _share_in_design(program, rv, spread)
+    return None if share is None else PartiallyCentred(share, rv.family.__name__)
+
+
+def _share_in_design(program: Program, rv: RandomVariable, spread: np.ndarray) -> np.ndarray | None:
+    """Of coefficients of a dense design, by how the variance v that the data leave of each goes with τ."""
+    if rv.ndim != 1 or known_shape(rv)[0] > MOST_COEFFICIENTS:
+        return None
+    information = _told(program, rv, _squares)
+    if information is None:
+        return None
+    spread = np.broadcast_to(LOW * spread, known_shape(rv))
+    precision = np.diag(spread**-2.0) + information
+    if not np.isfinite(precision).all():
+        return None
+    left = np.linalg.pinv(precision, hermitian=True)
+    return np.clip(1.0 - np.diagonal(left @ left) / (spread**2 * np.diagonal(left)), 0.0, 1.0)
 
 
 def _location_and_scale(rv: RandomVariable) -> list[Tensor]:
@@ -182,6 +204,7 @@ def _scale_of_steps(product: Any, rv: RandomVariable) -> Tensor | None:
 COEFFICIENTS = (Normal, StudentT, Laplace)  # families of coefficients; the last parameter is a scale
 ALIKE = 4.0  # condition number of the precision, entries scaled, from which on columns are taken to be alike
 MOST_COEFFICIENTS = 200
+LOW = 0.25  # of the scale where sampling starts: where coefficients shrink, and a posterior is hard to move in
 ENOUGH_ROWS = 4096  # of a design to tell which columns are alike
 
 
@@ -191,14 +214,10 @@ def _whitened(program: Program, rv: RandomVariable) -> Whitened | None:
     if not 1 < n <= MOST_COEFFICIENTS or not all(is_data(p) for p in rv.parameters):
         return None
     scale = np.broadcast_to(data_value(rv.parameters[-1]), (n,))
-    precision = np.diag(scale**-2.0)
-    for factor in children(program, rv):
-        if not isinstance(factor, Observation):
-            return None
-        try:
-            precision = precision + _information(factor, rv, _squares)
-        except NotAffine:
-            return None
+    information = _told(program, rv, _squares)
+    if information is None:
+        return None
+    precision = np.diag(scale**-2.0) + information
     unit = np.sqrt(np.diagonal(precision))
     if not np.isfinite(precision).all() or np.linalg.cond(precision / np.outer(unit, unit)) < ALIKE:
         return None

@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 
 import ppl.tensor as tt
-from ppl.distributions import DiscreteMarkovChain
-from ppl.graph import Node, substitute
+from ppl.distributions import DiscreteMarkovChain, RandomVariable
+from ppl.distributions.inner import laws_of
+from ppl.graph import Node, ancestors, substitute
 from ppl.rewrites.elimination.affine import known_shape
-from ppl.rewrites.elimination.labels import Labels, Table, name_of, over_last, row_support
-from ppl.rewrites.elimination.program import Factor, NoMatch, log_density
-from ppl.rewrites.elimination.supports import merged
+from ppl.rewrites.elimination.labels import Labels, Table, name_of, row_support
+from ppl.rewrites.elimination.program import Factor, NoMatch, log_density, reaches
+from ppl.rewrites.elimination.supports import merged, over_last
 from ppl.rewrites.elimination.switches import MANY_TOGETHER, MOST_TOGETHER, Grid, at_all_values, steered
 from ppl.tensor.tensor import Tensor, as_tensor, placeholder
 
@@ -42,10 +43,11 @@ def tables(factor: Factor, labels: Labels) -> list[Table]:
         raise NoMatch(f'"{name_of(factor)}" has {prod(sizes)} combinations of values, more than {MOST_COPIES}')
     columns = []
     chosen = np.zeros(labels.sites.count, dtype=int)
+    nodes = reaches(factor, labels.values) | ({factor} if isinstance(factor, RandomVariable) else set())
     for combination in product(*map(range, sizes)):
         for site, colour in colours.items():
             chosen[site] = combination[classes.index(colour)]
-        density = log_density(factor, labels.at(chosen))
+        density = log_density(factor, labels.at(chosen, nodes))
         columns.append(tt.broadcast_to(density, support.shape[:-1]).reshape((len(rows),)))
     whole = tt.stack(columns, axis=-1).reshape((len(rows), *sizes))
     return _by_colours(whole, rows, colours, classes)
@@ -115,8 +117,8 @@ def own_tables(rv: Any, labels: Labels, templates: Templates) -> list[Table]:
             raise NoMatch(f'the law of the chain "{rv.name}" depends on another label')
         return _chain_tables(rv, sites.of[rv])
     shape = known_shape(rv)
-    domains = [p.domain.ndim for p in rv.family.params.values()]
-    support = merged([over_last(s, n) for s, n in zip(inputs, domains, strict=True)], shape)
+    axes = rv.family.event_axes(rv.parameters)
+    support = merged([over_last(s, n) for s, n in zip(inputs, axes, strict=True)], shape)
     own = sites.of[rv].reshape(-1, 1)
     if support is None:
         return [Table(own, _by_own_value(rv, rv.parameters, values, shape))]
@@ -141,10 +143,11 @@ def own_tables(rv: Any, labels: Labels, templates: Templates) -> list[Table]:
         else:
             columns = []
             chosen = np.zeros(sites.count, dtype=int)
+            nodes = ancestors(list(rv.parameters), labels.values)
             for combination in product(*map(range, sizes)):
                 for site, colour in colours.items():
                     chosen[site] = combination[classes.index(colour)]
-                here = substitute(list(rv.parameters), labels.at(chosen))
+                here = substitute(list(rv.parameters), labels.at(chosen, nodes))
                 columns.append(_by_own_value(rv, here, values, shape))
             whole = tt.stack(columns, axis=1)
         whole = whole.reshape((len(rows), *sizes, len(values)))
@@ -158,6 +161,9 @@ def own_tables(rv: Any, labels: Labels, templates: Templates) -> list[Table]:
 
 def _by_own_value(rv: Any, parameters: Any, values: np.ndarray, shape: tuple[int, ...]) -> Tensor:
     """log p(z = k) for each entry and each value: (entries, values)."""
+    if laws_of(rv):  # which have no axis for the values
+        each = [rv.family.log_density(as_tensor(np.asarray(v, rv.dtype)), *parameters) for v in values]
+        return tt.stack([tt.broadcast_to(x, shape).reshape((prod(shape),)) for x in each], axis=-1)
     spread = [
         tt.expand_dims(p, p.ndim - d.domain.ndim) if p.ndim > d.domain.ndim else p
         for p, d in zip(parameters, rv.family.params.values(), strict=True)

@@ -69,12 +69,14 @@ def picked(part: Select) -> np.ndarray:
 
 def _residuals(program: Program, chosen: Sequence[RandomVariable]) -> tuple[list[Residual], dict[RandomVariable, str]]:
     block: set[Node] = set(chosen)
+    place: dict[Node, int] = {rv: i for i, rv in enumerate(chosen)}
     symbols: set[Node] = set(program.free)
     found: list[Residual] = []
     faults: dict[RandomVariable, str] = {}
     for factor in program.factors:
         seen = reaches(factor, symbols)
-        used = [rv for rv in chosen if rv is factor or rv in seen]
+        mine = {factor} if isinstance(factor, RandomVariable) else set()
+        used = [chosen[i] for i in sorted(place[rv] for rv in (seen | mine) & block)]
         if not used or is_flat(factor):
             continue
         try:

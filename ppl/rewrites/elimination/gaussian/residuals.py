@@ -111,19 +111,21 @@ def residuals_of(factor: Factor, block: set[Node], shifted: dict[Node, Node] | N
     if None in variable.type.shape:
         raise NotAffine(f"the shape of {label} is only known when the program runs")
     target: Tensor = factor.value if isinstance(factor, Observation) else variable
-    if isinstance(factor, Observation) and not block.isdisjoint(ancestors(target)):
+    if isinstance(factor, Observation) and not block.isdisjoint(ancestors(target, block)):
         raise NotAffine(f"the observed value of {label} depends on it")
     if not isinstance(factor, Observation) and variable not in block and variable not in (shifted or {}):
         raise NotAffine(f"{label} is not in the block and its mean depends on it")
     found = []
     try:
         for expression, scale in law(target, *variable.parameters):
-            if not block.isdisjoint(ancestors(scale)):
+            if not block.isdisjoint(ancestors(scale, block)):
                 raise NotAffine(f"the scale of {label} depends on it")
             if None in (*expression.type.shape, *scale.type.shape):
                 raise NotAffine("a shape is only known when the program runs")
             shape = np.broadcast_shapes(expression.type.shape, scale.type.shape)
-            here = substitute(tt.broadcast_to(expression, shape), {**{rv: rv for rv in block}, **(shifted or {})})
+            here = tt.broadcast_to(expression, shape)
+            if shifted:
+                here = substitute(here, {**{rv: rv for rv in block}, **shifted})
             found.append(Residual(factor, affine(here, block), scale))
     except NotAffine as why:
         if str(why).startswith("the scale"):
