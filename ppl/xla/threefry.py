@@ -62,7 +62,7 @@ def _halves(numbers: tuple[Any, Any], shape: tuple[int, ...]) -> tuple[Any, Any]
 def _apart(make: Callable[[], tuple[Any, Any]], shape: tuple[int, ...]) -> tuple[Any, Any]:
     """What `make` gives, in a program part of its own: a loop that turns once, as XLA must not see.
 
-    The halves leave it as they are: 40 million normals take 0.25 s of processor time, 0.33 to 0.5 with them joined inside.
+    The halves leave it as they are: 40 million normals take 0.25 s of processor time, and 0.33 to 0.5 if joined inside.
     """
     turns = jax.lax.optimization_barrier(jnp.int32(1))
     none = jnp.zeros(shape, jnp.uint32)
