@@ -665,14 +665,14 @@ def told_by_pymc(pymc: Any, name: str, points: int) -> dict[str, Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         theirs, his = of_pymc(pymc, name)
-        start = theirs.initial_point()
+        start, his_books = theirs.initial_point(), books(theirs)
     rng = np.random.default_rng(5)
     found = []
     for _ in range(points):
         at = {k: v + rng.uniform(-1, 1, np.shape(v)) if v.dtype.kind == "f" else v for k, v in start.items()}
         values = [np.asarray(value).tolist() for value in his(at)]
         found.append({"at": {k: np.asarray(v).tolist() for k, v in at.items()}, "values": values})
-    return {"source": source_of(name), **books(theirs), "points": found}
+    return {"source": source_of(name), **his_books, "points": found}
 
 
 def source_of(name: str) -> str:

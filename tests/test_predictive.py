@@ -63,6 +63,20 @@ def idata(model):
     return collect({"posterior": dataset(model, values), "constant_data": dataset(model, {"x": X}, ())})
 
 
+def test_every_draw_has_random_rows_of_its_own():
+    x = np.arange(1000.0)
+    (first, same), other = pm.Minibatch(x, -x, batch_size=3), pm.Minibatch(x, batch_size=3)
+    a, b, c = pm.draw([first, same, other], 200, random_seed=1)
+    assert len(np.unique(a)) > 300 and np.array_equal(a, -b) and not np.array_equal(a, c)
+    assert abs(a.mean() - x.mean()) < 5 * x.std() / np.sqrt(600)
+    assert np.array_equal(a, pm.draw(first, 200, random_seed=1))
+    assert not np.array_equal(a, pm.draw(first, 200, random_seed=2))
+    with pm.Model():
+        pm.Deterministic("rows", first)
+        found = pm.sample_prior_predictive(20, random_seed=1).prior.rows
+    assert len(np.unique(found)) > 30
+
+
 def test_draw_gives_one_value_or_many():
     x = Normal.dist(3, 2, shape=4, name="x")
     assert pm.draw(x, random_seed=1).shape == (4,)

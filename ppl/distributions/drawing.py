@@ -19,7 +19,7 @@ from ppl.tensor.evaluate import to_jax
 from ppl.tensor.keys import Key, numbers_of
 from ppl.tensor.tensor import FUNCTIONS, Tensor, as_tensor, placeholder
 
-NAMED_DRAWS, OTHER_DRAWS = 1, 2  # what the key is changed by first, so that a place is never taken for a name
+NAMED_DRAWS, OTHER_DRAWS, STREAMS = 1, 2, 3  # what the key is changed by first: a place is never taken for a name
 
 
 def expand_draws(outputs: Sequence[Node], key: Any, values: Mapping[Node, Node] | None = None) -> list[Tensor]:

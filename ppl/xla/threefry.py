@@ -49,21 +49,25 @@ def bits(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     size = math.prod(shape)
     if size > FEW and jax.default_backend() != "cpu":
         return jax.random.bits(key if _is_typed(key) else _typed(key), shape, dtype)
-    make = functools.partial(_bits, _numbers(key), shape, np.dtype(dtype))
-    return make() if size <= FEW else _apart(make, shape, dtype)
+    make = functools.partial(_halves, _numbers(key), shape)
+    x, y = make() if size <= FEW else _apart(make, shape)
+    return x ^ y if np.dtype(dtype) == np.uint32 else (x.astype(jnp.uint64) << np.uint64(32)) | y.astype(jnp.uint64)
 
 
-def _bits(numbers: tuple[Any, Any], shape: tuple[int, ...], dtype: Any) -> Any:
+def _halves(numbers: tuple[Any, Any], shape: tuple[int, ...]) -> tuple[Any, Any]:
     low = jax.lax.iota(jnp.uint32, math.prod(shape)).reshape(shape)
-    x, y = _rounds(numbers, jnp.zeros_like(low), low)
-    return x ^ y if dtype == np.uint32 else (x.astype(jnp.uint64) << np.uint64(32)) | y.astype(jnp.uint64)
+    return _rounds(numbers, jnp.zeros_like(low), low)
 
 
-def _apart(make: Callable[[], Any], shape: tuple[int, ...], dtype: Any) -> Any:
-    """What `make` gives, in a program part of its own: a loop that turns once, as XLA must not see."""
+def _apart(make: Callable[[], tuple[Any, Any]], shape: tuple[int, ...]) -> tuple[Any, Any]:
+    """What `make` gives, in a program part of its own: a loop that turns once, as XLA must not see.
+
+    The halves leave it as they are: 40 million normals take 0.25 s of processor time, and 0.33 to 0.5 if joined inside.
+    """
     turns = jax.lax.optimization_barrier(jnp.int32(1))
-    start = (jnp.int32(0), jnp.zeros(shape, dtype))
-    return jax.lax.while_loop(lambda state: state[0] < turns, lambda state: (state[0] + 1, make()), start)[1]
+    none = jnp.zeros(shape, jnp.uint32)
+    start = (jnp.int32(0), none, none)
+    return jax.lax.while_loop(lambda state: state[0] < turns, lambda state: (state[0] + 1, *make()), start)[1:]
 
 
 def fold_in(key: Any, number: Any) -> Any:

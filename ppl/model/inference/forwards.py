@@ -8,14 +8,15 @@ from typing import NoReturn
 import numpy as np
 
 from ppl.compile.pure import Program, missing_inputs
-from ppl.distributions.drawing import Expanded, expanded
-from ppl.graph import Node
+from ppl.distributions.drawing import STREAMS, Expanded, expanded
+from ppl.graph import Node, topological
 from ppl.model.errors import ParameterValueError
 from ppl.model.inference.bar import Bar
 from ppl.model.inference.draw_rows import over_draws
-from ppl.tensor.draws import KEY_TYPE
+from ppl.tensor.draws import KEY_TYPE, key_fold_in
 from ppl.tensor.subkeys import Subkeys
 from ppl.tensor.tensor import Tensor, placeholder
+from ppl.tensor.variables import Variable
 
 
 def drawn_over(
@@ -26,7 +27,7 @@ def drawn_over(
 ) -> list[np.ndarray]:
     """Outputs drawn for every row: `columns` hold the keys and the values of the inputs that stand for `given`."""
     key = placeholder(KEY_TYPE, "key")
-    drawn = expanded(outputs, key, given)
+    drawn = expanded(outputs, key, {**_keys_of_streams(outputs, key, given), **given})
     keys = Subkeys([*drawn.outputs, *drawn.sound], key)
     program = Program([keys.input, *given.values()], keys.outputs)
     needed = missing_inputs(program)
@@ -38,6 +39,17 @@ def drawn_over(
         if not sound.all():
             _refuse(drawn, [key, *given.values()], columns, sound)
     return found
+
+
+def _keys_of_streams(outputs: Sequence[Tensor], key: Tensor, given: Mapping[Node, Tensor]) -> dict[Node, Tensor]:
+    """A key in place of each state of a random stream: every row draws anew, as every call of a function does."""
+    behind = topological(outputs, blockers=given)
+    updates = {node: node.default_update for node in behind if isinstance(node, Variable) and node not in given}
+    states = sorted(
+        (n for n, after in updates.items() if after is not None and after.op is key_fold_in), key=lambda n: n.serial
+    )
+    source = key_fold_in(key, STREAMS)
+    return {state: key_fold_in(source, place) for place, state in enumerate(states)}
 
 
 def _refuse(drawn: Expanded, inputs: list[Tensor], columns: Sequence[np.ndarray], sound: np.ndarray) -> NoReturn:
