@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import jax
 import numpy as np
+from jax import lax
 from scipy import special
+
+from ppl.graph import Node, ancestors, substitute
+from ppl.tensor import to_jax
+from ppl.tensor.tensor import CONSTANT, placeholder, value_of
 
 
 def by_numpy(f: Callable[..., Any], *arguments: Any) -> Any:
@@ -16,6 +21,15 @@ def by_numpy(f: Callable[..., Any], *arguments: Any) -> Any:
     with np.errstate(all="ignore"):
         results = _run(closed.jaxpr, closed.consts, jax.tree.leaves(arguments))
     return jax.tree.unflatten(jax.tree.structure(shape), results)
+
+
+def traced(inputs: Iterable[Node], outputs: Node | Sequence[Node]) -> Callable[..., Any]:
+    """`to_jax`, with the numbers in the graph traced too: what depends on them alone is left to NumPy, where JAX would
+    compile it operation by operation."""
+    constants = [x for x in ancestors(outputs) if x.op is CONSTANT and x.type.dtype == "float64"]
+    symbols = [placeholder(x.type) for x in constants]
+    f = to_jax([*inputs, *symbols], substitute(outputs, dict(zip(constants, symbols, strict=True))))
+    return lambda *arguments: f(*arguments, *[lax.mul(v, np.ones_like(v)) for v in map(value_of, constants)])
 
 
 def _run(jaxpr: Any, constants: Any, arguments: Any) -> list[Any]:

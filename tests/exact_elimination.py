@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from by_numpy import by_numpy
+from by_numpy import by_numpy, traced
 from scipy.special import logsumexp
 
 import ppl.tensor as tt
@@ -27,7 +27,6 @@ from ppl.graph import Node, substitute, topological
 from ppl.rewrites.elimination import Observation, Program, Term
 from ppl.rewrites.elimination.label_values import values_of
 from ppl.rewrites.elimination.program import NoMatch
-from ppl.tensor import to_jax
 from ppl.tensor.tensor import Tensor, placeholder
 
 POINTS = 4  # at which the equation is checked
@@ -118,11 +117,11 @@ def both_sides(before: Program, after: Program, seed: int) -> Sides:
     point = {**kept, **dict(zip(gone, substitute([values[v] for v in gone], noise), strict=True))}
     curved = [v for v in gone if v.dtype[0] == "f" and values[v] not in symbols]  # others are noise as it stands
     moved = [d for d in symbols if not any(values[v] is d for v in gone)]
-    f = to_jax(
+    f = traced(
         [*places.inputs, *(symbols[d] for d in moved)],
         substitute([values[v] for v in curved], {**noise, **{d: symbols[d] for d in moved}}),
     )
-    g = to_jax(places.inputs, [joint(before, point), density, *(noise[d] for d in moved)])
+    g = traced(places.inputs, [joint(before, point), density, *(noise[d] for d in moved)])
 
     def at(*numbers: Any) -> Any:
         total, found, *here = g(*numbers)
@@ -159,7 +158,7 @@ def brute_force(before: Program, after: Program, seed: int) -> tuple[float, floa
     for volume in places.volumes[fixed:]:
         density = density + volume
     here = [numbers[0] for numbers in places.numbers[:fixed]]
-    f = to_jax([*places.inputs[:fixed], *inputs], density)
+    f = traced([*places.inputs[:fixed], *inputs], density)
 
     def on_grid(axes: list[np.ndarray]) -> np.ndarray:
         grid = np.array(list(product(*sites))).reshape(combinations, -1)
@@ -172,12 +171,13 @@ def brute_force(before: Program, after: Program, seed: int) -> tuple[float, floa
             numbers.append(part.reshape(-1, *x.type.shape).astype(x.dtype))
             at[kind] += size
         with jax.enable_x64(True):
-            found = by_numpy(jax.vmap(lambda *moved: f(*here, *moved)), *numbers) if numbers else f(*here)
+            axes_of = [None] * fixed + [0] * len(inputs)
+            found = by_numpy(jax.vmap(f, axes_of) if numbers else f, *here, *numbers)
         found = np.where(np.isfinite(found), found, -np.inf).reshape(-1, *(len(a) for a in axes))
         return logsumexp(found, axis=0)
 
     with jax.enable_x64(True):
-        marginal = float(by_numpy(to_jax(places.inputs[:fixed], joint(after, kept)), *here))
+        marginal = float(by_numpy(traced(places.inputs[:fixed], joint(after, kept)), *here))
     if not ndim:
         return marginal, float(on_grid([]))
     axes = [np.linspace(-REACH, REACH, side)] * ndim

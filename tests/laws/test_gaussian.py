@@ -246,11 +246,12 @@ def dense_law(variables, observed, fixed):
     for o in observed:
         total = total + tt.sum(o.variable.family.log_density(o.value, *o.variable.parameters))
     joint = to_jax([flat], substitute(total, values))
+    quadratic = jax.jit(lambda q: (joint(q), jax.grad(joint)(q), jax.hessian(joint)(q)))
     with jax.enable_x64(True):
-        zero = np.zeros(at)
-        precision = -np.asarray(jax.jit(jax.hessian(joint))(zero))
-        mean = np.linalg.solve(precision, np.asarray(jax.jit(jax.grad(joint))(zero)))
-        top = float(joint(mean))
+        _, slope, curvature = map(np.asarray, quadratic(np.zeros(at)))
+        precision = -curvature
+        mean = np.linalg.solve(precision, slope)
+        top = float(quadratic(mean)[0])
     log_marginal = top + 0.5 * at * np.log(2 * np.pi) - 0.5 * np.linalg.slogdet(precision)[1]
     return log_marginal, mean, np.linalg.inv(precision)
 
@@ -263,8 +264,7 @@ def recovered_law(variables, fixed, result):
     noise = [tt.tensor(None, "float64", shape=d.type.shape) for d in draws]
     expression = substitute(recovered, dict(zip(draws, noise, strict=True)))
     zero = [np.zeros(n.type.shape) for n in noise]
-    mean = function(noise, expression)(*zero)
-    slopes = function(noise, tt.jacobian(expression, noise))(*zero)
+    mean, *slopes = function(noise, [expression, *tt.jacobian(expression, noise)])(*zero)
     slope = np.concatenate([j.reshape(len(mean), -1) for j in slopes], axis=1)
     return mean, slope @ slope.T
 
