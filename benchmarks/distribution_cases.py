@@ -80,7 +80,7 @@ DISCRETE = [
     case("Binomial", n=10, p=0.3, jax=lambda k, n: R.binomial(k, 10, 0.3, (n,))),
     case("Binomial", n=1000, p=0.3, jax=lambda k, n: R.binomial(k, 1000, 0.3, (n,))),
     case("Categorical", p=FIVE, jax=lambda k, n: R.categorical(k, jnp.log(FIVE), shape=(n,))),
-    case("DiracDelta", c=3),
+    case("DiracDelta", c=np.int64(3)),  # PyMC takes 3 for a number of 8 bits, and writes an eighth of the bytes
     case("DiscreteUniform", lower=0, upper=9, jax=lambda k, n: R.randint(k, (n,), 0, 10)),
     case("DiscreteWeibull", q=0.7, beta=1.2),
     case("Geometric", p=0.3, jax=lambda k, n: R.geometric(k, 0.3, (n,))),

@@ -29,6 +29,8 @@ NOTES = (
     "where they are more than the rounding of single precision off; symbolic ones have a density of 0, as in PyMC. A "
     "symbolic p whose sum is off by rounding is taken for p divided by its sum.",
     "Truncated: draws never fail (PyMC gives up after `max_n_steps` proposals), however far out the bounds are.",
+    "Truncated: of `Normal.dist(size=3)` without a size of its own it has three entries, as of every other law (PyMC "
+    "forgets the size of a Normal, and of other laws whose truncation it has a family for, and draws one number).",
     "PolyaGamma: tails to 1e-11 for h up to 1e6, and h/1e17 beyond.",
     "At infinity every density is zero, Flat's too (PyMC: one); at nan it is nan in every family.",
     "The chosen differences from PyMC and SciPy in `logp`, `logcdf` and `icdf` stand, each with its reason, in "

@@ -340,7 +340,30 @@ ENDS = {
     "NegativeBinomial": (lambda p: d.NegativeBinomial.dist(n=2.0, p=p), 0, 1.0, 2.0),
     "Categorical": (lambda p: d.Categorical.dist(tt.stack([1 - p, p, 0 * p])), 0, 0.0, -1.0),
     "Multinomial": (lambda p: d.Multinomial.dist(3, tt.stack([1 - p, p])), np.array([3, 0]), 0.0, -3.0),
+    "ZeroInflatedPoisson, never": (lambda psi: d.ZeroInflatedPoisson.dist(psi, 2.0), 0, 0.0, np.expm1(-2.0)),
+    "ZeroInflatedPoisson, always": (lambda psi: d.ZeroInflatedPoisson.dist(psi, 2.0), 0, 1.0, -np.expm1(2.0)),
+    "ZeroInflatedPoisson, always a count": (lambda psi: d.ZeroInflatedPoisson.dist(psi, 2.0), 3, 1.0, 1.0),
+    "ZeroInflatedBinomial, always": (lambda psi: d.ZeroInflatedBinomial.dist(psi, 2, 0.5), 0, 1.0, -3.0),
+    "ZeroInflatedNegativeBinomial, never": (
+        lambda psi: d.ZeroInflatedNegativeBinomial.dist(psi, n=1.0, p=0.25), 0, 0.0, -0.75
+    ),
+    "HurdlePoisson, never": (lambda psi: d.HurdlePoisson.dist(psi, 2.0), 0, 0.0, -1.0),
+    "HurdlePoisson, always": (lambda psi: d.HurdlePoisson.dist(psi, 2.0), 3, 1.0, 1.0),
 }  # fmt: skip
+
+
+@pytest.mark.parametrize("psi", [0.0, 1e-300, 1e-9, 0.3, 0.5, 0.7, 1 - 1e-12, 1.0])
+@pytest.mark.parametrize("mu", [1e-12, 0.4, 3.0, 50.0, 1e4])
+def test_zeros_of_inflated_counts_keep_their_digits(psi, mu):
+    """log(1 - psi + psi exp(-mu)), by a number and by a parameter of the compiled function."""
+    with mpmath.workdps(40):
+        truth = float(mpmath.log(1 - mpmath.mpf(psi) + psi * mpmath.exp(-mpmath.mpf(mu))) if psi * mu else 0)
+    p = placeholder(TensorType("float64", ()))
+    known, given = (
+        function([p], d.logp(d.ZeroInflatedPoisson.dist(q, mu), 0), on_unused_input="ignore")(psi) for q in (psi, p)
+    )
+    assert known == pytest.approx(truth, rel=1e-13, abs=1e-300)
+    assert given == pytest.approx(truth, rel=1e-13, abs=1e-300)
 
 
 @pytest.mark.parametrize("case", ENDS)

@@ -13,6 +13,7 @@ from ppl.tensor import standard_draws as standard
 from ppl.tensor.acceptance import places
 from ppl.tensor.binomial import binomial
 from ppl.tensor.count_tables import MANY, drawn
+from ppl.tensor.draws import von_mises
 from ppl.tensor.gamma_draws import log_gamma
 from ppl.tensor.hypergeometric import hypergeometric
 from ppl.tensor.negative_binomial import negative_binomial
@@ -168,3 +169,5 @@ def test_draws_over_many_keys_are_those_of_each_key():
 def test_what_has_no_law_is_nan_and_the_ends_are_what_they_tend_to():
     found = np.asarray(log_gamma((4,), jax.random.key(5), np.array([0.0, -1.0, np.inf, np.nan])))
     np.testing.assert_array_equal(found, [-np.inf, np.nan, np.inf, np.nan])
+    angles = np.asarray(von_mises.sample(jax.random.key(5), np.array([np.nan, 2.0, -1.0]), shape=(3,), dtype="float64"))
+    np.testing.assert_array_equal(np.isnan(angles), [True, False, True])

@@ -20,6 +20,7 @@ from ppl.distributions import measures_of_choices as measures_of_choices
 from ppl.distributions import measures_of_entries as measures_of_entries
 from ppl.distributions import measures_of_extremes as measures_of_extremes
 from ppl.distributions import measures_of_folds as measures_of_folds
+from ppl.distributions import measures_of_loops as measures_of_loops
 from ppl.distributions import measures_of_maps as measures_of_maps
 from ppl.distributions import measures_of_steps as measures_of_steps
 from ppl.distributions.draw import RandomVariable, is_draw

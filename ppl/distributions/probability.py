@@ -45,6 +45,20 @@ def log_complement_for(x: Any, p: Any) -> Tensor:
     return log_complement(tt.switch(tt.equal(x, 0), 0.0, p) if _is_opaque(p) else p)
 
 
+def log_mixed(p: Any, inner: Any) -> Tensor:
+    """log(1 - p + p exp(inner)): a law with probability p, else what is sure. It has slopes at p = 0 and 1 too.
+
+    Written from that end of p that is nearer: as log1p(p expm1(l)), or as l + log1p((1 - p) expm1(-l))."""
+    p = as_tensor(p)
+    if p.op in FORMS:
+        return tt.logaddexp(log_complement(p), log_of(p) + inner)
+    near = p <= 0.5
+    low, high = tt.switch(near, p, 0.5), tt.switch(near, 0.5, p)
+    bounded = tt.switch(inner > -700, inner, -700.0)  # below, exp(inner) adds nothing to 1 - p, but for p = 1
+    from_one = tt.switch(tt.equal(high, 1), inner, bounded) + tt.log1p((1 - high) * tt.expm1(-bounded))
+    return tt.switch(near, tt.log1p(low * tt.expm1(inner)), from_one)
+
+
 def _is_opaque(p: Tensor) -> bool:
     return not (is_constant(p) or isinstance(p, RandomVariable) or isinstance(p.op, Elementwise) or p.op in FORMS)
 

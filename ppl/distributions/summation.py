@@ -10,7 +10,7 @@ def log_tails(family, x, middle, below, above, *parameters):
     start, step = expand_dims(switch(left, x, x + 1), -1), expand_dims(switch(left, -1, 1), -1)
     rows = [expand_dims(p, -1) for p in parameters]
     term = lambda k: family.log_density(start + step * k, *rows)
-    tail = minimum(log_sum_to(switch(left, below, above) - 1, term), 0.0)
+    tail = minimum(log_sum_to(wanted(family, parameters, switch(left, below, above) - 1), term), 0.0)
     rest = log1mexp(minimum(tail, -1e-300))
     return switch(left, tail, rest), switch(left, rest, tail)
 
@@ -18,4 +18,11 @@ def log_tails(family, x, middle, below, above, *parameters):
 def log_sum_below(family, x, *parameters):
     """log P(X ≤ x) for a family on 0, 1, ..., as the sum of its density."""
     rows = [expand_dims(p, -1) for p in parameters]
-    return minimum(log_sum_to(x, lambda counts: family.log_density(counts, *rows)), 0.0)
+    return minimum(log_sum_to(wanted(family, parameters, x), lambda counts: family.log_density(counts, *rows)), 0.0)
+
+
+def wanted(family, parameters, last):
+    """The last term, or none where the parameters are those of no law: there it may be any number, and a search for a
+    quantile goes on to the largest."""
+    valid = family.in_domains(parameters)
+    return last if valid is None else switch(valid, last, -1)

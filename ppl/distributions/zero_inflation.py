@@ -9,9 +9,9 @@ import numpy as np
 
 from ppl.distributions.domains import Domain
 from ppl.distributions.draw import draw
-from ppl.distributions.probability import complement, log_complement, log_of
+from ppl.distributions.probability import complement, log_complement, log_for, log_mixed, log_of
 from ppl.distributions.truncated import sample_between
-from ppl.tensor import cast, equal, expm1, log1mexp, logaddexp, minimum, ones_like, switch
+from ppl.tensor import cast, equal, expm1, log1mexp, minimum, ones_like, switch
 from ppl.tensor.tensor import as_tensor
 
 zero_or_positive = Domain("zero or positive", lambda x: x >= 0, lower=0.0, atoms=(0.0,), examples=(0.0, 0.4, 2.0))
@@ -21,11 +21,11 @@ def zero_inflated(family: Any) -> tuple[Callable[..., Any], ...]:
     """logp, logcdf, logccdf, sample, mean, variance, support_point of: a draw with probability ψ, else zero."""
 
     def logp(x, psi, *parameters):
-        drawn = log_of(psi) + family.log_density(x, *parameters)
-        return switch(equal(x, 0), logaddexp(log_complement(psi), drawn), drawn)
+        inner = family.log_density(x, *parameters)
+        return switch(equal(x, 0), log_mixed(psi, inner), log_for(x, psi) + inner)
 
     def logcdf(x, psi, *parameters):
-        return logaddexp(log_complement(psi), log_of(psi) + family.log_cdf(x, *parameters))
+        return log_mixed(psi, family.log_cdf(x, *parameters))
 
     def logccdf(x, psi, *parameters):
         return log_of(psi) + family.log_ccdf(x, *parameters)
@@ -69,7 +69,7 @@ def hurdle(family: Any) -> tuple[Callable[..., Any], ...]:
         if zero is not None:
             below = below + log1mexp(minimum(zero - below, -1e-300)) - log1mexp(zero)
         at_zero = switch(x < 0, -np.inf, log_complement(psi))
-        return switch(none, at_zero, logaddexp(log_complement(psi), log_of(psi) + below))
+        return switch(none, at_zero, log_mixed(psi, below))
 
     def logccdf(x, psi, *parameters):
         none = x <= 0

@@ -125,7 +125,8 @@ def _von_mises(key: Any, kappa: Any, *, shape: Any, dtype: Any) -> Any:
 
 def _angles(key: Any, shape: tuple[int, ...], kappa: Any) -> Any:
     flat, peaked = kappa < 1e-6, kappa > 1e6
-    k = jnp.where(flat | peaked, 1, kappa)
+    between = (kappa >= 1e-6) & (kappa <= 1e6)  # where kappa is nan no proposal would ever be accepted
+    k = jnp.where(between, kappa, 1)
     tau = 1 + jnp.sqrt(1 + 4 * k * k)
     rho = (tau - jnp.sqrt(2 * tau)) / (2 * k)
     start_key, loop_key = threefry.split(key)
@@ -139,7 +140,7 @@ def _angles(key: Any, shape: tuple[int, ...], kappa: Any) -> Any:
         side = jnp.where(words[0] & np.uint64(1) == 1, -1.0, 1.0)  # a bit that the uniform number does not take
         return side * tangent, standard.log(c / standard.open_uniform_of(words[1])) + 1 - c >= 0
 
-    angle = 2 * standard.arctan(until_accepted(propose, loop_key, shape, (k, rho), ~(flat | peaked)))
+    angle = 2 * standard.arctan(until_accepted(propose, loop_key, shape, (k, rho), between))
 
     def at_the_ends() -> Any:
         anywhere = jnp.pi * (2 * jax.random.uniform(start_key, shape) - 1)

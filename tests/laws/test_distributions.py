@@ -420,7 +420,9 @@ def test_a_constant_parameter_outside_its_domain_is_refused(case: Any) -> None:
 
 def test_a_symbolic_parameter_outside_its_domain_gives_minus_infinity(case: Any) -> None:
     case.scalar()
-    point = case.grid[0][len(case.grid[0]) // 2]
+    x, weights, _ = case.grid
+    x = x[weights == 1] if case.support.discrete else x  # not 1e12, up to where some distribution functions are sums
+    point = x[len(x) // 2]
     tails = ["log_cdf"] if case.family.logcdf else []
     tails += ["inverse_cdf"] if case.family.has_quantile(case.tensors) else []
     for i, parameter in enumerate(case.family.params.values()):
@@ -465,6 +467,8 @@ def test_there_are_draws_by_symbolic_parameters_in_their_domains_only(case: Any)
     for other in others:
         if other.values("drawable").all():  # a parameter that is nan
             draws = other.draws(20_001)
+            if np.array_equal(draws, case.draws(20_001)):
+                continue  # it has no say: the concentration of the correlations of one variable
             assert np.isnan(draws[:50].reshape(50, -1)).any(axis=1).all() or (case.atoms.size and np.isnan(draws).any())
 
 

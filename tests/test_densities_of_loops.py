@@ -1,0 +1,165 @@
+"""Densities of the rows of a loop over draws: against the same written out, against PyMC, and what must raise."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import ppl
+import ppl.tensor as tt
+from ppl.compile import function
+from ppl.distributions import Gamma, MvNormal, Normal, icdf, logcdf, logp
+from ppl.distributions.measure import NoDensityError
+
+STEPS = Normal.dist(0.0, 1.5, shape=4)
+Y = np.array([0.3, -0.2, 0.5, 1.4])
+SCALE = 1.5
+
+
+def rows(step, **options):
+    return ppl.scan(step, return_updates=False, **options)
+
+
+def given(means, x=Y):
+    return stats.norm.logpdf(x, means, SCALE)
+
+
+def lags(a, before, last):
+    return 0.3 * last - 0.2 * before + a
+
+
+def walk(step, steps=STEPS, start=0.0, **options):
+    return rows(step, sequences=steps, outputs_info=[tt.as_tensor(start)], **options)
+
+
+def before(y, start=0.0):
+    return np.r_[start, y[:-1]]
+
+
+BOTH = np.c_[Y, -Y]
+BOTH_BEFORE = np.r_[np.zeros((1, 2)), BOTH[:-1]]
+CUT = np.maximum(Y, 0)
+PAST = np.array([0.1, 0.7])
+STARTED = np.r_[PAST, Y]
+PAIRS = Normal.dist(0.0, SCALE, shape=(4, 2))
+TIED = MvNormal.dist(np.zeros(4), np.eye(4) + 1)
+
+# rows of a loop, a value, and the density of each row given those before
+LOOPS = {
+    "no state": (
+        lambda: rows(lambda a: tt.exp(2 * a + 1), sequences=STEPS),
+        np.exp(2 * Y + 1),
+        given(0) - 2 * Y - 1 - np.log(2),
+    ),
+    "an autoregression": (lambda: walk(lambda a, x: 0.5 * x + a), Y, given(0.5 * before(Y))),
+    "a bent one": (lambda: walk(lambda a, x: tt.sin(x) + a), Y, given(np.sin(before(Y)))),
+    "a start": (lambda: walk(lambda a, x: x + a, start=2.0), Y, given(before(Y, 2.0))),
+    "a walk of factors": (
+        lambda: walk(lambda a, x: x * tt.exp(a), start=1.0),
+        np.exp(np.cumsum(Y)),
+        given(0) - np.cumsum(Y),
+    ),
+    "two lags": (
+        lambda: rows(lags, sequences=STEPS, outputs_info=[{"initial": tt.constant(PAST), "taps": [-2, -1]}]),
+        Y,
+        given(0.3 * STARTED[1:5] - 0.2 * STARTED[:4]),
+    ),
+    "the second lag": (
+        lambda: rows(
+            lambda a, x: 0.5 * x + a, sequences=STEPS, outputs_info=[{"initial": tt.constant(PAST), "taps": [-2]}]
+        ),
+        Y,
+        given(0.5 * STARTED[:4]),
+    ),
+    "from the end": (
+        lambda: ppl.scan(lambda x, a: (0.5 * x + a,) * 2, 0.0, [STEPS], reverse=True)[1],
+        Y,
+        given(0.5 * np.r_[Y[1:], 0]),
+    ),
+    "backwards": (lambda: walk(lambda a, x: 0.5 * x + a, go_backwards=True), Y, given(0.5 * before(Y))),
+    "vectors": (
+        lambda: walk(lambda a, x, k: k * x + a, PAIRS, np.zeros(2), non_sequences=np.array([0.5, 0.2])),
+        BOTH,
+        given(BOTH_BEFORE * [0.5, 0.2], BOTH),
+    ),
+    "a number for each vector": (
+        lambda: walk(lambda a, b, x: b * x + a, [PAIRS, np.arange(4.0)], np.zeros(2)),
+        BOTH,
+        given(BOTH_BEFORE * np.arange(4.0)[:, None], BOTH),
+    ),
+    "cut off": (
+        lambda: walk(lambda a, x: tt.maximum(0.5 * x + a, 0.0)),
+        CUT,
+        np.where(Y > 0, given(0.5 * before(CUT)), stats.norm.logcdf(0, 0.5 * before(CUT), SCALE)),
+    ),
+    "a step that cannot be": (
+        lambda: walk(lambda a, x: x + a, Gamma.dist(2.0, 1.0, shape=4)),
+        np.array([1.0, 3.0, 2.0, 4.0]),
+        stats.gamma.logpdf([1.0, 2.0, -1.0, 2.0], 2),
+    ),
+    "dependent steps": (
+        lambda: walk(lambda a, x: 0.5 * x + a, TIED),
+        Y,
+        stats.multivariate_normal(np.zeros(4), np.eye(4) + 1).logpdf(Y - 0.5 * before(Y)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_the_density_of_rows_is_that_of_each_step_given_those_before(name):
+    build, value, expected = LOOPS[name]
+    np.testing.assert_allclose(logp(build(), value).eval(), expected, rtol=1e-12)
+
+
+def test_loops_have_the_density_that_pymc_gives_them(pymc5):
+    import pytensor
+
+    step = lambda x: pymc5.Normal.dist(pytensor.tensor.sin(x) / 2, np.float64(SCALE))
+    loop = pytensor.scan(step, outputs_info=[np.float64(0.25)], n_steps=4, return_updates=False)
+    value = pytensor.tensor.dvector("value")
+    theirs = pymc5.logp(loop, value).eval({value: Y})
+    ours = walk(lambda a, x: tt.sin(x) / 2 + a, start=0.25)
+    np.testing.assert_allclose(logp(ours, Y).eval(), theirs, rtol=1e-12)
+
+
+def test_slopes_go_through_the_steps():
+    k = tt.dscalar("k")
+    loop = walk(lambda a, x, k: k * x + a, non_sequences=k)
+    slope = function([k], tt.grad(tt.sum(logp(loop, Y)), k))(0.4)
+    assert slope == pytest.approx(np.sum((Y - 0.4 * before(Y)) * before(Y)) / SCALE**2, rel=1e-12)
+
+
+def autoregression(start=0.0):
+    return walk(lambda a, x: 0.5 * x + a, start=start)
+
+
+NUMBER = Normal.dist(0.0, 1.0)
+REFUSED = {
+    "a random start": (lambda: autoregression(NUMBER), "starts from Normal draw, which is random.*Give that a value"),
+    "one draw in all steps": (
+        lambda: rows(lambda t, m: t + m, sequences=np.arange(3.0), non_sequences=NUMBER),
+        "repeated by broadcasting",
+    ),
+    "two draws in a step": (lambda: rows(lambda a, m: a * m, sequences=STEPS, non_sequences=NUMBER), "both random"),
+    "a draw in two steps": (
+        lambda: rows(lambda a, b: a + 2 * b, sequences={"input": STEPS, "taps": [0, -1]}),
+        "both use Normal draw",
+    ),
+    "the last state": (lambda: ppl.scan(lambda x, a: (x + a, x + a), 0.0, [STEPS])[0], "the rows that a scan stacks"),
+    "the last row": (lambda: autoregression()[-1], "depend on each other"),
+    "a state that is no row": (lambda: ppl.scan(lambda x, a: (x + 1, x + a), 0.0, [STEPS])[1], "no row of a step"),
+    "a product in a step": (lambda: walk(lambda a, x: tt.dot(np.eye(2), x) + a, PAIRS, np.zeros(2)), "entry by entry"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_has_no_density_says_why(name):
+    build, message = REFUSED[name]
+    with pytest.raises(NoDensityError, match=message):
+        logp(build(), np.zeros(build().type.shape))
+
+
+def test_rows_that_depend_on_each_other_have_no_tails():
+    with pytest.raises(NoDensityError, match="no distribution function"):
+        logcdf(autoregression(), Y)
+    with pytest.raises(NoDensityError, match="quantile"):
+        icdf(autoregression(), 0.5)
