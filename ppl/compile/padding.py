@@ -19,7 +19,7 @@ import jax.numpy as jnp
 
 from ppl.graph import GET, Node, topological
 from ppl.tensor.evaluate import apply_node
-from ppl.tensor.shaping import UnknownSizeError
+from ppl.tensor.sizes import UnknownSizeError
 from ppl.tensor.tensor import CONSTANT, value_of
 
 Shapes = Sequence[tuple[int, ...]]

@@ -30,7 +30,8 @@ from ppl.tensor.names import NAMED
 from ppl.tensor.ops import OPS, Elementwise, Reduction
 from ppl.tensor.products import MATMUL
 from ppl.tensor.reductions import argmax, argmin, cummax, cummin, cumprod, cumsum, log_softmax, softmax
-from ppl.tensor.shaping import BROADCAST_TO, DIM, EXPAND_DIMS, SQUEEZE, TRANSPOSE
+from ppl.tensor.shaping import BROADCAST_TO, EXPAND_DIMS, SQUEEZE, TRANSPOSE
+from ppl.tensor.sizes import DIM
 
 
 @rule(print_value)

@@ -11,7 +11,7 @@ from typing import Any
 
 from ppl.graph import Attrs, Identity, Node, Op
 from ppl.tensor.ops import broadcast_shape
-from ppl.tensor.shaping import split_sizes
+from ppl.tensor.sizes import split_sizes
 from ppl.tensor.tensor import Tensor, TensorType, dtype_name
 
 

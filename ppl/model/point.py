@@ -19,7 +19,8 @@ from ppl.model.values import values_of
 from ppl.rewrites import optimize
 from ppl.rewrites.folding import on_host
 from ppl.tensor.draws import KEY_TYPE
-from ppl.tensor.shaping import BROADCAST_TO, shape
+from ppl.tensor.shaping import BROADCAST_TO
+from ppl.tensor.sizes import shape
 from ppl.tensor.tensor import Tensor, as_tensor, is_constant, placeholder, value_of
 from ppl.tensor.variables import VARIABLE
 

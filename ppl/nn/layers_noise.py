@@ -8,7 +8,7 @@ from ppl.nn.parameters import layer
 from ppl.tensor.elementwise import switch
 from ppl.tensor.names import flat_name
 from ppl.tensor.random import RandomStream
-from ppl.tensor.shaping import shape as shape_of
+from ppl.tensor.sizes import shape as shape_of
 from ppl.tensor.tensor import Tensor, as_tensor
 
 

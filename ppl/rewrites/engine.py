@@ -25,7 +25,8 @@ from ppl.rewrites.trace import Trace
 from ppl.rewrites.work import work
 from ppl.tensor.names import NAMED
 from ppl.tensor.ops import Elementwise, cast_to
-from ppl.tensor.shaping import DIM, EXPAND_DIMS, broadcast_to, common_shape
+from ppl.tensor.shaping import EXPAND_DIMS, broadcast_to
+from ppl.tensor.sizes import DIM, common_shape
 from ppl.tensor.tensor import CONSTANT, value_of
 
 _DEEPEST = 60  # rules that call for rules; beyond it a node stays as it is until the next round

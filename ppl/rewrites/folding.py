@@ -16,18 +16,19 @@ from ppl.tensor import indexing, linalg, shaping, special_counts
 from ppl.tensor.names import NAMED
 from ppl.tensor.ops import CAST, Elementwise, Reduction
 from ppl.tensor.segments import segment_sum
+from ppl.tensor.sizes import DIM
 from ppl.tensor.tensor import CONSTANT, constant, value_of
 
 _LARGEST = 100_000
 _PURE = frozenset([
     indexing.GETITEM, linalg.MATMUL, shaping.RESHAPE, shaping.TRANSPOSE, shaping.EXPAND_DIMS, shaping.SQUEEZE,
-    shaping.CONCATENATE, CAST, shaping.DIM, segment_sum,
+    shaping.CONCATENATE, CAST, DIM, segment_sum,
 ])  # fmt: skip
 
 
 def folded(node: Node) -> Node | None:
     """The constant that a node of constants is; None where it is none, or would be much larger than its inputs."""
-    if node.op is shaping.DIM:
+    if node.op is DIM:
         return _dim(node)
     if not node.inputs or any(x.op is not CONSTANT for x in node.inputs):
         return None

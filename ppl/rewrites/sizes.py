@@ -9,7 +9,8 @@ from __future__ import annotations
 from ppl.graph import Node
 from ppl.rewrites.normal import PRODUCT, SUM
 from ppl.tensor.ops import Elementwise, Reduction
-from ppl.tensor.shaping import BROADCAST_TO, DIM, EXPAND_DIMS, SQUEEZE, TRANSPOSE
+from ppl.tensor.shaping import BROADCAST_TO, EXPAND_DIMS, SQUEEZE, TRANSPOSE
+from ppl.tensor.sizes import DIM
 
 Place = tuple[Node, int]
 Size = int | frozenset[Place]

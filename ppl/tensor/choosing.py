@@ -12,7 +12,7 @@ from ppl.tensor.elementwise import isinf, isnan, switch
 from ppl.tensor.indexing import take_along_axis
 from ppl.tensor.ops import cast_to
 from ppl.tensor.shaping import broadcast_to, expand_dims, shape_padleft
-from ppl.tensor.shaping import shape as shape_of
+from ppl.tensor.sizes import shape as shape_of
 from ppl.tensor.tensor import Tensor, as_tensor, function
 
 

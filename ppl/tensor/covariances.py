@@ -8,7 +8,7 @@ from ppl.tensor.elementwise import sqrt
 from ppl.tensor.products import matmul
 from ppl.tensor.reductions import sum as sum_along
 from ppl.tensor.shaping import broadcast_to, swapaxes
-from ppl.tensor.shaping import shape as shape_of
+from ppl.tensor.sizes import shape as shape_of
 from ppl.tensor.tensor import Tensor, as_tensor, function
 
 

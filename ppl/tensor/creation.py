@@ -13,7 +13,8 @@ from ppl.graph import Attrs, Node
 from ppl.tensor.config import config
 from ppl.tensor.elementwise import maximum
 from ppl.tensor.ops import TensorOp, cast_to, floats, normal_axis, unify
-from ppl.tensor.shaping import broadcast_to, common_shape, expand_dims, filled, shape, split_sizes
+from ppl.tensor.shaping import broadcast_to, expand_dims
+from ppl.tensor.sizes import common_shape, filled, shape, split_sizes
 from ppl.tensor.tensor import (
     Tensor,
     TensorType,

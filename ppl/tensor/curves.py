@@ -11,7 +11,7 @@ from ppl.tensor.creation import arange
 from ppl.tensor.indexing import diff
 from ppl.tensor.ops import JaxOp, cast_to, floats, normal_axis, unify
 from ppl.tensor.shaping import concatenate
-from ppl.tensor.shaping import shape as shape_of
+from ppl.tensor.sizes import shape as shape_of
 from ppl.tensor.tensor import Tensor, as_tensor, function
 
 interp = JaxOp(

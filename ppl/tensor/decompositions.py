@@ -16,7 +16,7 @@ from ppl.tensor.later import jsl
 from ppl.tensor.ops import JaxOp, broadcast_shape, cast_to, floats, unify
 from ppl.tensor.products import matmul
 from ppl.tensor.shaping import broadcast_to, expand_dims, swapaxes
-from ppl.tensor.shaping import shape as shape_of
+from ppl.tensor.sizes import shape as shape_of
 from ppl.tensor.tensor import Dim, Tensor, TensorType, as_tensor, function
 
 

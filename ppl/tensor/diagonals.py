@@ -13,7 +13,7 @@ from ppl.tensor.creation import arange
 from ppl.tensor.elementwise import greater_equal, multiply, switch
 from ppl.tensor.indexing import index_update
 from ppl.tensor.ops import JaxOp, cast_to
-from ppl.tensor.shaping import shape as shape_of
+from ppl.tensor.sizes import shape as shape_of
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, constant, dtype_name, function
 
 

@@ -21,7 +21,8 @@ from ppl.tensor import standard_draws as standard
 from ppl.tensor.acceptance import MANY, in_blocks, once, until_accepted
 from ppl.tensor.config import config
 from ppl.tensor.ops import JaxOp, TensorOp, broadcast_shape, cast_to, unify
-from ppl.tensor.shaping import common_shape, filled, shape_checked, split_sizes
+from ppl.tensor.shaping import shape_checked
+from ppl.tensor.sizes import common_shape, filled, split_sizes
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, dtype_name
 from ppl.xla import threefry
 

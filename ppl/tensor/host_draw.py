@@ -13,7 +13,7 @@ from jax import lax
 from ppl.graph import Attrs, Node
 from ppl.tensor.draws import as_key
 from ppl.tensor.ops import TensorOp
-from ppl.tensor.shaping import filled, split_sizes
+from ppl.tensor.sizes import filled, split_sizes
 from ppl.tensor.tensor import Tensor, TensorType
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from ppl.graph import Attrs, Node
 from ppl.tensor.elementwise import not_equal
 from ppl.tensor.ops import TensorOp, broadcast_shape, normal_axis, unify
-from ppl.tensor.shaping import filled, known_size, split_sizes
+from ppl.tensor.sizes import filled, known_size, split_sizes
 from ppl.tensor.tensor import FUNCTIONS, Dim, Tensor, TensorType, as_tensor, function, is_constant, value_of
 
 Plan = tuple[tuple[Any, ...], ...]

@@ -30,8 +30,9 @@ from ppl.tensor.ops import cast_to, normal_axis
 from ppl.tensor.poisson import poisson as poisson_draw
 from ppl.tensor.reductions import cumsum, log_softmax, softmax
 from ppl.tensor.reductions import sum as sum_along
-from ppl.tensor.shaping import common_shape, expand_dims
-from ppl.tensor.shaping import shape as shape_of
+from ppl.tensor.shaping import expand_dims
+from ppl.tensor.sizes import common_shape
+from ppl.tensor.sizes import shape as shape_of
 from ppl.tensor.tensor import Tensor, as_tensor, constant
 from ppl.tensor.truncated_normal import truncated_normal as truncated_normal_draw
 

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from ppl.graph import Attrs, Node, TupleType
 from ppl.tensor.bodies import check_state, hoisted, is_number, like, listed, slice_like, start_of
 from ppl.tensor.ops import TensorOp
-from ppl.tensor.shaping import filled, split_sizes
+from ppl.tensor.sizes import filled, split_sizes
 from ppl.tensor.tensor import Dim, Tensor, TensorType, as_tensor
 
 

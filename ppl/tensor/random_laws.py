@@ -13,8 +13,8 @@ from ppl.tensor.hypergeometric import hypergeometric as taken_from_urn
 from ppl.tensor.keys import Key
 from ppl.tensor.ops import cast_to
 from ppl.tensor.products import matmul
-from ppl.tensor.shaping import common_shape, sizes_of
-from ppl.tensor.shaping import shape as shape_of
+from ppl.tensor.sizes import common_shape, sizes_of
+from ppl.tensor.sizes import shape as shape_of
 from ppl.tensor.tensor import FUNCTIONS, Tensor, as_tensor
 
 LAWS: dict[str, Callable[..., Tensor]] = {}

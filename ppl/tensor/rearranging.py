@@ -13,8 +13,9 @@ from ppl.tensor.creation import zeros
 from ppl.tensor.elementwise import maximum
 from ppl.tensor.indexing import getitem, take_along_axis
 from ppl.tensor.ops import JaxOp, normal_axes, normal_axis, unify
-from ppl.tensor.shaping import atleast, broadcast_to, concatenate, expand_dims, size, transpose
-from ppl.tensor.shaping import shape as shape_of
+from ppl.tensor.shaping import atleast, broadcast_to, concatenate, expand_dims, transpose
+from ppl.tensor.sizes import shape as shape_of
+from ppl.tensor.sizes import size
 from ppl.tensor.tensor import Tensor, as_tensor, function, is_constant, value_of
 
 

@@ -14,7 +14,8 @@ from ppl.graph import Attrs, Node
 from ppl.tensor.elementwise import isnan, maximum, sqrt, square, switch
 from ppl.tensor.later import jsp
 from ppl.tensor.ops import Reduction, TensorOp, as_summed, cast_to, normal_axis
-from ppl.tensor.shaping import broadcast_to, common_shape, moveaxis, size_along
+from ppl.tensor.shaping import broadcast_to, moveaxis
+from ppl.tensor.sizes import common_shape, size_along
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, function
 
 

@@ -11,7 +11,8 @@ from ppl.graph import Attrs, Node, TupleType
 from ppl.tensor.comparisons import isin
 from ppl.tensor.ops import JaxOp, TensorOp, cast_to, normal_axis
 from ppl.tensor.reductions import count_nonzero
-from ppl.tensor.shaping import concatenate, filled, split_sizes
+from ppl.tensor.shaping import concatenate
+from ppl.tensor.sizes import filled, split_sizes
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, constant, function, is_constant, value_of
 
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
 from ppl.graph import BOUND, Body, Node, ancestors, bodies
-from ppl.tensor.shaping import DIM
+from ppl.tensor.sizes import DIM
 from ppl.tensor.tensor import INPUT, TensorType
 from ppl.tensor.variables import VARIABLE
 

@@ -13,7 +13,8 @@ from ppl.tensor.indexing import getitem
 from ppl.tensor.ops import JaxOp, TensorOp, cast_to, floats, normal_axis, unify
 from ppl.tensor.reductions import argmax, nan_of_empty
 from ppl.tensor.reductions import max as max_along
-from ppl.tensor.shaping import concatenate, filled, split_sizes
+from ppl.tensor.shaping import concatenate
+from ppl.tensor.sizes import filled, split_sizes
 from ppl.tensor.tensor import FUNCTIONS, Tensor, TensorType, as_tensor, constant, function, is_constant, value_of
 
 

@@ -14,7 +14,7 @@ from ppl.tensor.elementwise import minimum
 from ppl.tensor.indexing import getitem
 from ppl.tensor.loops import loop, names_of, with_rows
 from ppl.tensor.ops import cast_to
-from ppl.tensor.shaping import shape as shape_of
+from ppl.tensor.sizes import shape as shape_of
 from ppl.tensor.tensor import CONSTANT, Tensor, as_tensor, constant
 from ppl.tensor.variables import Variable
 

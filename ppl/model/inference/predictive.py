@@ -26,7 +26,7 @@ from ppl.model.log import log
 from ppl.model.output import results
 from ppl.model.output.traces import Draws, from_trace
 from ppl.model.seeds import seed_of
-from ppl.tensor.shaping import DIM
+from ppl.tensor.sizes import DIM
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, placeholder
 from ppl.tensor.variables import Variable
 

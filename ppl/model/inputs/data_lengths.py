@@ -10,7 +10,7 @@ import numpy as np
 
 from ppl.model.books import Books, labels_of
 from ppl.model.errors import ShapeError, ShapeWarning
-from ppl.tensor.shaping import DIM
+from ppl.tensor.sizes import DIM
 from ppl.tensor.variables import Variable
 
 

@@ -15,6 +15,7 @@ from ppl.tensor import reductions as red
 from ppl.tensor import shaping
 from ppl.tensor.elementwise import exp
 from ppl.tensor.ops import CAST
+from ppl.tensor.sizes import DIM
 from ppl.tensor.tensor import CONSTANT, TensorType, value_of
 
 VECTOR = TensorType("float64", (5,))
@@ -44,7 +45,7 @@ def count(engine: Engine, x: Node, axes: tuple[int, ...]) -> tuple[float, list[N
     for axis in axes:
         dim = x.type.shape[axis]
         if dim is None:
-            size = engine.make(shaping.DIM, (x,), Attrs(axis=axis))
+            size = engine.make(DIM, (x,), Attrs(axis=axis))
             unknown.append(engine.make(CAST, (size,), Attrs(dtype=x.type.dtype)))
         else:
             known *= dim

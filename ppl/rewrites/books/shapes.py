@@ -17,7 +17,9 @@ from ppl.tensor import reductions as red
 from ppl.tensor import shaping
 from ppl.tensor.elementwise import exp, maximum
 from ppl.tensor.ops import CAST, OPS, Elementwise, Reduction, cast
-from ppl.tensor.shaping import BROADCAST_TO, DIM, EXPAND_DIMS, RESHAPE, SQUEEZE, TRANSPOSE
+from ppl.tensor.shaping import BROADCAST_TO, EXPAND_DIMS, RESHAPE, SQUEEZE, TRANSPOSE
+from ppl.tensor.sizes import DIM
+from ppl.tensor.sizes import shape as shape_of
 from ppl.tensor.tensor import CONSTANT, TensorType
 
 VECTOR = TensorType("float64", (5,))
@@ -223,7 +225,7 @@ def elementwise_of_broadcast(node: Node, engine: Engine) -> Node | None:
     return engine.spread(engine.on(node, bare), node.inputs)
 
 
-@rewrites(DIM, example=lambda x: shaping.shape(exp(x))[0], types={"x": TensorType("float64", (None,))},
+@rewrites(DIM, example=lambda x: shape_of(exp(x))[0], types={"x": TensorType("float64", (None,))},
           safety=Safety.exact)  # fmt: skip
 def size_of_computed(node: Node, engine: Engine) -> Node | None:
     """The size of what is computed entry by entry is that of what it is computed from."""

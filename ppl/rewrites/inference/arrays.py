@@ -9,6 +9,7 @@ from ppl.rewrites.facts import ANYTHING, ASSUME, INF, Fact, declare_facts, negat
 from ppl.tensor import elementwise as ew
 from ppl.tensor import indexing, names, reductions, shaping
 from ppl.tensor.ops import CAST, OPS
+from ppl.tensor.sizes import DIM
 from ppl.tensor.tensor import CONSTANT, is_constant, value_of
 
 _LARGEST_SCANNED = 1_000_000
@@ -143,7 +144,7 @@ def _softmax(node: Node, facts: list[Fact]) -> Fact:
 
 declare_facts(reductions.softmax, _softmax)
 declare_facts(reductions.log_softmax, lambda node, facts: Fact(high=0.0, finite=facts[0].finite))
-declare_facts(shaping.DIM, lambda node, facts: Fact(low=0.0, finite=True, integer=True))
+declare_facts(DIM, lambda node, facts: Fact(low=0.0, finite=True, integer=True))
 
 
 # --- leaves

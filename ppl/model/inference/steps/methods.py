@@ -14,7 +14,7 @@ from ppl.samplers.steps_evolution import differential_evolution, population_evol
 from ppl.samplers.steps_moves import Move, binary_flips, binary_gibbs, categorical_gibbs, metropolis
 from ppl.samplers.steps_sites import Colours, binary_sites, categorical_sites, counting_sites
 from ppl.samplers.steps_slice import MOST_STEPS, slice_moves
-from ppl.tensor.shaping import shape as shape_of
+from ppl.tensor.sizes import shape as shape_of
 from ppl.tensor.tensor import Tensor
 
 if TYPE_CHECKING:
