@@ -47,7 +47,7 @@ def index(groups: Sequence[int] | np.ndarray, count: int) -> Index:
 @jax.custom_vjp
 def take(values: Array, index: Index) -> Array:
     """``values[index.rows]`` along the first axis."""
-    return jnp.asarray(values).at[index.rows].get(mode="promise_in_bounds")
+    return jnp.asarray(values).at[index.rows].get(mode="promise_in_bounds", wrap_negative_indices=False)
 
 
 def sums(rows: Array, index: Index) -> Array:
@@ -59,7 +59,7 @@ def sums(rows: Array, index: Index) -> Array:
 def _columns(rows: Array, table: Array | np.ndarray) -> Array:
     """Sums down the columns of a table of row numbers, in which a number beyond the last row stands for nothing."""
     padded = jnp.concatenate([rows, jnp.zeros((1, *rows.shape[1:]), rows.dtype)])
-    return jnp.sum(padded.at[table].get(mode="promise_in_bounds"), axis=0)
+    return jnp.sum(padded.at[table].get(mode="promise_in_bounds", wrap_negative_indices=False), axis=0)
 
 
 def _heights(sizes: np.ndarray) -> list[int]:

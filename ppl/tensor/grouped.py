@@ -35,13 +35,13 @@ def places_of(groups: np.ndarray, count: int) -> np.ndarray:
 
 def _take(x: Any, groups: Any, places: Any) -> Any:
     """Row groups[i] of x as row i."""
-    return x.at[groups].get(mode="promise_in_bounds")
+    return x.at[groups].get(mode="promise_in_bounds", wrap_negative_indices=False)
 
 
 def _add_up(y: Any, groups: Any, places: Any) -> Any:
     """The sum of the rows of y that belong to each group; places past the end hold a row of zeros."""
     rows = jnp.concatenate([y, jnp.zeros((1, *y.shape[1:]), y.dtype)])
-    return rows.at[places].get(mode="promise_in_bounds").sum(axis=1, dtype=y.dtype)
+    return rows.at[places].get(mode="promise_in_bounds", wrap_negative_indices=False).sum(axis=1, dtype=y.dtype)
 
 
 def _linear(name: str, run: Callable[..., Any]) -> Any:
