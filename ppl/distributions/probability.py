@@ -48,15 +48,18 @@ def log_complement_for(x: Any, p: Any) -> Tensor:
 def log_mixed(p: Any, inner: Any) -> Tensor:
     """log(1 - p + p exp(inner)): a law with probability p, else what is sure. It has slopes at p = 0 and 1 too.
 
-    Written from that end of p that is nearer: as log1p(p expm1(l)), or as l + log1p((1 - p) expm1(-l))."""
+    Where exp(inner) is near 1 it is log1p(p expm1(inner)), which keeps the digits of small numbers; else a sum of
+    logarithms, whose slopes are shares, of which the small one has all digits too."""
     p = as_tensor(p)
     if p.op in FORMS:
         return tt.logaddexp(log_complement(p), log_of(p) + inner)
-    near = p <= 0.5
-    low, high = tt.switch(near, p, 0.5), tt.switch(near, 0.5, p)
-    bounded = tt.switch(inner > -700, inner, -700.0)  # below, exp(inner) adds nothing to 1 - p, but for p = 1
-    from_one = tt.switch(tt.equal(high, 1), inner, bounded) + tt.log1p((1 - high) * tt.expm1(-bounded))
-    return tt.switch(near, tt.log1p(low * tt.expm1(inner)), from_one)
+    never, always = tt.equal(p, 0), tt.equal(p, 1)
+    nearly_sure = (inner > -0.5) | never
+    small = tt.log1p(p * tt.expm1(tt.switch(nearly_sure, inner, 0.0)))
+    between = tt.switch(never | always, 0.5, p)
+    large = tt.logaddexp(tt.log1p(-between), tt.log(between) + inner)
+    at_one = inner + (1 - p) * tt.expm1(-tt.maximum(inner, -700.0))
+    return tt.switch(nearly_sure, small, tt.switch(always, at_one, large))
 
 
 def _is_opaque(p: Tensor) -> bool:

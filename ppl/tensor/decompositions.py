@@ -114,7 +114,7 @@ class _SolveGeneral(JaxOp):
 
     def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType | TupleType:
         a, b = (node.type for node in inputs)
-        known = a.ndim == b.ndim > 1 and None not in (*a.shape, *b.shape)
+        known = a.dtype == b.dtype and a.ndim == b.ndim > 1 and None not in (*a.shape, *b.shape)
         if known and (*a.shape[:-2], a.shape[-1]) == (*b.shape[:-2], a.shape[-2]) and a.shape[-1] == b.shape[-2]:
             return TensorType(b.dtype, b.shape)
         return super().infer(inputs, attrs)
