@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from exact_elimination import both_sides
 from scipy import stats
-from scipy.special import gammaln, logsumexp, softmax
+from scipy.special import betaln, gammaln, logsumexp, softmax
 
 import ppl as pm
 import ppl.tensor as tt
@@ -202,6 +202,20 @@ def test_animals_that_were_counted_several_times_are_summed_out_up_to_the_limit_
     here = {rv: tt.as_tensor({"mean": lam, "seen": p}[rv.name]) for rv in plan.program.free}
     found = sum(float(substitute(t.density, here).sum().eval()) for t in plan.program.terms)
     np.testing.assert_allclose(found, expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("counted", [[16, 18, 27], [3]])
+def test_a_number_of_questions_below_the_answers_that_were_counted_has_no_probability(counted):
+    with pm.Model() as model:
+        asked, returned = pm.DiscreteUniform("asked", 0, 60), pm.Beta("returned", 2.0, 1.0)
+        pm.Binomial("y", asked, returned, observed=counted)
+    plan = exactly(model)
+    assert plan.free == ()
+    n, y = np.arange(max(counted), 61)[:, None], np.array(counted)
+    choices = gammaln(n + 1) - gammaln(y + 1) - gammaln(n - y + 1)
+    marginal = choices.sum(axis=1) + betaln(2 + y.sum(), 1 + (n - y).sum(axis=1)) - betaln(2, 1)
+    found = sum(float(t.density.sum().eval()) for t in plan.program.terms)
+    np.testing.assert_allclose(found, logsumexp(marginal) - np.log(61), rtol=1e-10)
 
 
 def test_what_is_too_wide_is_declined_with_its_width():

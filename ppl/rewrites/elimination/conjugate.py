@@ -20,6 +20,7 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.distributions import FAMILIES, RandomVariable
+from ppl.distributions.domains import Domain
 from ppl.distributions.draw import draw
 from ppl.graph import ancestors, substitute
 from ppl.rewrites.elimination.affine import NotAffine, Select, affine, data_value, is_data, known_shape
@@ -68,7 +69,23 @@ class Match:
             others["categories"] = self.positions.shape[-1]
         y = self.child.value
         found = self.pair.update(y=tt.cast(y, "floatX") if y.dtype[0] != "f" else y, **others)
-        return {"alpha": found["beta"], "beta": found["alpha"]} if self.reflected else found
+        counted = {key: self._counted(value) for key, value in found.items()}
+        return {"alpha": counted["beta"], "beta": counted["alpha"]} if self.reflected else counted
+
+    def _counted(self, increment: Any) -> Any:
+        """The increments of the rows that count, and whose values can be: what is added by a count beyond its end, say,
+        would leave the parameters without a law. The density of such a row is 0 beside any."""
+        for rows in (self.child.rows, self._possible()):
+            if rows is not None:
+                rows = rows if as_tensor(increment).ndim <= rows.ndim else tt.expand_dims(rows, -1)
+                increment = tt.switch(rows, increment, 0.0)
+        return increment
+
+    def _possible(self) -> Tensor | None:
+        """Which rows have values in their support; None where no variable has a say in it."""
+        law, value = self.child.variable, self.child.value
+        fixed = isinstance(law.family.support, Domain) or all(map(is_data, law.parameters))
+        return None if fixed and is_data(value) else law.family.support_for(law.parameters).contains(value)
 
 
 def _parameters(rv: RandomVariable) -> dict[str, Tensor]:
@@ -190,7 +207,7 @@ def eliminate_one(program: Program, variable: RandomVariable) -> Program:
     added: dict[str, Any] = dict.fromkeys(start, 0.0)
     for m in matches:
         for key, value in m.increments().items():
-            added[key] = added[key] + gathered(_counted(value, m.child), m.positions, shape)
+            added[key] = added[key] + gathered(value, m.positions, shape)
     total = {key: start[key] + added[key] for key in start}
     updated = tuple(tt.broadcast_to(as_tensor(p), shape) for p in prior.law(**total))
     point = prior.point(*updated)
@@ -218,11 +235,3 @@ def _valid(law: Any, at: Mapping[Any, Any] | None = None, rows: Tensor | None = 
         return None
     found: Tensor | None = law.family.in_domains(substitute(list(law.parameters), at or {}))
     return found if found is None or rows is None else tt.logical_not(rows) | found
-
-
-def _counted(value: Any, child: Observation) -> Any:
-    """The increments of the rows that count."""
-    if child.rows is None:
-        return value
-    rows = child.rows if as_tensor(value).ndim <= child.rows.ndim else tt.expand_dims(child.rows, -1)
-    return tt.switch(rows, value, 0.0)
