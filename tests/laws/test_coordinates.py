@@ -12,6 +12,7 @@ from ppl.model.rewriting import rewritten
 from ppl.rewrites.elimination.coordinates import (
     COORDINATES,
     LOCATION_AND_SCALE,
+    Balanced,
     PartiallyCentred,
     Pulled,
     PulledSteps,
@@ -21,7 +22,12 @@ from ppl.rewrites.elimination.survivors import LOW
 
 POINTS = (-7.0, -3.0, -0.5, 0.0, 0.4, 2.0, 4.0)
 PARTLY = {family: PartiallyCentred(np.array(0.3), family) for family in LOCATION_AND_SCALE}
-ALL = {**COORDINATES, "StudentT, partly centred": PARTLY["StudentT"]}
+BALANCED = {family: Balanced(np.array(2.0), np.array(0.6), family) for family in LOCATION_AND_SCALE}
+ALL = {
+    **COORDINATES,
+    "StudentT, partly centred": PARTLY["StudentT"],
+    "StudentT, balanced": BALANCED["StudentT"],
+}
 each_coordinate = pytest.mark.parametrize("name", ALL)
 
 
@@ -73,7 +79,7 @@ def test_location_and_scale_are_what_they_are_called():
     what moves is that of θ times the slope. All families in one program."""
     z, mu, sigma = tt.dscalar("z"), tt.dscalar("mu"), tt.dscalar("sigma")
     densities, gaps = [], []
-    for name, coordinate in PARTLY.items():
+    for name, coordinate in (*PARTLY.items(), *BALANCED.items()):
         given = dict(zip(FAMILIES[name].params, parameters(name)[0], strict=True))
         given.update(zip(LOCATION_AND_SCALE[name], (mu, sigma), strict=True))
         there = [tt.as_tensor(x) for x in given.values()]
@@ -89,8 +95,8 @@ def test_location_and_scale_are_what_they_are_called():
 
 
 @pytest.mark.parametrize("prior", [Normal, StudentT, Laplace, Logistic], ids=lambda f: f.__name__)
-def test_groups_of_any_family_of_location_and_scale_are_partly_centred(prior):
-    """By the share of the data: none in the group that has no rows, τ²I of τ²I + 1 elsewhere."""
+def test_groups_of_any_family_of_location_and_scale_are_balanced(prior):
+    """By the information of their rows: none in the group that has no rows, y + 1/2 of a count elsewhere."""
     with pm.Model() as model:
         slots = dict(
             zip(LOCATION_AND_SCALE[prior.__name__], (pm.Normal("m", 0, 1), pm.HalfNormal("s", 1)), strict=True)
@@ -98,8 +104,24 @@ def test_groups_of_any_family_of_location_and_scale_are_partly_centred(prior):
         more = {"nu": 4.0} if prior is StudentT else {}
         u = getattr(pm, prior.__name__)("u", **slots, **more, shape=3)
         pm.Poisson("y", tt.exp(u[np.array([0, 0, 2])]), observed=[3, 1, 7])
-    (chosen,) = [c for c in pm.explain(model).coordinates.values() if c.name == "partly_centred"]
-    assert chosen.weight[1] == 0.0 and np.all((chosen.weight[[0, 2]] > 0.5) & (chosen.weight[[0, 2]] < 1.0))
+    (chosen,) = [c for c in pm.explain(model).coordinates.values() if c.name == "balanced"]
+    np.testing.assert_allclose(chosen.information, [5.0, 0.0, 7.5])
+    np.testing.assert_allclose(chosen.spread, 1.0 / np.sqrt(1.0 + chosen.information))  # of the 1 at which "s" starts
+
+
+@pytest.mark.parametrize("sigma", [1e-3, 0.4, 1e3])
+def test_balanced_numbers_of_normal_data_have_unit_variance_whatever_the_scale(sigma):
+    """The posterior of θ ~ N(μ, σ) with one datum of information I, through the coordinate; its mean does not move with
+    μ at the σ that the coordinate was made for."""
+    information, start, y, mu = 3.0, 0.4, 1.7, tt.dscalar("mu")
+    coordinate = Balanced(np.array(information), (start**-2 + information) ** -0.5)
+    mean = (mu * sigma**-2 + information * y) / (sigma**-2 + information)
+    spread = (sigma**-2 + information) ** -0.5
+    ends = [coordinate.forward(mean + d * spread, mu, tt.as_tensor(sigma)) for d in (-1.0, 1.0)]
+    low, high, slope = function([mu], [*ends, tt.grad(ends[0], mu)])(0.7)
+    np.testing.assert_allclose(high - low, 2.0, rtol=1e-9)
+    if sigma == start:
+        np.testing.assert_allclose(slope, 0.0, atol=1e-12)
 
 
 RNG = np.random.default_rng(4)

@@ -6,8 +6,9 @@ A coordinate is a number z, a one-to-one map from z to the variable x given its 
 
 Whatever the map, the law of x is the same; the choice is about geometry. The logarithm of a standard deviation has a
 long left tail where the data do not exclude zero, since its density falls like exp(z) there, and NUTS walks along such
-a tail: a *short* logarithm draws it in. A *score* is the z for which x is a function of a standard normal. A *partially
-centred* z lies between θ and (θ - μ)/σ, as far as the data decide θ (Papaspiliopoulos et al. 2007).
+a tail: a *short* logarithm draws it in. A *score* is the z for which x is a function of a standard normal. A *balanced*
+z and a *partially centred* one lie between θ and (θ - μ)/σ, as far as the data decide θ (Papaspiliopoulos et al. 2007):
+the first at every σ, the second at one.
 """
 
 from __future__ import annotations
@@ -147,8 +148,64 @@ LOCATION_AND_SCALE = {  # families of μ + σZ, by the names of μ and σ
 }
 
 
+class OfLocationAndScale(Coordinate):
+    """A coordinate of θ = μ + σZ; its density is that of Z."""
+
+    family: str
+
+    def _location_and_scale(self, parameters: Sequence[Any]) -> tuple[Any, Any]:
+        given = dict(zip(FAMILIES[self.family].params, parameters, strict=True))
+        location, scale = LOCATION_AND_SCALE[self.family]
+        return given[location], given[scale]
+
+    def _of_standard(self, d: Any, parameters: Sequence[Any]) -> Tensor:
+        """The log-density of (θ - μ)/σ."""
+        standard = dict(zip(LOCATION_AND_SCALE[self.family], (as_tensor(0.0), as_tensor(1.0)), strict=True))
+        law = [standard.get(name, p) for name, p in zip(FAMILIES[self.family].params, parameters, strict=True)]
+        return FAMILIES[self.family].log_density(d, *law, checked=False)
+
+
 @dataclass(frozen=True)
-class PartiallyCentred(Coordinate):
+class Balanced(OfLocationAndScale):
+    r"""z = (θ - μ)/s + κμ with the spread s that prior and data leave to θ, whatever σ is:
+
+    .. math:: s^{-2} = σ^{-2} + I, \qquad κ = I s_0
+
+    Of small σ this is (θ - μ)/σ, of a large one θ√I. Given normal data z has the variance 1 for each σ, and at the σ
+    where s = s₀ its mean does not depend on μ.
+    """
+
+    information: np.ndarray  # I
+    spread: np.ndarray  # s₀
+    family: str = "Normal"
+    name: str = "balanced"
+
+    def words(self) -> str:
+        share = self.information * self.spread**2
+        low, high = share.min(), share.max()
+        span = f"{low:.2f}" if high - low < 0.005 else f"{low:.2f} to {high:.2f}"
+        return f"is moved between centred and not, by the share of the data in its precision ({span} at the start)"
+
+    def backward(self, z: Any, *parameters: Any) -> Tensor:
+        mu, sigma = self._location_and_scale(parameters)
+        return mu + sigma * self._standard(z, mu, sigma)
+
+    def forward(self, x: Any, *parameters: Any) -> Tensor:
+        mu, sigma = self._location_and_scale(parameters)
+        return (x - mu) / sigma * tt.sqrt(1.0 + self.information * sigma**2) + self.information * self.spread * mu
+
+    def log_density(self, z: Any, *parameters: Any) -> Tensor:
+        mu, sigma = self._location_and_scale(parameters)
+        d = self._standard(z, mu, sigma)
+        return self._of_standard(d, parameters) - 0.5 * tt.log1p(self.information * sigma**2)
+
+    def _standard(self, z: Any, mu: Any, sigma: Any) -> Tensor:
+        """(θ - μ)/σ."""
+        return (z - self.information * self.spread * mu) / tt.sqrt(1.0 + self.information * sigma**2)
+
+
+@dataclass(frozen=True)
+class PartiallyCentred(OfLocationAndScale):
     r"""η with θ = μ + σ^{1-λ}(η - λμ), for θ of location μ and scale σ: centred for λ = 1, non-centred for 0.
 
     With λ the share of the data in the precision of θ, η does not depend on μ given the data (Gaussian case).
@@ -163,11 +220,6 @@ class PartiallyCentred(Coordinate):
         span = f"{low:.2f}" if high - low < 0.005 else f"{low:.2f} to {high:.2f}"
         return f"is centred by the share of the data in its precision, {span}"
 
-    def _location_and_scale(self, parameters: Sequence[Any]) -> tuple[Any, Any]:
-        given = dict(zip(FAMILIES[self.family].params, parameters, strict=True))
-        location, scale = LOCATION_AND_SCALE[self.family]
-        return given[location], given[scale]
-
     def backward(self, z: Any, *parameters: Any) -> Tensor:
         mu, sigma = self._location_and_scale(parameters)
         return mu + sigma ** (1.0 - self.weight) * (z - self.weight * mu)
@@ -177,12 +229,9 @@ class PartiallyCentred(Coordinate):
         return self.weight * mu + sigma ** (self.weight - 1.0) * (x - mu)
 
     def log_density(self, z: Any, *parameters: Any) -> Tensor:
-        """By that of (θ - μ)/σ, at location 0 and scale 1."""
         mu, sigma = self._location_and_scale(parameters)
-        standard = dict(zip(LOCATION_AND_SCALE[self.family], (as_tensor(0.0), as_tensor(1.0)), strict=True))
-        law = [standard.get(name, p) for name, p in zip(FAMILIES[self.family].params, parameters, strict=True)]
         d = (z - self.weight * mu) * sigma**-self.weight
-        return FAMILIES[self.family].log_density(d, *law, checked=False) - self.weight * tt.log(sigma)
+        return self._of_standard(d, parameters) - self.weight * tt.log(sigma)
 
 
 @dataclass(frozen=True)

@@ -2,19 +2,16 @@ r"""Which coordinates suit the variables that no rule could integrate out.
 
 A variable of fixed law that is a parameter of latent variables (the standard deviation of groups, say) is often not
 excluded from the ends of its support by the data, and takes the coordinate of its family. A variable μ + σZ with
-random μ or σ (normal, Student's t, Laplace, ...) is centred as far as the data decide it: with τ its prior scale and I
-the information of its children, by
+random μ or σ (normal, Student's t, Laplace, ...) is centred as far as the data decide it, that is by the information
 
-.. math:: λ = \frac{τ^2 I}{1 + τ^2 I}, \qquad I_j = \sum_i c_i^2 w(y_i)
+.. math:: I_j = \sum_i c_i^2 w(y_i)
 
 where row i of a child picks entry j with the coefficient c_i, and w is the weight of a row of a generalised linear
 model at its own data (the weights from which Fisher scoring starts, McCullagh and Nelder 1989, section 2.5).
-Of coefficients of a dense design X, with P = X'wX + 1/τ², it is the λ at which the variance of what moves, [P⁻¹]_jj
-τ^{2λ-2}, does not change with τ,
+Of coefficients of a dense design X, with P = X'wX + 1/τ², it is centred by the λ at which the variance of what moves,
+[P⁻¹]_jj τ^{2λ-2}, does not change with τ:
 
-.. math:: λ_j = 1 - \frac{[P^{-2}]_{jj}}{τ^2 [P^{-1}]_{jj}},
-
-which is the same number where each row picks one entry.
+.. math:: λ_j = 1 - \frac{[P^{-2}]_{jj}}{τ^2 [P^{-1}]_{jj}}
 Coefficients of a constant design X are turned by the triangle of √w X, their prior taken for further rows.
 """
 
@@ -34,6 +31,7 @@ from ppl.rewrites.elimination.affine import Affine, NotAffine, Select, affine, d
 from ppl.rewrites.elimination.coordinates import (
     COORDINATES,
     LOCATION_AND_SCALE,
+    Balanced,
     Coordinate,
     PartiallyCentred,
     Pulled,
@@ -123,15 +121,14 @@ def _told(program: Program, rv: RandomVariable, collect: Collect | None = None) 
     return information
 
 
-def _centred(program: Program, rv: RandomVariable) -> PartiallyCentred | None:
+def _centred(program: Program, rv: RandomVariable) -> Coordinate | None:
     """The weight of the data in the precision of each entry; None where it cannot be told."""
     spread = _start(program, _location_and_scale(rv)[1])
     if spread is None:
         return None
     information = _told(program, rv)
     if information is not None:
-        share = spread**2 * information
-        return PartiallyCentred(share / (1.0 + share), rv.family.__name__)
+        return Balanced(information, spread / np.sqrt(1.0 + information * spread**2), rv.family.__name__)
     share = _share_in_design(program, rv, spread)
     return None if share is None else PartiallyCentred(share, rv.family.__name__)
 
