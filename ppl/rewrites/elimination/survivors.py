@@ -61,21 +61,51 @@ def _share(y: Any, n: Any = 1.0) -> Any:
     return n * p * (1.0 - p)
 
 
+def _of_residuals(y: Any, **_: Any) -> Any:
+    """As if all that varies in the data were noise."""
+    return 1.0 / np.var(y) + 0.0 * y
+
+
+def _mixed_counts(y: Any, n: Any = None) -> Any:
+    """μn/(μ + n) of counts whose mean is itself a gamma variable of shape n, which is guessed where it is not known."""
+    mean, variance = np.mean(y) + 0.5, np.var(y)
+    shape = mean**2 / max(variance - mean, 1e-3 * mean) if n is None else n
+    return (y + 0.5) * shape / (y + 0.5 + shape)
+
+
+def _ordered(y: Any, **_: Any) -> Any:
+    """(1 - Σp³)/3 by the frequencies of the classes, for cutpoints of a logistic variable."""
+    frequencies = np.unique(y, return_counts=True)[1] / np.size(y)
+    return (1.0 - np.sum(frequencies**3)) / 3.0 + 0.0 * y
+
+
+PROBIT = 8.0 / np.pi  # φ(0)²/(p(1 - p)) at p = 1/2, against p(1 - p) of the logistic link
 Collect = Callable[[Affine, np.ndarray, Tensor], np.ndarray]
 WEIGHTS: dict[str, tuple[Weight, ...]] = {
+    **{family: (Weight(slots[0], None, _of_residuals),) for family, slots in LOCATION_AND_SCALE.items()},
     "Poisson": (Weight("mu", "exp", lambda y, **_: y + 0.5),),
-    "Bernoulli": (Weight("p", "sigmoid", lambda y, **_: _share(y)),),
-    "Binomial": (Weight("p", "sigmoid", lambda y, n, **_: _share(y, n)),),
+    "ZeroInflatedPoisson": (Weight("mu", "exp", lambda y, **_: y + 0.5),),
+    "NegativeBinomial": (Weight("p", "sigmoid", _mixed_counts),),
+    "Bernoulli": (
+        Weight("p", "sigmoid", lambda y, **_: _share(y)),
+        Weight("p", "ndtr", lambda y, **_: PROBIT * _share(y)),
+    ),
+    "Binomial": (
+        Weight("p", "sigmoid", lambda y, n, **_: _share(y, n)),
+        Weight("p", "ndtr", lambda y, n, **_: PROBIT * _share(y, n)),
+    ),
+    "OrderedLogistic": (Weight("eta", None, _ordered),),
+    "OrderedProbit": (Weight("eta", None, lambda y, sigma=1.0, **_: PROBIT * _ordered(y) / sigma**2),),
+    "Weibull": (Weight("beta", "exp", lambda y, alpha=1.0, **_: alpha**2 + 0.0 * y),),
     "Exponential": (Weight("lam", "exp", lambda y, **_: 1.0 + 0.0 * y),),
     "StudentT": (
-        Weight("mu", None, lambda y, **_: 1.0 / np.var(y) + 0.0 * y),
+        Weight("mu", None, _of_residuals),
         Weight("sigma", "exp", lambda y, nu=5.0, **_: 2.0 * nu / (nu + 3.0) + 0.0 * y),
     ),
     "Normal": (
         Weight("mu", None, lambda y, sigma=None: 0.0 * y + (1.0 / np.var(y) if sigma is None else sigma**-2.0)),
         Weight("sigma", "exp", lambda y, **_: 2.0 + 0.0 * y),
     ),
-    "Laplace": (Weight("mu", None, lambda y, **_: 1.0 / np.var(y) + 0.0 * y),),
 }
 
 
