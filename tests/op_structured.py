@@ -381,17 +381,18 @@ def chain_matrix(diagonal, below):
 
 def _chain_factor(diagonal, below):
     lower = np.linalg.cholesky(chain_matrix(diagonal, below)).reshape(*diagonal.shape[:2], *diagonal.shape[:2])
-    return np.stack([lower[t, :, t] for t in range(len(diagonal))])
+    steps = range(len(diagonal))
+    return np.stack([lower[t, :, t] for t in steps]), np.stack([lower[t, :, t - 1] if t else below[0] for t in steps])
 
 
-def _chain_substitution(lower, below, h, reverse=False):
-    """By the whole factor: the blocks below its diagonal are those of the matrix by the ones before, transposed."""
+def _chain_substitution(lower, links, h, reverse=False):
+    """By the whole factor."""
     k = lower.shape[-1]
     whole = np.zeros((len(lower), k, len(lower), k))
     for t in range(len(lower)):
         whole[t, :, t] = np.tril(lower[t])
         if t:
-            whole[t, :, t - 1] = np.linalg.solve(np.tril(lower[t - 1]), below[t].T).T
+            whole[t, :, t - 1] = links[t]
     matrix = whole.reshape(len(lower) * k, -1)
     return np.linalg.solve(matrix.T if reverse else matrix, h.reshape(len(lower) * k, -1)).reshape(h.shape)
 

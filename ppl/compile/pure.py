@@ -8,6 +8,7 @@ construction; with it a program that was compiled for one model serves another b
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import jax
@@ -41,7 +42,7 @@ class Program:
         """The present values of the arrays."""
         return tuple([value_of(a) if a.op is CONSTANT else np.asarray(a.attrs["cell"].value) for a in self.arrays])
 
-    @property
+    @cached_property
     def key(self) -> Hashable:
         """Stands for what is computed: equal keys, equal results for equal inputs and data."""
         open_places = {a: placeholder(a.type) for a in self.arrays}

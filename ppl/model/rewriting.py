@@ -19,6 +19,7 @@ from ppl.model.context import modelcontext
 from ppl.model.density import Joint, add_all
 from ppl.model.point import Point, at_point, initial_point
 from ppl.model.present import Present, at_present
+from ppl.model.values import Remembered
 from ppl.rewrites import Trace, optimize, simplify
 from ppl.rewrites.elimination import Observation, Plan, Program, Term, plan
 from ppl.rewrites.elimination.affine import is_data
@@ -41,6 +42,7 @@ class Posterior:
     plan: str = ""  # what rewriting did, in words
     starts: Mapping[Tensor, Tensor] = field(default_factory=dict)  # of values that are not the model's, from those
     made: dict[Any, Any] = field(default_factory=dict)  # what follows from it and is wanted again
+    of_data: Remembered = field(default_factory=Remembered)  # what its programs compute from data alone
 
     def once(self, key: Any, make: Callable[[], Any]) -> Any:
         """What `make` gives, made once for each key."""

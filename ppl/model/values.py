@@ -2,18 +2,42 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from typing import Any
 
 import jax
+import numpy as np
 
 from ppl.compile.pure import Program
+from ppl.graph import Node, ancestors
 from ppl.samplers import PROGRAMS
+
+MANY = 1_000_000  # numbers given, from which on a program that runs once is worth a second of compiling more
 
 
 def values_of(program: Program, given: Sequence[Any] = ()) -> list[Any]:
     """The outputs, given values of the inputs; compiled once for all programs of the same content and sizes."""
     arguments = (list(given), program.data)
+    level = 2 if sum(np.size(x) for some in arguments for x in some) > MANY else 0
     make = lambda: lambda given, data: program(given, *data)
     with jax.enable_x64(True):
-        return PROGRAMS.get(("values", program.key), make, arguments)(*arguments)
+        return PROGRAMS.get(("values", program.key), make, arguments, level=level)(*arguments)
+
+
+class Remembered:
+    """Values of programs of data alone, each worked out once, from those that are known."""
+
+    def __init__(self) -> None:
+        self._known: dict[Node, Any] = {}
+        self._lock = threading.Lock()
+
+    def __call__(self, program: Program) -> list[Any]:
+        with self._lock:
+            new = [node for node in dict.fromkeys(program.outputs) if node not in self._known]
+            if new:
+                used = ancestors(new)
+                given = [node for node in self._known if node in used]
+                values = values_of(Program(given, new), [self._known[node] for node in given])
+                self._known |= zip(new, values, strict=True)
+            return [self._known[node] for node in program.outputs]

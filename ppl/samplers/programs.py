@@ -32,9 +32,7 @@ MARKS = 64  # diverging positions kept per dispatch
 BUFFER_BYTES = 4 << 20
 MOST_ROWS = 4096
 KEPT_PROGRAMS = 64
-# LLVM's level 2 in the place of 3: recovery draws compile in half to nine tenths of the time, and run a few per cent
-# slower.
-UNPOLISHED: dict[str, str | bool] = {"xla_backend_optimization_level": "2"}
+BEST = 3  # LLVM's level of optimisation, 0 to 3
 
 
 class Chunk(NamedTuple):
@@ -163,11 +161,12 @@ class Programs:
         self._lock = threading.RLock()
 
     def get(
-        self, key: Hashable, make: Callable[[], Callable[..., Any]], arguments: tuple[Any, ...], polished: bool = True
+        self, key: Hashable, make: Callable[[], Callable[..., Any]], arguments: tuple[Any, ...], level: int = BEST
     ) -> Any:
         """The executable for ``key`` and the shapes of ``arguments``; compiled now if it is new.
 
-        Without ``polished`` the compiler leaves out the last of its passes: for what runs a few times only.
+        ``level`` is how far the compiler polishes. At 2, recovery draws compile in half to nine tenths of the time and
+        run a few per cent slower; at 0 in half of that, and run three times slower, which suits what runs once.
         """
         leaves, structure = jax.tree.flatten(arguments)
         shapes = tuple((np.shape(leaf), np.asarray(leaf).dtype) for leaf in leaves)
@@ -182,7 +181,7 @@ class Programs:
         if awaited is not None:
             return awaited.result()
         try:
-            mine.set_result(self._compiled(make, arguments, polished))
+            mine.set_result(self._compiled(make, arguments, level))
         except BaseException as error:
             mine.set_exception(error)
         with self._lock:
@@ -193,11 +192,11 @@ class Programs:
                 self._kept.popitem(last=False)
         return mine.result()
 
-    def _compiled(self, make: Callable[[], Callable[..., Any]], arguments: tuple[Any, ...], polished: bool) -> Any:
+    def _compiled(self, make: Callable[[], Callable[..., Any]], arguments: tuple[Any, ...], level: int) -> Any:
         began = time.perf_counter()
         lowered = stacks.in_turn(make(), arguments).lower()
         with disk_cache.kept():
-            compiled = lowered.compile(None if polished else UNPOLISHED)
+            compiled = lowered.compile({"xla_backend_optimization_level": str(level)} if level < BEST else None)
         with self._lock:
             self.compilations += 1
             self.seconds += time.perf_counter() - began

@@ -80,7 +80,7 @@ def batches(logp: LogDensity, data: Data, key: Hashable) -> Evaluate:
             ("expand", logp if key is None else ("keyed", key), "line"),
             lambda: expand_program(logp),
             (np.zeros((BATCH, 1)), data, np.int64(0), np.int64(0)),
-            polished=False,
+            level=2,
         )
 
     def evaluate(points: np.ndarray) -> np.ndarray:

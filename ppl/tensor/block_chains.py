@@ -1,159 +1,157 @@
 """Chains of small blocks: the factor of a block tridiagonal matrix, and solutions with it.
 
-Both go along the chain step by step, in loops whose bodies are plain arithmetic on scalars where blocks are small: one
-short program whatever the length, which XLA folds into the loop around it on CPU. All of a step happens in the body:
-taken out of the loop, the arithmetic of one block is copied into the next by the compiler, for minutes.
+Both go along the chain step by step, and in each step column by column: loops of vector arithmetic, which XLA folds
+into one short program on CPU. Written out entry by entry they compile for ten times as long and run no faster; taken
+out of the loop, for all steps at once, the arithmetic of one column is copied into the next by the compiler.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
 from jax import lax
 
-from ppl.graph import Attrs, Node
+from ppl.graph import Attrs, Node, TupleType
 from ppl.tensor.later import jsl
 from ppl.tensor.ops import TensorOp, unify
 from ppl.tensor.tensor import Tensor, TensorType
 
-UNROLLED = 8  # blocks up to this size are written out entry by entry
+BY_COLUMNS = 12  # columns of a block; beyond, the library's routines are faster on CPU
+WRITTEN_OUT = 2  # columns, up to which a loop over them costs more than it saves
 
 
 class _ChainFactor(TensorOp):
-    r"""L (T, k, k) of M = 𝓛 𝓛', 𝓛 lower block bidiagonal with L on its diagonal, for M with the blocks `diagonal`
-    (T, k, k) and B_t = `below[t]` (T, k, k) between t (rows) and t - 1 (columns); `below[0]` must be zero:
+    r"""L (T, k, k) and C (T, k, k) of M = 𝓛 𝓛', 𝓛 lower block bidiagonal with L_t on its diagonal and C_t between t
+    (rows) and t - 1 (columns), for M with the blocks `diagonal` (T, k, k), of which the lower triangles count, and
+    B_t = `below[t]` (T, k, k); `below[0]` must be zero:
 
         L_t L_t' = D_t - C_t C_t',    C_t = B_t L'_{t-1}⁻¹
     """
 
-    def __call__(self, diagonal: Any, below: Any, *, name: str | None = None) -> Tensor:
+    def __call__(self, diagonal: Any, below: Any, *, name: str | None = None) -> Any:
         return self.build(unify((diagonal, below), to_float=True), {}, name)
 
-    def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType:
+    def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TupleType:
         diagonal, below = (node.type for node in inputs)
         if diagonal.ndim != 3 or below.shape != diagonal.shape or diagonal.shape[1] != diagonal.shape[2]:
             raise ValueError(
                 f"{self.name}: the blocks on the diagonal and below it are two stacks (T, k, k), got the shapes"
                 f" {diagonal.shape} and {below.shape}"
             )
-        return TensorType(diagonal.dtype, diagonal.shape)
+        return TupleType((TensorType(diagonal.dtype, diagonal.shape),) * 2)
 
 
-def _chain_factor(diagonal: Any, below: Any) -> Any:
+def _chain_factor(diagonal: Any, below: Any) -> tuple[Any, Any]:
     k = diagonal.shape[-1]
-    if k > UNROLLED:
 
-        def step(before: Any, blocks: Any) -> Any:
-            d, b = blocks
-            c = jsl.solve_triangular(before, b.T, lower=True)
-            own = jnp.linalg.cholesky(d - c.T @ c)
-            return own, own
+    def along(step: Callable[[Any, Any], tuple[Any, Any]]) -> Callable[..., tuple[Any, Any]]:
+        def factor(diagonal: Any, below: Any) -> tuple[Any, Any]:
+            def one(before: Any, blocks: Any) -> Any:
+                found = step(before, blocks)
+                return found[0], found
 
-        return lax.scan(step, jnp.eye(k, dtype=diagonal.dtype), (diagonal, below))[1]
+            found: tuple[Any, Any] = lax.scan(one, jnp.eye(k, dtype=diagonal.dtype), (diagonal, below))[1]
+            return found
 
-    def by_entries(before: Any, blocks: Any) -> Any:
+        return factor
+
+    def by_library(before: Any, blocks: Any) -> tuple[Any, Any]:
         d, b = blocks
-        c = [_forward(before, row) for row in b]
-        own: list[list[Any]] = []
-        for i in range(k):
-            own.append([])
-            for j in range(i + 1):
-                rest = d[i][j] - sum(x * y for x, y in zip(c[i], c[j], strict=True))
-                rest = rest - sum(own[i][m] * own[j][m] for m in range(j))
-                own[i].append(jnp.sqrt(rest) if i == j else rest / own[j][j])
-        return own, own
+        c = jsl.solve_triangular(before, b.T, lower=True).T
+        return jnp.linalg.cholesky(d - c @ c.T), c
 
-    one, zero = jnp.ones((), diagonal.dtype), jnp.zeros((), diagonal.dtype)
-    start = [[one if i == j else zero for j in range(i + 1)] for i in range(k)]
-    entries = [[[x[:, i, j] for j in range(k)] for i in range(k)] for x in (diagonal, below)]
-    lower = lax.scan(by_entries, start, entries)[1]
-    nothing = jnp.zeros(diagonal.shape[:1], diagonal.dtype)
-    return jnp.stack([jnp.stack([*row, *[nothing] * (k - len(row))], axis=-1) for row in lower], axis=-2)
+    def by_columns(written_out: bool) -> Callable[[Any, Any], tuple[Any, Any]]:
+        at = jnp.arange(k)
+
+        def link(before: Any, j: Any, found: Any) -> Any:
+            b, c, d = found  # what is left of B and of D, and the columns of C so far
+            column = b[:, j] / before[j, j]
+            return b - _outer(column, before[:, j]), jnp.where(at == j, column[:, None], c), d - _outer(column, column)
+
+        def own(j: Any, found: Any) -> Any:
+            d, lower = found
+            column = jnp.where(at >= j, d[:, j] / jnp.sqrt(d[j, j]), 0.0)
+            return d - _outer(column, column), jnp.where(at == j, column[:, None], lower)
+
+        def step(before: Any, blocks: Any) -> tuple[Any, Any]:
+            d, b = blocks
+            zero = jnp.zeros_like(d)
+            _, c, d = _columns(k, lambda j, found: link(before, j, found), (b, zero, d), written_out)
+            return _columns(k, own, (d, zero), written_out)[1], c
+
+        return step
+
+    if k > BY_COLUMNS:
+        return along(by_library)(diagonal, below)
+    return _by_platform(k, lambda written_out: along(by_columns(written_out)), diagonal, below)
 
 
-def _forward(lower: Any, h: Any) -> list[Any]:
-    """L⁻¹ h, by entries."""
-    found: list[Any] = []
-    for row, x in zip(lower, h, strict=True):
-        found.append((x - sum(a * b for a, b in zip(row, found, strict=False))) / row[-1])
-    return found
+def _outer(x: Any, y: Any) -> Any:
+    return x[:, None] * y[None, :]
 
 
-def _backward(lower: Any, h: Any) -> list[Any]:
-    """L'⁻¹ h, by entries."""
-    found = list(h)
-    for i in reversed(range(len(found))):
-        found[i] = found[i] / lower[i][i]
-        for j in range(i):
-            found[j] = found[j] - lower[i][j] * found[i]
-    return found
+def _columns(k: int, one: Callable[[Any, Any], Any], start: Any, written_out: bool) -> Any:
+    """The state after every one of k columns."""
+    return lax.fori_loop(0, k, one, start, unroll=written_out)
+
+
+def _by_platform(k: int, make: Callable[[bool], Callable[..., Any]], *given: Any) -> Any:
+    """Columns in a loop on CPU, where it is folded; written out elsewhere, where every round is a launch of its own."""
+    if k <= WRITTEN_OUT:
+        return make(True)(*given)
+    return lax.platform_dependent(*given, cpu=make(False), default=make(True))
 
 
 class _ChainSubstitution(TensorOp):
-    """𝓛⁻¹ h, or 𝓛'⁻¹ h where `reverse`, for h (T, k, ...), L = `lower` and B = `below` of `chain_factor`:
+    """𝓛⁻¹ h, or 𝓛'⁻¹ h where `reverse`, for h (T, k, ...) and L = `lower`, C = `links` of `chain_factor`:
 
-    x_t = L_t⁻¹ (h_t - B_t L'_{t-1}⁻¹ x_{t-1}),    x_t = L'_t⁻¹ (h_t - L_t⁻¹ B'_{t+1} x_{t+1})
+    x_t = L_t⁻¹ (h_t - C_t x_{t-1}),    x_t = L'_t⁻¹ (h_t - C'_{t+1} x_{t+1})
     """
 
-    def __call__(self, lower: Any, below: Any, h: Any, reverse: bool = False, *, name: str | None = None) -> Tensor:
-        return self.build(unify((lower, below, h), to_float=True), {"reverse": bool(reverse)}, name)
+    def __call__(self, lower: Any, links: Any, h: Any, reverse: bool = False, *, name: str | None = None) -> Tensor:
+        return self.build(unify((lower, links, h), to_float=True), {"reverse": bool(reverse)}, name)
 
     def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType:
-        lower, below, h = (node.type for node in inputs)
-        if lower.ndim != 3 or below.shape != lower.shape or h.ndim < 2 or h.shape[:2] != lower.shape[:2]:
+        lower, links, h = (node.type for node in inputs)
+        if lower.ndim != 3 or links.shape != lower.shape or h.ndim < 2 or h.shape[:2] != lower.shape[:2]:
             raise ValueError(
                 f"{self.name}: two stacks of blocks (T, k, k) go with a right-hand side (T, k, ...), got the shapes"
-                f" {lower.shape}, {below.shape} and {h.shape}"
+                f" {lower.shape}, {links.shape} and {h.shape}"
             )
         return TensorType(h.dtype, h.shape)
 
 
-def _chain_substitution(lower: Any, below: Any, h: Any, *, reverse: bool) -> Any:
+def _chain_substitution(lower: Any, links: Any, h: Any, *, reverse: bool) -> Any:
     """On CPU in order; elsewhere by composing the steps pairwise, in log T rounds instead of T."""
     k = lower.shape[-1]
-    zero = jnp.zeros_like(lower[:1])
-    before = jnp.concatenate([zero + jnp.eye(k, dtype=lower.dtype), lower[:-1]])
-    after = jnp.concatenate([below[1:], zero])
+    if reverse:
+        links = jnp.swapaxes(jnp.concatenate([links[1:], jnp.zeros_like(links[:1])]), 1, 2)
+    at = jnp.arange(k)[:, None]
 
-    def in_order(lower: Any, below: Any, before: Any, after: Any, h: Any) -> Any:
-        triangle = lambda x: [[x[:, i, j] for j in range(i + 1)] for i in range(k)]
-        square = lambda x: [[x[:, i, j] for j in range(k)] for i in range(k)]
-        times = lambda rows, x: [sum(a * b for a, b in zip(row, x, strict=True)) for row in rows]
+    def in_order(lower: Any, links: Any, right: Any) -> Any:
+        def one(own: Any, i: Any, left: Any) -> Any:
+            j = k - 1 - i if reverse else i
+            x = left[j] / own[j, j]
+            column, still = (own[j], at < j) if reverse else (own[:, j], at > j)
+            return jnp.where(at == j, x, jnp.where(still, left - _outer(column, x), left))
 
-        def forward(x: Any, at: Any) -> Any:
-            own, last, links, right = at
-            known = times(links, _backward(last, x))
-            new = _forward(own, [a - b for a, b in zip(right, known, strict=True)])
-            return new, new
+        def step(x: Any, given: Any) -> Any:
+            own, link, h = given
+            left = h - jnp.sum(link[:, :, None] * x[None], axis=1)
+            x = _columns(k, lambda i, left: one(own, i, left), left, k <= WRITTEN_OUT)
+            return x, x
 
-        def backward(x: Any, at: Any) -> Any:
-            own, links, right = at
-            known = _forward(own, times(zip(*links, strict=True), x))
-            new = _backward(own, [a - b for a, b in zip(right, known, strict=True)])
-            return new, new
+        return lax.scan(step, jnp.zeros_like(right[0]), (lower, links, right), reverse=reverse)[1]
 
-        right = [h[:, i] for i in range(k)]
-        start = [jnp.zeros_like(x[0]) for x in right]
-        if reverse:
-            steps: Any = (triangle(lower), square(after), right)
-        else:
-            steps = (triangle(lower), triangle(before), square(below), right)
-        return jnp.stack(lax.scan(backward if reverse else forward, start, steps, reverse=reverse)[1], axis=1)
-
-    def pairwise(lower: Any, below: Any, before: Any, after: Any, h: Any) -> Any:
-        solve = lambda own, x, trans: jsl.solve_triangular(own, x, lower=True, trans=trans)
-        flat = h.reshape((*h.shape[:2], -1))
-        if reverse:
-            shifts = solve(lower, flat, 1)
-            maps = -solve(lower, solve(lower, jnp.swapaxes(after, 1, 2), 0), 1)
-        else:
-            shifts = solve(lower, flat, 0)
-            maps = -solve(lower, jnp.swapaxes(solve(before, jnp.swapaxes(below, 1, 2), 0), 1, 2), 0)
+    def pairwise(lower: Any, links: Any, right: Any) -> Any:
+        solve = lambda x: jsl.solve_triangular(lower, x, lower=True, trans=int(reverse))
         compose = lambda first, then: (then[0] @ first[0], then[0] @ first[1] + then[1])
-        return lax.associative_scan(compose, (maps, shifts), reverse=reverse)[1].reshape(h.shape)
+        return lax.associative_scan(compose, (-solve(links), solve(right)), reverse=reverse)[1]
 
-    return lax.platform_dependent(lower, below, before, after, h, cpu=in_order, default=pairwise)
+    flat = h.reshape((*h.shape[:2], -1))
+    return lax.platform_dependent(lower, links, flat, cpu=in_order, default=pairwise).reshape(h.shape)
 
 
 chain_factor = _ChainFactor("chain_factor", _chain_factor)

@@ -69,7 +69,7 @@ def compiled(program: Program | DataFirst, columns: Sequence[np.ndarray], chunk_
         rows = max(1, min(draws, (chunk_bytes or _usual_bytes()) // max(1, size)))
         chunk = [np.broadcast_to(np.zeros((), c.dtype), (rows, *c.shape[2:])) for c in columns]
         make = lambda: lambda chunk, arrays: jax.vmap(lambda values: row(values, arrays))(chunk)
-        run = PROGRAMS.get(("rows", key), make, (chunk, data), polished=False) if chains and draws else None
+        run = PROGRAMS.get(("rows", key), make, (chunk, data), level=2) if chains and draws else None
     return Chunks(run, rows, kinds, data)
 
 

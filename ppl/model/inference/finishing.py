@@ -24,7 +24,7 @@ from ppl.model.output import results
 from ppl.model.output.multitrace import MultiTrace
 from ppl.model.output.sample_stats import complete
 from ppl.model.rewriting import Posterior
-from ppl.model.values import values_of
+from ppl.model.values import Remembered
 from ppl.rewrites import optimize
 from ppl.tensor.draws import KEY_TYPE
 from ppl.tensor.subkeys import Subkeys
@@ -60,7 +60,9 @@ def _transformed(posterior: Posterior, slots: Sequence[Slot]) -> dict[str, Tenso
     return found
 
 
-def _program_of(outputs: list[Tensor], variables: Sequence[Tensor]) -> tuple[Subkeys | None, DataFirst]:
+def _program_of(
+    outputs: list[Tensor], variables: Sequence[Tensor], of_data: Remembered
+) -> tuple[Subkeys | None, DataFirst]:
     """Outputs as a program of the sampled values, and of keys if there is something to draw."""
     keys, inputs = None, list(variables)
     if any(map(is_draw, ancestors(outputs))):
@@ -68,7 +70,7 @@ def _program_of(outputs: list[Tensor], variables: Sequence[Tensor]) -> tuple[Sub
         keys = Subkeys(expand_draws(outputs, key), key)
         outputs = keys.outputs
         inputs.append(keys.input)
-    return keys, DataFirst(inputs, optimize(outputs), once=values_of)  # type: ignore[arg-type]
+    return keys, DataFirst(inputs, optimize(outputs), once=of_data)  # type: ignore[arg-type]
 
 
 class Finisher:
@@ -84,7 +86,9 @@ class Finisher:
         self.facts: dict[str, Any] = {}  # further attributes of the result
         variables = tuple(slot.variable for slot in slots)
         key = ("results", *map(id, variables), *self._names)
-        self._keys, self.program = posterior.once(key, lambda: _program_of(list(wanted.values()), variables))
+        self._keys, self.program = posterior.once(
+            key, lambda: _program_of(list(wanted.values()), variables, posterior.of_data)
+        )
 
     def prepare(self, chains: int, draws: int) -> None:
         """Begin to compile what results need. It takes about as long as the sampler's program: both go on at once."""

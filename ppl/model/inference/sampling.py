@@ -42,7 +42,6 @@ from ppl.model.output import results
 from ppl.model.output.sample_stats import NUTPIE
 from ppl.model.rewriting import Posterior, rewritten
 from ppl.model.seeds import seed_of
-from ppl.model.values import values_of
 from ppl.samplers import ChainError, StartError, StorageError, UnresolvedError
 from ppl.samplers import sample as run_nuts
 from ppl.samplers.launch import check_storage
@@ -147,7 +146,10 @@ def sample(
         return _finished(finish, drawn_from_data(posterior, starts, plan))
     finish.prepare(chains, draws)
     palette = methods.palette(posterior, starts.slots)
-    density = FlatProgram([posterior.logp(), *palette.terms], starts.slots, once=values_of)
+    density = posterior.once(
+        ("density", *palette.terms, *((slot.variable, slot.shape) for slot in starts.slots)),
+        lambda: FlatProgram([posterior.logp(), *palette.terms], starts.slots, once=posterior.of_data),
+    )
     if starts.dim == 1 and rewrite and not (watched or steered) and methods.only_nuts:
         try:
             return _finished(finish, drawn_by_quadrature(density, starts, plan, not discard_tuned_samples))

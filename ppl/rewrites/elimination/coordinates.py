@@ -258,24 +258,23 @@ class Whitened(Coordinate):
 
 
 def _pull(information: np.ndarray, first: Any, scale: Any) -> tuple[Tensor, Tensor]:
-    """L, and what is below the diagonal of LL', the precision of a walk; its first entry has a scale of its own."""
+    """The diagonal of L and what is below it, LL' the precision of a walk; its first entry has a scale of its own."""
     n = len(information)
     steps = tt.broadcast_to(as_tensor(scale), (n - 1,)) ** -2.0
     before = tt.concatenate([as_tensor(first).reshape((1,)) ** -2.0, steps])
     after = tt.concatenate([steps, np.zeros(1)])
     below = tt.concatenate([np.zeros(1), -steps]).reshape((n, 1, 1))
-    return chain_factor((before + after + information).reshape((n, 1, 1)), below), below
+    return chain_factor((before + after + information).reshape((n, 1, 1)), below)
 
 
-def _walk(z: Any, lower: Tensor, below: Tensor) -> Tensor:
+def _walk(z: Any, lower: Tensor, links: Tensor) -> Tensor:
     """L'⁻¹ z."""
-    return chain_substitution(lower, below, as_tensor(z).reshape((-1, 1)), reverse=True)[:, 0]
+    return chain_substitution(lower, links, as_tensor(z).reshape((-1, 1)), reverse=True)[:, 0]
 
 
-def _numbers(d: Any, lower: Tensor, below: Tensor) -> Tensor:
+def _numbers(d: Any, lower: Tensor, links: Tensor) -> Tensor:
     """L' d."""
-    own = lower[:, 0, 0]
-    return own * d + tt.concatenate([below[1:, 0, 0] / own[:-1] * d[1:], np.zeros(1)])
+    return lower[:, 0, 0] * d + tt.concatenate([links[1:, 0, 0] * d[1:], np.zeros(1)])
 
 
 @dataclass(frozen=True)

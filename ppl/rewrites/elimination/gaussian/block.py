@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from math import prod
@@ -26,6 +26,7 @@ from ppl.tensor.config import config
 from ppl.tensor.derivatives import at_optimum
 from ppl.tensor.tensor import Tensor, as_tensor
 
+MOST_AT_ONCE = 1_000_000  # products of coefficients
 FEW_ROWS = 8  # rows beside two for each number of the block, up to which they are not replaced by their statistics
 
 
@@ -44,18 +45,30 @@ def statistics(r: Rows) -> Statistics:
     """The statistics of rows, weighted, but for their common precision."""
     found = Statistics()
     wx = None if r.x is None else r.x * tt.expand_dims(r.weight, 1)
+    products = _products(r)
     for key, mine in r.terms.items():
         found.ze[key] = add([t.number * r.summed(r.weight * t.data * r.e) for t in mine])
         if wx is not None:
             found.zx[key] = add([t.number * r.summed(wx * tt.expand_dims(t.data, 1)) for t in mine])
         for other, theirs in r.terms.items():
             if other <= key:
-                found.zz[key, other] = add(
-                    [t.number * s.number * r.summed(r.weight * t.data * s.data) for t in mine for s in theirs]
-                )
+                found.zz[key, other] = add([t.number * s.number * products(t, s) for t in mine for s in theirs])
     if r.x is not None and wx is not None:
         found.xx, found.xe = wx.T @ r.x, wx.T @ r.e
     return found
+
+
+def _products(r: Rows) -> Callable[[Scaled, Scaled], Tensor]:
+    """The sums of products of two coefficients, one for each group: all summed at once where that needs little memory,
+    since a hundred sums compile for seconds."""
+    pieces = [t.data for parts in r.terms.values() for t in parts]
+    if len(pieces) < 3 or r.in_order or r.count * len(pieces) ** 2 > MOST_AT_ONCE:
+        return lambda t, s: r.summed(r.weight * t.data * s.data)
+    side_by_side = tt.stack(pieces, axis=1)
+    weighted = tt.expand_dims(side_by_side * tt.expand_dims(r.weight, 1), 2)
+    table = r.summed(weighted * tt.expand_dims(side_by_side, 1))
+    place = {data: i for i, data in enumerate(pieces)}
+    return lambda t, s: table[:, place[t.data], place[s.data]]
 
 
 def add(values: Sequence[Tensor]) -> Tensor:

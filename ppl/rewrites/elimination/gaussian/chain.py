@@ -26,9 +26,10 @@ class ChainFactor:
 
     def __init__(self, diagonal: Block, below: Block) -> None:
         span = range(len(diagonal))
-        links = _stacked(below)[1:]
-        self.below = tt.concatenate([tt.zeros((1, *links.type.shape[1:])), links], axis=0)
-        self.lower = chain_factor(_stacked([[diagonal[max(i, j)][min(i, j)] for j in span] for i in span]), self.below)
+        blocks = _stacked([[diagonal[max(i, j)][min(i, j)] for j in span] for i in span])
+        after = _stacked(below)[1:]
+        first = tt.zeros((1, *after.type.shape[1:]))
+        self.lower, self.links = chain_factor(blocks, tt.concatenate([first, after], axis=0))
 
     def log_det(self) -> Tensor:
         """log |M|."""
@@ -47,7 +48,7 @@ class ChainFactor:
         return self.backward(self.forward(h))
 
     def _substituted(self, h: Column, reverse: bool) -> Column:
-        x = chain_substitution(self.lower, self.below, tt.stack(h, axis=1), reverse=reverse)
+        x = chain_substitution(self.lower, self.links, tt.stack(h, axis=1), reverse=reverse)
         return [x[:, i] for i in range(len(h))]
 
 

@@ -15,7 +15,7 @@ from ppl.graph import Node
 from ppl.rewrites.elimination.affine import Dense, Part, is_data, known_shape
 from ppl.rewrites.elimination.gaussian.layout import Layout, touched
 from ppl.rewrites.elimination.gaussian.residuals import Residual
-from ppl.rewrites.elimination.gaussian.terms import Scaled, terms, total
+from ppl.rewrites.elimination.gaussian.terms import Scaled, collected, terms, total
 from ppl.rewrites.elimination.program import Observation
 from ppl.tensor.segments import segment_sum
 from ppl.tensor.tensor import Tensor, as_tensor
@@ -97,7 +97,8 @@ def rows_of(r: Residual, layout: Layout, starts: Mapping[Node, int], ndense: int
         columns = _beside_zeros(blocks, starts, n)
         x = tt.concatenate(columns, axis=1) if len(columns) > 1 else columns[0]
     e = -_row(r.map.offset, r.map.shape, n)
-    return Rows(n, group, layout.count, found, x, e, scale, weight, isinstance(r.factor, Observation))
+    together = {key: collected(parts) for key, parts in found.items()}
+    return Rows(n, group, layout.count, together, x, e, scale, weight, isinstance(r.factor, Observation))
 
 
 def _beside_zeros(blocks: Mapping[Node, Tensor], starts: Mapping[Node, int], n: int) -> list[Tensor]:

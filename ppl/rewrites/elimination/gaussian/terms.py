@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,3 +72,11 @@ def total(parts: list[Scaled]) -> Tensor:
     for part in parts[1:]:
         result = result + part.number * part.data
     return result
+
+
+def collected(parts: Iterable[Scaled]) -> list[Scaled]:
+    """The same sum with one term for each number."""
+    found: dict[Tensor, Tensor] = {}
+    for number, data in parts:
+        found[number] = found[number] + data if number in found else data
+    return [Scaled(number, data) for number, data in found.items()]
