@@ -9,16 +9,10 @@ import ppl.tensor as tt
 from ppl.compile import function
 from ppl.distributions import FAMILIES, GaussianRandomWalk, Laplace, Logistic, Normal, StudentT
 from ppl.model.rewriting import rewritten
-from ppl.rewrites.elimination.coordinates import (
-    COORDINATES,
-    LOCATION_AND_SCALE,
-    Balanced,
-    PartiallyCentred,
-    Pulled,
-    PulledSteps,
-    Whitened,
-)
+from ppl.rewrites.elimination.centring import LOCATION_AND_SCALE, Balanced, PartiallyCentred, Whitened
+from ppl.rewrites.elimination.coordinates import COORDINATES
 from ppl.rewrites.elimination.survivors import LOW
+from ppl.rewrites.elimination.walks import Pulled, PulledSteps
 
 POINTS = (-7.0, -3.0, -0.5, 0.0, 0.4, 2.0, 4.0)
 PARTLY = {family: PartiallyCentred(np.array(0.3), family) for family in LOCATION_AND_SCALE}

@@ -6,24 +6,22 @@ A coordinate is a number z, a one-to-one map from z to the variable x given its 
 
 Whatever the map, the law of x is the same; the choice is about geometry. The logarithm of a standard deviation has a
 long left tail where the data do not exclude zero, since its density falls like exp(z) there, and NUTS walks along such
-a tail: a *short* logarithm draws it in. A *score* is the z for which x is a function of a standard normal. A *balanced*
-z and a *partially centred* one lie between θ and (θ - μ)/σ, as far as the data decide θ (Papaspiliopoulos et al. 2007):
-the first at every σ, the second at one.
+a tail: a *short* logarithm draws it in. A *score* is the z for which x is a function of a standard normal. Those of
+groups and coefficients stand in `centring`, of random walks in `walks`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 import ppl.tensor as tt
-from ppl.distributions import FAMILIES, GaussianRandomWalk, RandomVariable
+from ppl.distributions import FAMILIES, RandomVariable
 from ppl.distributions.constants import LOG_2, LOG_2PI
 from ppl.rewrites.elimination.affine import is_data
-from ppl.tensor.block_chains import chain_factor, chain_substitution
 from ppl.tensor.tensor import Tensor, as_tensor
 
 
@@ -133,213 +131,6 @@ def _uniform(z: Any, lower: Any, upper: Any) -> Tensor:
 def _uniform_rank(x: Any, lower: Any, upper: Any) -> Tensor:
     below, above = (x - lower) / (upper - lower), (upper - x) / (upper - lower)
     return tt.switch(below < above, tt.ndtri(below), -tt.ndtri(above))
-
-
-LOCATION_AND_SCALE = {  # families of μ + σZ, by the names of μ and σ
-    "Normal": ("mu", "sigma"),
-    "StudentT": ("mu", "sigma"),
-    "SkewStudentT": ("mu", "sigma"),
-    "Laplace": ("mu", "b"),
-    "Logistic": ("mu", "s"),
-    "Cauchy": ("alpha", "beta"),
-    "Gumbel": ("mu", "beta"),
-    "Moyal": ("mu", "sigma"),
-    "SkewNormal": ("mu", "sigma"),
-}
-
-
-class OfLocationAndScale(Coordinate):
-    """A coordinate of θ = μ + σZ; its density is that of Z."""
-
-    family: str
-
-    def _location_and_scale(self, parameters: Sequence[Any]) -> tuple[Any, Any]:
-        given = dict(zip(FAMILIES[self.family].params, parameters, strict=True))
-        location, scale = LOCATION_AND_SCALE[self.family]
-        return given[location], given[scale]
-
-    def _of_standard(self, d: Any, parameters: Sequence[Any]) -> Tensor:
-        """The log-density of (θ - μ)/σ."""
-        standard = dict(zip(LOCATION_AND_SCALE[self.family], (as_tensor(0.0), as_tensor(1.0)), strict=True))
-        law = [standard.get(name, p) for name, p in zip(FAMILIES[self.family].params, parameters, strict=True)]
-        return FAMILIES[self.family].log_density(d, *law, checked=False)
-
-
-@dataclass(frozen=True)
-class Balanced(OfLocationAndScale):
-    r"""z = (θ - μ)/s + κμ with the spread s that prior and data leave to θ, whatever σ is:
-
-    .. math:: s^{-2} = σ^{-2} + I, \qquad κ = I s_0
-
-    Of small σ this is (θ - μ)/σ, of a large one θ√I. Given normal data z has the variance 1 for each σ, and at the σ
-    where s = s₀ its mean does not depend on μ.
-    """
-
-    information: np.ndarray  # I
-    spread: np.ndarray  # s₀
-    family: str = "Normal"
-    name: str = "balanced"
-
-    def words(self) -> str:
-        share = self.information * self.spread**2
-        low, high = share.min(), share.max()
-        span = f"{low:.2f}" if high - low < 0.005 else f"{low:.2f} to {high:.2f}"
-        return f"is moved between centred and not, by the share of the data in its precision ({span} at the start)"
-
-    def backward(self, z: Any, *parameters: Any) -> Tensor:
-        mu, sigma = self._location_and_scale(parameters)
-        return mu + sigma * self._standard(z, mu, sigma)
-
-    def forward(self, x: Any, *parameters: Any) -> Tensor:
-        mu, sigma = self._location_and_scale(parameters)
-        return (x - mu) / sigma * tt.sqrt(1.0 + self.information * sigma**2) + self.information * self.spread * mu
-
-    def log_density(self, z: Any, *parameters: Any) -> Tensor:
-        mu, sigma = self._location_and_scale(parameters)
-        d = self._standard(z, mu, sigma)
-        return self._of_standard(d, parameters) - 0.5 * tt.log1p(self.information * sigma**2)
-
-    def _standard(self, z: Any, mu: Any, sigma: Any) -> Tensor:
-        """(θ - μ)/σ."""
-        return (z - self.information * self.spread * mu) / tt.sqrt(1.0 + self.information * sigma**2)
-
-
-@dataclass(frozen=True)
-class PartiallyCentred(OfLocationAndScale):
-    r"""η with θ = μ + σ^{1-λ}(η - λμ), for θ of location μ and scale σ: centred for λ = 1, non-centred for 0.
-
-    With λ the share of the data in the precision of θ, η does not depend on μ given the data (Gaussian case).
-    """
-
-    weight: np.ndarray
-    family: str = "Normal"
-    name: str = "partly_centred"
-
-    def words(self) -> str:
-        low, high = self.weight.min(), self.weight.max()
-        span = f"{low:.2f}" if high - low < 0.005 else f"{low:.2f} to {high:.2f}"
-        return f"is centred by the share of the data in its precision, {span}"
-
-    def backward(self, z: Any, *parameters: Any) -> Tensor:
-        mu, sigma = self._location_and_scale(parameters)
-        return mu + sigma ** (1.0 - self.weight) * (z - self.weight * mu)
-
-    def forward(self, x: Any, *parameters: Any) -> Tensor:
-        mu, sigma = self._location_and_scale(parameters)
-        return self.weight * mu + sigma ** (self.weight - 1.0) * (x - mu)
-
-    def log_density(self, z: Any, *parameters: Any) -> Tensor:
-        mu, sigma = self._location_and_scale(parameters)
-        d = (z - self.weight * mu) * sigma**-self.weight
-        return self._of_standard(d, parameters) - self.weight * tt.log(sigma)
-
-
-@dataclass(frozen=True)
-class Whitened(Coordinate):
-    """z = R x for a vector x whose posterior has about the precision R'R: columns of a design that say nearly the same
-    are turned into columns that do not."""
-
-    family: str
-    root: np.ndarray
-    name: str = "whitened"
-
-    def words(self) -> str:
-        return "is moved by the triangle R of its design X = QR, since columns of X are much alike"
-
-    def backward(self, z: Any, *parameters: Any) -> Tensor:
-        return tt.matmul(np.linalg.inv(self.root), as_tensor(z))
-
-    def forward(self, x: Any, *parameters: Any) -> Tensor:
-        return tt.matmul(self.root, as_tensor(x))
-
-    def log_density(self, z: Any, *parameters: Any) -> Tensor:
-        volume = float(np.sum(np.log(np.abs(np.diagonal(self.root)))))
-        return tt.sum(FAMILIES[self.family].log_density(self.backward(z), *parameters)) - volume
-
-
-def _pull(information: np.ndarray, first: Any, scale: Any) -> tuple[Tensor, Tensor]:
-    """The diagonal of L and what is below it, LL' the precision of a walk; its first entry has a scale of its own."""
-    n = len(information)
-    steps = tt.broadcast_to(as_tensor(scale), (n - 1,)) ** -2.0
-    before = tt.concatenate([as_tensor(first).reshape((1,)) ** -2.0, steps])
-    after = tt.concatenate([steps, np.zeros(1)])
-    below = tt.concatenate([np.zeros(1), -steps]).reshape((n, 1, 1))
-    return chain_factor((before + after + information).reshape((n, 1, 1)), below)
-
-
-def _walk(z: Any, lower: Tensor, links: Tensor) -> Tensor:
-    """L'⁻¹ z."""
-    return chain_substitution(lower, links, as_tensor(z).reshape((-1, 1)), reverse=True)[:, 0]
-
-
-def _numbers(d: Any, lower: Tensor, links: Tensor) -> Tensor:
-    """L' d."""
-    return lower[:, 0, 0] * d + tt.concatenate([links[1:, 0, 0] * d[1:], np.zeros(1)])
-
-
-@dataclass(frozen=True)
-class Pulled(Coordinate):
-    r"""A Gaussian random walk x by z = L'(x - m), with m its mean and LL' its precision and that of its rows:
-
-    .. math:: LL' = D'D/σ^2 + \mathrm{diag}(I)
-
-    Neighbours pull at each other by the scale σ of the steps, and data by their information I, whatever σ is: z has
-    about a standard normal law given σ.
-    """
-
-    information: np.ndarray
-    name: str = "pulled"
-
-    def words(self) -> str:
-        return (
-            "is moved by numbers that are about independent, given the scale of its steps and the information of rows"
-        )
-
-    def _parts(self, init: Any, step: Any, steps: Any) -> tuple[Tensor, Tensor, Tensor]:
-        """The mean, and the diagonals of L and beside it."""
-        mean = GaussianRandomWalk.support_point(init, step, steps)
-        pulled = _pull(self.information, init.parameters[1], step.parameters[1])
-        return tt.broadcast_to(mean, self.information.shape), *pulled
-
-    def backward(self, z: Any, *parameters: Any) -> Tensor:
-        mean, *pulled = self._parts(*parameters)
-        return mean + _walk(z, *pulled)
-
-    def forward(self, x: Any, *parameters: Any) -> Tensor:
-        mean, *pulled = self._parts(*parameters)
-        return _numbers(as_tensor(x) - mean, *pulled)
-
-    def log_density(self, z: Any, *parameters: Any) -> Tensor:
-        _, lower, _ = self._parts(*parameters)
-        inner = GaussianRandomWalk.log_density(self.backward(z, *parameters), *parameters)
-        return tt.sum(inner) - tt.sum(tt.log(lower))
-
-
-@dataclass(frozen=True)
-class PulledSteps(Coordinate):
-    """Standard normal steps e of a walk c = cumsum(σ e), by z = L'c: the same for a walk written as its steps."""
-
-    information: np.ndarray
-    further: tuple[Tensor, ...]  # σ
-    name: str = "pulled_steps"
-
-    def words(self) -> str:
-        return "is moved by numbers of its running total that are about independent, given its scale and its rows"
-
-    def backward(self, z: Any, *parameters: Any) -> Tensor:
-        *_, scale = parameters
-        c = _walk(z, *_pull(self.information, scale, scale))
-        return (c - tt.concatenate([np.zeros(1), c[:-1]])) / scale
-
-    def forward(self, x: Any, *parameters: Any) -> Tensor:
-        *_, scale = parameters
-        return _numbers(tt.cumsum(scale * as_tensor(x)), *_pull(self.information, scale, scale))
-
-    def log_density(self, z: Any, *parameters: Any) -> Tensor:
-        *own, scale = parameters
-        lower, _ = _pull(self.information, scale, scale)
-        inner = FAMILIES["Normal"].log_density(self.backward(z, *parameters), *own)
-        return tt.sum(inner) - tt.sum(tt.log(lower)) - len(self.information) * tt.log(scale)
 
 
 SHORT_LOGS = [

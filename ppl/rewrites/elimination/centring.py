@@ -1,0 +1,140 @@
+r"""Coordinates of what has a location and a scale: groups and coefficients, between centred and not.
+
+A *balanced* z and a *partially centred* one lie between θ and (θ - μ)/σ, as far as the data decide θ (Papaspiliopoulos
+et al. 2007): the first at every σ, the second at one. *Whitened* coefficients are those of a design whose columns say
+nearly the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import ppl.tensor as tt
+from ppl.distributions import FAMILIES
+from ppl.rewrites.elimination.coordinates import Coordinate
+from ppl.tensor.tensor import Tensor, as_tensor
+
+LOCATION_AND_SCALE = {  # families of μ + σZ, by the names of μ and σ
+    "Normal": ("mu", "sigma"),
+    "StudentT": ("mu", "sigma"),
+    "SkewStudentT": ("mu", "sigma"),
+    "Laplace": ("mu", "b"),
+    "Logistic": ("mu", "s"),
+    "Cauchy": ("alpha", "beta"),
+    "Gumbel": ("mu", "beta"),
+    "Moyal": ("mu", "sigma"),
+    "SkewNormal": ("mu", "sigma"),
+}
+
+
+class OfLocationAndScale(Coordinate):
+    """A coordinate of θ = μ + σZ; its density is that of Z."""
+
+    family: str
+
+    def _location_and_scale(self, parameters: Sequence[Any]) -> tuple[Any, Any]:
+        given = dict(zip(FAMILIES[self.family].params, parameters, strict=True))
+        location, scale = LOCATION_AND_SCALE[self.family]
+        return given[location], given[scale]
+
+    def _of_standard(self, d: Any, parameters: Sequence[Any]) -> Tensor:
+        """The log-density of (θ - μ)/σ."""
+        standard = dict(zip(LOCATION_AND_SCALE[self.family], (as_tensor(0.0), as_tensor(1.0)), strict=True))
+        law = [standard.get(name, p) for name, p in zip(FAMILIES[self.family].params, parameters, strict=True)]
+        return FAMILIES[self.family].log_density(d, *law, checked=False)
+
+
+@dataclass(frozen=True)
+class Balanced(OfLocationAndScale):
+    r"""z = (θ - μ)/s + κμ with the spread s that prior and data leave to θ, whatever σ is:
+
+    .. math:: s^{-2} = σ^{-2} + I, \qquad κ = I s_0
+
+    Of small σ this is (θ - μ)/σ, of a large one θ√I. Given normal data z has the variance 1 for each σ, and at the σ
+    where s = s₀ its mean does not depend on μ.
+    """
+
+    information: np.ndarray  # I
+    spread: np.ndarray  # s₀
+    family: str = "Normal"
+    name: str = "balanced"
+
+    def words(self) -> str:
+        share = self.information * self.spread**2
+        low, high = share.min(), share.max()
+        span = f"{low:.2f}" if high - low < 0.005 else f"{low:.2f} to {high:.2f}"
+        return f"is moved between centred and not, by the share of the data in its precision ({span} at the start)"
+
+    def backward(self, z: Any, *parameters: Any) -> Tensor:
+        mu, sigma = self._location_and_scale(parameters)
+        return mu + sigma * self._standard(z, mu, sigma)
+
+    def forward(self, x: Any, *parameters: Any) -> Tensor:
+        mu, sigma = self._location_and_scale(parameters)
+        return (x - mu) / sigma * tt.sqrt(1.0 + self.information * sigma**2) + self.information * self.spread * mu
+
+    def log_density(self, z: Any, *parameters: Any) -> Tensor:
+        mu, sigma = self._location_and_scale(parameters)
+        d = self._standard(z, mu, sigma)
+        return self._of_standard(d, parameters) - 0.5 * tt.log1p(self.information * sigma**2)
+
+    def _standard(self, z: Any, mu: Any, sigma: Any) -> Tensor:
+        """(θ - μ)/σ."""
+        return (z - self.information * self.spread * mu) / tt.sqrt(1.0 + self.information * sigma**2)
+
+
+@dataclass(frozen=True)
+class PartiallyCentred(OfLocationAndScale):
+    r"""η with θ = μ + σ^{1-λ}(η - λμ), for θ of location μ and scale σ: centred for λ = 1, non-centred for 0.
+
+    With λ the share of the data in the precision of θ, η does not depend on μ given the data (Gaussian case).
+    """
+
+    weight: np.ndarray
+    family: str = "Normal"
+    name: str = "partly_centred"
+
+    def words(self) -> str:
+        low, high = self.weight.min(), self.weight.max()
+        span = f"{low:.2f}" if high - low < 0.005 else f"{low:.2f} to {high:.2f}"
+        return f"is centred by the share of the data in its precision, {span}"
+
+    def backward(self, z: Any, *parameters: Any) -> Tensor:
+        mu, sigma = self._location_and_scale(parameters)
+        return mu + sigma ** (1.0 - self.weight) * (z - self.weight * mu)
+
+    def forward(self, x: Any, *parameters: Any) -> Tensor:
+        mu, sigma = self._location_and_scale(parameters)
+        return self.weight * mu + sigma ** (self.weight - 1.0) * (x - mu)
+
+    def log_density(self, z: Any, *parameters: Any) -> Tensor:
+        mu, sigma = self._location_and_scale(parameters)
+        d = (z - self.weight * mu) * sigma**-self.weight
+        return self._of_standard(d, parameters) - self.weight * tt.log(sigma)
+
+
+@dataclass(frozen=True)
+class Whitened(Coordinate):
+    """z = R x for a vector x whose posterior has about the precision R'R: columns of a design that say nearly the same
+    are turned into columns that do not."""
+
+    family: str
+    root: np.ndarray
+    name: str = "whitened"
+
+    def words(self) -> str:
+        return "is moved by the triangle R of its design X = QR, since columns of X are much alike"
+
+    def backward(self, z: Any, *parameters: Any) -> Tensor:
+        return tt.matmul(np.linalg.inv(self.root), as_tensor(z))
+
+    def forward(self, x: Any, *parameters: Any) -> Tensor:
+        return tt.matmul(self.root, as_tensor(x))
+
+    def log_density(self, z: Any, *parameters: Any) -> Tensor:
+        volume = float(np.sum(np.log(np.abs(np.diagonal(self.root)))))
+        return tt.sum(FAMILIES[self.family].log_density(self.backward(z), *parameters)) - volume
