@@ -9,11 +9,12 @@ import ppl.tensor as tt
 from ppl.compile import function
 from ppl.distributions import FAMILIES, GaussianRandomWalk, Laplace, Logistic, Normal, StudentT
 from ppl.model.rewriting import rewritten
-from ppl.rewrites.elimination.centring import LOCATION_AND_SCALE, Balanced, PartiallyCentred, Whitened
+from ppl.rewrites.elimination.centring import LOCATION_AND_SCALE, Balanced, BalancedVectors, PartiallyCentred, Whitened
 from ppl.rewrites.elimination.coordinates import COORDINATES
 from ppl.rewrites.elimination.survivors import LOW
 from ppl.rewrites.elimination.walks import Pulled, PulledSteps
 
+RNG = np.random.default_rng(4)
 POINTS = (-7.0, -3.0, -0.5, 0.0, 0.4, 2.0, 4.0)
 PARTLY = {family: PartiallyCentred(np.array(0.3), family) for family in LOCATION_AND_SCALE}
 BALANCED = {family: Balanced(np.array(2.0), np.array(0.6), family) for family in LOCATION_AND_SCALE}
@@ -148,7 +149,58 @@ def test_balanced_numbers_of_normal_data_have_unit_variance_whatever_the_scale(s
         np.testing.assert_allclose(slope, 0.0, atol=1e-12)
 
 
-RNG = np.random.default_rng(4)
+INFORMATION = np.array([[[2.0, 0.3, -0.4], [0.3, 1.0, 0.2], [-0.4, 0.2, 5.0]], np.zeros((3, 3)), 30.0 * np.eye(3)])
+CHOL = np.array([[0.7, 0.0, 0.0], [0.5, 1.3, 0.0], [-0.2, 0.4, 0.1]])
+
+
+@pytest.mark.parametrize("scale", [1e-2, 1.0, 1e2])
+def test_balanced_vectors_keep_their_law_and_have_the_covariance_one_given_normal_data(scale):
+    """Three vectors, one of them without data: the density by the determinant of the map, the way there and back, and
+    the posterior covariance (Σ⁻¹ + I)⁻¹ through the map at a covariance it was not made for."""
+    coordinate, mu = BalancedVectors.at(INFORMATION, np.eye(3)), tt.as_tensor([0.3, -1.0, 2.0])
+    chol = tt.as_tensor(scale * CHOL)
+    z = tt.TensorType("float64", (3, 3))("z")
+    x = coordinate.backward(z, mu, chol)
+    slopes = tt.jacobian(x.reshape((9,)), z).reshape((9, 9))
+    volume = tt.log(abs(tt.det(slopes)))
+    whole = tt.sum(pm.logp(pm.MvNormal.dist(mu, chol=chol), x)) + volume
+    f = function([z], [tt.sum(coordinate.log_density(z, mu, chol)), whole, coordinate.forward(x, mu, chol), slopes])
+    for at in (np.zeros((3, 3)), RNG.normal(size=(3, 3))):
+        density, wanted, back, map_ = f(at)
+        np.testing.assert_allclose(density, wanted, rtol=1e-9)
+        np.testing.assert_allclose(back, at, atol=1e-9)
+    for j, information in enumerate(INFORMATION):
+        own = map_[3 * j : 3 * j + 3, 3 * j : 3 * j + 3]
+        left = np.linalg.inv(np.linalg.inv(scale**2 * CHOL @ CHOL.T) + information)
+        np.testing.assert_allclose(own @ own.T, left, rtol=1e-6, atol=1e-12 * scale**2)
+
+
+def test_the_mean_of_balanced_vectors_does_not_move_with_theirs_where_they_start():
+    coordinate, chol = BalancedVectors.at(INFORMATION, CHOL), tt.as_tensor(CHOL)
+    mu = tt.dvector("mu")
+    precision = np.linalg.inv(CHOL @ CHOL.T)
+    mean = tt.matvec(np.linalg.inv(precision + INFORMATION) @ precision, mu)  # beside what the data say
+    f = function([mu], coordinate.forward(mean, mu, chol))
+    np.testing.assert_allclose(f([0.3, -1.0, 2.0]), f([5.0, 1.0, -3.0]), atol=1e-9)
+
+
+def test_vectors_of_a_random_covariance_are_balanced_by_the_information_of_their_rows():
+    """Rows pick a level and a slope of one group; where they pick entries of several groups, the vector stays."""
+    group, x, y = np.array([0, 0, 1]), np.array([-1.0, 2.0, 3.0]), np.array([4, 0, 2])
+
+    def chosen(other):
+        with pm.Model() as model:
+            chol, _, _ = pm.LKJCholeskyCov("chol", n=2, eta=2.0, sd_dist=pm.Exponential.dist(1.0))
+            u = pm.MvNormal("u", pm.Normal("m", 0.0, 1.0, shape=2), chol=chol, shape=(2, 2))
+            pm.Poisson("y", tt.exp(u[group, 0] + x * u[other, 1]), observed=y)
+        return [c for c in pm.explain(model).coordinates.values() if c.name == "balanced_vectors"]
+
+    (found,) = chosen(group)
+    rows = [np.outer(row, row) * (n + 0.5) for row, n in zip(np.stack([np.ones(3), x], axis=1), y, strict=True)]
+    np.testing.assert_allclose(found.information, [rows[0] + rows[1], rows[2]])
+    assert chosen(1 - group) == []
+
+
 SHARED = RNG.normal(size=(60, 1)) + 0.1 * RNG.normal(size=(60, 3))  # columns that are much alike
 APART = np.linalg.qr(RNG.normal(size=(60, 3)))[0] * 8.0
 

@@ -15,7 +15,9 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.distributions import FAMILIES
+from ppl.distributions.constants import LOG_2PI
 from ppl.rewrites.elimination.coordinates import Coordinate
+from ppl.rewrites.elimination.gaussian.spd import Factor
 from ppl.tensor.tensor import Tensor, as_tensor
 
 LOCATION_AND_SCALE = {  # families of μ + σZ, by the names of μ and σ
@@ -85,6 +87,62 @@ class Balanced(OfLocationAndScale):
     def _standard(self, z: Any, mu: Any, sigma: Any) -> Tensor:
         """(θ - μ)/σ."""
         return (z - self.information * self.spread * mu) / tt.sqrt(1.0 + self.information * sigma**2)
+
+
+@dataclass(frozen=True)
+class BalancedVectors(Coordinate):
+    r"""The same for vectors θ = μ + Le of a multivariate normal law, with I the information matrix of each:
+
+    .. math:: z = Ge + Kμ, \qquad G'G = 1 + L'IL, \; G \text{ lower triangular}
+
+    Where the data say much, Ge is √I θ, whatever L is; K is such that the mean of z given normal data does not depend
+    on μ at the L where sampling starts.
+    """
+
+    information: np.ndarray  # (..., d, d)
+    shift: np.ndarray  # (..., d, d): K
+    name: str = "balanced_vectors"
+
+    @classmethod
+    def at(cls, information: np.ndarray, start: np.ndarray) -> BalancedVectors:
+        """With the K of the factor L at the start, which is G'⁻¹L'I."""
+        pull = start.T @ information
+        backwards = np.linalg.cholesky((np.eye(len(start)) + pull @ start)[..., ::-1, ::-1])
+        return cls(information, np.linalg.solve(backwards[..., ::-1, ::-1], pull))
+
+    def words(self) -> str:
+        return "is moved between centred and not, along its covariance, by the information of the data on each vector"
+
+    def backward(self, z: Any, mu: Any, chol: Any) -> Tensor:
+        return mu + tt.times_vectors(chol, self._standard(z, mu, self._factor(chol)))
+
+    def forward(self, x: Any, mu: Any, chol: Any) -> Tensor:
+        e = tt.solve_lower(chol, x - mu)
+        return _reversed(self._factor(chol).adjoint(_reversed_entries(e))) + tt.times_vectors(self.shift, mu)
+
+    def log_density(self, z: Any, mu: Any, chol: Any) -> Tensor:
+        factor = self._factor(chol)
+        e = self._standard(z, mu, factor)
+        return tt.sum(-0.5 * e**2 - 0.5 * LOG_2PI, axis=-1) - 0.5 * factor.log_det()
+
+    def _standard(self, z: Any, mu: Any, factor: Factor) -> Tensor:
+        """e."""
+        return _reversed(factor.backward(_reversed_entries(z - tt.times_vectors(self.shift, mu))))
+
+    def _factor(self, chol: Any) -> Factor:
+        """That of 1 + L'IL with rows and columns in reverse, whose adjoint is G in reverse."""
+        chol = as_tensor(chol)
+        matrix = np.eye(len(self.information[-1])) + tt.matmul(chol.mT, tt.matmul(self.information, chol))
+        last = self.information.shape[-1] - 1
+        return Factor([[matrix[..., last - i, last - j] for j in range(last + 1)] for i in range(last + 1)])
+
+
+def _reversed_entries(vectors: Tensor) -> list[Tensor]:
+    return [vectors[..., i] for i in reversed(range(int(vectors.type.shape[-1] or 0)))]
+
+
+def _reversed(entries: list[Tensor]) -> Tensor:
+    return tt.stack(entries[::-1], axis=-1)
 
 
 @dataclass(frozen=True)

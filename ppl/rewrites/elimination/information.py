@@ -89,8 +89,7 @@ WEIGHTS: dict[str, tuple[Weight, ...]] = {
 
 def told(program: Program, rv: RandomVariable, collect: Collect | None = None) -> np.ndarray | None:
     """The information that rows hold of each entry, or as `collect` has it; None where it cannot be told."""
-    shape = known_shape(rv)
-    information = np.zeros(shape if collect is None else shape * 2)
+    information = np.zeros(())
     for factor in children(program, rv):
         if not isinstance(factor, Observation):
             return None
@@ -117,6 +116,19 @@ def squares(form: Affine, rows: np.ndarray, rv: Tensor) -> np.ndarray:
         else:
             design += data_value(known).reshape(-1, n)[some]
     return (design * rows.reshape(-1, 1)[some]).T @ design * (count / some.size)
+
+
+def blocks(form: Affine, rows: np.ndarray, rv: Tensor) -> np.ndarray:
+    """The same for each vector of a stack, where a row picks entries of one vector."""
+    *stack, n = known_shape(rv)
+    total = np.zeros((int(np.prod(stack)), n, n))
+    picked = _picked(form, rows.shape)
+    for here, weight in picked:
+        for there, other in picked:
+            if not np.array_equal(here // n, there // n):
+                raise NotAffine("a row picks entries of several vectors")
+            np.add.at(total, (here // n, here % n, there % n), weight * other * rows.ravel())
+    return total.reshape(*stack, n, n)
 
 
 def information_of(child: Observation, rv: Tensor, collect: Collect | None = None) -> np.ndarray:
@@ -160,10 +172,17 @@ def _linked(slot: Any) -> tuple[Any, float]:
 def _collected(form: Affine, rows: np.ndarray, rv: Tensor) -> np.ndarray:
     """c² w, added up over the rows that pick each entry."""
     total = np.zeros(int(np.prod(known_shape(rv))))
+    for places, weight in _picked(form, rows.shape):
+        total += np.bincount(places, weight**2 * rows.ravel(), total.size)
+    return total.reshape(known_shape(rv))
+
+
+def _picked(form: Affine, shape: tuple[int, ...]) -> list[tuple[np.ndarray, np.ndarray]]:
+    """For each part of a form, which entry a row picks and with which coefficient."""
+    found = []
     for part in form.parts:
         if not isinstance(part, Select) or not is_data(part.coefficient):
             raise NotAffine("its coefficient is not known")
-        positions = np.broadcast_to(part.positions, rows.shape)
-        weight = np.broadcast_to(data_value(part.coefficient), rows.shape) ** 2 * rows
-        total += np.bincount(positions.ravel(), weight.ravel(), total.size)
-    return total.reshape(known_shape(rv))
+        places, weight = np.broadcast_to(part.positions, shape), np.broadcast_to(data_value(part.coefficient), shape)
+        found.append((places.ravel(), weight.ravel()))
+    return found

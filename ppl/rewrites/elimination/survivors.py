@@ -18,13 +18,14 @@ from typing import Any
 import numpy as np
 
 import ppl.tensor as tt
-from ppl.distributions import Cauchy, GaussianRandomWalk, Laplace, Normal, RandomVariable, StudentT
+from ppl.distributions import Cauchy, GaussianRandomWalk, Laplace, MvNormal, Normal, RandomVariable, StudentT
 from ppl.distributions.distribution import default_point
 from ppl.graph import Node, ancestors, substitute
 from ppl.rewrites.elimination.affine import NotAffine, data_value, is_data, known_shape
-from ppl.rewrites.elimination.centring import LOCATION_AND_SCALE, Balanced, PartiallyCentred, Whitened
+from ppl.rewrites.elimination.centring import LOCATION_AND_SCALE, Balanced, BalancedVectors, PartiallyCentred, Whitened
 from ppl.rewrites.elimination.coordinates import COORDINATES, Coordinate, fixed_coordinate
-from ppl.rewrites.elimination.information import information_of, squares, told
+from ppl.rewrites.elimination.gaussian.spd import UNROLLED
+from ppl.rewrites.elimination.information import blocks, information_of, squares, told
 from ppl.rewrites.elimination.positive import known_positive
 from ppl.rewrites.elimination.program import Observation, Program, children, parts, reaches
 from ppl.rewrites.elimination.walks import Pulled, PulledSteps
@@ -46,6 +47,8 @@ def coordinates(
             chosen = fixed_coordinate(rv) if heavy or _rules_latents(written, rv) else None
         elif rv.family.__name__ in LOCATION_AND_SCALE and not all(is_data(p) for p in _location_and_scale(rv)):
             chosen = _centred(written, rv)
+        elif rv.family is MvNormal and not all(map(is_data, rv.parameters)):
+            chosen = _centred_vectors(written, rv)
         elif rv.family is GaussianRandomWalk and rv.ndim == 1:
             chosen = _pulled(written, rv)
         elif rv.family in COEFFICIENTS and rv.ndim == 1:
@@ -70,6 +73,14 @@ def _centred(program: Program, rv: RandomVariable) -> Coordinate | None:
         return Balanced(information, spread / np.sqrt(1.0 + information * spread**2), rv.family.__name__)
     share = _share_in_design(program, rv, spread)
     return None if share is None else PartiallyCentred(share, rv.family.__name__)
+
+
+def _centred_vectors(program: Program, rv: RandomVariable) -> BalancedVectors | None:
+    """Vectors that share a covariance; None where nothing is known of the data or of where it starts."""
+    chol = rv.parameters[1]
+    start = _start(program, chol) if chol.ndim == 2 and known_shape(rv)[-1] <= UNROLLED else None
+    information = None if start is None else told(program, rv, blocks)
+    return None if information is None or start is None else BalancedVectors.at(information, start)
 
 
 def _share_in_design(program: Program, rv: RandomVariable, spread: np.ndarray) -> np.ndarray | None:

@@ -79,6 +79,11 @@ class Factor:
             result[i] = rest / like(self.lower[i][i], rest)
         return result
 
+    def adjoint(self, h: Column) -> Column:
+        """L' h."""
+        products = [[like(self.lower[k][i], h[k]) * h[k] for k in range(i, self.size)] for i in range(self.size)]
+        return [sum(row[1:], row[0]) for row in products]
+
     def solve(self, h: Column) -> Column:
         """M⁻¹ h."""
         return self.backward(self.forward(h))
