@@ -12,7 +12,6 @@ from ppl.tensor import (
     diagonal_of,
     expand_dims,
     expand_packed_triangular,
-    eye,
     gammaln,
     log,
     matmul,
@@ -61,7 +60,7 @@ class LKJCholeskyCov(Distribution):
         return pack_triangular(correlation_factor(key.fold_in(1), batch, n, eta) * expand_dims(s, -1))
 
     def support_point(n, eta, sd_dist):
-        return pack_triangular(eye(rows(n)))
+        return pack_triangular(np.eye(rows(n)))
 
     def result(draw, store, compute_corr=True, store_in_trace=True):
         if not compute_corr:

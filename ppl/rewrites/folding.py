@@ -18,11 +18,12 @@ from ppl.tensor.ops import CAST, Elementwise, Reduction
 from ppl.tensor.segments import segment_sum
 from ppl.tensor.sizes import DIM
 from ppl.tensor.tensor import CONSTANT, constant, value_of
+from ppl.tensor.triangular import pack_triangular, unpack_triangular
 
 _LARGEST = 100_000
 _PURE = frozenset([
     indexing.GETITEM, linalg.MATMUL, shaping.RESHAPE, shaping.TRANSPOSE, shaping.EXPAND_DIMS, shaping.SQUEEZE,
-    shaping.CONCATENATE, CAST, DIM, segment_sum,
+    shaping.CONCATENATE, CAST, DIM, segment_sum, pack_triangular, unpack_triangular,
 ])  # fmt: skip
 
 
@@ -69,6 +70,11 @@ def _on_host(node: Node, inputs: list[np.ndarray]) -> np.ndarray | None:
     return None
 
 
+def _triangle(n: int, lower: bool, strict: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and columns of the entries of a triangle, in the order in which they are packed."""
+    return np.tril_indices(n, -strict) if lower else np.triu_indices(n, strict)
+
+
 def _dim(node: Node) -> Node | None:
     size = node.inputs[0].type.shape[node.attrs["axis"]]
     return None if size is None else constant(np.int64(size))
@@ -104,6 +110,12 @@ def _computed(node: Node, values: list[np.ndarray]) -> np.ndarray | None:
         total = np.zeros(node.type.shape, dtype)
         np.add.at(total, values[1], values[0])
         return total
+    if node.op is pack_triangular:
+        return values[0][(..., *_triangle(values[0].shape[-1], **node.attrs))]
+    if node.op is unpack_triangular:
+        matrices = np.zeros(node.type.shape, dtype)
+        matrices[(..., *_triangle(**node.attrs))] = values[0]
+        return matrices
     if node.op is CAST and _same_by_numpy(values[0], dtype):
         return values[0].astype(dtype)
     if node.op is indexing.GETITEM:

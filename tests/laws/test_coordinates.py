@@ -134,6 +134,35 @@ def test_the_information_of_rows_is_about_that_of_their_law(child):
     np.testing.assert_allclose(chosen.information.item() / rows, np.mean(slopes**2), rtol=1 / 3)
 
 
+BENT = {  # of a variable at 0 and a positive one at 1; what rows say of the first, up to one from these and a factor e
+    "a function of it": (lambda u, a: tt.exp(2.0 * u), (4 * np.exp(-4), 4 * np.exp(4))),
+    "a random factor": (lambda u, a: a * u, (np.exp(-2), np.exp(2))),
+    "both": (lambda u, a: 3.0 - a * tt.exp(u), (np.exp(-4), np.exp(4))),
+}
+
+
+@pytest.mark.parametrize("name", BENT)
+def test_rows_that_bend_tell_by_their_slopes_around_the_start(name):
+    line, (least, most) = BENT[name]
+    with pm.Model() as model:
+        u = pm.StudentT("u", nu=5.0, mu=0.0, sigma=pm.HalfNormal("scale", 1.0), shape=3)
+        a = pm.LogNormal("a", 0.0, 1.0)
+        pm.Normal("y", line(u, a)[np.array([0, 0, 1])], 0.5, observed=np.zeros(3))
+    (chosen,) = [c for rv, c in pm.explain(model).coordinates.items() if rv.name == "u"]
+    assert chosen.name == "balanced" and chosen.information[2] == 0.0
+    each = (
+        chosen.information[:2] / np.array([2.0, 1.0]) * 0.5**2
+    )  # by its rows, of which each has the information 1/0.5²
+    assert np.all((least < each) & (each < most))
+
+
+def test_rows_that_pick_several_entries_in_a_bent_way_tell_nothing():
+    with pm.Model() as model:
+        u = pm.Normal("u", 0.0, pm.HalfNormal("scale", 1.0), shape=3)
+        pm.Normal("y", u[np.array([0, 1])] * u[np.array([1, 2])], 0.5, observed=np.zeros(2))
+    assert "u" not in [rv.name for rv in pm.explain(model).coordinates]
+
+
 @pytest.mark.parametrize("sigma", [1e-3, 0.4, 1e3])
 def test_balanced_numbers_of_normal_data_have_unit_variance_whatever_the_scale(sigma):
     """The posterior of θ ~ N(μ, σ) with one datum of information I, through the coordinate; its mean does not move with

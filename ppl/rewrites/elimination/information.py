@@ -3,23 +3,28 @@ r"""What data tell about a variable that stays: the information of rows,
 .. math:: I_j = \sum_i c_i^2 w(y_i)
 
 where row i of a child picks entry j with the coefficient c_i, and w is the weight of a row of a generalised linear
-model at its own data (the weights from which Fisher scoring starts, McCullagh and Nelder 1989, section 2.5).
+model at its own data (the weights from which Fisher scoring starts, McCullagh and Nelder 1989, section 2.5). Where the
+predictor of the rows is not affine, c_i is its slope, averaged over some points around the start.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+import ppl.tensor as tt
 from ppl.distributions import RandomVariable
 from ppl.graph import ancestors
 from ppl.rewrites.elimination.affine import Affine, NotAffine, Select, affine, data_value, is_data, known_shape
 from ppl.rewrites.elimination.centring import LOCATION_AND_SCALE
 from ppl.rewrites.elimination.monomials import POWERS
-from ppl.rewrites.elimination.program import Observation, Program, children
+from ppl.rewrites.elimination.program import NoMatch, Observation, Program, children
+from ppl.rewrites.elimination.starts import around_start, start_of
+from ppl.rewrites.elimination.supports import Sites
+from ppl.rewrites.folding import on_host
 from ppl.tensor.tensor import Tensor
 
 
@@ -38,12 +43,20 @@ def _share(y: Any, n: Any = 1.0) -> Any:
     return n * p * (1.0 - p)
 
 
-def _of_residuals(y: Any, **_: Any) -> Any:
-    """As if all that varies in the data were noise."""
-    return 1.0 / np.var(y) + 0.0 * y
+def _noise(family: str) -> Callable[..., Any]:
+    """The information about the location of a law of a scale: what is not known is at most what all data vary by."""
+    scale, at_one = LOCATION_AND_SCALE[family][1], {"Logistic": 1.0 / 3.0, "Cauchy": 0.5}.get(family, 1.0)
+
+    def information(y: Any, starts: Mapping[str, Any], **known: Any) -> Any:
+        if scale in known:
+            return at_one * known[scale] ** -2.0 + 0.0 * y
+        start = starts.get(scale)
+        return np.maximum(1.0 / np.var(y), 0.0 if start is None else at_one * start**-2.0) + 0.0 * y
+
+    return information
 
 
-def _mixed_counts(y: Any, n: Any = None) -> Any:
+def _mixed_counts(y: Any, n: Any = None, **_: Any) -> Any:
     """μn/(μ + n) of counts whose mean is itself a gamma variable of shape n, which is guessed where it is not known."""
     mean, variance = np.mean(y) + 0.5, np.var(y)
     shape = mean**2 / max(variance - mean, 1e-3 * mean) if n is None else n
@@ -56,11 +69,11 @@ def _ordered(y: Any, **_: Any) -> Any:
     return (1.0 - np.sum(frequencies**3)) / 3.0 + 0.0 * y
 
 
+STEP = 1e-4  # of a difference, where slopes are told by differences
 ENOUGH_ROWS = 4096  # of a design, to tell what its columns have in common
 PROBIT = 8.0 / np.pi  # φ(0)²/(p(1 - p)) at p = 1/2, against p(1 - p) of the logistic link
-Collect = Callable[[Affine, np.ndarray, Tensor], np.ndarray]
 WEIGHTS: dict[str, tuple[Weight, ...]] = {
-    **{family: (Weight(slots[0], None, _of_residuals),) for family, slots in LOCATION_AND_SCALE.items()},
+    **{family: (Weight(location, None, _noise(family)),) for family, (location, _) in LOCATION_AND_SCALE.items()},
     "Poisson": (Weight("mu", "exp", lambda y, **_: y + 0.5),),
     "ZeroInflatedPoisson": (Weight("mu", "exp", lambda y, **_: y + 0.5),),
     "NegativeBinomial": (Weight("p", "sigmoid", _mixed_counts),),
@@ -77,35 +90,65 @@ WEIGHTS: dict[str, tuple[Weight, ...]] = {
     "Weibull": (Weight("beta", "exp", lambda y, alpha=1.0, **_: alpha**2 + 0.0 * y),),
     "Exponential": (Weight("lam", "exp", lambda y, **_: 1.0 + 0.0 * y),),
     "StudentT": (
-        Weight("mu", None, _of_residuals),
+        Weight("mu", None, _noise("StudentT")),
         Weight("sigma", "exp", lambda y, nu=5.0, **_: 2.0 * nu / (nu + 3.0) + 0.0 * y),
     ),
     "Normal": (
-        Weight("mu", None, lambda y, sigma=None: 0.0 * y + (1.0 / np.var(y) if sigma is None else sigma**-2.0)),
+        Weight("mu", None, _noise("Normal")),
         Weight("sigma", "exp", lambda y, **_: 2.0 + 0.0 * y),
     ),
 }
 
 
-def told(program: Program, rv: RandomVariable, collect: Collect | None = None) -> np.ndarray | None:
-    """The information that rows hold of each entry, or as `collect` has it; None where it cannot be told."""
+Of = Callable[[Program, Observation, Tensor], np.ndarray]
+
+
+def told(program: Program, rv: RandomVariable, of: Of | None = None) -> np.ndarray | None:
+    """The information that rows hold of each entry, or as `of` has it; None where it cannot be told."""
     information = np.zeros(())
     for factor in children(program, rv):
         if not isinstance(factor, Observation):
             return None
         try:
-            information = information + information_of(factor, rv, collect)
-        except NotAffine:
+            information = information + (of or entries)(program, factor, rv)
+        except (NotAffine, NoMatch):
             return None
     return information
 
 
-def squares(form: Affine, rows: np.ndarray, rv: Tensor) -> np.ndarray:
-    """X'wX, of many rows from some of them."""
+def entries(program: Program, child: Observation, rv: Tensor) -> np.ndarray:
+    """The information of the rows of a child on each entry of a variable, of which a row may pick several."""
+    line, rows = _predicted(program, child, rv)
+    total = np.zeros(int(np.prod(known_shape(rv))))
+    readings = _readings(program, line, rv, rows.shape, 1)
+    for picked in readings:
+        for places, slope in picked:
+            total += np.bincount(places, slope**2 * rows.ravel(), total.size)
+    return total.reshape(known_shape(rv)) / len(readings)
+
+
+def blocks(program: Program, child: Observation, rv: Tensor) -> np.ndarray:
+    """The information matrix of each vector of a stack, of which a row picks entries of one."""
+    line, rows = _predicted(program, child, rv)
+    *stack, n = known_shape(rv)
+    total = np.zeros((int(np.prod(stack)), n, n))
+    readings = _readings(program, line, rv, rows.shape, n)
+    for picked in readings:
+        for here, slope in picked:
+            for there, other in picked:
+                if not np.array_equal(here // n, there // n):
+                    raise NotAffine("a row picks entries of several vectors")
+                np.add.at(total, (here // n, here % n, there % n), slope * other * rows.ravel())
+    return total.reshape(*stack, n, n) / len(readings)
+
+
+def squares(program: Program, child: Observation, rv: Tensor) -> np.ndarray:
+    """X'wX of the coefficients of a design, of many rows from some of them."""
+    line, rows = _predicted(program, child, rv)
     (n,), count = known_shape(rv), rows.size
     some = np.arange(0, count, max(1, count // ENOUGH_ROWS))
     design = np.zeros((some.size, n))
-    for part in form.parts:
+    for part in affine(line, {rv}).parts:
         known = part.coefficient if isinstance(part, Select) else part.design
         if not is_data(known):
             raise NotAffine("its coefficient is not known")
@@ -118,21 +161,8 @@ def squares(form: Affine, rows: np.ndarray, rv: Tensor) -> np.ndarray:
     return (design * rows.reshape(-1, 1)[some]).T @ design * (count / some.size)
 
 
-def blocks(form: Affine, rows: np.ndarray, rv: Tensor) -> np.ndarray:
-    """The same for each vector of a stack, where a row picks entries of one vector."""
-    *stack, n = known_shape(rv)
-    total = np.zeros((int(np.prod(stack)), n, n))
-    picked = _picked(form, rows.shape)
-    for here, weight in picked:
-        for there, other in picked:
-            if not np.array_equal(here // n, there // n):
-                raise NotAffine("a row picks entries of several vectors")
-            np.add.at(total, (here // n, here % n, there % n), weight * other * rows.ravel())
-    return total.reshape(*stack, n, n)
-
-
-def information_of(child: Observation, rv: Tensor, collect: Collect | None = None) -> np.ndarray:
-    """The information of the rows of a child on each entry of a variable, or as `collect` has it."""
+def _predicted(program: Program, child: Observation, rv: Tensor) -> tuple[Tensor, np.ndarray]:
+    """The predictor of a child behind its link, and the information that each row has about it."""
     family, shape = child.variable.family, child.variable.type.shape
     weights = WEIGHTS.get(family.__name__)
     if weights is None:
@@ -146,14 +176,15 @@ def information_of(child: Observation, rv: Tensor, collect: Collect | None = Non
             continue
         if rv not in ancestors(inner):
             continue
-        form = affine(inner if weight.link is None else inner.inputs[0], {rv})
-        others = {key: data_value(p) for key, p in parameters.items() if key != weight.slot and is_data(p)}
+        others = {key: p for key, p in parameters.items() if key != weight.slot}
+        known = {key: data_value(p) for key, p in others.items() if is_data(p)}
+        starts = {key: start_of(program, p) for key, p in others.items() if key not in known}
         with np.errstate(divide="ignore", invalid="ignore"):
-            rows = weight.of(np.asarray(data_value(child.value), dtype=float), **others)
+            rows = weight.of(np.asarray(data_value(child.value), dtype=float), starts=starts, **known)
         if not np.isfinite(rows).all():
             raise NotAffine("its rows do not vary, or some are missing")
-        rows = power**2 * np.broadcast_to(rows, known_shape(child.variable))
-        return (collect or _collected)(form, rows, rv)
+        line = inner if weight.link is None else inner.inputs[0]
+        return line, power**2 * np.broadcast_to(rows, known_shape(child.variable))
     raise NotAffine("its parameter has another link")
 
 
@@ -169,20 +200,47 @@ def _linked(slot: Any) -> tuple[Any, float]:
             return slot, power
 
 
-def _collected(form: Affine, rows: np.ndarray, rv: Tensor) -> np.ndarray:
-    """c² w, added up over the rows that pick each entry."""
-    total = np.zeros(int(np.prod(known_shape(rv))))
-    for places, weight in _picked(form, rows.shape):
-        total += np.bincount(places, weight**2 * rows.ravel(), total.size)
-    return total.reshape(known_shape(rv))
+Picked = list[tuple[np.ndarray, np.ndarray]]  # entries that rows pick, one each, and their slopes in these
 
 
-def _picked(form: Affine, shape: tuple[int, ...]) -> list[tuple[np.ndarray, np.ndarray]]:
-    """For each part of a form, which entry a row picks and with which coefficient."""
+def _readings(program: Program, line: Tensor, rv: Tensor, shape: tuple[int, ...], width: int) -> list[Picked]:
+    """Which entries rows pick and with which slope: once where that is affine, else at some points around the start."""
+    try:
+        return [_coefficients(affine(line, {rv}), shape)]
+    except NotAffine:
+        return _differences(program, tt.broadcast_to(line, shape), rv, width)
+
+
+def _coefficients(form: Affine, shape: tuple[int, ...]) -> Picked:
     found = []
     for part in form.parts:
         if not isinstance(part, Select) or not is_data(part.coefficient):
             raise NotAffine("its coefficient is not known")
-        places, weight = np.broadcast_to(part.positions, shape), np.broadcast_to(data_value(part.coefficient), shape)
-        found.append((places.ravel(), weight.ravel()))
+        places, slope = np.broadcast_to(part.positions, shape), np.broadcast_to(data_value(part.coefficient), shape)
+        found.append((places.ravel(), slope.ravel()))
     return found
+
+
+def _differences(program: Program, line: Tensor, rv: Tensor, width: int) -> list[Picked]:
+    """The same by differences, where a row depends on entries of one vector of that width."""
+    sites = Sites([rv]).support(line)
+    if sites is None:
+        raise NotAffine("no row depends on it")
+    vectors = np.where(sites < 0, sites.max(axis=-1, keepdims=True), sites) // width
+    if (vectors != vectors[..., :1]).any():
+        raise NotAffine("a row picks entries of several vectors")
+    vector = np.maximum(vectors[..., 0].ravel(), 0)
+    readings = []
+    for values in around_start(program, line):
+        picked = []
+        for entry in range(width):
+            step = np.zeros((*known_shape(rv)[:-1], width) if width > 1 else known_shape(rv))
+            step[..., entry if width > 1 else slice(None)] = STEP
+            ends = [on_host([line], values | {rv: values[rv] + s * step}) for s in (-1.0, 1.0)]
+            if ends[0] is None or ends[1] is None:
+                raise NotAffine("its slope cannot be told without a program")
+            picked.append((vector * width + entry, (ends[1][0] - ends[0][0]).ravel() / (2.0 * STEP)))
+        readings.append(picked)
+    if not readings:
+        raise NotAffine("it is not known where sampling starts")
+    return readings

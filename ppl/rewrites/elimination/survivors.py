@@ -19,18 +19,17 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.distributions import Cauchy, GaussianRandomWalk, Laplace, MvNormal, Normal, RandomVariable, StudentT
-from ppl.distributions.distribution import default_point
-from ppl.graph import Node, ancestors, substitute
+from ppl.graph import ancestors
 from ppl.rewrites.elimination.affine import NotAffine, data_value, is_data, known_shape
 from ppl.rewrites.elimination.centring import LOCATION_AND_SCALE, Balanced, BalancedVectors, PartiallyCentred, Whitened
 from ppl.rewrites.elimination.coordinates import COORDINATES, Coordinate, fixed_coordinate
 from ppl.rewrites.elimination.gaussian.spd import UNROLLED
-from ppl.rewrites.elimination.information import blocks, information_of, squares, told
+from ppl.rewrites.elimination.information import blocks, entries, squares, told
 from ppl.rewrites.elimination.positive import known_positive
 from ppl.rewrites.elimination.program import Observation, Program, children, parts, reaches
+from ppl.rewrites.elimination.starts import start_of
 from ppl.rewrites.elimination.walks import Pulled, PulledSteps
-from ppl.tensor.shaping import broadcast_to
-from ppl.tensor.tensor import Tensor, as_tensor
+from ppl.tensor.tensor import Tensor
 
 
 def coordinates(
@@ -65,7 +64,7 @@ def _rules_latents(program: Program, rv: RandomVariable) -> bool:
 
 def _centred(program: Program, rv: RandomVariable) -> Coordinate | None:
     """The weight of the data in the precision of each entry; None where it cannot be told."""
-    spread = _start(program, _location_and_scale(rv)[1])
+    spread = start_of(program, _location_and_scale(rv)[1])
     if spread is None:
         return None
     information = told(program, rv)
@@ -78,7 +77,7 @@ def _centred(program: Program, rv: RandomVariable) -> Coordinate | None:
 def _centred_vectors(program: Program, rv: RandomVariable) -> BalancedVectors | None:
     """Vectors that share a covariance; None where nothing is known of the data or of where it starts."""
     chol = rv.parameters[1]
-    start = _start(program, chol) if chol.ndim == 2 and known_shape(rv)[-1] <= UNROLLED else None
+    start = start_of(program, chol) if chol.ndim == 2 and known_shape(rv)[-1] <= UNROLLED else None
     information = None if start is None else told(program, rv, blocks)
     return None if information is None or start is None else BalancedVectors.at(information, start)
 
@@ -133,7 +132,7 @@ def _pulled_steps(program: Program, rv: RandomVariable) -> PulledSteps | None:
         try:
             if not isinstance(factor, Observation):
                 return None
-            information = information + information_of(factor, walks[0])
+            information = information + entries(program, factor, walks[0])
         except NotAffine:
             return None
     return PulledSteps(information, (scale,)) if information.any() else None
@@ -168,17 +167,3 @@ def _whitened(program: Program, rv: RandomVariable) -> Whitened | None:
     if not np.isfinite(precision).all() or np.linalg.cond(precision / np.outer(unit, unit)) < ALIKE:
         return None
     return Whitened(rv.family.__name__, np.linalg.cholesky(precision).T)
-
-
-def _start(program: Program, expression: Tensor) -> np.ndarray | None:
-    """The value of an expression where sampling starts."""
-    values: dict[Node, Node] = {}
-    for rv in sorted(ancestors(expression) & set(program.free), key=lambda rv: rv.serial):
-        assert isinstance(rv, RandomVariable)
-        if None in rv.type.shape:
-            return None
-        inputs = [as_tensor(substitute(p, values)) for p in rv.parameters]
-        point = as_tensor(default_point(rv.family, inputs, rv.family.support_for(inputs)))
-        values[rv] = broadcast_to(point, known_shape(rv))
-    start = as_tensor(substitute(expression, values))
-    return data_value(start) if is_data(start) else None
