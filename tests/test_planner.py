@@ -128,3 +128,17 @@ def test_a_flat_prior_that_nothing_bounds_stays():
         pm.Normal("y", level[np.array([0, 0, 1, 3])], 0.5, observed=np.arange(4.0))
     plan = pm.explain(model)
     assert plan.free == ("level",) and "entry 2" in plan.kept[0].why
+
+
+@pytest.mark.parametrize(("second", "free"), [("ones", ("b",)), ("dates", ()), ("groups", ("b", "level"))])
+def test_flat_priors_that_rows_do_not_tell_apart_stay(second, free):
+    """Two equal columns, or a level beside one of each group: nothing bounds the difference. Dates are two columns."""
+    group = np.arange(12) % 3
+    columns = {"ones": np.ones(12), "dates": 1.7e9 + np.arange(12.0) ** 2, "groups": np.arange(12.0)}
+    with pm.Model() as model:
+        b = pm.Flat("b", shape=2)
+        mean = pm.math.dot(np.column_stack([np.ones(12), columns[second]]), b)
+        mean = mean + pm.Flat("level", shape=3)[group] if second == "groups" else mean
+        pm.Normal("y", mean, 0.5, observed=np.arange(12.0))
+    plan = pm.explain(model)
+    assert plan.free == free and all("in some direction" in kept.why for kept in plan.kept)
