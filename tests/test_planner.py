@@ -142,3 +142,15 @@ def test_flat_priors_that_rows_do_not_tell_apart_stay(second, free):
         pm.Normal("y", mean, 0.5, observed=np.arange(12.0))
     plan = pm.explain(model)
     assert plan.free == free and all("in some direction" in kept.why for kept in plan.kept)
+
+
+def test_plans_list_few_of_many_names():
+    with pm.Model() as model:
+        p = pm.Beta("p", 1, 1)
+        labels = [pm.Bernoulli(f"z{i}", p) for i in range(20)]
+        pm.Normal("y", pm.math.stack(labels), 1, observed=np.zeros(20))
+    plan = pm.explain(model)
+    (step,) = plan.steps
+    assert len(step.eliminated) == 20
+    for text in (str(plan), plan._repr_html_()):
+        assert "z0, z1, z2" in text and "17 more" in text and "z5" not in text
