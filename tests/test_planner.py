@@ -154,3 +154,16 @@ def test_plans_list_few_of_many_names():
     assert len(step.eliminated) == 20
     for text in (str(plan), plan._repr_html_()):
         assert "z0, z1, z2" in text and "17 more" in text and "z5" not in text
+
+
+def test_labels_in_operations_of_several_results_are_summed_out():
+    """log|A| comes with its sign; the chance of z follows by hand."""
+    with pm.Model() as model:
+        z = pm.Bernoulli("z", 0.3)
+        rows = [[2.0 + z, 0.5 * z], [0.5 * z, 1.0 + z]]
+        pm.Potential("size", -pm.math.logdet(pm.math.stack([pm.math.stack(row) for row in rows])))
+        pm.Normal("y", z, 1, observed=0.3)
+    assert pm.explain(model).free == ()
+    weights = [0.7 * np.exp(-0.5 * 0.3**2) / 2.0, 0.3 * np.exp(-0.5 * 0.7**2) / 5.75]
+    expected = np.log(sum(weights) / np.sqrt(2 * np.pi))
+    np.testing.assert_allclose(model.compile_logp(rewrite=True)({}), expected, rtol=1e-12)
