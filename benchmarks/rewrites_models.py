@@ -8,7 +8,7 @@ python benchmarks/rewrites_models.py planning        milliseconds to plan models
 The score is the smallest effective sample size over all entries of all variables, of their middle (bulk) and of their
 quantiles (tail), by second; for the middle alone it is printed too (docs/decisions/010 says why both):
 
-* in all: with everything from the import to the draws, in a fresh process;
+* in all: with everything from the import to the draws, in a fresh process with no programs on disk;
 * apart from compiling: for us all of a second call (which finds the plan kept with the model), recovery, checks and the
   result included; for nutpie and NumPyro the time that PyMC says their sampler took.
 
@@ -262,7 +262,8 @@ ALONE = {"rows": rows, "planning": planning}
 
 def measured(*task: str) -> dict[str, float]:
     """The numbers of a task, from a fresh process; none where it cannot run."""
-    done = subprocess.run([sys.executable, __file__, "--one", *task], capture_output=True, text=True, env=environment())
+    alone = environment(PPL_DISK_CACHE="0")  # what is compiled is measured
+    done = subprocess.run([sys.executable, __file__, "--one", *task], capture_output=True, text=True, env=alone)
     lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
     if done.returncode or not lines:
         reason = done.stderr.strip().splitlines()[-1:] or ["no output"]

@@ -128,3 +128,42 @@ def test_a_flat_prior_that_nothing_bounds_stays():
         pm.Normal("y", level[np.array([0, 0, 1, 3])], 0.5, observed=np.arange(4.0))
     plan = pm.explain(model)
     assert plan.free == ("level",) and "entry 2" in plan.kept[0].why
+
+
+@pytest.mark.parametrize(("second", "free"), [("ones", ("b",)), ("dates", ()), ("groups", ("b", "level"))])
+def test_flat_priors_that_rows_do_not_tell_apart_stay(second, free):
+    """Two equal columns, or a level beside one of each group: nothing bounds the difference. Dates are two columns."""
+    group = np.arange(12) % 3
+    columns = {"ones": np.ones(12), "dates": 1.7e9 + np.arange(12.0) ** 2, "groups": np.arange(12.0)}
+    with pm.Model() as model:
+        b = pm.Flat("b", shape=2)
+        mean = pm.math.dot(np.column_stack([np.ones(12), columns[second]]), b)
+        mean = mean + pm.Flat("level", shape=3)[group] if second == "groups" else mean
+        pm.Normal("y", mean, 0.5, observed=np.arange(12.0))
+    plan = pm.explain(model)
+    assert plan.free == free and all("in some direction" in kept.why for kept in plan.kept)
+
+
+def test_plans_list_few_of_many_names():
+    with pm.Model() as model:
+        p = pm.Beta("p", 1, 1)
+        labels = [pm.Bernoulli(f"z{i}", p) for i in range(20)]
+        pm.Normal("y", pm.math.stack(labels), 1, observed=np.zeros(20))
+    plan = pm.explain(model)
+    (step,) = plan.steps
+    assert len(step.eliminated) == 20
+    for text in (str(plan), plan._repr_html_()):
+        assert "z0, z1, z2" in text and "17 more" in text and "z5" not in text
+
+
+def test_labels_in_operations_of_several_results_are_summed_out():
+    """log|A| comes with its sign; the chance of z follows by hand."""
+    with pm.Model() as model:
+        z = pm.Bernoulli("z", 0.3)
+        rows = [[2.0 + z, 0.5 * z], [0.5 * z, 1.0 + z]]
+        pm.Potential("size", -pm.math.logdet(pm.math.stack([pm.math.stack(row) for row in rows])))
+        pm.Normal("y", z, 1, observed=0.3)
+    assert pm.explain(model).free == ()
+    weights = [0.7 * np.exp(-0.5 * 0.3**2) / 2.0, 0.3 * np.exp(-0.5 * 0.7**2) / 5.75]
+    expected = np.log(sum(weights) / np.sqrt(2 * np.pi))
+    np.testing.assert_allclose(model.compile_logp(rewrite=True)({}), expected, rtol=1e-12)

@@ -76,6 +76,12 @@ def region(evaluate: Evaluate, starts: Sequence[float]) -> Region:
     if first == 0 or last == len(seen.x) - 1:
         side, end = ("left", seen.x[0]) if first == 0 else ("right", seen.x[-1])
         raise UnresolvedError(f"the {side} tail has no finite mass: the density has not fallen off at {end:.1e}")
+    for edge, inner in ((first, first + 1), (last, last - 1)):
+        if seen.unknown[edge] and seen.f[inner] > np.max(seen.f) - 1:
+            raise UnresolvedError(
+                f"the log-density is greatest at {seen.x[inner]:.6g}, next to where it is nan or inf: it may rise "
+                "there without bound"
+            )
     outside = float(np.exp(np.logaddexp.reduce(np.concatenate([most[:first], most[last:]])) - mass))
     return Region(_edges(seen, first, last), outside)
 

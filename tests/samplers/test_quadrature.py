@@ -115,6 +115,7 @@ NO_LAW = {
     "a tail to the right alone": (lambda x: -np.exp(-x), "right tail has no finite mass"),
     "a tail like 1/x": (lambda x: -np.log1p(np.abs(x)), "tail has no finite mass"),
     "growing": (lambda x: x**2, "is inf at"),
+    "growing until numbers end": (lambda x: np.where(x < -353, np.nan, -8 * x - np.exp(2 * x)), "rise there without"),
     "nan amid the mass": (lambda x: np.where(np.abs(x - 0.2) < 0.1, np.nan, -(x**2)), "is nan at 0.1"),
     "nan where there is still mass": (lambda x: np.where(x > 2, np.nan, -(x**2)), "is nan at 2.0"),
     "nowhere": (lambda x: np.full_like(x, np.nan), "finite at none"),

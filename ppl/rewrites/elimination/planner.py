@@ -31,7 +31,17 @@ from ppl.rewrites.elimination.costs import HIERARCHY, evaluation
 from ppl.rewrites.elimination.label_values import states_of
 from ppl.rewrites.elimination.labels import meet_in_a_row
 from ppl.rewrites.elimination.pairs import prior_of
-from ppl.rewrites.elimination.program import Factor, NoMatch, Observation, Program, Recovery, Term, children, parts
+from ppl.rewrites.elimination.program import (
+    Factor,
+    NoMatch,
+    Observation,
+    Program,
+    Recovery,
+    Term,
+    children,
+    parts,
+    shortened,
+)
 from ppl.rewrites.engine import strict
 from ppl.rewrites.pause import collector_paused
 
@@ -103,7 +113,7 @@ class Plan:
             times = f"{self.gain:.2g} times less" if self.gain > 1.0 else f"{1.0 / self.gain:.2g} times more"
             lines.append(f"  one evaluation is estimated to take {times} arithmetic")
         lines += [
-            f"  {step.rule}: {', '.join(step.eliminated)}{'. ' if step.eliminated else ''}{step.why}"
+            f"  {step.rule}: {', '.join(shortened(step.eliminated))}{'. ' if step.eliminated else ''}{step.why}"
             for step in self.steps
         ]
         if self.kept:
@@ -118,7 +128,7 @@ class Plan:
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f"<tr><td>{html.escape(s.rule)}</td><td>{html.escape(', '.join(s.eliminated))}</td>"
+            f"<tr><td>{html.escape(s.rule)}</td><td>{html.escape(', '.join(shortened(s.eliminated)))}</td>"
             f"<td>{html.escape(s.why)}</td></tr>"
             for s in self.steps
         )

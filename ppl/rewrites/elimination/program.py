@@ -7,7 +7,7 @@ that, given everything not eliminated before it, x has the law of the expression
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -176,9 +176,17 @@ def in_the_way(factor: RandomVariable | Term) -> str:
             if factor.kind == "potential"
             else f'"{factor.name}" depends on it'
         )
-    *most, last = factor.without
+    *most, last = shortened(factor.without)
     names = f"{', '.join(most)} and {last} are" if most else f"{last} is"
     return f"no rule integrates it out once {names}"
+
+
+MOST_NAMES = 8  # that a sentence lists
+
+
+def shortened(names: Sequence[str]) -> list[str]:
+    """Names for a sentence: of many the first ones and how many more there are."""
+    return list(names) if len(names) <= MOST_NAMES else [*names[:3], f"{len(names) - 3} more"]
 
 
 def where_valid(density: Tensor, conditions: Iterable[Tensor]) -> Tensor:

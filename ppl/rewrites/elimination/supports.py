@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ppl.graph import Node, ancestors
+from ppl.graph import Node, TupleType, ancestors
 from ppl.rewrites.elimination.affine import HOST, is_data, known_shape
 from ppl.rewrites.elimination.program import NoMatch
 from ppl.tensor.ops import Elementwise
@@ -50,13 +50,13 @@ class Sites:
             return self.of[e][..., None]
         if self.of.keys().isdisjoint(ancestors(e, blockers=self.of)):
             return None
-        if None in e.type.shape:
+        if None in _shape(e):
             raise NoMatch(f"the shape of {e!r} is only known when the program runs")
         rule = RULES.get(e.op.name, _elementwise if isinstance(e.op, Elementwise) else _anywhere)
         return rule(self, e)
 
 
-def merged(supports: Sequence[Support | None], shape: tuple[int, ...]) -> Support | None:
+def merged(supports: Sequence[Support | None], shape: tuple[Any, ...]) -> Support | None:
     """The sites of any of several expressions that broadcast to a shape."""
     given = [np.broadcast_to(s, (*shape, s.shape[-1])) for s in supports if s is not None]
     return _distinct(np.concatenate(given, axis=-1)) if given else None
@@ -98,7 +98,12 @@ def _anywhere(sites: Sites, e: Any) -> Support | None:
     """An operation that may take any entry of its inputs to any of its result."""
     parts = [sites.support(i) for i in e.inputs]
     whole = [collapsed(s, range(s.ndim - 1)) for s in parts if s is not None]
-    return merged(whole, e.type.shape)
+    return merged(whole, _shape(e))
+
+
+def _shape(e: Any) -> tuple[Any, ...]:
+    """Of several results no one: they count as one number."""
+    return () if isinstance(e.type, TupleType) else e.type.shape
 
 
 def _structural(sites: Sites, e: Any) -> Support | None:

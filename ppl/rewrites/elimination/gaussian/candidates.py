@@ -10,7 +10,7 @@ import numpy as np
 
 from ppl.distributions import RandomVariable
 from ppl.graph import Node
-from ppl.rewrites.elimination.affine import Dense, NotAffine, Select, data_value, is_data, known_shape
+from ppl.rewrites.elimination.affine import Dense, NotAffine, Part, Select, data_value, is_data, known_shape
 from ppl.rewrites.elimination.gaussian.residuals import FLAT, LAWS, Residual, is_flat, residuals_of
 from ppl.rewrites.elimination.program import Factor, Observation, Program, Term, reaches
 
@@ -56,6 +56,42 @@ def _unbounded(chosen: Sequence[RandomVariable], residuals: Sequence[Residual]) 
             found[rv] = "nothing bounds its flat prior"
         elif not seen.all():
             found[rv] = f"nothing bounds its flat prior at entry {int(np.flatnonzero(~seen)[0])}"
+    return found or _undetermined([rv for rv in chosen if rv.family is FLAT], residuals)
+
+
+MOST_COMPARED = 10_000_000  # numbers
+
+
+def _undetermined(flat: Sequence[RandomVariable], residuals: Sequence[Residual]) -> dict[RandomVariable, str]:
+    """Flat variables whose columns add up to nothing in some proportion: rows do not bound that direction either."""
+    columns: dict[Node, int] = {rv: prod(known_shape(rv)) for rv in flat}
+    mine = [[p for p in r.map.parts if p.variable in columns] for r in residuals]
+    used = [(r, parts) for r, parts in zip(residuals, mine, strict=True) if parts]
+    total, rows = sum(columns.values()), sum(prod(r.map.shape) for r, _ in used)
+    factors = [p.design if isinstance(p, Dense) else p.coefficient for _, parts in used for p in parts]
+    if total < 2 or total * rows > MOST_COMPARED or not all(map(is_data, factors)):
+        return {}
+    design, row = np.zeros((rows, total)), 0
+    starts = dict(zip(columns, np.cumsum([0, *columns.values()]).tolist(), strict=False))
+    for r, parts in used:
+        below = row + prod(r.map.shape)
+        for part in parts:
+            start = starts[part.variable]
+            design[row:below, start : start + columns[part.variable]] += _columns(part, r)
+        row = below
+    lengths = np.sqrt((design**2).sum(axis=0))
+    if np.linalg.matrix_rank(design / np.where(lengths > 0, lengths, 1.0)) == total:
+        return {}
+    return dict.fromkeys(flat, "nothing bounds its flat prior in some direction: its columns depend on each other")
+
+
+def _columns(part: Part, r: Residual) -> np.ndarray:
+    """The numbers that a part has for each row and each entry of its variable."""
+    n, size = prod(r.map.shape), prod(known_shape(part.variable))
+    if isinstance(part, Dense):
+        return data_value(part.design).reshape(n, size)
+    found = np.zeros((n, size))
+    found[np.arange(n), part.positions.ravel()] = np.broadcast_to(data_value(part.coefficient), r.map.shape).ravel()
     return found
 
 
