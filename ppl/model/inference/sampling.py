@@ -125,14 +125,14 @@ def sample(
     model = modelcontext(model)
     if not model.free_RVs:
         raise SamplingError("Cannot sample from the model: it has no free random variables.")
+    if return_inferencedata:
+        results.prepare()
     posterior = rewritten(model, rewrite, [*as_list(protect), *stepped(model, step)], eliminate)
     refuse_minibatches(posterior.terms.values())
     names = list(posterior.outputs) if var_names is None else chosen_names("var_names", var_names, posterior.outputs)
     methods = assign(posterior, step)
     methods.check_population(chains)
     posterior = replace(posterior, values=methods.order)
-    if return_inferencedata:
-        results.prepare()
     starts = starts_for(posterior, initvals, chains, seed, nuts.jitter)
     request = Request(
         names, seed, tune, not discard_tuned_samples, compute_convergence_checks, quiet, return_inferencedata, extras,
