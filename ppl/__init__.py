@@ -2,8 +2,8 @@
 
 import gc as _gc
 
-# What modules define stays: looking through it for garbage would be a third of the time that importing takes. At the end it
-# joins the oldest objects unseen (frozen ones do when they are let go), unless the user keeps frozen objects of his own.
+# What modules define stays: looking through it for garbage would be a third of the time that importing takes. At the
+# end it joins the oldest objects unseen (frozen ones do when they are let go), unless the user keeps some frozen.
 _thresholds = _gc.get_threshold()
 _gc.set_threshold(1_000_000, *_thresholds[1:])
 
