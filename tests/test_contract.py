@@ -288,3 +288,27 @@ def test_a_late_observation_with_missing_values_is_imputed():
 def test_an_intervention_of_another_shape_is_refused_by_name():
     with pytest.raises(ppl.ShapeError, match=r'do: "slope" has shape \(2,\), and shall be set to .* shape \(3,\)'):
         ppl.do(regression(ppl), {"slope": [1.0, 2.0, 3.0]})
+
+
+REFUSED = {
+    "data that are drawn": (lambda pm: pm.Normal("y", observed=pm.Normal("z")), TypeError, "depends on z.*Potential"),
+    "a transform by name": (lambda pm: pm.HalfNormal("y", transform="log"), TypeError, '"y": transform is.*got .log.'),
+    "a start by another name": (lambda pm: pm.Normal("y", initval="zero"), ValueError, '"y": initval is a value, or'),
+    "a total without data": (lambda pm: pm.Normal("y", total_size=9), ValueError, '"y": total_size.*none are observed'),
+    "a negative total": (lambda pm: pm.Normal("y", observed=[1.0], total_size=-9), ValueError, 'total_size.*got -9'),
+    "totals of two axes": (lambda pm: pm.Normal("y", observed=[1.0], total_size=[9, 9]), ValueError, "at most 1 axes"),
+    "the density of a name": (lambda pm: pm.logp("y", 1.0), TypeError, "got 'y' of type str"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", REFUSED)
+def test_what_would_have_no_effect_or_another_one_is_refused_by_name(fault):
+    make, error, text = REFUSED[fault]
+    with ppl.Model(), pytest.raises(error, match=text):
+        make(ppl)
+
+
+def test_totals_of_the_last_axes_stand_behind_dots():
+    with ppl.Model() as model:
+        y = ppl.Normal("y", observed=np.zeros((2, 3, 4)), total_size=[10, ..., 8])
+    assert model.rvs_to_total_sizes[y] == 10 / 2 * 8 / 4

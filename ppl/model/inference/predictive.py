@@ -16,7 +16,7 @@ import numpy as np
 from ppl.distributions import is_draw
 from ppl.distributions.inner import laws_of
 from ppl.graph import Node, ancestors, topological
-from ppl.model.arguments import check_keys, chosen_names, count
+from ppl.model.arguments import check_keys, check_truths, chosen_names, count
 from ppl.model.context import modelcontext
 from ppl.model.errors import ParameterValueError, ShapeError
 from ppl.model.inference.bar import Bar
@@ -132,6 +132,9 @@ def sample_posterior_predictive(
         raise TypeError("progressbar_theme= is not supported: the display has one set of colours")
     options = check_keys("idata_kwargs", idata_kwargs, RESULT_OPTIONS)
     check_keys("compile_kwargs", compile_kwargs, ("mode",))
+    check_truths(
+        return_inferencedata=return_inferencedata, extend_inferencedata=extend_inferencedata, predictions=predictions
+    )
     if extend_inferencedata and not return_inferencedata:
         raise ValueError("extend_inferencedata=True needs return_inferencedata=True")
     model = modelcontext(model)
