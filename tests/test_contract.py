@@ -312,3 +312,10 @@ def test_totals_of_the_last_axes_stand_behind_dots():
     with ppl.Model() as model:
         y = ppl.Normal("y", observed=np.zeros((2, 3, 4)), total_size=[10, ..., 8])
     assert model.rvs_to_total_sizes[y] == 10 / 2 * 8 / 4
+
+
+def test_data_that_give_a_dimension_its_length_are_drawn_as_no_cause():
+    with ppl.Model() as model:
+        ppl.Data("x", np.arange(3.0), dims="row")
+        ppl.Normal("y", 2 * ppl.Normal("b"), 1.0, observed=np.zeros(3), dims="row")
+    assert sorted(ppl.model_to_networkx(model).edges) == [("b", "y")]
