@@ -319,3 +319,14 @@ def test_data_that_give_a_dimension_its_length_are_drawn_as_no_cause():
         ppl.Data("x", np.arange(3.0), dims="row")
         ppl.Normal("y", 2 * ppl.Normal("b"), 1.0, observed=np.zeros(3), dims="row")
     assert sorted(ppl.model_to_networkx(model).edges) == [("b", "y")]
+
+
+def test_the_posterior_by_itself_is_taken_for_draws():
+    with ppl.Model(coords={"side": ["left", "right"]}) as model:
+        ppl.Normal("y", ppl.Normal("x", dims="side"), 1.0, observed=[0.0, 1.0], dims="side")
+    found = ppl.sample(model=model, draws=20, tune=0, chains=1, progressbar=False, quiet=True, random_seed=1)
+    draw = lambda trace: ppl.sample_posterior_predictive(trace, model=model, progressbar=False, random_seed=1)
+    whole, part = draw(found), draw(found.posterior)
+    assert np.array_equal(whole.posterior_predictive.y, part.posterior_predictive.y)
+    density = ppl.compute_log_prior(found.posterior, model=model, extend_inferencedata=False, progressbar=False)
+    assert density.x.dims == ("chain", "draw", "side")

@@ -247,7 +247,8 @@ def _changed_data(model: Model, trace: Any) -> dict[Variable, np.ndarray]:
 
 def _relabelled(model: Model, trace: Any) -> set[str]:
     """Dimensions that have other labels now than in the draws: what was learned of the old ones is not theirs."""
-    kept = results.group_of(trace, "posterior") if hasattr(trace, "groups") else trace
+    kept = results.group_of(trace, "posterior") if hasattr(trace, "groups") else None
+    kept = trace if kept is None else kept  # the posterior by itself
     if not hasattr(kept, "coords"):
         return set()
     import pandas as pd

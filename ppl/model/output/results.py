@@ -154,8 +154,8 @@ def extend(result: Any, groups: Mapping[str, Any]) -> Any:
 
 
 def group_names(result: Any) -> list[str]:
-    """The names of the groups of a result."""
-    return list(result.groups()) if callable(result.groups) else [g.strip("/") for g in result.groups if g != "/"]
+    """The names of the groups of a result; a tree that is itself one of the groups has none."""
+    return list(result.groups()) if callable(result.groups) else list(result.children)
 
 
 def group_of(result: Any, name: str) -> Any:
