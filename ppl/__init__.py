@@ -2,7 +2,8 @@
 
 import gc as _gc
 
-# What modules define stays: looking through it for garbage would be a third of the time that importing takes.
+# What modules define stays: looking through it for garbage would be a third of the time that importing takes. At the
+# end it joins the oldest objects unseen (frozen ones do when they are let go), unless the user keeps some frozen.
 _thresholds = _gc.get_threshold()
 _gc.set_threshold(1_000_000, *_thresholds[1:])
 
@@ -104,4 +105,7 @@ scan_module = _theano_loops  # Theano's module, of `theano.scan_module.until`
 gradient = _theano_gradient  # Theano's module; `ppl.tensor.gradient` is NumPy's function
 map = _iteration.theano_map  # Theano's form; `ppl.tensor.map` is SymJAX's
 
+if not _gc.get_freeze_count():
+    _gc.freeze()
+    _gc.unfreeze()
 _gc.set_threshold(*_thresholds)

@@ -343,6 +343,20 @@ def missing_counts(pm, pt):
     pm.Poisson("y", pm.Gamma("mu", 2.0, 1.0), observed=y)
 
 
+@model
+def missing_entries_of_vectors(pm, pt):
+    mu, s = pm.Normal("mu", shape=2), pm.HalfNormal("s", 1.0)
+    rows = np.where(np.arange(12) % 5 == 0, np.nan, Y).reshape(6, 2)
+    pm.MvNormal("rows", mu, cov=np.array([[2.0, 0.5], [0.5, 1.0]]), observed=rows)
+    pm.MvStudentT("heavy", nu=5.0, mu=mu, scale=np.array([[2.0, 0.5], [0.5, 1.0]]), observed=rows[:3])
+    pm.MatrixNormal("table", pt.stack([mu, mu]), rowcov=np.eye(2) + 0.2, colcov=np.eye(2) + 0.3, observed=rows[:2])
+    times = np.ma.masked_where(np.arange(12) % 4 == 0, Y)
+    pm.GaussianRandomWalk("walk", mu=0.1, sigma=s, init_dist=pm.Normal.dist(0.0, 2.0), observed=times)
+    pm.AR("back", pt.stack([mu[0], 0.3]), s, init_dist=pm.Normal.dist(0.0, 2.0), observed=times)
+    parts = [pm.MvNormal.dist(mu, np.eye(2)), pm.MvNormal.dist(-mu, 2 * np.eye(2))]
+    pm.Mixture("mixed", np.array([0.3, 0.7]), parts, observed=rows)
+
+
 # --- mixtures
 
 

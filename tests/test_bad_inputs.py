@@ -214,9 +214,18 @@ def _(model):
     assert model["y_unobserved"].dtype == "int64" and model.rvs_to_values[model["y_observed"]].dtype == "int64"
 
 
-@refused(17, "a missing entry of a vector", NotImplementedError, 'MvNormal "y"', "1 values are missing", "Drop")
+@works(17, "a missing entry of a vector")
 def _(model):
-    pm.MvNormal("y", [0, 0], np.eye(2), observed=[[1.0, np.nan], [1, 2]])
+    with pytest.warns(pm.ImputationWarning, match='MvNormal "y"'):
+        pm.MvNormal("y", [0, 0], np.eye(2), observed=[[1.0, np.nan], [1, 2]])
+    assert model["y_unobserved"].type.shape == (1,) and model["y"].type.shape == (2, 2)
+
+
+@refused(
+    17, "a missing entry of a row with a sum", ValueError, 'Multinomial "y"', "1 values are missing", "sum 3", "Drop"
+)
+def _(model):
+    pm.Multinomial("y", 3, [0.5, 0.2, 0.3], observed=[[1.0, np.nan, 1], [1, 2, 0]])
 
 
 @works(18, "all values missing")

@@ -288,3 +288,45 @@ def test_a_late_observation_with_missing_values_is_imputed():
 def test_an_intervention_of_another_shape_is_refused_by_name():
     with pytest.raises(ppl.ShapeError, match=r'do: "slope" has shape \(2,\), and shall be set to .* shape \(3,\)'):
         ppl.do(regression(ppl), {"slope": [1.0, 2.0, 3.0]})
+
+
+REFUSED = {
+    "data that are drawn": (lambda pm: pm.Normal("y", observed=pm.Normal("z")), TypeError, "depends on z.*Potential"),
+    "a transform by name": (lambda pm: pm.HalfNormal("y", transform="log"), TypeError, '"y": transform is.*got .log.'),
+    "a start by another name": (lambda pm: pm.Normal("y", initval="zero"), ValueError, '"y": initval is a value, or'),
+    "a total without data": (lambda pm: pm.Normal("y", total_size=9), ValueError, '"y": total_size.*none are observed'),
+    "a negative total": (lambda pm: pm.Normal("y", observed=[1.0], total_size=-9), ValueError, 'total_size.*got -9'),
+    "totals of two axes": (lambda pm: pm.Normal("y", observed=[1.0], total_size=[9, 9]), ValueError, "at most 1 axes"),
+    "the density of a name": (lambda pm: pm.logp("y", 1.0), TypeError, "got 'y' of type str"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", REFUSED)
+def test_what_would_have_no_effect_or_another_one_is_refused_by_name(fault):
+    make, error, text = REFUSED[fault]
+    with ppl.Model(), pytest.raises(error, match=text):
+        make(ppl)
+
+
+def test_totals_of_the_last_axes_stand_behind_dots():
+    with ppl.Model() as model:
+        y = ppl.Normal("y", observed=np.zeros((2, 3, 4)), total_size=[10, ..., 8])
+    assert model.rvs_to_total_sizes[y] == 10 / 2 * 8 / 4
+
+
+def test_data_that_give_a_dimension_its_length_are_drawn_as_no_cause():
+    with ppl.Model() as model:
+        ppl.Data("x", np.arange(3.0), dims="row")
+        ppl.Normal("y", 2 * ppl.Normal("b"), 1.0, observed=np.zeros(3), dims="row")
+    assert sorted(ppl.model_to_networkx(model).edges) == [("b", "y")]
+
+
+def test_the_posterior_by_itself_is_taken_for_draws():
+    with ppl.Model(coords={"side": ["left", "right"]}) as model:
+        ppl.Normal("y", ppl.Normal("x", dims="side"), 1.0, observed=[0.0, 1.0], dims="side")
+    found = ppl.sample(model=model, draws=20, tune=0, chains=1, progressbar=False, quiet=True, random_seed=1)
+    draw = lambda trace: ppl.sample_posterior_predictive(trace, model=model, progressbar=False, random_seed=1)
+    whole, part = draw(found), draw(found.posterior)
+    assert np.array_equal(whole.posterior_predictive.y, part.posterior_predictive.y)
+    density = ppl.compute_log_prior(found.posterior, model=model, extend_inferencedata=False, progressbar=False)
+    assert density.x.dims == ("chain", "draw", "side")

@@ -3,7 +3,6 @@
 import datetime
 import gc
 import importlib.util
-import threading
 
 import numpy as np
 import pytest
@@ -160,8 +159,13 @@ def test_statistics_of_other_samplers_are_renamed_and_completed():
 
 def test_importing_what_results_need_leaves_the_collector_as_it_was():
     before = gc.isenabled(), gc.get_threshold()
-    results.prepare()
-    for thread in threading.enumerate():
-        if thread.name == "import-arviz":
-            thread.join()
-    assert (gc.isenabled(), gc.get_threshold()) == before
+    made: list[list[int]] = [[] for _ in range(10)]
+    results._import_all()
+    assert (gc.isenabled(), gc.get_threshold()) == before and not gc.get_freeze_count()
+    young = {id(x) for generation in (0, 1) for x in gc.get_objects(generation)}
+    assert young.isdisjoint(map(id, made))  # what was there is looked through no more than what is old
+    gc.freeze()
+    frozen = gc.get_freeze_count()
+    results._import_all()
+    assert gc.get_freeze_count() == frozen  # the user's choice stays
+    gc.unfreeze()

@@ -172,12 +172,20 @@ def test_draws_are_those_of_the_posterior():
         ({"compile_kwargs": {"linker": "c"}}, TypeError, "linker"),
         ({"step": "metropolis"}, TypeError, "step"),
         ({"protect": ["nope"]}, KeyError, "nope"),
+        ({"rewrite": "no"}, TypeError, "rewrite is True or False, got 'no'"),
+        ({"blocking": 2}, TypeError, "blocking is True or False"),
+        ({"quiet": "very"}, TypeError, "quiet is True or False"),
+        ({"callback": 3}, TypeError, "callback is a function"),
+        ({"jitter_max_retries": -1}, ValueError, "jitter_max_retries"),
+        ({"initvals": {"mu": [0.0, 1.0]}}, ValueError, "mu.*shall start at a value of shape"),
+        ({"step": pm.NUTS, "target_accept": 0.9}, ValueError, "step= brings NUTS with its own settings"),
+        ({"model": 3}, TypeError, "model= is a Model, got 3"),
     ],
 )
 def test_arguments_that_cannot_be_are_refused_before_anything_compiles(model, run, arguments, error, text):
     before = PROGRAMS.compilations
     with pytest.raises(error, match=text):
-        pm.sample(model=model, **{**FEW, "chains": 2, **arguments})
+        pm.sample(**{"model": model, **FEW, "chains": 2, **arguments})
     assert PROGRAMS.compilations == before
 
 
@@ -478,6 +486,25 @@ def test_a_minibatch_is_unbiased_and_refused_by_sample():
         pm.sample(model=model, **FEW)
     with pytest.raises(ValueError, match="different numbers of rows"):
         pm.Minibatch(x, x[:5], batch_size=2)
+
+
+def test_every_draw_has_its_own_random_rows_beside_it():
+    with pm.Model() as model:
+        mu = Normal("mu", 0, 1)
+        pm.Deterministic("seen", mu + pm.Minibatch(np.arange(1000.0), batch_size=4))
+        found, again = (pm.sample(**FEW, random_seed=1) for _ in range(2))
+    others = pm.compute_deterministics(found.posterior, model=model, progressbar=False)
+    for result in (found.posterior, others):
+        rows = np.round((result.seen - found.posterior.mu).values, 6)
+        assert (
+            np.array_equal(rows, np.round(rows))
+            and len(np.unique(rows.reshape(-1, 4), axis=0)) > 0.9 * rows[..., 0].size
+        )
+    assert np.array_equal(found.posterior.seen, again.posterior.seen)  # by random_seed
+    with pm.Model() as model:
+        Normal("y", Normal("mu"), 1.0, observed=pm.Minibatch(np.arange(60.0), batch_size=7), total_size=60)
+    with pytest.raises(pm.SamplingError, match="random rows"):
+        pm.compute_log_likelihood(found, model=model, progressbar=False)
 
 
 def test_a_start_drawn_from_the_prior():

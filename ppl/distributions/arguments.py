@@ -55,8 +55,8 @@ def require(array: np.ndarray, domain: Domain, who: str) -> None:
     if inside.all():
         return
     at = tuple(int(i) for i in np.argwhere(~inside)[0])
-    if domain.entries is not None:
-        at += tuple(int(i) for i in np.argwhere(~np.asarray(domain.entries(array[at])))[0])
+    if domain.entry is not None:
+        at += tuple(int(i) for i in np.argwhere(~np.asarray(domain.entry.contains(array[at])))[0])
     where = f" at position {at if len(at) > 1 else at[0]}" if at else ""
     remedy = f". To mend it: {domain.remedy}." if domain.remedy else ""
     found = repr(array[at].item()) if np.ndim(array[at]) == 0 else np.array2string(array[at], threshold=8)

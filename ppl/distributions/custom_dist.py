@@ -92,7 +92,8 @@ def parsed(signature: str, who: str) -> tuple[tuple[int, ...], int]:
 
 
 def anything(ndim: int, discrete: bool) -> Domain:
-    return Domain("any value", lambda x: np.equal(x, x), ndim=ndim, discrete=discrete, examples=(0.0,))
+    entry = anything(0, discrete) if ndim else None
+    return Domain("any value", lambda x: np.equal(x, x), ndim=ndim, discrete=discrete, entry=entry, examples=(0.0,))
 
 
 def _without_size(f: Callable[..., Any]) -> Callable[..., Any]:

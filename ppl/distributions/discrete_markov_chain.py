@@ -2,7 +2,7 @@ import numpy as np
 
 from ppl.distributions.categorical import Categorical, entry
 from ppl.distributions.distribution import Distribution, param
-from ppl.distributions.domains import Domain, simplex
+from ppl.distributions.domains import Domain, integers_between, simplex
 from ppl.distributions.draw import is_draw
 from ppl.distributions.probability import log_of
 from ppl.distributions.sizes import length, steps_from
@@ -67,7 +67,7 @@ class DiscreteMarkovChain(Distribution):
             lambda x: all((x >= 0) & (x < states), axis=-1),
             ndim=1,
             discrete=True,
-            entries=lambda x: (x >= 0) & (x < states),
+            entry=integers_between(0, states - 1),
         )
 
     def event_shape(start, P):

@@ -29,7 +29,7 @@ class Domain:
     lower: Any = None  # bounds of scalar domains: numbers or symbols, None where unbounded
     upper: Any = None
     atoms: tuple[Any, ...] = ()  # points of a continuous support that have a probability, not a density
-    entries: Callable[[Any], Any] | None = None  # for values with axes: which entries are as they should be
+    entry: Domain | None = None  # for values with axes: where each entry lies, whatever the others are
     transform: Any = None  # key of ppl.distributions.transforms, or a transform
     remedy: str = ""  # what to do with a value outside
     examples: tuple[Any, ...] = field(default=(), compare=False)
@@ -39,10 +39,10 @@ class Domain:
 
     def closure_contains(self, x: Any) -> Any:
         """Whether values lie in the domain or at an open end of it, as 0 is of the positive numbers."""
-        if self.ndim and self.entries is None:
+        if self.ndim and self.entry is None:
             return self.contains(x)
         ends = [end for end in (self.lower, self.upper) if isinstance(end, int | float)]
-        inside = self.entries(x) if self.entries else self.contains(x)
+        inside = (self.entry or self).contains(x)
         for end in ends:
             inside = inside | np.equal(x, end)
         return np.all(inside, axis=tuple(range(-self.ndim, 0))) if self.ndim else inside
@@ -191,19 +191,20 @@ real_vector = Domain(
     "a vector of reals",
     lambda x: np.all(_everywhere(x), axis=-1),
     ndim=1,
+    entry=real,
     remedy=MISSING,
     examples=([0.3, -1.0, 0.5], [1.0, 0.2, -0.4]),
 )
 real_matrix = Domain(
-    "a matrix of reals", lambda x: np.all(_everywhere(x), axis=(-1, -2)), ndim=2, remedy=MISSING,
+    "a matrix of reals", lambda x: np.all(_everywhere(x), axis=(-1, -2)), ndim=2, entry=real, remedy=MISSING,
     examples=([[0.3, -1.0, 0.5], [0.0, 2.0, -0.4], [1.1, 0.2, -0.7]],),
 )  # fmt: skip
 positive_vector = Domain(
-    "a vector of positive numbers", lambda x: np.all(x > 0, axis=-1), ndim=1, entries=lambda x: x > 0, lower=0.0,
+    "a vector of positive numbers", lambda x: np.all(x > 0, axis=-1), ndim=1, entry=positive, lower=0.0,
     transform="log", remedy="if it is unconstrained, write exp(x)", examples=([0.7, 1.5, 2.0], [3.0, 0.4, 1.0]),
 )  # fmt: skip
 nonnegative_vector = Domain(
-    "a vector of numbers, none negative", lambda x: np.all(x >= 0, axis=-1), ndim=1, entries=lambda x: x >= 0,
+    "a vector of numbers, none negative", lambda x: np.all(x >= 0, axis=-1), ndim=1, entry=nonnegative,
     lower=0.0, remedy="write exp(x) or abs(x)", examples=([0.2, 1.0, 0.4], [1.0, 0.0, 2.0]),
 )  # fmt: skip
 simplex = Domain(
@@ -216,7 +217,7 @@ simplex = Domain(
 )
 counts_vector = Domain(
     "a vector of counts", lambda x: np.all((x >= 0) & np.equal(x, np.floor(x)), axis=-1), ndim=1, discrete=True,
-    lower=0, remedy="count something, or round it", examples=([4], [2, 3]),
+    entry=natural, lower=0, remedy="count something, or round it", examples=([4], [2, 3]),
 )  # fmt: skip
 
 
@@ -294,4 +295,4 @@ def reals(ndim: int) -> Domain:
     axes = tuple(range(-ndim, 0))
     if ndim == 0:
         return real
-    return Domain(f"an array of reals with {ndim} axes", lambda x: np.all(_everywhere(x), axis=axes), ndim)
+    return Domain(f"an array of reals with {ndim} axes", lambda x: np.all(_everywhere(x), axis=axes), ndim, entry=real)

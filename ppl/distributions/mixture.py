@@ -68,6 +68,7 @@ class Mixture(Modifier, abstract=True):
             lower=first.lower if alike else None,
             upper=first.upper if alike else None,
             transform=first.transform if alike else None,
+            entry=first.entry if alike else None,
         )
 
     def logp(x, w, *laws):

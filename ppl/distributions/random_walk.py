@@ -1,7 +1,8 @@
 import warnings
+from dataclasses import replace
 
 from ppl.distributions.distribution import Distribution, param
-from ppl.distributions.domains import a_distribution, counting, reals
+from ppl.distributions.domains import a_distribution, counting, real, reals
 from ppl.distributions.inner import as_law, log_density_of, sample_of, support_point_of, unsized
 from ppl.distributions.mv_normal import MvNormal
 from ppl.distributions.mv_student_t import MvStudentT
@@ -22,7 +23,8 @@ class RandomWalk(Distribution):
         return walk("RandomWalk", init_dist, innovation_dist, steps, shape)
 
     def support(init_dist, innovation_dist, steps):
-        return reals(innovation_dist.event_ndim + 1)
+        whole = reals(innovation_dist.event_ndim + 1)
+        return whole if unbounded(innovation_dist) else replace(whole, entry=None)  # steps that only rise, say
 
     def event_shape(init_dist, innovation_dist, steps):
         event = innovation_dist.event_ndim
@@ -90,6 +92,12 @@ def walk(who, init_dist, innovation_dist, steps, shape):
     if shape is not None:
         first, step = unsized(first), unsized(step)
     return {"init_dist": first, "innovation_dist": step, "steps": steps}
+
+
+def unbounded(law):
+    """Whether each entry of a value may be any number."""
+    domain = law.family.support_for(law.parameters)
+    return (domain.entry if domain.ndim else domain) is real
 
 
 def first_value(who, init_dist, default, words):

@@ -6,6 +6,8 @@ import difflib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from ppl.tensor.tensor import Tensor
 
 
@@ -18,6 +20,13 @@ def count(name: str, value: Any, least: int) -> int:
     if not whole:
         raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}.")
     return int(value)
+
+
+def check_truths(**given: Any) -> None:
+    """Refuse what is neither true nor false: any text would count as true, "no" as well."""
+    for name, value in given.items():
+        if not isinstance(value, bool | np.bool_) and not (isinstance(value, int) and value in (0, 1)):
+            raise TypeError(f"{name} is True or False, got {value!r}.")
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> str:

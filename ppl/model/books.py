@@ -22,6 +22,7 @@ from ppl.tensor.variables import Variable
 
 UNSET: Any = type("Unset", (), {"__repr__": lambda self: "UNSET", "__bool__": lambda self: False})()
 RESERVED = ("chain", "draw", "__sample__")
+STARTS = ("support_point", "moment", "prior")
 
 
 class _MadeInItsBlock(type):
@@ -212,8 +213,10 @@ class Books(metaclass=_MadeInItsBlock):
         self, rv: Tensor, dims: Any = None, transform: Any = UNSET, default_transform_: Any = UNSET, initval: Any = None
     ) -> None:
         """Enter a random variable that is to be sampled."""
-        self.add_named_variable(rv, dims)
         chosen = _transform_for(rv, transform, default_transform_)
+        if isinstance(initval, str) and initval not in STARTS:
+            raise ValueError(f'"{rv.name}": initval is a value, or one of {", ".join(STARTS)}, got {initval!r}')
+        self.add_named_variable(rv, dims)
         self.free_RVs.append(rv)
         self.rvs_to_transforms[rv] = chosen
         self.rvs_to_values[rv] = self.create_value_var(rv, chosen)
@@ -307,6 +310,11 @@ def _transform_for(rv: Tensor, transform: Any, default: Any) -> Transform | None
     """The transform of a free variable: none for counts; the user's after the default one; the one of its support."""
     if not isinstance(rv, RandomVariable) or rv.dtype[0] != "f":
         return None
+    for name, given in (("transform", transform), ("default_transform", default)):
+        if given is not UNSET and given is not None and not callable(getattr(given, "backward", None)):
+            raise TypeError(
+                f'"{rv.name}": {name} is a transform, such as pm.distributions.transforms.log; got {given!r}'
+            )
     if default is UNSET:
         default = default_transform(rv.family, rv.parameters)
     if transform is UNSET or transform is None:

@@ -45,6 +45,8 @@ def modelcontext(model: Model | None) -> Model:
     found = model if model is not None else current_model()
     if found is None:
         raise TypeError("No model on context stack: call this inside a `with model:` block, or pass model=.")
+    if not hasattr(found, "free_RVs"):
+        raise TypeError(f"model= is a Model, got {found!r}.")
     return found
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import ppl.tensor as tt
 from ppl.distributions import RandomVariable
+from ppl.distributions.domains import Domain
 from ppl.graph import Node, substitute
 from ppl.rewrites.elimination.coordinates import Coordinate
 from ppl.tensor.tensor import Tensor
@@ -65,6 +66,18 @@ class Joint:
     def at_values(self, x: Tensor) -> Any:
         """An expression with values in place of random variables."""
         return substitute(x, self.values)
+
+    def parameters(self, rv: RandomVariable) -> Iterator[tuple[str, Domain | None, Tensor]]:
+        """Label, domain and value of each parameter; of a law inside, such as a component of a mixture, all of its
+        own."""
+        declared = list(rv.family.params.items())
+        for i, given in enumerate(rv.parameters):
+            if isinstance(given, RandomVariable) and given not in self.values:
+                for label, domain, value in self.parameters(given):
+                    yield f"{label} of {given.family.__name__}", domain, value
+            else:
+                label, param = declared[i] if i < len(declared) else (f"parameter {i}", None)
+                yield label, param and param.domain, tt.as_tensor(self.at_values(given))
 
     def logp(self, rv: Tensor, jacobian: bool = True) -> Tensor:
         """The term of one variable, entry by entry."""

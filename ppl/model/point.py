@@ -15,6 +15,7 @@ from ppl.distributions.distribution import default_point
 from ppl.distributions.draw import draw
 from ppl.distributions.drawing import expanded
 from ppl.graph import Node, ancestors, substitute
+from ppl.model.errors import ShapeError
 from ppl.model.values import values_of
 from ppl.rewrites import optimize
 from ppl.rewrites.folding import on_host
@@ -109,6 +110,7 @@ def _start(rv: Tensor, inputs: Any, given: Mapping[str, Any], model: Model, valu
     """Where a variable starts, and whether that is an unconstrained value."""
     name, value_name = rv.name or "", model.rvs_to_values[rv].name or ""
     if value_name in given and value_name != name:
+        _check_shape(value_name, given[value_name], model.rvs_to_values[rv].type.shape)
         return as_tensor(given[value_name]), True
     chosen = given.get(name, model.rvs_to_initial_values.get(rv))
     assert isinstance(rv, RandomVariable)
@@ -121,9 +123,18 @@ def _start(rv: Tensor, inputs: Any, given: Mapping[str, Any], model: Model, valu
     else:
         raise ValueError(f'"{name}": initval is a value, "support_point" or "prior", got {chosen!r}')
     if chosen is not None and not isinstance(chosen, str | Tensor):
+        _check_shape(name, chosen, rv.type.shape)
         _check_inside(rv, np.asarray(chosen), inputs)
     sized = substitute_shape(rv, values)
     return tt.broadcast_to(tt.cast(start, rv.dtype), sized), False
+
+
+def _check_shape(name: str, chosen: Any, known: tuple[int | None, ...]) -> None:
+    """Refuse a start that does not have, or broadcast to, the shape of its variable."""
+    shape = np.shape(chosen)
+    pairs = zip(reversed(shape), reversed(known), strict=False)
+    if len(shape) > len(known) or any(n not in (1, m) and m is not None for n, m in pairs):
+        raise ShapeError(f'"{name}" has shape {known}, and shall start at a value of shape {shape}')
 
 
 def _check_inside(rv: RandomVariable, chosen: np.ndarray, inputs: Any) -> None:

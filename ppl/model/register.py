@@ -62,6 +62,10 @@ def register(family: type[Distribution], name: str, args: tuple[Any, ...], kwarg
         raise type(error)(_with_name(str(error), family.__name__, full)) from error
     check_indices(rv.parameters)
     if observed is None:
+        if options.get("total_size") is not None:
+            raise ValueError(
+                f'{family.__name__} "{full}": total_size says how much observed data count, and none are observed.'
+            )
         model.add_free(
             rv,
             dims,

@@ -43,6 +43,8 @@ class Registration(Books):
         full = self.check_name(name)
         rv = renamed(rv_var, full)
         if observed is None:
+            if total_size is not None:
+                raise ValueError(f'"{full}": total_size says how much observed data count, and none are observed.')
             self.add_free(rv, dims, transform, default_transform, initval)
             return rv
         return observe_variable(self, rv, as_data(observed, full), dims, total_size, {"transform": transform})

@@ -1,6 +1,7 @@
 """What rewriting takes as known of a draw is so of every draw."""
 
 import numpy as np
+import pytest
 
 from ppl.rewrites.facts import Knowledge
 
@@ -19,3 +20,15 @@ def test_draws_lie_where_they_are_known_to(case):
         assert np.all(values[..., 0] >= -1e-14 * values[..., -1])  # rounding, where a draw is close to singular
     if "lower_triangular" in fact.marks:
         assert np.array_equal(draws, np.tril(draws))
+
+
+def test_entries_that_are_free_of_each_other_can_be_exchanged(case):
+    """What imputing some entries of a value rests on."""
+    case.need("sample")
+    if not case.support.ndim or case.support.entry is None:
+        pytest.skip(f"{case}: its values have no entries, or these are bound to each other")
+    one, other = np.asarray(case.draws(20_001))[:1000].reshape(2, 500, -1)
+    chosen = np.random.default_rng(1).random(one.shape) < 0.5
+    mixed = np.where(chosen, one, other).reshape((500, *case.draws(20_001).shape[1:]))
+    assert np.all(case.support.contains(mixed)) and np.all(case.support.entry.contains(mixed))
+    assert np.isfinite(case.values("log_density", mixed)).all()

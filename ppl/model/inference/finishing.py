@@ -18,6 +18,7 @@ from ppl.graph import Node, ancestors, substitute
 from ppl.model.errors import SamplingError
 from ppl.model.inference import checks
 from ppl.model.inference.draw_rows import compiled, draw_keys, over_draws
+from ppl.model.inference.forwards import keys_of_streams
 from ppl.model.inference.pointwise import log_likelihood_values, log_prior_values
 from ppl.model.log import silenced
 from ppl.model.output import results
@@ -64,10 +65,10 @@ def _program_of(
     outputs: list[Tensor], variables: Sequence[Tensor], of_data: Remembered
 ) -> tuple[Subkeys | None, DataFirst]:
     """Outputs as a program of the sampled values, and of keys if there is something to draw."""
-    keys, inputs = None, list(variables)
-    if any(map(is_draw, ancestors(outputs))):
-        key = placeholder(KEY_TYPE, "key")
-        keys = Subkeys(expand_draws(outputs, key), key)
+    keys, inputs, key = None, list(variables), placeholder(KEY_TYPE, "key")
+    streams = keys_of_streams(outputs, key, {})
+    if streams or any(map(is_draw, ancestors(outputs))):
+        keys = Subkeys(expand_draws(outputs, key, streams), key)
         outputs = keys.outputs
         inputs.append(keys.input)
     return keys, DataFirst(inputs, optimize(outputs), once=of_data)  # type: ignore[arg-type]

@@ -27,7 +27,7 @@ def drawn_over(
 ) -> list[np.ndarray]:
     """Outputs drawn for every row: `columns` hold the keys and the values of the inputs that stand for `given`."""
     key = placeholder(KEY_TYPE, "key")
-    drawn = expanded(outputs, key, {**_keys_of_streams(outputs, key, given), **given})
+    drawn = expanded(outputs, key, {**keys_of_streams(outputs, key, given), **given})
     keys = Subkeys([*drawn.outputs, *drawn.sound], key)
     program = Program([keys.input, *given.values()], keys.outputs)
     needed = missing_inputs(program)
@@ -41,7 +41,7 @@ def drawn_over(
     return found
 
 
-def _keys_of_streams(outputs: Sequence[Tensor], key: Tensor, given: Mapping[Node, Tensor]) -> dict[Node, Tensor]:
+def keys_of_streams(outputs: Sequence[Tensor], key: Tensor, given: Mapping[Node, Tensor]) -> dict[Node, Tensor]:
     """A key in place of each state of a random stream: every row draws anew, as every call of a function does."""
     behind = topological(outputs, blockers=given)
     updates = {node: node.default_update for node in behind if isinstance(node, Variable) and node not in given}

@@ -13,9 +13,13 @@ from ppl.model.arguments import check_keys, chosen_names
 from ppl.model.context import modelcontext
 from ppl.model.density import Joint
 from ppl.model.inference.bar import Bar
-from ppl.model.inference.draw_rows import over_draws
+from ppl.model.inference.draw_rows import draw_keys, over_draws
+from ppl.model.inference.forwards import drawn_over, keys_of_streams
+from ppl.model.inputs.minibatches import refuse_minibatches
 from ppl.model.output import results
 from ppl.model.output.traces import from_trace
+from ppl.model.seeds import seed_of
+from ppl.tensor.draws import KEY_TYPE
 from ppl.tensor.tensor import Tensor, TensorType, placeholder
 
 if TYPE_CHECKING:
@@ -44,6 +48,7 @@ def _terms(
         return {}
     joint = at_draws(model)
     by_name = {rv.name or "": term for rv, term in joint.terms.items()}
+    refuse_minibatches(by_name[name] for name in wanted)
     return evaluated(joint, {name: by_name[name] for name in wanted}, values, bar)
 
 
@@ -61,8 +66,14 @@ def evaluated(
     if missing:
         raise KeyError(f"the draws have no values of {', '.join(map(str, missing))}, which the density needs")
     columns = [np.asarray(values[rv.name or ""]).astype(rv.dtype) for rv in joint.given]
-    program = Program(list(joint.given.values()), list(outputs.values()))
-    return dict(zip(outputs, over_draws(program, columns, shown=bar), strict=True))
+    inputs, key = list(joint.given.values()), placeholder(KEY_TYPE, "key")
+    wanted = list(outputs.values())
+    if keys_of_streams(wanted, key, {}):  # other random rows for every draw
+        rows = draw_keys(seed_of(None), "streams", *columns[0].shape[:2])
+        found = drawn_over(wanted, dict(zip(inputs, inputs, strict=True)), [rows, *columns], shown=bar)
+    else:
+        found = over_draws(Program(inputs, wanted), columns, shown=bar)
+    return dict(zip(outputs, found, strict=True))
 
 
 def compute_log_likelihood(

@@ -16,7 +16,7 @@ import numpy as np
 from ppl.distributions import is_draw
 from ppl.distributions.inner import laws_of
 from ppl.graph import Node, ancestors, topological
-from ppl.model.arguments import check_keys, chosen_names, count
+from ppl.model.arguments import check_keys, check_truths, chosen_names, count
 from ppl.model.context import modelcontext
 from ppl.model.errors import ParameterValueError, ShapeError
 from ppl.model.inference.bar import Bar
@@ -132,6 +132,9 @@ def sample_posterior_predictive(
         raise TypeError("progressbar_theme= is not supported: the display has one set of colours")
     options = check_keys("idata_kwargs", idata_kwargs, RESULT_OPTIONS)
     check_keys("compile_kwargs", compile_kwargs, ("mode",))
+    check_truths(
+        return_inferencedata=return_inferencedata, extend_inferencedata=extend_inferencedata, predictions=predictions
+    )
     if extend_inferencedata and not return_inferencedata:
         raise ValueError("extend_inferencedata=True needs return_inferencedata=True")
     model = modelcontext(model)
@@ -244,7 +247,8 @@ def _changed_data(model: Model, trace: Any) -> dict[Variable, np.ndarray]:
 
 def _relabelled(model: Model, trace: Any) -> set[str]:
     """Dimensions that have other labels now than in the draws: what was learned of the old ones is not theirs."""
-    kept = results.group_of(trace, "posterior") if hasattr(trace, "groups") else trace
+    kept = results.group_of(trace, "posterior") if hasattr(trace, "groups") else None
+    kept = trace if kept is None else kept  # the posterior by itself
     if not hasattr(kept, "coords"):
         return set()
     import pandas as pd

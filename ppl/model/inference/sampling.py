@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ppl.compile.density import FlatProgram, labels, scalar
-from ppl.model.arguments import as_list, check_keys, chosen_names, unknown
+from ppl.model.arguments import as_list, check_keys, check_truths, chosen_names, count, unknown
 from ppl.model.context import modelcontext
 from ppl.model.errors import SamplingError
 from ppl.model.inference.background import Sampling
@@ -22,6 +22,7 @@ from ppl.model.inference.finishing import Finisher, Request, refuse_too_large
 from ppl.model.inference.optimum import maximum_of
 from ppl.model.inference.progress import display
 from ppl.model.inference.sampling_options import (
+    NUTS_OPTIONS,
     RESULT_OPTIONS,
     SAMPLERS,
     Nuts,
@@ -109,10 +110,18 @@ def sample(
         trace=trace, progressbar_theme=progressbar_theme, keep_warning_stat=keep_warning_stat, n_init=n_init,
         mp_ctx=mp_ctx, blas_cores=blas_cores, compile_kwargs=compile_kwargs, progressbar=progressbar,
     )  # fmt: skip
+    check_truths(
+        quiet=quiet, discard_tuned_samples=discard_tuned_samples, compute_convergence_checks=compute_convergence_checks,
+        return_inferencedata=return_inferencedata, rewrite=rewrite, blocking=blocking,
+    )  # fmt: skip
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback is a function of (trace, draw), got {callback!r}.")
+    jitter_max_retries = count("jitter_max_retries", jitter_max_retries, 0)
     if "start" in options:
         initvals = _renamed_start(options.pop("start"), initvals)
     own = nuts_sampler in ("ppl", "pymc")
     steered = steers_nuts(step, nuts_sampler, init, options, nuts_sampler_kwargs)
+    direct = {name: options[name] for name in ("nuts", *NUTS_OPTIONS) if name in options}
     nuts = nuts_options(init, options, nuts_sampler_kwargs if own else None)
     refuse_unknown(options, sample)
     if nuts_sampler not in SAMPLERS:
@@ -124,14 +133,18 @@ def sample(
     model = modelcontext(model)
     if not model.free_RVs:
         raise SamplingError("Cannot sample from the model: it has no free random variables.")
+    if return_inferencedata:
+        results.prepare()
     posterior = rewritten(model, rewrite, [*as_list(protect), *stepped(model, step)], eliminate)
     refuse_minibatches(posterior.terms.values())
     names = list(posterior.outputs) if var_names is None else chosen_names("var_names", var_names, posterior.outputs)
     methods = assign(posterior, step)
+    if methods.settings and any(given is not None for given in direct.values()):
+        raise ValueError(
+            f"step= brings NUTS with its own settings: give {', '.join(direct)} to it, as in NUTS(target_accept=0.9)."
+        )
     methods.check_population(chains)
     posterior = replace(posterior, values=methods.order)
-    if return_inferencedata:
-        results.prepare()
     starts = starts_for(posterior, initvals, chains, seed, nuts.jitter)
     request = Request(
         names, seed, tune, not discard_tuned_samples, compute_convergence_checks, quiet, return_inferencedata, extras,

@@ -61,7 +61,7 @@ def _reasons(
         yield f'The term "{name}" is {term[at]}{_where(at)}: it must be finite where sampling starts.'
         return
     joint = Joint(posterior.model)
-    labels, domains, parameters = zip(*_parameters(rv, joint), strict=True) if rv.parameters else ((), (), ())
+    labels, domains, parameters = zip(*joint.parameters(rv), strict=True) if rv.parameters else ((), (), ())
     value = as_tensor(joint.values[rv])
     try:
         found = values_at([value, *parameters], slots, position)
@@ -78,18 +78,6 @@ def _reasons(
             f" {_entry(found[0], at, term.shape)} of {rv.family.__name__}({shown})."
         ]
     yield from reasons[:SHOWN]
-
-
-def _parameters(rv: RandomVariable, joint: Joint) -> Iterator[tuple[str, Domain | None, Tensor]]:
-    """Label, domain and value of each parameter; of a law inside, such as a component of a mixture, all of its own."""
-    declared = list(rv.family.params.items())
-    for i, given in enumerate(rv.parameters):
-        if isinstance(given, RandomVariable) and given not in joint.values:
-            for label, domain, value in _parameters(given, joint):
-                yield f"{label} of {given.family.__name__}", domain, value
-        else:
-            label, param = declared[i] if i < len(declared) else (f"parameter {i}", None)
-            yield label, param and param.domain, as_tensor(joint.at_values(given))
 
 
 def _outside(

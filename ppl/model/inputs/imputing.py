@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import ppl.tensor as tt
-from ppl.distributions import RandomVariable
+from ppl.distributions import RandomVariable, entries
 from ppl.distributions.draw import draw
+from ppl.distributions.entries import entry_of
 from ppl.distributions.inner import laws_of
 from ppl.model.errors import DataError, ImputationWarning
 from ppl.tensor.tensor import Tensor
@@ -25,14 +26,11 @@ class Divided(NamedTuple):
 
 
 def divided(rv: RandomVariable, mask: np.ndarray) -> Divided:
-    """The draws of `rv` where `mask` says that values are missing, and the others; vectors are missing as a whole."""
+    """The draws of `rv` where `mask` says that values are missing, and the others."""
     axes = tuple(range(mask.ndim - rv.event_ndim, mask.ndim))
     missing = mask.any(axes)
     if not np.array_equal(missing, mask.all(axes)):
-        raise NotImplementedError(
-            f'{rv.family.__name__} "{rv.name}": {int(mask.sum())} values are missing inside of vectors, and only whole '
-            "vectors are imputed. Drop those rows, or write the conditional model of the missing entries."
-        )
+        return _inside_of_values(rv, mask)
     missing_at, observed_at = np.nonzero(missing), np.nonzero(~missing)
     unobserved = _some(rv, missing_at, missing.shape, f"{rv.name}_unobserved")
     whole = tt.index_update(tt.zeros(mask.shape, dtype=rv.dtype), unobserved, missing_at)
@@ -40,6 +38,19 @@ def divided(rv: RandomVariable, mask: np.ndarray) -> Divided:
         return Divided(unobserved, None, observed_at, whole)
     observed = _some(rv, observed_at, missing.shape, f"{rv.name}_observed")
     return Divided(unobserved, observed, observed_at, tt.index_update(whole, observed, observed_at))
+
+
+def _inside_of_values(rv: RandomVariable, mask: np.ndarray) -> Divided:
+    """The entries of vectors and matrices that are missing while others of the same one are there."""
+    if entry_of(rv) is None:
+        raise DataError(
+            f'{rv.family.__name__} "{rv.name}": {int(mask.sum())} values are missing inside of vectors or matrices, '
+            f"whose entries are bound to each other ({rv.family.support_for(rv.parameters)}): they cannot be imputed "
+            "one by one. Drop those rows, or observe what is known of them by its own distribution (of Multinomial and "
+            "Dirichlet rows: the known entries and the sum of the others)."
+        )
+    unobserved, observed = entries.divided(rv, mask, (f"{rv.name}_unobserved", f"{rv.name}_observed"))
+    return Divided(unobserved, observed, np.nonzero(~mask), entries.joined(observed, unobserved, mask))
 
 
 def _some(rv: RandomVariable, where: Any, batch: tuple[Any, ...], name: str | None) -> RandomVariable:

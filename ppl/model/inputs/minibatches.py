@@ -57,5 +57,5 @@ def refuse_minibatches(densities: Iterable[Tensor]) -> None:
         if isinstance(node, Variable) and node.default_update is not None:
             raise SamplingError(
                 f"The log-density depends on random rows ({node.name!r}) and changes from call to call, so no chain "
-                "has it as its target. Give sample() the whole data in place of a Minibatch."
+                "has it as its target, and no draw a value of its own. Give the whole data in place of a Minibatch."
             )

@@ -9,6 +9,7 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.distributions import RandomVariable
+from ppl.distributions.measure import sources
 from ppl.graph import ancestors
 from ppl.model.books import UNSET, Books
 from ppl.model.errors import ShapeError
@@ -29,6 +30,7 @@ def observe_variable(
     if isinstance(observed, np.ma.MaskedArray):
         return _imputed(model, rv, observed, None, dims, total_size, options)
     if isinstance(observed, Tensor):
+        _refuse_draws(rv, observed)
         held = value_now(observed)
         if held is not None:
             missing = np.isnan(held) if held.dtype.kind == "f" else np.False_
@@ -40,7 +42,7 @@ def observe_variable(
     else:
         _check_shape(rv, observed)
         value = as_tensor(_checked(rv, observed).astype(rv.dtype))
-    model.add_observed(rv, value, dims, _total_scale(total_size, value))
+    model.add_observed(rv, value, dims, _total_scale(f'{rv.family.__name__} "{rv.name}"', total_size, value))
     return rv
 
 
@@ -101,6 +103,16 @@ def _checked(rv: RandomVariable, array: np.ndarray) -> np.ndarray:
     return array
 
 
+def _refuse_draws(rv: RandomVariable, observed: Tensor) -> None:
+    """Raise where the data are no data: a value that is itself drawn would be scored by two laws."""
+    drawn = sorted(x.name or x.family.__name__ for x in sources(observed))
+    if drawn:
+        raise TypeError(
+            f'{rv.family.__name__} "{rv.name}": observed data are numbers, Data, or what is computed from them; got '
+            f"{observed!r}, which depends on {', '.join(drawn)}. A term of the density is added by pm.Potential."
+        )
+
+
 def _check_shape(rv: RandomVariable, array: np.ndarray) -> None:
     lengths = rv.type.shape if None not in rv.type.shape else substitute_shape(rv, {})
     known = tuple(value_now(n) if isinstance(n, Tensor) else n for n in lengths)
@@ -111,14 +123,27 @@ def _check_shape(rv: RandomVariable, array: np.ndarray) -> None:
         )
 
 
-def _total_scale(total_size: Any, value: Tensor) -> Any:
-    """How much the density of a minibatch counts."""
+def _total_scale(who: str, total_size: Any, value: Tensor) -> Any:
+    """How much the density of a minibatch counts: by the length of the first axis, or by those of several, where None
+    stands for an axis that is whole and ... for all between."""
     if total_size is None:
         return None
-    if isinstance(total_size, list | tuple):
-        scale: Any = 1.0
-        for total, n in zip(total_size, value.shape, strict=False):
-            if total is not None and total is not Ellipsis:
-                scale = scale * total / n
-        return scale
-    return total_size / (value.shape[0] if value.ndim else 1)
+    totals = list(total_size) if isinstance(total_size, list | tuple) else [total_size]
+    gaps = [i for i, n in enumerate(totals) if n is Ellipsis]
+    if gaps:
+        totals[gaps[0] : gaps[0] + 1] = [None] * (value.ndim - len(totals) + 1)
+    bad = [n for n in totals if n is not None and not isinstance(n, Tensor) and not _is_size(n)]
+    if bad or len(gaps) > 1 or len(totals) > max(value.ndim, 1):
+        raise ValueError(
+            f"{who}: total_size is the whole number of rows of all data, positive, or a list of such numbers for at "
+            f"most {value.ndim} axes, with None for whole axes and one ... at most; got {total_size!r}."
+        )
+    lengths = tuple(value.shape) or (1,)
+    scale: Any = 1.0
+    for total, n in zip(totals, lengths, strict=False):
+        scale = scale if total is None else scale * total / n
+    return scale
+
+
+def _is_size(n: Any) -> bool:
+    return isinstance(n, int | float | np.integer | np.floating) and not isinstance(n, bool) and 0 < n < np.inf

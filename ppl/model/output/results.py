@@ -6,6 +6,7 @@ import datetime
 import functools
 import gc
 import importlib.metadata
+import sys
 import threading
 import warnings
 from collections.abc import Mapping, Sequence
@@ -36,12 +37,15 @@ def has_inference_data() -> bool:
 
 def prepare() -> None:
     """Begin to import what results need; it takes longer than sampling a small model, so both go on at once."""
-    threading.Thread(target=_import_all, name="import-arviz", daemon=True).start()
+    needed = {"xarray", "arviz"} if has_inference_data() else {"xarray"}
+    if not needed <= sys.modules.keys():
+        threading.Thread(target=_import_all, name="import-arviz", daemon=True).start()
 
 
 def _import_all() -> None:
     """What an import makes is there to stay: that Python's collector goes through all of it time and again is a fifth
-    of the time. So it rests meanwhile."""
+    of the time. So it rests meanwhile, and all that is there then joins the oldest objects unseen: to be looked through
+    twice before that takes as long as to sample a small model."""
     thresholds = gc.get_threshold()
     gc.set_threshold(NEVER, *thresholds[1:])
     try:
@@ -50,6 +54,9 @@ def _import_all() -> None:
         if has_inference_data():
             import arviz  # noqa: F401
     finally:
+        if not gc.get_freeze_count():  # the user has frozen nothing that must stay so
+            gc.freeze()
+            gc.unfreeze()
         gc.set_threshold(*thresholds)
 
 
@@ -147,8 +154,8 @@ def extend(result: Any, groups: Mapping[str, Any]) -> Any:
 
 
 def group_names(result: Any) -> list[str]:
-    """The names of the groups of a result."""
-    return list(result.groups()) if callable(result.groups) else [g.strip("/") for g in result.groups if g != "/"]
+    """The names of the groups of a result; a tree that is itself one of the groups has none."""
+    return list(result.groups()) if callable(result.groups) else list(result.children)
 
 
 def group_of(result: Any, name: str) -> Any:

@@ -44,9 +44,9 @@ def debug(
 def _report(model: Books, joint: Joint, variable: Tensor, at: Mapping[str, Any], fn: str, verbose: bool) -> bool:
     is_rv = isinstance(variable, RandomVariable)
     term = joint.logp(variable) if is_rv else joint.at_values(variable)
-    parameters = [joint.at_values(p) for p in variable.parameters] if isinstance(variable, RandomVariable) else []
+    parameters = list(joint.parameters(variable)) if isinstance(variable, RandomVariable) else []
     values = model.value_vars
-    outputs: list[Any] = [term, *parameters]
+    outputs: list[Any] = [term, *(value for _, _, value in parameters)]
     if is_rv:
         outputs.append(joint.values[variable])
     wanted = (
@@ -60,8 +60,7 @@ def _report(model: Books, joint: Joint, variable: Tensor, at: Mapping[str, Any],
     if not any(b.any() for b in bad) and not verbose:
         return False
     print(f"The variable {variable.name} has the following parameters:" if is_rv else f"The potential {variable.name}:")
-    names = list(variable.family.params) if isinstance(variable, RandomVariable) else []
-    for name, value in zip(names, shown[1:], strict=False):
+    for (name, _, _), value in zip(parameters, shown[1:], strict=False):
         print(f"  {name} = {_short(value)}")
     if is_rv:
         print(f"  value = {_short(shown[-1])}")

@@ -63,9 +63,11 @@ def _chosen(model: Books, var_names: Sequence[str] | None) -> list[Tensor]:
 
 
 def _sources(model: Books, var: Tensor) -> list[Any]:
-    """What a variable is computed from; observed values count, where they are data with a name."""
+    """What a variable is computed from; observed values count, where they are data with a name. Lengths do not: the
+    data that give a dimension its length would point at every variable along it."""
+    inputs = var.parameters if isinstance(var, RandomVariable) else var.inputs
     observed = model.rvs_to_values.get(var) if _kind(model, var) == "observed" else None
-    return [*var.inputs, *([observed] if observed is not None and observed.name else [])]
+    return [*inputs, *([observed] if observed is not None and observed.name else [])]
 
 
 def model_to_networkx(

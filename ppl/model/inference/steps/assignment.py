@@ -97,7 +97,7 @@ class Assignment:
 
 def assign(posterior: Posterior, step: Any) -> Assignment:
     """The user's steps first; then NUTS for what has a gradient, and Gibbs or Metropolis for counts."""
-    given = _flat(step)
+    given = _flat(step, posterior.model)
     values = list(posterior.values)
     here = set(values)
     for method in given:
@@ -135,19 +135,19 @@ def _settings(method: NUTS | HamiltonianMC) -> dict[str, Any]:
 def stepped(model: Model, step: Any) -> list[str]:
     """The variables that the user's steps move: rewriting must leave them where they are."""
     behind = model.values_to_rvs
-    return [behind[v].name or "" for method in _flat(step) for v in method.vars if v in behind]
+    return [behind[v].name or "" for method in _flat(step, model) for v in method.vars if v in behind]
 
 
-def _flat(step: Any) -> list[StepMethod]:
-    """The methods in whatever a user gives."""
+def _flat(step: Any, model: Model) -> list[StepMethod]:
+    """The methods in whatever a user gives; a class stands for one of all variables that it can move."""
     if step is None:
         return []
     if isinstance(step, CompoundStep):
-        return _flat(step.methods)
+        return _flat(step.methods, model)
     if isinstance(step, list | tuple):
-        return [method for each in step for method in _flat(each)]
+        return [method for each in step for method in _flat(each, model)]
     if isinstance(step, type) and issubclass(step, StepMethod):
-        return [step()]
+        return [step(model=model)]
     if not isinstance(step, StepMethod):
         raise TypeError(f"step is a step method such as Metropolis(vars), or a list of them, got {step!r}")
     return [step]
