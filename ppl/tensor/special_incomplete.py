@@ -50,7 +50,8 @@ def _gamma_tail(upper: bool) -> Callable[..., Any]:
     def tail(a: Any, x: Any) -> Any:
         inside = (x > 0) & (x < jnp.inf)
         value = _gamma_tails(a, jnp.where(inside, x, 1.0))[upper]
-        ends = (0.0, -jnp.inf) if upper else (-jnp.inf, 0.0)
+        sure = jnp.where(a == 1, -x, 0.0)  # 0, with the slope that it has for a = 1
+        ends = (sure, -jnp.inf) if upper else (-jnp.inf, 0.0)
         outside = jnp.where(jnp.isnan(a), jnp.nan, jnp.where(x == 0, ends[0], jnp.where(x > 0, ends[1], jnp.nan)))
         return jnp.where(inside, value, outside)
 
