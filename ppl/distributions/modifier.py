@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from ppl.distributions.distribution import Distribution
 from ppl.distributions.draw import RandomVariable, batch_shape, draw_dtype
+from ppl.distributions.inner import unsized
 from ppl.graph import Node
 from ppl.tensor.tensor import Tensor, TensorType
 
@@ -37,6 +38,8 @@ class Modifier(Distribution, abstract=True):
 
     @classmethod
     def draw_type(cls, parameters: tuple[Node, ...], size: Any) -> TensorType:
+        if cls.laws == 1 and size is not None:  # in place of a size of the law's own, as in PyMC
+            parameters = (unsized(parameters[0]), *parameters[1:])  # type: ignore[arg-type]
         domain = cls.support_for(parameters)
         drops = cls.event_axes(parameters)
         labels = [functools.partial(cls._label, i, p) for i, p in enumerate(parameters)]
