@@ -1,8 +1,8 @@
 r"""Measures of loops: rows x₁, x₂, ... with x_t = g(x_{t-1}, y_t), where the y_t are entries of a random sequence.
 
-Given the rows before it, of which g may be any function, each row is a map of its own entry, so all steps are taken at once: the rows have the density
-of the one expression g(x before, y), in which the states before each step are values. The matrix ∂x/∂y is triangular,
-so this is the joint density, also where the y_t are dependent."""
+Given the rows before it, of which g may be any function, each row is a map of its own entry, so all steps are taken at
+once: the rows have the density of the one expression g(x before, y), in which the states before each step are values.
+The matrix ∂x/∂y is triangular, so this is the joint density, also where the y_t are dependent."""
 
 from __future__ import annotations
 
