@@ -37,9 +37,16 @@ class Modifier(Distribution, abstract=True):
         return [cls.batch_drop(parameters, i) for i in range(len(parameters))]
 
     @classmethod
+    def without_sizes(cls, parameters: tuple[Node, ...]) -> tuple[Node, ...]:
+        """The parameters, the laws among them with no more independent draws than theirs ask for."""
+        first, last = cls.law_at, None if cls.laws is None else cls.law_at + cls.laws
+        laws = [unsized(law) for law in parameters[first:last]]  # type: ignore[arg-type]
+        return (*parameters[:first], *laws, *(() if last is None else parameters[last:]))
+
+    @classmethod
     def draw_type(cls, parameters: tuple[Node, ...], size: Any) -> TensorType:
-        if cls.laws == 1 and size is not None:  # in place of a size of the law's own, as in PyMC
-            parameters = (unsized(parameters[0]), *parameters[1:])  # type: ignore[arg-type]
+        if size is not None:  # in place of sizes of the laws' own, as in PyMC
+            parameters = cls.without_sizes(parameters)
         domain = cls.support_for(parameters)
         drops = cls.event_axes(parameters)
         labels = [functools.partial(cls._label, i, p) for i, p in enumerate(parameters)]
