@@ -158,6 +158,7 @@ def test_beta_negative_binomial_up_to_a_million_million() -> None:
     agree(pm.logcdf(law, x).eval(), logs[1])
 
 
+@pytest.mark.slow
 def test_tails_of_counts_of_a_billion_are_integrals_or_few_terms() -> None:
     """P(X ≤ x) of a count of successes is P(Y > x) of the failures before so many; and sums that end are the same."""
     n, x = 10**9, np.array([10, 10**6, 4 * 10**8, 10**9 - 3])
@@ -171,7 +172,10 @@ def test_tails_of_counts_of_a_billion_are_integrals_or_few_terms() -> None:
     at = 2 * 10**8 + np.round(z * np.sqrt(6e7)).astype(int)
     exact = stats.norm.logcdf((at + 0.5 - 2e8) / np.sqrt(6e7))  # to about 1e-4 at these counts
     np.testing.assert_allclose(pm.logcdf(taken, at).eval(), exact, rtol=1e-3)
-    assert pm.icdf(pm.Skellam.dist(10.0, 9.0), 0.3).eval() == -1  # of constants, within the loop of a search
+
+
+def test_a_sum_of_constants_within_the_loop_of_a_search() -> None:
+    assert pm.icdf(pm.Skellam.dist(10.0, 9.0), 0.3).eval() == -1
 
 
 # --- Pólya-gamma: the alternating series of inverse Gaussian tails, in as many digits as it loses

@@ -58,7 +58,10 @@ def some_values(case: Any) -> np.ndarray:
     return np.append(few, spread).astype(x.dtype)
 
 
-@pytest.mark.parametrize("fact", ["log_density", "log_cdf", "log_ccdf"])
+TAILS = [pytest.param(fact, marks=pytest.mark.slow) for fact in ("log_cdf", "log_ccdf")]
+
+
+@pytest.mark.parametrize("fact", ["log_density", *TAILS])
 def test_slopes_at_an_edge_of_the_domain_of_a_parameter_are_quotients(case: Any, fact: str) -> None:
     if fact != "log_density":
         case.scalar()
