@@ -28,7 +28,7 @@ class Edge(NamedTuple):
 def edges_of(case: Any) -> Iterator[Edge]:
     given = dict(zip(case.family.params, case.given, strict=True))
     ways = [(given, {key: p.domain for key, p in case.family.params.items()}, case.declared)]
-    for each in case.family.alternatives:
+    for each in [a for a in case.family.alternatives if a.domains]:  # the others take any real number
         values = {key: given[key] if key in given else each.domains.get(key, real).examples[-1] for key in each.takes}
         converted = each.convert(**values)
         values |= {key: value for key, value in given.items() if key not in converted}
