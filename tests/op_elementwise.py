@@ -90,6 +90,8 @@ ELEMENTWISE = named(
         "logaddexp2": to_float(REAL, REAL),
         "softplus": to_float(REAL, oracle=_softplus),
         "sigmoid": to_float(REAL, oracle=sp.expit),
+        "share": to_float(POSITIVE, POSITIVE, oracle=lambda x, y: x / (x + y)),
+        "log_i0e": to_float(POSITIVE, oracle=lambda x: np.log(sp.i0e(x))),
         "logit": to_float(UNIT, oracle=sp.logit),
         "log_sigmoid": to_float(REAL, oracle=sp.log_expit),
         "log1mexp": to_float((-3, -0.1), oracle=_log1mexp, kinds="f", special=(0.0, -1.0, -np.inf, np.nan, 1.0)),

@@ -9,6 +9,7 @@ import ppl.tensor as tt
 from ppl.compile import function
 from ppl.distributions import Gamma, MvNormal, Normal, icdf, logcdf, logp
 from ppl.distributions.measure import NoDensityError
+from ppl.tensor.tensor import TensorType, placeholder
 
 STEPS = Normal.dist(0.0, 1.5, shape=4)
 Y = np.array([0.3, -0.2, 0.5, 1.4])
@@ -128,6 +129,37 @@ def test_slopes_go_through_the_steps():
     assert slope == pytest.approx(np.sum((Y - 0.4 * before(Y)) * before(Y)) / SCALE**2, rel=1e-12)
 
 
+MATRIX = np.array([[0.5, 0.2], [-0.3, 0.1]])
+MIXED = {  # of the rows before, a step may take any function
+    "a matrix": (lambda a, x: tt.dot(MATRIX, x) + a, BOTH_BEFORE @ MATRIX.T, 1.0),
+    "turned round": (lambda a, x: x[::-1] + a, BOTH_BEFORE[:, ::-1], 1.0),
+    "a sum and a length": (
+        lambda a, x: tt.sum(x) + (1 + tt.sum(x**2)) * a,
+        BOTH_BEFORE.sum(1, keepdims=True), 1 + (BOTH_BEFORE**2).sum(1, keepdims=True),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_a_step_may_mix_the_entries_of_the_row_before(name):
+    step, mean, scale = MIXED[name]
+    found = logp(walk(step, PAIRS, np.zeros(2)), BOTH).eval()
+    np.testing.assert_allclose(found, stats.norm.logpdf(BOTH, mean, SCALE * scale), rtol=1e-12)
+
+
+def test_a_matrix_that_changes_from_step_to_step_and_one_of_the_user():
+    matrices, b = np.random.default_rng(3).normal(size=(4, 2, 2)), placeholder(TensorType("float64", (2, 2)))
+    loop = rows(
+        lambda e, m, x, b: tt.dot(m, tt.dot(b, x)) + e,
+        sequences=[PAIRS, matrices], outputs_info=[tt.as_tensor(np.zeros(2))], non_sequences=[b],
+    )  # fmt: skip
+    mean = np.einsum("tij,jk,tk->ti", matrices, MATRIX, BOTH_BEFORE)
+    density, slope = function([b], [logp(loop, BOTH), tt.grad(tt.sum(logp(loop, BOTH)), b)])(MATRIX)
+    np.testing.assert_allclose(density, given(mean, BOTH), rtol=1e-12)
+    steps = np.einsum("tij,ti,tk->jk", matrices, (BOTH - mean) / SCALE**2, BOTH_BEFORE)
+    np.testing.assert_allclose(slope, steps, rtol=1e-10)
+
+
 def autoregression(start=0.0):
     return walk(lambda a, x: 0.5 * x + a, start=start)
 
@@ -147,7 +179,12 @@ REFUSED = {
     "the last state": (lambda: ppl.scan(lambda x, a: (x + a, x + a), 0.0, [STEPS])[0], "the rows that a scan stacks"),
     "the last row": (lambda: autoregression()[-1], "depend on each other"),
     "a state that is no row": (lambda: ppl.scan(lambda x, a: (x + 1, x + a), 0.0, [STEPS])[1], "no row of a step"),
-    "a product in a step": (lambda: walk(lambda a, x: tt.dot(np.eye(2), x) + a, PAIRS, np.zeros(2)), "entry by entry"),
+    "a product of the draw": (
+        lambda: walk(lambda a, x: x + tt.dot(np.eye(2), a), PAIRS, np.zeros(2)), "of its own draw.*Write the steps as"
+    ),
+    "a running sum of the draw": (
+        lambda: walk(lambda a, x: x + tt.cumsum(a), PAIRS, np.zeros(2)), "uses 'cumsum' of its own draw"
+    ),
 }
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import ppl as pm
 import ppl.distributions as pd
 
 COV = np.array([[1.0, 2.0], [2.0, 1.0]])
@@ -14,6 +15,9 @@ REFUSED = {
     "Normal: sigma must be positive, got inf at position 1": lambda: pd.Normal.dist(0, [1.0, np.inf]),
     "Normal: mu must be real, got 1j. Take its real part": lambda: pd.Normal.dist(1j, 1.0),
     "Normal: mu must be real, got 'a'. Give numbers": lambda: pd.Normal.dist("a", 1.0),
+    "Normal: a tensor holds numbers and booleans, got 'a'.*Give numbers": lambda: pm.logp(pd.Normal.dist(), "a"),
+    "Gamma: a tensor holds .* got None": lambda: pm.icdf(pd.Gamma.dist(1, 1), None),
+    "Normal is a family, of which there is no density: give a draw, Normal.dist": lambda: pm.logp(pd.Normal, 0.0),
     "Bernoulli: p must be between 0 and 1, got 1.5.*sigmoid": lambda: pd.Bernoulli.dist(1.5),
     "Bernoulli: logit_p is nan": lambda: pd.Bernoulli.dist(logit_p=np.nan),
     "Mixture: w must be probabilities that sum to 1, got .*divide by the sum": lambda: pd.Mixture.dist(

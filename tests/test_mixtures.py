@@ -1,5 +1,6 @@
 """Mixtures, hurdles, truncation, censoring and families that users define."""
 
+import functools
 import warnings
 
 import jax
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 from some_slow import every
 
+import ppl
 import ppl.tensor as tt
 from ppl import distributions as d
 from ppl.compile import function
@@ -231,3 +233,21 @@ def test_simulator_draws_and_has_no_density():
     np.testing.assert_allclose(rv.family.closeness(np.zeros(4), np.ones(4)).eval(), -0.5 * (1 / 0.5) ** 2)
     with pytest.raises(ValueError, match="distance"):
         d.Simulator.dist(lambda rng, size: 0.0, distance="euclid")
+
+
+RESIZED = {
+    "Truncated": lambda law, **size: d.Truncated.dist(law(size=3), lower=0.0, **size),
+    "Censored": lambda law, **size: d.Censored.dist(law(size=3), lower=0.0, **size),
+    "Mixture": lambda law, **size: d.Mixture.dist([0.4, 0.6], [law(size=3), law(size=3)], **size),
+}
+
+
+@pytest.mark.parametrize("name", RESIZED)
+def test_a_size_takes_the_place_of_the_laws_own_as_in_pymc(name):
+    for law in (functools.partial(d.Normal.dist, 0.5), functools.partial(d.Gamma.dist, 2.0, 1.0)):
+        assert RESIZED[name](law).type.shape == (3,)
+        resized = RESIZED[name](law, size=4)
+        assert ppl.draw(resized, random_seed=1).shape == resized.type.shape == (4,)
+        assert RESIZED[name](law, shape=(5, 2)).type.shape == (5, 2)
+    with pytest.raises(ValueError, match="do not broadcast"):
+        RESIZED[name](lambda size: d.Normal.dist([0.0, 1.0, 2.0], size=size), size=4)

@@ -9,6 +9,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
+from scipy import stats
 
 import ppl as pm
 import ppl.tensor as tt
@@ -135,6 +136,46 @@ def test_skellam_at_means_of_a_billion(means: tuple[float, float]) -> None:
         above = [_skellam_above(int(each), *map(mp.mpf, means)) for each in x]
     agree(pm.logccdf(pm.Skellam.dist(*means), x).eval(), [mp.log(a) for a in above])
     agree(pm.logcdf(pm.Skellam.dist(*means), x).eval(), [mp.log(1 - a) for a in above])
+
+
+# --- beta numbers within counts: P(X > x) is a sum of n terms, where n is whole
+def test_beta_negative_binomial_up_to_a_million_million() -> None:
+    chosen = [(0.3, 2.5), (2.5, 0.3), (2.5, 1e4), (40.0, 40.0), (1e4, 2.5), (1e-3, 0.3)]
+    rows = [(a, b, n, x) for a, b in chosen for n in (1, 3, 40) for x in (0, 50, 10_000, 10**9, 10**12)]
+
+    def above(a: Any, b: Any, n: int, x: int) -> Any:
+        log_beta = lambda a, b: mp.loggamma(a) + mp.loggamma(b) - mp.loggamma(a + b)
+        ways = lambda k: mp.loggamma(x + n + 1) - mp.loggamma(k + 1) - mp.loggamma(x + n - k + 1)
+        a, b = mp.mpf(a), mp.mpf(b)
+        return mp.fsum(mp.exp(ways(k) + log_beta(a + k, b + x + n - k) - log_beta(a, b)) for k in range(n))
+
+    with mp.workdps(200):
+        truth = [above(*row) for row in rows]
+        logs = [mp.log(p) for p in truth], [mp.log1p(-p) for p in truth]
+    a, b, n, x = map(np.array, zip(*rows, strict=True))
+    law = pm.BetaNegativeBinomial.dist(a, b, n)
+    agree(pm.logccdf(law, x).eval(), logs[0])
+    agree(pm.logcdf(law, x).eval(), logs[1])
+
+
+@pytest.mark.slow
+def test_tails_of_counts_of_a_billion_are_integrals_or_few_terms() -> None:
+    """P(X ≤ x) of a count of successes is P(Y > x) of the failures before so many; and sums that end are the same."""
+    n, x = 10**9, np.array([10, 10**6, 4 * 10**8, 10**9 - 3])
+    failures = pm.logcdf(pm.BetaNegativeBinomial.dist(3.0, 2.0, x + 1.0), n - x - 1).eval()
+    successes = pm.BetaBinomial.dist(3.0, 2.0, n)
+    np.testing.assert_allclose(pm.logccdf(successes, x).eval(), failures, rtol=1e-10, atol=1e-12)
+    q = np.exp(pm.logcdf(successes, x[1:3]).eval())
+    np.testing.assert_array_equal(pm.icdf(successes, q).eval(), x[1:3])
+    taken = pm.HyperGeometric.dist(10**9, 5 * 10**8, 4 * 10**8)
+    z = np.array([-6.0, -1.0, 0.5, 3.0])
+    at = 2 * 10**8 + np.round(z * np.sqrt(6e7)).astype(int)
+    exact = stats.norm.logcdf((at + 0.5 - 2e8) / np.sqrt(6e7))  # to about 1e-4 at these counts
+    np.testing.assert_allclose(pm.logcdf(taken, at).eval(), exact, rtol=1e-3)
+
+
+def test_a_sum_of_constants_within_the_loop_of_a_search() -> None:
+    assert pm.icdf(pm.Skellam.dist(10.0, 9.0), 0.3).eval() == -1
 
 
 # --- Pólya-gamma: the alternating series of inverse Gaussian tails, in as many digits as it loses

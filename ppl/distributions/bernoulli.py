@@ -2,7 +2,7 @@ import numpy as np
 
 from ppl.distributions.distribution import Distribution, alternative, param
 from ppl.distributions.domains import boolean, unit
-from ppl.distributions.probability import complement, log_complement, log_of
+from ppl.distributions.probability import complement, log_complement, log_complement_for, log_for, log_of
 from ppl.tensor import cast, entr, equal, sigmoid, switch
 
 
@@ -17,10 +17,10 @@ class Bernoulli(Distribution):
     from_logit = alternative(lambda logit_p: {"p": sigmoid(logit_p)})
 
     def logp(x, p):
-        return switch(equal(x, 1), log_of(p), log_complement(p))
+        return switch(equal(x, 1), log_for(x, p), log_complement_for(1 - x, p))
 
     def logcdf(x, p):
-        return switch(x < 1, log_complement(p), 0.0)
+        return switch(x < 1, log_complement_for(1 - x, p), 0.0)
 
     def logccdf(x, p):
         return switch(x < 1, log_of(p), -np.inf)

@@ -1,8 +1,8 @@
 from ppl.distributions.distribution import Distribution, param
 from ppl.distributions.domains import integers_between, natural, positive
-from ppl.distributions.summation import log_tails
+from ppl.distributions.summation import log_tails, summed_where_few
 from ppl.distributions.urn import log_urn
-from ppl.tensor import cast, clip, floor, round, switch
+from ppl.tensor import cast, clip, floor, log_beta_below_beta, maximum, round, switch
 
 
 class BetaBinomial(Distribution):
@@ -20,10 +20,12 @@ class BetaBinomial(Distribution):
         return log_urn(x, n - x, alpha, beta)
 
     def logcdf(x, alpha, beta, n):
-        return _log_tails(x, alpha, beta, n)[0]
+        integral = lambda: log_beta_below_beta(maximum(n - x, 1), x + 1, beta, alpha)  # asked for x < n only
+        return summed_where_few(n, lambda n: _log_tails(x, alpha, beta, n)[0], integral)
 
     def logccdf(x, alpha, beta, n):
-        return _log_tails(x, alpha, beta, n)[1]
+        integral = lambda: log_beta_below_beta(beta, alpha, maximum(n - x, 1), x + 1)
+        return summed_where_few(n, lambda n: _log_tails(x, alpha, beta, n)[1], integral)
 
     def sample(key, shape, alpha, beta, n):
         return key.binomial(n, key.beta(alpha, beta, shape), shape)

@@ -2,9 +2,8 @@ import numpy as np
 
 from ppl.distributions.distribution import Distribution, param
 from ppl.distributions.domains import natural, positive
-from ppl.distributions.summation import log_sum_below
 from ppl.distributions.urn import log_urn
-from ppl.tensor import cast, floor, log1p, maximum, switch
+from ppl.tensor import cast, floor, log1p, log_beta_below_beta, maximum, switch
 
 
 class BetaNegativeBinomial(Distribution):
@@ -20,7 +19,10 @@ class BetaNegativeBinomial(Distribution):
         return log_urn(n, x, alpha, beta) - log1p(x / n)
 
     def logcdf(x, alpha, beta, n):
-        return log_sum_below(BetaNegativeBinomial, x, alpha, beta, n)
+        return log_beta_below_beta(n, x + 1, alpha, beta)
+
+    def logccdf(x, alpha, beta, n):
+        return log_beta_below_beta(alpha, beta, n, x + 1)
 
     def sample(key, shape, alpha, beta, n):
         odds = key.gamma(beta, shape) / key.gamma(alpha, shape)

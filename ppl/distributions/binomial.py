@@ -1,7 +1,15 @@
 from ppl.distributions.distribution import Distribution, alternative, param
 from ppl.distributions.domains import integers_between, natural, unit
-from ppl.distributions.probability import complement, log_complement, log_complement_for, log_for, log_of, logit_of
-from ppl.tensor import cast, deviance, floor, log, log_beta_cdf, maximum, minimum, round, sigmoid, stirling
+from ppl.distributions.probability import (
+    complement,
+    log_beta_above,
+    log_beta_below,
+    log_complement,
+    log_complement_for,
+    log_for,
+    log_of,
+)
+from ppl.tensor import cast, deviance, floor, log, maximum, minimum, round, sigmoid, stirling
 
 
 class Binomial(Distribution):
@@ -23,10 +31,10 @@ class Binomial(Distribution):
         return ways - deviance(x, n * p, log_n + log_p) - deviance(n - x, n * q, log_n + log_q)
 
     def logcdf(x, n, p):
-        return log_beta_cdf(maximum(n - x, 1), x + 1, -logit_of(p))  # asked for x < n only
+        return log_beta_above(x + 1, maximum(n - x, 1), p)  # asked for x < n only
 
     def logccdf(x, n, p):
-        return log_beta_cdf(x + 1, maximum(n - x, 1), logit_of(p))
+        return log_beta_below(x + 1, maximum(n - x, 1), p)
 
     def sample(key, shape, n, p):
         return key.binomial(n, p, shape)

@@ -9,7 +9,7 @@ class Exponential(Distribution):
     .. math:: \log f(x) = \log λ - λx, \qquad x \ge 0
     """
 
-    lam = param(positive)
+    lam = param(positive, 1.0)
     support = nonnegative
     from_scale = alternative(lambda scale: {"lam": reciprocal(scale)}, scale=positive)
 

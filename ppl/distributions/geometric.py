@@ -1,6 +1,6 @@
 from ppl.distributions.distribution import Distribution, param
 from ppl.distributions.domains import chance, counting
-from ppl.distributions.probability import complement, log_complement, log_of
+from ppl.distributions.probability import complement, log_complement, log_complement_for, log_of
 from ppl.tensor import cast, ceil, equal, expm1, log1mexp, log1p, maximum, ones_like, round, switch
 
 
@@ -14,10 +14,10 @@ class Geometric(Distribution):
     support = counting
 
     def logp(x, p):
-        return log_of(p) + switch(equal(x, 1), 0.0, (x - 1) * log_complement(p))
+        return log_of(p) + switch(equal(x, 1), 0.0, (x - 1) * log_complement_for(x - 1, p))
 
     def logcdf(x, p):
-        return switch(equal(p, 1), 0.0, log1mexp(x * log_complement(p)))
+        return switch(equal(x, 1), log_of(p), switch(p < 1, log1mexp(x * log_complement_for(p < 1, p)), 0.0))
 
     def logccdf(x, p):
         return x * log_complement(p)

@@ -1,6 +1,7 @@
-from ppl.distributions.distribution import Distribution, param
-from ppl.distributions.domains import chance, natural, positive, unit
+from ppl.distributions.distribution import Distribution, alternative, param
+from ppl.distributions.domains import natural, open_unit, positive, unit
 from ppl.distributions.negative_binomial import NegativeBinomial
+from ppl.distributions.probability import share
 from ppl.distributions.zero_inflation import hurdle
 
 
@@ -10,9 +11,10 @@ class HurdleNegativeBinomial(Distribution):
     .. math:: f(0) = 1 - ψ, \qquad f(x) = ψ \, \mathrm{NegativeBinomial}(x; n, p) / (1 - p^n)
     """
 
-    psi, n, p = param(unit), param(positive), param(chance)
+    psi, n, p = param(unit), param(positive), param(open_unit)
     order = ("psi", "mu", "alpha", "p", "n")
     support = natural
-    from_mean, from_mean_and_n = NegativeBinomial.from_mean, NegativeBinomial.from_mean_and_n
+    from_mean = alternative(lambda mu, alpha: {"n": alpha, "p": share(alpha, mu)}, mu=positive, alpha=positive)
+    from_mean_and_n = alternative(lambda mu, n: {"n": n, "p": share(n, mu)}, mu=positive)
     from_alpha = NegativeBinomial.from_alpha
     logp, logcdf, logccdf, sample, mean, variance, support_point = hurdle(NegativeBinomial)

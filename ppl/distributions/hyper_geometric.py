@@ -1,6 +1,6 @@
 from ppl.distributions.distribution import Distribution, param, requires
 from ppl.distributions.domains import integers_between, natural
-from ppl.distributions.summation import log_tails
+from ppl.distributions.summation import falling_terms, log_tails
 from ppl.tensor import cast, deviance, floor, log, maximum, minimum, stirling
 from ppl.tensor.hypergeometric import hypergeometric
 
@@ -50,4 +50,6 @@ class HyperGeometric(Distribution):
 
 def _log_tails(x, N, k, n):
     least, most = maximum(0, n + k - N), minimum(k, n)
-    return log_tails(HyperGeometric, x, HyperGeometric.mean(N, k, n), x - least + 1, most - x, N, k, n)
+    mean, rate = HyperGeometric.mean(N, k, n), k / N
+    terms = falling_terms(HyperGeometric, x, mean, n * rate * (1 - rate), N, k, n)
+    return log_tails(HyperGeometric, x, mean, minimum(terms, x - least + 1), minimum(terms, most - x), N, k, n)

@@ -23,6 +23,7 @@ from ppl.distributions import measures_of_folds as measures_of_folds
 from ppl.distributions import measures_of_loops as measures_of_loops
 from ppl.distributions import measures_of_maps as measures_of_maps
 from ppl.distributions import measures_of_steps as measures_of_steps
+from ppl.distributions.distribution import Distribution
 from ppl.distributions.draw import RandomVariable, is_draw
 from ppl.distributions.joint import joint_factors
 from ppl.distributions.measure import Function, Measure, measure, shown, sources
@@ -51,13 +52,18 @@ def logccdf(rv: Any, value: Any, warn_rvs: bool = True) -> Tensor:
 
 def icdf(rv: Any, value: Any, warn_rvs: bool = True) -> Tensor:
     """The quantile: the smallest x with P(X ≤ x) ≥ value."""
-    law, q = the_law(rv), as_tensor(value)
+    law = the_law(rv)
+    q = numbers(value, rv)
     found = law.quantile(q) if law.ndim else at(law.quantile, q, rv, law)  # of vectors there is none: it says so
     return _warned(found, rv, value, warn_rvs)
 
 
 def the_law(rv: Any) -> Measure:
     """The measure of an expression that must be random."""
+    if isinstance(rv, type) and issubclass(rv, Distribution):
+        raise TypeError(
+            f"{rv.__name__} is a family, of which there is no density: give a draw, {rv.__name__}.dist(...)"
+        )
     if not isinstance(rv, Tensor):
         raise TypeError(
             f"a random expression is a tensor that depends on draws, got {rv!r} of type {type(rv).__name__}"
@@ -69,8 +75,17 @@ def the_law(rv: Any) -> Measure:
 
 def as_value(value: Any, rv: Tensor) -> Tensor:
     """A value of an expression; whole numbers count as floats where the expression is of floats."""
-    x = as_tensor(value)
+    x = numbers(value, rv)
     return tt.cast(x, rv.dtype) if rv.dtype[0] == "f" and x.dtype[0] in "biu" else x
+
+
+def numbers(value: Any, rv: Tensor) -> Tensor:
+    """A value as a tensor; what is no number is refused with the name of the law that it was meant for."""
+    try:
+        return as_tensor(value)
+    except TypeError as error:
+        who = rv.family.who(rv.name) if isinstance(rv, RandomVariable) else shown(rv)
+        raise TypeError(f"{who}: {error}. Give numbers; names of categories as their places, from 0.") from None
 
 
 def at(f: Function, x: Tensor, rv: Tensor, law: Measure) -> Tensor:

@@ -1,8 +1,8 @@
 r"""Measures of loops: rows x₁, x₂, ... with x_t = g(x_{t-1}, y_t), where the y_t are entries of a random sequence.
 
-Given the rows before it, each row is a map of its own entry, so all steps are taken at once: the rows have the density
-of the one expression g(x before, y), in which the states before each step are values. The matrix ∂x/∂y is triangular,
-so this is the joint density, also where the y_t are dependent."""
+Given the rows before it, of which g may be any function, each row is a map of its own entry, so all steps are taken at
+once: the rows have the density of the one expression g(x before, y), in which the states before each step are values.
+The matrix ∂x/∂y is triangular, so this is the joint density, also where the y_t are dependent."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import ppl.tensor as tt
 from ppl.distributions.measure import Measure, NoDensityError, known_shape, measure, measures, shown, sources
 from ppl.distributions.measures_of_maps import vars_of
-from ppl.graph import Body, Node, ancestors
+from ppl.graph import Body, Node, ancestors, substitute, topological
 from ppl.tensor.ops import Elementwise
 from ppl.tensor.tensor import Tensor, as_tensor, placeholder
 
@@ -32,7 +32,9 @@ def rows_of_a_loop(node: Tensor) -> Measure:
     sequences: list[Any] = list(loop.inputs[states:first])
     row, axes = body.outputs[place], node.ndim - 1
     count = known_shape(node)[0]
-    _require_entries(node, body, row)
+    own = {p for p, each in zip(body.params[states:], [*sequences, *rest], strict=True) if sources(each)}
+    known = _known_before(row, own)
+    _require_entries(node, row, {*body.params, *known})
 
     def all_steps(x: Tensor) -> Tensor:
         """The rows as one expression, given their values: those before each step are its states."""
@@ -40,8 +42,13 @@ def rows_of_a_loop(node: Tensor) -> Measure:
         changing = [(p, each, True) for p, each in zip(body.params, [*before, *sequences], strict=False)]
         fixed = [(p, each, False) for p, each in zip(body.params[first:], rest, strict=True)]
         used = _used(body, row)
-        arguments = [_aligned(each, axes, steps) if p in used else p for p, each, steps in [*changing, *fixed]]
-        return Body(body.params, (row,)).apply(arguments)[0]  # type: ignore[return-value]
+        arguments = {p: _aligned(each, axes, steps) for p, each, steps in [*changing, *fixed] if p in used}
+        stacks = {p: each for p, each, _ in changing if p in used and p not in own}
+        for part in known:
+            one = substitute(part, {p: each for p, each, _ in fixed})
+            mine = {p: each for p, each in stacks.items() if p in set(ancestors([one]))}
+            arguments[part] = _aligned(tt.vectorize_graph(one, mine) if mine else one, axes, bool(mine))
+        return substitute(row, arguments)  # type: ignore[return-value]
 
     def shifted(start: Tensor, x: Tensor) -> Tensor:
         start = tt.expand_dims(tt.cast(start, x.dtype), 0)
@@ -91,15 +98,28 @@ def _used(body: Body, row: Node) -> set[Node]:
     return set(ancestors([row])) & set(body.params)
 
 
-def _require_entries(node: Tensor, body: Body, row: Node) -> None:
-    """Refuse steps that do more than to map entries."""
-    params = set(body.params)
-    inside = [each for each in ancestors([row]) if each.inputs and each not in params]
+def _known_before(row: Node, own: set[Node]) -> list[Node]:
+    """The parts of a step that depend on no draw of its own, but on the rows before, and so may be any functions of
+    these: each as large as can be, and only where it does more than to map entries."""
+    depends: set[Node] = set(own)
+    parts: dict[Node, None] = {}
+    for each in topological([row]):
+        if any(p in depends for p in each.inputs):
+            depends.add(each)
+            parts |= {p: None for p in each.inputs if p not in depends and p.inputs}
+    mixes = lambda part: not all(isinstance(n.op, Elementwise) for n in topological([part]) if n.inputs)
+    return [part for part in parts if mixes(part)]
+
+
+def _require_entries(node: Tensor, row: Node, known: set[Node]) -> None:
+    """Refuse steps that do more than to map the entries of their own draws."""
+    inside = [each for each in topological([row], blockers=known) if each.inputs and each not in known]
     other = next((each for each in inside if not isinstance(each.op, Elementwise)), None)
     if other is not None:
         raise NoDensityError(
-            f"No density for {shown(node)}: its step uses {other.op.name!r}, and only steps that work entry by entry "
-            "are taken all at once. Write the steps as a Python loop, or as a CustomDist."
+            f"No density for {shown(node)}: its step uses {other.op.name!r} of its own draw, and only steps that map "
+            "the entries of that are taken all at once; of the rows before it may use anything. Write the steps as a "
+            "Python loop, or as a CustomDist."
         )
 
 

@@ -47,6 +47,10 @@ class Mixture(Modifier, abstract=True):
         return (w, *laws)
 
     @classmethod
+    def without_sizes(cls, parameters):
+        return parameters if len(parameters) == 2 else super().without_sizes(parameters)  # one law's runs over parts
+
+    @classmethod
     def batch_drop(cls, parameters, position):
         alone = len(parameters) == 2 and position == 1
         return 1 if position == 0 else parameters[position].event_ndim + alone

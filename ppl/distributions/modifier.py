@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from ppl.distributions.distribution import Distribution
 from ppl.distributions.draw import RandomVariable, batch_shape, draw_dtype
+from ppl.distributions.inner import unsized
 from ppl.graph import Node
 from ppl.tensor.tensor import Tensor, TensorType
 
@@ -36,7 +37,16 @@ class Modifier(Distribution, abstract=True):
         return [cls.batch_drop(parameters, i) for i in range(len(parameters))]
 
     @classmethod
+    def without_sizes(cls, parameters: tuple[Node, ...]) -> tuple[Node, ...]:
+        """The parameters, the laws among them with no more independent draws than theirs ask for."""
+        first, last = cls.law_at, None if cls.laws is None else cls.law_at + cls.laws
+        laws = [unsized(law) for law in parameters[first:last]]  # type: ignore[arg-type]
+        return (*parameters[:first], *laws, *(() if last is None else parameters[last:]))
+
+    @classmethod
     def draw_type(cls, parameters: tuple[Node, ...], size: Any) -> TensorType:
+        if size is not None:  # in place of sizes of the laws' own, as in PyMC
+            parameters = cls.without_sizes(parameters)
         domain = cls.support_for(parameters)
         drops = cls.event_axes(parameters)
         labels = [functools.partial(cls._label, i, p) for i, p in enumerate(parameters)]

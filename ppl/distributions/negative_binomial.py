@@ -1,7 +1,15 @@
 from ppl.distributions.distribution import Distribution, alternative, param
 from ppl.distributions.domains import chance, natural, nonnegative, positive
-from ppl.distributions.probability import complement, log_complement, log_complement_for, log_of, logit_of
-from ppl.tensor import cast, deviance, floor, log, log1p, log_beta_cdf, maximum, sigmoid, stirling, switch
+from ppl.distributions.probability import (
+    complement,
+    log_beta_above,
+    log_beta_below,
+    log_complement,
+    log_complement_for,
+    log_of,
+    share,
+)
+from ppl.tensor import cast, deviance, floor, log, log1p, maximum, stirling, switch
 
 
 class NegativeBinomial(Distribution):
@@ -15,9 +23,9 @@ class NegativeBinomial(Distribution):
     n, p = param(positive), param(chance)
     order = ("mu", "alpha", "p", "n")
     support = natural
-    from_mean = alternative(lambda mu, alpha: {"n": alpha, "p": sigmoid(log_of(alpha) - log_of(mu))}, mu=nonnegative)
-    from_mean_and_n = alternative(lambda mu, n: {"n": n, "p": sigmoid(log_of(n) - log_of(mu))}, mu=nonnegative)
-    from_alpha = alternative(lambda alpha, p: {"n": alpha, "p": p})
+    from_mean = alternative(lambda mu, alpha: {"n": alpha, "p": share(alpha, mu)}, mu=nonnegative, alpha=positive)
+    from_mean_and_n = alternative(lambda mu, n: {"n": n, "p": share(n, mu)}, mu=nonnegative)
+    from_alpha = alternative(lambda alpha, p: {"n": alpha, "p": p}, alpha=positive)
 
     def logp(x, n, p):
         both = x + n
@@ -27,10 +35,10 @@ class NegativeBinomial(Distribution):
         return ways - deviance(n, both * p, log_both + log_p) - deviance(x, both * q, log_both + log_q)
 
     def logcdf(x, n, p):
-        return log_beta_cdf(n, x + 1, logit_of(p))
+        return log_beta_below(n, x + 1, p)
 
     def logccdf(x, n, p):
-        return log_beta_cdf(x + 1, n, -logit_of(p))
+        return log_beta_above(n, x + 1, p)
 
     def sample(key, shape, n, p):
         return key.negative_binomial(n, complement(p) / p, shape)

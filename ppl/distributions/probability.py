@@ -15,7 +15,7 @@ from ppl.distributions.draw import RandomVariable
 from ppl.tensor.ops import Elementwise
 from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
 
-FORMS = frozenset({tt.exp, tt.sigmoid, tt.softmax})  # what `log_of` sees through
+FORMS = frozenset({tt.exp, tt.sigmoid, tt.softmax, tt.share})  # what `log_of` sees through
 
 
 def log_of(x: Any) -> Tensor:
@@ -27,7 +27,24 @@ def log_of(x: Any) -> Tensor:
         return -tt.softplus(-x.inputs[0])  # type: ignore[operator]
     if x.op is tt.softmax:
         return tt.log_softmax(x.inputs[0], axis=x.attrs["axis"])
+    if x.op is tt.share:
+        return _log_share(*x.inputs)
     return tt.log(x)
+
+
+def _log_share(a: Any, b: Any) -> Tensor:
+    """log(a / (a + b)); at b = 0, where log b has an infinite slope, by b itself."""
+    if not _is_opaque(b):
+        return -tt.softplus(log_of(b) - log_of(a))
+    none = tt.equal(b, 0)
+    return tt.switch(none, -tt.log1p(b / a), -tt.softplus(tt.log(tt.switch(none, 1.0, b)) - log_of(a)))
+
+
+def share(a: Any, b: Any) -> Tensor:
+    """a / (a + b), of which logarithm, complement and odds keep all digits: b may be 0 where it is no arithmetic, and
+    so large that a + b overflows where it is."""
+    a, b = as_tensor(a), as_tensor(b)
+    return tt.share(a, b) if _is_opaque(b) else tt.sigmoid(log_of(a) - log_of(b))
 
 
 def log_for(x: Any, p: Any) -> Tensor:
@@ -42,6 +59,8 @@ def log_for(x: Any, p: Any) -> Tensor:
 def log_complement_for(x: Any, p: Any) -> Tensor:
     """log(1 - p) for a count x that it is multiplied by, as `log_for` has log p."""
     p = as_tensor(p)
+    if p.op is tt.share:
+        return log_of(tt.share(tt.switch(tt.equal(x, 0), 1.0, p.inputs[1]), p.inputs[0]))
     return log_complement(tt.switch(tt.equal(x, 0), 0.0, p) if _is_opaque(p) else p)
 
 
@@ -66,21 +85,48 @@ def _is_opaque(p: Tensor) -> bool:
     return not (is_constant(p) or isinstance(p, RandomVariable) or isinstance(p.op, Elementwise) or p.op in FORMS)
 
 
-def logit_of(p: Any) -> Tensor:
-    """log(p / (1 - p))."""
+def log_beta_below(a: Any, b: Any, p: Any) -> Tensor:
+    """log P(X ≤ p) for X ~ Beta(a, b), with its slope where p is exactly 0 or 1 too; b ≥ 1 if p may be 1."""
     p = as_tensor(p)
-    return p.inputs[0] if p.op is tt.sigmoid else tt.logit(p)  # type: ignore[return-value]
+    if p.op is tt.sigmoid:
+        return tt.log_beta_cdf(a, b, p.inputs[0])
+    return _log_beta_cdf(a, b, *_parts(p)) if _is_opaque(p) or p.op is tt.share else tt.log_beta_cdf(a, b, tt.logit(p))
+
+
+def log_beta_above(a: Any, b: Any, p: Any) -> Tensor:
+    """log P(X > p) for X ~ Beta(a, b), as `log_beta_below` has log P(X ≤ p); a ≥ 1 if p may be 0."""
+    p = as_tensor(p)
+    if _is_opaque(p):
+        return _log_beta_cdf(b, a, *reversed(_parts(p)))
+    return log_beta_below(b, a, complement(p)) if p.op in FORMS else tt.log_beta_cdf(b, a, -tt.logit(p))
+
+
+def _parts(p: Tensor) -> tuple[Any, Any]:
+    """Two numbers whose ratio is p to 1 - p."""
+    return p.inputs if p.op is tt.share else (p, 1 - p)  # type: ignore[return-value]
+
+
+def _log_beta_cdf(a: Any, b: Any, x: Any, y: Any) -> Tensor:
+    """log P(X ≤ x / (x + y)) for X ~ Beta(a, b)."""
+    never, sure = tt.equal(x, 0), tt.equal(y, 0)
+    log_x, log_y = (tt.log(tt.switch(never | sure, 1.0, each)) for each in (x, y))
+    at_one = tt.switch(tt.equal(b, 1), -a * tt.log1p(y / tt.switch(sure, x, 1.0)), 0.0)
+    return tt.switch(sure, at_one, tt.switch(never, -np.inf, tt.log_beta_cdf(a, b, log_x - log_y)))
 
 
 def complement(p: Any) -> Tensor:
     """1 - p."""
     p = as_tensor(p)
+    if p.op is tt.share:
+        return tt.share(*reversed(p.inputs))
     return tt.sigmoid(-p.inputs[0]) if p.op is tt.sigmoid else 1 - p  # type: ignore[operator]
 
 
 def log_complement(p: Any) -> Tensor:
     """log(1 - p)."""
     p = as_tensor(p)
+    if p.op is tt.share:
+        return log_of(complement(p))
     return -tt.softplus(p.inputs[0]) if p.op is tt.sigmoid else tt.log1p(-p)
 
 

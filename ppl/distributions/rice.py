@@ -2,7 +2,7 @@ import numpy as np
 
 from ppl.distributions.distribution import Distribution, alternative, param
 from ppl.distributions.domains import nonnegative, positive
-from ppl.tensor import hypot, i0e, i1e, log, log_rice_ccdf, log_rice_cdf
+from ppl.tensor import hypot, i0e, i1e, log, log_i0e, log_rice_ccdf, log_rice_cdf
 
 
 class Rice(Distribution):
@@ -17,7 +17,7 @@ class Rice(Distribution):
     from_ratio_and_scale = alternative(lambda b, sigma: {"nu": b * sigma, "sigma": sigma}, b=nonnegative)
 
     def logp(x, nu, sigma):
-        return log(x) - 2 * log(sigma) - 0.5 * ((x - nu) / sigma) ** 2 + log(i0e(x / sigma * (nu / sigma)))
+        return log(x) - 2 * log(sigma) - 0.5 * ((x - nu) / sigma) ** 2 + log_i0e(x / sigma * (nu / sigma))
 
     def logcdf(x, nu, sigma):
         return log_rice_cdf(x / sigma, nu / sigma)

@@ -1,8 +1,8 @@
 from ppl.distributions.distribution import Distribution, param
 from ppl.distributions.domains import integer, positive
 from ppl.distributions.probability import log_of
-from ppl.distributions.summation import log_tails
-from ppl.tensor import abs, bessel_remainder, cast, ceil, deviance, maximum, minimum, round, sqrt, switch
+from ppl.distributions.summation import falling_terms, log_tails
+from ppl.tensor import abs, bessel_remainder, cast, deviance, round, sqrt, switch
 
 
 class Skellam(Distribution):
@@ -44,10 +44,5 @@ class Skellam(Distribution):
 
 
 def _log_tails(x, mu1, mu2):
-    """Terms are taken until they have fallen by exp(-40): they fall ever faster, and all are within `reach`."""
-    mean, variance = mu1 - mu2, mu1 + mu2
-    reach = 20 + sqrt(400 + 120 * variance)  # by Bernstein's inequality, for exp(-60)
-    start, step = switch(x <= mean, x, x + 1), switch(x <= mean, -1, 1)
-    fall = Skellam.logp(start, mu1, mu2) - Skellam.logp(start + step, mu1, mu2)
-    terms = cast(ceil(minimum(40 / maximum(fall, 1e-9), 2 * reach)), "int64") + 1
-    return log_tails(Skellam, x, mean, terms, terms, mu1, mu2)
+    terms = falling_terms(Skellam, x, mu1 - mu2, mu1 + mu2, mu1, mu2)
+    return log_tails(Skellam, x, mu1 - mu2, terms, terms, mu1, mu2)

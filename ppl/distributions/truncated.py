@@ -74,11 +74,11 @@ class Truncated(Modifier, abstract=True):
         rest = -np.inf if absent(upper) else log_above(law, upper)
         log_q, log_p = logaddexp(start, log(q) + mass), logaddexp(rest, log1p(-q) + mass)  # P(X₀ ≤ x), P(X₀ > x)
         find = lambda: searched(own, log_q, log_p, 1 - q)
-        if not law.family.icdf:
+        found = law.family.inverse_cdf(exp(log_q), *law.parameters)
+        if is_searched(found):
             return cast(clip(find(), lower, upper), law.dtype)
         far = (log_q < np.log(1e-300)) | (log_p < np.log(1e-5))  # there too few of its digits are left
-        found = or_searched(far, find, law.family.inverse_cdf(exp(log_q), *law.parameters))
-        return cast(clip(found, lower, upper), law.dtype)
+        return cast(clip(or_searched(far, find, found), lower, upper), law.dtype)
 
     def sample(key, shape, law, lower, upper, steps):
         return sample_between(key, shape, law, lower, upper)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ppl.distributions.domains import Domain
 from ppl.distributions.draw import draw
-from ppl.distributions.probability import complement, log_complement, log_for, log_mixed, log_of
+from ppl.distributions.probability import complement, log_complement_for, log_for, log_mixed, log_of
 from ppl.distributions.truncated import sample_between
 from ppl.tensor import cast, equal, expm1, log1mexp, minimum, ones_like, switch
 from ppl.tensor.tensor import as_tensor
@@ -61,14 +61,14 @@ def hurdle(family: Any) -> tuple[Callable[..., Any], ...]:
     def logp(x, psi, *parameters):
         none = equal(x, 0)
         drawn = family.log_density(switch(none, ones_like(x), x), *parameters)
-        return switch(none, log_complement(psi), log_of(psi) + given_positive(drawn, parameters))
+        return switch(none, log_complement_for(none, psi), log_for(x, psi) + given_positive(drawn, parameters))
 
     def logcdf(x, psi, *parameters):
         none, zero = x <= 0, log_zero(parameters)
         below = family.log_cdf(switch(none, ones_like(x), x), *parameters)
         if zero is not None:
             below = below + log1mexp(minimum(zero - below, -1e-300)) - log1mexp(zero)
-        at_zero = switch(x < 0, -np.inf, log_complement(psi))
+        at_zero = switch(x < 0, -np.inf, log_complement_for(none, psi))
         return switch(none, at_zero, log_mixed(psi, below))
 
     def logccdf(x, psi, *parameters):

@@ -17,6 +17,8 @@ from ppl.tensor.tensor import Tensor
 def _simplest(rv: Any) -> Any:
     """The expression by the law that is known for it; where this would join entries in one density that have one each,
     as running sums have, the expression as it is."""
+    if not isinstance(rv, Tensor):
+        return rv  # which is refused
     found = _in_law(rv)
     joins = isinstance(found, Tensor) and is_draw(found) and found is not rv and found.event_ndim > 0
     return rv if joins and _axes_joined(rv) < found.event_ndim else found

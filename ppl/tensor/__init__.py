@@ -38,6 +38,7 @@ from ppl.tensor import slices as _slices  # noqa: F401
 from ppl.tensor import slinalg as slinalg
 from ppl.tensor import sorting as _sorting  # noqa: F401
 from ppl.tensor import special as special
+from ppl.tensor import special_betas as special_betas
 from ppl.tensor import special_counts as special_counts
 from ppl.tensor import special_functions as _special_functions  # noqa: F401
 from ppl.tensor import special_incomplete as special_incomplete

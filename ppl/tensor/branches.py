@@ -33,6 +33,8 @@ def _common(a: Sequence[int | None], b: Sequence[int | None]) -> tuple[int | Non
 def _run_cond(condition: Any, *rest: Any, then: Any, otherwise: Any, split: int) -> Any:
     first, second = rest[:split], rest[split:]
     arrays = lambda results: tuple(jnp.asarray(r) for r in results)
+    if not isinstance(condition, jax.core.Tracer):  # a constant: the other branch is not looked at
+        return arrays(then(*first) if condition else otherwise(*second))
     return jax.lax.cond(jnp.asarray(condition), lambda: arrays(then(*first)), lambda: arrays(otherwise(*second)))
 
 

@@ -69,6 +69,7 @@ sigmoid = Elementwise(
     range=(0, 1),
 )
 logit = Elementwise("logit", jsp.logit, "float", inverse="sigmoid", monotone="increasing")
+share = Elementwise("share", lambda x, y: x / (x + y), "float", range=(0, 1))  # of x in x + y, for x, y ≥ 0
 log_sigmoid = Elementwise("log_sigmoid", jax.nn.log_sigmoid, "float", monotone="increasing", range=(-INF, 0))
 
 

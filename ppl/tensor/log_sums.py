@@ -48,36 +48,39 @@ def _log_sum_to(last: Any, *captured: Any, body: Callable[..., list[Any]]) -> An
     form = jax.eval_shape(lambda: body(jnp.arange(_BLOCK), *captured)[0])
     last = jnp.broadcast_to(jnp.asarray(last), jnp.broadcast_shapes(jnp.shape(last), form.shape[:-1]))
 
-    def terms_of(numbers: Any, parameters: Any) -> Any:
-        given = list(captured)
-        for i, x in zip(floats, parameters, strict=True):
-            given[i] = x
-        return body(numbers, *given)[0]
+    rest = [i for i in range(len(captured)) if i not in floats]
+
+    def terms_of(numbers: Any, others: Any, parameters: Any) -> Any:
+        given = dict(zip([*rest, *floats], [*others, *parameters], strict=True))
+        return body(numbers, *[given[i] for i in range(len(captured))])[0]
 
     @jax.custom_vjp
-    def total(parameters: Any) -> Any:
+    def total(last: Any, others: Any, parameters: Any) -> Any:  # all that it needs: it may be traced within a loop
         def add(sums: Any, numbers: Any, wanted: Any) -> Any:
-            terms = jnp.where(wanted, terms_of(numbers, parameters), -jnp.inf)
+            terms = jnp.where(wanted, terms_of(numbers, others, parameters), -jnp.inf)
             return jnp.logaddexp(sums, jax.nn.logsumexp(terms, axis=-1))
 
         return _over_blocks(last, add, jnp.full(last.shape, -jnp.inf, form.dtype))
 
-    def forward(parameters: Any) -> Any:
-        value = total(parameters)
-        return value, (parameters, value)
+    def forward(last: Any, others: Any, parameters: Any) -> Any:
+        value = total(last, others, parameters)
+        return value, (last, others, parameters, value)
 
     def backward(kept: Any, slope: Any) -> Any:
-        parameters, value = kept
+        last, others, parameters, value = kept
 
         def add(sums: Any, numbers: Any, wanted: Any) -> Any:
-            terms, transposed = jax.vjp(lambda p: jnp.broadcast_to(terms_of(numbers, p), wanted.shape), parameters)
+            terms, transposed = jax.vjp(
+                lambda p: jnp.broadcast_to(terms_of(numbers, others, p), wanted.shape), parameters
+            )
             weights = jnp.where(wanted, jnp.exp(terms - value[..., None]), 0.0)
             return jax.tree.map(jnp.add, sums, transposed(weights * slope[..., None])[0])
 
-        return (_over_blocks(last, add, jax.tree.map(jnp.zeros_like, parameters)),)
+        return None, None, _over_blocks(last, add, jax.tree.map(jnp.zeros_like, parameters))
 
     total.defvjp(forward, backward)
-    return total([jnp.asarray(captured[i]) for i in floats])
+    others, parameters = ([jnp.asarray(captured[i]) for i in places] for places in (rest, floats))
+    return total(last, others, parameters)
 
 
 LOG_SUM_TO = _LogSumTo("log_sum_to", _log_sum_to)

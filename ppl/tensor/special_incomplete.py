@@ -50,7 +50,8 @@ def _gamma_tail(upper: bool) -> Callable[..., Any]:
     def tail(a: Any, x: Any) -> Any:
         inside = (x > 0) & (x < jnp.inf)
         value = _gamma_tails(a, jnp.where(inside, x, 1.0))[upper]
-        ends = (0.0, -jnp.inf) if upper else (-jnp.inf, 0.0)
+        sure = jnp.where(a == 1, -x, 0.0)  # 0, with the slope that it has for a = 1
+        ends = (sure, -jnp.inf) if upper else (-jnp.inf, 0.0)
         outside = jnp.where(jnp.isnan(a), jnp.nan, jnp.where(x == 0, ends[0], jnp.where(x > 0, ends[1], jnp.nan)))
         return jnp.where(inside, value, outside)
 
@@ -71,7 +72,7 @@ def _betaln(a: Any, b: Any) -> Any:
     return _stirling(a) + _stirling(b) - _stirling(n) - powers - jnp.log(a) + jnp.log1p(a / b)
 
 
-def _log_beta_power(a: Any, b: Any, t: Any) -> Any:
+def log_beta_power(a: Any, b: Any, t: Any) -> Any:
     """log of x^a (1 - x)^b / (a B(a, b)) at x = sigmoid(t)."""
     n, log_x, log_y = a + b, log_sigmoid(t), log_sigmoid(-t)
     log_n = jnp.log(n)
@@ -99,7 +100,7 @@ def _beta_tail(a: Any, b: Any, t: Any) -> Any:
     mass = tail_integral(
         _beta_fall, (near + step) * y - far * x, (near + far + step) * x * y, near + step, far, jnp.where(x < y, x, -y)
     )
-    tail = _log_beta_power(near, far, t) + jnp.where(step > 0, jnp.log1p((near + far) * x * mass), jnp.log(near * mass))
+    tail = log_beta_power(near, far, t) + jnp.where(step > 0, jnp.log1p((near + far) * x * mass), jnp.log(near * mass))
     tail = jnp.minimum(tail, 0.0)
     return jnp.where(lower, tail, _log1mexp(jnp.minimum(tail, -1e-300)))
 
@@ -187,7 +188,7 @@ def _beta_quantile(a: Any, b: Any, target: Any) -> Any:
 
     def tail(t: Any) -> tuple[Any, Any]:
         value = _beta_tail(a, b, t)
-        return value, a * jnp.exp(_log_beta_power(a, b, t) - value)
+        return value, a * jnp.exp(log_beta_power(a, b, t) - value)
 
     return _newton(tail, target, jnp.log(a) - jnp.log(b))
 
@@ -197,7 +198,7 @@ def _beta_quantile_slope(primals: Any, tangents: Any) -> Any:
     (a, b, target), (da, db, dtarget) = primals, tangents
     t = _beta_quantile(a, b, target)
     value, by_shape = jax.jvp(lambda a, b: _beta_tail(a, b, t), (a, b), (da, db))
-    return t, (dtarget - by_shape) / (a * jnp.exp(_log_beta_power(a, b, t) - value))
+    return t, (dtarget - by_shape) / (a * jnp.exp(log_beta_power(a, b, t) - value))
 
 
 def _beta_inverse(a: Any, b: Any, q: Any) -> Any:

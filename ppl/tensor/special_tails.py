@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -48,8 +49,12 @@ def _log_skew_ndtr(alpha: Any, z: Any) -> Any:
 
 
 # --- Rice
+@jax.custom_jvp
 def _log_i0e(x: Any) -> Any:
     return jnp.log(jsp.i0e(x))
+
+
+_log_i0e.defjvps(lambda slope, value, x: slope * (jsp.i1e(x) / jsp.i0e(x) - 1))  # at 0 that on the right
 
 
 def _rice_fall(s: Any, r: Any, a: Any, side: Any) -> Any:
@@ -111,10 +116,12 @@ def _log_von_mises_cdf(x: Any, mu: Any, kappa: Any) -> Any:
     return jnp.where(inside, jnp.where(below < -_LOG_2, below, _rest(above)), ends)
 
 
+log_i0e = Elementwise("log_i0e", _log_i0e, "float", range=(-np.inf, 0))
 log_skew_ndtr = Elementwise("log_skew_ndtr", together(_log_skew_ndtr), "float", range=(-np.inf, 0))
 log_rice_cdf = Elementwise("log_rice_cdf", together(lambda r, a: _rice_tails(r, a)[0]), "float", range=(-np.inf, 0))
 log_rice_ccdf = Elementwise("log_rice_ccdf", together(lambda r, a: _rice_tails(r, a)[1]), "float", range=(-np.inf, 0))
 log_von_mises_cdf = Elementwise("log_von_mises_cdf", together(_log_von_mises_cdf), "float", range=(-np.inf, 0))
+log_i0e.__doc__ = "log I₀(x) - x for x ≥ 0."
 log_skew_ndtr.__doc__ = "log P(X ≤ z) for X ~ SkewNormal(alpha, 0, 1); log P(X > z) is log_skew_ndtr(-alpha, -z)."
 log_rice_cdf.__doc__ = (
     "log P(R ≤ r) for the length R of a plane vector of standard normals around a point at distance a."

@@ -43,5 +43,5 @@ def tail_integral(fall: Callable[..., Any], slope: Any, curvature: Any, *paramet
 
 
 def together(f: Callable[..., Any]) -> Callable[..., Any]:
-    """`f` of arrays that have been broadcast to one shape."""
-    return lambda *xs: f(*jnp.broadcast_arrays(*[jnp.asarray(x) for x in xs]))
+    """`f` of arrays broadcast to one shape; traced once for all of a shape, though a quantile asks often."""
+    return jax.jit(lambda *xs: f(*jnp.broadcast_arrays(*[jnp.asarray(x) for x in xs])))

@@ -52,8 +52,6 @@ def test_tails_keep_their_digits_where_they_are_small(case: Any) -> None:
     case.scalar()
     case.need("logcdf")
     case.proper()
-    if case.name == "BetaNegativeBinomial":
-        pytest.skip("BetaNegativeBinomial: no closed form of the upper tail, and too many terms to sum")
     if case.bounds[0] == case.bounds[1]:
         pytest.skip(f"{case}: the support is a point")
     x, weights, density = case.grid
@@ -369,8 +367,6 @@ def tail_slopes(family: Any, fact: str, types: Any) -> Any:
 @pytest.mark.parametrize("fact", ["log_cdf", "log_ccdf"])
 def test_slopes_of_a_tail_are_the_density_and_difference_quotients(case: Any, fact: str) -> None:
     case.scalar()
-    if case.name == "BetaNegativeBinomial":
-        pytest.skip("BetaNegativeBinomial: its upper tail is the rest to 1, which has too few digits for quotients")
     case.need("logcdf")
     case.proper()
     x, weights, density = case.grid

@@ -64,6 +64,16 @@ _monotone("log_sigmoid", lambda x: -np.logaddexp(0, -x), range=Fact(high=0.0, be
 _monotone("erf", math.erf, range=_WITHIN_ONE)
 _monotone("ndtr", lambda x: 0.5 * math.erfc(-x / math.sqrt(2)), range=_OPEN_UNIT)
 
+
+def _share(node: Node, facts: list[Fact]) -> Fact:
+    x, y = facts
+    if not (positive.holds(x) and nonnegative.holds(y)):
+        return ANYTHING
+    return Fact(0.0, 1.0, above=True, below=positive.holds(y), finite=x.finite)
+
+
+declare_facts(ew.share, _share)
+
 # --- functions with a declared range, finite where their argument is in a domain
 _FINITE_ON: dict[str, Condition] = {
     **dict.fromkeys(
