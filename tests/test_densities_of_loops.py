@@ -180,10 +180,12 @@ REFUSED = {
     "the last row": (lambda: autoregression()[-1], "depend on each other"),
     "a state that is no row": (lambda: ppl.scan(lambda x, a: (x + 1, x + a), 0.0, [STEPS])[1], "no row of a step"),
     "a product of the draw": (
-        lambda: walk(lambda a, x: x + tt.dot(np.eye(2), a), PAIRS, np.zeros(2)), "of its own draw.*Write the steps as"
+        lambda: walk(lambda a, x: x + tt.dot(np.eye(2), a), PAIRS, np.zeros(2)),
+        "of its own draw.*Write the steps as",
     ),
     "a running sum of the draw": (
-        lambda: walk(lambda a, x: x + tt.cumsum(a), PAIRS, np.zeros(2)), "uses 'cumsum' of its own draw"
+        lambda: walk(lambda a, x: x + tt.cumsum(a), PAIRS, np.zeros(2)),
+        "uses 'cumsum' of its own draw",
     ),
 }
 
