@@ -101,6 +101,29 @@ def votes(pm: Any) -> None:
     pm.Multinomial("y", 60, share, observed=RNG.multinomial(60, shares))
 
 
+def election(pm: Any) -> None:
+    """1,500 votes by age, education, both, state and region, centred."""
+    n, state, region = 1500, RNG.integers(0, 51, 1500), RNG.integers(0, 5, 51)
+    age, school, x = RNG.integers(0, 4, n), RNG.integers(0, 4, n), RNG.integers(0, 2, (n, 2))
+    line = 0.3 * RNG.normal(size=51)[state] - 1.6 * x[:, 0] + 0.2
+    scale, beta = pm.HalfNormal("scale", 1, shape=5), pm.Normal("beta", 0, 10, shape=3)
+    a, b = pm.Normal("a", 0, scale[0], shape=4), pm.Normal("b", 0, scale[1], shape=4)
+    c, d = pm.Normal("c", 0, scale[2], shape=(4, 4)), pm.Normal("d", 0, scale[3], shape=51)
+    e = pm.Normal("e", 0, scale[4], shape=5)
+    line_of = beta[0] + beta[1] * x[:, 0] + beta[2] * x[:, 1] + a[age] + b[school] + c[age, school] + d[state]
+    pm.Bernoulli("y", logit_p=line_of + e[region][state], observed=RNG.random(n) < 1 / (1 + np.exp(-line)))
+
+
+def slopes(pm: Any) -> None:
+    """500 answers of 100 people, correlated levels and slopes, centred."""
+    person, x = np.repeat(np.arange(100), 5), RNG.normal(size=500)
+    level, slope = RNG.multivariate_normal([1.0, 0.0], [[0.5, 0.2], [0.2, 0.5]], 100).T
+    chol, _, _ = pm.LKJCholeskyCov("chol", n=2, eta=2.0, sd_dist=pm.Exponential.dist(1.0))
+    u = pm.MvNormal("u", pm.Normal("mu", 0, 2, shape=2), chol=chol, shape=(100, 2))
+    p = 1 / (1 + np.exp(-level[person] - slope[person] * x))
+    pm.Bernoulli("y", logit_p=u[person, 0] + u[person, 1] * x, observed=RNG.random(500) < p)
+
+
 def coal(pm: Any) -> None:
     """A change of rate at an unknown time."""
     years = np.arange(111)
@@ -111,7 +134,10 @@ def coal(pm: Any) -> None:
 
 
 HIERARCHIES = (pumps, rats, counts, votes)  # whose latents are conjugate
-MODELS: dict[str, Callable[..., None]] = {f.__name__: f for f in (*HIERARCHIES, schools, radon, regression, iid, coal)}
+CENTRED = (election, slopes)  # of which nothing can be integrated out
+MODELS: dict[str, Callable[..., None]] = {
+    f.__name__: f for f in (*HIERARCHIES, *CENTRED, schools, radon, regression, iid, coal)
+}
 DISCRETE = {"coal"}
 
 
