@@ -11,6 +11,7 @@ from ppl.distributions import FAMILIES, GaussianRandomWalk, Laplace, Logistic, N
 from ppl.model.rewriting import rewritten
 from ppl.rewrites.elimination.centring import LOCATION_AND_SCALE, Balanced, BalancedVectors, PartiallyCentred, Whitened
 from ppl.rewrites.elimination.coordinates import COORDINATES
+from ppl.rewrites.elimination.covariances import SpreadAndCorrelation
 from ppl.rewrites.elimination.survivors import LOW
 from ppl.rewrites.elimination.walks import Pulled, PulledSteps
 
@@ -222,7 +223,9 @@ def test_vectors_of_a_random_covariance_are_balanced_by_the_information_of_their
             chol, _, _ = pm.LKJCholeskyCov("chol", n=2, eta=2.0, sd_dist=pm.Exponential.dist(1.0))
             u = pm.MvNormal("u", pm.Normal("m", 0.0, 1.0, shape=2), chol=chol, shape=(2, 2))
             pm.Poisson("y", tt.exp(u[group, 0] + x * u[other, 1]), observed=y)
-        return [c for c in pm.explain(model).coordinates.values() if c.name == "balanced_vectors"]
+        coordinates = list(pm.explain(model).coordinates.values())
+        assert "spread_and_correlation" in [c.name for c in coordinates]  # of chol
+        return [c for c in coordinates if c.name == "balanced_vectors"]
 
     (found,) = chosen(group)
     rows = [np.outer(row, row) * (n + 0.5) for row, n in zip(np.stack([np.ones(3), x], axis=1), y, strict=True)]
@@ -288,6 +291,26 @@ def test_coefficients_of_a_dense_design_are_centred_so_that_their_spread_does_no
     slope = (log_v(tau * 1.001) - log_v(tau / 1.001)) / (2.0 * np.log(1.001))
     np.testing.assert_allclose(2.0 * chosen.weight - 2.0, -slope, atol=1e-5)
     assert np.all((chosen.weight > 0.0) & (chosen.weight < 1.0))
+
+
+@pytest.mark.parametrize("sd", [pm.Exponential.dist(1.5), pm.LogNormal.dist(0.0, 1.0)], ids=["short", "plain"])
+def test_spreads_and_correlations_of_a_covariance_keep_its_law(sd):
+    """The density by the determinant of the map, and the way there and back, for one to four rows in one program."""
+    coordinate, inputs, found = SpreadAndCorrelation(), [], []
+    for n in (1, 2, 4):
+        packed = pm.LKJCholeskyCov.dist(n=n, eta=1.7, sd_dist=sd, compute_corr=False)
+        inputs.append(z := tt.TensorType("float64", (n * (n + 1) // 2,))(f"z{n}"))
+        x = coordinate.backward(z, *packed.parameters)
+        whole = tt.sum(pm.logp(packed, x)) + tt.log(abs(tt.det(tt.jacobian(x, z))))
+        found.append([coordinate.log_density(z, *packed.parameters), whole, coordinate.forward(x, *packed.parameters)])
+    f = function(inputs, sum(found, []))
+    for seed in range(3):
+        at = [1.3 * np.random.default_rng(seed).normal(size=z.type.shape) for z in inputs]
+        values = f(*at)
+        for k, z in enumerate(at):
+            density, wanted, back = values[3 * k : 3 * k + 3]
+            np.testing.assert_allclose(density, wanted, rtol=1e-10)
+            np.testing.assert_allclose(back, z, atol=1e-12)
 
 
 STEPS = 5

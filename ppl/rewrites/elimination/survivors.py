@@ -18,11 +18,21 @@ from typing import Any
 import numpy as np
 
 import ppl.tensor as tt
-from ppl.distributions import Cauchy, GaussianRandomWalk, Laplace, MvNormal, Normal, RandomVariable, StudentT
+from ppl.distributions import (
+    Cauchy,
+    GaussianRandomWalk,
+    Laplace,
+    LKJCholeskyCov,
+    MvNormal,
+    Normal,
+    RandomVariable,
+    StudentT,
+)
 from ppl.graph import ancestors
 from ppl.rewrites.elimination.affine import NotAffine, data_value, is_data, known_shape
 from ppl.rewrites.elimination.centring import LOCATION_AND_SCALE, Balanced, BalancedVectors, PartiallyCentred, Whitened
 from ppl.rewrites.elimination.coordinates import COORDINATES, Coordinate, fixed_coordinate
+from ppl.rewrites.elimination.covariances import SpreadAndCorrelation
 from ppl.rewrites.elimination.gaussian.spd import UNROLLED
 from ppl.rewrites.elimination.information import blocks, entries, squares, told
 from ppl.rewrites.elimination.positive import known_positive
@@ -46,6 +56,8 @@ def coordinates(
             chosen = fixed_coordinate(rv) if heavy or _rules_latents(written, rv) else None
         elif rv.family.__name__ in LOCATION_AND_SCALE and not all(is_data(p) for p in _location_and_scale(rv)):
             chosen = _centred(written, rv)
+        elif rv.family is LKJCholeskyCov and rv.ndim == 1:
+            chosen = SpreadAndCorrelation()
         elif rv.family is MvNormal and not all(map(is_data, rv.parameters)):
             chosen = _centred_vectors(written, rv)
         elif rv.family is GaussianRandomWalk and rv.ndim == 1:
