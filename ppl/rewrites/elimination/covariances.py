@@ -1,9 +1,10 @@
-r"""The coordinates of a covariance: standard deviations and partial correlations, in the place of the entries of its factor.
+r"""The coordinates of a covariance: standard deviations and partial correlations, not the entries of its factor.
 
 A row of the factor is L_i = s_i u_i with s_i a standard deviation and u_i on the unit sphere, by partial correlations
 (Lewandowski, Kurowicka and Joe 2009):
 
-.. math:: u_{ij} = \tanh y_{ij} \prod_{k<j} \operatorname{sech} y_{ik}, \qquad u_{ii} = \prod_{k<i} \operatorname{sech} y_{ik}
+.. math:: u_{ij} = \tanh y_{ij} \prod_{k<j} \operatorname{sech} y_{ik}, \qquad
+          u_{ii} = \prod_{k<i} \operatorname{sech} y_{ik}
 
 Entries of L below the diagonal shrink with s_i, so that a sampler that moves them by themselves meets a funnel where
 data do not exclude a small s_i. With
