@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.special as sp
 from op_rows import elementwise, named, oracle_of
+from scipy import integrate, stats
 
 REAL, POSITIVE, UNIT, INSIDE = (-4.0, 4.0), (0.3, 6.0), (0.05, 0.95), (-0.9, 0.9)
 FINITE = (0.0, 1.0, -1.0)
@@ -47,6 +48,12 @@ def _selu(x):
 
 def _stirling(x):
     return sp.gammaln(x + 1) - sp.xlogy(x, x) + x
+
+
+@np.vectorize
+def _log_beta_below_beta(a, b, c, d):
+    both = lambda x: stats.beta.pdf(x, c, d) * stats.beta.cdf(x, a, b)
+    return np.log(integrate.quad(both, 0, 1, epsabs=1e-13, epsrel=1e-12)[0])
 
 
 def _bessel_remainder(n, w):
@@ -198,6 +205,14 @@ ELEMENTWISE = named(
             oracle=lambda a, b, t: np.log(sp.betainc(a, b, sp.expit(t))),
             kinds="F",
             special=((0.5, 4.0), (1.0, 2.5), (-1.0, 0.0, 2.0)),
+            slow=True,
+        ),
+        "log_beta_below_beta": E(
+            *[POSITIVE] * 4,
+            oracle=_log_beta_below_beta,
+            kinds="F",
+            special=((0.5, 4.0), (1.0, 2.5), (3.0, 0.7), (1.0, 2.0)),
+            rtol=1e-9,
             slow=True,
         ),
         # the error function and its kin

@@ -215,20 +215,23 @@ def test_names_used_in_another_model_do_not_matter():
         pm.Normal("mu", 0, 1)
 
 
-def a_single_row(x):
-    pm.StudentT("y", 4, x, 1.0, observed=0.3)
+def a_single_row(x, scale):
+    pm.StudentT("y", 4, x, scale, observed=0.3)
 
 
-def rows_all_alike(x):
-    pm.Laplace("y", x, 1.0, observed=[2.0, 2.0])
+def rows_all_alike(x, scale):
+    pm.Laplace("y", x, scale, observed=[2.0, 2.0])
 
 
+@pytest.mark.parametrize("known", [True, False], ids=["known", "unknown"])
 @pytest.mark.parametrize("rows", [a_single_row, rows_all_alike], ids=lambda f: f.__name__)
-def test_rows_that_do_not_vary_decide_no_coordinates(rows):
-    """They tell no share of the data in a precision: the variable is moved as it stands."""
+def test_rows_that_do_not_vary_tell_what_their_scale_says(rows, known):
+    """Not that they are without noise, as their variance would have it."""
     with pm.Model() as model:
-        rows(pm.Normal("x", 0, pm.HalfNormal("tau", 1)))
-    assert "x" not in {rv.name for rv in pm.explain(model).coordinates}
+        x = pm.Normal("x", 0, pm.HalfNormal("tau", 1))
+        rows(x, 0.5 if known else pm.LogNormal("scale", np.log(0.5) - 0.5, 1))  # it starts at its mean, 1/2
+    (chosen,) = [c for rv, c in pm.explain(model).coordinates.items() if rv.name == "x"]
+    np.testing.assert_allclose(chosen.information, 4.0 if rows is a_single_row else 8.0)
 
 
 @pytest.mark.parametrize("lengths", [(1, 3), (3, 1), (3, 3)])

@@ -15,6 +15,7 @@ from ppl.rewrites.normal import PRODUCT, SUM
 from ppl.tensor import indexing, linalg, shaping, special_counts
 from ppl.tensor.names import NAMED
 from ppl.tensor.ops import CAST, Elementwise, Reduction
+from ppl.tensor.reductions import log_softmax, logsumexp, softmax
 from ppl.tensor.segments import segment_sum
 from ppl.tensor.sizes import DIM
 from ppl.tensor.tensor import CONSTANT, constant, value_of
@@ -24,6 +25,7 @@ _LARGEST = 100_000
 _PURE = frozenset([
     indexing.GETITEM, linalg.MATMUL, shaping.RESHAPE, shaping.TRANSPOSE, shaping.EXPAND_DIMS, shaping.SQUEEZE,
     shaping.CONCATENATE, CAST, DIM, segment_sum, pack_triangular, unpack_triangular,
+    softmax, log_softmax, indexing.take_along_axis,
 ])  # fmt: skip
 
 
@@ -41,14 +43,17 @@ def folded(node: Node) -> Node | None:
     return None if value is None else constant(value)
 
 
-def on_host(outputs: Sequence[Node], given: Mapping[Node, np.ndarray]) -> list[np.ndarray] | None:
-    """The values of a few small expressions as they are written, operation by operation and without a program; None
-    where an operation is not done so, or where a value is not finite, as another way to write it may be."""
+def on_host(
+    outputs: Sequence[Node], given: Mapping[Node, np.ndarray], *, programs: bool = True
+) -> list[np.ndarray] | None:
+    """The values of a few small expressions as they are written, operation by operation and without a program for them
+    all, nor for any operation unless `programs`; None where an operation is not done so, or where a value is not
+    finite, as another way to write it may be."""
     values: dict[Node, np.ndarray] = dict(given)
     for node in topological(outputs, blockers=values):
         if node in values:
             continue
-        found = _on_host(node, [values[x] for x in node.inputs])
+        found = _on_host(node, [values[x] for x in node.inputs], programs)
         if found is None:
             return None
         values[node] = found
@@ -56,7 +61,7 @@ def on_host(outputs: Sequence[Node], given: Mapping[Node, np.ndarray]) -> list[n
     return results if all(np.isfinite(x).all() for x in results) else None
 
 
-def _on_host(node: Node, inputs: list[np.ndarray]) -> np.ndarray | None:
+def _on_host(node: Node, inputs: list[np.ndarray], programs: bool) -> np.ndarray | None:
     if node.op is CONSTANT:
         return value_of(node)
     if not inputs or None in node.type.shape:
@@ -66,7 +71,7 @@ def _on_host(node: Node, inputs: list[np.ndarray]) -> np.ndarray | None:
     if node.op is shaping.BROADCAST_TO:
         return np.broadcast_to(inputs[0], node.type.shape)
     if (isinstance(node.op, Elementwise | Reduction) or node.op in _PURE) and not bodies(node):
-        return _computed(node, inputs)
+        return _computed(node, inputs, programs)
     return None
 
 
@@ -86,7 +91,7 @@ def _worth_it(node: Node) -> bool:
     return given <= _LARGEST and result <= max(given, 4096)
 
 
-def _computed(node: Node, values: list[np.ndarray]) -> np.ndarray | None:
+def _computed(node: Node, values: list[np.ndarray], programs: bool = True) -> np.ndarray | None:
     dtype = np.dtype(node.type.dtype)
     if node.op in (SUM, PRODUCT):
         return None
@@ -100,12 +105,16 @@ def _computed(node: Node, values: list[np.ndarray]) -> np.ndarray | None:
         return np.expand_dims(values[0], node.attrs["axis"])
     if node.op in (shaping.RESHAPE, shaping.SQUEEZE):
         return np.reshape(values[0], node.type.shape)
+    if node.op is shaping.CONCATENATE:
+        return np.concatenate(values, axis=node.attrs["axis"]).astype(dtype, copy=False)
     if node.op is linalg.MATMUL:
         return np.matmul(*values)
     if isinstance(node.op, Reduction) and node.op.name in _REDUCTIONS and values[0].size:
         reduce = getattr(np, node.op.name)
         wide = {"dtype": dtype} if node.op.name in ("sum", "prod") else {}
         return np.asarray(reduce(values[0], axis=node.attrs["axis"], keepdims=node.attrs["keepdims"], **wide), dtype)
+    if node.op in _BY_EXPONENTIALS:
+        return np.asarray(_by_scipy(node.op.name)(values[0], **node.attrs), dtype)
     if node.op is segment_sum and np.all((values[1] >= 0) & (values[1] < node.attrs["count"])):  # XLA drops others
         total = np.zeros(node.type.shape, dtype)
         np.add.at(total, values[1], values[0])
@@ -118,10 +127,23 @@ def _computed(node: Node, values: list[np.ndarray]) -> np.ndarray | None:
         return matrices
     if node.op is CAST and _same_by_numpy(values[0], dtype):
         return values[0].astype(dtype)
+    if node.op is indexing.take_along_axis and np.all(
+        (values[1] >= 0) & (values[1] < values[0].shape[node.attrs["axis"]])
+    ):
+        return np.take_along_axis(*values, axis=node.attrs["axis"])
     if node.op is indexing.GETITEM:
         with contextlib.suppress(IndexError):  # outside, XLA fills with nan
             return np.asarray(values[0][indexing.real_index(node.attrs["plan"], values[1:])])
-    return _by_jax(node, values)
+    return _by_jax(node, values) if programs else None
+
+
+_BY_EXPONENTIALS = frozenset({softmax, log_softmax, logsumexp})
+
+
+def _by_scipy(name: str) -> Callable[..., Any]:
+    import scipy.special
+
+    return getattr(scipy.special, name)
 
 
 _REDUCTIONS = frozenset({"sum", "prod", "mean", "max", "min", "all", "any"})

@@ -81,6 +81,11 @@ def _integral(a: Any, b: Any, c: Any, d: Any) -> Any:
     return jnp.minimum(top[..., 0] + jnp.log(total), 0.0)
 
 
+def _in_doubles(*numbers: Any) -> Any:
+    dtype = numbers[0].dtype
+    return _in_blocks(*[x.astype(jnp.float64) for x in numbers]).astype(dtype)
+
+
 def _in_blocks(a: Any, b: Any, c: Any, d: Any) -> Any:
     """Block after block, since each entry takes 0.3 MB to work in; derivatives do so again."""
     if a.size <= _BLOCK:
@@ -98,5 +103,5 @@ def _smaller_first(a: Any, b: Any, c: Any, d: Any) -> Any:
     return jnp.where(less, small, log1mexp.lower(jnp.minimum(small, -1e-300)))
 
 
-log_beta_below_beta = Elementwise("log_beta_below_beta", together(_in_blocks), "float", range=(-np.inf, 0))
+log_beta_below_beta = Elementwise("log_beta_below_beta", together(_in_doubles), "float", range=(-np.inf, 0))
 log_beta_below_beta.__doc__ = "log P(Y < X) for independent Y ~ Beta(a, b) and X ~ Beta(c, d)."

@@ -135,10 +135,10 @@ def test_the_information_of_rows_is_about_that_of_their_law(child):
     np.testing.assert_allclose(chosen.information.item() / rows, np.mean(slopes**2), rtol=1 / 3)
 
 
-BENT = {  # of a variable at 0 and a positive one at 1; what rows say of the first, up to one from these and a factor e
+BENT = {  # of a variable at 0 and one at √e; what rows say of the first, up to one from these and a factor e
     "a function of it": (lambda u, a: tt.exp(2.0 * u), (4 * np.exp(-4), 4 * np.exp(4))),
-    "a random factor": (lambda u, a: a * u, (np.exp(-2), np.exp(2))),
-    "both": (lambda u, a: 3.0 - a * tt.exp(u), (np.exp(-4), np.exp(4))),
+    "a random factor": (lambda u, a: a * u, (np.exp(-1), np.exp(3))),
+    "both": (lambda u, a: 3.0 - a * tt.exp(u), (np.exp(-3), np.exp(5))),
 }
 
 
@@ -155,6 +155,48 @@ def test_rows_that_bend_tell_by_their_slopes_around_the_start(name):
         chosen.information[:2] / np.array([2.0, 1.0]) * 0.5**2
     )  # by its rows, of which each has the information 1/0.5²
     assert np.all((least < each) & (each < most))
+
+
+def _poisson(rate, y):
+    return y * tt.log(rate) - rate
+
+
+GROUP, SHARES, COUNTS = np.array([0, 0, 1]), np.array([0.2, 0.6, 0.9]), np.array([1, 0, 3])
+CURVED = {
+    "a potential": lambda u, a: pm.Potential("y", tt.sum(_poisson(tt.exp(u), COUNTS))),
+    "a mixture that is a potential": lambda u, a: pm.Potential(
+        "y", 2.0 + tt.sum(tt.logaddexp(_poisson(tt.exp(u), COUNTS), _poisson(a, COUNTS)))
+    ),
+    "a law without a formula": lambda u, a: pm.Beta("y", a * tt.sigmoid(u), a * tt.sigmoid(-u), observed=SHARES),
+    "classes": lambda u, a: pm.Categorical(
+        "y", p=pm.math.softmax(tt.stack([u, 0.0 * u, -u], axis=1), axis=1), observed=np.array([0, 2, 1])
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CURVED)
+def test_rows_of_any_law_tell_by_the_curvature_of_their_densities(name):
+    with pm.Model() as model:
+        u = pm.Normal("u", 0.0, pm.HalfNormal("scale", 1.0), shape=3)
+        CURVED[name](u[GROUP], pm.LogNormal("a", 0.0, 1.0))
+    (chosen,) = [c for rv, c in pm.explain(model).coordinates.items() if rv.name == "u"]
+    assert chosen.name == "balanced" and chosen.information[2] == 0.0
+    assert np.all((chosen.information >= 0.0) & (chosen.information < 10.0)) and chosen.information.max() > 0.1
+    if name == "a potential":  # the mean, one row at a time, up to a factor e
+        each = chosen.information[:2] / np.array([2.0, 1.0])
+        assert np.all((np.exp(-1) < each) & (each < np.e))
+
+
+def test_vectors_are_balanced_by_the_curvature_of_a_potential():
+    """The curvature of a normal log-density is its precision, wherever it is taken."""
+    precision = np.array([[3.0, -1.0], [-1.0, 2.0]])
+    with pm.Model() as model:
+        chol, _, _ = pm.LKJCholeskyCov("chol", n=2, eta=2.0, sd_dist=pm.Exponential.dist(1.0))
+        u = pm.MvNormal("u", np.zeros(2), chol=chol, shape=(3, 2))
+        x, y = u[GROUP, 0], u[GROUP, 1]
+        pm.Potential("y", -0.5 * tt.sum(3.0 * x**2 - 2.0 * x * y + 2.0 * y**2))
+    (chosen,) = [c for rv, c in pm.explain(model).coordinates.items() if rv.name == "u"]
+    np.testing.assert_allclose(chosen.information, [2.0 * precision, precision, 0.0 * precision], atol=1e-6)
 
 
 def test_rows_that_pick_several_entries_in_a_bent_way_tell_nothing():

@@ -4,7 +4,8 @@ r"""What data tell about a variable that stays: the information of rows,
 
 where row i of a child picks entry j with the coefficient c_i, and w is the weight of a row of a generalised linear
 model at its own data (the weights from which Fisher scoring starts, McCullagh and Nelder 1989, section 2.5). Where the
-predictor of the rows is not affine, c_i is its slope, averaged over some points around the start.
+predictor of the rows is not affine, c_i is its slope, averaged over some points around the start. Where no weight is
+known, the curvature of the log-density serves (`curvature`).
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from ppl.distributions import RandomVariable
 from ppl.graph import ancestors
 from ppl.rewrites.elimination.affine import Affine, NotAffine, Select, affine, data_value, is_data, known_shape
 from ppl.rewrites.elimination.centring import LOCATION_AND_SCALE
+from ppl.rewrites.elimination.curvature import curvature, steps, vector_of_each_row
 from ppl.rewrites.elimination.monomials import POWERS
-from ppl.rewrites.elimination.program import NoMatch, Observation, Program, children
+from ppl.rewrites.elimination.program import Factor, NoMatch, Observation, Program, children
 from ppl.rewrites.elimination.starts import around_start, start_of
-from ppl.rewrites.elimination.supports import Sites
 from ppl.rewrites.folding import on_host
 from ppl.tensor.tensor import Tensor
 
@@ -50,8 +51,9 @@ def _noise(family: str) -> Callable[..., Any]:
     def information(y: Any, starts: Mapping[str, Any], **known: Any) -> Any:
         if scale in known:
             return at_one * known[scale] ** -2.0 + 0.0 * y
-        start = starts.get(scale)
-        return np.maximum(1.0 / np.var(y), 0.0 if start is None else at_one * start**-2.0) + 0.0 * y
+        start, varies = starts.get(scale), np.var(y)
+        least = 1.0 / varies if varies else 0.0
+        return np.maximum(least, 0.0 if start is None else at_one * start**-2.0) + 0.0 * y
 
     return information
 
@@ -107,13 +109,26 @@ def told(program: Program, rv: RandomVariable, of: Of | None = None) -> np.ndarr
     """The information that rows hold of each entry, or as `of` has it; None where it cannot be told."""
     information = np.zeros(())
     for factor in children(program, rv):
-        if not isinstance(factor, Observation):
-            return None
         try:
-            information = information + (of or entries)(program, factor, rv)
-        except (NotAffine, NoMatch):
+            information = information + _told_by(program, factor, rv, of or entries)
+        except NoMatch:
             return None
     return information
+
+
+def _told_by(program: Program, factor: Factor, rv: RandomVariable, of: Of) -> np.ndarray:
+    """By a formula, else by curvature."""
+    try:
+        if not isinstance(factor, Observation):
+            raise NotAffine("it is no observation")
+        return of(program, factor, rv)
+    except NotAffine as why:
+        if of is squares:
+            raise NoMatch(str(why)) from why
+    shape = known_shape(rv)
+    if of is blocks:
+        return curvature(program, factor, rv, shape[-1]).reshape(*shape, shape[-1])
+    return curvature(program, factor, rv, 1).reshape(shape)
 
 
 def entries(program: Program, child: Observation, rv: Tensor) -> np.ndarray:
@@ -223,24 +238,16 @@ def _coefficients(form: Affine, shape: tuple[int, ...]) -> Picked:
 
 def _differences(program: Program, line: Tensor, rv: Tensor, width: int) -> list[Picked]:
     """The same by differences, where a row depends on entries of one vector of that width."""
-    sites = Sites([rv]).support(line)
-    if sites is None:
-        raise NotAffine("no row depends on it")
-    vectors = np.where(sites < 0, sites.max(axis=-1, keepdims=True), sites) // width
-    if (vectors != vectors[..., :1]).any():
-        raise NotAffine("a row picks entries of several vectors")
-    vector = np.maximum(vectors[..., 0].ravel(), 0)
+    vector = vector_of_each_row(line, rv, width)
     readings = []
     for values in around_start(program, line):
         picked = []
-        for entry in range(width):
-            step = np.zeros((*known_shape(rv)[:-1], width) if width > 1 else known_shape(rv))
-            step[..., entry if width > 1 else slice(None)] = STEP
+        for entry, step in enumerate(steps(rv, width, STEP)):
             ends = [on_host([line], values | {rv: values[rv] + s * step}) for s in (-1.0, 1.0)]
             if ends[0] is None or ends[1] is None:
-                raise NotAffine("its slope cannot be told without a program")
+                raise NoMatch("its slope cannot be told without a program")
             picked.append((vector * width + entry, (ends[1][0] - ends[0][0]).ravel() / (2.0 * STEP)))
         readings.append(picked)
     if not readings:
-        raise NotAffine("it is not known where sampling starts")
+        raise NoMatch("it is not known where sampling starts")
     return readings

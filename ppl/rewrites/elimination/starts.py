@@ -14,7 +14,7 @@ from ppl.rewrites.elimination.program import Program
 from ppl.tensor.shaping import broadcast_to
 from ppl.tensor.tensor import Tensor, as_tensor
 
-AROUND = 8  # how many points around the start are looked at
+AROUND = 4  # how many points around the start are looked at
 
 
 def start_of(program: Program, expression: Tensor) -> np.ndarray | None:
@@ -42,9 +42,12 @@ def around_start(program: Program, expression: Tensor) -> Iterator[dict[Node, np
             if start is None:
                 return
             support, step = rv.family.support_for(rv.parameters), rng.uniform(-1.0, 1.0, start.shape)
-            bounds = (support.lower, support.upper, support.ndim, support.discrete)
-            free, positive = bounds == (None, None, 0, False), bounds == (0, None, 0, False)
-            values[rv] = start + step if free else start * np.exp(step) if positive else start
+            open_ended = support.upper is None and support.ndim == 0 and not support.discrete
+            if open_ended and support.lower is None:
+                start = start + step
+            elif open_ended and isinstance(support.lower, int | float) and support.lower == 0:
+                start = start * np.exp(step)
+            values[rv] = start
         yield values
 
 

@@ -162,6 +162,15 @@ def _reduced(sites: Sites, e: Any) -> Support | None:
     return result.reshape(*e.type.shape, result.shape[-1])
 
 
+def _shared(sites: Sites, e: Any) -> Support | None:
+    """An array of the same shape, in which entries along some axes depend on each other."""
+    inner = sites.support(e.inputs[0])
+    assert inner is not None
+    axes = sorted(a % e.type.ndim for a in np.atleast_1d(e.attrs["axis"]))
+    result = collapsed(inner, axes)
+    return np.broadcast_to(np.expand_dims(result, tuple(axes)), (*e.type.shape, result.shape[-1]))
+
+
 def _of_law(sites: Sites, rv: Any) -> Support | None:
     """A draw that stands for its law, among the parameters of another."""
     axes = rv.family.event_axes(rv.parameters)
@@ -177,6 +186,8 @@ def _of_law(sites: Sites, rv: Any) -> Support | None:
 
 RULES: dict[str, Any] = {
     "named": _elementwise,
+    "softmax": _shared,
+    "log_softmax": _shared,
     "draw": _of_law,
     "concatenate": _concatenated,
     "take_along_axis": _along,

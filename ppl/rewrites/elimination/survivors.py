@@ -36,7 +36,7 @@ from ppl.rewrites.elimination.covariances import SpreadAndCorrelation
 from ppl.rewrites.elimination.gaussian.spd import UNROLLED
 from ppl.rewrites.elimination.information import blocks, entries, squares, told
 from ppl.rewrites.elimination.positive import known_positive
-from ppl.rewrites.elimination.program import Observation, Program, children, parts, reaches
+from ppl.rewrites.elimination.program import NoMatch, Observation, Program, children, parts, reaches
 from ppl.rewrites.elimination.starts import start_of
 from ppl.rewrites.elimination.walks import Pulled, PulledSteps
 from ppl.tensor.tensor import Tensor
@@ -145,7 +145,7 @@ def _pulled_steps(program: Program, rv: RandomVariable) -> PulledSteps | None:
             if not isinstance(factor, Observation):
                 return None
             information = information + entries(program, factor, walks[0])
-        except NotAffine:
+        except (NotAffine, NoMatch):
             return None
     return PulledSteps(information, (scale,)) if information.any() else None
 
