@@ -130,7 +130,7 @@ def _computed(node: Node, values: list[np.ndarray], programs: bool = True) -> np
     if node.op is indexing.take_along_axis and np.all(
         (values[1] >= 0) & (values[1] < values[0].shape[node.attrs["axis"]])
     ):
-        return np.take_along_axis(*values, axis=node.attrs["axis"])
+        return np.take_along_axis(values[0], values[1], node.attrs["axis"])
     if node.op is indexing.GETITEM:
         with contextlib.suppress(IndexError):  # outside, XLA fills with nan
             return np.asarray(values[0][indexing.real_index(node.attrs["plan"], values[1:])])

@@ -165,7 +165,7 @@ GROUP, SHARES, COUNTS = np.array([0, 0, 1]), np.array([0.2, 0.6, 0.9]), np.array
 CURVED = {
     "a potential": lambda u, a: pm.Potential("y", tt.sum(_poisson(tt.exp(u), COUNTS))),
     "a mixture that is a potential": lambda u, a: pm.Potential(
-        "y", 2.0 + tt.sum(tt.logaddexp(_poisson(tt.exp(u), COUNTS), _poisson(a, COUNTS)))
+        "y", 2.0 - 1.5 * tt.sum(-tt.logaddexp(_poisson(tt.exp(u), COUNTS), _poisson(a, COUNTS)))
     ),
     "a law without a formula": lambda u, a: pm.Beta("y", a * tt.sigmoid(u), a * tt.sigmoid(-u), observed=SHARES),
     "classes": lambda u, a: pm.Categorical(

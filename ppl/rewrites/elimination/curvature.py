@@ -15,7 +15,7 @@ from ppl.rewrites.elimination.program import Factor, NoMatch, Observation, Progr
 from ppl.rewrites.elimination.starts import around_start
 from ppl.rewrites.elimination.supports import Sites
 from ppl.rewrites.folding import on_host
-from ppl.tensor.tensor import Tensor
+from ppl.tensor.tensor import Tensor, is_constant, value_of
 
 STEP = 1e-3
 MOST_ENTRIES = 100_000  # of all rows; planning is to take milliseconds
@@ -57,16 +57,34 @@ def _rows(factor: Factor) -> list[Tensor]:
         return [law.family.log_density(factor.value, *law.parameters, checked=False)]
     if not isinstance(factor, Term):
         raise NoMatch("it is a variable")
-    found, left = [], [factor.density]
+    found: list[Tensor] = []
+    left: list[tuple[Any, float]] = [(factor.density, 1.0)]
     while left:
-        node: Any = left.pop()
-        if node.op.name == "add":
-            left += node.inputs
-        elif node.op.name in ("sum", "named"):
-            left.append(node.inputs[0])
-        else:
-            found.append(node)
+        node, times = left.pop()
+        parts = _parts(node)
+        left += [(part, times * by) for part, by in parts]
+        if not parts:
+            found.append(node if times == 1.0 else times * node)
     return found
+
+
+def _parts(node: Any) -> list[tuple[Any, float]]:
+    """Whose sum a sum of rows is, and by which number each is multiplied; none where it is no sum."""
+    x, *more = node.inputs or (None,)
+    match node.op.name:
+        case "sum" | "named":
+            return [(x, 1.0)]
+        case "negative":
+            return [(x, -1.0)]
+        case "add":
+            return [(x, 1.0), (more[0], 1.0)]
+        case "subtract":
+            return [(x, 1.0), (more[0], -1.0)]
+        case "multiply" if is_constant(x) and value_of(x).size == 1:
+            return [(more[0], value_of(x).item())]
+        case "multiply" if is_constant(more[0]) and value_of(more[0]).size == 1:
+            return [(x, value_of(more[0]).item())]
+    return []
 
 
 def _of_rows(program: Program, rows: Tensor, rv: Tensor, width: int) -> np.ndarray:
