@@ -70,7 +70,7 @@ def _rows(factor: Factor) -> list[Tensor]:
 
 def _parts(node: Any) -> list[tuple[Any, float]]:
     """Whose sum a sum of rows is, and by which number each is multiplied; none where it is no sum."""
-    x, *more = node.inputs or (None,)
+    x, *more = node.inputs or (node,)
     match node.op.name:
         case "sum" | "named":
             return [(x, 1.0)]
@@ -80,11 +80,15 @@ def _parts(node: Any) -> list[tuple[Any, float]]:
             return [(x, 1.0), (more[0], 1.0)]
         case "subtract":
             return [(x, 1.0), (more[0], -1.0)]
-        case "multiply" if is_constant(x) and value_of(x).size == 1:
+        case "multiply" if _is_number(x):
             return [(more[0], value_of(x).item())]
-        case "multiply" if is_constant(more[0]) and value_of(more[0]).size == 1:
+        case "multiply" if _is_number(more[0]):
             return [(x, value_of(more[0]).item())]
     return []
+
+
+def _is_number(node: Any) -> bool:
+    return is_constant(node) and value_of(node).size == 1
 
 
 def _of_rows(program: Program, rows: Tensor, rv: Tensor, width: int) -> np.ndarray:
