@@ -33,6 +33,8 @@ def curvature(program: Program, factor: Factor, rv: Tensor, width: int) -> np.nd
 
 def vector_of_each_row(line: Tensor, rv: Tensor, width: int) -> np.ndarray:
     """Which vector of that width each row depends on; raises `NoMatch` where it depends on several."""
+    if None in line.type.shape or np.prod(known_shape(line)) > MOST_ENTRIES:
+        raise NoMatch("its rows are not known, or too many to look at")
     sites = Sites([rv]).support(line)
     if sites is None:
         raise NoMatch("no row depends on it")
@@ -92,8 +94,7 @@ def _is_number(node: Any) -> bool:
 
 
 def _of_rows(program: Program, rows: Tensor, rv: Tensor, width: int) -> np.ndarray:
-    if None in rows.type.shape or np.prod(known_shape(rows)) > MOST_ENTRIES:
-        raise NoMatch("its rows are not known, or too many")
+    """For each vector the matrix of second differences, with its sign turned, averaged over points around the start."""
     vector, along = vector_of_each_row(rows, rv, width), steps(rv, width, STEP)
     total = np.zeros((int(np.prod(known_shape(rv))) // width, width, width))
     count = 0
