@@ -73,8 +73,6 @@ NOT_REWRITTEN = {
     "positive variables with a random scale s (HalfNormal, Exponential, HalfCauchy, ...)": """log x = log s + log x̃, and
         the spread of log x̃ depends on no parameter: there is no funnel. Pulled out by hand, x = s·x̃, 20 scales of 1 to
         7 rows each gained a third (200 effective draws for a thousand steps of NUTS, not 150)""",
-    "LogNormal with a random sigma": """it is moved by its logarithm, which is not centred; written as the exponential
-        of a normal variable it is""",
     "an intercept and group effects, α + θⱼ, split into mean and deviations": """a Gaussian block takes both; with other
         likelihoods the split by hand gained nothing (109 effective draws for a thousand steps, without it 107)""",
     "parts of a model that have nothing in common": """they are one posterior in one program; the metric has a scale for

@@ -9,7 +9,14 @@ import ppl.tensor as tt
 from ppl.compile import function
 from ppl.distributions import FAMILIES, GaussianRandomWalk, Laplace, Logistic, Normal, StudentT
 from ppl.model.rewriting import rewritten
-from ppl.rewrites.elimination.centring import LOCATION_AND_SCALE, Balanced, BalancedVectors, PartiallyCentred, Whitened
+from ppl.rewrites.elimination.centring import (
+    LOCATION_AND_SCALE,
+    Balanced,
+    BalancedLogarithm,
+    BalancedVectors,
+    PartiallyCentred,
+    Whitened,
+)
 from ppl.rewrites.elimination.coordinates import COORDINATES
 from ppl.rewrites.elimination.covariances import SpreadAndCorrelation
 from ppl.rewrites.elimination.survivors import LOW
@@ -23,6 +30,7 @@ ALL = {
     **COORDINATES,
     "StudentT, partly centred": PARTLY["StudentT"],
     "StudentT, balanced": BALANCED["StudentT"],
+    "LogNormal, balanced": BalancedLogarithm(np.array(2.0), np.array(0.6)),
 }
 each_coordinate = pytest.mark.parametrize("name", ALL)
 
@@ -197,6 +205,16 @@ def test_vectors_are_balanced_by_the_curvature_of_a_potential():
         pm.Potential("y", -0.5 * tt.sum(3.0 * x**2 - 2.0 * x * y + 2.0 * y**2))
     (chosen,) = [c for rv, c in pm.explain(model).coordinates.items() if rv.name == "u"]
     np.testing.assert_allclose(chosen.information, [2.0 * precision, precision, 0.0 * precision], atol=1e-6)
+
+
+def test_log_normal_groups_are_balanced_by_what_rows_say_of_their_logarithm():
+    """Counts with the mean x, by the curvature y/x² of their density, times x² where sampling starts."""
+    with pm.Model() as model:
+        x = pm.LogNormal("x", 0.0, pm.HalfNormal("s", 1.0), shape=3)
+        pm.Poisson("y", x[np.array([0, 0, 2])], observed=[3, 1, 7])
+    (chosen,) = [c for c in pm.explain(model).coordinates.values() if c.name == "balanced_logarithm"]
+    assert chosen.information[1] == 0.0  # at points up to a factor e from the start
+    assert np.all((4.0 * np.exp(-2) < chosen.information[[0, 2]]) & (chosen.information[[0, 2]] < 7.0 * np.exp(2)))
 
 
 def test_rows_that_pick_several_entries_in_a_bent_way_tell_nothing():

@@ -90,6 +90,22 @@ class Balanced(OfLocationAndScale):
 
 
 @dataclass(frozen=True)
+class BalancedLogarithm(Balanced):
+    """The same for the logarithm of a log-normal variable, of which I is the information."""
+
+    name: str = "balanced_logarithm"
+
+    def words(self) -> str:
+        return f"{super().words()}, by its logarithm"
+
+    def backward(self, z: Any, *parameters: Any) -> Tensor:
+        return tt.exp(super().backward(z, *parameters))
+
+    def forward(self, x: Any, *parameters: Any) -> Tensor:
+        return super().forward(tt.log(as_tensor(x)), *parameters)
+
+
+@dataclass(frozen=True)
 class BalancedVectors(Coordinate):
     r"""The same for vectors θ = μ + Le of a multivariate normal law, with I the information matrix of each:
 

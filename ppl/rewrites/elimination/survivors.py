@@ -23,6 +23,7 @@ from ppl.distributions import (
     GaussianRandomWalk,
     Laplace,
     LKJCholeskyCov,
+    LogNormal,
     MvNormal,
     Normal,
     RandomVariable,
@@ -30,7 +31,14 @@ from ppl.distributions import (
 )
 from ppl.graph import ancestors
 from ppl.rewrites.elimination.affine import NotAffine, data_value, is_data, known_shape
-from ppl.rewrites.elimination.centring import LOCATION_AND_SCALE, Balanced, BalancedVectors, PartiallyCentred, Whitened
+from ppl.rewrites.elimination.centring import (
+    LOCATION_AND_SCALE,
+    Balanced,
+    BalancedLogarithm,
+    BalancedVectors,
+    PartiallyCentred,
+    Whitened,
+)
 from ppl.rewrites.elimination.coordinates import COORDINATES, Coordinate, fixed_coordinate
 from ppl.rewrites.elimination.covariances import SpreadAndCorrelation
 from ppl.rewrites.elimination.gaussian.spd import UNROLLED
@@ -56,6 +64,8 @@ def coordinates(
             chosen = fixed_coordinate(rv) if heavy or _rules_latents(written, rv) else None
         elif rv.family.__name__ in LOCATION_AND_SCALE and not all(is_data(p) for p in _location_and_scale(rv)):
             chosen = _centred(written, rv)
+        elif rv.family is LogNormal and not all(map(is_data, rv.parameters)):
+            chosen = _centred_logarithm(written, rv)
         elif rv.family is LKJCholeskyCov and rv.ndim == 1:
             chosen = SpreadAndCorrelation()
         elif rv.family is MvNormal and not all(map(is_data, rv.parameters)):
@@ -84,6 +94,16 @@ def _centred(program: Program, rv: RandomVariable) -> Coordinate | None:
         return Balanced(information, spread / np.sqrt(1.0 + information * spread**2), rv.family.__name__)
     share = _share_in_design(program, rv, spread)
     return None if share is None else PartiallyCentred(share, rv.family.__name__)
+
+
+def _centred_logarithm(program: Program, rv: RandomVariable) -> BalancedLogarithm | None:
+    """By the information about the logarithm where sampling starts, which is x² that about x."""
+    spread, start = start_of(program, rv.parameters[1]), start_of(program, rv)
+    information = None if spread is None or start is None else told(program, rv)
+    if information is None or spread is None or start is None:
+        return None
+    information = information * start**2
+    return BalancedLogarithm(information, spread / np.sqrt(1.0 + information * spread**2))
 
 
 def _centred_vectors(program: Program, rv: RandomVariable) -> BalancedVectors | None:
