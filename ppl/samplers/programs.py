@@ -166,7 +166,7 @@ class Programs:
         """The executable for ``key`` and the shapes of ``arguments``; compiled now if it is new.
 
         ``level`` is how far the compiler polishes. At 2, recovery draws compile in half to nine tenths of the time and
-        run a few per cent slower; at 0 in half of that, and run three times slower, which suits what runs once.
+        run a few per cent slower; at 0 in less again, and run several times slower, which suits what runs once.
         """
         leaves, structure = jax.tree.flatten(arguments)
         shapes = tuple((np.shape(leaf), np.asarray(leaf).dtype) for leaf in leaves)

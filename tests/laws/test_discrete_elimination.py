@@ -218,6 +218,15 @@ def test_a_number_of_questions_below_the_answers_that_were_counted_has_no_probab
     np.testing.assert_allclose(found, logsumexp(marginal) - np.log(61), rtol=1e-10)
 
 
+def test_labels_that_weigh_classes_are_summed_out_row_by_row():
+    """Along the axis of a softmax classes depend on each other, not from row to row."""
+    with pm.Model() as model:
+        z, shift = pm.Bernoulli("z", 0.4, shape=20), pm.Laplace("shift", 0.0, 1.0)
+        logits = pm.math.stack([1.0 * z, shift - z, 0.0 * z], axis=1)
+        pm.Categorical("y", p=pm.math.softmax(logits, axis=1), observed=np.arange(20) % 3)
+    assert exactly(model).free == ("shift",)
+
+
 def test_what_is_too_wide_is_declined_with_its_width():
     with pm.Model() as model:
         z = pm.Bernoulli("z", 0.5, shape=30)
