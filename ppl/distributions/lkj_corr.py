@@ -1,23 +1,29 @@
 import functools
+import itertools
 
 import numpy as np
 
 from ppl.distributions.distribution import Distribution, param
 from ppl.distributions.domains import Domain, counting, positive
-from ppl.distributions.lkj_cholesky_cov import correlation_rows, log_volume, rows
+from ppl.distributions.lkj_cholesky_cov import correlation_factor, log_volume, rows
 from ppl.distributions.transforms import IntervalTransform
 from ppl.tensor import (
     add,
     all,
     cholesky,
     diagonal_of,
-    expand_dims,
     half_log_det,
-    moveaxis,
+    matmul,
+    multiply,
+    ones,
+    sqrt,
+    stack,
     sum,
     unpack_triangular,
     zeros,
 )
+
+WRITTEN_OUT = 6  # rows up to which entries are terms of their own, added in vectors; of more, that compiles long
 
 
 class LKJCorr(Distribution):
@@ -39,10 +45,12 @@ class LKJCorr(Distribution):
         return 2 * (eta - 1) * half_log_det(cholesky(correlation_matrix(x, n))) - log_volume(eta, n)
 
     def sample(key, shape, n, eta):
-        n = rows(n)
-        columns = moveaxis(correlation_rows(key, tuple(shape)[:-1], n, eta), 1, 0)
-        products = [expand_dims(column, 1) * expand_dims(column, 0) for column in columns]
-        return moveaxis(functools.reduce(add, products)[np.triu_indices(n, 1)], 0, -1)
+        n, batch = rows(n), tuple(shape)[:-1]
+        if n > WRITTEN_OUT:
+            factor = correlation_factor(key, batch, n, eta)
+            return matmul(factor, factor.mT)[..., *np.triu_indices(n, 1)]
+        unit = separate_rows(key, batch, n, eta)
+        return stack([inner_product(a, b) for a, b in itertools.combinations(unit, 2)], axis=-1)
 
     def mean(n, eta):
         return zeros((rows(n) * (rows(n) - 1) // 2,))
@@ -74,3 +82,20 @@ def correlation_matrix(x, n):
     """The symmetric matrix with unit diagonal whose upper triangle, row by row, is x."""
     above = unpack_triangular(x, n, lower=False, strict=True)
     return above + above.mT + np.eye(n)
+
+
+def separate_rows(key, batch, n, eta):
+    """The rows of `correlation_factor`, each entry an array of independent draws."""
+    z = key.normal((n * (n - 1) // 2, *batch))
+    g = key.gamma(eta + (n - 1 - np.arange(1, n).reshape(-1, *[1] * len(batch))) / 2, (n - 1, *batch))
+    rows = [[ones(batch)]]
+    for i in range(1, n):
+        row = [*(z[i * (i - 1) // 2 + k] for k in range(i)), sqrt(2 * g[i - 1])]
+        length = sqrt(inner_product(row, row))
+        rows.append([entry / length for entry in row])
+    return rows
+
+
+def inner_product(a, b):
+    """Σ a_k b_k over the shorter of two rows of arrays."""
+    return functools.reduce(add, map(multiply, a, b))

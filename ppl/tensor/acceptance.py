@@ -57,7 +57,7 @@ def in_blocks(draw: Callable[..., Any], key: Any, shape: tuple[int, ...], parame
     blocks = round(size / BLOCK)
     if blocks < 2:
         return draw(key, shape, *parameters)
-    length = -(-size // blocks)
+    length = -(-size // (64 * blocks)) * 64  # in whole words
     rows = [
         jnp.pad(p.reshape(-1), (0, blocks * length - size), mode="edge").reshape(blocks, length)
         for p in parameters

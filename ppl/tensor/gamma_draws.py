@@ -30,10 +30,10 @@ def log_gamma(shape: tuple[int, ...], key: Any, alpha: Any) -> Any:
 def _log_gamma(key: Any, shape: tuple[int, ...], alpha: Any) -> Any:
     boost_key, loop_key = threefry.split(key)
     valid = (alpha > 0) & jnp.isfinite(alpha)
-    d = jnp.where(alpha < 1, alpha + 1, alpha) - 1 / 3
+    d = jnp.where(valid, jnp.where(alpha < 1, alpha + 1, alpha), 1) - 1 / 3
     small = lambda log_v: log_v - jnp.where(alpha < 1, standard.exponential(boost_key, shape, jnp.float64) / alpha, 0.0)
     log_v = 3 * standard.log(_roots(shape, loop_key, d, valid))
-    result = jnp.log(d) + lax.cond(jnp.any(alpha < 1), small, lambda log_v: log_v, log_v)
+    result = standard.log(d) + lax.cond(jnp.any(alpha < 1), small, lambda log_v: log_v, log_v)
     return jnp.where(valid, result, jnp.where(alpha == 0, -jnp.inf, jnp.where(alpha > 0, jnp.inf, jnp.nan)))
 
 
