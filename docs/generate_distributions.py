@@ -23,8 +23,8 @@ CHECKS = {
 NOTES = (
     "Flat and HalfFlat are improper and have no distribution function (PyMC answers with constants): `Truncated` and "
     "`Censored` refuse them.",
-    "ZeroInflatedBinomial: where p is exactly 1, slopes in p are nan at a count of 0, and 0 in the tail below n. At "
-    "all other ends of domains slopes are those from inside (`tests/laws/test_edges_of_parameters.py`).",
+    "At the ends of domains that belong to them, slopes in parameters are those from inside "
+    "(`tests/laws/test_edges_of_parameters.py`).",
     "Multinomial, Categorical: constant weights that do not sum to 1 are divided by their sum, with PyMC's warning "
     "where they are more than the rounding of single precision off; symbolic ones have a density of 0, as in PyMC. A "
     "symbolic p whose sum is off by rounding is taken for p divided by its sum.",

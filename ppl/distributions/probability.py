@@ -16,6 +16,7 @@ from ppl.tensor.ops import Elementwise
 from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
 
 FORMS = frozenset({tt.exp, tt.sigmoid, tt.softmax, tt.share})  # what `log_of` sees through
+RATIONAL = frozenset({tt.add, tt.subtract, tt.multiply, tt.divide, tt.negative})  # of opaque numbers they are opaque
 
 
 def log_of(x: Any) -> Tensor:
@@ -34,7 +35,7 @@ def log_of(x: Any) -> Tensor:
 
 def _log_share(a: Any, b: Any) -> Tensor:
     """log(a / (a + b)); at b = 0, where log b has an infinite slope, by b itself."""
-    if not _is_opaque(b):
+    if not is_opaque(b):
         return -tt.softplus(log_of(b) - log_of(a))
     none = tt.equal(b, 0)
     return tt.switch(none, -tt.log1p(b / a), -tt.softplus(tt.log(tt.switch(none, 1.0, b)) - log_of(a)))
@@ -44,16 +45,16 @@ def share(a: Any, b: Any) -> Tensor:
     """a / (a + b), of which logarithm, complement and odds keep all digits: b may be 0 where it is no arithmetic, and
     so large that a + b overflows where it is."""
     a, b = as_tensor(a), as_tensor(b)
-    return tt.share(a, b) if _is_opaque(b) else tt.sigmoid(log_of(a) - log_of(b))
+    return tt.share(a, b) if is_opaque(b) else tt.sigmoid(log_of(a) - log_of(b))
 
 
 def log_for(x: Any, p: Any) -> Tensor:
     """log p for a count x that it is multiplied by: where x is 0 it is not used, and has no infinite slope at p = 0.
 
-    Only p that is no arithmetic needs the guard: through arithmetic, rewriting takes the logarithm, of factors and of
-    1 - exp(-r), and a guard would be in its way."""
+    Only an opaque p needs the guard: of draws and of functions of them, rewriting takes the logarithm, of factors and
+    of 1 - exp(-r), and a guard would be in its way."""
     p = as_tensor(p)
-    return log_of(tt.switch(tt.equal(x, 0), 1.0, p) if _is_opaque(p) else p)
+    return log_of(tt.switch(tt.equal(x, 0), 1.0, p) if is_opaque(p) else p)
 
 
 def log_complement_for(x: Any, p: Any) -> Tensor:
@@ -61,15 +62,20 @@ def log_complement_for(x: Any, p: Any) -> Tensor:
     p = as_tensor(p)
     if p.op is tt.share:
         return log_of(tt.share(tt.switch(tt.equal(x, 0), 1.0, p.inputs[1]), p.inputs[0]))
-    return log_complement(tt.switch(tt.equal(x, 0), 0.0, p) if _is_opaque(p) else p)
+    return log_complement(tt.switch(tt.equal(x, 0), 0.0, p) if is_opaque(p) else p)
 
 
-def log_mixed(p: Any, inner: Any) -> Tensor:
+def log_mixed(p: Any, inner: Any, chance: Any = None) -> Tensor:
     """log(1 - p + p exp(inner)): a law with probability p, else what is sure. It has slopes at p = 0 and 1 too.
 
     Where exp(inner) is near 1 it is log1p(p expm1(inner)), which keeps the digits of small numbers; else a sum of
-    logarithms, whose slopes are shares, of which the small one has all digits too."""
+    logarithms, whose slopes are shares, of which the small one has all digits too. `chance` is exp(inner) again, for
+    its slope where it is 0, if that of its logarithm may be infinite there."""
     p = as_tensor(p)
+    if chance is not None:
+        none = tt.equal(inner, -np.inf)
+        rest = tt.log1p(p * (tt.switch(none, chance, 0.5) - 1))
+        return tt.switch(none, rest, log_mixed(p, tt.switch(none, -1.0, inner)))
     if p.op in FORMS:
         return tt.logaddexp(log_complement(p), log_of(p) + inner)
     never, always = tt.equal(p, 0), tt.equal(p, 1)
@@ -81,7 +87,11 @@ def log_mixed(p: Any, inner: Any) -> Tensor:
     return tt.switch(nearly_sure, small, tt.switch(always, at_one, large))
 
 
-def _is_opaque(p: Tensor) -> bool:
+def is_opaque(p: Tensor) -> bool:
+    """Whether rewriting finds no other form of log p."""
+    if p.op in RATIONAL or p.op is tt.where:
+        parts = [each for each in p.inputs[p.op is tt.where :] if not is_constant(each)]
+        return bool(parts) and all(map(is_opaque, parts))
     return not (is_constant(p) or isinstance(p, RandomVariable) or isinstance(p.op, Elementwise) or p.op in FORMS)
 
 
@@ -90,13 +100,13 @@ def log_beta_below(a: Any, b: Any, p: Any) -> Tensor:
     p = as_tensor(p)
     if p.op is tt.sigmoid:
         return tt.log_beta_cdf(a, b, p.inputs[0])
-    return _log_beta_cdf(a, b, *_parts(p)) if _is_opaque(p) or p.op is tt.share else tt.log_beta_cdf(a, b, tt.logit(p))
+    return _log_beta_cdf(a, b, *_parts(p)) if is_opaque(p) or p.op is tt.share else tt.log_beta_cdf(a, b, tt.logit(p))
 
 
 def log_beta_above(a: Any, b: Any, p: Any) -> Tensor:
     """log P(X > p) for X ~ Beta(a, b), as `log_beta_below` has log P(X ≤ p); a ≥ 1 if p may be 0."""
     p = as_tensor(p)
-    if _is_opaque(p):
+    if is_opaque(p):
         return _log_beta_cdf(b, a, *reversed(_parts(p)))
     return log_beta_below(b, a, complement(p)) if p.op in FORMS else tt.log_beta_cdf(b, a, -tt.logit(p))
 

@@ -1,7 +1,18 @@
+import numpy as np
+
 from ppl.distributions.binomial import Binomial
 from ppl.distributions.distribution import Distribution, param
 from ppl.distributions.domains import integers_between, natural, unit
+from ppl.distributions.probability import complement, is_opaque
 from ppl.distributions.zero_inflation import zero_inflated
+from ppl.tensor import equal, switch
+
+
+def inside(x, n, p):
+    """The binomial log-density, and (1 - p)ⁿ: at p = 1 that has the slope 0, or -1 if n is 1, its logarithm -∞."""
+    none = equal(x, 0) & equal(p, 1)
+    inner = Binomial.log_density(x, n, switch(none, 0.5, p) if is_opaque(p) else p)
+    return switch(none, -np.inf, inner), complement(p) ** n
 
 
 class ZeroInflatedBinomial(Distribution):
@@ -11,7 +22,7 @@ class ZeroInflatedBinomial(Distribution):
     """
 
     psi, n, p = param(unit), param(natural), param(unit)
-    logp, logcdf, logccdf, sample, mean, variance, support_point = zero_inflated(Binomial)
+    logp, logcdf, logccdf, sample, mean, variance, support_point = zero_inflated(Binomial, inside)
 
     def support(psi, n, p):
         return integers_between(0, n)

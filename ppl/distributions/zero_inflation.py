@@ -17,15 +17,19 @@ from ppl.tensor.tensor import as_tensor
 zero_or_positive = Domain("zero or positive", lambda x: x >= 0, lower=0.0, atoms=(0.0,), examples=(0.0, 0.4, 2.0))
 
 
-def zero_inflated(family: Any) -> tuple[Callable[..., Any], ...]:
-    """logp, logcdf, logccdf, sample, mean, variance, support_point of: a draw with probability ψ, else zero."""
+def zero_inflated(family: Any, inside: Callable[..., Any] | None = None) -> tuple[Callable[..., Any], ...]:
+    """logp, logcdf, logccdf, sample, mean, variance, support_point of: a draw with probability ψ, else zero.
+
+    Of a family that may have no zeros, `inside` gives the log-density, without a slope where that is infinite, and the
+    chance of zero, which has one."""
 
     def logp(x, psi, *parameters):
-        inner = family.log_density(x, *parameters)
-        return switch(equal(x, 0), log_mixed(psi, inner), log_for(x, psi) + inner)
+        inner, chance = inside(x, *parameters) if inside else (family.log_density(x, *parameters), None)
+        return switch(equal(x, 0), log_mixed(psi, inner, chance), log_for(x, psi) + inner)
 
     def logcdf(x, psi, *parameters):
-        return log_mixed(psi, family.log_cdf(x, *parameters))
+        chance = -expm1(family.log_ccdf(x, *parameters)) if inside else None
+        return log_mixed(psi, family.log_cdf(x, *parameters), chance)
 
     def logccdf(x, psi, *parameters):
         return log_of(psi) + family.log_ccdf(x, *parameters)
