@@ -88,12 +88,12 @@ def separate_rows(key, batch, n, eta):
     """The rows of `correlation_factor`, each entry an array of independent draws."""
     z = key.normal((n * (n - 1) // 2, *batch))
     g = key.gamma(eta + (n - 1 - np.arange(1, n).reshape(-1, *[1] * len(batch))) / 2, (n - 1, *batch))
-    rows = [[ones(batch)]]
+    unit = [[ones(batch)]]
     for i in range(1, n):
         row = [*(z[i * (i - 1) // 2 + k] for k in range(i)), sqrt(2 * g[i - 1])]
         length = sqrt(inner_product(row, row))
-        rows.append([entry / length for entry in row])
-    return rows
+        unit.append([entry / length for entry in row])
+    return unit
 
 
 def inner_product(a, b):

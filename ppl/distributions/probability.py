@@ -88,11 +88,20 @@ def log_mixed(p: Any, inner: Any, chance: Any = None) -> Tensor:
 
 
 def is_opaque(p: Tensor) -> bool:
-    """Whether rewriting finds no other form of log p."""
-    if p.op in RATIONAL or p.op is tt.where:
-        parts = [each for each in p.inputs[p.op is tt.where :] if not is_constant(each)]
-        return bool(parts) and all(map(is_opaque, parts))
-    return not (is_constant(p) or isinstance(p, RandomVariable) or isinstance(p.op, Elementwise) or p.op in FORMS)
+    """Whether rewriting finds no other form of log p: p is arithmetic of what is no draw and no function of one."""
+    waiting, seen, found = [p], set[Tensor](), False
+    while waiting:
+        x = waiting.pop()
+        if x in seen or is_constant(x):
+            continue
+        seen.add(x)
+        if x.op in RATIONAL or x.op is tt.where:
+            waiting.extend(x.inputs[x.op is tt.where :])
+        elif isinstance(x, RandomVariable) or isinstance(x.op, Elementwise) or x.op in FORMS:
+            return False
+        else:
+            found = True
+    return found
 
 
 def log_beta_below(a: Any, b: Any, p: Any) -> Tensor:
