@@ -290,6 +290,49 @@ def test_an_intervention_of_another_shape_is_refused_by_name():
         ppl.do(regression(ppl), {"slope": [1.0, 2.0, 3.0]})
 
 
+def test_an_intervention_of_another_length_than_the_data_is_refused_by_name():
+    with ppl.Model() as model:
+        x = ppl.Data("x", [1.0, 2.0, 3.0], dims="row")
+        ppl.Normal("y", ppl.Normal("effect", x, dims="row") + x)
+    with pytest.raises(ppl.ShapeError, match=r'"effect" has shape \(3,\).* of shape \(4,\).*set_data'):
+        ppl.do(model, {"effect": np.zeros(4)})
+    with model:
+        ppl.set_data({"x": np.zeros(4)})
+    assert ppl.draw(ppl.do(model, {"effect": np.ones(4)})["effect"]).tolist() == [1.0] * 4
+
+
+def test_a_length_that_cannot_change_names_what_holds_it():
+    with ppl.Model(coords={"side": ["left", "right"]}) as model:
+        x = ppl.Data("x", [1.0, 2.0, 3.0], dims="row")
+        ppl.Normal("y", ppl.Normal("slope", dims="side").sum() * x, dims="row")
+    with pytest.raises(ValueError, match=r"'row' has length 3, that of the data x, .* set_data"):
+        model.set_dim("row", 4)
+    model.set_dim("row", 3, coord_values=["a", "b", "c"])
+    assert model.coords["row"] == ("a", "b", "c")
+    with pytest.raises(
+        ValueError, match=r"'side' has length 2, fixed when slope was made.* make Data with dims='side'"
+    ):
+        model.set_dim("side", 3, coord_values=["left", "right", "up"])
+
+
+def _variables_in_words(pm):
+    with pm.Model() as model:
+        mu, s = pm.Normal("mu", 0, 5), pm.Exponential("s", 2)
+        pm.Normal("y", mu + 1, s, observed=[1.0, 2.0])
+        pm.Deterministic("d", mu**2)
+        pm.Potential("p", -s)
+    chosen = [model[name] for name in ("mu", "y", "d", "p")]
+    laws = [v.str_repr() for v in chosen] + [v.str_repr(include_params=False) for v in chosen]
+    return laws, [v._repr_latex_() for v in chosen], model["y"].str_repr(formatting="latex")
+
+
+def test_variables_say_their_laws_as_those_of_pymc(pymc5):
+    assert _variables_in_words(ppl) == _variables_in_words(pymc5)
+    assert ppl.tensor.as_tensor([1.0])._repr_latex_() is None
+    with pytest.raises(ValueError, match="no random variable"):
+        ppl.tensor.as_tensor([1.0]).str_repr()
+
+
 REFUSED = {
     "data that are drawn": (lambda pm: pm.Normal("y", observed=pm.Normal("z")), TypeError, "depends on z.*Potential"),
     "a transform by name": (lambda pm: pm.HalfNormal("y", transform="log"), TypeError, '"y": transform is.*got .log.'),
