@@ -227,6 +227,18 @@ def observations(pm, pt):
 
 
 @row
+def starts_inside_the_bounds(pm, pt):
+    """A bound is no start: its transform sends it to infinity."""
+    with pm.Model() as model:
+        pm.Truncated("low", pm.Normal.dist(0, 1), lower=0)
+        pm.Truncated("high", pm.Normal.dist(0, 1), upper=0)
+        pm.Truncated("both", pm.Normal.dist(2, 1), lower=0, upper=2)
+        pm.Truncated("inside", pm.Normal.dist(1, 1), lower=0)
+        pm.Bernoulli("coin", 0.5)
+    return {name: np.round(value, 12) for name, value in model.initial_point().items()}
+
+
+@row
 def names_of_variables(pm, pt):
     return [str(v) for v in regression(pm).basic_RVs]
 
