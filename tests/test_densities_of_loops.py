@@ -278,3 +278,12 @@ def test_rows_that_depend_on_each_other_have_no_tails():
         logcdf(autoregression(), Y)
     with pytest.raises(NoDensityError, match="quantile"):
         icdf(autoregression(), 0.5)
+
+
+def test_data_may_go_through_a_loop_before_they_meet_variables():
+    with ppl.Model() as model:
+        x = ppl.Data("x", Y)
+        sums = rows(lambda a, s: s + tt.exp(a), sequences=[x], outputs_info=[tt.zeros(())])
+        ppl.StudentT("y", 3, ppl.Normal("slope") * sums, ppl.HalfNormal("scale"), observed=Y)
+        found = ppl.sample(10, tune=10, chains=1, random_seed=1, progressbar=False, quiet=True)
+    assert np.isfinite(found.posterior["slope"].values).all()
