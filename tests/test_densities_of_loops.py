@@ -7,7 +7,7 @@ from scipy import stats
 import ppl
 import ppl.tensor as tt
 from ppl.compile import function
-from ppl.distributions import Gamma, MvNormal, Normal, StudentT, icdf, logcdf, logp
+from ppl.distributions import Gamma, MvNormal, Normal, StudentT, Truncated, icdf, logcdf, logp
 from ppl.distributions.measure import NoDensityError
 from ppl.tensor.tensor import TensorType, placeholder
 
@@ -124,6 +124,11 @@ LOOPS |= {
         Y,
         stats.t.logpdf(Y, 5, before(Y), 2.0),
     ),
+    "draws of a law of another": (
+        lambda: drawn(lambda x: x + Truncated.dist(Normal.dist(0, SCALE), lower=0)),
+        np.cumsum(Y**2),
+        stats.halfnorm.logpdf(Y**2, scale=SCALE),
+    ),
     "draws of vectors": (
         lambda: drawn(lambda x: MvNormal.dist(0.5 * x, np.eye(2) + 1), np.zeros(2)),
         BOTH,
@@ -156,10 +161,11 @@ def test_every_step_makes_a_draw_of_its_own():
 
 
 def test_a_step_that_draws_from_a_law_of_another_form_is_refused():
-    loop = drawn(lambda x: Gamma.dist(x, 1.0), 1.0)
-    for use in (lambda: logp(loop, Y), lambda: ppl.draw(loop)):
-        with pytest.raises(NotImplementedError, match="but for its location and scale"):
-            use()
+    inner = drawn(lambda x: Truncated.dist(Normal.dist(x, 1.0), lower=0))
+    for loop in (drawn(lambda x: Gamma.dist(x, 1.0), 1.0), inner):
+        for use in (lambda loop=loop: logp(loop, Y), lambda loop=loop: ppl.draw(loop)):
+            with pytest.raises(NotImplementedError, match="but for its location and scale"):
+                use()
 
 
 def series_step_by_step(pm, scan, pt, updates, dims):
@@ -281,7 +287,7 @@ def test_rows_that_depend_on_each_other_have_no_tails():
 
 
 def test_data_may_go_through_a_loop_before_they_meet_variables():
-    with ppl.Model() as model:
+    with ppl.Model():
         x = ppl.Data("x", Y)
         sums = rows(lambda a, s: s + tt.exp(a), sequences=[x], outputs_info=[tt.zeros(())])
         ppl.StudentT("y", 3, ppl.Normal("slope") * sums, ppl.HalfNormal("scale"), observed=Y)

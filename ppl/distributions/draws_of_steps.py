@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ppl.distributions.draw import RandomVariable, draw
+from ppl.distributions.inner import laws_of
 from ppl.distributions.location_scale import LOCATION, LOCATION_AND_SCALE
 from ppl.graph import Node
 from ppl.tensor.bodies import set_draws_before
@@ -29,7 +30,11 @@ def before_the_loop(
     if not isinstance(node, RandomVariable) or None in node.type.shape:
         return None
     family = node.family.__name__
-    law = dict(zip(node.family.params, node.parameters, strict=True))
+    names = [
+        *node.family.params,
+        *range(len(node.family.params), len(node.parameters)),
+    ]  # a mixture has undeclared ones
+    law: dict[Any, Tensor] = dict(zip(names, node.parameters, strict=True))
     moving = {name for name, parameter in law.items() if moves(parameter)}
     size = (steps, *node.type.shape[: node.ndim - node.event_ndim])
     make = lambda **fixed: draw(node.family, tuple((law | fixed).values()), size)
@@ -45,4 +50,4 @@ def before_the_loop(
     return make(**{location: zero, scale: constant(np.ones((), node.dtype))}), lambda entry: mu + sigma * entry
 
 
-set_draws_before(before_the_loop)
+set_draws_before(before_the_loop, laws_of)

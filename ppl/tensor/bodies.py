@@ -44,13 +44,13 @@ def _refuse_draws_of_a_step(outer: Sequence[Node], began: int) -> None:
 
 
 DrawsBefore = Callable[[Node, Callable[[Node], bool], Any], tuple[Tensor, Callable[[Tensor], Tensor]] | None]
-_draws_before: DrawsBefore | None = None
+_draws_before: tuple[DrawsBefore, Callable[[Node], Sequence[Node]]] | None = None
 
 
-def set_draws_before(make: DrawsBefore) -> None:
-    """Distributions say here how the draws of steps are made before a loop."""
+def set_draws_before(make: DrawsBefore, laws_of: Callable[[Node], Sequence[Node]]) -> None:
+    """Distributions say here how the draws of steps are made before a loop, and which draws stand for their laws."""
     global _draws_before
-    _draws_before = make
+    _draws_before = make, laws_of
 
 
 def drawn_before(
@@ -60,11 +60,17 @@ def drawn_before(
     of the draws that the step made since `began`."""
     series: list[Tensor] = []
     entries: list[Tensor] = []
+    if _draws_before is None:
+        return series, entries, list(outputs)
+    make, laws_of = _draws_before
     done: dict[Node, Node] = {}
     moves = lambda node: not ancestors([node]).isdisjoint([*params, *entries])
-    for node in topological(outputs, blockers=params):
+    order = topological(outputs, blockers=params)
+    laws = {law for node in order for law in laws_of(node)}
+    for node in order:
         new = rebuilt(node, tuple([done.get(x, x) for x in node.inputs]))
-        found = _draws_before(new, moves, steps) if _draws_before and node.serial > began and _is_draw(node) else None
+        own = node.serial > began and _is_draw(node) and node not in laws
+        found = make(new, moves, steps) if own else None
         if found is not None:
             whole, draw_of = found
             series.append(whole)
