@@ -227,6 +227,18 @@ def observations(pm, pt):
 
 
 @row
+def starts_inside_the_bounds(pm, pt):
+    """A bound is no start: its transform sends it to infinity."""
+    with pm.Model() as model:
+        pm.Truncated("low", pm.Normal.dist(0, 1), lower=0)
+        pm.Truncated("high", pm.Normal.dist(0, 1), upper=0)
+        pm.Truncated("both", pm.Normal.dist(2, 1), lower=0, upper=2)
+        pm.Truncated("inside", pm.Normal.dist(1, 1), lower=0)
+        pm.Bernoulli("coin", 0.5)
+    return {name: np.round(value, 12) for name, value in model.initial_point().items()}
+
+
+@row
 def names_of_variables(pm, pt):
     return [str(v) for v in regression(pm).basic_RVs]
 
@@ -288,6 +300,49 @@ def test_a_late_observation_with_missing_values_is_imputed():
 def test_an_intervention_of_another_shape_is_refused_by_name():
     with pytest.raises(ppl.ShapeError, match=r'do: "slope" has shape \(2,\), and shall be set to .* shape \(3,\)'):
         ppl.do(regression(ppl), {"slope": [1.0, 2.0, 3.0]})
+
+
+def test_an_intervention_of_another_length_than_the_data_is_refused_by_name():
+    with ppl.Model() as model:
+        x = ppl.Data("x", [1.0, 2.0, 3.0], dims="row")
+        ppl.Normal("y", ppl.Normal("effect", x, dims="row") + x)
+    with pytest.raises(ppl.ShapeError, match=r'"effect" has shape \(3,\).* of shape \(4,\).*set_data'):
+        ppl.do(model, {"effect": np.zeros(4)})
+    with model:
+        ppl.set_data({"x": np.zeros(4)})
+    assert ppl.draw(ppl.do(model, {"effect": np.ones(4)})["effect"]).tolist() == [1.0] * 4
+
+
+def test_a_length_that_cannot_change_names_what_holds_it():
+    with ppl.Model(coords={"side": ["left", "right"]}) as model:
+        x = ppl.Data("x", [1.0, 2.0, 3.0], dims="row")
+        ppl.Normal("y", ppl.Normal("slope", dims="side").sum() * x, dims="row")
+    with pytest.raises(ValueError, match=r"'row' has length 3, that of the data x, .* set_data"):
+        model.set_dim("row", 4)
+    model.set_dim("row", 3, coord_values=["a", "b", "c"])
+    assert model.coords["row"] == ("a", "b", "c")
+    with pytest.raises(
+        ValueError, match=r"'side' has length 2, fixed when slope was made.* make Data with dims='side'"
+    ):
+        model.set_dim("side", 3, coord_values=["left", "right", "up"])
+
+
+def _variables_in_words(pm):
+    with pm.Model() as model:
+        mu, s = pm.Normal("mu", 0, 5), pm.Exponential("s", 2)
+        pm.Normal("y", mu + 1, s, observed=[1.0, 2.0])
+        pm.Deterministic("d", mu**2)
+        pm.Potential("p", -s)
+    chosen = [model[name] for name in ("mu", "y", "d", "p")]
+    laws = [v.str_repr() for v in chosen] + [v.str_repr(include_params=False) for v in chosen]
+    return laws, [v._repr_latex_() for v in chosen], model["y"].str_repr(formatting="latex")
+
+
+def test_variables_say_their_laws_as_those_of_pymc(pymc5):
+    assert _variables_in_words(ppl) == _variables_in_words(pymc5)
+    assert ppl.tensor.as_tensor([1.0])._repr_latex_() is None
+    with pytest.raises(ValueError, match="no random variable"):
+        ppl.tensor.as_tensor([1.0]).str_repr()
 
 
 REFUSED = {

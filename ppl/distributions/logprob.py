@@ -25,9 +25,10 @@ from ppl.distributions import measures_of_maps as measures_of_maps
 from ppl.distributions import measures_of_steps as measures_of_steps
 from ppl.distributions.distribution import Distribution
 from ppl.distributions.draw import RandomVariable, is_draw
+from ppl.distributions.drawing import refuse_inner_draws
 from ppl.distributions.joint import joint_factors
 from ppl.distributions.measure import Function, Measure, measure, shown, sources
-from ppl.graph import Node
+from ppl.graph import Node, ancestors
 from ppl.tensor.ops import Elementwise
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, placeholder
 
@@ -69,6 +70,8 @@ def the_law(rv: Any) -> Measure:
             f"a random expression is a tensor that depends on draws, got {rv!r} of type {type(rv).__name__}"
         )
     if not sources(rv):
+        for node in ancestors([rv]):
+            refuse_inner_draws(node)
         raise TypeError(f"{rv!r} depends on no draw: it has no density. Make a draw by a family's .dist().")
     return measure(rv)
 

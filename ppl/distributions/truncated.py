@@ -84,13 +84,14 @@ class Truncated(Modifier, abstract=True):
         return sample_between(key, shape, law, lower, upper)
 
     def support_point(law, lower, upper, steps):
-        point = support_point_of(law)
+        point, discrete = support_point_of(law), law.dtype[0] != "f"
+        above = True if absent(lower) else point >= lower if discrete else point > lower  # a bound itself is no start:
+        below = True if absent(upper) else point <= upper if discrete else point < upper  # transforms send it to ±∞
         if absent(lower):
-            return switch(point <= upper, point, upper - 1)
+            return switch(below, point, upper - 1)
         if absent(upper):
-            return switch(point >= lower, point, lower + 1)
-        middle = (lower + upper) // 2 if law.dtype[0] != "f" else (lower + upper) / 2
-        return switch((point >= lower) & (point <= upper), point, middle)
+            return switch(above, point, lower + 1)
+        return switch(above & below, point, (lower + upper) // 2 if discrete else (lower + upper) / 2)
 
 
 def refuse_empty(who, law, lower, upper):

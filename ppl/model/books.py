@@ -7,6 +7,7 @@ What follows from the books is computed elsewhere: the density in `density`, sta
 from __future__ import annotations
 
 import warnings
+import weakref
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
@@ -15,6 +16,7 @@ import numpy as np
 
 from ppl.distributions import RandomVariable
 from ppl.distributions.transforms import Chain, Transform, default_transform
+from ppl.graph import NodeDict
 from ppl.model import context
 from ppl.rewrites.present import at_present_sizes
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, is_constant, placeholder, value_of
@@ -23,6 +25,15 @@ from ppl.tensor.variables import Variable
 UNSET: Any = type("Unset", (), {"__repr__": lambda self: "UNSET", "__bool__": lambda self: False})()
 RESERVED = ("chain", "draw", "__sample__")
 STARTS = ("support_point", "moment", "prior")
+
+
+_homes: NodeDict[weakref.ref[Books]] = NodeDict()
+
+
+def home_of(var: Tensor) -> Books | None:
+    """The model that has a variable, the last one where several have; None for other tensors."""
+    known = _homes.get(var)
+    return None if known is None else known()
 
 
 class _MadeInItsBlock(type):
@@ -192,6 +203,7 @@ class Books(metaclass=_MadeInItsBlock):
         if dims is not None:
             self.named_vars_to_dims[key] = self._checked_dims(key, var, dims)
         self.named_vars[key] = var
+        _homes[var] = weakref.ref(self)
 
     def _checked_dims(self, name: str, var: Tensor, dims: Any) -> tuple[str | None, ...]:
         names: tuple[str | None, ...] = (dims,) if isinstance(dims, str) else tuple(dims)

@@ -21,6 +21,7 @@ from ppl.model.inputs.data_values import value_now
 from ppl.model.inputs.observed import as_data
 from ppl.model.inputs.observing import observe_variable
 from ppl.model.model import Model
+from ppl.rewrites.present import at_present_sizes
 from ppl.tensor.names import NAMED, named
 from ppl.tensor.tensor import Tensor, as_tensor
 from ppl.tensor.variables import Variable, shared
@@ -111,7 +112,8 @@ class _Rebuilding:
         if isinstance(value, Tensor):
             fresh = named(self.at(value), name)
         else:
-            array = _intervention(var, value)
+            (now,) = at_present_sizes([self.at(var)], {})
+            array = _intervention(var, now.type.shape, value)
             fresh = shared(array, name) if as_data_variable else named(as_tensor(array), name)
         self.done[var] = fresh
         self._enter(fresh, name)
@@ -119,13 +121,15 @@ class _Rebuilding:
         book.append(fresh)
 
 
-def _intervention(var: Tensor, value: Any) -> np.ndarray:
-    """The value that a variable is set to, in its shape and dtype; what these would change is refused."""
-    array, known = np.asarray(value), var.type.shape
+def _intervention(var: Tensor, known: tuple[int | None, ...], value: Any) -> np.ndarray:
+    """The value that a variable is set to, in its present shape and its dtype; what these would change is refused."""
+    array = np.asarray(value)
     lengths = (*(1,) * (len(known) - array.ndim), *array.shape)
     fits = len(lengths) == len(known) and all(n is None or m in (1, n) for n, m in zip(known, lengths, strict=True))
     if not fits:
-        raise ShapeError(f'do: "{var.name}" has shape {known}, and shall be set to a value of shape {array.shape}')
+        follow = "" if known == var.type.shape else " Its shape follows from data: set these first, by set_data."
+        text = f'do: "{var.name}" has shape {known}, and shall be set to a value of shape {array.shape}.{follow}'
+        raise ShapeError(text)
     if var.dtype[0] != "f" and not np.array_equal(array, array.astype(var.dtype)):
         raise TypeError(f'do: "{var.name}" is {var.dtype}, and shall be set to {value!r}: give whole numbers')
     shape = [m if n is None else n for n, m in zip(known, lengths, strict=True)]

@@ -10,6 +10,7 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.compile import Function, function
+from ppl.graph import ancestors
 from ppl.model.context import modelcontext
 from ppl.model.density import Joint, add_all
 from ppl.model.inputs.data import set_data
@@ -232,8 +233,18 @@ class Model(Registration):
         if isinstance(known, int) and known != new_length:
             users = [key for key, dims in self.named_vars_to_dims.items() if name in dims]
             if users:
-                raise ValueError(f"dimension {name!r} has length {known} in {', '.join(users)}, which cannot change")
+                raise ValueError(
+                    f"dimension {name!r} has length {known}, fixed when {', '.join(users)} was made, and cannot get "
+                    f"length {new_length}. A length that changes is that of data: make Data with dims={name!r} before "
+                    "the variables, and change it with set_data(..., coords=...); or build the model anew."
+                )
             self._dim_lengths[name] = new_length
+        elif self.present_length(name) != new_length:
+            owners = [var.name or "" for var in self.data_vars if var in ancestors([known])]
+            raise ValueError(
+                f"dimension {name!r} has length {self.present_length(name)}, that of the data {', '.join(owners)}, and "
+                f"cannot get length {new_length} without them: set_data({{{owners[0]!r}: ...}}, coords=...)"
+            )
         if coord_values is not None:
             self.coords[name] = tuple(coord_values)
 

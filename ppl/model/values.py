@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import jax
@@ -11,8 +12,11 @@ import numpy as np
 
 from ppl.compile.pure import Program
 from ppl.graph import Node, ancestors
+from ppl.rewrites.folding import on_host
 from ppl.samplers import PROGRAMS
+from ppl.tensor.tensor import TensorType
 
+SMALL = 10_000  # numbers in an array, up to which work on data is done sooner than a program for it is compiled
 MANY = 1_000_000  # numbers given, from which on a program that runs once is worth a second of compiling more
 
 
@@ -38,6 +42,21 @@ class Remembered:
             if new:
                 used = ancestors(new)
                 given = [node for node in self._known if node in used]
-                values = values_of(Program(given, new), [self._known[node] for node in given])
+                values = _of_data(Program(given, new), [self._known[node] for node in given])
                 self._known |= zip(new, values, strict=True)
             return [self._known[node] for node in program.outputs]
+
+
+def _of_data(program: Program, given: Sequence[Any]) -> list[Any]:
+    """The outputs of a program of data: by NumPy where all that is met on the way is small."""
+    held = dict(zip([*program.inputs, *program.arrays], map(np.asarray, [*given, *program.data]), strict=True))
+    if all(map(_is_small, ancestors(program.outputs, blockers=held))):
+        values = on_host(program.outputs, held, programs=False)
+        if values is not None:
+            return values
+    return values_of(program, given)
+
+
+def _is_small(node: Node) -> bool:
+    kind = node.type
+    return isinstance(kind, TensorType) and all(n is not None for n in kind.shape) and prod(kind.shape) <= SMALL  # type: ignore[arg-type]

@@ -6,15 +6,18 @@ inputs is computed once, outside (`hoisted`), and comes in as a captured value.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from ppl.graph import Body, Identity, Node, close, substitute, topological
+from ppl.graph import Body, Identity, Node, ancestors, close, rebuilt, substitute, topological
 from ppl.tensor.tensor import CONSTANT, Tensor, TensorType, as_tensor, placeholder
 
 
-def hoisted(params: Sequence[Node], outputs: Sequence[Node]) -> tuple[Body, list[Node]]:
-    """The body of `outputs` over `params`, and the outer nodes it needs: the last that do not depend on the params."""
+def hoisted(params: Sequence[Node], outputs: Sequence[Node], began: int | None = None) -> tuple[Body, list[Node]]:
+    """The body of `outputs` over `params`, and the outer nodes it needs: the last that do not depend on the params.
+
+    `began` is the serial number of a node made just before the step was called.
+    """
     inside: set[Node] = set(params)
     needed: dict[Node, None] = {}
     order = topological(outputs, blockers=inside)
@@ -23,7 +26,7 @@ def hoisted(params: Sequence[Node], outputs: Sequence[Node]) -> tuple[Body, list
             inside.add(node)
             needed.update((p, None) for p in node.inputs if p not in inside and p.op is not CONSTANT)
     needed.update((out, None) for out in outputs if out not in inside and out.op is not CONSTANT)
-    _refuse_draws_of_a_step(list(needed), max((p.serial for p in params), default=-1))
+    _refuse_draws_of_a_step(list(needed), max((p.serial for p in params), default=-1) if began is None else began)
     return _closed(params, outputs, list(needed))
 
 
@@ -38,6 +41,43 @@ def _refuse_draws_of_a_step(outer: Sequence[Node], began: int) -> None:
                 f"{node!r} is drawn inside the step of a loop, where it would be one draw for all steps. Make the draws"
                 " before the loop, one for each step, and pass them in as a sequence."
             )
+
+
+DrawsBefore = Callable[[Node, Callable[[Node], bool], Any], tuple[Tensor, Callable[[Tensor], Tensor]] | None]
+_draws_before: tuple[DrawsBefore, Callable[[Node], Sequence[Node]]] | None = None
+
+
+def set_draws_before(make: DrawsBefore, laws_of: Callable[[Node], Sequence[Node]]) -> None:
+    """Distributions say here how the draws of steps are made before a loop, and which draws stand for their laws."""
+    global _draws_before
+    _draws_before = make, laws_of
+
+
+def drawn_before(
+    params: Sequence[Node], outputs: Sequence[Any], steps: Any, began: int
+) -> tuple[list[Tensor], list[Tensor], list[Any]]:
+    """Further sequences of a loop, the parameters that stand for their entries, and the outputs with these in the place
+    of the draws that the step made since `began`."""
+    series: list[Tensor] = []
+    entries: list[Tensor] = []
+    if _draws_before is None:
+        return series, entries, list(outputs)
+    make, laws_of = _draws_before
+    done: dict[Node, Node] = {}
+    moves = lambda node: not ancestors([node]).isdisjoint([*params, *entries])
+    order = topological(outputs, blockers=params)
+    laws = {law for node in order for law in laws_of(node)}
+    for node in order:
+        new = rebuilt(node, tuple([done.get(x, x) for x in node.inputs]))
+        own = node.serial > began and _is_draw(node) and node not in laws
+        found = make(new, moves, steps) if own else None
+        if found is not None:
+            whole, draw_of = found
+            series.append(whole)
+            entries.append(slice_like(whole))
+            new = draw_of(entries[-1])
+        done[node] = new
+    return series, entries, [done.get(x, x) for x in outputs]
 
 
 def _is_draw(node: Node) -> bool:

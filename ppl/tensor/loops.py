@@ -140,6 +140,7 @@ def loop(
     series: Sequence[Tensor],
     length: Any,
     reverse: bool,
+    began: int | None = None,
 ) -> list[Any]:
     """The results of a loop node: the last states, then the stacked outputs."""
     if not series and length is None:
@@ -149,7 +150,7 @@ def loop(
     if len(lengths) > 1:
         shown = ", ".join(f"{x!r} of length {x.type.shape[0]}" for x in series)
         raise ValueError(f"scan: the sequences differ in length: {shown}, {length=}")
-    body, captured = hoisted([*states, *entries], outputs)
+    body, captured = hoisted([*states, *entries], outputs, began)
     attrs = Attrs(
         body=body, states=len(states), sequences=len(entries), length=static[0], counted=bool(symbolic),
         reverse=bool(reverse),

@@ -206,8 +206,8 @@ def arctan(x: Any) -> Any:
 
 
 def _polynomial(coefficients: Any, x: Any) -> Any:
-    """By Horner's rule, the coefficient of the lowest power first."""
+    """By Horner's rule, the coefficient of the lowest power first; JAX traces primitives sooner than operators."""
     result = jnp.full_like(x, coefficients[-1])
     for c in coefficients[-2::-1]:
-        result = result * x + c
+        result = lax.add(lax.mul(result, x), c)
     return result

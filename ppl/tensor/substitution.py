@@ -56,13 +56,14 @@ def _inside(node: Node, new: Node, keys: Mapping[Node, Node]) -> Node:
 
 
 def _no_point_moves(node: Node, body: Body, own: int, at: int, keys: Mapping[Node, Node]) -> None:
-    """A key that depends on what the body is a function of cannot be replaced: its derivative is used as well."""
+    """A key that depends on what the body is a function of cannot be replaced: its derivative is used as well. What
+    the body is a function of can: it is an input of the node."""
     everything = dict(zip([*node.inputs[:own], *node.inputs[at:]], body.params, strict=True))
     reached = ancestors(body.outputs)
     points = set(body.params[:own])
     for old in keys:
         inner = substitute(old, everything)
-        if inner in reached and not points.isdisjoint(ancestors(inner)):
+        if inner in reached and inner not in points and not points.isdisjoint(ancestors(inner)):
             raise ValueError(
                 f"{old!r} cannot be replaced inside {node.op.name}, whose variable it depends on: replace it in the "
                 "cost, before the derivative is taken"

@@ -104,6 +104,8 @@ class Tensor(Node):
 
     __slots__ = ()
     type: TensorType
+    str_repr: ClassVar[Callable[..., str]]  # of variables of models, whose part of the package sets it
+    _repr_latex_: ClassVar[Callable[..., str | None]]
     __hash__ = Node.__hash__
 
     @property

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ppl.graph import substitute, topological
-from ppl.tensor.bodies import check_state, hoisted, is_number, like, listed, slice_like, start_of
+from ppl.tensor.bodies import check_state, drawn_before, hoisted, is_number, like, listed, slice_like, start_of
 from ppl.tensor.branches import while_loop
 from ppl.tensor.elementwise import minimum
 from ppl.tensor.indexing import getitem
@@ -56,6 +56,7 @@ def theano_scan(
     traced = _Traced(fn, series, infos, outer)
     if any(info.retyped(y) for info, y in zip(infos, traced.outputs, strict=False)):
         traced = _Traced(fn, series, infos, outer)
+    series += traced.draw_before(length)
     if strict:
         _check_strict(traced, outer)
     starts = [start for info in infos for start in info.starts()] + list(traced.updates)
@@ -65,7 +66,8 @@ def theano_scan(
         series = [x[:length] for x in series]
     step = [*after, *traced.outputs]
     said = isinstance(n_steps, Tensor) and traced.stop is None  # the program checks it against the sequences
-    results = loop(traced.states, traced.entries, step, starts, series, length if said or not series else None, False)
+    length = length if said or not series else None
+    results = loop(traced.states, traced.entries, step, starts, series, length, False, traced.began)
     count = len(traced.states)
     outputs = results[count : count + len(traced.outputs)]
     if name is not None:
@@ -204,6 +206,7 @@ class _Traced:
         self.entries = [slice_like(x) for x in series]
         self.histories = [[like(x) for x in info.starts()] for info in infos]
         seen = [x for info, states in zip(infos, self.histories, strict=True) for x in info.seen(states)]
+        self.began = like(constant(np.bool_(False))).serial
         self.outputs, changes, self.stop = _understood(fn(*self.entries, *seen, *outer))
         if infos and len(infos) != len(self.outputs):
             raise ValueError(f"scan: outputs_info describes {len(infos)} outputs, a step returns {len(self.outputs)}")
@@ -211,6 +214,14 @@ class _Traced:
         self.variable_states = [like(v) for v in changes]
         self.states = [x for states in self.histories for x in states] + self.variable_states
         self._replace_variables()
+
+    def draw_before(self, steps: Any) -> list[Tensor]:
+        """Draws that the step makes, made before the loop; their entries take their places."""
+        everything = [*self.outputs, *self.updates.values(), *([self.stop] if self.stop is not None else [])]
+        series, entries, changed = drawn_before([*self.states, *self.entries], everything, steps, self.began)
+        self.entries += entries
+        self._take(changed)
+        return series
 
     def _replace_variables(self) -> None:
         """Inside the loop, a variable that is updated is a state."""
@@ -220,10 +231,14 @@ class _Traced:
         everything = substitute(
             [*self.outputs, *self.updates.values(), *([self.stop] if self.stop is not None else [])], swap
         )
+        self._take(everything)
+
+    def _take(self, everything: Sequence[Any]) -> None:
+        """Outputs, updates and the stop, in this order, in the place of those there are."""
         count = len(self.outputs)
-        self.outputs = everything[:count]  # type: ignore[assignment]
-        self.updates = dict(zip(self.updates, everything[count:], strict=False))  # type: ignore[arg-type]
-        self.stop = everything[-1] if self.stop is not None else None  # type: ignore[assignment]
+        self.outputs = list(everything[:count])
+        self.updates = dict(zip(self.updates, everything[count:], strict=False))
+        self.stop = everything[-1] if self.stop is not None else None
 
     def after(self, infos: Sequence[_Output]) -> list[Tensor]:
         """The states after a step: the histories moved on by one, and the variables updated."""
@@ -263,7 +278,7 @@ def _are_updates(part: Any) -> bool:
 
 
 def _check_strict(traced: _Traced, outer: Sequence[Tensor]) -> None:
-    _, captured = hoisted([*traced.states, *traced.entries], traced.outputs)
+    _, captured = hoisted([*traced.states, *traced.entries], traced.outputs, traced.began)
     given = set(outer)
     reached = topological(captured, blockers=given)
     foreign = [x for x in reached if not x.inputs and x not in given and x.op is not CONSTANT]

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
-from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
+
+if TYPE_CHECKING:  # jax.extend takes its time to load
+    from jax.extend.core import Jaxpr
 
 LAPACK = frozenset(
     "cholesky eig eigh geqrf hessenberg householder_product lu ormqr qr schur svd triangular_solve tridiagonal".split()
@@ -79,14 +81,19 @@ def _is_stack(eqn: Any) -> bool:
 def _bodies(eqn: Any) -> Iterator[Jaxpr]:
     for value in eqn.params.values():
         for each in value if isinstance(value, tuple | list) else (value,):
-            if isinstance(each, ClosedJaxpr | Jaxpr):
-                yield each.jaxpr if isinstance(each, ClosedJaxpr) else each
+            if hasattr(each, "eqns"):
+                yield _opened(each)[0]
+
+
+def _opened(program: Any) -> tuple[Jaxpr, Sequence[Any]]:
+    """A program and the constants that it holds, if it is one that holds them."""
+    return (program.jaxpr, program.consts) if hasattr(program, "jaxpr") else (program, ())
 
 
 def _run(jaxpr: Jaxpr, consts: Sequence[Any], arguments: Sequence[Any]) -> list[Any]:
     """The results of a program, its stacks of matrices in loops."""
     known: dict[Any, Any] = dict(zip((*jaxpr.constvars, *jaxpr.invars), (*consts, *arguments), strict=True))
-    value_of = lambda x: x.val if isinstance(x, Literal) else known[x]
+    value_of = lambda x: x.val if hasattr(x, "val") else known[x]  # a literal holds its value
     for eqn in jaxpr.eqns:
         results = _results(eqn, [value_of(x) for x in eqn.invars])
         known.update(zip(eqn.outvars, results, strict=True))
@@ -100,8 +107,7 @@ def _results(eqn: Any, values: list[Any]) -> Sequence[Any]:
     if any(_found(_is_stack, body) for body in _bodies(eqn)):
         called = params.get("jaxpr", params.get("call_jaxpr"))
         if called is not None and eqn.primitive.name != "scan":  # a function, which is written out here
-            closed = called if isinstance(called, ClosedJaxpr) else ClosedJaxpr(called, ())
-            return _run(closed.jaxpr, closed.consts, values)
+            return _run(*_opened(called), values)
         params = {key: _looped(value) for key, value in params.items()}
     with eqn.ctx.manager:
         results = eqn.primitive.bind(*values, **eqn.primitive.get_bind_params(params))
@@ -122,7 +128,7 @@ def _looped(value: Any) -> Any:
     if isinstance(value, tuple):
         parts = [_looped(each) for each in value]
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
-    if not isinstance(value, ClosedJaxpr):
+    if not (hasattr(value, "eqns") and hasattr(value, "jaxpr")):
         return value
     kinds = [jax.ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type) for a in value.in_avals]
-    return jax.make_jaxpr(lambda *given: _run(value.jaxpr, value.consts, given))(*kinds)
+    return jax.make_jaxpr(lambda *given: _run(*_opened(value), given))(*kinds)

@@ -10,11 +10,13 @@ A key is two 32-bit numbers along the last axis, or JAX's own kind of key; what 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 _ROTATIONS = (13, 15, 26, 6), (17, 29, 16, 24)
 _PARITY = np.uint32(0x1BD11BDA)
@@ -26,15 +28,30 @@ def words(key: Any, high: Any, low: Any) -> tuple[Any, Any]:
     return _rounds(_numbers(key), high, low)
 
 
-def _rounds(numbers: tuple[Any, Any], high: Any, low: Any) -> tuple[Any, Any]:
+class Arithmetic(NamedTuple):
+    """What rounds are made of. JAX traces its own primitives several times as fast as operators between its arrays."""
+
+    add: Callable[..., Any]
+    xor: Callable[..., Any]
+    union: Callable[..., Any]
+    left: Callable[..., Any]
+    right: Callable[..., Any]
+
+
+_BY_JAX = Arithmetic(lax.add, lax.bitwise_xor, lax.bitwise_or, lax.shift_left, lax.shift_right_logical)
+_BY_NUMPY = Arithmetic(np.add, np.bitwise_xor, np.bitwise_or, np.left_shift, np.right_shift)
+
+
+def _rounds(numbers: tuple[Any, Any], high: Any, low: Any, by: Arithmetic = _BY_JAX) -> tuple[Any, Any]:
+    add, xor, union, left, right = by
     first, second = numbers
-    parts = (first, second, first ^ second ^ _PARITY)
-    x, y = high + first, low + second
+    parts = (first, second, xor(xor(first, second), _PARITY))
+    x, y = add(high, first), add(low, second)
     for i in range(5):
         for turn in _ROTATIONS[i % 2]:
-            x = x + y
-            y = _rotated(y, turn) ^ x
-        x, y = x + parts[(i + 1) % 3], y + parts[(i + 2) % 3] + np.uint32(i + 1)
+            x = add(x, y)
+            y = xor(union(left(y, np.uint32(turn)), right(y, np.uint32(32 - turn))), x)
+        x, y = add(x, parts[(i + 1) % 3]), add(add(y, parts[(i + 2) % 3]), np.uint32(i + 1))
     return x, y
 
 
@@ -52,7 +69,7 @@ def bits(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 def _halves(numbers: tuple[Any, Any], shape: tuple[int, ...]) -> tuple[Any, Any]:
-    low = jax.lax.iota(jnp.uint32, math.prod(shape)).reshape(shape)
+    low = lax.iota(jnp.uint32, math.prod(shape)).reshape(shape)
     return _rounds(numbers, jnp.zeros_like(low), low)
 
 
@@ -64,12 +81,10 @@ def _apart(numbers: tuple[Any, Any], shape: tuple[int, ...]) -> list[Any]:
     """
     size = math.prod(shape)
     even = (size + size % 2,)
-    turns = jax.lax.optimization_barrier(jnp.int32(1))
+    turns = lax.optimization_barrier(jnp.int32(1))
     none = jnp.zeros(even, jnp.uint32)
     start = (jnp.int32(0), none, none)
-    found = jax.lax.while_loop(
-        lambda state: state[0] < turns, lambda state: (state[0] + 1, *_halves(numbers, even)), start
-    )
+    found = lax.while_loop(lambda state: state[0] < turns, lambda state: (state[0] + 1, *_halves(numbers, even)), start)
     return [half[:size].reshape(shape) for half in found[1:]]
 
 
@@ -82,17 +97,13 @@ def fold_in(key: Any, number: Any) -> Any:
 def folded(keys: np.ndarray, number: int) -> np.ndarray:
     """`fold_in` for many keys at once, (..., 2), by NumPy."""
     low = np.full(keys.shape[:-1], number, np.uint32)
-    return np.stack(_rounds((keys[..., 0], keys[..., 1]), np.zeros_like(low), low), axis=-1)
+    return np.stack(_rounds((keys[..., 0], keys[..., 1]), np.zeros_like(low), low, _BY_NUMPY), axis=-1)
 
 
 def split(key: Any, count: int = 2) -> Any:
     """`count` independent keys."""
-    low = jax.lax.iota(jnp.uint32, count)
+    low = lax.iota(jnp.uint32, count)
     return _like(key, jnp.stack(words(key, jnp.zeros_like(low), low), axis=-1))
-
-
-def _rotated(x: Any, by: int) -> Any:
-    return (x << np.uint32(by)) | (x >> np.uint32(32 - by))
 
 
 def _is_typed(key: Any) -> bool:

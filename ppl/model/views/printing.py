@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ppl.distributions import RandomVariable
 from ppl.graph import Node
+from ppl.model.books import home_of
 from ppl.tensor.tensor import Tensor, is_constant, value_of
 
 if TYPE_CHECKING:
@@ -31,19 +31,61 @@ def parents(model: Books, nodes: Any) -> list[Tensor]:
 
 
 def _number(value: Any) -> str:
-    return f"{value.item():.3g}" if value.ndim == 0 else "<constant>"
+    return f"{value.item():.3g}"
 
 
-def _parameter(model: Books | None, node: Tensor) -> str:
+class _Plain:
+    """How a model is written as text."""
+
+    comma, is_distributed = ", ", " ~ "
+
+    def name(self, text: str) -> str:
+        return text
+
+    def family(self, text: str) -> str:
+        return text
+
+    def line(self, text: str) -> str:
+        return text
+
+
+class _Latex(_Plain):
+    """How a model is written as LaTeX."""
+
+    comma, is_distributed = r",~", r" \sim "
+
+    def name(self, text: str) -> str:
+        return rf"\text{{{_latex(text)}}}"
+
+    def family(self, text: str) -> str:
+        return rf"\operatorname{{{_latex(text)}}}"
+
+    def line(self, text: str) -> str:
+        return f"${text}$"
+
+
+_FORMATS = {"plain": _Plain(), "latex": _Latex()}
+
+
+def _format(formatting: str) -> _Plain:
+    if formatting not in _FORMATS:
+        raise ValueError(f"formatting is 'plain' or 'latex', got {formatting!r}")
+    return _FORMATS[formatting]
+
+
+def _parameter(model: Books | None, node: Tensor, form: _Plain) -> str:
     if is_constant(node):
-        return _number(value_of(node))
+        value = value_of(node)
+        return _number(value) if value.ndim == 0 else form.name("<constant>")
     if node.name:
-        return node.name
+        return form.name(node.name)
     if isinstance(node, RandomVariable):  # stands for its law
-        return f"{node.family.__name__}({', '.join(_parameter(model, p) for p in node.parameters)})"
-    if model is None:
-        return "f()"
-    return f"f({', '.join(p.name or '' for p in parents(model, [node]))})"
+        return _call(form.family(node.family.__name__), [_parameter(model, p, form) for p in node.parameters], form)
+    return _call("f", [form.name(p.name or "") for p in parents(model, [node])] if model is not None else [], form)
+
+
+def _call(f: str, arguments: list[str], form: _Plain) -> str:
+    return f"{f}({form.comma.join(arguments)})"
 
 
 def str_for_dist(
@@ -51,8 +93,7 @@ def str_for_dist(
 ) -> str:
     """A random variable as `name ~ Family(parameters)`."""
     assert isinstance(dist, RandomVariable), f"{dist!r} is no random variable"
-    arguments = ", ".join(_parameter(model, p) for p in dist.parameters) if include_params else ""
-    return _line(dist.name or "", dist.family.__name__, arguments, formatting, include_params)
+    return _line(dist, dist.family.__name__, dist.parameters if include_params else None, formatting, model)
 
 
 def str_for_potential_or_deterministic(
@@ -63,16 +104,31 @@ def str_for_potential_or_deterministic(
     model: Books | None = None,
 ) -> str:
     """A named expression as `name ~ Deterministic(f(parents))`."""
-    inner = _parameter(model, var.inputs[0]) if var.inputs else ""
-    return _line(var.name or "", dist_name, inner, formatting, include_params)
+    return _line(var, dist_name, var.inputs[:1] if include_params else None, formatting, model)
 
 
-def _line(name: str, family: str, arguments: str, formatting: str, include_params: bool) -> str:
-    if formatting == "plain":
-        return f"{name} ~ {family}({arguments})" if include_params else f"{name} ~ {family}"
-    shown = f"\\operatorname{{{_latex(family)}}}"
-    inside = f"({_latex(arguments)})" if include_params else ""
-    return f"\\text{{{_latex(name)}}} &\\sim {shown}{inside}"
+def _line(var: Tensor, family: str, parameters: Any, formatting: str, model: Books | None) -> str:
+    form = _format(formatting)
+    law = form.family(family)
+    if parameters is not None:
+        law = _call(law, [_parameter(model, p, form) for p in parameters], form)
+    return form.line(f"{form.name(var.name or '')}{form.is_distributed}{law}")
+
+
+def str_repr(var: Tensor, formatting: str = "plain", include_params: bool = True) -> str:
+    """A variable of a model as `name ~ Family(parameters)`; `formatting` is "plain" or "latex"."""
+    line = _line_of(home_of(var), var, formatting, include_params)
+    if line is None:
+        raise ValueError(f"{var!r} is no random variable, deterministic or potential of a model: only these have a law")
+    return line
+
+
+def _repr_latex_(var: Tensor) -> str | None:
+    """What a notebook shows of a variable; the plain text where it is of no model."""
+    return _line_of(home_of(var), var, "latex", True)
+
+
+Tensor.str_repr, Tensor._repr_latex_ = str_repr, _repr_latex_  # as PyMC's variables have them; a model has to be known
 
 
 _LATEX = {"\\": r"\textbackslash ", "_": r"\_", "%": r"\%", "$": r"\$", "#": r"\#", "&": r"\&", "{": r"\{", "}": r"\}",
@@ -83,27 +139,26 @@ def _latex(text: str) -> str:
     return "".join(_LATEX.get(c, c) for c in text)
 
 
-def _lines(model: Books, formatting: str, include_params: bool) -> Iterator[str]:
-    for var in model.named_vars.values():
-        if isinstance(var, RandomVariable):
-            yield str_for_dist(var, formatting, include_params, model)
-        elif any(var is d for d in model.deterministics):
-            yield str_for_potential_or_deterministic(var, formatting, include_params, "Deterministic", model)
-        elif any(var is p for p in model.potentials):
-            yield str_for_potential_or_deterministic(var, formatting, include_params, "Potential", model)
+def _line_of(model: Books | None, var: Tensor, formatting: str, include_params: bool) -> str | None:
+    """A random variable, deterministic or potential of a model; None for other tensors."""
+    if isinstance(var, RandomVariable) and var.name:
+        return str_for_dist(var, formatting, include_params, model)
+    if model is None:
+        return None
+    for name, book in (("Deterministic", model.deterministics), ("Potential", model.potentials)):
+        if any(var is each for each in book):
+            return str_for_potential_or_deterministic(var, formatting, include_params, name, model)
+    return None
 
 
 def str_for_model(model: Books, formatting: str = "plain", include_params: bool = True) -> str:
     """All variables of a model, a line each."""
-    if formatting not in ("plain", "latex"):
-        raise ValueError(f"formatting is 'plain' or 'latex', got {formatting!r}")
-    lines = list(_lines(model, formatting, include_params))
+    form = _format(formatting)
+    found = [_line_of(model, var, formatting, include_params) for var in model.named_vars.values()]
+    lines = [line for line in found if line is not None]
     if formatting == "latex":
-        return (
-            "$$\\begin{array}{rcl}\n"
-            + "\\\\\n".join(line.replace(" &\\sim ", " &\\sim & ") for line in lines)
-            + "\n\\end{array}$$"
-        )
+        rows = [line.strip("$").replace(form.is_distributed, r" &\sim & ", 1) for line in lines]
+        return "$$\\begin{array}{rcl}\n" + "\\\\\n".join(rows) + "\n\\end{array}$$"
     width = max((line.index(" ~ ") for line in lines), default=0)
     return "\n".join(f"{line[: line.index(' ~ ')]:>{width}}{line[line.index(' ~ ') :]}" for line in lines)
 

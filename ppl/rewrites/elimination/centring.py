@@ -16,21 +16,10 @@ import numpy as np
 import ppl.tensor as tt
 from ppl.distributions import FAMILIES
 from ppl.distributions.constants import LOG_2PI
+from ppl.distributions.location_scale import LOCATION_AND_SCALE
 from ppl.rewrites.elimination.coordinates import Coordinate
 from ppl.rewrites.elimination.gaussian.spd import Factor
 from ppl.tensor.tensor import Tensor, as_tensor
-
-LOCATION_AND_SCALE = {  # families of μ + σZ, by the names of μ and σ
-    "Normal": ("mu", "sigma"),
-    "StudentT": ("mu", "sigma"),
-    "SkewStudentT": ("mu", "sigma"),
-    "Laplace": ("mu", "b"),
-    "Logistic": ("mu", "s"),
-    "Cauchy": ("alpha", "beta"),
-    "Gumbel": ("mu", "beta"),
-    "Moyal": ("mu", "sigma"),
-    "SkewNormal": ("mu", "sigma"),
-}
 
 
 class OfLocationAndScale(Coordinate):

@@ -18,9 +18,9 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.distributions import RandomVariable
+from ppl.distributions.location_scale import LOCATION_AND_SCALE
 from ppl.graph import ancestors
 from ppl.rewrites.elimination.affine import Affine, NotAffine, Select, affine, data_value, is_data, known_shape
-from ppl.rewrites.elimination.centring import LOCATION_AND_SCALE
 from ppl.rewrites.elimination.curvature import curvature, steps, vector_of_each_row
 from ppl.rewrites.elimination.monomials import POWERS
 from ppl.rewrites.elimination.program import Factor, NoMatch, Observation, Program, children

@@ -29,10 +29,10 @@ from ppl.distributions import (
     RandomVariable,
     StudentT,
 )
+from ppl.distributions.location_scale import LOCATION_AND_SCALE
 from ppl.graph import ancestors
 from ppl.rewrites.elimination.affine import NotAffine, data_value, is_data, known_shape
 from ppl.rewrites.elimination.centring import (
-    LOCATION_AND_SCALE,
     Balanced,
     BalancedLogarithm,
     BalancedVectors,
