@@ -31,7 +31,7 @@ from ppl.rewrites.elimination.affine import is_data
 from ppl.rewrites.elimination.costs import arithmetic, densities
 from ppl.rewrites.elimination.gaussian import residuals
 from ppl.rewrites.elimination.gaussian.spectral import turned
-from ppl.tensor.block_chains import chain_factor
+from ppl.tensor.block_chains import chain_solution
 from ppl.tensor.evaluate import to_jax
 
 pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
@@ -433,7 +433,7 @@ def test_crossed_groups_that_would_cost_too_much_are_declined_in_part_unless_ask
 # --- the laws have power: a planted fault is found
 FAULTS = {
     "links of a chain counted at the wrong group": ("block.ahead", lambda values: values, a_walk),
-    "links of a chain left out of its factor": ("chain.chain_factor", lambda d, b: chain_factor(d, 0.0 * b), a_walk),
+    "links of a chain left out of its factor": ("chain.chain_solution", lambda d, b, h: chain_solution(d, 0.0 * b, h), a_walk),
     "columns turned without their volume": (
         "block.turned",
         lambda rows, n: replace(turned(rows, n), log_det=tt.as_tensor(0.0)),
