@@ -317,14 +317,16 @@ class Marginal:
                 found[rv] = shifted[start : start + prod(shape)].reshape(shape)
         if self.groups is None:
             return found
-        noises = [scale * _noise(block.layout.count) for _ in range(block.layout.width)]
+        count, width = block.layout.count, block.layout.width
+        noise = scale * _noise(count * width).reshape((count, width))  # one draw: each takes the compiler its time
+        noises = [noise[:, i] for i in range(width)]
         parts = [m + d for m, d in zip(self.groups.given(value), self.groups.backward(noises), strict=True)]
         if block.u_shift is not None:
             parts = [tt.cast(p + d, "floatX") for p, d in zip(parts, block.u_shift, strict=True)]
         table = parts[0] if len(parts) == 1 else tt.stack(parts, axis=-1).reshape((-1,))
         for rv, places in block.layout.places.items():
             at = places.group * block.layout.width + places.column
-            whole = at.size == block.layout.count * block.layout.width and (at == range(at.size)).all()
+            whole = at.size == count * width and (at == range(at.size)).all()
             found[rv] = (table if whole else table[at]).reshape(known_shape(rv))
         return found
 
