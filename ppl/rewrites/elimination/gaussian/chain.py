@@ -65,5 +65,6 @@ class ChainFactor:
 
     def backward(self, h: Column) -> Column:
         """𝓛'⁻¹ h."""
-        x = chain_substitution(*chain_factor(*self.blocks), tt.stack(h, axis=1), reverse=True)
+        lower, links = chain_factor(*self.blocks)
+        x = chain_substitution(lower, links, tt.stack(h, axis=1), reverse=True)
         return [x[:, i] for i in range(len(h))]
