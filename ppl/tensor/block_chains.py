@@ -188,7 +188,7 @@ class _Solved(NamedTuple):
 def _solved(diagonal: Any, below: Any, right: Any) -> _Solved:
     r"""Forwards in time the factor and y = 𝓛⁻¹H, backwards x = 𝓛'⁻¹y and, with K_t = C_t L_{t-1}⁻¹,
 
-        Σ_{t-1,t-1} = (L L')_{t-1}⁻¹ + K_t' Σ_{t,t} K_t,    Σ_{t,t-1} = -Σ_{t,t} K_t
+    Σ_{t-1,t-1} = (L L')_{t-1}⁻¹ + K_t' Σ_{t,t} K_t,    Σ_{t,t-1} = -Σ_{t,t} K_t
     """
     zero = jnp.zeros_like(diagonal[0])
 
@@ -222,7 +222,7 @@ def _times(a: Any, b: Any) -> Any:
 
 
 def _inverse_factor(matrix: Any) -> tuple[Any, Any]:
-    """L⁻¹ for a matrix L L', and its pivots, the squares of the diagonal of L: rows of (M, 1) are eliminated in turn."""
+    """L⁻¹ for a matrix L L', and its pivots, the squares of the diagonal of L: rows of (M, 1) are eliminated."""
     k = matrix.shape[-1]
     one = jnp.eye(k, dtype=matrix.dtype)
     if k > BY_COLUMNS:

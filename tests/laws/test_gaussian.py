@@ -312,7 +312,10 @@ def test_effects_that_add_up_to_zero_go_as_independent_ones_along_a_basis_of_the
     basis = PLANES[shape]
 
     def effects(s):
-        mu, z = normal(0.0, 20.0, name="mu"), ZeroSumNormal.dist(s.tau, n_zerosum_axes=len(shape), shape=shape, name="z")
+        mu, z = (
+            normal(0.0, 20.0, name="mu"),
+            ZeroSumNormal.dist(s.tau, n_zerosum_axes=len(shape), shape=shape, name="z"),
+        )
         return [mu, z], [seen(mu + z.ravel()[GROUPS], s.sigma)]
 
     def along_basis(s):
@@ -481,7 +484,11 @@ def test_crossed_groups_that_would_cost_too_much_are_declined_in_part_unless_ask
 # --- the laws have power: a planted fault is found
 FAULTS = {
     "links of a chain counted at the wrong group": ("block.ahead", lambda values: values, a_walk),
-    "links of a chain left out of its factor": ("chain.chain_solution", lambda d, b, h: chain_solution(d, 0.0 * b, h), a_walk),
+    "links of a chain left out of its factor": (
+        "chain.chain_solution",
+        lambda d, b, h: chain_solution(d, 0.0 * b, h),
+        a_walk,
+    ),
     "columns turned without their volume": (
         "block.turned",
         lambda rows, n: replace(turned(rows, n), log_det=tt.as_tensor(0.0)),

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -218,7 +219,8 @@ def _predicted(program: Program, child: Observation, rv: Tensor, width: int = 0)
         starts = {key: start_of(program, p) for key, p in others.items() if key not in known}
         with np.errstate(divide="ignore", invalid="ignore"):
             y = np.broadcast_to(np.asarray(data_value(child.value), dtype=float), known_shape(child.variable))
-            rows = weight.of(y, starts=starts, groups=lambda: _groups(inner, shape, rv, width), **known)
+            groups = partial(_groups, inner, shape, rv, width)
+            rows = weight.of(y, starts=starts, groups=groups, **known)
         if not np.isfinite(rows).all():
             raise NotAffine("its rows do not vary, or some are missing")
         line = inner if weight.link is None else inner.inputs[0]
