@@ -128,7 +128,7 @@ class Block:
         self.rotation = turned(self.rows, self.ndense)
 
     def groups(self, rows: Sequence[Rows], known: Sequence[Statistics], ridge: float) -> Groups:
-        """The groups with nothing known of the dense columns: their most likely values, and how these move with them."""
+        """The groups, their most likely values at dense columns of zero, and how these move with the columns."""
         return (self._chain if self.layout.linked else self._apart)(rows, known, ridge)
 
     def _on_diagonal(self, ridge: float) -> list[Tensor]:
