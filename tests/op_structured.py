@@ -25,7 +25,7 @@ def like(name, *calls, **options):
 
 
 V, W, M, N, T = reals(4), reals(4), reals(3, 4), reals(4, 2), reals(2, 3, 4)
-SQUARE, PD, STACK_PD, DIAGONAL = (
+SQUARE, PD, STACK_PD, SYMMETRIC = (
     reals(3, 3) + 2 * np.eye(3),
     positive_definite(3),
     positive_definite(3, 2),
@@ -219,7 +219,7 @@ MATRICES = {
     "expm": row(sl.expm, call(SQUARE), call(STACK_PD / 9, slopes=False), rtol=1e-9, slope_tol=1e-5, slow=True),
     "sqrtm": row(sl.sqrtm, call(PD, slopes=False), dtype=lambda kind: np.complex128, rtol=1e-9, atol=1e-10),
     "cholesky": row(np.linalg.cholesky, call(PD), call(STACK_PD), symmetric=True, rtol=1e-10),
-    "eigvalsh": row(np.linalg.eigvalsh, call(DIAGONAL), call(SQUARE, slopes=False), call(SQUARE, UPLO="U", slopes=False), symmetric=True, rtol=1e-10),
+    "eigvalsh": row(np.linalg.eigvalsh, call(SYMMETRIC), call(SQUARE, slopes=False), call(SQUARE, UPLO="U", slopes=False), symmetric=True, rtol=1e-10),
     "svd": row(lambda a, compute_uv: np.linalg.svd(a, compute_uv=compute_uv), call(M, compute_uv=False), rtol=1e-10),
     "lu": row(sl.lu, call(SQUARE), rtol=1e-10),
     "lu_factor": row(sl.lu_factor, call(SQUARE), dtype=lambda kind: kind, rtol=1e-10),
@@ -230,8 +230,8 @@ MATRICES = {
     "lstsq": row(lambda a, b: list(np.linalg.lstsq(a, b, rcond=None)), call(reals(5, 3), reals(5), slopes=False), dtype=lambda kind: np.dtype(np.int64) if kind == np.int32 else kind, loose=True, rtol=1e-8),
     "tensorsolve": row(np.linalg.tensorsolve, call(reals(4, 2, 2) + np.eye(4).reshape(4, 2, 2) * 3, reals(4)), rtol=1e-9, known=True),
     "solve_sylvester": row(sl.solve_sylvester, call(PD, positive_definite(2), reals(3, 2)), rtol=1e-9),
-    "solve_continuous_lyapunov": row(sl.solve_continuous_lyapunov, call(PD, DIAGONAL), rtol=1e-9),
-    "solve_discrete_lyapunov": row(sl.solve_discrete_lyapunov, call(PD / 9, DIAGONAL), rtol=1e-9),
+    "solve_continuous_lyapunov": row(sl.solve_continuous_lyapunov, call(PD, SYMMETRIC), rtol=1e-9),
+    "solve_discrete_lyapunov": row(sl.solve_discrete_lyapunov, call(PD / 9, SYMMETRIC), rtol=1e-9),
     # diagonals and triangles
     **like("diagonal", call(M), call(M, offset=1), call(T, axis1=1, axis2=2)),
     "diagonal_of": row(lambda x: np.diagonal(x, axis1=-2, axis2=-1), call(STACK_PD)),
