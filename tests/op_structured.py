@@ -397,6 +397,13 @@ def _chain_substitution(lower, links, h, reverse=False):
     return np.linalg.solve(matrix.T if reverse else matrix, h.reshape(len(lower) * k, -1)).reshape(h.shape)
 
 
+def _chain_solution(diagonal, below, right):
+    """By the whole matrix."""
+    whole = chain_matrix(diagonal, below)
+    whole = np.tril(whole) + np.tril(whole, -1).T
+    return np.linalg.solve(whole, right.reshape(len(whole), -1)).reshape(right.shape), np.linalg.slogdet(whole)[1]
+
+
 def _log_forward(first, steps):
     path = [first]
     for table in steps:
@@ -410,6 +417,10 @@ INTERNAL = {
     "chain_substitution": row(
         _chain_substitution, call(LOWER, BELOW, reals(*BELOW.shape[:2])), call(LOWER, BELOW, reals(*BELOW.shape[:2], 3), reverse=True),
         call(WIDE_LOWER, WIDE_BELOW, reals(*WIDE_BELOW.shape[:2]), slopes=False), call(LOWER[:1], BELOW[:1], reals(1, BELOW.shape[1]), reverse=True),
+    ),
+    "chain_solution": row(
+        _chain_solution, call(DIAGONAL, BELOW, reals(*BELOW.shape[:2], 3), slopes=False), call(DIAGONAL[:1], BELOW[:1], reals(1, BELOW.shape[1], 1), slopes=False),
+        call(WIDE_DIAGONAL, WIDE_BELOW, reals(*WIDE_BELOW.shape[:2], 1), slopes=False),
     ),
     "log_forward": row(_log_forward, call(reals(3), reals(4, 3, 3)), call(reals(2), np.array([[[np.nan, 0.5], [0.1, 0.2]]]), slopes=False)),
     "take_rows": row(lambda x, groups, places: x[groups], call(M, GROUPS, places_of(GROUPS, 3))),

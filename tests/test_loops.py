@@ -6,7 +6,7 @@ from op_structured import chain_matrix
 
 import ppl
 import ppl.tensor as tt
-from ppl.tensor.block_chains import chain_factor, chain_substitution
+from ppl.tensor.block_chains import chain_factor, chain_solution, chain_substitution
 from ppl.tensor.recurrence import linear_recurrence, unfold
 from ppl.tensor.vectorizing import vectorize
 
@@ -285,11 +285,38 @@ def test_the_slopes_of_a_chain_are_those_of_the_whole_matrix(k):
     np.testing.assert_allclose(slope, np.trace(np.linalg.solve(whole, matrix)), rtol=1e-12)
 
 
+@pytest.mark.parametrize("k", [1, 2, 5, 13])
+def test_the_slopes_of_a_solution_along_a_chain_are_those_of_the_whole_matrix(k):
+    """Numbers that depend on log|M| and on M⁻¹H, M = s A + 1 and H = s² B, and how they change with s."""
+    rng = np.random.default_rng(k)
+    blocks, right = rng.normal(size=(2, 4, k, k)), rng.normal(size=(4, k, 3))
+    diagonal, below = blocks[0] @ blocks[0].swapaxes(-1, -2) + 5 * k * np.eye(k), 0.3 * blocks[1]
+    below[0] = 0
+    s = tt.dscalar("s")
+    x, log_det = chain_solution(s * diagonal + np.eye(k), s * below, s**2 * right)
+    squares = (x**2).sum()
+    slopes = [ppl.grad(log_det, s), ppl.grad(squares, s), ppl.grad(ppl.grad(log_det, s), s)]
+    found = ppl.function([s], [log_det, squares, *slopes])(1.5)
+    matrix = chain_matrix(diagonal, below)
+    matrix = np.tril(matrix) + np.tril(matrix, -1).T
+    inverse = np.linalg.inv(1.5 * matrix + np.eye(len(matrix)))
+    flat, turned = right.reshape(len(matrix), 3), inverse @ matrix
+    wanted = 1.5**2 * inverse @ flat
+    moved = 3.0 * inverse @ flat - turned @ wanted
+    log_det = -np.linalg.slogdet(inverse)[1]
+    squares = (wanted**2).sum(), 2 * (wanted * moved).sum()
+    np.testing.assert_allclose(
+        found, [log_det, squares[0], np.trace(turned), squares[1], -np.trace(turned @ turned)], rtol=1e-10
+    )
+
+
 def test_blocks_of_a_chain_must_fit():
     with pytest.raises(ValueError, match=r"chain_factor.*\(4, 2, 2\) and \(4, 2, 3\)"):
         chain_factor(np.ones((4, 2, 2)), np.ones((4, 2, 3)))
     with pytest.raises(ValueError, match=r"chain_substitution.*\(4, 2, 2\), \(4, 2, 2\) and \(4, 3\)"):
         chain_substitution(np.ones((4, 2, 2)), np.ones((4, 2, 2)), np.ones((4, 3)))
+    with pytest.raises(ValueError, match=r"chain_solution.*\(4, 2, 2\), \(4, 2, 2\) and \(4, 2\)"):
+        chain_solution(np.ones((4, 2, 2)), np.ones((4, 2, 2)), np.ones((4, 2)))
 
 
 def test_batches():

@@ -1,4 +1,4 @@
-"""Chains of small blocks: the factor of a block tridiagonal matrix, and solutions with it.
+"""Chains of small blocks: the factor of a block tridiagonal matrix, solutions with it, and its determinant.
 
 Both go along the chain step by step, and in each step column by column: loops of vector arithmetic, which XLA folds
 into one short program on CPU. Written out entry by entry they compile for ten times as long and run no faster; taken
@@ -8,8 +8,9 @@ out of the loop, for all steps at once, the arithmetic of one column is copied i
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 
@@ -154,5 +155,124 @@ def _chain_substitution(lower: Any, links: Any, h: Any, *, reverse: bool) -> Any
     return lax.platform_dependent(lower, links, flat, cpu=in_order, default=pairwise).reshape(h.shape)
 
 
+class _ChainSolution(TensorOp):
+    """M⁻¹ H and log |M| for H = `right` (T, k, n) and M as `chain_factor` takes it, with symmetric blocks D_t.
+
+    Its derivatives are those of the functions, not of the loops that compute them: d log|M| = tr(M⁻¹ dM), for which
+    the blocks of M⁻¹ near its diagonal come with the solution, and dx = M⁻¹ (dh - dM x).
+    """
+
+    def __call__(self, diagonal: Any, below: Any, right: Any, *, name: str | None = None) -> Any:
+        return self.build(unify((diagonal, below, right), to_float=True), {}, name)
+
+    def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TupleType:
+        diagonal, below, right = (node.type for node in inputs)
+        square = diagonal.ndim == 3 and diagonal.shape[1] == diagonal.shape[2] and below.shape == diagonal.shape
+        if not square or right.ndim != 3 or right.shape[:2] != diagonal.shape[:2]:
+            raise ValueError(
+                f"{self.name}: two stacks of blocks (T, k, k) go with a right-hand side (T, k, n), got the shapes"
+                f" {diagonal.shape}, {below.shape} and {right.shape}"
+            )
+        return TupleType((TensorType(right.dtype, right.shape), TensorType(right.dtype, ())))
+
+
+class _Solved(NamedTuple):
+    solution: Any  # (T, k, n)
+    log_det: Any
+    inverses: Any  # L_t⁻¹
+    links: Any  # C_t
+    covariance: Any  # the blocks (t, t) of M⁻¹
+    before: Any  # its blocks (t, t - 1)
+
+
+def _solved(diagonal: Any, below: Any, right: Any) -> _Solved:
+    r"""Forwards in time the factor and y = 𝓛⁻¹H, backwards x = 𝓛'⁻¹y and, with K_t = C_t L_{t-1}⁻¹,
+
+    Σ_{t-1,t-1} = (L L')_{t-1}⁻¹ + K_t' Σ_{t,t} K_t,    Σ_{t,t-1} = -Σ_{t,t} K_t
+    """
+    zero = jnp.zeros_like(diagonal[0])
+
+    def forwards(before: Any, given: Any) -> Any:
+        inverse, y = before
+        d, b, h = given
+        link = _times(b, inverse.T)
+        inverse, pivots = _inverse_factor(d - _times(link, link.T))
+        y = _times(inverse, h - _times(link, y))
+        return (inverse, y), (inverse, link, y, pivots)
+
+    def backwards(after: Any, given: Any) -> Any:
+        x, covariance, link = after
+        inverse, own, y = given
+        k = _times(link, inverse)
+        x = _times(inverse.T, y) - _times(k.T, x)
+        across = _times(covariance, k)
+        covariance = _times(inverse.T, inverse) + _times(k.T, across)
+        return (x, covariance, own), (x, covariance, -across)
+
+    nothing = jnp.zeros_like(right[0])
+    _, (inverses, links, y, pivots) = lax.scan(forwards, (zero, nothing), (diagonal, below, right))
+    _, (x, covariance, after) = lax.scan(backwards, (nothing, zero, zero), (inverses, links, y), reverse=True)
+    before = jnp.concatenate([zero[None], after[:-1]])
+    return _Solved(x, jnp.sum(jnp.log(pivots)), inverses, links, covariance, before)
+
+
+def _times(a: Any, b: Any) -> Any:
+    """A product of small matrices, as arithmetic that a loop can be folded with."""
+    return jnp.sum(a[:, :, None] * b[None], axis=1) if a.shape[0] <= BY_COLUMNS else a @ b
+
+
+def _inverse_factor(matrix: Any) -> tuple[Any, Any]:
+    """L⁻¹ for a matrix L L', and its pivots, the squares of the diagonal of L: rows of (M, 1) are eliminated."""
+    k = matrix.shape[-1]
+    one = jnp.eye(k, dtype=matrix.dtype)
+    if k > BY_COLUMNS:
+        lower = jnp.linalg.cholesky(matrix)
+        return jsl.solve_triangular(lower, one, lower=True), jnp.diagonal(lower) ** 2
+    at = jnp.arange(k)
+
+    def eliminate(j: Any, rows: Any) -> Any:
+        return rows - _outer(jnp.where(at > j, rows[:, j] / rows[j, j], 0.0), rows[j])
+
+    rows = jnp.concatenate([matrix, one], axis=1)
+    rows = _by_platform(k, lambda written_out: lambda x: _columns(k, eliminate, x, written_out), rows)
+    pivots = jnp.sum(rows[:, :k] * one, axis=1)
+    return rows[:, k:] / jnp.sqrt(pivots)[:, None], pivots
+
+
+@jax.custom_jvp
+def _chain_solution(diagonal: Any, below: Any, right: Any) -> tuple[Any, Any]:
+    found = _solved(diagonal, below, right)
+    return found.solution, found.log_det
+
+
+@_chain_solution.defjvp
+def _moved(given: Any, moves: Any) -> Any:
+    found = _solved(*given)
+    d, b, h = moves
+    x = found.solution
+    back = jnp.swapaxes(b, 1, 2)
+    shift = jnp.zeros_like(x[:1])
+    there = d @ x + jnp.concatenate([shift, b[1:] @ x[:-1]]) + jnp.concatenate([back[1:] @ x[1:], shift])
+    y = _pass(found, h - there, reverse=False)
+    log_det = jnp.sum(found.covariance * d) + 2.0 * jnp.sum(found.before * b)
+    return (x, found.log_det), (_pass(found, y, reverse=True), log_det)
+
+
+def _pass(found: _Solved, h: Any, reverse: bool) -> Any:
+    """𝓛⁻¹ h, or 𝓛'⁻¹ h where `reverse`."""
+    inverses, links = found.inverses, found.links
+    if reverse:
+        inverses = jnp.swapaxes(inverses, 1, 2)
+        links = jnp.swapaxes(jnp.concatenate([links[1:], jnp.zeros_like(links[:1])]), 1, 2)
+
+    def step(x: Any, given: Any) -> Any:
+        inverse, link, h = given
+        x = inverse @ (h - link @ x)
+        return x, x
+
+    return lax.scan(step, jnp.zeros_like(h[0]), (inverses, links, h), reverse=reverse)[1]
+
+
 chain_factor = _ChainFactor("chain_factor", _chain_factor)
 chain_substitution = _ChainSubstitution("chain_substitution", _chain_substitution)
+chain_solution = _ChainSolution("chain_solution", _chain_solution)

@@ -19,6 +19,7 @@ from ppl.rewrites.elimination.centring import (
 )
 from ppl.rewrites.elimination.coordinates import COORDINATES
 from ppl.rewrites.elimination.covariances import SpreadAndCorrelation
+from ppl.rewrites.elimination.information import jitter_in_groups
 from ppl.rewrites.elimination.survivors import LOW
 from ppl.rewrites.elimination.walks import Pulled, PulledSteps
 
@@ -163,6 +164,29 @@ def test_rows_that_bend_tell_by_their_slopes_around_the_start(name):
         chosen.information[:2] / np.array([2.0, 1.0]) * 0.5**2
     )  # by its rows, of which each has the information 1/0.5²
     assert np.all((least < each) & (each < most))
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_noise_that_is_not_known_is_told_by_the_rows_of_a_group(shuffled):
+    """Of a curve through each group the noise is σ; of rows without order at least that, and at most their spread."""
+    groups, t, noise = np.repeat(np.arange(5), 40), np.tile(np.linspace(0.0, 3.0, 40), 5), 0.05
+    order = RNG.permutation(groups.size) if shuffled else np.arange(groups.size)
+    groups, t = groups[order], t[order]
+    y = np.array([4.0, -2.0, 1.0, 0.0, 7.0])[groups] + np.exp(-t) + noise * RNG.normal(size=t.size)
+    found = jitter_in_groups(y, groups)
+    assert 0.8 * noise < found < (0.6 if shuffled else 1.2 * noise)
+    with pm.Model() as model:
+        u = pm.StudentT("u", nu=5.0, mu=0.0, sigma=pm.HalfNormal("scale", 1.0), shape=5)
+        pm.Normal("y", u[groups] + pm.math.exp(-t), pm.HalfCauchy("noise", 20.0), observed=y)
+    (chosen,) = [c for rv, c in pm.explain(model).coordinates.items() if rv.name == "u"]
+    np.testing.assert_allclose(chosen.information, 40.0 * found**-2.0)
+
+
+def test_noise_is_not_told_by_groups_of_two_rows_or_by_equal_ones():
+    groups = np.repeat(np.arange(4), 2)
+    assert jitter_in_groups(RNG.normal(size=8), groups) is None
+    assert jitter_in_groups(np.ones(8), 0 * groups) is None
+    assert jitter_in_groups(RNG.normal(size=8), None) is None
 
 
 def _poisson(rate, y):

@@ -14,7 +14,7 @@ from ppl.compile import function
 from ppl.distributions import FAMILIES, Bernoulli, Binomial, Categorical, LogNormal, Normal, Poisson
 from ppl.graph import ancestors, substitute
 from ppl.rewrites.elimination import Observation, Program, Term, conjugate, plan, thinning
-from ppl.rewrites.elimination.affine import is_data
+from ppl.rewrites.elimination.affine import Select, affine, is_data
 from ppl.rewrites.elimination.bijections import BIJECTIONS, closed, opened
 from ppl.rewrites.elimination.conjugate import eliminate_one
 from ppl.rewrites.elimination.pairs import PAIRS, PRIORS
@@ -245,6 +245,41 @@ def test_a_square_is_not_affine():
     x = Normal.dist(0.0, 1.0, name="x")
     seen = Observation(Normal.dist(x * x, 1.0, name="y"), tt.as_tensor(0.3))
     assert "not affine" in declined(x, [(seen,)])["x"]
+
+
+CHOICE = np.array([[True, False, True, True], [False, False, True, False], [True, True, False, False]])
+AFFINE = {  # in x (3, 4), v (4,) and a number a that is no variable of the map
+    "a mean of all": lambda x, v, a: x.mean(),
+    "means along an axis": lambda x, v, a: a * x.mean(axis=0) + v,
+    "deviations from means": lambda x, v, a: (x - x.mean(axis=1, keepdims=True)) * a,
+    "a choice": lambda x, v, a: tt.switch(CHOICE, a * x, 3.0 - v),
+    "a choice by columns": lambda x, v, a: tt.switch(CHOICE[0], x, 1.0),
+    "a choice of a dense map": lambda x, v, a: tt.switch(CHOICE[:, 0], tt.dot(x, np.arange(4.0)), 2.0),
+    "an entry set": lambda x, v, a: tt.index_update(tt.zeros((5,)), a * v[0], 3),
+    "rows set": lambda x, v, a: tt.index_update(x, v + 1.0, [2, 0]),
+    "a column set among what varies": lambda x, v, a: tt.index_update(tt.exp(a) * x, v[:3], (slice(None), 1)),
+    "rows set by a dense map": lambda x, v, a: tt.index_update(tt.zeros((5,)), tt.dot(x, np.ones(4)) - a, slice(1, 4)),
+}
+
+
+@pytest.mark.parametrize("name", AFFINE)
+def test_an_affine_map_is_its_expression(name):
+    x, v = Normal.dist(0.0, 1.0, shape=(3, 4), name="x"), Normal.dist(0.0, 1.0, shape=(4,), name="v")
+    a, rng = tt.dscalar("a"), np.random.default_rng(2)
+    expression = AFFINE[name](x, v, a)
+    form = affine(expression, {x, v})
+    total = tt.broadcast_to(form.offset, form.shape)
+    for part in form.parts:
+        flat = part.variable.ravel()
+        picked = isinstance(part, Select)
+        total = total + (part.coefficient * flat[part.positions] if picked else tt.dot(part.design, flat))
+    there = {rv: tt.tensor(None, "float64", shape=rv.type.shape) for rv in (x, v)}
+    both = [substitute(total, there), substitute(expression, there)]
+    found, wanted = function([*there.values(), a], both, on_unused_input="ignore")(
+        rng.normal(size=(3, 4)), rng.normal(size=4), 0.7
+    )
+    assert found.shape == wanted.shape
+    np.testing.assert_allclose(found, wanted, rtol=1e-13, atol=1e-14)
 
 
 def test_a_child_of_another_family_keeps_the_variable():

@@ -9,6 +9,7 @@ from dataclasses import replace
 import jax
 import numpy as np
 import pytest
+from scipy.linalg import block_diag, null_space
 from some_slow import every
 
 import ppl.tensor as tt
@@ -23,6 +24,7 @@ from ppl.distributions import (
     MvGaussianRandomWalk,
     MvNormal,
     Normal,
+    ZeroSumNormal,
 )
 from ppl.graph import ancestors, substitute
 from ppl.rewrites import optimize
@@ -31,7 +33,7 @@ from ppl.rewrites.elimination.affine import is_data
 from ppl.rewrites.elimination.costs import arithmetic, densities
 from ppl.rewrites.elimination.gaussian import residuals
 from ppl.rewrites.elimination.gaussian.spectral import turned
-from ppl.tensor.block_chains import chain_factor
+from ppl.tensor.block_chains import chain_solution
 from ppl.tensor.evaluate import to_jax
 
 pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
@@ -212,6 +214,22 @@ def many_coefficients_of_one_scale(s):
     return [beta], [seen(40.0 + tt.dot(x, beta), s.sigma)]
 
 
+def a_group_to_compare_with(s):
+    a = normal(0.0, s.tau, shape=(4,), name="a")
+    by_group = tt.index_update(40.0 + tt.zeros((5,)), 40.0 + a, slice(1, None))
+    return [a], [seen(by_group[GROUPS], s.sigma)]
+
+
+def a_choice_by_data(s):
+    a, b = normal(40.0, s.tau, name="a"), normal(0.0, 2.0, shape=(5,), name="b")
+    return [a, b], [seen(tt.switch(COVARIATES[:, 0] > 0, a, 40.0 + b[GROUPS]), s.sigma)]
+
+
+def deviations_from_a_mean(s):
+    mu, a = normal(0.0, 20.0, name="mu"), normal(0.0, s.tau, shape=(5,), name="a")
+    return [mu, a], [seen(mu + (a - a.mean())[GROUPS], s.sigma)]
+
+
 CASES = [
     many_coefficients, many_coefficients_of_one_scale,
     nested_intercepts, regression_and_varying_slopes, crossed_effects, known_scales_of_rows, three_levels,
@@ -219,7 +237,7 @@ CASES = [
     correlated_intercepts_and_slopes, correlated_non_centred, correlated_non_centred_by_rows, intercepts_non_centred,
     a_normal_vector_and_its_observation, a_process, a_walk, a_walk_with_regression, an_autoregression,
     an_autoregression_of_order_three, two_walks, a_walk_of_its_neighbours, walks_side_by_side, a_walk_of_vectors,
-    a_trend_of_noises, a_trend_and_a_regression,
+    a_trend_of_noises, a_trend_and_a_regression, a_group_to_compare_with, a_choice_by_data, deviations_from_a_mean,
 ]  # fmt: skip
 each_model = pytest.mark.parametrize("model", CASES, ids=lambda c: c.__name__)
 
@@ -281,6 +299,39 @@ def test_joint_is_marginal_times_conditional(model):
     back, spread = recovered_law(variables, fixed, result)
     np.testing.assert_allclose(back, mean, rtol=1e-7, atol=1e-7)
     np.testing.assert_allclose(spread, cov, rtol=1e-6, atol=1e-8)
+
+
+PLANES = {  # of effects that add up to zero along each axis: a basis
+    (5,): null_space(np.ones((1, 5))),
+    (3, 4): np.kron(null_space(np.ones((1, 3))), null_space(np.ones((1, 4)))),
+}
+
+
+@pytest.mark.parametrize("shape", PLANES)
+def test_effects_that_add_up_to_zero_go_as_independent_ones_along_a_basis_of_their_plane(shape):
+    basis = PLANES[shape]
+
+    def effects(s):
+        mu, z = (
+            normal(0.0, 20.0, name="mu"),
+            ZeroSumNormal.dist(s.tau, n_zerosum_axes=len(shape), shape=shape, name="z"),
+        )
+        return [mu, z], [seen(mu + z.ravel()[GROUPS], s.sigma)]
+
+    def along_basis(s):
+        mu, w = normal(0.0, 20.0, name="mu"), normal(0.0, s.tau, shape=basis.shape[1:], name="w")
+        return [mu, w], [seen(mu + tt.dot(basis, w)[GROUPS], s.sigma)]
+
+    variables, _, fixed, result = made(effects)
+    assert {rv.name for rv in result.program.free} == {"tau", "sigma"}, str(result)
+    s = Scales()
+    log_marginal, mean, cov = dense_law(*along_basis(s), s.fixed)
+    there = block_diag(1.0, basis)
+    found = substitute(sum(t.density for t in result.program.terms), fixed).eval()
+    np.testing.assert_allclose(found, log_marginal, rtol=1e-9)
+    back, spread = recovered_law(variables, fixed, result)
+    np.testing.assert_allclose(back, there @ mean, rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(spread, there @ cov @ there.T, rtol=1e-6, atol=1e-8)
 
 
 # --- a variance that goes with its block
@@ -433,7 +484,11 @@ def test_crossed_groups_that_would_cost_too_much_are_declined_in_part_unless_ask
 # --- the laws have power: a planted fault is found
 FAULTS = {
     "links of a chain counted at the wrong group": ("block.ahead", lambda values: values, a_walk),
-    "links of a chain left out of its factor": ("chain.chain_factor", lambda d, b: chain_factor(d, 0.0 * b), a_walk),
+    "links of a chain left out of its factor": (
+        "chain.chain_solution",
+        lambda d, b, h: chain_solution(d, 0.0 * b, h),
+        a_walk,
+    ),
     "columns turned without their volume": (
         "block.turned",
         lambda rows, n: replace(turned(rows, n), log_det=tt.as_tensor(0.0)),

@@ -310,6 +310,68 @@ def _reduce_sum(x: _Extraction, e: Any) -> Affine:
     return Affine(e.type.shape, tuple(parts), offset)
 
 
+def _mean(x: _Extraction, e: Any) -> Affine:
+    count = prod(known_shape(e.inputs[0])) / max(1, prod(known_shape(e)))
+    total = tt.sum(e.inputs[0], axis=e.attrs["axis"], keepdims=e.attrs["keepdims"])
+    return _scaled(x.of(total), as_tensor(1.0 / count), e.type.shape)
+
+
+def _switch(x: _Extraction, e: Any) -> Affine:
+    """A choice by data: each side counts where it is chosen."""
+    condition, *sides = e.inputs
+    if not is_data(condition):
+        raise NotAffine("a choice that is itself random")
+    then, otherwise = (_spread(x.of(side), e.type.shape) for side in sides)
+    parts = _where(condition, then) + _where(~condition, otherwise)
+    return Affine(e.type.shape, parts, tt.switch(condition, then.offset, otherwise.offset))
+
+
+def _where(condition: Any, a: Affine) -> tuple[Part, ...]:
+    """The parts of a map, zero where a condition does not hold."""
+    found: list[Part] = []
+    for part in a.parts:
+        if isinstance(part, Select):
+            known = _number_and_data(part.coefficient)  # the number stays outside, so that sums over rows are of data
+            number, rest = (as_tensor(1.0), part.coefficient) if known is None else (known[0], as_tensor(known[1]))
+            found.append(Select(part.variable, part.positions, number * tt.switch(condition, rest, 0.0)))
+        else:
+            chosen = tt.expand_dims(tt.broadcast_to(condition, a.shape), -1)
+            found.append(Dense(part.variable, tt.switch(chosen, part.design, 0.0)))
+    return tuple(found)
+
+
+def _update(x: _Extraction, e: Any) -> Affine:
+    """What is set at some places: the new values where they went, by the place that each came from, else the old."""
+    old, new, *index = e.inputs
+    if not all(is_data(i) for i in index):
+        raise NotAffine("index_update at places that are themselves random")
+    shape: Shape = e.type.shape
+    at = real_index(e.attrs["plan"], [data_value(i) for i in index])
+    source, touched = np.zeros(shape, dtype=int), np.zeros(shape, dtype=bool)
+    places = np.arange(prod(known_shape(new))).reshape(known_shape(new))
+    source[at], touched[at] = np.broadcast_to(places, source[at].shape), True
+    here = as_tensor(touched)
+    kept, put = x.of(old), _gathered(x.of(new), source)
+    offset = tt.switch(here, put.offset, kept.offset)
+    return Affine(shape, _where(here, put) + _where(~here, _spread(kept, shape)), offset)
+
+
+def _gathered(a: Affine, source: np.ndarray) -> Affine:
+    """The rows of a map at places of its flat result."""
+
+    def picked(t: Tensor, more: Shape = ()) -> Tensor:
+        return tt.broadcast_to(t, (*a.shape, *more)).reshape((prod(a.shape), *more))[source]
+
+    parts: list[Part] = []
+    for part in a.parts:
+        if isinstance(part, Select):
+            positions = np.broadcast_to(part.positions, a.shape).ravel()[source]
+            parts.append(Select(part.variable, positions, picked(part.coefficient)))
+        else:
+            parts.append(Dense(part.variable, picked(part.design, known_shape(part.design)[-1:])))
+    return Affine(source.shape, tuple(parts), picked(a.offset))
+
+
 def _one_by_one(part: Select, shape: Shape, axes: tuple[int, ...], result: Shape) -> list[Part]:
     """The terms of a short sum over axes, each a selection."""
     positions = np.broadcast_to(part.positions, shape)
@@ -414,6 +476,9 @@ RULES: dict[str, Callable[[_Extraction, Any], Affine]] = {
     "cast": _cast,
     "matmul": _matmul,
     "sum": _reduce_sum,
+    "mean": _mean,
+    "switch": _switch,
+    "index_update": _update,
     "concatenate": _concatenate,
     "cumsum": _running_total,
     **dict.fromkeys(HOST, _structural),

@@ -15,13 +15,13 @@ from ppl.distributions.constants import LOG_2PI
 from ppl.distributions.draw import draw
 from ppl.graph import Node
 from ppl.rewrites.elimination.affine import is_data, known_shape
-from ppl.rewrites.elimination.gaussian.chain import ChainFactor
+from ppl.rewrites.elimination.gaussian.chain import ChainFactor, Sums
 from ppl.rewrites.elimination.gaussian.layout import choose_layout
 from ppl.rewrites.elimination.gaussian.residuals import Residual
 from ppl.rewrites.elimination.gaussian.rows import Key, Rows, rows_of
-from ppl.rewrites.elimination.gaussian.spd import DenseFactor, Factor
+from ppl.rewrites.elimination.gaussian.spd import Column, DenseFactor, Factor
 from ppl.rewrites.elimination.gaussian.spectral import DiagonalFactor, Rotation, turned
-from ppl.rewrites.elimination.gaussian.terms import Scaled
+from ppl.rewrites.elimination.gaussian.terms import Scaled, total
 from ppl.tensor.config import config
 from ppl.tensor.derivatives import at_optimum
 from ppl.tensor.tensor import Tensor, as_tensor
@@ -34,6 +34,7 @@ FEW_ROWS = 8  # rows beside two for each number of the block, up to which they a
 class Statistics:
     """Sums of products of the coefficients of rows, those of the groups one for each group."""
 
+    parts: dict[tuple[Key, Key], list[Scaled]] = field(default_factory=dict)  # of zz
     zz: dict[tuple[Key, Key], Tensor] = field(default_factory=dict)
     zx: dict[Key, Tensor] = field(default_factory=dict)
     ze: dict[Key, Tensor] = field(default_factory=dict)
@@ -52,7 +53,8 @@ def statistics(r: Rows) -> Statistics:
             found.zx[key] = add([t.number * r.summed(wx * tt.expand_dims(t.data, 1)) for t in mine])
         for other, theirs in r.terms.items():
             if other <= key:
-                found.zz[key, other] = add([t.number * s.number * products(t, s) for t in mine for s in theirs])
+                parts = [Scaled(t.number * s.number, products(t, s)) for t in mine for s in theirs]
+                found.parts[key, other], found.zz[key, other] = parts, total(parts)
     if r.x is not None and wx is not None:
         found.xx, found.xe = wx.T @ r.x, wx.T @ r.e
     return found
@@ -125,17 +127,60 @@ class Block:
             centre(self)
         self.rotation = turned(self.rows, self.ndense)
 
-    def group_factor(self, a: dict[tuple[int, int], Tensor], b: dict[tuple[int, int], Tensor]) -> Factor | ChainFactor:
-        """The factor of the precision of the groups, from its blocks on and below the diagonal."""
+    def groups(self, rows: Sequence[Rows], known: Sequence[Statistics], ridge: float) -> Groups:
+        """The groups, their most likely values at dense columns of zero, and how these move with the columns."""
+        return (self._chain if self.layout.linked else self._apart)(rows, known, ridge)
+
+    def _on_diagonal(self, ridge: float) -> list[Tensor]:
+        """What every column has on the diagonal of its precision besides the rows: one where a group has no entry."""
+        return [as_tensor(ridge + (~self.layout.filled[:, i]).astype(float)) for i in range(self.layout.width)]
+
+    def _apart(self, rows: Sequence[Rows], known: Sequence[Statistics], ridge: float) -> Groups:
+        """Each group for itself."""
         span, count = range(self.layout.width), self.layout.count
+        a = [[zero] * (i + 1) for i, zero in enumerate([tt.zeros((count,))] * len(span))]
+        h, c = [tt.zeros((count,)) for _ in span], [tt.zeros((count, self.ndense)) for _ in span]
+        for i, more in enumerate(self._on_diagonal(ridge)):
+            a[i][i] = a[i][i] + more
+        for r, s in zip(rows, known, strict=True):
+            p = r.precision()
+            for (_, i), value in s.ze.items():
+                h[i] = h[i] + p * value
+            for (_, i), value in s.zx.items():
+                c[i] = c[i] + p * value
+            for ((_, i), (_, j)), value in s.zz.items():
+                a[max(i, j)][min(i, j)] = a[max(i, j)][min(i, j)] + p * value
+        factor = Factor(a)
+        moves = factor.solve(c) if self.ndense else []
+        return Groups(factor.solve(h), moves, tt.sum(factor.log_det()), factor.backward)
+
+    def _chain(self, rows: Sequence[Rows], known: Sequence[Statistics], ridge: float) -> Groups:
+        """Groups that touch their neighbours."""
+        k, count = self.layout.width, self.layout.count
         zero = tt.zeros((count,))
-        diagonal = [[a.get((i, j), zero) if j <= i else zero for j in span] for i in span]
-        for i in span:
-            if not self.layout.filled[:, i].all():
-                diagonal[i][i] = diagonal[i][i] + as_tensor((~self.layout.filled[:, i]).astype(float))
-        if not self.layout.linked:
-            return Factor(diagonal)
-        return ChainFactor(diagonal, [[b.get((i, j), zero) for j in span] for i in span])
+        a, b = Sums((k, k), zero), Sums((k, k), zero)
+        h, c = Sums((k, 1), zero), Sums((k,), tt.zeros((count, self.ndense)))
+        for i, more in enumerate(self._on_diagonal(ridge)):
+            a.add(as_tensor(1.0), (i, i), more)
+        for r, s in zip(rows, known, strict=True):
+            p = r.precision()
+            for (lag, i), value in s.ze.items():
+                h.add(p, (i, 0), ahead(value) if lag else value)
+            for (lag, i), value in s.zx.items():
+                c.add(p, (i,), ahead(value) if lag else value)
+            for ((lag, i), (other, j)), parts in s.parts.items():
+                for number, value in parts:
+                    if lag != other:  # lag is 1, so i is the column of the group before
+                        b.add(p * number, (j, i), value)
+                        continue
+                    for at in {(i, j), (j, i)}:
+                        a.add(p * number, at, ahead(value) if lag else value)
+        right = h.total()
+        if self.ndense:
+            right = tt.concatenate([right, c.total()], axis=2)
+        chain = ChainFactor(a.total(), b.total(), right)
+        moves = [chain.solution[:, i, 1:] for i in range(k)] if self.ndense else []
+        return Groups([chain.solution[:, i, 0] for i in range(k)], moves, chain.log_det, chain.backward)
 
     def eliminate(self) -> Marginal:
         """The integral over the block."""
@@ -143,43 +188,21 @@ class Block:
 
     def integral(self, rows: Sequence[Rows], turn: Rotation | None = None, ridge: float = 0.0) -> Marginal:
         """The integral over the block of some rows, with `ridge` on the diagonal of their precision."""
-        k, q = self.layout.width, self.ndense
-        zero = tt.zeros((self.layout.count,))
+        q = self.ndense
         known = [statistics(r) for r in rows]
-        a: dict[tuple[int, int], Tensor] = {}
-        b: dict[tuple[int, int], Tensor] = {}
-        h = [zero] * k
-        c = [tt.zeros((self.layout.count, q))] * k
-        if ridge:
-            a = {(i, i): zero + ridge for i in range(k)}
-        for r, s in zip(rows, known, strict=True):
-            p = r.precision()
-            for (lag, i), value in s.ze.items():
-                h[i] = h[i] + p * (ahead(value) if lag else value)
-            for (lag, i), value in s.zx.items():
-                c[i] = c[i] + p * (ahead(value) if lag else value)
-            for ((lag, i), (other, j)), value in s.zz.items():
-                if lag != other:  # lag is 1, so i is the column of the group before
-                    b[j, i] = b[j, i] + p * value if (j, i) in b else p * value
-                else:
-                    at = (max(i, j), min(i, j))
-                    value = p * (ahead(value) if lag else value)
-                    a[at] = a[at] + value if at in a else value
-        groups = self.group_factor(a, b) if k else None
-        gamma = groups.solve(c) if groups is not None and q else []
+        groups = self.groups(rows, known, ridge) if self.layout.width else None
         dense: DenseFactor | DiagonalFactor | None = None
         v: Tensor | None = None
         if q:
+            # the precision that is left is least where the groups follow the dense columns so, as a sum of squares is
+            moves = [] if groups is None else [at_optimum(x) for x in groups.moves]
             s_matrix, hv = ridge * tt.eye(q) if ridge else tt.zeros((q, q)), tt.zeros((q,))
             for r, s in zip(rows, known, strict=True):
-                s_part, h_part = self._schur(r, s, gamma)
+                s_part, h_part = self._schur(r, s, moves)
                 s_matrix, hv = s_matrix + r.precision() * s_part, hv + r.precision() * h_part
             dense = DenseFactor(s_matrix) if turn is None else DiagonalFactor(tt.diagonal(s_matrix), turn)
             v = dense.solve(hv)
-        u: list[Tensor] = []
-        if groups is not None:
-            u = groups.solve(h if v is None else [x - y @ v for x, y in zip(h, c, strict=True)])
-        return Marginal(self, known, groups, dense, h, c, u, v)
+        return Marginal(self, known, groups, dense, [] if groups is None else groups.given(v), v)
 
     def _few(self, r: Rows) -> bool:
         return r.count <= 2 * self.ndim + FEW_ROWS
@@ -228,15 +251,27 @@ class Block:
 
 
 @dataclass
+class Groups:
+    """The groups integrated out: h = M u + C v has the solution u = M⁻¹h - M⁻¹C v."""
+
+    alone: Column  # M⁻¹h
+    moves: Column  # M⁻¹C
+    log_det: Tensor  # log |M|
+    backward: Callable[[Column], Column]  # 𝓛'⁻¹ z for M = 𝓛 𝓛'
+
+    def given(self, v: Tensor | None) -> Column:
+        """The most likely values given the dense columns."""
+        return self.alone if v is None else [u - move @ v for u, move in zip(self.alone, self.moves, strict=True)]
+
+
+@dataclass
 class Marginal:
     """A block integrated out: the factors of its precision and its most likely values."""
 
     block: Block
     known: list[Statistics]
-    groups: Factor | ChainFactor | None
+    groups: Groups | None
     dense: DenseFactor | DiagonalFactor | None
-    h: list[Tensor]
-    c: list[Tensor]
     u: list[Tensor]
     v: Tensor | None
 
@@ -263,7 +298,7 @@ class Marginal:
         for r in self.block.rows:
             total = total - r.count * tt.log(r.scale) + 0.5 * tt.sum(tt.log(r.weight))
         if self.groups is not None:
-            total = total - 0.5 * tt.sum(self.groups.log_det())
+            total = total - 0.5 * self.groups.log_det
         return total if self.dense is None else total - 0.5 * self.dense.log_det()
 
     def values(self, scale: Tensor) -> dict[Node, Tensor]:
@@ -282,15 +317,16 @@ class Marginal:
                 found[rv] = shifted[start : start + prod(shape)].reshape(shape)
         if self.groups is None:
             return found
-        noises = [scale * _noise(block.layout.count) for _ in range(block.layout.width)]
-        rest = self.h if value is None else [x - y @ value for x, y in zip(self.h, self.c, strict=True)]
-        parts = [m + d for m, d in zip(self.groups.solve(rest), self.groups.backward(noises), strict=True)]
+        count, width = block.layout.count, block.layout.width
+        noise = scale * _noise(count * width).reshape((count, width))  # one draw: each takes the compiler its time
+        noises = [noise[:, i] for i in range(width)]
+        parts = [m + d for m, d in zip(self.groups.given(value), self.groups.backward(noises), strict=True)]
         if block.u_shift is not None:
             parts = [tt.cast(p + d, "floatX") for p, d in zip(parts, block.u_shift, strict=True)]
         table = parts[0] if len(parts) == 1 else tt.stack(parts, axis=-1).reshape((-1,))
         for rv, places in block.layout.places.items():
             at = places.group * block.layout.width + places.column
-            whole = at.size == block.layout.count * block.layout.width and (at == range(at.size)).all()
+            whole = at.size == count * width and (at == range(at.size)).all()
             found[rv] = (table if whole else table[at]).reshape(known_shape(rv))
         return found
 

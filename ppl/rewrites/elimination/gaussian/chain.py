@@ -7,51 +7,64 @@ With the blocks L_t on the diagonal of the factor and C_t below it,
 
 are recurrences, forwards and backwards in time, with C_t = B_t L'_{t-1}⁻¹. This is the Kalman filter and smoother in
 information form.
+
+The blocks are sums of numbers times arrays, Σ a_i A_i, with few numbers that depend on parameters and arrays that are
+data: so they are kept, and put together as whole stacks of blocks. Entry by entry they compile for seconds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping
+from itertools import product
+from math import prod
 
 import ppl.tensor as tt
+from ppl.rewrites.elimination.affine import is_data
 from ppl.rewrites.elimination.gaussian.spd import Column
-from ppl.tensor.block_chains import chain_factor, chain_substitution
+from ppl.tensor.block_chains import chain_factor, chain_solution, chain_substitution
 from ppl.tensor.tensor import Tensor
 
-Block = Sequence[Sequence[Tensor]]
+Place = tuple[int, ...]
+
+
+class Sums:
+    """Σ number · data, of arrays (T, *shape) of which each place is an array (T, ...) of its own."""
+
+    def __init__(self, shape: Place, zero: Tensor) -> None:
+        self.shape, self.zero = shape, zero
+        self.found: dict[Tensor, dict[Place, Tensor]] = {}
+
+    def add(self, number: Tensor, place: Place, data: Tensor) -> None:
+        """One more term at a place."""
+        mine = self.found.setdefault(number, {})
+        mine[place] = mine[place] + data if place in mine else data
+
+    def total(self) -> Tensor:
+        """The sum."""
+        tables = {number: self._table(places) for number, places in self.found.items()}
+        known = {number: table for number, table in tables.items() if is_data(table)}
+        terms = [number * table for number, table in tables.items() if number not in known]
+        if known:
+            shape = next(iter(known.values())).type.shape
+            together = tt.stack([table.reshape((prod(d or 1 for d in shape),)) for table in known.values()])
+            terms.append(tt.dot(tt.stack(list(known)), together).reshape(shape))
+        return sum(terms[1:], terms[0]) if terms else self._table({})
+
+    def _table(self, places: Mapping[Place, Tensor]) -> Tensor:
+        flat = tt.stack([places.get(at, self.zero) for at in product(*map(range, self.shape))], axis=1)
+        return flat.reshape((flat.type.shape[0], *self.shape, *flat.type.shape[2:]))
 
 
 class ChainFactor:
-    """M = 𝓛 𝓛' for M with diagonal blocks D_t and blocks B_t between t and t - 1 (rows t, columns t - 1; no B_0)."""
+    """M = 𝓛 𝓛' for M with diagonal blocks D_t and blocks B_t between t and t - 1 (rows t, columns t - 1), and M⁻¹ H for
+    some columns H (T, k, n)."""
 
-    def __init__(self, diagonal: Block, below: Block) -> None:
-        span = range(len(diagonal))
-        blocks = _stacked([[diagonal[max(i, j)][min(i, j)] for j in span] for i in span])
-        after = _stacked(below)[1:]
-        first = tt.zeros((1, *after.type.shape[1:]))
-        self.lower, self.links = chain_factor(blocks, tt.concatenate([first, after], axis=0))
-
-    def log_det(self) -> Tensor:
-        """log |M|."""
-        return 2.0 * tt.sum(tt.log(tt.diagonal(self.lower, axis1=1, axis2=2)))
-
-    def forward(self, h: Column) -> Column:
-        """𝓛⁻¹ h."""
-        return self._substituted(h, reverse=False)
+    def __init__(self, diagonal: Tensor, below: Tensor, right: Tensor) -> None:
+        self.blocks = (diagonal, tt.concatenate([tt.zeros_like(below[:1]), below[1:]], axis=0))
+        self.solution, self.log_det = chain_solution(*self.blocks, right)
 
     def backward(self, h: Column) -> Column:
         """𝓛'⁻¹ h."""
-        return self._substituted(h, reverse=True)
-
-    def solve(self, h: Column) -> Column:
-        """M⁻¹ h."""
-        return self.backward(self.forward(h))
-
-    def _substituted(self, h: Column, reverse: bool) -> Column:
-        x = chain_substitution(self.lower, self.links, tt.stack(h, axis=1), reverse=reverse)
+        lower, links = chain_factor(*self.blocks)
+        x = chain_substitution(lower, links, tt.stack(h, axis=1), reverse=True)
         return [x[:, i] for i in range(len(h))]
-
-
-def _stacked(entries: Iterable[Iterable[Tensor]]) -> Tensor:
-    """The blocks (T, k, k) of which these are the entries, row by row."""
-    return tt.stack([tt.stack(list(row), axis=-1) for row in entries], axis=-2)

@@ -5,7 +5,8 @@ A variable with a mean in the block is measured from it: d ~ N(0, scale). A vari
 
 .. math:: x = Δ^k c, \qquad x_t = \sum_{j=0}^{k} (-1)^j \binom{k}{j} c_{t-j}
 
-so that rows reach k steps back, not to the beginning. Both maps keep volumes.
+so that rows reach k steps back, not to the beginning. Both maps keep volumes. A vector that adds up to zero becomes one
+of independent entries, of which it is the deviation from the mean; on the mean itself nothing depends.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from math import comb, prod
 from typing import Any
 
 import ppl.tensor as tt
-from ppl.distributions import MvNormal, Normal, RandomVariable
+from ppl.distributions import MvNormal, Normal, RandomVariable, ZeroSumNormal
 from ppl.distributions.draw import draw
 from ppl.graph import Node, ancestors, substitute, topological
 from ppl.rewrites.elimination.affine import known_shape
@@ -45,6 +46,9 @@ def inner_coordinates(members: Sequence[RandomVariable], rows: Sequence[Residual
     for rv in sorted(members, key=lambda rv: rv.serial):
         mean = _mean_in(rv, block)
         own = rv if mean is None else draw(rv.family, (tt.zeros_like(mean), rv.parameters[1]), rv.attrs["size"])
+        if rv.family is ZeroSumNormal:
+            found[rv] = _free_of_sums(rv)
+            continue
         order = orders.get(rv, 0)
         symbol = draw(Normal, (as_tensor(0.0), as_tensor(1.0)), known_shape(rv)) if order else own
         if symbol is rv:
@@ -56,6 +60,15 @@ def inner_coordinates(members: Sequence[RandomVariable], rows: Sequence[Residual
             value = substitute(tt.broadcast_to(mean, rv.type.shape), known) + own_value
         found[rv] = Inner(symbol, own, own_value, value)
     return found
+
+
+def _free_of_sums(rv: RandomVariable) -> Inner:
+    axes = tuple(range(-known_shape(rv.parameters[1])[0], 0))
+    free = draw(Normal, (as_tensor(0.0), tt.expand_dims(rv.parameters[0], axes)), known_shape(rv))
+    value: Any = free
+    for axis in axes:
+        value = value - tt.mean(value, axis=axis, keepdims=True)
+    return Inner(free, free, free, value)
 
 
 def _mean_in(rv: RandomVariable, block: set[RandomVariable]) -> Tensor | None:

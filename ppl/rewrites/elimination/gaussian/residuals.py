@@ -22,6 +22,7 @@ from ppl.distributions import (
     Normal,
     RandomVariable,
     RandomWalk,
+    ZeroSumNormal,
 )
 from ppl.graph import Node, ancestors, substitute
 from ppl.rewrites.elimination.affine import Affine, NotAffine, affine, known_shape
@@ -78,11 +79,17 @@ def _autoregression(x: Any, rho: Any, constant: Any, sigma: Any, init_dist: Any,
     yield mean - x[order:], sigma
 
 
+def _zero_sum(x: Any, sigma: Any, support_shape: Any) -> Pairs:
+    """As if x were any vector: in a block its deviations from means stand for it."""
+    yield -x, tt.expand_dims(sigma, tuple(range(-known_shape(support_shape)[0], 0)))
+
+
 LAWS: dict[Any, Callable[..., Pairs]] = {
     Normal: _normal,
     MvNormal: _mv_normal,
     **dict.fromkeys((RandomWalk, GaussianRandomWalk, MvGaussianRandomWalk), _walk),
     AR: _autoregression,
+    ZeroSumNormal: _zero_sum,
 }
 FLAT = FAMILIES["Flat"]
 
