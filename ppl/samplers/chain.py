@@ -1,15 +1,16 @@
 """One chain on the host: its tables of rows, and how a dispatch's draws get into them."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import jax
 import numpy as np
+from jax import Array
 
 from .blas import one_blas_thread
 from .kernel import Kernel, Window
 from .packing import Packed, Packing, on_host
-from .programs import MOST_ROWS, Chunk, Packs
+from .programs import MOST_ROWS, Buffers, Chunk, Packs
 from .rows import Rows, Shape
 from .run import ChainRecord, Divergence
 
@@ -59,6 +60,14 @@ class Layout:
         self.expanded_names = [f"expanded-{i}" for i in range(len(leaves))]
         for name, leaf in zip(self.expanded_names, leaves, strict=True):
             self.shapes[name] = Shape(draws, tuple(leaf.shape), np.dtype(leaf.dtype))
+
+    def buffers(self, rows: int) -> Buffers:
+        """Room for the draws of a dispatch."""
+        return Buffers(*(cast(Array, self.shapes[name].table(rows)) for name in Buffers._fields))
+
+    def values(self, rows: int) -> Any:
+        """Room for the generated quantities of a dispatch."""
+        return jax.tree.unflatten(self.expanded, [self.shapes[name].table(rows) for name in self.expanded_names])
 
 
 class Chain:

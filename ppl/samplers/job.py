@@ -70,6 +70,7 @@ class Compiled(NamedTuple):
     rows: int
     plan: Packed
     data: Data
+    spare: list[tuple[Any, Any]]  # what finished chains filled with draws and with generated quantities, for others
 
 
 class Signals(NamedTuple):

@@ -3,8 +3,9 @@ r"""A low-rank metric from a window of draws and gradients, computed on the host
 After standardising by the diagonal, let X and G hold the centred draws and gradients. In the span Q of both, the best
 linear whitening in Fisher divergence is the geometric mean of the covariance with the inverse covariance of the
 gradients, M = C₁ # C₂⁻¹ with C₁ = QᵀXᵀXQ/(nγ) + I and C₂ = QᵀGᵀGQ/(nγ) + I, where γ keeps directions that were not
-seen near 1. Of M's eigenpairs only those far from 1 are kept: the others are already white.
-(Seyboldt, Carlson & Carpenter 2026, §4.)
+seen near 1 (Seyboldt, Carlson & Carpenter 2026, §4). Of M's eigenpairs as few become columns as leave the others, and
+the directions that were not seen, nearly alike; whatever those have in common goes into the scale. So a thousand
+directions of variance 0.1 beside one of 100 need one column, not a thousand.
 """
 
 from typing import NamedTuple
@@ -12,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 REGULARISATION = 1e-5
-CUTOFF = 2.0
+CUTOFF = 2.0  # the condition number of what no column corrects is at most its square
+SMALLEST = 1e-300
 
 
 class Whitening(NamedTuple):
@@ -42,9 +44,28 @@ def low_rank(
     identity = np.eye(basis.shape[1])
     mean = spd_mean(in_x.T @ in_x / (n * gamma) + identity, in_g.T @ in_g / (n * gamma) + identity)
     values, vectors = np.linalg.eigh(mean)
-    far = np.maximum(values, 1 / values)
-    keep = [i for i in np.argsort(-far)[:most] if far[i] > cutoff]
-    return Whitening(scale, basis @ vectors[:, keep], np.sqrt(values[keep]) - 1)
+    values = np.maximum(values, SMALLEST)
+    below, above, middle = outside(np.log(values), scale.size > values.size, most, 2 * np.log(cutoff))
+    columns = np.r_[:below, values.size - above : values.size]
+    return Whitening(
+        scale * np.exp(middle / 2), basis @ vectors[:, columns], np.sqrt(values[columns] / np.exp(middle)) - 1
+    )
+
+
+def outside(logs: np.ndarray, unseen: bool, most: int, width: float) -> tuple[int, int, float]:
+    """How many of the least and of the greatest ``logs`` (ascending) to take away, and the middle of the rest.
+
+    As few as leave a rest that spans at most ``width``, or else ``most``, so that the rest spans as little as it can.
+    With ``unseen`` there is a zero that cannot be taken away.
+    """
+    for count in range(min(most, logs.size - 1) + 1):
+        least, greatest = logs[: count + 1], logs[logs.size - count - 1 :]  # of the rest, by how many are taken below
+        if unseen:
+            least, greatest = np.minimum(least, 0), np.maximum(greatest, 0)
+        below = int(np.argmin(greatest - least))
+        if greatest[below] - least[below] <= width:
+            break
+    return below, count - below, float(least[below] + greatest[below]) / 2
 
 
 def spd_mean(a: np.ndarray, c: np.ndarray) -> np.ndarray:

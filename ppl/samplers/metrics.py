@@ -4,16 +4,19 @@ A metric is the map A = diag(s) (I + U diag(c) Uᵀ) with orthonormal columns U 
 whitened space, where the mass matrix is the identity; A Aᵀ plays the part of an inverse mass matrix (an estimate of
 the posterior covariance). With no columns it is the diagonal metric.
 
-The number of columns of U is fixed when a program is compiled and unused ones have c = 0; while ``rank`` is 0 their
-cost is one comparison, so the same program serves diagonal and low-rank warm-up.
+The number of columns of U is fixed when a program is compiled and unused ones, the last, have c = 0. A program reads
+4 or 8 or all columns, as ``rank`` says; while it is 0 their cost is a comparison, so the same program serves diagonal
+and low-rank warm-up.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax.numpy as jnp
 from jax import Array, lax
 
 LANES = 8
+READ = (4, 8)  # how many columns are read where fewer than all are in use
 
 
 class Metric(NamedTuple):
@@ -43,13 +46,17 @@ def force(metric: Metric, gradient: Array) -> Array:
 
 
 def _stretched(metric: Metric, z: Array) -> Array:
-    if metric.basis.shape[0] == 0:
+    room = metric.basis.shape[0]
+    if room == 0:
         return z
 
-    def along_columns(z: Array) -> Array:
-        return z + (metric.stretch * (metric.basis @ z)) @ metric.basis
+    def along(columns: int) -> Callable[[Array], Array]:
+        basis, stretch = metric.basis[:columns], metric.stretch[:columns]
+        return lambda z: z + (stretch * (basis @ z)) @ basis
 
-    return lax.cond(metric.rank > 0, along_columns, lambda z: z, z)
+    few = [columns for columns in READ if columns < room]
+    enough = jnp.stack([metric.rank > columns for columns in (0, *few)]).sum()
+    return lax.switch(enough, [lambda z: z, *(along(columns) for columns in (*few, room))], z)
 
 
 def dot(a: Array, b: Array) -> Array:

@@ -27,12 +27,18 @@ from .kernel import Data, Kernel
 from .packing import Packed, Packing
 
 MARKS = 64  # diverging positions kept per dispatch
-# A dispatch costs the host half a millisecond: 4096 rows against 1024 make a long run of a small model a tenth faster,
-# and a run of 1000 draws no slower.
 BUFFER_BYTES = 4 << 20
 MOST_ROWS = 4096
 KEPT_PROGRAMS = 64
 BEST = 3  # LLVM's level of optimisation, 0 to 3
+
+
+class Buffers(NamedTuple):
+    """The tables that a dispatch fills. The next one fills them again: fresh memory costs more than draws."""
+
+    positions: Array
+    gradients: Array
+    stats: Array
 
 
 class Chunk(NamedTuple):
@@ -43,6 +49,11 @@ class Chunk(NamedTuple):
     stats: Array
     marks: Array
     facts: Array  # draws, marks, whether the kernel asks for attention, and the rows of the marks: all whole numbers
+
+    @property
+    def buffers(self) -> Buffers:
+        """What the next dispatch may fill, when nobody needs these draws any more."""
+        return Buffers(self.positions, self.gradients, self.stats)
 
 
 class Filling(NamedTuple):
@@ -76,18 +87,15 @@ def rows_for(dim: int, itemsize: int) -> int:
 
 
 def chunk_program(kernel: Kernel, packs: Packs, rows: int) -> Callable[..., tuple[Packed, Chunk]]:
-    """``advance(key, plan, data, state, n)``: at most ``n`` draws, fewer if the kernel asks for attention."""
+    """``advance(key, plan, data, state, buffers, n)``: at most ``n`` draws, fewer if the kernel asks for attention."""
 
-    def advance(key: Array, packed_plan: Packed, data: Data, packed: Packed, n: Array) -> tuple[Packed, Chunk]:
+    def advance(
+        key: Array, packed_plan: Packed, data: Data, packed: Packed, buffers: Buffers, n: Array
+    ) -> tuple[Packed, Chunk]:
         plan, state = packs.plan.unpack(packed_plan), packs.state.unpack(packed)
         dim, dtype = state.position.shape[0], state.position.dtype
-        none = jnp.zeros((), jnp.int64)
-        vectors = jnp.zeros((rows, dim), dtype)
-        marks = min(rows, MARKS)
-        filling = Filling(
-            none, vectors, vectors, jnp.zeros((rows, len(kernel.stats))),
-            jnp.zeros((marks, dim), dtype), jnp.zeros(marks, jnp.int64), none,
-        )  # fmt: skip
+        none, marks = jnp.zeros((), jnp.int64), min(rows, MARKS)
+        filling = Filling(none, *buffers, jnp.zeros((marks, dim), dtype), jnp.zeros(marks, jnp.int64), none)
 
         def unfinished(carry: tuple[Any, Filling]) -> Array:
             state, filling = carry
@@ -114,16 +122,13 @@ def chunk_program(kernel: Kernel, packs: Packs, rows: int) -> Callable[..., tupl
     return advance
 
 
-def expand_program(expand: Callable[..., Any]) -> Callable[[Array, Data, Array, Array], Any]:
-    """``expanded(positions, data, begin, end)``: generated quantities of these rows, one row after the other.
+def expand_program(expand: Callable[..., Any]) -> Callable[[Array, Data, Array, Array, Any], Any]:
+    """``expanded(positions, data, begin, end, buffers)``: generated quantities of these rows, one after the other.
 
     Rows are not vectorised together: a row must come out the same to the last bit in whatever chunk it stands.
     """
 
-    def expanded(positions: Array, data: Data, begin: Array, end: Array) -> Any:
-        shapes = jax.eval_shape(lambda x: expand(x, *data), positions[0])
-        buffers = jax.tree.map(lambda s: jnp.zeros((positions.shape[0], *s.shape), s.dtype), shapes)
-
+    def expanded(positions: Array, data: Data, begin: Array, end: Array, buffers: Any) -> Any:
         def one(i: Array, buffers: Any) -> Any:
             values = expand(lax.dynamic_index_in_dim(positions, i, keepdims=False), *data)
             return jax.tree.map(lambda b, v: _put(b, i, v), buffers, values)
@@ -161,10 +166,16 @@ class Programs:
         self._lock = threading.RLock()
 
     def get(
-        self, key: Hashable, make: Callable[[], Callable[..., Any]], arguments: tuple[Any, ...], level: int = BEST
+        self,
+        key: Hashable,
+        make: Callable[[], Callable[..., Any]],
+        arguments: tuple[Any, ...],
+        level: int = BEST,
+        donated: tuple[int, ...] = (),
     ) -> Any:
         """The executable for ``key`` and the shapes of ``arguments``; compiled now if it is new.
 
+        It may use the memory of the ``donated`` arguments for its results: who calls it gives these away.
         ``level`` is how far the compiler polishes. At 2, recovery draws compile in half to nine tenths of the time and
         run a few per cent slower; at 0 in less again, and run several times slower, which suits what runs once.
         """
@@ -181,7 +192,7 @@ class Programs:
         if awaited is not None:
             return awaited.result()
         try:
-            mine.set_result(self._compiled(make, arguments, level))
+            mine.set_result(self._compiled(make, arguments, level, donated))
         except BaseException as error:
             mine.set_exception(error)
         with self._lock:
@@ -192,9 +203,11 @@ class Programs:
                 self._kept.popitem(last=False)
         return mine.result()
 
-    def _compiled(self, make: Callable[[], Callable[..., Any]], arguments: tuple[Any, ...], level: int) -> Any:
+    def _compiled(
+        self, make: Callable[[], Callable[..., Any]], arguments: tuple[Any, ...], level: int, donated: tuple[int, ...]
+    ) -> Any:
         began = time.perf_counter()
-        lowered = stacks.in_turn(make(), arguments).lower()
+        lowered = stacks.in_turn(make(), arguments, donated).lower()
         with disk_cache.kept():
             compiled = lowered.compile({"xla_backend_optimization_level": str(level)} if level < BEST else None)
         with self._lock:

@@ -16,6 +16,7 @@ import numpy as np
 from jax import Array
 
 from ppl.xla import threefry
+from ppl.xla.apart import apart
 
 from .box_muller import normals_from
 
@@ -47,8 +48,9 @@ def fold(key: Array, number: Array | int) -> Array:
 def normals(key: Array, dim: int, dtype: jnp.dtype) -> Array:
     """``dim`` standard normal numbers."""
     pairs = (dim + 1) // 2
-    bits = threefry.bits(key, (2 * pairs,), jnp.uint64)
-    return normals_from(bits[:pairs], bits[pairs:])[:dim].astype(dtype)
+    # Apart, as XLA would compute the bits anew in each loop that uses them, and the numbers in each that uses those.
+    bits = apart(lambda: threefry.bits(key, (2 * pairs,), jnp.uint64))
+    return apart(lambda: normals_from(bits[:pairs], bits[pairs:])[:dim].astype(dtype))
 
 
 def word(key: Array) -> Array:

@@ -20,6 +20,10 @@ class Shape(NamedTuple):
         """The size of one row."""
         return int(np.prod(self.row, dtype=np.int64)) * self.dtype.itemsize
 
+    def table(self, length: int) -> np.ndarray:
+        """Room for ``length`` such rows, with whatever stands there."""
+        return np.empty((length, *self.row), self.dtype)
+
 
 class Rows(Protocol):
     """A table that is filled from the top."""
@@ -35,7 +39,7 @@ class MemoryRows:
     """Rows in memory; pages that are never written cost nothing."""
 
     def __init__(self, shape: Shape) -> None:
-        self._values = np.empty((shape.length, *shape.row), shape.dtype)
+        self._values = shape.table(shape.length)
 
     def write(self, begin: int, values: np.ndarray) -> None:
         """Put ``values`` at rows ``begin``, ``begin`` + 1, ..."""

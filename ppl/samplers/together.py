@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from .chain import Chain, Layout, Seconds
@@ -35,13 +36,18 @@ def compiled(job: Job, layout: Layout) -> Compiled:
     )
     expanded = None
     if job.expand is not None:
-        expand = job.expand
+        one_chain = expand_program(job.expand)
+
+        def fresh(positions: Any, data: Any, begin: Any, end: Any) -> Any:
+            room = jax.tree.map(lambda table: jnp.zeros(table.shape, table.dtype), layout.values(positions.shape[0]))
+            return one_chain(positions, data, begin, end, room)
+
         expanded = PROGRAMS.get(
             ("ensemble expand", job.expand_key, rows),
-            lambda: jax.vmap(expand_program(expand), in_axes=(0, None, 0, 0)),
+            lambda: jax.vmap(fresh, in_axes=(0, None, 0, 0)),
             (np.zeros((job.chains, rows + 1, job.dim), job.dtype), job.data, *[np.zeros(job.chains, np.int64)] * 2),
         )
-    return Compiled(advance, expanded, rows, plan, data)
+    return Compiled(advance, expanded, rows, plan, data, [])
 
 
 def run(chains: list[Chain], job: Job, compiled: Compiled, signals: Signals) -> None:

@@ -22,13 +22,16 @@ LAPACK = frozenset(
 TOO_MANY = 2  # stacks in one program
 
 
-def in_turn(make: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-    """A function, traced for some arguments, with loops in the place of stacks of matrices where there are several."""
-    plain = jax.jit(make)
+def in_turn(make: Callable[..., Any], arguments: tuple[Any, ...], donated: tuple[int, ...] = ()) -> Any:
+    """A function, traced for some arguments, with loops in the place of stacks of matrices where there are several.
+
+    The memory of the ``donated`` arguments becomes that of results of the same shapes.
+    """
+    plain = jax.jit(make, donate_argnums=donated)
     traced = plain.trace(*arguments)
     if jax.default_backend() != "cpu" or _found(_is_stack, traced.jaxpr.jaxpr) < TOO_MANY:
         return traced
-    return jax.jit(_looping(plain)).trace(*arguments)
+    return jax.jit(_looping(jax.jit(make)), donate_argnums=donated).trace(*arguments)
 
 
 class Jitted:
