@@ -58,8 +58,9 @@ def outside(logs: np.ndarray, unseen: bool, most: int, width: float) -> tuple[in
     As few as leave a rest that spans at most ``width``, or else ``most``, so that the rest spans as little as it can.
     With ``unseen`` there is a zero that cannot be taken away.
     """
-    for count in range(min(most, logs.size - 1) + 1):
-        least, greatest = logs[: count + 1], logs[logs.size - count - 1 :]  # of the rest, by how many are taken below
+    from_below, from_above = np.append(logs, np.inf), np.insert(logs, 0, -np.inf)
+    for count in range(min(most, logs.size if unseen else logs.size - 1) + 1):
+        least, greatest = from_below[: count + 1], from_above[logs.size - count :]  # by how many are taken below
         if unseen:
             least, greatest = np.minimum(least, 0), np.maximum(greatest, 0)
         below = int(np.argmin(greatest - least))

@@ -131,6 +131,34 @@ def test_the_policy_takes_the_low_rank_where_correlations_are_strong():
     assert policy.choose(policy.candidates(x, g, 8), "fisher_diag") == "low_rank"
 
 
+def test_what_most_directions_have_in_common_needs_no_columns():
+    """All correlations 0.99: 39 variances of 0.01, and one of nearly 40."""
+    c = correlated(40, 0.99)
+    w = lr.low_rank(*exact(c, 400), most=16)
+    assert w.stretch.size == 1
+    a = np.diag(w.scale) @ (np.eye(40) + w.basis @ np.diag(w.stretch) @ w.basis.T)
+    left = np.linalg.eigvals(np.linalg.solve(a @ a.T, c)).real
+    assert left.max() / left.min() < 4
+
+
+@pytest.mark.parametrize(
+    ("logs", "unseen", "most", "expected"),
+    [
+        ([0.0, 0.1, 0.2], False, 3, (0, 0, 0.1)),
+        ([-2.0, -1.9, -1.8, 5.0], False, 3, (0, 1, -1.9)),
+        ([-9.0, 0.0, 0.2, 9.0], False, 3, (1, 1, 0.1)),
+        ([-9.0, 0.0, 0.2, 9.0], False, 1, (1, 0, 4.5)),
+        ([-2.0, -1.9, -1.8, 5.0], True, 4, (3, 1, 0.0)),
+        ([3.0], False, 1, (0, 0, 3.0)),
+        ([3.0], True, 1, (0, 1, 0.0)),
+    ],
+)
+def test_as_few_eigenvalues_as_can_be_are_taken_away(logs, unseen, most, expected):
+    below, above, middle = lr.outside(np.array(logs), unseen, most, width=0.5)
+    assert (below, above) == expected[:2]
+    assert middle == pytest.approx(expected[2])
+
+
 def test_the_policy_keeps_a_diagonal_where_it_is_right():
     x, g = exact(np.diag(np.geomspace(1e-4, 1e4, 10)), 100)
     assert policy.choose(policy.candidates(x, g, 8), "fisher_diag") == "fisher_diag"

@@ -11,7 +11,9 @@ from sampler_targets import funnel, oscillator, standard_normal
 from scipy import stats
 
 from ppl.samplers import hmc, nuts, reference
+from ppl.samplers.attend import padded
 from ppl.samplers.integrators import INTEGRATORS, Point, at, leapfrog, step
+from ppl.samplers.low_rank import Whitening
 from ppl.samplers.metrics import Metric, force, velocity
 from ppl.samplers.nuts import JOIN, SIDE
 from ppl.samplers.randomness import mixed, normals, own_settings, uniform, word
@@ -55,6 +57,18 @@ def test_a_low_rank_metric_is_the_formula_it_states():
     u, c = np.asarray(a.basis).T, np.asarray(a.stretch)
     matrix = np.diag(np.asarray(a.scale)) @ (np.eye(5) + u @ np.diag(c) @ u.T)
     np.testing.assert_allclose(jax.vmap(lambda e: velocity(a, e))(jnp.eye(5)).T, matrix, atol=1e-14)
+
+
+@pytest.mark.parametrize("rank", [0, 1, 4, 5, 8, 9, 16])
+def test_all_columns_in_use_are_read(rank):
+    rng = np.random.default_rng(rank)
+    basis = np.linalg.qr(rng.normal(size=(20, 20)))[0][:, :rank]
+    w = Whitening(rng.uniform(0.5, 2, 20), basis, rng.uniform(-0.5, 2, rank))
+    a = padded(w, 16, np.dtype(float))
+    matrix = np.diag(w.scale) @ (np.eye(20) + basis @ np.diag(w.stretch) @ basis.T)
+    z = rng.normal(size=20)
+    np.testing.assert_allclose(velocity(a, z), matrix @ z, atol=1e-13)
+    np.testing.assert_allclose(force(a, z), matrix.T @ z, atol=1e-13)
 
 
 @pytest.mark.parametrize("name", INTEGRATORS)
