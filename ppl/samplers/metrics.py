@@ -10,13 +10,14 @@ and low-rank warm-up.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import jax.numpy as jnp
 from jax import Array, lax
 
 LANES = 8
-READ = (4, 8)  # how many columns are read where fewer than all are in use
+READ = (8, 4, 0)  # how many columns are read where no more are in use
 
 
 class Metric(NamedTuple):
@@ -50,13 +51,16 @@ def _stretched(metric: Metric, z: Array) -> Array:
     if room == 0:
         return z
 
-    def along(columns: int) -> Callable[[Array], Array]:
+    def along(columns: int, z: Array) -> Array:
         basis, stretch = metric.basis[:columns], metric.stretch[:columns]
-        return lambda z: z + (stretch * (basis @ z)) @ basis
+        return z + (stretch * (basis @ z)) @ basis
 
-    few = [columns for columns in READ if columns < room]
-    enough = jnp.stack([metric.rank > columns for columns in (0, *few)]).sum()
-    return lax.switch(enough, [lambda z: z, *(along(columns) for columns in (*few, room))], z)
+    stretched: Callable[[Array], Array] = partial(along, room)
+    for columns in READ:
+        if columns < room:
+            fewer = partial(along, columns) if columns else lambda z: z
+            stretched = partial(lax.cond, metric.rank > columns, stretched, fewer)
+    return stretched(z)
 
 
 def dot(a: Array, b: Array) -> Array:
