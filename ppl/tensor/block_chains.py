@@ -1,6 +1,6 @@
 """Chains of small blocks: the factor of a block tridiagonal matrix, solutions with it, and its determinant.
 
-Both go along the chain step by step, and in each step column by column: loops of vector arithmetic, which XLA folds
+All go along the chain step by step, and in each step column by column: loops of vector arithmetic, which XLA folds
 into one short program on CPU. Written out entry by entry they compile for ten times as long and run no faster; taken
 out of the loop, for all steps at once, the arithmetic of one column is copied into the next by the compiler.
 """
