@@ -35,6 +35,8 @@ BAD = {
     "shapes that do not broadcast": (lambda: a + b, ValueError, "(2, 3)", "(4, 3)", "name=a", "name=b", "lengths 2 and 4"),
     "a product that does not fit": (lambda: a @ b, ValueError, "(2, 3)", "(4, 3)", "name=a", "name=b", "3 columns meet 4"),
     "concatenated along the wrong axis": (lambda: tt.concatenate([a, b], 1), ValueError, "name=a", "name=b", "2 and 4"),
+    "nothing to concatenate": (lambda: tt.concatenate([]), ValueError, "concatenate needs at least one array"),
+    "nothing to stack": (lambda: tt.stack([]), ValueError, "stack needs at least one array"),
     "a reshape that does not fit": (lambda: a.reshape((4, 2)), ValueError, "name=a", "6 entries", "(4, 2)"),
     "a broadcast that does not fit": (lambda: tt.broadcast_to(a, (2, 4)), ValueError, "name=a", "(2, 3)", "(2, 4)"),
     "an axis that is not there": (lambda: a.sum(axis=2), ValueError, "axis 2 does not exist", "2 axes"),

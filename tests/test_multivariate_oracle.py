@@ -304,6 +304,10 @@ def test_shapes(make, shape):
     assert make().type.shape == shape
 
 
+def test_a_correlation_of_one_row_has_no_entries():
+    assert ppl.draw(pd.LKJCorr.dist(1, 1.0, size=3), random_seed=1).shape == (3, 0)
+
+
 # --- draws
 DRAWS = 10_000
 MOMENTS = {

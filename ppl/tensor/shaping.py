@@ -146,9 +146,10 @@ class _Concatenate(TensorOp):
     """Arrays one after the other along an axis."""
 
     def __call__(self, tensors: Any, axis: Any = 0, *, name: str | None = None) -> Tensor:
-        parts = unify(tuple(as_tensor(t) for t in tensors))
-        if not parts:
+        tensors = tuple(as_tensor(t) for t in tensors)
+        if not tensors:
             raise ValueError("concatenate needs at least one array")
+        parts = unify(tensors)
         if axis is None:
             parts, axis = tuple(part.reshape((-1,)) for part in parts), 0
         return self.build(parts, {"axis": normal_axis("concatenate", parts[0], axis)}, name)
@@ -185,10 +186,10 @@ def join(axis: Any, *tensors: Any) -> Tensor:
 @function()
 def stack(tensors: Any, axis: int = 0, *, name: str | None = None) -> Tensor:
     """Arrays of one shape along a new axis."""
-    parts = unify(tuple(as_tensor(t) for t in tensors))
+    parts = tuple(as_tensor(t) for t in tensors)
     if not parts:
         raise ValueError("stack needs at least one array")
-    return concatenate([expand_dims(part, axis) for part in parts], axis, name=name)
+    return concatenate([expand_dims(part, axis) for part in unify(parts)], axis, name=name)
 
 
 @function()

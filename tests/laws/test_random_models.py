@@ -51,6 +51,10 @@ def test_rows_with_latents_of_their_own_among_other_things():
     assert rules["compound"] >= 4
 
 
+def test_a_switch_that_takes_one_label_out_of_a_stack_of_them():
+    assert "sum over values" in check(3063, compound=True)[0]
+
+
 @pytest.mark.slow
 def test_a_hundred_models_of_rows_with_latents_of_their_own():
     rules, _ = check_all(range(3000, 3100), compound=True)

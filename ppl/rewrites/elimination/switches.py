@@ -56,12 +56,12 @@ class Grid:
         """The number of its value for each site: (sites, values together)."""
         return np.indices(self.counts).reshape(len(self.counts), -1)
 
-    def values(self) -> dict[Any, np.ndarray]:
-        """Each label, at all values together; entries at other sites have their first value."""
+    def values(self, variables: Sequence[Any]) -> dict[Any, np.ndarray]:
+        """These labels, at all values together; entries at other sites have their first value."""
         chosen = np.zeros((prod(self.counts), self.labels.sites.count), dtype=int)
         chosen[:, self.sites] = self.numbers.T
         of = self.labels.sites.of
-        return {rv: self.labels.values[rv][chosen[:, of[rv]]].astype(rv.dtype) for rv in self.variables}
+        return {rv: self.labels.values[rv][chosen[:, of[rv]]].astype(rv.dtype) for rv in variables}
 
     def is_all_of(self, factor: Factor) -> bool:
         """Whether a factor is written in these labels alone, not in others that it takes no number from."""
@@ -87,7 +87,8 @@ class Code:
 
     def states(self) -> np.ndarray:
         """Its entries at all values: (values, entries)."""
-        found = states_at(self.expression, self.grid.values())
+        written_in = [n for n in ancestors(self.expression) if n in self.grid.labels.values]  # more than it depends on
+        found = states_at(self.expression, self.grid.values(written_in))
         return found.reshape(len(found), -1)
 
 
@@ -163,7 +164,7 @@ def _by_values(factor: Factor, grid: Grid) -> Tensor | None:
 
 def at_all_values(e: Tensor, grid: Grid) -> Tensor:
     """An expression, at all values of some sites; what depends on these and on data alone is itself data."""
-    over: dict[Node, Node] = {rv: as_tensor(values) for rv, values in grid.values().items()}
+    over: dict[Node, Node] = {rv: as_tensor(values) for rv, values in grid.values(grid.variables).items()}
     states = {c.expression: _stacked(c.expression, over) for c in _codes([e], grid)}
     others = [n for n in ancestors(e) if is_draw(n) and n not in over]
     outside = ancestors(e, blockers=[*others, *states])
