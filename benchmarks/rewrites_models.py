@@ -3,6 +3,7 @@
 python benchmarks/rewrites_models.py                 all models, a table; every measurement in a process of its own
 python benchmarks/rewrites_models.py schools coal    some of them
 python benchmarks/rewrites_models.py rows            microseconds a gradient by the number of rows
+python benchmarks/rewrites_models.py chains          seconds to compile chains, and microseconds a gradient, both ways
 python benchmarks/rewrites_models.py planning        milliseconds to plan models, and 1,000 random variables
 
 The score is the smallest effective sample size over all entries of all variables, of their middle (bulk) and of their
@@ -188,11 +189,7 @@ def least_ess(result: Any, *methods: str) -> float:
 
 def rows() -> dict[str, float]:
     """Microseconds a gradient of the two models with many rows, by the number of rows."""
-    import jax
-
     import ppl as pm
-    from ppl.compile.density import FlatProgram, scalar
-    from ppl.model.inference.starting import starts_for
     from ppl.model.rewriting import rewritten
 
     found = {}
@@ -201,18 +198,76 @@ def rows() -> dict[str, float]:
             with pm.Model() as model:
                 model_of(pm, n)
             posterior = rewritten(model, protect=["mu"] if name == "iid" else ["beta"])
-            starts = starts_for(posterior, None, 1, 1, False)
-            density = FlatProgram([posterior.logp()], starts.slots)
-            with jax.enable_x64(True):
-                step = jax.jit(jax.value_and_grad(scalar(density)))
-                at, data = np.asarray(starts(0, 0)), density.data
-                jax.block_until_ready(step(at, *data))
-                began = time.perf_counter()
-                for _ in range(200):
-                    result = step(at, *data)
-                jax.block_until_ready(result)
-            found[f"{name}, {n} rows [us a gradient]"] = (time.perf_counter() - began) / 200 * 1e6
+            found[f"{name}, {n} rows [us a gradient]"] = _microseconds(posterior)
     return found
+
+
+def _microseconds(posterior: Any) -> float:
+    """What a gradient takes where sampling starts."""
+    import jax
+
+    from ppl.compile.density import FlatProgram, scalar
+    from ppl.model.inference.starting import starts_for
+
+    starts = starts_for(posterior, None, 1, 1, False)
+    density = FlatProgram([posterior.logp()], starts.slots, once=posterior.of_data)
+    with jax.enable_x64(True):
+        step = jax.jit(jax.value_and_grad(scalar(density)))
+        at, data = np.asarray(starts(0, 0)), density.data
+        jax.block_until_ready(step(at, *data))
+        began = time.perf_counter()
+        for _ in range(200):
+            result = step(at, *data)
+        jax.block_until_ready(result)
+        return (time.perf_counter() - began) / 200 * 1e6
+
+
+def chains() -> dict[str, float]:
+    """Seconds of a first run less a second, and microseconds a gradient, of latent paths rewritten and as written."""
+    import ppl as pm
+    from ppl.model.rewriting import rewritten
+
+    found, few = {}, {**DRAWS, "draws": 10, "tune": 10, "chains": 1, "quiet": True, "compute_convergence_checks": False}
+    with pm.Model():  # what a first run of any model takes is not counted
+        schools(pm)
+        pm.sample(**few)
+    for title, written in PATHS.items():
+        for way in OURS:
+            with pm.Model() as model:
+                written(pm)
+                times = [time.perf_counter()]
+                for _ in range(2):
+                    pm.sample(**few, rewrite=way == "rewritten")
+                    times.append(time.perf_counter())
+            found[f"{title}, {way} [s to compile]"] = 2 * times[1] - times[0] - times[2]
+            found[f"{title}, {way} [us a gradient]"] = _microseconds(rewritten(model, way == "rewritten"))
+    return found
+
+
+def _walks(pm: Any, count: int, steps: int = 200) -> None:
+    """Coefficients that walk, all in each row."""
+    scale, start = pm.HalfNormal("scale", 0.5, shape=count), pm.Normal.dist(0, 1)
+    x = RNG.normal(size=(count, steps))
+    walks = [pm.GaussianRandomWalk(f"walk{k}", sigma=scale[k], init_dist=start, shape=steps) for k in range(count)]
+    y = np.sum(x * np.cumsum(0.2 * RNG.normal(size=x.shape), axis=1), axis=0) + RNG.normal(size=steps)
+    pm.Normal("y", sum(w * xs for w, xs in zip(walks, x, strict=True)), pm.HalfNormal("sigma", 2), observed=y)
+
+
+def _level(pm: Any, steps: int = 1000) -> None:
+    """A level that walks and an autoregression, every tenth value missing."""
+    seen = np.flatnonzero(np.arange(steps) % 10)
+    walk, noise = pm.HalfNormal("walk", 1), pm.HalfNormal("noise", 1)
+    level = pm.GaussianRandomWalk("level", sigma=walk, init_dist=pm.Normal.dist(0, 5), shape=steps)
+    rho = pm.Uniform("rho", -1, 1)
+    cycle = pm.AR("cycle", [rho], sigma=pm.HalfNormal("push", 1), init_dist=pm.Normal.dist(0, 1), shape=steps)
+    y = np.cumsum(0.3 * RNG.normal(size=steps)) + RNG.normal(size=steps)
+    pm.Normal("y", (level + cycle)[seen], noise, observed=y[seen])
+
+
+PATHS: dict[str, Callable[..., None]] = {
+    "two walks of 200 steps": lambda pm: _walks(pm, 2), "six walks of 200 steps": lambda pm: _walks(pm, 6),
+    "level and AR, 1000 steps": _level,
+}  # fmt: skip
 
 
 def planning() -> dict[str, float]:
@@ -283,7 +338,7 @@ THOUSANDS = {
     "1000 normal variables": _many, "1000 labels in a chain": _chain, "1000 of a walk": _walk,
     "1000 rates and counts": _rates, "300 of four chains of labels": _grid,
 }  # fmt: skip
-ALONE = {"rows": rows, "planning": planning}
+ALONE = {"rows": rows, "chains": chains, "planning": planning}
 
 
 def measured(*task: str) -> dict[str, float]:
@@ -304,7 +359,7 @@ def report(names: list[str]) -> None:
     for name in names:
         if name in ALONE:
             for title, value in measured(name).items():
-                print(f"  {title:45} {value:10.1f}", flush=True)
+                print(f"  {title:60} {value:10.2f}", flush=True)
             continue
         backends = OURS + (RIVALS_WITH_LABELS if name in DISCRETE else RIVALS)
         table = {b: found for b in backends if (found := measured(name, b))}

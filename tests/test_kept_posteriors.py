@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import ppl as pm
+from ppl.model.inference.engines import independent
 from ppl.model.rewriting import rewritten
+from ppl.samplers.quadrature import quadrature
 
 FEW = {"draws": 20, "tune": 20, "chains": 1, "progressbar": False, "quiet": True, "random_seed": 1}
 
@@ -33,6 +35,19 @@ def test_the_same_seed_gives_the_same_draws_from_what_was_kept():
         again = pm.sample(model=model, **FEW).posterior
     for name, values in pm.sample(model=other, **FEW).posterior.items():
         np.testing.assert_array_equal(again[name].values, values.values)
+
+
+def test_a_distribution_function_is_found_once_from_each_start(monkeypatch):
+    looked = []
+    monkeypatch.setattr(independent, "quadrature", lambda *a, **k: looked.append(a[1]) or quadrature(*a, **k))
+    model, other = hierarchy(), hierarchy()
+    draw = lambda model, **more: pm.sample(model=model, **FEW, **more).posterior["tau"].values
+    first, again = draw(model), draw(model)
+    np.testing.assert_array_equal(first, again)
+    assert len(looked) == 1
+    far = draw(model, initvals={"tau": 3.0})
+    assert len(looked) == 2 and looked[1] != looked[0]
+    np.testing.assert_array_equal(far, draw(other, initvals={"tau": 3.0}))
 
 
 CHANGES = {

@@ -20,6 +20,8 @@ ACCEPTED = 1e-7  # of all panels together: no test of fewer than 1e13 draws sees
 MOST_EVALUATIONS = 1 << 15
 MOST_STEPS = 100
 BLOCK = 1 << 16  # quantiles that are computed at a time
+CELLS = 32  # of a panel, to begin to look for a quantile in
+CLOSE = 1e-8  # a step of Newton's method so small leaves an error of its square
 
 _Z = np.cos(np.pi * (2 * np.arange(NODES)[::-1] + 1) / (2 * NODES))
 _FIT = np.linalg.inv(chebyshev.chebvander(_Z, NODES - 1)).T  # values at the nodes -> coefficients
@@ -28,6 +30,8 @@ _CHECKED = np.append(_Z, 1.0)
 _AT = _FIT @ _INTEGRAL @ chebyshev.chebvander(_CHECKED, NODES).T  # values -> integrals up to the points checked
 _AT_LEFT = _FIT @ _INTEGRAL @ chebyshev.chebvander((_CHECKED - 1) / 2, NODES).T
 _AT_RIGHT = _FIT @ _INTEGRAL @ chebyshev.chebvander((_CHECKED + 1) / 2, NODES).T
+_EDGES = np.linspace(-1, 1, CELLS + 1)  # of cells
+_TO_EDGES = chebyshev.chebvander(_EDGES[:-1], NODES).T  # coefficients of the integral -> its values at these
 
 
 class _Cut(NamedTuple):
@@ -49,6 +53,7 @@ class Panels(NamedTuple):
     density: np.ndarray  # coefficients, (panels, nodes)
     integral: np.ndarray  # coefficients, (panels, nodes + 1)
     up_to: np.ndarray  # the mass left of each panel, and at last the whole mass
+    cells: np.ndarray  # the same of the cells of all panels
     reference: float
     error: float  # of the distribution function, at most
     evaluations: int
@@ -65,28 +70,34 @@ class Panels(NamedTuple):
 
     def _quantiles(self, probabilities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         wanted = probabilities * self.up_to[-1]
-        k = np.clip(np.searchsorted(self.up_to, wanted, side="right") - 1, 0, len(self.half) - 1)
-        density = self.density[k].T
-        z = _solved(self.integral[k].T, density, (wanted - self.up_to[k]) / self.half[k])
+        cell = np.clip(np.searchsorted(self.cells, wanted, side="right") - 1, 0, len(self.cells) - 2)
+        k, part = np.divmod(cell, CELLS)
+        share = (wanted - self.cells[cell]) / np.maximum(np.diff(self.cells)[cell], np.finfo(float).tiny)
+        density = self.density[k].T.copy()
+        z = _solved(self.integral[k].T.copy(), density, (wanted - self.up_to[k]) / self.half[k], part, share)
         height = chebyshev.chebval(z, density, tensor=False)
         log_density = self.reference + np.log(np.maximum(height, np.finfo(float).tiny))
         return self.middle[k] + self.half[k] * z, log_density
 
 
-def _solved(integral: np.ndarray, density: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Where each integral has the value wanted: Newton's method in a bracket, halved where a step would leave it."""
+def _solved(
+    integral: np.ndarray, density: np.ndarray, wanted: np.ndarray, cell: np.ndarray, share: np.ndarray
+) -> np.ndarray:
+    """Where each integral has the value wanted, about that share into a cell of its panel: Newton's method, halving the
+    cell where a step would leave it."""
+    low, high = _EDGES[cell], _EDGES[cell + 1]
     solution = np.zeros(wanted.shape)
-    low, high = np.full(wanted.shape, -1.0), np.ones(wanted.shape)
     moving = np.arange(len(wanted))
-    z = np.clip(2 * wanted / np.maximum(integral.sum(axis=0), np.finfo(float).tiny) - 1, -1, 1)
+    z = low + np.clip(share, 0, 1) * (high - low)
     for _ in range(MOST_STEPS):
         over = chebyshev.chebval(z, integral, tensor=False) - wanted
         low, high = np.where(over <= 0, z, low), np.where(over >= 0, z, high)
         with np.errstate(divide="ignore", invalid="ignore"):
             newton = z - over / chebyshev.chebval(z, density, tensor=False)
-        step = np.where((newton >= low) & (newton <= high), newton, (low + high) / 2)
+        inside = (newton >= low) & (newton <= high)
+        step = np.where(inside, newton, (low + high) / 2)
         solution[moving] = step
-        on = np.abs(step - z) > 1e-14
+        on = np.abs(step - z) > np.where(inside, CLOSE, 1e-14)
         if not on.any():
             break
         moving, z, low, high, wanted = moving[on], step[on], low[on], high[on], wanted[on]
@@ -161,4 +172,6 @@ def _joined(kept: list[_Cut], reference: float, error: float, evaluations: int) 
     integral = density @ _INTEGRAL
     masses = half * integral.sum(axis=1)
     up_to = np.concatenate([[0.0], np.cumsum(masses)])
-    return Panels(ends.mean(axis=1), half, density, integral, up_to, reference, error, evaluations)
+    cells = up_to[:-1, None] + half[:, None] * (integral @ _TO_EDGES)
+    cells = np.maximum.accumulate(np.append(cells, up_to[-1]))
+    return Panels(ends.mean(axis=1), half, density, integral, up_to, cells, reference, error, evaluations)

@@ -54,6 +54,11 @@ def nested(far):
     pm.Normal("y", theta[GROUP], pm.HalfNormal("sigma", 1), observed=data(Y + far))
 
 
+def nested_under_a_wide_prior(far):
+    theta = pm.Normal("theta", pm.Normal("mu", 0, FAR**2), pm.HalfNormal("tau", 1), shape=6)
+    pm.Normal("y", theta[GROUP], pm.HalfNormal("sigma", 1), observed=data(Y + far))
+
+
 def errors_known(far):
     theta = pm.Normal("theta", pm.Flat("mu"), pm.HalfNormal("tau", 1), shape=6)
     pm.Normal("y", theta, data(ERRORS), observed=data(Y[:6] + far))
@@ -83,7 +88,7 @@ def shared_variance(far):
 
 
 COMPACTED = [rows, rows_of_known_scales, levels_of_groups, coefficients]
-BLOCKS = [nested, errors_known, slopes_of_groups, crossed, walk, shared_variance]
+BLOCKS = [nested, nested_under_a_wide_prior, errors_known, slopes_of_groups, crossed, walk, shared_variance]
 DIGITS = {"float64": 1e-9, "float32": 1e-4}
 
 

@@ -214,6 +214,18 @@ def many_coefficients_of_one_scale(s):
     return [beta], [seen(40.0 + tt.dot(x, beta), s.sigma)]
 
 
+def many_coefficients_and_an_intercept_of_known_scale(s):
+    x = np.concatenate([COVARIATES, COVARIATES**2, COVARIATES**3], axis=1)
+    alpha, beta = normal(0.0, 50.0, name="alpha"), normal(0.2, s.tau, shape=(6,), name="beta")
+    return [alpha, beta], [seen(alpha + tt.dot(x, beta), np.linspace(0.5, 2.0, 30))]
+
+
+def many_coefficients_and_a_flat_one(s):
+    x = np.concatenate([COVARIATES, COVARIATES**2, COVARIATES**3], axis=1)
+    alpha, beta = Flat.dist(name="alpha"), normal(0.2, s.tau, shape=(6,), name="beta")
+    return [alpha, beta], [seen(alpha + tt.dot(x, beta), s.sigma)]
+
+
 def a_group_to_compare_with(s):
     a = normal(0.0, s.tau, shape=(4,), name="a")
     by_group = tt.index_update(40.0 + tt.zeros((5,)), 40.0 + a, slice(1, None))
@@ -231,7 +243,8 @@ def deviations_from_a_mean(s):
 
 
 CASES = [
-    many_coefficients, many_coefficients_of_one_scale,
+    many_coefficients, many_coefficients_of_one_scale, many_coefficients_and_an_intercept_of_known_scale,
+    many_coefficients_and_a_flat_one,
     nested_intercepts, regression_and_varying_slopes, crossed_effects, known_scales_of_rows, three_levels,
     three_levels_of_many,
     correlated_intercepts_and_slopes, correlated_non_centred, correlated_non_centred_by_rows, intercepts_non_centred,

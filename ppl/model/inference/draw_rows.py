@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import jax
 import numpy as np
@@ -24,6 +27,8 @@ from ppl.samplers import PROGRAMS, turn
 # there already: fresh pages cost more than drawing what stands in them. Elsewhere enough to be worth a launch.
 CHUNK_BYTES = {"cpu": 4 << 20, "elsewhere": 64 << 20}
 FEW_BYTES = 4 << 20  # below it NumPy asks for no huge pages
+QUICK = 2e-3  # seconds of work that are not worth threads
+_seconds: WeakKeyDictionary[Any, float] = WeakKeyDictionary()  # that a chunk of a program took last
 _row_bytes: dict[Any, tuple[int, list[Any]]] = {}
 
 
@@ -62,13 +67,13 @@ def over_draws(
 def compiled(program: Program | DataFirst, columns: Sequence[np.ndarray], chunk_bytes: int | None = None) -> Chunks:
     """The program for columns of these shapes; what stands in them does not matter."""
     data, key = program.data, program.key
-    row = jax.jit(lambda values, arrays: program(values, *arrays))  # traced once, for its sizes and for the chunks
+    row = cache(lambda: jax.jit(lambda values, arrays: program(values, *arrays)))  # traced once, for sizes and chunks
     with jax.enable_x64(True):
         size, kinds = _size_of_row(key, row, columns, data)
         chains, draws = np.shape(columns[0])[:2]
         rows = max(1, min(draws, (chunk_bytes or _usual_bytes()) // max(1, size)))
         chunk = [np.broadcast_to(np.zeros((), c.dtype), (rows, *c.shape[2:])) for c in columns]
-        make = lambda: lambda chunk, arrays: jax.vmap(lambda values: row(values, arrays))(chunk)
+        make = lambda: lambda chunk, arrays: jax.vmap(lambda values: row()(values, arrays))(chunk)
         run = PROGRAMS.get(("rows", key), make, (chunk, data), level=2) if chains and draws else None
     return Chunks(run, rows, kinds, data)
 
@@ -87,13 +92,15 @@ def _in_chunks(chunks: Chunks, columns: Sequence[np.ndarray], bar: Bar) -> list[
         chain, start = place
         stop = min(start + rows, draws)
         with jax.enable_x64(True), turn(run):
+            began = time.perf_counter()
             values = jax.block_until_ready(run([_part(column, chain, start, rows) for column in columns], data))
+            _seconds[run] = time.perf_counter() - began
         for result, value in zip(results, values, strict=True):
             result[chain, start:stop] = np.asarray(value)[: stop - start]
         bar.advance(stop - start, chains * draws)
 
     workers = min(len(starts), os.cpu_count() or 1, 8)
-    if workers <= 1:
+    if workers <= 1 or len(starts) * _seconds.get(run, QUICK) < QUICK:
         for place in starts:
             one(place)
     else:
@@ -123,13 +130,13 @@ def _part(column: np.ndarray, chain: int, start: int, rows: int) -> np.ndarray:
     return np.concatenate([part, np.repeat(part[-1:], rows - len(part), axis=0)])
 
 
-def _size_of_row(key: Any, row: Any, columns: Sequence[np.ndarray], data: Any) -> tuple[int, list[Any]]:
+def _size_of_row(key: Any, row: Callable[[], Any], columns: Sequence[np.ndarray], data: Any) -> tuple[int, list[Any]]:
     """Bytes that a row takes, inputs, results and some room to work in, and the kinds of the results."""
     shapes = tuple((np.shape(x)[2:], np.asarray(x).dtype.str) for x in columns), tuple(np.shape(d) for d in data)
     full = (key, shapes)
     if full not in _row_bytes:
         given = [jax.ShapeDtypeStruct(column.shape[2:], column.dtype) for column in columns]
-        kinds = jax.eval_shape(row, given, data)
+        kinds = jax.eval_shape(row(), given, data)
         inputs = sum(int(np.prod(x.shape)) * x.dtype.itemsize for x in given)
         outputs = sum(int(np.prod(x.shape)) * x.dtype.itemsize for x in kinds)
         if len(_row_bytes) > 256:

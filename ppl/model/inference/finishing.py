@@ -97,8 +97,9 @@ class Finisher:
         if self._keys is not None:
             kinds.append((self._keys.input.dtype, self._keys.input.type.shape))
         columns = [np.broadcast_to(np.zeros((), dtype), (chains, draws, *shape)) for dtype, shape in kinds]
+        compiling = threading.Thread(target=compiled, args=(self.program, columns), name="compile-results")
         if columns:
-            threading.Thread(target=compiled, args=(self.program, columns), name="compile-results").start()
+            self.posterior.once(("compiling", self.program, draws), compiling.start)
 
     def values(self, positions: np.ndarray) -> dict[str, np.ndarray]:
         """Every name for every draw, (chains, draws, ...)."""

@@ -165,7 +165,7 @@ def sample(
     )
     if starts.dim == 1 and rewrite and not (watched or steered) and methods.only_nuts:
         try:
-            return _finished(finish, drawn_by_quadrature(density, starts, plan, not discard_tuned_samples))
+            return _finished(finish, drawn_by_quadrature(posterior, density, starts, plan, not discard_tuned_samples))
         except UnresolvedError as reason:
             finish.facts["drawn_by"] += f", since draws are not independent here: {reason}"
             with silenced(quiet):

@@ -112,10 +112,10 @@ def _unsupported(where: str, name: str) -> str:
 
 def refuse_unknown(options: Mapping[str, Any], function: Callable[..., Any]) -> None:
     """Raise for arguments that nothing takes."""
-    known = [name for name, p in inspect.signature(function).parameters.items() if p.kind is not p.VAR_KEYWORD]
     for name in options:
         if name in PYMC_NUTS:
             raise TypeError(_unsupported(f"{function.__name__}()", name))
+        known = [name for name, p in inspect.signature(function).parameters.items() if p.kind is not p.VAR_KEYWORD]
         raise TypeError(
             unknown(f"{function.__name__}() has no argument", name, [*known, *NUTS_OPTIONS, "nuts", "start"])
         )

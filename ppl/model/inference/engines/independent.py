@@ -32,12 +32,18 @@ def drawn_from_data(posterior: Posterior, starts: Starts, plan: dict[str, Any]) 
     return _run(draws, {}, tuning, {}, drawn_by="recovery of what was integrated out")
 
 
-def drawn_by_quadrature(density: FlatProgram, starts: Starts, plan: dict[str, Any], tuned: bool) -> Independent:
-    """The run of a model that rewriting has left one number of, by its distribution function."""
+def drawn_by_quadrature(
+    posterior: Posterior, density: FlatProgram, starts: Starts, plan: dict[str, Any], tuned: bool
+) -> Independent:
+    """The run of a model that rewriting has left one number of, by its distribution function: that is found once."""
     clock = Clock()
-    source = quadrature(
-        scalar(density), [float(x[0]) for x in starts.points], data=density.data, key=("logp", density.key)
-    )
+    places = [float(x[0]) for x in starts.points]
+    known = posterior.made.get("quadrature")
+    if known is None or known[0] != places:
+        source = quadrature(scalar(density), places, data=density.data, key=("logp", density.key))
+        posterior.made["quadrature"] = places, source._replace(compile_seconds=0.0)
+    else:
+        source = known[1]
     found: list[np.ndarray] = []
     for purpose, count in ((DRAWING, plan["draws"]), (TUNING, plan["tune"] if tuned else 0)):
         chains = [source.draws(plan["seed"], chain, count, purpose) for chain in range(plan["chains"])]

@@ -370,14 +370,13 @@ def _wide(x: Tensor) -> Tensor:
 
 
 def _at_unit_scale(r: Rows) -> Rows:
-    """Rows of data with a scale of one; groups with coefficients that are not data are left out of them."""
+    """Rows of data with a scale of one where it is not known, so that wide priors do not hold a fit back; groups with
+    coefficients that are not data are left out of them."""
     pieces = [t for parts in r.terms.values() for t in parts]
     known = all(is_data(t.number) and is_data(t.data) for t in pieces)
     terms = {key: [Scaled(_wide(t.number), _wide(t.data)) for t in parts] for key, parts in r.terms.items()}
-    x = None if r.x is None else _wide(r.x)
-    return replace(
-        r, terms=terms if known else {}, x=x, e=_wide(r.e), weight=_wide(r.weight), scale=as_tensor(np.float64(1.0))
-    )
+    x, scale = None if r.x is None else _wide(r.x), _wide(r.scale) if is_data(r.scale) else as_tensor(np.float64(1.0))
+    return replace(r, terms=terms if known else {}, x=x, e=_wide(r.e), weight=_wide(r.weight), scale=scale)
 
 
 def _moved(r: Rows, u: Sequence[Tensor], v: Tensor | None) -> Tensor:

@@ -2,7 +2,8 @@ r"""Dense columns turned so that their precision is diagonal, once for all evalu
 
 Where rows have only two scales that depend on parameters or differ (noise σ and prior, say), the precision of the dense
 columns is :math:`S = a A + b B` with A and B known. With :math:`A = LL'` and :math:`L^{-1}BL'^{-1} = QΛQ'` the columns
-:math:`X L'^{-1}Q` have the diagonal precision :math:`a + bΛ`: no factorisation is left to do in an evaluation.
+:math:`X L'^{-1}Q` have the diagonal precision :math:`a + bΛ`: no factorisation is left to do in an evaluation. Where A
+has no inverse, since it is not of all priors, :math:`A + B = LL'` has, and turns both to be diagonal as well.
 """
 
 from __future__ import annotations
@@ -65,13 +66,18 @@ def turned(rows: Sequence[Rows], ndense: int) -> Rotation | None:
     first = sides.pop(priors[0])
     (second,) = sides.values()
     a, b = _gram(first), _gram(second)
-    lower = tt.cholesky(a)
+    lower = tt.cholesky(a if _settle(first, ndense) and all(r.observed for r in second) else a + b)
     inverse = tt.solve_triangular(lower, tt.eye(ndense), lower=True)
     rotation = inverse.T @ tt.eigh(inverse @ b @ inverse.T)[1]
     for r in mine:
         assert r.x is not None
         r.x = r.x @ rotation
     return Rotation(rotation, 2.0 * tt.sum(tt.log(tt.diagonal(lower))))
+
+
+def _settle(priors: Sequence[Rows], ndense: int) -> bool:
+    """Whether rows are as many as the columns, of which each has a prior then that does not need the others' rows."""
+    return sum(r.count for r in priors) >= ndense
 
 
 def _gram(rows: Sequence[Rows]) -> Tensor:
