@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import copy
 import importlib
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import ppl as pm
-from ppl.model.names import elsewhere, longer_paths
+from ppl.model.names import elsewhere, former, longer_paths
 
 PAGE = Path(__file__).parents[1] / "docs/not_yet.md"
 
@@ -185,3 +186,34 @@ def test_starts_and_scales_by_hand():
         assert np.allclose(pm.guess_scaling(model.initial_point(), [model["x"]]), [100, 100])
     assert pm.compound is pm.step_methods.compound and pm.hmc.NUTS is pm.NUTS
     assert issubclass(pm.TraceDirectoryError, ValueError)
+
+
+def test_names_of_pymc_3_say_what_to_write_now():
+    for name, now in former.FUNCTIONS.items():
+        with pytest.raises(AttributeError, match=f"'{name}'; write {re.escape(now)} instead"):
+            getattr(pm, name)
+    model = pm.Model(name="m")
+    for name, now in former.OF_MODELS.items():
+        with pytest.raises(AttributeError, match=f"'{name}'; write {re.escape(now)} instead"):
+            getattr(model, name)
+    ways = [now for now in former.FUNCTIONS.values() if now.isidentifier() and now not in elsewhere.ARVIZ]
+    assert missing(ways, pm) == []
+    assert missing([now.partition("(")[0].partition(",")[0] for now in former.OF_MODELS.values()], model) == []
+
+
+FORMER = {
+    "arguments of sample": (lambda x: pm.sample(njobs=2), TypeError, "'njobs'; write cores instead"),
+    "arguments of variables": (lambda x: pm.Normal("y", testval=1.0), TypeError, "'testval'. Did you mean initval"),
+    "misspelt arguments of variables": (lambda x: pm.Normal("y", observd=1.0), TypeError, "Did you mean observed"),
+    "a density by its place": (lambda x: pm.DensityDist("y", lambda v: -v), TypeError, "Is it logp= or dist="),
+    "draws by a method": (lambda x: x.random(), AttributeError, r"draw\(x, draws\)"),
+    "a density by a method": (lambda x: x.logp(0.0), AttributeError, r"logp\(x, value\)"),
+    "the density at a point": (lambda x: pm.modelcontext(None).logp({"x": 0.0}), TypeError, r"compile_logp\(\)\(point"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", FORMER)
+def test_ways_of_pymc_3_say_what_to_write_now(fault):
+    act, error, text = FORMER[fault]
+    with pm.Model(), pytest.raises(error, match=text):
+        act(pm.Normal("x"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -178,7 +178,7 @@ class _OfWords(TensorOp):
 
 def _of_words(halves: Any, law: str) -> Any:
     words = threefry.Words(halves[:, 0], halves[:, 1])
-    return OPS[law].sample(words, shape=halves.shape[:1], dtype=np.dtype("float64"))
+    return cast(Draw, OPS[law]).sample(words, shape=halves.shape[:1], dtype=np.dtype("float64"))
 
 
 of_words = _OfWords("random_of_words", _of_words)

@@ -65,5 +65,5 @@ class Subkeys:
 
 
 def _is_small(node: Node) -> bool:
-    drawn = node.op in OF_ONE_WORD and node.dtype == "float64"
+    drawn = node.op in OF_ONE_WORD and node.type.dtype == "float64"
     return drawn and None not in node.type.shape and 0 < math.prod(node.type.shape) <= FEW

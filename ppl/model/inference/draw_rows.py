@@ -122,7 +122,9 @@ def _part(column: np.ndarray, chain: int, start: int, rows: int) -> np.ndarray:
     return np.concatenate([part, np.repeat(part[-1:], rows - len(part), axis=0)])
 
 
-def _size_of_row(key: Any, program: Program | DataFirst, columns: Sequence[np.ndarray], data: Any) -> tuple[int, list[Any]]:
+def _size_of_row(
+    key: Any, program: Program | DataFirst, columns: Sequence[np.ndarray], data: Any
+) -> tuple[int, list[Any]]:
     """Bytes that a row takes, inputs, results and some room to work in, and the kinds of the results."""
     shapes = tuple((np.shape(x)[2:], np.asarray(x).dtype.str) for x in columns), tuple(np.shape(d) for d in data)
     full = (key, shapes)
