@@ -217,3 +217,23 @@ def test_ways_of_pymc_3_say_what_to_write_now(fault):
     act, error, text = FORMER[fault]
     with pm.Model(), pytest.raises(error, match=text):
         act(pm.Normal("x"))
+
+
+class Centred(pm.Model):
+    """A model of one's own, whose parts are attributes of it, as in PyMC's documentation."""
+
+    def __init__(self, mean=0.0, name=""):
+        super().__init__(name)
+        self.register_rv(pm.Normal.dist(mean, 1.0), "start")
+        pm.Normal("logp", self.start, 1.0)
+        pm.Deterministic("square", self["logp"] ** 2)
+
+
+def test_variables_are_attributes_of_the_model_where_nothing_else_is_called_so():
+    with pm.Model() as model:
+        x = pm.Normal("x")
+        part = Centred(1.0, name="part")
+    assert model.x is x and part.start is model["part::start"] and part.square is model["part::square"]
+    assert callable(part.logp) and copy.copy(model).x is x
+    with pytest.raises(AttributeError, match="a Model has no attribute 'start'"):
+        model.start  # noqa: B018

@@ -40,6 +40,9 @@ class Model(Registration):
     last_posterior: Any = None  # what was rewritten last, with what it was made from; see rewriting
 
     def __getattr__(self, name: str) -> Any:
+        """A variable of this model as an attribute, where nothing else is called so."""
+        if "named_vars" in self.__dict__ and (full := self.name_for(name)) in self.named_vars:
+            return self.named_vars[full]
         raise AttributeError(f"a Model has no attribute {name!r}{hint(name, OF_MODELS)}")
 
     # --- density ----------------------------------------------------------------------------------------------------
