@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -20,7 +20,7 @@ from ppl.graph import Attrs, Node
 from ppl.tensor import standard_draws as standard
 from ppl.tensor.acceptance import MANY, in_blocks, once, until_accepted
 from ppl.tensor.config import config
-from ppl.tensor.ops import OPS, JaxOp, TensorOp, broadcast_shape, cast_to, unify
+from ppl.tensor.ops import JaxOp, TensorOp, broadcast_shape, cast_to, unify
 from ppl.tensor.shaping import shape_checked
 from ppl.tensor.sizes import common_shape, filled, split_sizes
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, dtype_name
@@ -165,20 +165,23 @@ gumbel = Draw("random_gumbel", _law(standard.gumbel), 0, "float")
 logistic = Draw("random_logistic", _law(standard.logistic), 0, "float")
 von_mises = Draw("random_von_mises", _von_mises, 1, "float")
 
-# each entry of doubles is made of one random word
+# Each entry of doubles is made of one random word.
 OF_ONE_WORD = frozenset({uniform, normal, exponential, laplace, gumbel, logistic})
+_BY_NAME = {draw.name: draw for draw in OF_ONE_WORD}
 
 
 class _OfWords(TensorOp):
     """Entries of a standard law that are made of given words: rows of their two halves."""
 
     def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType:
+        if attrs["law"] not in _BY_NAME:
+            raise ValueError(f"{self.name}: law is one of {', '.join(sorted(_BY_NAME))}, got {attrs['law']!r}")
         return TensorType("float64", inputs[0].type.shape[:1])
 
 
 def _of_words(halves: Any, law: str) -> Any:
     words = threefry.Words(halves[:, 0], halves[:, 1])
-    return cast(Draw, OPS[law]).sample(words, shape=halves.shape[:1], dtype=np.dtype("float64"))
+    return _BY_NAME[law].sample(words, shape=halves.shape[:1], dtype=np.dtype("float64"))
 
 
 of_words = _OfWords("random_of_words", _of_words)
