@@ -27,7 +27,7 @@ WITHOUT_A_ROW = {
     **because(
         RANDOM, "random_binomial", "random_bits", "random_exponential", "random_hypergeometric", "random_loggamma",
         "random_multinomial", "random_negative_binomial", "random_normal", "random_poisson", "random_randint", "random_truncated_normal", "random_uniform", "random_von_mises",
-        "random_polya_gamma", "random_gumbel", "random_laplace", "random_two_sided", "random_logistic", "random_choice", "random_permutation", "key_fold_in", "key_split", "host_draw", "draw",
+        "random_polya_gamma", "random_gumbel", "random_laplace", "random_two_sided", "random_logistic", "random_choice", "random_permutation", "key_fold_in", "key_split", "random_of_words", "host_draw", "draw",
     ),
     **because(SIGNS, "eigh", "eig", "eigvals", "qr", "schur"),
     **because("takes the index of another call: tests/test_indexing.py", "set", "inc", "set_subtensor", "inc_subtensor"),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import copy
 import importlib
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import ppl as pm
-from ppl.model.names import elsewhere, longer_paths
+from ppl.model.names import elsewhere, former, longer_paths
 
 PAGE = Path(__file__).parents[1] / "docs/not_yet.md"
 
@@ -185,3 +186,54 @@ def test_starts_and_scales_by_hand():
         assert np.allclose(pm.guess_scaling(model.initial_point(), [model["x"]]), [100, 100])
     assert pm.compound is pm.step_methods.compound and pm.hmc.NUTS is pm.NUTS
     assert issubclass(pm.TraceDirectoryError, ValueError)
+
+
+def test_names_of_pymc_3_say_what_to_write_now():
+    for name, now in former.FUNCTIONS.items():
+        with pytest.raises(AttributeError, match=f"'{name}'; write {re.escape(now)} instead"):
+            getattr(pm, name)
+    model = pm.Model(name="m")
+    for name, now in former.OF_MODELS.items():
+        with pytest.raises(AttributeError, match=f"'{name}'; write {re.escape(now)} instead"):
+            getattr(model, name)
+    ways = [now for now in former.FUNCTIONS.values() if now.isidentifier() and now not in elsewhere.ARVIZ]
+    assert missing(ways, pm) == []
+    assert missing([now.partition("(")[0].partition(",")[0] for now in former.OF_MODELS.values()], model) == []
+
+
+FORMER = {
+    "arguments of sample": (lambda x: pm.sample(njobs=2), TypeError, "'njobs'; write cores instead"),
+    "arguments of variables": (lambda x: pm.Normal("y", testval=1.0), TypeError, "'testval'. Did you mean initval"),
+    "misspelt arguments of variables": (lambda x: pm.Normal("y", observd=1.0), TypeError, "Did you mean observed"),
+    "a density by its place": (lambda x: pm.DensityDist("y", lambda v: -v), TypeError, "Is it logp= or dist="),
+    "draws by a method": (lambda x: x.random(), AttributeError, r"draw\(x, draws\)"),
+    "a density by a method": (lambda x: x.logp(0.0), AttributeError, r"logp\(x, value\)"),
+    "the density at a point": (lambda x: pm.modelcontext(None).logp({"x": 0.0}), TypeError, r"compile_logp\(\)\(point"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", FORMER)
+def test_ways_of_pymc_3_say_what_to_write_now(fault):
+    act, error, text = FORMER[fault]
+    with pm.Model(), pytest.raises(error, match=text):
+        act(pm.Normal("x"))
+
+
+class Centred(pm.Model):
+    """A model of one's own, whose parts are attributes of it, as in PyMC's documentation."""
+
+    def __init__(self, mean=0.0, name=""):
+        super().__init__(name)
+        self.register_rv(pm.Normal.dist(mean, 1.0), "start")
+        pm.Normal("logp", self.start, 1.0)
+        pm.Deterministic("square", self["logp"] ** 2)
+
+
+def test_variables_are_attributes_of_the_model_where_nothing_else_is_called_so():
+    with pm.Model() as model:
+        x = pm.Normal("x")
+        part = Centred(1.0, name="part")
+    assert model.x is x and part.start is model["part::start"] and part.square is model["part::square"]
+    assert callable(part.logp) and copy.copy(model).x is x
+    with pytest.raises(AttributeError, match="a Model has no attribute 'start'"):
+        model.start  # noqa: B018

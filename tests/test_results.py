@@ -166,3 +166,16 @@ def test_importing_what_results_need_leaves_the_collector_as_it_was():
     results._import_all()
     assert frozen // 2 < gc.get_freeze_count() <= frozen  # the user's choice stays; some may die meanwhile
     gc.unfreeze()
+
+
+def test_one_observed_number_has_the_shape_that_pymc_gives_it():
+    """One entry with arviz 0.x, a number with arviz 1.x; a number among the data stays one."""
+    with pm.Model() as model:
+        x = Normal("x")
+        Normal("y", x, pm.Data("scale", 2.0), observed=1.0)
+        result = pm.sample_prior_predictive(5, random_seed=1)
+    shape = (1,) if has_inference_data() else ()
+    assert group_of(result, "observed_data").y.shape == shape and group_of(result, "observed_data").y.values == 1.0
+    assert group_of(result, "prior_predictive").y.shape == (1, 5)
+    assert group_of(result, "constant_data").scale.shape == ()
+    assert model["y"].type.shape == ()

@@ -9,7 +9,7 @@ import pytest
 import scipy.stats
 
 import ppl.model as pm
-from ppl.distributions import Bernoulli, Beta, Censored, CustomDist, Flat, HalfNormal, Normal, NormalMixture
+from ppl.distributions import Bernoulli, Beta, Censored, CustomDist, Flat, Gamma, HalfNormal, Normal, NormalMixture
 from ppl.samplers import PROGRAMS
 
 Y = np.array([0.9, 1.7, 0.4, 1.3, 0.2])
@@ -358,6 +358,15 @@ def test_a_start_that_is_not_finite_names_the_parameter_of_a_law_inside_too(chil
         w, mu = Beta("w", 1, 1, shape=2), Normal("mu", shape=2)
         child(w, mu)
         with pytest.raises(pm.SamplingError, match=re.escape(message)):
+            pm.sample(10, tune=10, chains=1, progressbar=False, random_seed=1)
+
+
+def test_the_reason_is_named_where_rewriting_moves_other_values_than_the_user_wrote():
+    with pm.Model():
+        left = Beta("left", 1, Gamma("alpha", 1, 1), shape=3)
+        tau = Gamma("tau", 1, 1, shape=3)
+        NormalMixture("y", left, Normal("mu", 0, tau=tau, shape=3), tau=tau, observed=np.zeros(3))
+        with pytest.raises(pm.SamplingError, match='NormalMixture "y": w must be probabilities that sum to 1, it is'):
             pm.sample(10, tune=10, chains=1, progressbar=False, random_seed=1)
 
 

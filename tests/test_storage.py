@@ -18,6 +18,7 @@ from ppl.graph import storage
 from ppl.graph.registry import OPS
 from ppl.nn.layers_convolution import CONVOLVE, CONVOLVE_TRANSPOSED, POOL
 from ppl.tensor.derivatives import at_optimum
+from ppl.tensor.draws import of_words
 from ppl.tensor.host_draw import host_draw
 from ppl.tensor.keys import Key
 from ppl.tensor.log_sums import log_sum_to
@@ -142,6 +143,7 @@ def own_nodes():
         ),
         *(ppl.printing.Print("v")(v), tt.Assert("small")(v, v < 1)),
         *(key.gumbel(), key.logistic(), key.laplace(), key.two_sided(x), polya_gamma(key.next(), x, x)),
+        of_words(key.bits((3, 2), dtype="uint32"), law="random_normal"),
         *(tt.log_polya_gamma(x, x), tt.log_polya_gamma_cdf(x, x, x), tt.log_polya_gamma_ccdf(x, x, x)),
         *(key.truncated_normal(x, 9.0), key.negative_binomial(n, x)),
         *(key.uniform(), key.normal(), key.exponential(), key.gamma(v), key.bits(), key.poisson(v), key.binomial(n, x)),

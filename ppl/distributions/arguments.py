@@ -71,9 +71,13 @@ def _finite(array: np.ndarray, domain: Domain) -> Any:
     return finite.all(axis=tuple(range(-domain.ndim, 0))) if domain.ndim else finite
 
 
+OLD = {"sd": "sigma", "testval": "initval"}  # what PyMC 3 called some
+EVERYWHERE = ("dims", "shape", "size", "observed", "initval", "transform", "default_transform", "total_size")
+
+
 def unknown(who: str, key: str, value: Any, known: tuple[str, ...], shown: str) -> str:
     """What is said of a name that a family does not know; `shown` are the known ones with their domains."""
-    old = {"sd": "sigma"}
-    close = [old[key]] if old.get(key) in known else difflib.get_close_matches(key, known, 1)
+    everywhere = (*known, *EVERYWHERE)
+    close = [OLD[key]] if OLD.get(key) in everywhere else difflib.get_close_matches(key, everywhere, 1)
     hint = f" Did you mean {close[0]}?" if close else ""
     return f"{who} has no parameter {key!r}.{hint} It takes {shown}; got {key}={value!r}."

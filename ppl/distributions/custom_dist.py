@@ -56,6 +56,9 @@ class CustomDist(Distribution, abstract=True):
         for label, f in (("logp", logp), ("random", random), ("dist", dist), ("logcdf", logcdf)):
             if f is not None and not callable(f):
                 raise TypeError(f"{class_name}: {label} is a function, got {f!r}")
+        for p in dist_params:
+            if callable(p) and not isinstance(p, Tensor):
+                raise TypeError(f"{class_name}: parameters are numbers and tensors, got {p!r}. Is it logp= or dist=?")
         parameters = tuple(as_tensor(p) for p in dist_params)
         if signature is not None:
             ndims_params, ndim_supp = parsed(signature, class_name)

@@ -14,6 +14,7 @@ from ppl.graph import ancestors
 from ppl.model.context import modelcontext
 from ppl.model.density import Joint, add_all
 from ppl.model.inputs.data import set_data
+from ppl.model.names.former import OF_MODELS, hint
 from ppl.model.point import Point, initial_point
 from ppl.model.registration import Registration
 from ppl.model.rewriting import Posterior, rewritten
@@ -38,6 +39,12 @@ class Model(Registration):
 
     last_posterior: Any = None  # what was rewritten last, with what it was made from; see rewriting
 
+    def __getattr__(self, name: str) -> Any:
+        """A variable of this model as an attribute, where nothing else is called so."""
+        if "named_vars" in self.__dict__ and (full := self.name_for(name)) in self.named_vars:
+            return self.named_vars[full]
+        raise AttributeError(f"a Model has no attribute {name!r}{hint(name, OF_MODELS)}")
+
     # --- density ----------------------------------------------------------------------------------------------------
     def logp(self, vars: Any = None, jacobian: bool = True, sum: bool = True, *, rewrite: bool = False) -> Any:
         """The log-density as a graph over the value variables: of the model, or of some variables.
@@ -56,6 +63,8 @@ class Model(Registration):
         """The variables and potentials meant, in the order of the model."""
         if vars is None:
             return self.basic_RVs, self.potentials
+        if isinstance(vars, Mapping):
+            raise TypeError("logp() is a graph of some variables: the value at a point is compile_logp()(point)")
         asked = vars if isinstance(vars, list | tuple) else [vars]
         by_value = self.values_to_rvs
         wanted = {

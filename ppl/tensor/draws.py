@@ -165,6 +165,27 @@ gumbel = Draw("random_gumbel", _law(standard.gumbel), 0, "float")
 logistic = Draw("random_logistic", _law(standard.logistic), 0, "float")
 von_mises = Draw("random_von_mises", _von_mises, 1, "float")
 
+# Each entry of doubles is made of one random word.
+OF_ONE_WORD = frozenset({uniform, normal, exponential, laplace, gumbel, logistic})
+_BY_NAME = {draw.name: draw for draw in OF_ONE_WORD}
+
+
+class _OfWords(TensorOp):
+    """Entries of a standard law that are made of given words: rows of their two halves."""
+
+    def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType:
+        if attrs["law"] not in _BY_NAME:
+            raise ValueError(f"{self.name}: law is one of {', '.join(sorted(_BY_NAME))}, got {attrs['law']!r}")
+        return TensorType("float64", inputs[0].type.shape[:1])
+
+
+def _of_words(halves: Any, law: str) -> Any:
+    words = threefry.Words(halves[:, 0], halves[:, 1])
+    return _BY_NAME[law].sample(words, shape=halves.shape[:1], dtype=np.dtype("float64"))
+
+
+of_words = _OfWords("random_of_words", _of_words)
+
 # --- discrete
 
 

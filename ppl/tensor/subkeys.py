@@ -1,23 +1,29 @@
 """Work that depends on a draw's key alone, taken out of programs that run for many draws.
 
 A variable's key is that of the draw, changed by the numbers of its name. In a program each such change takes the
-compiler a twentieth of a second; for all draws at once NumPy makes it in a fraction of that, and to the same bits.
+compiler a twentieth of a second, and so do the random words of a draw of few entries; for all draws at once NumPy makes
+both in a fraction of that, and to the same bits. What becomes of the words is compiled once for all draws of a kind.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from itertools import accumulate, groupby
 
 import numpy as np
 
 from ppl.graph import Node, substitute, topological
-from ppl.tensor.draws import KEY_TYPE, key_fold_in
+from ppl.tensor.draws import KEY_TYPE, OF_ONE_WORD, key_fold_in, of_words
 from ppl.tensor.tensor import Tensor, TensorType, is_constant, placeholder, value_of
 from ppl.xla import threefry
 
+FEW = 16  # entries of a draw: the words of more take NumPy longer than the compiler, where there are many draws
+
 
 class Subkeys:
-    """Expressions of a key as `outputs` over another `input`: the keys that they make of it, as rows of an array."""
+    """Expressions of a key as `outputs` over another `input`, whose rows are the keys that they make of it, and the
+    random words of draws of few entries."""
 
     def __init__(self, outputs: Sequence[Tensor], key: Tensor) -> None:
         order = topological(outputs)
@@ -25,15 +31,39 @@ class Subkeys:
         for node in order:
             if node.op is key_fold_in and node.inputs[0] in self._made and is_constant(node.inputs[1]):
                 self._made[node] = node.inputs[0], int(value_of(node.inputs[1]))
-        ends = [parent for node in order if node not in self._made for parent in node.inputs]
+        small = [node for node in order if _is_small(node) and node.inputs[0] in self._made]
+        self._small = {node: math.prod(node.type.shape) for node in sorted(small, key=lambda node: node.op.name)}
+        inner = self._made.keys() | self._small.keys()
+        ends = [parent for node in order if node not in inner for parent in node.inputs]
         self._rows = list(dict.fromkeys(node for node in (*ends, *outputs) if node in self._made))
-        self.input = placeholder(TensorType(KEY_TYPE.dtype, (len(self._rows), 2)), "keys")
-        self.outputs = substitute(outputs, {node: self.input[i] for i, node in enumerate(self._rows)})
+        count = len(self._rows) + sum(self._small.values())
+        self.input = placeholder(TensorType(KEY_TYPE.dtype, (count, 2)), "keys")
+        found = {node: self.input[i] for i, node in enumerate(self._rows)}
+        self.outputs = substitute(outputs, found | self._draws())
+
+    def _draws(self) -> dict[Node, Tensor]:
+        """The small draws, by kinds."""
+        found: dict[Node, Tensor] = {}
+        words = len(self._rows)
+        for op, nodes in groupby(self._small, lambda node: node.op):
+            ends = dict(zip(alike := list(nodes), accumulate(self._small[node] for node in alike), strict=True))
+            count = ends[alike[-1]]
+            values = of_words(self.input[words : words + count], law=op.name)
+            words += count
+            found |= {n: values[end - self._small[n] : end].reshape(n.type.shape) for n, end in ends.items()}
+        return found
 
     def of(self, keys: np.ndarray) -> np.ndarray:
         """The values of `input` for keys along leading axes: (..., 2) gives (..., rows, 2)."""
         known: dict[Node, np.ndarray] = {}
         for node, source in self._made.items():
             known[node] = keys if source is None else threefry.folded(known[source[0]], source[1])
-        rows = [known[node] for node in self._rows]
-        return np.stack(rows, axis=-2) if rows else np.empty((*keys.shape[:-1], 0, 2), keys.dtype)
+        rows = [known[node][..., None, :] for node in self._rows]
+        for node, size in self._small.items():  # a word is a key's change by the place of its entry
+            rows.append(threefry.folded(known[node.inputs[0]][..., None, :], np.arange(size)))
+        return np.concatenate(rows, axis=-2) if rows else np.empty((*keys.shape[:-1], 0, 2), keys.dtype)
+
+
+def _is_small(node: Node) -> bool:
+    drawn = node.op in OF_ONE_WORD and node.type.dtype == "float64"
+    return drawn and None not in node.type.shape and 0 < math.prod(node.type.shape) <= FEW

@@ -369,7 +369,8 @@ class Tensor(Node):
             if is_constant(self):
                 return value_of(self)
             raise AttributeError(f"{self!r} is no constant, so it has no data: eval() works out its value")
-        raise AttributeError(f"tensors have no {method!r}; it may be a function of ppl.tensor")
+        instead = _INSTEAD.get(method, "it may be a function of ppl.tensor")
+        raise AttributeError(f"tensors have no {method!r}; {instead}")
 
     def __repr__(self) -> str:
         return FUNCTIONS["describe"](self)
@@ -377,6 +378,14 @@ class Tensor(Node):
 
 # `==` builds a node, as in NumPy and SymJAX. Python's containers compare identity first, and nodes that are equal are
 # identical, so sets and dicts of nodes never reach it; `in` on a list does, hence the error of __bool__.
+# Methods that variables had in PyMC 3, and what does the same.
+_INSTEAD = {
+    "random": "draw(x, draws) of the package draws from it",
+    "logp": "logp(x, value) of the package is its log-density",
+    "logcdf": "logcdf(x, value) of the package is the logarithm of its distribution function",
+    "distribution": "what it depends on are its inputs",
+}
+
 _METHODS = frozenset([
     "sum", "prod", "mean", "var", "std", "max", "min", "argmax", "argmin", "all", "any", "cumsum", "cumprod", "clip",
     "round", "conj", "conjugate", "flatten", "ravel", "squeeze", "repeat", "swapaxes", "take", "diagonal", "trace",

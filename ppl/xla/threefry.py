@@ -57,16 +57,29 @@ def _rounds(numbers: tuple[Any, Any], high: Any, low: Any, by: Arithmetic = _BY_
     return x, y
 
 
+class Words(NamedTuple):
+    """In place of a key: the halves of the random words that `bits` would make of it."""
+
+    high: Any
+    low: Any
+
+
 def bits(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Uniform whole numbers over all of uint32 or uint64."""
     if np.dtype(dtype) not in (np.uint32, np.uint64):
         raise TypeError(f"bits: random words are uint32 or uint64, got {np.dtype(dtype).name}")
     if np.dtype(dtype) == np.uint64 and not jax.config.jax_enable_x64:
         raise TypeError("bits: words of 64 bits would be cut to 32 here: call it inside `jax.enable_x64(True)`")
+    if isinstance(key, Words):
+        return _joined(key.high.reshape(shape), key.low.reshape(shape), dtype)
     size = math.prod(shape)
     if size > FEW and jax.default_backend() != "cpu":
         return jax.random.bits(key if _is_typed(key) else _typed(key), shape, dtype)
     x, y = _halves(_numbers(key), shape) if size <= FEW else _many(_numbers(key), shape)
+    return _joined(x, y, dtype)
+
+
+def _joined(x: Any, y: Any, dtype: Any) -> Any:
     return x ^ y if np.dtype(dtype) == np.uint32 else (x.astype(jnp.uint64) << np.uint64(32)) | y.astype(jnp.uint64)
 
 
@@ -92,9 +105,10 @@ def fold_in(key: Any, number: Any) -> Any:
     return _like(key, jnp.stack(words(key, jnp.zeros_like(low), low), axis=-1))
 
 
-def folded(keys: np.ndarray, number: int) -> np.ndarray:
-    """`fold_in` for many keys at once, (..., 2), by NumPy."""
-    low = np.full(keys.shape[:-1], number, np.uint32)
+def folded(keys: np.ndarray, numbers: Any) -> np.ndarray:
+    """`fold_in` for many keys at once, (..., 2), by NumPy; the numbers broadcast."""
+    shape = np.broadcast_shapes(keys.shape[:-1], np.shape(numbers))
+    low = np.broadcast_to(np.asarray(numbers, np.uint32), shape)
     return np.stack(_rounds((keys[..., 0], keys[..., 1]), np.zeros_like(low), low, _BY_NUMPY), axis=-1)
 
 

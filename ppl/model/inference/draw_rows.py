@@ -9,9 +9,8 @@ from __future__ import annotations
 import mmap
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -67,13 +66,12 @@ def over_draws(
 def compiled(program: Program | DataFirst, columns: Sequence[np.ndarray], chunk_bytes: int | None = None) -> Chunks:
     """The program for columns of these shapes; what stands in them does not matter."""
     data, key = program.data, program.key
-    row = cache(lambda: jax.jit(lambda values, arrays: program(values, *arrays)))  # traced once, for sizes and chunks
     with jax.enable_x64(True):
-        size, kinds = _size_of_row(key, row, columns, data)
+        size, kinds = _size_of_row(key, program, columns, data)
         chains, draws = np.shape(columns[0])[:2]
         rows = max(1, min(draws, (chunk_bytes or _usual_bytes()) // max(1, size)))
         chunk = [np.broadcast_to(np.zeros((), c.dtype), (rows, *c.shape[2:])) for c in columns]
-        make = lambda: lambda chunk, arrays: jax.vmap(lambda values: row()(values, arrays))(chunk)
+        make = lambda: lambda chunk, arrays: jax.vmap(lambda values: program(values, *arrays))(chunk)
         run = PROGRAMS.get(("rows", key), make, (chunk, data), level=2) if chains and draws else None
     return Chunks(run, rows, kinds, data)
 
@@ -130,19 +128,28 @@ def _part(column: np.ndarray, chain: int, start: int, rows: int) -> np.ndarray:
     return np.concatenate([part, np.repeat(part[-1:], rows - len(part), axis=0)])
 
 
-def _size_of_row(key: Any, row: Callable[[], Any], columns: Sequence[np.ndarray], data: Any) -> tuple[int, list[Any]]:
+def _size_of_row(
+    key: Any, program: Program | DataFirst, columns: Sequence[np.ndarray], data: Any
+) -> tuple[int, list[Any]]:
     """Bytes that a row takes, inputs, results and some room to work in, and the kinds of the results."""
     shapes = tuple((np.shape(x)[2:], np.asarray(x).dtype.str) for x in columns), tuple(np.shape(d) for d in data)
     full = (key, shapes)
     if full not in _row_bytes:
         given = [jax.ShapeDtypeStruct(column.shape[2:], column.dtype) for column in columns]
-        kinds = jax.eval_shape(row(), given, data)
+        kinds = _known_kinds(program) or jax.eval_shape(program, given, *data)
         inputs = sum(int(np.prod(x.shape)) * x.dtype.itemsize for x in given)
         outputs = sum(int(np.prod(x.shape)) * x.dtype.itemsize for x in kinds)
         if len(_row_bytes) > 256:
             _row_bytes.clear()
         _row_bytes[full] = inputs + 4 * outputs + 64, kinds
     return _row_bytes[full]
+
+
+def _known_kinds(program: Program | DataFirst) -> list[Any] | None:
+    """Shapes and dtypes of the outputs, if they are known without tracing the program."""
+    if any(None in node.type.shape for node in program.outputs):
+        return None
+    return [jax.ShapeDtypeStruct(node.type.shape, node.dtype) for node in program.outputs]
 
 
 def draw_keys(seed: int, purpose: str, chains: int, draws: int) -> np.ndarray:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from ppl.model.arguments import check_keys, count, unknown
 from ppl.model.log import log
+from ppl.model.names.former import ARGUMENTS, hint
 
 SAMPLERS = ("ppl", "pymc", "nutpie", "numpyro", "blackjax")
 NUTS_OPTIONS = ("target_accept", "max_treedepth", "step_scale")
@@ -115,10 +116,11 @@ def refuse_unknown(options: Mapping[str, Any], function: Callable[..., Any]) -> 
     for name in options:
         if name in PYMC_NUTS:
             raise TypeError(_unsupported(f"{function.__name__}()", name))
+        who = f"{function.__name__}() has no argument"
+        if name in ARGUMENTS:
+            raise TypeError(f"{who} {name!r}{hint(name, ARGUMENTS)}.")
         known = [name for name, p in inspect.signature(function).parameters.items() if p.kind is not p.VAR_KEYWORD]
-        raise TypeError(
-            unknown(f"{function.__name__}() has no argument", name, [*known, *NUTS_OPTIONS, "nuts", "start"])
-        )
+        raise TypeError(unknown(who, name, [*known, *NUTS_OPTIONS, "nuts", "start"]))
 
 
 def refuse_unsupported(**given: Any) -> None:

@@ -38,7 +38,7 @@ def start_report(posterior: Posterior, slots: list[Slot], position: np.ndarray) 
     lines += [reason for name in bad for reason in _reasons(posterior, name, terms[name], slots, position)]
     if any(name not in posterior.model.named_vars for name in bad):
         lines += _as_written(posterior)
-    return "\n".join(lines)
+    return "\n".join(dict.fromkeys(lines))
 
 
 def _as_written(posterior: Posterior) -> list[str]:
@@ -66,7 +66,7 @@ def _reasons(
     try:
         found = values_at([value, *parameters], slots, position)
     except ValueError:  # the posterior moves other values than the model as written
-        yield f'The density of "{name}" is {term[at]}{_where(at)}.'
+        yield from _as_written(posterior) or [f'The density of "{name}" is {term[at]}{_where(at)}.']
         return
     reasons = list(_outside(rv, name, found[0], labels, domains, found[1:]))
     if not reasons:

@@ -6,6 +6,7 @@ import importlib
 import sys
 from typing import Any
 
+from ppl.model.names.former import FUNCTIONS, hint
 from ppl.model.names.longer_paths import MODULES
 
 ARVIZ = frozenset(
@@ -53,7 +54,7 @@ def find(name: str) -> Any:
         return sys.modules[f"ppl.{SHORTER[name]}"]
     if name in WHERE:
         raise AttributeError(f"ppl has no {name!r} yet: {WHERE[name]}")
-    raise AttributeError(f"module 'ppl' has no attribute {name!r}")
+    raise AttributeError(f"module 'ppl' has no attribute {name!r}{hint(name, FUNCTIONS)}")
 
 
 def page() -> str:

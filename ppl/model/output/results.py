@@ -173,6 +173,8 @@ def given_groups(
     groups = {}
     seen, fixed = observed_data(model) if observed else {}, constant_data(model)
     if observed and seen:
+        if has_inference_data():  # arviz 0.x has no observation without an axis
+            seen = {name: np.atleast_1d(value) for name, value in seen.items()}
         groups[observed] = dataset(model, seen, (), **more)
     if fixed:
         groups[constant] = dataset(model, fixed, (), **more)
