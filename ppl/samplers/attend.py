@@ -15,7 +15,9 @@ ESTIMATORS = {"fisher_diag": FISHER, "welford_diag": WELFORD, "low_rank": FROZEN
 _INDEX, _DIVERGING = (list(STATS).index(name) for name in ("index_in_trajectory", "diverging"))
 
 
-def metric_chooser(wanted: str, columns: int) -> Callable[[Plan, State, Window], State]:
+def metric_chooser(
+    wanted: str, columns: int, work_of_gradient: Callable[[], float]
+) -> Callable[[Plan, State, Window], State]:
     """The host's part of warm-up: always the ``wanted`` metric, or with "auto" the one that the policy chooses."""
 
     def attend(plan: Plan, state: State, window: Window) -> State:
@@ -26,7 +28,9 @@ def metric_chooser(wanted: str, columns: int) -> Callable[[Plan, State, Window],
         if len(x) < policy.FEWEST or int(state.draw) > int(plan.late_from):
             return state
         current = current_metric(state)
-        name = wanted if wanted != "auto" else policy.choose(policy.candidates(x, g, columns), current)
+        name = wanted
+        if wanted == "auto":
+            name = policy.choose(policy.candidates(x, g, columns, work_of_gradient), current)
         metric = padded(policy.fit(name, x, g, columns), columns, state.position.dtype)
         state = state._replace(metric=metric, estimator=on_host(ESTIMATORS[name], np.int32))
         if name == current != "low_rank":

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 LANES = 8
-READ = (8, 4, 0)  # how many columns are read where no more are in use
+ROOMS = (8, 4)  # how many columns are read where no more are in use, if any
 
 
 class Metric(NamedTuple):
@@ -56,11 +56,16 @@ def _stretched(metric: Metric, z: Array) -> Array:
         return z + (stretch * (basis @ z)) @ basis
 
     stretched: Callable[[Array], Array] = partial(along, room)
-    for columns in READ:
+    for columns in (*ROOMS, 0):
         if columns < room:
             fewer = partial(along, columns) if columns else lambda z: z
             stretched = partial(lax.cond, metric.rank > columns, stretched, fewer)
     return stretched(z)
+
+
+def columns_read(rank: int, room: int) -> int:
+    """How many columns a program with so much room reads when so many are in use."""
+    return min(columns for columns in (0, *ROOMS, room) if columns >= rank)
 
 
 def dot(a: Array, b: Array) -> Array:

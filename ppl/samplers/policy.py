@@ -7,20 +7,28 @@ E‖y + ∇log π(y)‖² of the whitened target from a standard normal; the gua
 
 the length of a trajectory that crosses the widest direction in steps that the narrowest allows: for a normal target
 the square root of its condition number, and proportional to the gradients that an independent draw costs. The guard
-keeps the Welford diagonal where the Fisher diagonal would make trajectories longer (correlated blocks, funnels).
+keeps the Welford diagonal where the Fisher diagonal would make trajectories longer (correlated blocks, funnels). What
+the columns of a low rank take beside a gradient is its *price*, by which its cost is multiplied: they must save time,
+not steps.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from .low_rank import Whitening, diagonal, low_rank, whiten, whiten_gradient
+from .metrics import columns_read
 
 WORTH = 0.9  # another metric must save a tenth of the predicted cost, the least we can tell from noise
 NOISE = 1.5  # how far above that of white noise a cost must be for a low rank to be worth a look
 WHITE = 0.01  # a Fisher divergence below this: all eigenvalues of the whitened precision are within a tenth of 1
 FEW_DIMENSIONS = 64
 FEWEST = 20  # a window of fewer draws decides nothing
+
+# What a leapfrog takes beside the gradient, what columns take, and what each column does, in the operations of `work`:
+# numbers for all, and for each dimension. Fitted to measured times; half or twice as much changes few choices.
+STEP, COLUMNS, COLUMN = (500, 20), (1000, 0), (200, 1.5)
 
 
 class Candidate(NamedTuple):
@@ -42,11 +50,14 @@ def welford(x: np.ndarray, g: np.ndarray) -> Whitening:
     return diagonal(_usable(np.std(x, axis=0, ddof=1)))
 
 
-def candidates(x: np.ndarray, g: np.ndarray, columns: int) -> list[Candidate]:
+def candidates(
+    x: np.ndarray, g: np.ndarray, columns: int, work_of_gradient: Callable[[], float] = lambda: np.inf
+) -> list[Candidate]:
     """The metrics fitted to half of the blocks of a window and scored on the other half.
 
     What cannot be better is not tried: after a Fisher diagonal that whitens the target nothing, and no low rank where
-    a diagonal already costs no more than draws of white noise would seem to.
+    a diagonal already costs no more than draws of white noise would seem to. The work of a gradient is asked for where
+    it can change the choice.
     """
     fit, judge = _halves(len(x))
 
@@ -58,8 +69,18 @@ def candidates(x: np.ndarray, g: np.ndarray, columns: int) -> list[Candidate]:
         return found
     found.append(candidate("welford_diag", welford(x[fit], g[fit])))
     if columns and not min(c.cost for c in found) < NOISE * _noise(int(judge.sum()), x.shape[1]):
-        found.append(candidate("low_rank", low_rank(x[fit], g[fit], columns)))
+        rank = candidate("low_rank", low_rank(x[fit], g[fit], columns))
+        read, bar = columns_read(rank.whitening.stretch.size, columns), WORTH * min(c.cost for c in found)
+        if rank.cost < bar <= rank.cost * price(read, x.shape[1], 0.0):
+            rank = rank._replace(cost=rank.cost * price(read, x.shape[1], work_of_gradient()))
+        found.append(rank)
     return found
+
+
+def price(columns: int, dim: int, work_of_gradient: float) -> float:
+    """The time of a leapfrog with so many columns by that of one without."""
+    step, some, each = (fixed + per_dimension * dim for fixed, per_dimension in (STEP, COLUMNS, COLUMN))
+    return 1 + (some + each * columns) / (step + work_of_gradient) if columns else 1.0
 
 
 def choose(found: list[Candidate], current: str) -> str:

@@ -19,6 +19,7 @@ from .run import Run
 from .start import Terms
 from .tuning import Tuning, tuning, whole
 from .warmup import tuned
+from .work import of_gradient
 
 KERNELS = ("nuts", "hmc", "chees")
 CHAIN_METHODS = ("threads", "vectorized", "interleaved")
@@ -92,7 +93,7 @@ def sample(
     method = chain_method_for(chain_method, kernel)
     if kernel == "chees" and chains < LEAST_CHAINS:
         raise ValueError(f"kernel='chees' learns from all chains together and needs {LEAST_CHAINS}, got {chains}.")
-    chosen = _kernel(logp, kernel, path_length, steering, dim, method)
+    chosen = _kernel(logp, kernel, path_length, steering, dim, method, of_gradient(logp, dim, dtype, data))
     settings = {"draws": draws, "tune": tune, "chains": chains, "seed": seed, "dim": dim, "dtype": dtype.name,
                 **steering._asdict(), "kernel": kernel, "path_length": path_length, "chain_method": method,
                 "jax": jax.__version__}  # fmt: skip
@@ -130,7 +131,13 @@ class _Chosen(NamedTuple):
 
 
 def _kernel(
-    logp: LogDensity, kernel: str, path_length: float | None, steering: Tuning, dim: int, method: str
+    logp: LogDensity,
+    kernel: str,
+    path_length: float | None,
+    steering: Tuning,
+    dim: int,
+    method: str,
+    work_of_gradient: Callable[[], float],
 ) -> _Chosen:
     """The kernel by its name; chains side by side on one device tune diagonal metrics, without the host."""
     if kernel not in KERNELS:
@@ -153,7 +160,7 @@ def _kernel(
     fixed = (*which, method, steering.integrator, columns)
     if method == "interleaved":
         return _Chosen(side_by_side(machine(logp, steering.scheme, levels)), fixed, plan)
-    tuned_kernel = tuned(logp, transition, columns, steering.chooser(dim))
+    tuned_kernel = tuned(logp, transition, columns, steering.chooser(dim, work_of_gradient))
     return _Chosen(side_by_side(tuned_kernel) if together else tuned_kernel, fixed, plan)
 
 

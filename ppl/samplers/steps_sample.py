@@ -15,6 +15,7 @@ from .steps_moves import Move
 from .steps_sweep import Stretch, conditional, in_turn, sweep
 from .tuning import tuning
 from .warmup import tuned
+from .work import of_gradient
 
 
 def sample_steps(
@@ -71,7 +72,10 @@ def sample_steps(
     if stretches:
         moved = stretches[0].stop - stretches[0].start
         columns = steering.columns(moved)
-        by_gradient = tuned(conditional(logp, stretches[0]), transition, columns, steering.chooser(moved))
+        inner = conditional(logp, stretches[0])
+        whole = jax.ShapeDtypeStruct((dim,), np.float64)
+        choose = steering.chooser(moved, of_gradient(inner, moved, np.float64, (whole, *data)))
+        by_gradient = tuned(inner, transition, columns, choose)
         nuts = (stretches[0], by_gradient)
     keys = tuple(block.key if isinstance(block, Move) else ("nuts", *block) for block in blocks)
     settings = {"draws": draws, "tune": tune, "chains": chains, "seed": seed, "dim": dim, "steps": str(len(keys)),

@@ -31,9 +31,9 @@ class Tuning(NamedTuple):
         """For how many low-rank directions a metric of ``dim`` dimensions has room."""
         return min(COLUMNS, dim) if self.metric in ("auto", "low_rank") and dim > 1 else 0
 
-    def chooser(self, dim: int) -> Callable[..., Any]:
+    def chooser(self, dim: int, work_of_gradient: Callable[[], float]) -> Callable[..., Any]:
         """The host's part of the warm-up."""
-        return metric_chooser(self.metric, self.columns(dim))
+        return metric_chooser(self.metric, self.columns(dim), work_of_gradient)
 
     def transition(self, kernel: str, path_length: float | None) -> tuple[Transition, tuple[Hashable, ...]]:
         """The transition of a kernel, and what stands for it in the keys of programs."""

@@ -3,12 +3,14 @@
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax import lax
 from sampler_targets import normal
 
 from ppl.samplers import low_rank as lr
 from ppl.samplers import moments, policy, step_size
 from ppl.samplers.randomness import own_settings
 from ppl.samplers.sample import sample
+from ppl.samplers.work import of_gradient, work
 
 
 @pytest.fixture(autouse=True)
@@ -162,6 +164,41 @@ def test_as_few_eigenvalues_as_can_be_are_taken_away(logs, unseen, most, expecte
 def test_the_policy_keeps_a_diagonal_where_it_is_right():
     x, g = exact(np.diag(np.geomspace(1e-4, 1e4, 10)), 100)
     assert policy.choose(policy.candidates(x, g, 8), "fisher_diag") == "fisher_diag"
+
+
+def path(dim: int) -> np.ndarray:
+    """An autoregression seen with noise: many directions differ, none by much."""
+    step = np.eye(dim) - 0.95 * np.eye(dim, k=-1)
+    return np.linalg.inv(step.T @ step / 0.09 + np.eye(dim) / 0.25)
+
+
+@pytest.mark.parametrize(("work_of_gradient", "chosen"), [(4e3, "fisher_diag"), (1e6, "low_rank")])
+def test_columns_must_save_time_not_steps(work_of_gradient, chosen):
+    x, g = exact(path(100), 230)
+    found = policy.candidates(x, g, 16, lambda: work_of_gradient)
+    assert policy.choose(found, "fisher_diag") == chosen
+
+
+def test_the_work_of_a_gradient_is_asked_for_only_where_it_matters():
+    def asked() -> float:
+        raise AssertionError
+
+    for c in (np.diag(np.geomspace(1e-4, 1e4, 10)), correlated(10, 0.999)):
+        policy.candidates(*exact(c, 100), 8, asked)
+
+
+def test_work_by_hand():
+    n, x = 7, np.zeros(7)
+    a = np.eye(n)
+    assert work(lambda x: x + x, x) == n
+    assert work(lambda x: jnp.exp(x)[None], x) == 15 * n
+    assert work(lambda x: a @ x, x) == n * n
+    assert work(jnp.linalg.cholesky, a) >= n**3
+    turn = lambda x, _: (x * 2.0, None)
+    assert work(lambda x: lax.scan(turn, x, length=5)[0], x) == 5 * n
+    assert work(lambda x: lax.cond(True, lambda x: jnp.exp(x), lambda x: x, x), x) >= 15 * n
+    gradient = of_gradient(lambda x, a: -0.5 * x @ (a @ x), n, np.float64, (a,))
+    assert 2 * n * n <= gradient() <= 3 * n * n
 
 
 def test_the_guard_prefers_welford_where_fisher_makes_trajectories_longer():
