@@ -46,7 +46,7 @@ class LKJCorr(Distribution):
 
     def sample(key, shape, n, eta):
         n, batch = rows(n), tuple(shape)[:-1]
-        if n > WRITTEN_OUT:
+        if not 2 <= n <= WRITTEN_OUT:
             factor = correlation_factor(key, batch, n, eta)
             return matmul(factor, factor.mT)[..., *np.triu_indices(n, 1)]
         unit = separate_rows(key, batch, n, eta)
