@@ -19,7 +19,6 @@ from ppl.tensor import (
     ones,
     pack_triangular,
     sqrt,
-    stack,
     sum,
     zeros,
 )  # fmt: skip
@@ -115,13 +114,13 @@ def correlation_rows(key, batch, n, eta):
     """The Cholesky factor of an LKJ correlation matrix, axes of independent draws last: row i has the direction of i
     normals followed by √2G with G ~ Gamma(η + (n - 1 - i)/2), so that all but the last have the squared length
     Beta(i/2, η + (n - 1 - i)/2) (the onion method, section 3.2)."""
-    z = key.normal((n * (n - 1) // 2, *batch))
+    len_z = n * (n - 1) // 2
+    z = key.normal((len_z, *batch))
     last = sqrt(2 * key.gamma(eta + (n - 1 - np.arange(1, n).reshape(-1, *[1] * len(batch))) / 2, (n - 1, *batch)))
-    rows = [concatenate([ones((1, *batch)), zeros((n - 1, *batch))])]
-    for i in range(1, n):
-        row = concatenate([z[i * (i - 1) // 2 : i * (i + 1) // 2], last[i - 1 : i]])
-        rows.append(concatenate([row / sqrt(sum(row**2, axis=0)), zeros((n - 1 - i, *batch))]))
-    return stack(rows)
+    i, j = np.indices((n, n))  # entries of the triangle below the diagonal, on it, and above it
+    place = np.where(j < i, i * (i - 1) // 2 + j, np.where(j == i, len_z + i, len_z + n))
+    numbers = concatenate([z, ones((1, *batch)), last, zeros((1, *batch))])[place]
+    return numbers / sqrt(sum(numbers**2, axis=1, keepdims=True))
 
 
 def correlation_factor(key, batch, n, eta):

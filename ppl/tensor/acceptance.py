@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ppl.xla import threefry
+from ppl.xla import apart, threefry
 
 MANY = 4096  # entries from which on moving the refused ones together pays
 BLOCK = 200_000  # entries: of fewer, the rounds of the last refused ones cost more than the memory
@@ -119,12 +119,8 @@ def proposed_number(propose: Propose, key: Any, shape: tuple[int, ...], paramete
 
 
 def held(values: Any, key: Any) -> Any:
-    """Values that are computed once, and rounded alike over one key and over many.
-
-    XLA computes what it holds for cheap again for each use, here a whole proposal, and drops barriers on the CPU; a
-    division it does not repeat. That it is by one must not be seen.
-    """
-    return values / (1.0 + 0.0 * jax.random.key_data(key)[0].astype(jnp.float64))
+    """Values that are computed once, and rounded alike over one key and over many."""
+    return apart.held(values, jax.random.key_data(key)[0])
 
 
 def proposed_count(propose: Propose, key: Any, shape: tuple[int, ...], parameters: Sequence[Any]) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ppl.graph import Body, Identity, Node, ancestors, close, rebuilt, substitute, topological
+from ppl.graph import GET, Body, Identity, Node, ancestors, close, rebuilt, substitute, topological
 from ppl.tensor.tensor import CONSTANT, Tensor, TensorType, as_tensor, placeholder
 
 
@@ -84,9 +84,18 @@ def _is_draw(node: Node) -> bool:
     return bool(node.inputs) and any(isinstance(value, Identity) for value in node.attrs.values())
 
 
-def lazily_closed(outputs: Sequence[Node]) -> tuple[Body, list[Node]]:
-    """The body that computes `outputs` from leaves, for a branch run only when taken; random draws stay outside."""
-    return _closed((), outputs, [node for node in topological(outputs) if _is_draw(node)])
+def lazily_closed(*branches: Sequence[Node]) -> list[tuple[Body, list[Node]]]:
+    """Bodies that compute their outputs from leaves, one of which is run. Random draws, and what all of them need,
+    stay outside: that is computed whichever is taken, and need not be compiled for each."""
+    shared = set.intersection(*map(ancestors, branches))
+    shared.update(n for branch in branches for n in topological(branch) if n.op is GET and n.inputs[0] in shared)
+    outer = {node for node in shared if node.inputs and isinstance(node.type, TensorType)}
+
+    def closed(outputs: Sequence[Node]) -> tuple[Body, list[Node]]:
+        order = topological(outputs, blockers=outer)
+        return _closed((), outputs, [node for node in order if node in outer or _is_draw(node)])
+
+    return [closed(branch) for branch in branches]
 
 
 def _closed(params: Sequence[Node], outputs: Sequence[Node], captured: list[Node]) -> tuple[Body, list[Node]]:

@@ -52,8 +52,7 @@ def _choice(condition: Any, then: Sequence[Tensor], otherwise: Sequence[Tensor],
     for a, b in zip(then, otherwise, strict=True):
         if a.dtype != b.dtype or not agree(a, b):
             raise TypeError(f"{where}: the branches differ: {a!r} is {a.type!r}, {b!r} is {b.type!r}; make them alike")
-    first, first_needs = lazily_closed(then)
-    second, second_needs = lazily_closed(otherwise)
+    (first, first_needs), (second, second_needs) = lazily_closed(then, otherwise)
     attrs = Attrs(then=first, otherwise=second, split=len(first_needs))
     node: Any = Node(COND, (cast_to(condition, "bool"), *first_needs, *second_needs), attrs)
     return list(node)

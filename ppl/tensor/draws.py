@@ -24,7 +24,7 @@ from ppl.tensor.ops import JaxOp, TensorOp, broadcast_shape, cast_to, unify
 from ppl.tensor.shaping import shape_checked
 from ppl.tensor.sizes import common_shape, filled, split_sizes
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, dtype_name
-from ppl.xla import threefry
+from ppl.xla import apart, threefry
 
 KEY_TYPE = TensorType("uint32", (2,))
 
@@ -70,6 +70,12 @@ key_fold_in = _FoldIn(
 key_split = _Split("key_split", lambda key, n: jax.random.key_data(threefry.split(typed(key), n)))
 
 
+def _held(key: Any, values: Any) -> Any:
+    """A few draws, computed once: their bits are not apart, and else all that uses the draws would make them anew."""
+    few = values.size <= threefry.FEW and jnp.issubdtype(values.dtype, jnp.floating)
+    return apart.held(values, key[0]) if few else values
+
+
 class Draw(TensorOp):
     """A draw from a law with `count` parameters: entry by entry independent, or of `vectors` along the last axis."""
 
@@ -80,11 +86,11 @@ class Draw(TensorOp):
     def _lower(self, key: Any, *rest: Any, shape: tuple[int | None, ...], dtype: str) -> Any:
         params, sizes = [jnp.asarray(p) for p in rest[: self.count]], filled(shape, rest[self.count :])
         if self.vectors or len(sizes) < 2:
-            return self.sample(typed(key), *params, shape=sizes, dtype=np.dtype(dtype))
+            return _held(key, self.sample(typed(key), *params, shape=sizes, dtype=np.dtype(dtype)))
         # in one row: XLA runs along the last axis, which is slow where it is short
         params = [jnp.broadcast_to(p, sizes).reshape(-1) if p.ndim else p for p in params]
         row = self.sample(typed(key), *params, shape=(math.prod(sizes),), dtype=np.dtype(dtype))
-        return row.reshape(sizes)
+        return _held(key, row).reshape(sizes)
 
     def __call__(self, key: Any, *params: Any, shape: Any = None, dtype: Any = None, name: str | None = None) -> Tensor:
         if len(params) != self.count:

@@ -18,24 +18,26 @@ from ppl.tensor.ops import TensorOp
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, placeholder
 from ppl.xla import threefry
 
+Lowered = Callable[..., list[Any]]
+
 
 class _DrawUntil(TensorOp):
-    """Inputs: a key, an array of the shape of the draws, and what the body captures. The body takes a key, such an
-    array and values, and gives a proposal for each entry, and whether the values are accepted."""
+    """Inputs: a key, an array of the shape of the draws, what the proposals capture (`split`), and what the test does.
+    `propose` takes a key and such an array, and gives a proposal for each entry; `accept` says which it takes."""
 
     def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> Any:
-        return TensorType(attrs["body"].outputs[0].type.dtype, inputs[1].type.shape)
+        return TensorType(attrs["propose"].outputs[0].type.dtype, inputs[1].type.shape)
 
 
-def _draw_until(key: Any, like: Any, *captured: Any, body: Callable[..., list[Any]], alike: bool) -> Any:
+def _draw_until(key: Any, like: Any, *captured: Any, propose: Lowered, accept: Lowered, split: int, alike: bool) -> Any:
     like, captured = jnp.asarray(like), tuple(lax.stop_gradient(each) for each in captured)
     dtype = like.dtype
 
     def tried(key: Any, like: Any) -> tuple[Any, Any]:
         """One proposal for each entry, and whether it is accepted."""
-        proposed = lambda: body(jax.random.key_data(key), like, like, *captured)[0]
+        proposed = lambda: propose(jax.random.key_data(key), like, *captured[:split])[0]
         values = once(proposed, key, like.shape, dtype)
-        return values, jnp.broadcast_to(body(jax.random.key_data(key), like, values, *captured)[1], like.shape)
+        return values, jnp.broadcast_to(accept(values, *captured[split:])[0], like.shape)
 
     def in_rounds(key: Any, like: Any, wanted: Any) -> Any:
         def step(state: Any) -> Any:
@@ -74,7 +76,7 @@ def draw_until(
     inner = placeholder(KEY_TYPE)
     form = placeholder(TensorType(like.dtype, (None,)) if alike else like.type)
     value = placeholder(form.type)
-    body, captured = hoisted(
-        [inner, form, value], [as_tensor(propose(Key(inner), form.shape)), as_tensor(accept(value))]
-    )
-    return Node(DRAW_UNTIL, (key.next(), like, *captured), Attrs(body=body, alike=alike))  # type: ignore[return-value]
+    proposes, of_propose = hoisted([inner, form], [as_tensor(propose(Key(inner), form.shape))])
+    accepts, of_accept = hoisted([value], [as_tensor(accept(value))])
+    attrs = Attrs(propose=proposes, accept=accepts, split=len(of_propose), alike=alike)
+    return Node(DRAW_UNTIL, (key.next(), like, *of_propose, *of_accept), attrs)  # type: ignore[return-value]

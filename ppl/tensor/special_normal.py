@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 from ppl.tensor.elementwise import log1mexp
 from ppl.tensor.later import jsp
@@ -76,11 +77,15 @@ def _ndtri_exp(y: Any) -> Any:
     """z with log Φ(z) = y, for y < 0."""
     far = (y < -20.0) & (y > -jnp.inf)
     near = jnp.where(far, -1.0, y)
-    middle = jnp.where(near < -0.7, jsp.ndtri(jnp.exp(near)), -jsp.ndtri(-jnp.expm1(near)))
-    z = -jnp.sqrt(-2 * jnp.where(far, y, -20.0))
-    for _ in range(5):
+    left = near < -0.7
+    middle = jsp.ndtri(jnp.where(left, jnp.exp(near), -jnp.expm1(near))) * jnp.where(left, 1.0, -1.0)
+    target = jnp.where(far, y, -20.0)
+
+    def closer(_: Any, z: Any) -> Any:
         value, slope = jax.jvp(_log_ndtr, (z,), (jnp.ones_like(z),))
-        z = z - (value - jnp.where(far, y, -20.0)) / slope
+        return z - (value - target) / slope
+
+    z = lax.fori_loop(0, 5, closer, -jnp.sqrt(-2 * target))
     return jnp.where(far, z, jnp.where(y == -jnp.inf, -jnp.inf, middle))
 
 
@@ -108,12 +113,9 @@ def _log_ndtr_between(a: Any, b: Any) -> Any:
     series = -0.5 * m**2 - 0.5 * math.log(2 * math.pi) + jnp.log(h) + jnp.log1p(terms)
     left, right = jnp.where(narrow, -1.0, left), jnp.where(narrow, 1.0, right)
     across = right > 0
-    split = jnp.log1p(
-        -jnp.exp(_log_ndtr(jnp.where(across, left, -1.0))) - jnp.exp(_log_ndtr(jnp.where(across, -right, -1.0)))
-    )
-    low, high = jnp.where(across, -2.0, left), jnp.where(across, -1.0, right)
-    top = _log_ndtr(high)
-    tail = top + _log1mexp(_log_ndtr(low) - top)
+    below, above = _log_ndtr(left), _log_ndtr(jnp.where(across, -right, right))  # P(Z > right) where it is across 0
+    split = jnp.log1p(-jnp.where(across, jnp.exp(below) + jnp.exp(above), 0.5))
+    tail = above + _log1mexp(jnp.where(across, -1.0, below - above))
     return jnp.where(narrow, series, jnp.where(across, split, tail))
 
 

@@ -18,6 +18,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from ppl.xla import apart
+
 DEPTH = 40.0  # the integral ends where its integrand has fallen to exp(-40)
 
 
@@ -43,5 +45,11 @@ def tail_integral(fall: Callable[..., Any], slope: Any, curvature: Any, *paramet
 
 
 def together(f: Callable[..., Any]) -> Callable[..., Any]:
-    """`f` of arrays broadcast to one shape; traced once for all of a shape, though a quantile asks often."""
-    return jax.jit(lambda *xs: f(*jnp.broadcast_arrays(*[jnp.asarray(x) for x in xs])))
+    """`f` of arrays broadcast to one shape; traced once for all of a shape, though a quantile asks often, and computed
+    once however often it is used."""
+
+    def g(*numbers: Any) -> Any:
+        xs = jnp.broadcast_arrays(*map(jnp.asarray, numbers))
+        return apart.held(f(*xs), lax.stop_gradient(jnp.clip(xs[0], 0, 1)))
+
+    return jax.jit(g)

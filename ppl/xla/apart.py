@@ -26,3 +26,12 @@ def apart(make: Callable[[], Any]) -> Any:
         lambda state: state[0] < turns, lambda state: (state[0] + 1, make()), (jnp.int32(0), none)
     )
     return once[1]
+
+
+def held(values: Any, number: Any) -> Any:
+    """Floats that are computed once, and rounded alike in all that uses them, without a part of their own.
+
+    XLA computes what it holds for cheap again for each use, a whole proposal or a tail, and drops barriers on the CPU;
+    a division it does not repeat. That it is by one must not be seen: `number` may be any that is finite.
+    """
+    return values / (1.0 + 0.0 * jnp.asarray(number).astype(values.dtype))
