@@ -2,14 +2,15 @@
 
     python benchmarks/samplers.py                         every target, five repeats (an hour on two cores)
     python benchmarks/samplers.py --targets "eight schools" "normal 10" --repeats 3
-    python benchmarks/samplers.py --rivals nutpie         against some rivals only
+    python benchmarks/samplers.py --rivals nutpie         against some rivals only; "numpyro, as shipped" is one
     python benchmarks/samplers.py --only cold scaling     seconds in a fresh process; threads; what watching costs
     python benchmarks/samplers.py --save FILE ...         puts the figures into FILE, beside what is there already
     python benchmarks/samplers.py --report FILE           prints the ratios of a file
 
 The kept figures are in ``benchmarks/results/samplers.json``.
 
-All JAX samplers run with the XLA flag that `ppl` sets. A rival that is not installed is left out, and said so.
+All JAX samplers run with the XLA flag that `ppl` sets, and once more "as shipped": in a process of its own without it,
+as their users run them. A rival that is not installed is left out, and said so.
 Figures, medians over repeats with their range:
 
 * us/leapfrog: processor seconds of one chain by its gradients, warm-up included, nothing compiled; 5000 draws, or
@@ -185,6 +186,7 @@ def with_pymc(target: Target) -> Runner:
 
 
 RIVALS = {"nutpie": with_nutpie, "numpyro": with_numpyro, "blackjax": with_blackjax, "pymc": with_pymc}
+SHIPPED = ", as shipped"
 
 
 class Figures(NamedTuple):
@@ -218,6 +220,15 @@ def measure(run: Runner, long: int, repeats: int) -> Figures:
     return figures
 
 
+def as_shipped(rival: str, target: Target, repeats: int) -> Figures:
+    """The same in a process that sets no XLA flag; there nothing is done once a run, so the long run is a usual one."""
+    words = [sys.executable, __file__, "--one", rival, target.name, str(repeats)]
+    done = subprocess.run(words, capture_output=True, text=True, env=environment(PPL_NO_XLA_FLAGS="1", XLA_FLAGS=""))
+    if done.returncode:
+        raise RuntimeError(done.stderr.strip().splitlines()[-1])
+    return Figures(**json.loads(done.stdout.splitlines()[-1]))
+
+
 def text(values: list[float]) -> str:
     return f"{np.median(values):9.3g} [{min(values):.3g}, {max(values):.3g}]"
 
@@ -226,16 +237,19 @@ def compare(targets: list[Target], rivals: list[str], repeats: int) -> Rows:
     for target in targets:
         print(f"\n{target.name} ({target.dim} dimensions)")
         long = long_run(target)
-        makers = {"ppl": ours} | {name: RIVALS[name] for name in rivals}
         found: dict[str, Figures] = {}
-        for name, make in makers.items():
+        for name in ("ppl", *rivals):
+            rival = name.removesuffix(SHIPPED)
             try:
-                found[name] = measure(make(target), long, repeats)
+                if name != rival:
+                    found[name] = as_shipped(rival, target, repeats)
+                else:
+                    found[name] = measure((ours if name == "ppl" else RIVALS[name])(target), long, repeats)
             except Exception as error:  # a rival that fails is a figure too
-                print(f"  {name:9s} failed: {type(error).__name__}: {str(error)[:120]}")
+                print(f"  {name:20s} failed: {type(error).__name__}: {str(error)[:120]}")
                 continue
             cells = "   ".join(f"{field} {text(values)}" for field, values in found[name]._asdict().items())
-            print(f"  {name:9s} {cells}", flush=True)
+            print(f"  {name:20s} {cells}", flush=True)
             yield {"target": target.name, "sampler": name, "draws": long, **found[name]._asdict()}
 
 
@@ -251,7 +265,7 @@ def ratios(rows: list[dict[str, Any]]) -> None:
                 if s == rival and (t, "ppl") in medians
             ]
             worst = max(values) if field.startswith("us") else min(values)
-            print(f"  {field:16s} against {rival:9s} {np.exp(np.mean(np.log(values))):8.2f} ({worst:.2f})")
+            print(f"  {field:16s} against {rival:20s} {np.exp(np.mean(np.log(values))):8.2f} ({worst:.2f})")
 
 
 COLD = {
@@ -365,16 +379,24 @@ def merged(file: Path, results: dict[str, list[dict[str, Any]]]) -> dict[str, An
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--targets", nargs="*", default=[t.name for t in TARGETS])
-    parser.add_argument("--rivals", nargs="*", default=["nutpie", "numpyro", "blackjax"], choices=list(RIVALS))
+    shipped = [name + SHIPPED for name in ("numpyro", "blackjax")]
+    usual = ["nutpie", "numpyro", "blackjax", *shipped]
+    parser.add_argument("--rivals", nargs="*", default=usual, choices=[*RIVALS, *shipped])
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--only", nargs="*", default=["compare", "cold", "scaling"])
     parser.add_argument("--save", type=Path, help="a JSON file for the figures")
     parser.add_argument("--report", type=Path, help="print the ratios of this file, and measure nothing")
+    parser.add_argument("--one", nargs=3, metavar=("RIVAL", "TARGET", "REPEATS"), help=argparse.SUPPRESS)
     given = parser.parse_args()
+    if given.one:
+        rival, name, repeats = given.one
+        run = RIVALS[rival](next(t for t in TARGETS if t.name == name))
+        print(json.dumps(measure(run, DRAWS, int(repeats))._asdict()))
+        return
     if given.report:
         ratios(json.loads(given.report.read_text())["compare"])
         return
-    rivals = [r for r in given.rivals if importlib.util.find_spec(r)]
+    rivals = [r for r in given.rivals if importlib.util.find_spec(r.removesuffix(SHIPPED))]
     for missing in set(given.rivals) - set(rivals):
         print(f"{missing} is not installed and left out.")
     print(f"jax {jax.__version__}, {os.cpu_count()} cores, XLA_FLAGS={os.environ.get('XLA_FLAGS', '')}")
