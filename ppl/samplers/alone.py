@@ -59,7 +59,9 @@ def run(chain: Chain, job: Job, compiled: Compiled, signals: Signals) -> None:
                 values = compiled.expanded(chunk.positions, data, np.int64(begin), np.int64(drawn), values)
                 jax.block_until_ready(values)
         with signals.lock:
-            chain.take(state, chunk, values, Seconds(began, lasted, processor))
+            attention = chain.take(state, chunk, values, Seconds(began, lasted, processor))
+        if attention:
+            chain.attend()
         job.store.saved(chain, last=False)
         signals.report()
     compiled.spare.append((buffers, values))

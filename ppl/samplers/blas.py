@@ -2,8 +2,8 @@
 
 OpenBLAS starts a thread a core for every product, and its threads wait for each other by spinning. While as many
 chains are sampling, a product of two 100 x 100 matrices was seen to take seconds instead of half a millisecond. So
-the host's work on a window is done with one thread; the number is put back afterwards. Where the library is another
-one (Accelerate, MKL) or cannot be asked, nothing is changed.
+the host's work on a window is done with one thread; the last chain that does such work puts the number back. Where the
+library is another one (Accelerate, MKL) or cannot be asked, nothing is changed.
 """
 
 import contextlib
@@ -17,20 +17,28 @@ _USERS = ("numpy.linalg._umath_linalg", "scipy.linalg._fblas", "scipy.linalg._fl
 _NAMES = ("scipy_openblas_{}_num_threads64_", "scipy_openblas_{}_num_threads", "openblas_{}_num_threads64_",
           "openblas_{}_num_threads")  # fmt: skip
 _LOCK = threading.Lock()
+_inside = 0  # blocks that run now
+_before: list[tuple[Callable[[int], object], int]] = []  # what they found
 
 
 @contextlib.contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Inside the block OpenBLAS uses one thread, and only one block runs at a time."""
+    """Inside the block, and others that run at the same time, OpenBLAS uses one thread."""
+    global _inside
     with _LOCK:
-        before = [(put, get()) for get, put in _controls()]
-        try:
-            for put, _ in before:
+        if not _inside:
+            _before[:] = [(put, get()) for get, put in _controls()]
+            for put, _ in _before:
                 put(1)
-            yield
-        finally:
-            for put, count in before:
-                put(count)
+        _inside += 1
+    try:
+        yield
+    finally:
+        with _LOCK:
+            _inside -= 1
+            if not _inside:
+                for put, count in _before:
+                    put(count)
 
 
 @cache

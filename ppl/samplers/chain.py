@@ -117,8 +117,8 @@ class Chain:
         """How many of the next ``count`` draws belong to the warm-up."""
         return min(count, max(0, self.tune - self.done))
 
-    def take(self, state: Packed, chunk: Chunk, values: Any, seconds: Seconds) -> None:
-        """Put the draws of a dispatch into the tables, then do what the kernel asks of the host.
+    def take(self, state: Packed, chunk: Chunk, values: Any, seconds: Seconds) -> bool:
+        """Put the draws of a dispatch into the tables; True if the kernel wants the host to ``attend`` now.
 
         ``values`` are the generated quantities of the draws after the warm-up, each in the row of its draw.
         """
@@ -133,11 +133,14 @@ class Chain:
             self._rows["times"].write(self.done, seconds.each(count))
             self.done += count
         self.state = state
-        if attention:
-            packing, kernel = self.layout.packs.state, self.layout.kernel
-            with one_blas_thread():
-                after = kernel.host(self.layout.plan, packing.unpack(on_host(state)), self._window())
-            self.state = packing.pack(after)
+        return bool(attention)
+
+    def attend(self) -> None:
+        """The host's part of the warm-up; chains need not wait for each other's."""
+        packing, kernel = self.layout.packs.state, self.layout.kernel
+        with one_blas_thread():
+            after = kernel.host(self.layout.plan, packing.unpack(on_host(self.state)), self._window())
+        self.state = packing.pack(after)
 
     def _write(self, chunk: Chunk, values: Any, count: int) -> None:
         stats, tuned = np.asarray(chunk.stats)[:count], self.tuning_among(count)

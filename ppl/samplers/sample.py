@@ -93,13 +93,15 @@ def sample(
     method = chain_method_for(chain_method, kernel)
     if kernel == "chees" and chains < LEAST_CHAINS:
         raise ValueError(f"kernel='chees' learns from all chains together and needs {LEAST_CHAINS}, got {chains}.")
-    chosen = _kernel(logp, kernel, path_length, steering, dim, method, of_gradient(logp, dim, dtype, data))
+    which = key if key is not None else logp
+    work_of_gradient = of_gradient(logp, dim, dtype, data, which)
+    chosen = _kernel(logp, kernel, path_length, steering, dim, method, work_of_gradient)
     settings = {"draws": draws, "tune": tune, "chains": chains, "seed": seed, "dim": dim, "dtype": dtype.name,
                 **steering._asdict(), "kernel": kernel, "path_length": path_length, "chain_method": method,
                 "jax": jax.__version__}  # fmt: skip
     job = Job(
         kernel=chosen.kernel,
-        kernel_key=(*chosen.fixed, key if key is not None else logp),
+        kernel_key=(*chosen.fixed, which),
         plan=chosen.plan(tune),
         data=data,
         initial=first,

@@ -68,21 +68,22 @@ def sample_steps(
         raise ValueError(f"No step method moves entries {np.flatnonzero(~covered).tolist()}.")
     steering = tuning(target_accept, max_treedepth, metric, step_scale, integrator)
     transition, fixed = steering.transition(kernel, path_length)
+    which = key if key is not None else logp
     nuts, moved, columns = None, 0, 0
     if stretches:
         moved = stretches[0].stop - stretches[0].start
         columns = steering.columns(moved)
         inner = conditional(logp, stretches[0])
         whole = jax.ShapeDtypeStruct((dim,), np.float64)
-        choose = steering.chooser(moved, of_gradient(inner, moved, np.float64, (whole, *data)))
-        by_gradient = tuned(inner, transition, columns, choose)
+        work_of_gradient = of_gradient(inner, moved, np.float64, (whole, *data), (which, stretches[0]))
+        by_gradient = tuned(inner, transition, columns, steering.chooser(moved, work_of_gradient))
         nuts = (stretches[0], by_gradient)
     keys = tuple(block.key if isinstance(block, Move) else ("nuts", *block) for block in blocks)
     settings = {"draws": draws, "tune": tune, "chains": chains, "seed": seed, "dim": dim, "steps": str(len(keys)),
                 **steering._asdict(), "kernel": kernel, "path_length": path_length, "jax": jax.__version__}  # fmt: skip
     job = Job(
         kernel=sweep(logp, nuts, moves),
-        kernel_key=("sweep", key if key is not None else logp, keys, integrator, fixed, columns),
+        kernel_key=("sweep", which, keys, integrator, fixed, columns),
         plan=steering.plan(tune, moved, dim),
         data=data,
         initial=initial,

@@ -84,7 +84,8 @@ def run(chains: list[Chain], job: Job, compiled: Compiled, signals: Signals) -> 
             for i, chain in enumerate(chains):
                 if n[i]:
                     here = None if values is None else one_of(values, i)
-                    chain.take(one_of(state, i), one_of(chunk, i), here, Seconds(began, lasted, processor))
+                    if chain.take(one_of(state, i), one_of(chunk, i), here, Seconds(began, lasted, processor)):
+                        chain.attend()
         for chain in chains:
             job.store.saved(chain, last=False)
         signals.report()

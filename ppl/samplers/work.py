@@ -4,12 +4,14 @@ The unit is one number of an operation that runs in vectors. The weights are rou
 right within a factor of two or so, which is all that choosing between metrics needs.
 """
 
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Callable, Hashable
 from math import prod
 from typing import Any
 
 import jax
+import numpy as np
+
+from ppl.xla.stacks import bodies
 
 FREE = frozenset(
     "broadcast_in_dim bitcast_convert_type convert_element_type copy copy_p expand_dims reshape rev slice squeeze"
@@ -21,7 +23,7 @@ WEIGHTS = {
         ("div sqrt rsqrt", 4),
         ("gather", 10),
         ("exp exp2 log log1p expm1 tanh logistic sin cos tan atan2 cbrt pow erf erfc erf_inv sinh cosh", 15),
-        ("scatter scatter_add sort", 20),
+        ("scatter scatter-add sort", 20),
         ("lgamma digamma polygamma igamma igammac regularized_incomplete_beta bessel_i0e bessel_i1e", 100),
     ]
     for name in names.split()
@@ -29,6 +31,9 @@ WEIGHTS = {
 # Of a matrix: times its columns, and the entries of the largest argument or result.
 MATRICES = {"cholesky": 1, "triangular_solve": 1} | dict.fromkeys("eigh eig geqrf lu qr schur svd".split(), 10)
 TURNS = 10  # of a loop whose length is not known
+MOST_KNOWN = 64
+
+_KNOWN: dict[Hashable, float] = {}
 
 
 def work(f: Callable[..., Any], *arguments: Any) -> float:
@@ -36,9 +41,24 @@ def work(f: Callable[..., Any], *arguments: Any) -> float:
     return _of(jax.make_jaxpr(f)(*arguments).jaxpr)
 
 
-def of_gradient(logp: Callable[..., Any], dim: int, dtype: Any, data: tuple[Any, ...]) -> Callable[[], float]:
-    """A function that counts the operations of a log-density and its gradient when it is first asked."""
-    return cache(lambda: work(jax.value_and_grad(logp), jax.ShapeDtypeStruct((dim,), dtype), *data))
+def of_gradient(
+    logp: Callable[..., Any], dim: int, dtype: Any, data: tuple[Any, ...], key: Hashable
+) -> Callable[[], float]:
+    """A function that counts the operations of a log-density and its gradient when it is first asked.
+
+    ``key`` stands for the log-density in later runs.
+    """
+    leaves, structure = jax.tree.flatten(data)
+    full = (key, dim, str(dtype), structure, tuple((np.shape(leaf), str(np.result_type(leaf))) for leaf in leaves))
+
+    def counted() -> float:
+        if full not in _KNOWN:
+            if len(_KNOWN) >= MOST_KNOWN:
+                _KNOWN.clear()
+            _KNOWN[full] = work(jax.value_and_grad(logp), jax.ShapeDtypeStruct((dim,), dtype), *data)
+        return _KNOWN[full]
+
+    return counted
 
 
 def _of(jaxpr: Any) -> float:
@@ -47,10 +67,10 @@ def _of(jaxpr: Any) -> float:
 
 def _one(eqn: Any) -> float:
     name = eqn.primitive.name
-    inside = [_of(body) for body in _bodies(eqn.params)]
+    inside = [_of(body) for body in bodies(eqn)]
     if name == "cond":
         return max(inside)
-    if inside and not name.startswith("reduce"):
+    if inside and not name.startswith(("reduce", "scatter")):  # their bodies join two numbers
         return sum(inside) * (eqn.params["length"] if name == "scan" else TURNS if name == "while" else 1)
     sizes = [_size(x) for x in (*eqn.invars, *eqn.outvars)]
     if name in FREE:
@@ -65,11 +85,3 @@ def _one(eqn: Any) -> float:
 
 def _size(variable: Any) -> int:
     return prod(getattr(variable.aval, "shape", ()))
-
-
-def _bodies(params: dict[str, Any]) -> Iterator[Any]:
-    for value in params.values():
-        for each in value if isinstance(value, tuple | list) else (value,):
-            opened = getattr(each, "jaxpr", each)
-            if hasattr(opened, "eqns"):
-                yield opened

@@ -70,7 +70,7 @@ def _looping(plain: Any) -> Callable[..., Any]:
 
 def _found(what: Callable[[Any], bool], jaxpr: Jaxpr) -> int:
     """How many operations of a kind there are in a program, those in its loops and branches among them."""
-    return sum(what(eqn) + sum(_found(what, body) for body in _bodies(eqn)) for eqn in jaxpr.eqns)
+    return sum(what(eqn) + sum(_found(what, body) for body in bodies(eqn)) for eqn in jaxpr.eqns)
 
 
 def _is_lapack(eqn: Any) -> bool:
@@ -81,7 +81,8 @@ def _is_stack(eqn: Any) -> bool:
     return _is_lapack(eqn) and prod(eqn.invars[0].aval.shape[:-2]) > 1
 
 
-def _bodies(eqn: Any) -> Iterator[Jaxpr]:
+def bodies(eqn: Any) -> Iterator[Jaxpr]:
+    """The programs inside of an operation: of a loop, a choice, a function."""
     for value in eqn.params.values():
         for each in value if isinstance(value, tuple | list) else (value,):
             if hasattr(each, "eqns"):
@@ -107,7 +108,7 @@ def _results(eqn: Any, values: list[Any]) -> Sequence[Any]:
     if _is_stack(eqn):
         return _matrix_by_matrix(eqn, values)
     params = eqn.params
-    if any(_found(_is_stack, body) for body in _bodies(eqn)):
+    if any(_found(_is_stack, body) for body in bodies(eqn)):
         called = params.get("jaxpr", params.get("call_jaxpr"))
         if called is not None and eqn.primitive.name != "scan":  # a function, which is written out here
             return _run(*_opened(called), values)

@@ -194,10 +194,11 @@ def test_work_by_hand():
     assert work(lambda x: jnp.exp(x)[None], x) == 15 * n
     assert work(lambda x: a @ x, x) == n * n
     assert work(jnp.linalg.cholesky, a) >= n**3
+    assert work(lambda x: jnp.zeros(3).at[jnp.arange(n) % 3].add(x), x) >= 20 * n
     turn = lambda x, _: (x * 2.0, None)
     assert work(lambda x: lax.scan(turn, x, length=5)[0], x) == 5 * n
     assert work(lambda x: lax.cond(True, lambda x: jnp.exp(x), lambda x: x, x), x) >= 15 * n
-    gradient = of_gradient(lambda x, a: -0.5 * x @ (a @ x), n, np.float64, (a,))
+    gradient = of_gradient(lambda x, a: -0.5 * x @ (a @ x), n, np.float64, (a,), "a quadratic form")
     assert 2 * n * n <= gradient() <= 3 * n * n
 
 

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from ppl.samplers import disk_cache
+from ppl.samplers import blas, disk_cache
 from ppl.samplers.packing import Packing, on_host
 from ppl.samplers.programs import Programs, turn
 from ppl.samplers.randomness import normals, own_settings
@@ -137,3 +137,13 @@ def test_programs_that_stack_matrices_take_turns():
         assert turn(compiled(factorise, stack)) is turn(compiled(factorise, stack[None]))
         assert not isinstance(turn(compiled(factorise, stack)), contextlib.nullcontext)
     assert isinstance(turn(compiled(lambda x: x @ x, stack)), contextlib.nullcontext)
+
+
+def test_linear_algebra_has_its_threads_back_when_the_last_chain_is_done_with_it():
+    counts = lambda: [get() for get, _ in blas._controls()]
+    usual = counts()
+    with blas.one_blas_thread():
+        with blas.one_blas_thread():
+            assert set(counts()) <= {1}
+        assert set(counts()) <= {1}
+    assert counts() == usual
