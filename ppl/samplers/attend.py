@@ -18,7 +18,11 @@ _INDEX, _DIVERGING = (list(STATS).index(name) for name in ("index_in_trajectory"
 def metric_chooser(
     wanted: str, columns: int, work_of_gradient: Callable[[], float]
 ) -> Callable[[Plan, State, Window], State]:
-    """The host's part of warm-up: always the ``wanted`` metric, or with "auto" the one that the policy chooses."""
+    """The host's part of warm-up: always the ``wanted`` metric, or with "auto" the one that the policy chooses.
+
+    What columns take counts for the draws that are kept. Until then they count for nothing: where correlations are
+    strong, draws of the next window are what shows it.
+    """
 
     def attend(plan: Plan, state: State, window: Window) -> State:
         state = state._replace(attention=on_host(False, np.bool_))
@@ -30,7 +34,9 @@ def metric_chooser(
         current = current_metric(state)
         name = wanted
         if wanted == "auto":
-            name = policy.choose(policy.candidates(x, g, columns, work_of_gradient), current)
+            last = int(state.draw) == int(plan.late_from)
+            found = policy.candidates(x, g, columns, work_of_gradient if last else policy.without_price)
+            name = policy.choose(found, current)
         metric = padded(policy.fit(name, x, g, columns), columns, state.position.dtype)
         state = state._replace(metric=metric, estimator=on_host(ESTIMATORS[name], np.int32))
         if name == current != "low_rank":

@@ -31,6 +31,11 @@ FEWEST = 20  # a window of fewer draws decides nothing
 STEP, COLUMNS, COLUMN = (500, 20), (1000, 0), (200, 1.5)
 
 
+def without_price() -> float:
+    """The work of a gradient beside which columns take nothing."""
+    return np.inf
+
+
 class Candidate(NamedTuple):
     """A metric with its two held-out scores, both better when smaller."""
 
@@ -51,7 +56,7 @@ def welford(x: np.ndarray, g: np.ndarray) -> Whitening:
 
 
 def candidates(
-    x: np.ndarray, g: np.ndarray, columns: int, work_of_gradient: Callable[[], float] = lambda: np.inf
+    x: np.ndarray, g: np.ndarray, columns: int, work_of_gradient: Callable[[], float] = without_price
 ) -> list[Candidate]:
     """The metrics fitted to half of the blocks of a window and scored on the other half.
 
