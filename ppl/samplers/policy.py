@@ -29,6 +29,7 @@ FEWEST = 20  # a window of fewer draws decides nothing
 # What a leapfrog takes beside the gradient, what columns take, and what each column does, in the operations of `work`:
 # numbers for all, and for each dimension. Fitted to measured times; half or twice as much changes few choices.
 STEP, COLUMNS, COLUMN = (500, 20), (1000, 0), (200, 1.5)
+FEW_COLUMNS = 4
 
 
 def without_price() -> float:
@@ -83,9 +84,13 @@ def candidates(
 
 
 def price(columns: int, dim: int, work_of_gradient: float) -> float:
-    """The time of a leapfrog with so many columns by that of one without."""
+    """The time of a leapfrog with so many columns by that of one without; few columns are held for free.
+
+    They stand for a few strong correlations, and a window that shows little of those may not have seen them yet: to go
+    without would cost a hundred times what it saves.
+    """
     step, some, each = (fixed + per_dimension * dim for fixed, per_dimension in (STEP, COLUMNS, COLUMN))
-    return 1 + (some + each * columns) / (step + work_of_gradient) if columns else 1.0
+    return 1 + (some + each * columns) / (step + work_of_gradient) if columns > FEW_COLUMNS else 1.0
 
 
 def choose(found: list[Candidate], current: str) -> str:

@@ -188,12 +188,13 @@ def test_the_work_of_a_gradient_is_asked_for_only_where_it_matters():
 
 
 def test_strong_correlations_are_found_beside_a_cheap_gradient():
-    """The first window shows too little of them for columns to pay; its draws are what the next window rests on."""
+    """A window that shows little of them may not have seen them yet: few columns stay, whatever they take."""
     dim, rho = 100, 0.99
     a, b = 1 / (1 - rho), rho / ((1 - rho) * (1 - rho + dim * rho))
-    run = sample(lambda q: -0.5 * (a * jnp.sum(q**2) - b * jnp.sum(q) ** 2), np.ones((8, dim)), chains=8, draws=200)
-    assert [int(record.state.metric.rank) for record in run.records] == [1] * 8
-    assert run.stats["n_steps"].mean() < 16
+    initial = np.random.default_rng(4).uniform(-1, 1, (4, dim))
+    logp = lambda q: -0.5 * (a * jnp.sum(q**2) - b * jnp.sum(q) ** 2)
+    run = sample(logp, initial, chains=4, tune=400, draws=200, seed=4)
+    assert [int(record.state.metric.rank) for record in run.records] == [1] * 4
 
 
 def test_work_by_hand():
