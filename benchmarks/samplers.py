@@ -6,6 +6,7 @@
     python benchmarks/samplers.py --only cold scaling     seconds in a fresh process; threads; what watching costs
     python benchmarks/samplers.py --save FILE ...         puts the figures into FILE, beside what is there already
     python benchmarks/samplers.py --report FILE           prints the ratios of a file
+    ... --report FILE --without "correlation 0.99"        of the targets without these words in their names
 
 The kept figures are in ``benchmarks/results/samplers.json``.
 
@@ -386,6 +387,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=["compare", "cold", "scaling"])
     parser.add_argument("--save", type=Path, help="a JSON file for the figures")
     parser.add_argument("--report", type=Path, help="print the ratios of this file, and measure nothing")
+    parser.add_argument("--without", help="leave such targets out of the report")
     parser.add_argument("--one", nargs=3, metavar=("RIVAL", "TARGET", "REPEATS"), help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.one:
@@ -394,8 +396,11 @@ def main() -> None:
         print(json.dumps(measure(run, DRAWS, int(repeats))._asdict()))
         return
     if given.report:
-        ratios(json.loads(given.report.read_text())["compare"])
+        rows = json.loads(given.report.read_text())["compare"]
+        ratios([row for row in rows if given.without is None or given.without not in row["target"]])
         return
+    if given.without is not None:
+        parser.error("--without belongs to --report; --targets says what is measured")
     rivals = [r for r in given.rivals if importlib.util.find_spec(r.removesuffix(SHIPPED))]
     for missing in set(given.rivals) - set(rivals):
         print(f"{missing} is not installed and left out.")

@@ -27,7 +27,7 @@ FEW_DIMENSIONS = 64
 FEWEST = 20  # a window of fewer draws decides nothing
 
 # What a leapfrog takes beside the gradient, what columns take, and what each column does, in the operations of `work`:
-# numbers for all, and for each dimension. Fitted to measured times; half or twice as much changes few choices.
+# numbers for all, and for each dimension. Fitted to the times of `benchmarks/samplers.py`, rounded.
 STEP, COLUMNS, COLUMN = (500, 20), (1000, 0), (200, 1.5)
 FEW_COLUMNS = 4
 
