@@ -170,8 +170,9 @@ def test_draws_of_vectors_lie_in_the_support(case: Any) -> None:
     case.vector()
     case.need("sample", "logp")
     x = case.draws(VECTORS)
-    lost = np.linalg.cond(x) > 1e15 if case.support.ndim == 2 else np.zeros(VECTORS, bool)  # singular after rounding
-    assert np.mean(lost) < 1e-2 and np.isfinite(case.values("log_density", x))[~lost].all()
+    singular = np.linalg.cond(x) > 1e15 if case.support.ndim == 2 else np.zeros(VECTORS, bool)
+    lost = ~np.isfinite(case.values("log_density", x))  # a few matrices may be singular after rounding
+    assert np.mean(lost) < 1e-2 and singular[lost].all()
 
 
 def test_the_score_is_zero_on_average(case: Any) -> None:
