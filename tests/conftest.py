@@ -7,6 +7,7 @@ from types import ModuleType
 import jax
 import pytest
 from hypothesis import settings
+from jax._src import compiler
 
 from ppl.rewrites import strict
 
@@ -27,9 +28,21 @@ def _rewriting_raises():
 
 def _compiled_quickly(request):
     """For programs that run once: to compile them is all the time there is. The full suite has them as users do."""
-    jax.config.update("jax_disable_most_optimizations", request.config.getoption("markexpr") == "not slow")
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
+    if request.config.getoption("markexpr") != "not slow":
+        yield
+        return
+    usual = compiler.get_compile_options
+
+    def quick(*arguments, **named):
+        options = usual(*arguments, **named)
+        options.env_option_overrides = [*options.env_option_overrides, ("xla_cpu_use_fusion_emitters", False)]
+        return options
+
+    with pytest.MonkeyPatch.context() as patch:  # the emitters take a third of the time of a small program
+        patch.setattr(compiler, "get_compile_options", quick)
+        jax.config.update("jax_disable_most_optimizations", True)
+        yield
+        jax.config.update("jax_disable_most_optimizations", False)
 
 
 compiled_quickly = pytest.fixture(_compiled_quickly)
