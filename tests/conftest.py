@@ -1,5 +1,6 @@
 """What every test shares: reproducible examples, and the oracle."""
 
+import functools
 import os
 import warnings
 from types import ModuleType
@@ -7,6 +8,7 @@ from types import ModuleType
 import jax
 import pytest
 from hypothesis import settings
+from jax._src import compiler
 
 from ppl.rewrites import strict
 
@@ -25,11 +27,37 @@ def _rewriting_raises():
     strict.on = True
 
 
+WITHOUT_EMITTERS = ("xla_cpu_use_fusion_emitters", False)  # they take a third of the time of a small program
+
+
+@functools.cache
+def _have_a_choice():
+    """Whether XLA can do without these emitters: that of JAX 0.10 can, that of 0.12 knows no such option."""
+    try:
+        jax.jit(lambda: 0, compiler_options=dict([WITHOUT_EMITTERS]))()
+    except jax.errors.JaxRuntimeError:
+        return False
+    return True
+
+
 def _compiled_quickly(request):
     """For programs that run once: to compile them is all the time there is. The full suite has them as users do."""
-    jax.config.update("jax_disable_most_optimizations", request.config.getoption("markexpr") == "not slow")
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
+    if request.config.getoption("markexpr") != "not slow":
+        yield
+        return
+    usual = compiler.get_compile_options
+
+    def quick(*arguments, **named):
+        options = usual(*arguments, **named)
+        options.env_option_overrides = [*options.env_option_overrides, WITHOUT_EMITTERS]
+        return options
+
+    with pytest.MonkeyPatch.context() as patch:
+        if _have_a_choice():
+            patch.setattr(compiler, "get_compile_options", quick)
+        jax.config.update("jax_disable_most_optimizations", True)
+        yield
+        jax.config.update("jax_disable_most_optimizations", False)
 
 
 compiled_quickly = pytest.fixture(_compiled_quickly)

@@ -6,6 +6,8 @@ import pytest
 import ppl
 import ppl.tensor as tt
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 RANDOM = np.random.default_rng(5)
 
 

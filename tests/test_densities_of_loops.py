@@ -11,6 +11,8 @@ from ppl.distributions import Gamma, MvNormal, Normal, StudentT, Truncated, icdf
 from ppl.distributions.measure import NoDensityError
 from ppl.tensor.tensor import TensorType, placeholder
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 STEPS = Normal.dist(0.0, 1.5, shape=4)
 Y = np.array([0.3, -0.2, 0.5, 1.4])
 SCALE = 1.5

@@ -6,6 +6,8 @@ import pytest
 import ppl
 import ppl.tensor as tt
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 A = np.array([[0.5, -1.0, 0.3], [0.2, 0.7, -0.4]])
 V, W = np.array([0.3, -0.8, 1.2]), np.array([1.5, -0.5])
 

@@ -9,6 +9,8 @@ import ppl.tensor as tt
 from ppl.rewrites import optimize, text
 from ppl.tensor import to_jax
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 RNG = np.random.default_rng(6)
 GROUPS = RNG.integers(0, 4, 30)
 SOME = np.array([0, 3, 3, 0, -1, 0])

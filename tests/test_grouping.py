@@ -16,6 +16,8 @@ from ppl.tensor import unrolled
 from ppl.tensor.grouped import places_of
 from ppl.tensor.segments import segment_sum
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 RNG = np.random.default_rng(20)
 INDICES = {
     "repeated": np.array([2, 0, 2, 2, 5, 0]),

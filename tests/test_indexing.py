@@ -9,6 +9,8 @@ from hypothesis.extra import numpy as some_arrays
 import ppl
 import ppl.tensor as tt
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 
 @some.composite
 def indexed(draw):

@@ -10,6 +10,8 @@ from ppl.tensor.block_chains import chain_factor, chain_solution, chain_substitu
 from ppl.tensor.recurrence import linear_recurrence, unfold
 from ppl.tensor.vectorizing import vectorize
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 XS = np.array([0.3, -0.7, 1.1, 0.4, -0.2])
 YS = np.array([1.0, 2.0, -1.0, 0.5, 0.25])
 

@@ -18,6 +18,8 @@ from ppl.distributions.measure import NoDensityError
 from ppl.graph import substitute
 from ppl.tensor.keys import Key
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 f = np.array
 W = f([0.2, 0.3, 0.5])
 X = f([-3.0, -1.0, 0.0, 0.5, 2.0])

@@ -13,6 +13,8 @@ from ppl.distributions.lkj_cholesky_cov import log_volume
 from ppl.tensor.keys import Key
 from ppl.tensor.variables import shared
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 RNG = np.random.default_rng(20)
 COV3 = np.array([[2.0, 0.6, -0.3], [0.6, 1.5, 0.2], [-0.3, 0.2, 0.8]])
 COV2 = np.array([[1.3, -0.4], [-0.4, 0.7]])

@@ -17,6 +17,8 @@ from ppl.model.rewriting import program_of
 from ppl.rewrites import strict
 from ppl.tensor.tensor import as_tensor
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 ROOT = Path(__file__).resolve().parent.parent
 
 

@@ -19,6 +19,8 @@ from ppl.rewrites.facts import Knowledge
 from ppl.rewrites.preparation import entries
 from ppl.rewrites.simplify import everything, normal_forms
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 
 @pytest.fixture(autouse=True)
 def _strict(monkeypatch):

@@ -8,6 +8,8 @@ import ppl
 import ppl.tensor as tt
 from ppl.tensor.sizing import deciding
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 N, X = tt.lscalar("n"), tt.dvector("x")
 DATA = np.array([3.0, 1.0, 4.0, 1.0, 5.0])
 

@@ -6,6 +6,8 @@ import pytest
 import ppl as symjax
 import ppl.tensor as T  # noqa: N812
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 
 def test_values_without_compiling():
     x = T.Placeholder((2,), "float64", name="x")

@@ -10,6 +10,8 @@ from scipy.special import expit
 import ppl as theano
 import ppl.tensor as tt
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 
 def test_a_matrix_sum():
     x, y = tt.dmatrices("x", "y")

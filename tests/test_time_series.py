@@ -12,6 +12,8 @@ import ppl.tensor as tt
 from ppl.distributions.inner import laws_of
 from ppl.tensor.keys import Key
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 RNG = np.random.default_rng(5)
 PATHS = RNG.normal(size=(2, 6)).cumsum(axis=-1)
 VECTOR_PATHS = RNG.normal(size=(2, 5, 3)).cumsum(axis=-2)

@@ -10,6 +10,8 @@ import ppl.tensor as tt
 from ppl.distributions import transforms
 from ppl.distributions.transforms import default_transform
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 RNG = np.random.default_rng(9)
 LOW = np.array([0.0, -1, 2])
 

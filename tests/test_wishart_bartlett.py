@@ -5,6 +5,8 @@ import pytest
 
 import ppl as pm
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 S = np.array([[2.0, 0.6, -0.3], [0.6, 1.5, 0.2], [-0.3, 0.2, 0.8]])
 
 

@@ -31,6 +31,8 @@ from ppl.tensor import to_jax
 from ppl.tensor.draws import KEY_TYPE
 from ppl.tensor.tensor import placeholder
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 DRAWS = 4000
 MU, COV = np.array([0.5, -1.0, 2.0]), np.array([[1.5, 0.4, 0.2], [0.4, 1.0, -0.3], [0.2, -0.3, 0.8]])
 P = np.array([0.2, 0.5, 0.3])

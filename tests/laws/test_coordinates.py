@@ -23,6 +23,8 @@ from ppl.rewrites.elimination.information import jitter_in_groups
 from ppl.rewrites.elimination.survivors import LOW
 from ppl.rewrites.elimination.walks import Pulled, PulledSteps
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 RNG = np.random.default_rng(4)
 POINTS = (-7.0, -3.0, -0.5, 0.0, 0.4, 2.0, 4.0)
 PARTLY = {family: PartiallyCentred(np.array(0.3), family) for family in LOCATION_AND_SCALE}

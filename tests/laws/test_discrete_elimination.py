@@ -20,6 +20,8 @@ from ppl.model.rewriting import program_of, rewritten
 from ppl.rewrites import strict
 from ppl.tensor.chains import by_products, one_by_one
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 RNG = np.random.default_rng(11)
 START, MOVES, LEVELS = (
     np.array([0.5, 0.3, 0.2]),

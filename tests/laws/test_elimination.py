@@ -23,6 +23,8 @@ from ppl.rewrites.elimination.rising import NotRising, log_rising
 from ppl.rewrites.elimination.thinning import THINNINGS
 from ppl.tensor import to_jax
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 EXAMPLES = {
     "Gamma": {"alpha": 1.7, "beta": 0.6},
     "Exponential": {"lam": 0.8},

@@ -9,6 +9,8 @@ import ppl
 import ppl.tensor as tt
 from ppl.rewrites.facts import Knowledge, assume
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 RNG = np.random.default_rng(5)
 MASK = np.array([[True, False, True], [False, False, True], [True, True, False]])
 

@@ -12,6 +12,8 @@ from random_models import Models, built
 import ppl
 from ppl.model.rewriting import program_of
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 
 def check(seed: int, compound: bool = False) -> tuple[set[str], bool]:
     """The rules that fired on a random model, and whether brute force could follow."""

@@ -21,6 +21,8 @@ from ppl.rewrites.lower import lowered
 from ppl.rewrites.rule import Equation, Procedure, Safety
 from ppl.rewrites.simplify import normal_forms
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 EXAMPLES = [(rule, i) for rule in everything for i in range(len(rule.examples()))]
 each_example = pytest.mark.parametrize(("rule", "i"), EXAMPLES, ids=[f"{r.name}-{i}" for r, i in EXAMPLES])
 SHAPES = {"vectors": [(3,)], "broadcast": [(3, 1), (2,), ()]}

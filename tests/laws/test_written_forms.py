@@ -9,6 +9,8 @@ from exact_elimination import both_sides
 import ppl as pm
 from ppl.model.rewriting import program_of
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 RNG = np.random.default_rng(0)
 GROUP = np.array([0, 0, 1, 2, 2, 2, 1, 0])
 COUNTS, X = RNG.poisson(3, 8), RNG.normal(size=8)

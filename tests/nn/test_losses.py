@@ -9,6 +9,8 @@ import ppl
 import ppl.tensor as T  # noqa: N812
 from ppl.nn import losses
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 optax = pytest.importorskip("optax", reason="the twins are optax's: pip install 'ppl[nn]'")
 RNG = np.random.default_rng(2)
 LABELS, SCORES = RNG.integers(0, 4, 6), RNG.normal(size=(6, 4))

@@ -14,6 +14,8 @@ import ppl.tensor as T  # noqa: N812
 from ppl.nn import activations, initialisers, layers, schedules
 from ppl.nn.optimizers import LBFGS, OPTIMIZERS, SGD, Adam
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 pytest.importorskip("optax", reason="optimizers are optax's: pip install 'ppl[nn]'")
 RNG = np.random.default_rng(1)
 
@@ -119,7 +121,6 @@ def test_every_layer_has_a_twin():
     assert {f.__name__ for f in layers.LAYERS} == {name.split(",")[0] for name in TWINS}
 
 
-@pytest.mark.usefixtures("compiled_quickly")
 @pytest.mark.parametrize("name", TWINS)
 def test_values_and_100_steps_are_those_of_the_twin(name):
     build, shape, twin = TWINS[name]
@@ -225,7 +226,7 @@ def nothing_else_is_looked_through():
     gc.unfreeze()
 
 
-@pytest.mark.usefixtures("compiled_quickly", "nothing_else_is_looked_through")
+@pytest.mark.usefixtures("nothing_else_is_looked_through")
 def test_names_do_not_depend_on_programs_that_are_gone():
     def program():
         x = T.Placeholder((None, 3), "float64", name="x")
