@@ -204,15 +204,16 @@ class _Vectors:
         return self._made[id(group)]
 
     def _new_vector(self, group: Group) -> Factor:
-        first = group[0]
-        if isinstance(first, Term):
-            densities = [f.density for f in group]  # type: ignore[union-attr]
-            return Term(_together([f.name for f in group]), self._whole(densities), first.kind)  # type: ignore[union-attr]
-        if isinstance(first, Observation):
-            values = [f.value for f in group]  # type: ignore[union-attr]
-            return Observation(self._draw([f.variable for f in group]), self._whole(values))  # type: ignore[union-attr]
-        drawn = self._draw(group)  # type: ignore[arg-type]
-        self.members[drawn] = group  # type: ignore[assignment]
+        terms = [f for f in group if isinstance(f, Term)]
+        if terms:
+            name = _together([f.name for f in terms])
+            return Term(name, self._whole([f.density for f in terms]), terms[0].kind)
+        seen = [f for f in group if isinstance(f, Observation)]
+        if seen:
+            return Observation(self._draw([f.variable for f in seen]), self._whole([f.value for f in seen]))
+        entries = tuple([f for f in group if isinstance(f, RandomVariable)])
+        drawn = self._draw(entries)
+        self.members[drawn] = entries
         return drawn
 
     def _draw(self, each: Sequence[RandomVariable]) -> RandomVariable:
@@ -254,7 +255,7 @@ class _Vectors:
         if first.op is NAMED:
             return self._column(tuple([x.inputs[0] for x in nodes]))
         if first not in self._moving:
-            return (tt.stack if _form(first) == "number" else tt.concatenate)(list(nodes))  # type: ignore[no-any-return]
+            return (tt.stack if _form(first) == "number" else tt.concatenate)(list(nodes))
         rows = zip(*[x.inputs for x in nodes], strict=True)
         return Node(first.op, tuple([self._beside(inputs, nodes) for inputs in rows]), first.attrs)  # type: ignore[return-value]
 
@@ -272,7 +273,7 @@ class _Vectors:
 
 def _taken(x: Tensor, positions: np.ndarray) -> Tensor:
     """Entries of a vector, at once where they are known."""
-    return constant(value_of(x)[positions]) if x.op is CONSTANT else x[positions]  # type: ignore[no-any-return]
+    return constant(value_of(x)[positions]) if x.op is CONSTANT else x[positions]
 
 
 def _length(nodes: Sequence[Node]) -> int:
