@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, overload
 
 import ppl.tensor as tt
+from ppl.compile.density import Slot, labels
 from ppl.distributions import RandomVariable
 from ppl.distributions.transforms import default_transform
 from ppl.graph import Node, substitute
@@ -188,7 +189,9 @@ def _posterior(
         terms=terms,
         outputs={rv.name or "": substitute(rv, values) for rv in now.unobserved_RVs},  # type: ignore[misc]
         names={
-            value: tuple([each.name or "" for each in members[rv]]) if rv in members else rv.name or ""
+            value: tuple(labels([Slot(each, each.type.shape, 0) for each in members[rv]]))
+            if rv in members
+            else rv.name or ""
             for rv, value in sampled.items()
         },
         starts=_starts(now, coordinates, members if moved else {}),
@@ -205,7 +208,7 @@ def _with_vectors(
     inputs = {
         many: placeholder(TensorType(many.dtype, many.type.shape), f"{many.name}_{t.name}__" if t else many.name)
         if moved
-        else tt.stack([now.inputs[rv] for rv in members[many]])
+        else _end_to_end([now.inputs[rv] for rv in members[many]])
         for many, t in transforms.items()
     }
     observed = {o.variable: o.value for o in program.observed}
@@ -217,6 +220,11 @@ def _with_vectors(
     )
 
 
+def _end_to_end(parts: Sequence[Any]) -> Tensor:
+    """Numbers and vectors in one vector."""
+    return tt.concatenate([tt.reshape(part, (-1,)) for part in parts])
+
+
 def _starts(
     model: Present,
     coordinates: Mapping[Tensor, tuple[Tensor, Coordinate]],
@@ -226,8 +234,8 @@ def _starts(
     if not coordinates and not members:
         return {}
     joint = Joint(model)
-    joint.values.update({many: tt.stack([joint.values[rv] for rv in each]) for many, each in members.items()})
-    vectors = {model.inputs[many]: tt.stack([model.inputs[rv] for rv in each]) for many, each in members.items()}
+    joint.values.update({many: _end_to_end([joint.values[rv] for rv in each]) for many, each in members.items()})
+    vectors = {model.inputs[many]: _end_to_end([model.inputs[rv] for rv in each]) for many, each in members.items()}
     return vectors | {
         value: tt.broadcast_to(
             c.forward(joint.values[rv], *map(joint.at_values, (*rv.parameters, *c.further))),  # type: ignore[attr-defined]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,11 +22,15 @@ from ppl.distributions.draw import draw
 from ppl.distributions.inner import laws_of
 from ppl.graph import Node, ancestors, bodies, topological
 from ppl.rewrites.elimination.program import Factor, Observation, Program, Recovery, Term, parts
+from ppl.tensor.indexing import GETITEM
 from ppl.tensor.names import NAMED
 from ppl.tensor.ops import Elementwise
+from ppl.tensor.products import MATMUL
+from ppl.tensor.shaping import EXPAND_DIMS, SQUEEZE
 from ppl.tensor.tensor import CONSTANT, Tensor, constant, value_of
 
 FEWEST = 4  # variables, observations or terms that are worth a vector
+MOST_ROUNDS = 8  # in which variables are found that are used one by one, and then what uses these
 
 Group = tuple[Factor, ...]
 
@@ -40,31 +45,32 @@ class Stacked:
 
 def stacked(program: Program, apart: Collection[RandomVariable]) -> Stacked:
     """The program with alike variables, observations and terms as vectors; the variables `apart` stay as they are."""
-    kinds = _Kinds(program, apart)
-    groups = _groups(program, kinds)
-    while groups:
-        vectors = _Vectors(groups, kinds.moving)
+    alone: set[int] = set(map(id, apart))  # factors that stay as they are
+    for _ in range(MOST_ROUNDS):
+        kinds = _Kinds(program, alone)
+        vectors = _Vectors(_groups(program, kinds, alone), kinds.moving)
         try:
             after = vectors.instead(program)
         except _Unlike as unlike:
-            groups = [g for g in groups if g is not unlike.group]
+            alone.update(map(id, unlike.group))
             continue
         used = ancestors([n for f in after.factors for n in parts(f)])
-        as_entries = [tuple([x for x in g if not isinstance(x, RandomVariable) or x not in used]) for g in groups]
-        if list(map(len, as_entries)) == list(map(len, groups)):
-            return Stacked(after, vectors.members)
-        groups = [g for g in as_entries if len(g) >= FEWEST]
+        one_by_one = [rv for each in vectors.members.values() for rv in each if rv in used]
+        if not one_by_one:
+            return Stacked(after if vectors.groups else program, vectors.members)
+        alone.update(map(id, one_by_one))
     return Stacked(program, {})
 
 
-def _groups(program: Program, kinds: _Kinds) -> list[Group]:
+def _groups(program: Program, kinds: _Kinds, alone: Collection[int]) -> list[Group]:
     """Factors of one kind; variables of one kind that are never in one another's place are of different groups."""
     kind_of = {id(factor): kinds.of_factor(factor) for factor in program.factors}
     place = _places(program, kinds, kind_of)
     found: dict[Hashable, list[Factor]] = {}
     for factor in program.factors:
-        where = place.get(factor) if isinstance(factor, RandomVariable) else None
-        found.setdefault((kind_of[id(factor)], where), []).append(factor)
+        if id(factor) not in alone:
+            where = place.get(factor) if isinstance(factor, RandomVariable) else None
+            found.setdefault((kind_of[id(factor)], where), []).append(factor)
     return [tuple(group) for group in found.values() if len(group) >= FEWEST]
 
 
@@ -73,7 +79,10 @@ def _places(program: Program, kinds: _Kinds, kind_of: Mapping[int, Hashable]) ->
     do. A place is an operand of a kind of nodes, or a parameter of a kind of factors."""
     used: list[tuple[Hashable, Sequence[Node]]] = [(kind_of[id(f)], parts(f)) for f in program.factors]
     inside = topological([x for _, nodes in used for x in nodes], blockers=program.free)
-    used += [(kinds.of(node), node.inputs) for node in inside if not isinstance(node, RandomVariable)]
+    for node in inside:
+        operation = None if isinstance(node, RandomVariable) else _operation(node)
+        if operation is not None:
+            used.append((kinds.of(node), operation.operands))
     same: dict[Hashable, Hashable] = {}  # a forest: each place, and another that some variable has too
 
     def root(place: Hashable) -> Hashable:
@@ -93,12 +102,12 @@ class _Kinds:
     """Numbers for nodes, the same for those that are the same operations on leaves that may differ.
 
     A leaf is a number or a row of data, or a free variable, known by its own kind. A *row* is a vector of any length;
-    all rows in one expression have one length, and numbers count for all its places. What is of no such form is of a
-    kind of its own.
+    all rows that a function takes have one length, and numbers count for all its places. What is of no such form is of
+    a kind of its own.
     """
 
-    def __init__(self, program: Program, apart: Collection[RandomVariable]) -> None:
-        self._free = {rv for rv in program.free if rv not in apart}
+    def __init__(self, program: Program, alone: Collection[int]) -> None:
+        self._free = {rv for rv in program.free if id(rv) not in alone}
         self.moving: set[Node] = set(program.free)  # what depends on free variables
         self._kinds: dict[Node, int] = {}
         self._numbers: dict[Hashable, int] = {}
@@ -127,16 +136,15 @@ class _Kinds:
     def _kind(self, node: Node) -> Hashable:
         form = _form(node)
         if isinstance(node, RandomVariable):
-            return self._law(node) if node in self._free and form == "number" else None
+            return self._law(node) if node in self._free else None
         if form is None:
             return None
         if node not in self.moving:
             return "data", node.type.dtype, form
-        if node.op is NAMED:
-            return self._kinds[node.inputs[0]], "named"
-        if not isinstance(node.op, Elementwise) or bodies(node) or not _fit(node, node.inputs):
+        operation = _operation(node)
+        if operation is None or (operation.name == "product" and node.inputs[0].inputs[0] in self.moving):
             return None
-        return node.op, node.attrs, form, tuple([self._kinds[x] for x in node.inputs])
+        return operation.name, operation.fixed, form, tuple([self._kinds[x] for x in operation.operands])
 
     def _law(self, rv: RandomVariable) -> Hashable:
         """The kind of a law of independent numbers whose parameters are numbers or rows; None for others."""
@@ -145,6 +153,35 @@ class _Kinds:
         if not plain or _form(rv) is None or any(d.domain.ndim for d in declared) or not _fit(rv, rv.parameters):
             return None
         return rv.family, rv.type.dtype, _form(rv), tuple([self.of(p) for p in rv.parameters])
+
+
+class _Operation(NamedTuple):
+    """What a node does to operands that may differ, and what has to be the same."""
+
+    name: str
+    fixed: Hashable
+    operands: tuple[Node, ...]
+
+
+def _operation(node: Node) -> _Operation | None:
+    """An elementwise function, an entry of a row, or the product of a matrix and a row; None for anything else."""
+    if node.op is NAMED:
+        return _Operation("named", None, node.inputs)
+    if isinstance(node.op, Elementwise):
+        return _Operation("function", (node.op, node.attrs), node.inputs) if _plain(node) else None
+    if node.op is GETITEM:
+        plan, row = node.attrs["plan"], node.inputs[0]
+        one = len(plan) == 1 and plan[0][0] == "int" and _form(row) == "row"
+        return _Operation("entry", plan[0][1], (row,)) if one else None
+    if node.op is SQUEEZE and node.inputs[0].op is MATMUL:
+        matrix, column = node.inputs[0].inputs
+        if column.op is EXPAND_DIMS and column.attrs["axis"] == (1,) and matrix.type.ndim == 2:
+            return _Operation("product", matrix.type.shape[1], column.inputs)
+    return None
+
+
+def _plain(node: Node) -> bool:
+    return not bodies(node) and _fit(node, node.inputs)
 
 
 def _form(node: Node) -> str | None:
@@ -176,7 +213,10 @@ class _Vectors:
     def __init__(self, groups: Sequence[Group], moving: Collection[Node]) -> None:
         self.groups, self._moving = groups, moving
         self.members: dict[RandomVariable, tuple[RandomVariable, ...]] = {}
-        self._place = {x: (g, i) for g in groups for i, x in enumerate(g) if isinstance(x, RandomVariable)}
+        self._place: dict[Node, tuple[Group, np.ndarray]] = {}  # of each variable: which entries of which vector
+        for group in groups:
+            variables = [x for x in group if isinstance(x, RandomVariable)]
+            self._place |= zip(variables, [(group, places) for places in _places_of(variables)], strict=True)
         self._made: dict[int, Factor] = {}  # by the identity of the group
         self._columns: dict[tuple[Node, ...], Tensor] = {}
 
@@ -187,7 +227,10 @@ class _Vectors:
         more: dict[type, list[Factor]] = {kind: [] for kind in (RandomVariable, Observation, Term)}
         for vector in vectors:
             more[RandomVariable if isinstance(vector, RandomVariable) else type(vector)].append(vector)
-        recoveries = [Recovery(rv, many[i]) for many, group in self.members.items() for i, rv in enumerate(group)]
+        recoveries = []
+        for many, group in self.members.items():
+            for rv, at in zip(group, _places_of(group), strict=True):
+                recoveries.append(Recovery(rv, many[int(at[0]) : int(at[-1]) + 1] if rv.ndim else many[int(at[0])]))
         return Program(
             free=(*after.free, *more[RandomVariable]),  # type: ignore[arg-type]
             observed=(*after.observed, *more[Observation]),  # type: ignore[arg-type]
@@ -252,28 +295,50 @@ class _Vectors:
             return self._entries(nodes)
         if all(x.op is CONSTANT for x in nodes):
             return constant(np.concatenate([np.atleast_1d(value_of(x)) for x in nodes]))
-        if first.op is NAMED:
-            return self._column(tuple([x.inputs[0] for x in nodes]))
         if first not in self._moving:
             return (tt.stack if _form(first) == "number" else tt.concatenate)(list(nodes))
-        rows = zip(*[x.inputs for x in nodes], strict=True)
-        return Node(first.op, tuple([self._beside(inputs, nodes) for inputs in rows]), first.attrs)  # type: ignore[return-value]
+        operations = [operation for x in nodes if (operation := _operation(x))]
+        operands = list(zip(*[operation.operands for operation in operations], strict=True))
+        name, fixed, _ = operations[0]
+        if name == "function":
+            return Node(first.op, tuple([self._beside(x, nodes) for x in operands]), first.attrs)  # type: ignore[return-value]
+        if name == "entry":
+            rows = self._column(operands[0])
+            return _taken(rows, np.array([places[fixed] for places in _places_of(operands[0])]))  # type: ignore[call-overload]
+        if name == "product":
+            return self._product([x.inputs[0].inputs[0] for x in nodes], operands[0])
+        return self._column(operands[0])
+
+    def _product(self, matrices: Sequence[Node], rows: tuple[Node, ...]) -> Tensor:
+        """Each matrix times its row, one after the other."""
+        together = tt.concatenate(list(matrices))
+        if all(x is rows[0] for x in rows):
+            return tt.dot(together, rows[0])
+        each = tt.reshape(self._column(rows), (len(rows), _length(rows[:1])))
+        owner = np.repeat(np.arange(len(rows)), [x.type.shape[0] for x in matrices])
+        return tt.sum(together * each[owner], axis=-1)
 
     def _entries(self, nodes: Sequence[Node]) -> Tensor:
         """Variables as entries of their vector."""
-        places = [self._place.get(x) for x in nodes]  # type: ignore[call-overload]
+        places = [self._place.get(x) for x in nodes]
         group = places[0] and places[0][0]
         if group is None or any(place is None or place[0] is not group for place in places):
             raise _Apart
-        positions = np.array([place[1] for place in places if place])
+        positions = np.concatenate([place[1] for place in places if place])
         vector = self._vector(group)
         assert isinstance(vector, RandomVariable)
-        return vector if np.array_equal(positions, np.arange(len(group))) else _taken(vector, positions)
+        return vector if np.array_equal(positions, np.arange(_length(group))) else _taken(vector, positions)  # type: ignore[arg-type]
 
 
 def _taken(x: Tensor, positions: np.ndarray) -> Tensor:
     """Entries of a vector, at once where they are known."""
     return constant(value_of(x)[positions]) if x.op is CONSTANT else x[positions]
+
+
+def _places_of(nodes: Sequence[Node]) -> list[np.ndarray]:
+    """Where numbers or rows stand in their vector."""
+    ends = np.cumsum([_length([x]) for x in nodes])
+    return [np.arange(end - _length([x]), end) for x, end in zip(nodes, ends, strict=True)]
 
 
 def _length(nodes: Sequence[Node]) -> int:
