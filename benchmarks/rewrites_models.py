@@ -134,10 +134,21 @@ def coal(pm: Any) -> None:
     pm.Poisson("y", pm.math.switch(tau >= years, early, late), observed=y)
 
 
+def loop(pm: Any) -> None:
+    """20 logistic regressions with a common law of levels, each variable written by itself in a Python loop."""
+    mu, tau = pm.Normal("mu", 0, 1), pm.HalfNormal("tau", 1)
+    rng = np.random.default_rng(5)
+    for i in range(20):
+        level, slope = pm.Normal(f"level{i}", mu, tau), pm.Normal(f"slope{i}", 0, 1)
+        x = rng.normal(size=10 + i % 4)
+        p = 1 / (1 + np.exp(-rng.normal() - rng.normal() * x))
+        pm.Bernoulli(f"y{i}", logit_p=level + slope * x, observed=rng.random(x.size) < p)
+
+
 HIERARCHIES = (pumps, rats, counts, votes)  # whose latents are conjugate
 CENTRED = (election, slopes)  # of which nothing can be integrated out
 MODELS: dict[str, Callable[..., None]] = {
-    f.__name__: f for f in (*HIERARCHIES, *CENTRED, schools, radon, regression, iid, coal)
+    f.__name__: f for f in (*HIERARCHIES, *CENTRED, schools, radon, loop, regression, iid, coal)
 }
 DISCRETE = {"coal"}
 

@@ -52,12 +52,15 @@ def flattened(slots: Sequence[Slot], point: Mapping[str, np.ndarray]) -> np.ndar
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
-def labels(slots: Sequence[Slot], names: Mapping[Tensor, str] | None = None) -> list[str]:
-    """A name for every entry of the vector: "mu", "beta[2]"."""
+def labels(slots: Sequence[Slot], names: Mapping[Tensor, str | tuple[str, ...]] | None = None) -> list[str]:
+    """A name for every entry of the vector: "mu", "beta[2]"; `names` may hold other names of values, or of entries."""
     found: list[str] = []
     for slot in slots:
         name = (names or {}).get(slot.variable, slot.variable.name or "")
-        found += [name] if not slot.shape else [f"{name}{list(i)}" for i in np.ndindex(slot.shape)]
+        if isinstance(name, tuple):
+            found += name
+        else:
+            found += [name] if not slot.shape else [f"{name}{list(i)}" for i in np.ndindex(slot.shape)]
     return found
 
 

@@ -8,10 +8,11 @@ sampled afresh for every draw of the sampler, which is how a variable that rewri
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, overload
 
 import ppl.tensor as tt
+from ppl.compile.density import Slot, labels
 from ppl.distributions import RandomVariable
 from ppl.distributions.transforms import default_transform
 from ppl.graph import Node, substitute
@@ -38,7 +39,8 @@ class Posterior:
     values: Sequence[Tensor]  # what the sampler moves: inputs of `terms` and `outputs`
     terms: Mapping[str, Tensor]  # of the log-density, by the name of their variable or potential
     outputs: Mapping[str, Tensor]  # every name of the model's unobserved variables and deterministics
-    names: Mapping[Tensor, str] = field(default_factory=dict)  # of the variable behind each value
+    # Of the variable behind each value, or of the variables behind each entry of one.
+    names: Mapping[Tensor, str | tuple[str, ...]] = field(default_factory=dict)
     plan: str = ""  # what rewriting did, in words
     starts: Mapping[Tensor, Tensor] = field(default_factory=dict)  # of values that are not the model's, from those
     made: dict[Any, Any] = field(default_factory=dict)  # what follows from it and is wanted again
@@ -49,6 +51,11 @@ class Posterior:
         if key not in self.made:
             self.made[key] = make()
         return self.made[key]
+
+    @property
+    def entries(self) -> dict[Tensor, tuple[str, ...]]:
+        """The names of the variables that are the entries of one value."""
+        return {value: name for value, name in self.names.items() if isinstance(name, tuple)}
 
     def logp(self) -> Tensor:
         """The log-density, one number."""
@@ -158,15 +165,18 @@ def _posterior(
 ) -> Posterior:
     made = None
     program = program_of(now)
+    members: Mapping[RandomVariable, Sequence[RandomVariable]] = {}
     if rewrite:
         made = plan(program, kept, gone)
-        program = made.program
+        program, members = made.program, made.members
+        now = _with_vectors(now, program, members, moved)
     chosen = made.coordinates if made is not None and moved else {}
     coordinates: dict[Tensor, tuple[Tensor, Coordinate]] = {
         rv: (placeholder(TensorType(rv.dtype, rv.type.shape), f"{rv.name}_{c.name}__"), c) for rv, c in chosen.items()
     }
     joint = Joint(now, [*program.free, *(o.variable for o in program.observed)], coordinates)
-    sampled = {rv: coordinates[rv][0] if rv in coordinates else now.inputs[rv] for rv in program.free}
+    left = [rv for many in program.free for rv in ([many] if moved else members.get(many, [many]))]
+    sampled = {rv: coordinates[rv][0] if rv in coordinates else now.inputs[rv] for rv in left}
     terms = {rv.name or "": joint.logp(rv) for rv in joint.terms}
     for term in program.terms:
         terms[term.name] = joint.at_values(term.density)
@@ -178,18 +188,55 @@ def _posterior(
         values=list(sampled.values()),
         terms=terms,
         outputs={rv.name or "": substitute(rv, values) for rv in now.unobserved_RVs},  # type: ignore[misc]
-        names={value: rv.name or "" for rv, value in sampled.items()},
-        starts=_starts(now, coordinates),
+        names={
+            value: tuple(labels([Slot(each, each.type.shape, 0) for each in members[rv]]))
+            if rv in members
+            else rv.name or ""
+            for rv, value in sampled.items()
+        },
+        starts=_starts(now, coordinates, members if moved else {}),
         plan="as written" if made is None else str(made),
     )
 
 
-def _starts(model: Present, coordinates: Mapping[Tensor, tuple[Tensor, Coordinate]]) -> dict[Tensor, Tensor]:
-    """The coordinates of variables as functions of the model's own values."""
-    if not coordinates:
+def _with_vectors(
+    now: Present, program: Program, members: Mapping[RandomVariable, Sequence[RandomVariable]], moved: bool
+) -> Present:
+    """What belongs to the vectors in which rewriting puts variables and observations that were written one by one; if
+    values may not be `moved`, those of a vector are the values of its entries."""
+    transforms = {many: default_transform(many.family, many.parameters) for many in members}
+    inputs = {
+        many: placeholder(TensorType(many.dtype, many.type.shape), f"{many.name}_{t.name}__" if t else many.name)
+        if moved
+        else _end_to_end([now.inputs[rv] for rv in members[many]])
+        for many, t in transforms.items()
+    }
+    observed = {o.variable: o.value for o in program.observed}
+    return replace(
+        now,
+        rvs_to_values={**observed, **now.rvs_to_values, **inputs},
+        rvs_to_transforms={**now.rvs_to_transforms, **transforms},
+        inputs={**now.inputs, **inputs},
+    )
+
+
+def _end_to_end(parts: Sequence[Any]) -> Tensor:
+    """Numbers and vectors in one vector."""
+    return tt.concatenate([tt.reshape(part, (-1,)) for part in parts])
+
+
+def _starts(
+    model: Present,
+    coordinates: Mapping[Tensor, tuple[Tensor, Coordinate]],
+    members: Mapping[RandomVariable, Sequence[RandomVariable]],
+) -> dict[Tensor, Tensor]:
+    """Coordinates of variables, and vectors of variables, as functions of the model's own values."""
+    if not coordinates and not members:
         return {}
     joint = Joint(model)
-    return {
+    joint.values.update({many: _end_to_end([joint.values[rv] for rv in each]) for many, each in members.items()})
+    vectors = {model.inputs[many]: _end_to_end([model.inputs[rv] for rv in each]) for many, each in members.items()}
+    return vectors | {
         value: tt.broadcast_to(
             c.forward(joint.values[rv], *map(joint.at_values, (*rv.parameters, *c.further))),  # type: ignore[attr-defined]
             rv.type.shape,

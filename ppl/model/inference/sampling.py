@@ -187,7 +187,8 @@ def sample(
             everything = request._replace(names=list(posterior.outputs), options={"include_transformed": True})
             reporter = Reporter(callback, Finisher(posterior, starts.slots, everything).rows, tune + draws)
         common = {
-            **plan, "cores": cores, "data": density.data, "dim": starts.dim, "names": labels(starts.slots),
+            **plan, "cores": cores, "data": density.data, "dim": starts.dim,
+            "names": labels(starts.slots, posterior.entries),
             "keep_warmup": not discard_tuned_samples or callback is not None, "callback": reporter,
             "attempts": max(1, jitter_max_retries) if nuts.jitter else 1, "key": ("logp", density.key),
             "blocking": False, **stored,

@@ -1,8 +1,9 @@
 """The planner: which variables of a model are integrated out, by which theorem, and in which order.
 
-Barren variables go first (nothing observed depends on them), then finite discrete ones, which a gradient cannot move,
-then Gaussian blocks, then conjugate pairs, until nothing changes. Every step removes dimensions at a cost that does not
-grow with the data, and every variable comes back by an exact draw; what stays is named with the reason.
+Variables that a loop wrote one by one become vectors. Then barren ones go first (nothing observed depends on them),
+then finite discrete ones, which a gradient cannot move, then Gaussian blocks, then conjugate pairs, until nothing
+changes. Every step removes dimensions at a cost that does not grow with the data, and every variable comes back by an
+exact draw; what stays is named with the reason.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from ppl.rewrites.elimination import (
     conjugate,
     discrete,
     gaussian,
+    stacking,
     survivors,
     thinning,
 )
@@ -73,6 +75,7 @@ class Plan:
     steps: list[Step] = field(default_factory=list)
     kept: list[Kept] = field(default_factory=list)
     coordinates: dict[RandomVariable, Coordinate] = field(default_factory=dict)  # of what is left, where not its own
+    members: dict[RandomVariable, tuple[RandomVariable, ...]] = field(default_factory=dict)  # of vectors for loops
     asked: frozenset[RandomVariable] = frozenset()  # what the user wants eliminated, whatever it costs
     ndim_before: int = 0
     nodes_before: int = 0
@@ -151,10 +154,27 @@ def plan(program: Program, protect: Collection[str] = (), eliminate: Collection[
     if both:
         raise ValueError(f"{', '.join(sorted(both))} cannot be both protected and eliminated")
     start = time.perf_counter()
+    result = _planned(program, protect, eliminate, frozenset())
+    counts = [rv for many in result.program.free if many.dtype[0] != "f" for rv in result.members.get(many, ())]
+    if counts:  # step methods for counts move variables one by one
+        result = _planned(program, protect, eliminate, frozenset(counts))
+    result.milliseconds = 1e3 * (time.perf_counter() - start)
+    stuck = [k for k in result.kept if k.name in set(eliminate)]
+    if stuck:
+        raise ValueError("cannot eliminate " + "; ".join(f"{k.name}: {k.why}" for k in stuck))
+    return result
+
+
+def _planned(
+    program: Program, protect: Collection[str], eliminate: Collection[str], apart: frozenset[RandomVariable]
+) -> Plan:
+    """The plan, in which the variables `apart` are not the entries of a vector."""
     asked_for = frozenset(rv for rv in program.free if rv.name in eliminate)
     result = Plan(program, asked=asked_for, ndim_before=program.ndim, nodes_before=program.nodes)
     protected = frozenset(rv for rv in program.free if rv.name in protect)
     reasons: dict[str, str] = {rv.name or "": "protected" for rv in protected}
+    _attempt("vectors for loops", lambda *given: _stacked(apart, *given), result, protected, reasons)
+    program = result.program
     moved = Moved()
     _attempt("observed bijection", moved.open, result, protected, reasons)
     start_of_all = result.program
@@ -171,10 +191,6 @@ def plan(program: Program, protect: Collection[str] = (), eliminate: Collection[
     _attempt("coordinates", lambda *given: _coordinates(program, *given), result, protected, reasons)
     result.kept = [Kept(rv.name or "", reasons.get(rv.name or "", _no_rule(rv))) for rv in result.program.free]
     _attempt("estimate of the gain", lambda *given: _estimate(program, result), result, protected, reasons)
-    result.milliseconds = 1e3 * (time.perf_counter() - start)
-    stuck = [k for k in result.kept if k.name in set(eliminate)]
-    if stuck:
-        raise ValueError("cannot eliminate " + "; ".join(f"{k.name}: {k.why}" for k in stuck))
     return result
 
 
@@ -219,6 +235,18 @@ def _children(factors: Collection[Factor]) -> str:
     if any(isinstance(f, Term) and f.without for f in factors):
         kinds.add("what is left of variables that went before")
     return " and ".join(sorted(kinds)) or "other terms"
+
+
+def _stacked(
+    apart: frozenset[RandomVariable], result: Plan, protected: frozenset[RandomVariable], reasons: Reasons
+) -> None:
+    """Variables that a loop wrote one by one, as the entries of one."""
+    found = stacking.stacked(result.program, apart | protected | result.asked)
+    result.program, result.members = found.program, found.members
+    for many, each in found.members.items():
+        names = [rv.name or "" for rv in each]
+        words = f'{", ".join(shortened(names))} are alike: the entries of "{many.name}".'
+        result.steps.append(Step("vector", (), f"{len(each)} variables", many.name or "", words))
 
 
 def _barren(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:

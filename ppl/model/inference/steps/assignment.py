@@ -38,7 +38,7 @@ class Assignment:
 
     nuts: list[Tensor]
     methods: list[StepMethod]
-    names: Mapping[Tensor, str]  # of the variable behind each value
+    names: Mapping[Tensor, str | tuple[str, ...]]  # of the variables behind each value
     settings: Mapping[str, Any] = field(default_factory=dict)  # of the method that follows gradients
 
     @property
@@ -91,8 +91,12 @@ class Assignment:
         by_gradient = "HamiltonianMC" if "path_length" in self.settings else "NUTS"
         movers = [(by_gradient, self.nuts)] if self.nuts else []
         movers += [(type(method).__name__, method.vars) for method in self.methods]
-        lines = [f">{kind}: [{', '.join(self.names[value] for value in values)}]" for kind, values in movers]
+        lines = [f">{kind}: [{', '.join(map(self._name, values))}]" for kind, values in movers]
         return "\n".join(["CompoundStep" if len(lines) > 1 else "Step", *lines])
+
+    def _name(self, value: Tensor) -> str:
+        name = self.names[value]
+        return name if isinstance(name, str) else ", ".join(name)
 
 
 def assign(posterior: Posterior, step: Any) -> Assignment:
