@@ -404,6 +404,14 @@ def _chain_solution(diagonal, below, right):
     return np.linalg.solve(whole, right.reshape(len(whole), -1)).reshape(right.shape), np.linalg.slogdet(whole)[1]
 
 
+def _chain_path(diagonal, below, right, noise):
+    """By the whole matrix."""
+    whole = chain_matrix(diagonal, below)
+    lower = np.linalg.cholesky(whole)
+    flat = np.linalg.solve(lower, right.reshape(len(whole), -1)) + noise.reshape(len(whole), -1)
+    return np.linalg.solve(lower.T, flat).reshape(right.shape)
+
+
 def _log_forward(first, steps):
     path = [first]
     for table in steps:
@@ -421,6 +429,11 @@ INTERNAL = {
     "chain_solution": row(
         _chain_solution, call(DIAGONAL, BELOW, reals(*BELOW.shape[:2], 3), slopes=False), call(DIAGONAL[:1], BELOW[:1], reals(1, BELOW.shape[1], 1), slopes=False),
         call(WIDE_DIAGONAL, WIDE_BELOW, reals(*WIDE_BELOW.shape[:2], 1), slopes=False),
+    ),
+    "chain_path": row(
+        _chain_path, call(DIAGONAL, BELOW, reals(*BELOW.shape[:2], 3), reals(*BELOW.shape[:2], 3), slopes=False),
+        call(DIAGONAL[:1], BELOW[:1], reals(1, BELOW.shape[1], 1), reals(1, BELOW.shape[1], 1), slopes=False),
+        call(WIDE_DIAGONAL, WIDE_BELOW, reals(*WIDE_BELOW.shape[:2], 1), reals(*WIDE_BELOW.shape[:2], 1), slopes=False),
     ),
     "log_forward": row(_log_forward, call(reals(3), reals(4, 3, 3)), call(reals(2), np.array([[[np.nan, 0.5], [0.1, 0.2]]]), slopes=False)),
     "take_rows": row(lambda x, groups, places: x[groups], call(M, GROUPS, places_of(GROUPS, 3))),

@@ -6,7 +6,7 @@ from op_structured import chain_matrix
 
 import ppl
 import ppl.tensor as tt
-from ppl.tensor.block_chains import chain_factor, chain_solution, chain_substitution
+from ppl.tensor.block_chains import chain_factor, chain_path, chain_solution, chain_substitution
 from ppl.tensor.recurrence import linear_recurrence, unfold
 from ppl.tensor.vectorizing import vectorize
 
@@ -312,6 +312,15 @@ def test_the_slopes_of_a_solution_along_a_chain_are_those_of_the_whole_matrix(k)
     )
 
 
+def test_a_solution_along_a_chain_that_is_still_has_no_slopes_and_no_second_ones():
+    s, blocks = tt.dscalar("s"), np.broadcast_to(np.eye(2), (4, 2, 2))
+    x, log_det = chain_solution(s * blocks, 0.0 * blocks, np.ones((4, 2, 1)), still=True)
+    assert ppl.function([s], ppl.grad(x.sum(), s))(2.0) == 0.0
+    np.testing.assert_allclose(ppl.function([s], ppl.grad(log_det * x.sum(), s))(2.0), 8 / 2.0 * 8 / 2.0)
+    with pytest.raises(NotImplementedError, match="second derivatives"):
+        ppl.function([s], ppl.grad(ppl.grad(x.sum(), s), s))(2.0)
+
+
 def test_blocks_of_a_chain_must_fit():
     with pytest.raises(ValueError, match=r"chain_factor.*\(4, 2, 2\) and \(4, 2, 3\)"):
         chain_factor(np.ones((4, 2, 2)), np.ones((4, 2, 3)))
@@ -319,6 +328,8 @@ def test_blocks_of_a_chain_must_fit():
         chain_substitution(np.ones((4, 2, 2)), np.ones((4, 2, 2)), np.ones((4, 3)))
     with pytest.raises(ValueError, match=r"chain_solution.*\(4, 2, 2\), \(4, 2, 2\) and \(4, 2\)"):
         chain_solution(np.ones((4, 2, 2)), np.ones((4, 2, 2)), np.ones((4, 2)))
+    with pytest.raises(ValueError, match=r"chain_path.*\(4, 2, 1\), got \(4, 2, 3\)"):
+        chain_path(np.ones((4, 2, 2)), np.ones((4, 2, 2)), np.ones((4, 2, 1)), np.ones((4, 2, 3)))
 
 
 def test_batches():

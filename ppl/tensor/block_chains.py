@@ -7,6 +7,7 @@ out of the loop, for all steps at once, the arithmetic of one column is copied i
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from ppl.graph import Attrs, Node, TupleType
+from ppl.tensor.derivatives import moves_there
 from ppl.tensor.later import jsl
 from ppl.tensor.ops import TensorOp, unify
 from ppl.tensor.tensor import Tensor, TensorType
@@ -159,61 +161,65 @@ class _ChainSolution(TensorOp):
     """M⁻¹ H and log |M| for H = `right` (T, k, n) and M as `chain_factor` takes it, with symmetric blocks D_t.
 
     Its derivatives are those of the functions, not of the loops that compute them: d log|M| = tr(M⁻¹ dM), for which
-    the blocks of M⁻¹ near its diagonal come with the solution, and dx = M⁻¹ (dh - dM x).
+    the blocks of M⁻¹ near its diagonal come with the solution, and dx = M⁻¹ (dh - dM x); none of x where it is `still`,
+    as where `at_optimum` holds it.
     """
 
-    def __call__(self, diagonal: Any, below: Any, right: Any, *, name: str | None = None) -> Any:
-        return self.build(unify((diagonal, below, right), to_float=True), {}, name)
+    def __call__(self, diagonal: Any, below: Any, right: Any, still: bool = False, *, name: str | None = None) -> Any:
+        return self.build(unify((diagonal, below, right), to_float=True), {"still": bool(still)}, name)
 
     def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TupleType:
-        diagonal, below, right = (node.type for node in inputs)
-        square = diagonal.ndim == 3 and diagonal.shape[1] == diagonal.shape[2] and below.shape == diagonal.shape
-        if not square or right.ndim != 3 or right.shape[:2] != diagonal.shape[:2]:
-            raise ValueError(
-                f"{self.name}: two stacks of blocks (T, k, k) go with a right-hand side (T, k, n), got the shapes"
-                f" {diagonal.shape}, {below.shape} and {right.shape}"
-            )
+        _check_blocks(self.name, *(node.type for node in inputs))
+        right = inputs[2].type
         return TupleType((TensorType(right.dtype, right.shape), TensorType(right.dtype, ())))
+
+
+def _check_blocks(name: str, diagonal: Any, below: Any, right: Any) -> None:
+    square = diagonal.ndim == 3 and diagonal.shape[1] == diagonal.shape[2] and below.shape == diagonal.shape
+    if not square or right.ndim != 3 or right.shape[:2] != diagonal.shape[:2]:
+        raise ValueError(
+            f"{name}: two stacks of blocks (T, k, k) go with a right-hand side (T, k, n), got the shapes"
+            f" {diagonal.shape}, {below.shape} and {right.shape}"
+        )
 
 
 class _Solved(NamedTuple):
     solution: Any  # (T, k, n)
     log_det: Any
-    inverses: Any  # L_t⁻¹
-    links: Any  # C_t
+    inverses: Any  # S_t⁻¹
+    gains: Any  # G_t
     covariance: Any  # the blocks (t, t) of M⁻¹
     before: Any  # its blocks (t, t - 1)
 
 
 def _solved(diagonal: Any, below: Any, right: Any) -> _Solved:
-    r"""Forwards in time the factor and y = 𝓛⁻¹H, backwards x = 𝓛'⁻¹y and, with K_t = C_t L_{t-1}⁻¹,
+    r"""Forwards in time what is left of M and H where the past is eliminated, backwards the solution and M⁻¹:
 
-    Σ_{t-1,t-1} = (L L')_{t-1}⁻¹ + K_t' Σ_{t,t} K_t,    Σ_{t,t-1} = -Σ_{t,t} K_t
+    S_t = D_t - G_t B_t',    y_t = h_t - G_t y_{t-1},    G_t = B_t S_{t-1}⁻¹,    log |M| = Σ log |S_t|
+    x_{t-1} = S_{t-1}⁻¹ y_{t-1} - G_t' x_t,    Σ_{t,t-1} = -Σ_{t,t} G_t,    Σ_{t-1,t-1} = S_{t-1}⁻¹ - G_t' Σ_{t,t-1}
     """
     zero = jnp.zeros_like(diagonal[0])
 
     def forwards(before: Any, given: Any) -> Any:
         inverse, y = before
         d, b, h = given
-        link = _times(b, inverse.T)
-        inverse, pivots = _inverse_factor(d - _times(link, link.T))
-        y = _times(inverse, h - _times(link, y))
-        return (inverse, y), (inverse, link, y, pivots)
+        gain = _times(b, inverse)
+        inverse, pivots = _inverse(d - _times(gain, b.T))
+        y = h - _times(gain, y)
+        return (inverse, y), (inverse, gain, _times(inverse, y), pivots)
 
     def backwards(after: Any, given: Any) -> Any:
-        x, covariance, link = after
-        inverse, own, y = given
-        k = _times(link, inverse)
-        x = _times(inverse.T, y) - _times(k.T, x)
-        across = _times(covariance, k)
-        covariance = _times(inverse.T, inverse) + _times(k.T, across)
-        return (x, covariance, own), (x, covariance, -across)
+        x, covariance, gain = after
+        inverse, own, alone = given
+        back, across = gain.T, -_times(covariance, gain)
+        x, covariance = alone - _times(back, x), inverse - _times(back, across)
+        return (x, covariance, own), (x, covariance, across)
 
     nothing = jnp.zeros_like(right[0])
-    _, (inverses, links, y, pivots) = lax.scan(forwards, (zero, nothing), (diagonal, below, right))
-    _, (x, covariance, after) = lax.scan(backwards, (nothing, zero, zero), (inverses, links, y), reverse=True)
+    _, (inverses, gains, alone, pivots) = lax.scan(forwards, (zero, nothing), (diagonal, below, right))
+    _, (x, covariance, after) = lax.scan(backwards, (nothing, zero, zero), (inverses, gains, alone), reverse=True)
     before = jnp.concatenate([zero[None], after[:-1]])
-    return _Solved(x, jnp.sum(jnp.log(pivots)), inverses, links, covariance, before)
+    return _Solved(x, jnp.sum(jnp.log(pivots)), inverses, gains, covariance, before)
 
 
 def _times(a: Any, b: Any) -> Any:
@@ -221,13 +227,105 @@ def _times(a: Any, b: Any) -> Any:
     return jnp.sum(a[:, :, None] * b[None], axis=1) if a.shape[0] <= BY_COLUMNS else a @ b
 
 
-def _inverse_factor(matrix: Any) -> tuple[Any, Any]:
-    """L⁻¹ for a matrix L L', and its pivots, the squares of the diagonal of L: rows of (M, 1) are eliminated."""
+def _inverse(matrix: Any) -> tuple[Any, Any]:
+    """S⁻¹ for a positive definite S, and pivots of which the product is |S|: S is swept column by column to -S⁻¹."""
+    k = matrix.shape[-1]
+    if k > BY_COLUMNS:
+        lower = jnp.linalg.cholesky(matrix)
+        whitened = jsl.solve_triangular(lower, jnp.eye(k, dtype=matrix.dtype), lower=True)
+        return whitened.T @ whitened, jnp.diagonal(lower) ** 2
+    at = jnp.arange(k)
+
+    def sweep(j: Any, found: Any) -> Any:
+        s, pivots = found
+        column, here = s[:, j], at == j
+        pivot = column[j]
+        scaled = jnp.where(here, -1.0, column) / pivot
+        kept = jnp.where(here[:, None], scaled[None], s - _outer(column, scaled))
+        return jnp.where(here[None], scaled[:, None], kept), jnp.where(here, pivot, pivots)
+
+    start = matrix, jnp.zeros_like(matrix[0])
+    swept, pivots = _by_platform(k, lambda written_out: lambda *x: _columns(k, sweep, x, written_out), *start)
+    return -swept, pivots
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(3,))
+def _chain_solution(diagonal: Any, below: Any, right: Any, still: bool) -> tuple[Any, Any]:
+    found = _solved(diagonal, below, right)
+    return found.solution, found.log_det
+
+
+@_chain_solution.defjvp
+def _moved(still: bool, given: Any, moves: Any) -> Any:
+    found = _solved(*given)
+    d, b, h = moves
+    x = found.solution
+    log_det = jnp.sum(found.covariance * d) + 2.0 * jnp.sum(found.before * b)
+    if still:
+        return (moves_there(x), found.log_det), (jnp.zeros_like(x), log_det)
+    back = jnp.swapaxes(b, 1, 2)
+    shift = jnp.zeros_like(x[:1])
+    there = d @ x + jnp.concatenate([shift, b[1:] @ x[:-1]]) + jnp.concatenate([back[1:] @ x[1:], shift])
+    y = _pass(found.gains, h - there, reverse=False)
+    after = jnp.concatenate([found.gains[1:], jnp.zeros_like(found.gains[:1])])
+    moved = _pass(jnp.swapaxes(after, 1, 2), found.inverses @ y, reverse=True)
+    return (x, found.log_det), (moved, log_det)
+
+
+def _pass(links: Any, h: Any, reverse: bool) -> Any:
+    """x_t = h_t - C_t x, x that of the step before."""
+
+    def step(x: Any, given: Any) -> Any:
+        link, h = given
+        x = h - link @ x
+        return x, x
+
+    return lax.scan(step, jnp.zeros_like(h[0]), (links, h), reverse=reverse)[1]
+
+
+class _ChainPath(TensorOp):
+    """M⁻¹ H + 𝓛'⁻¹ Z for H = `right` and Z = `noise` (T, k, n) and M = 𝓛 𝓛' as `chain_factor` takes it: draws of mean
+    M⁻¹ H and precision M where Z is standard normal."""
+
+    def __call__(self, diagonal: Any, below: Any, right: Any, noise: Any, *, name: str | None = None) -> Tensor:
+        return self.build(unify((diagonal, below, right, noise), to_float=True), {}, name)
+
+    def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType:
+        diagonal, below, right, noise = (node.type for node in inputs)
+        _check_blocks(self.name, diagonal, below, right)
+        if noise.shape != right.shape:
+            raise ValueError(f"{self.name}: there is one noise for each entry of {right.shape}, got {noise.shape}")
+        return TensorType(right.dtype, right.shape)
+
+
+def _chain_path(diagonal: Any, below: Any, right: Any, noise: Any) -> Any:
+    """𝓛'⁻¹ (𝓛⁻¹ H + Z): once along the chain and once back."""
+    zero, nothing = jnp.zeros_like(diagonal[0]), jnp.zeros_like(right[0])
+
+    def forwards(before: Any, given: Any) -> Any:
+        inverse, y = before
+        d, b, h, z = given
+        link = _times(b, inverse.T)
+        inverse = _inverse_factor(d - _times(link, link.T))
+        y = _times(inverse, h - _times(link, y))
+        return (inverse, y), (inverse, link, y + z)
+
+    def backwards(after: Any, given: Any) -> Any:
+        x, link = after
+        inverse, own, y = given
+        x = _times(inverse.T, y - _times(link.T, x))
+        return (x, own), x
+
+    passed = lax.scan(forwards, (zero, nothing), (diagonal, below, right, noise))[1]
+    return lax.scan(backwards, (nothing, zero), passed, reverse=True)[1]
+
+
+def _inverse_factor(matrix: Any) -> Any:
+    """L⁻¹ for a matrix L L': rows of (M, 1) are eliminated."""
     k = matrix.shape[-1]
     one = jnp.eye(k, dtype=matrix.dtype)
     if k > BY_COLUMNS:
-        lower = jnp.linalg.cholesky(matrix)
-        return jsl.solve_triangular(lower, one, lower=True), jnp.diagonal(lower) ** 2
+        return jsl.solve_triangular(jnp.linalg.cholesky(matrix), one, lower=True)
     at = jnp.arange(k)
 
     def eliminate(j: Any, rows: Any) -> Any:
@@ -235,44 +333,12 @@ def _inverse_factor(matrix: Any) -> tuple[Any, Any]:
 
     rows = jnp.concatenate([matrix, one], axis=1)
     rows = _by_platform(k, lambda written_out: lambda x: _columns(k, eliminate, x, written_out), rows)
-    pivots = jnp.sum(rows[:, :k] * one, axis=1)
-    return rows[:, k:] / jnp.sqrt(pivots)[:, None], pivots
-
-
-@jax.custom_jvp
-def _chain_solution(diagonal: Any, below: Any, right: Any) -> tuple[Any, Any]:
-    found = _solved(diagonal, below, right)
-    return found.solution, found.log_det
-
-
-@_chain_solution.defjvp
-def _moved(given: Any, moves: Any) -> Any:
-    found = _solved(*given)
-    d, b, h = moves
-    x = found.solution
-    back = jnp.swapaxes(b, 1, 2)
-    shift = jnp.zeros_like(x[:1])
-    there = d @ x + jnp.concatenate([shift, b[1:] @ x[:-1]]) + jnp.concatenate([back[1:] @ x[1:], shift])
-    y = _pass(found, h - there, reverse=False)
-    log_det = jnp.sum(found.covariance * d) + 2.0 * jnp.sum(found.before * b)
-    return (x, found.log_det), (_pass(found, y, reverse=True), log_det)
-
-
-def _pass(found: _Solved, h: Any, reverse: bool) -> Any:
-    """𝓛⁻¹ h, or 𝓛'⁻¹ h where `reverse`."""
-    inverses, links = found.inverses, found.links
-    if reverse:
-        inverses = jnp.swapaxes(inverses, 1, 2)
-        links = jnp.swapaxes(jnp.concatenate([links[1:], jnp.zeros_like(links[:1])]), 1, 2)
-
-    def step(x: Any, given: Any) -> Any:
-        inverse, link, h = given
-        x = inverse @ (h - link @ x)
-        return x, x
-
-    return lax.scan(step, jnp.zeros_like(h[0]), (inverses, links, h), reverse=reverse)[1]
+    return rows[:, k:] / jnp.sqrt(jnp.sum(rows[:, :k] * one, axis=1))[:, None]
 
 
 chain_factor = _ChainFactor("chain_factor", _chain_factor)
 chain_substitution = _ChainSubstitution("chain_substitution", _chain_substitution)
-chain_solution = _ChainSolution("chain_solution", _chain_solution)
+chain_solution = _ChainSolution(
+    "chain_solution", lambda diagonal, below, right, *, still: _chain_solution(diagonal, below, right, still)
+)
+chain_path = _ChainPath("chain_path", _chain_path)

@@ -308,16 +308,17 @@ def _at_optimum(x: Any) -> Any:
 
 
 @jax.custom_jvp
-def _moves_there(x: Any) -> Any:
+def moves_there(x: Any) -> Any:
+    """x, of which no derivatives are known."""
     return x
 
 
 @_at_optimum.defjvp
 def _still(primals: Any, tangents: Any) -> Any:
-    return _moves_there(primals[0]), jax.tree.map(jax.numpy.zeros_like, tangents[0])
+    return moves_there(primals[0]), jax.tree.map(jax.numpy.zeros_like, tangents[0])
 
 
-@_moves_there.defjvp
+@moves_there.defjvp
 def _refuse(primals: Any, tangents: Any) -> Any:
     raise NotImplementedError(
         "second derivatives of a log-density whose normal variables were integrated out: take those of the model as "

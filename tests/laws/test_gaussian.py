@@ -499,7 +499,7 @@ FAULTS = {
     "links of a chain counted at the wrong group": ("block.ahead", lambda values: values, a_walk),
     "links of a chain left out of its factor": (
         "chain.chain_solution",
-        lambda d, b, h: chain_solution(d, 0.0 * b, h),
+        lambda d, b, h, **how: chain_solution(d, 0.0 * b, h, **how),
         a_walk,
     ),
     "columns turned without their volume": (

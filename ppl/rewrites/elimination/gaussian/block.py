@@ -15,7 +15,7 @@ from ppl.distributions.constants import LOG_2PI
 from ppl.distributions.draw import draw
 from ppl.graph import Node
 from ppl.rewrites.elimination.affine import is_data, known_shape
-from ppl.rewrites.elimination.gaussian.chain import ChainFactor, Sums
+from ppl.rewrites.elimination.gaussian.chain import Chain, Sums
 from ppl.rewrites.elimination.gaussian.layout import choose_layout
 from ppl.rewrites.elimination.gaussian.residuals import Residual
 from ppl.rewrites.elimination.gaussian.rows import Key, Rows, rows_of
@@ -152,7 +152,12 @@ class Block:
                 a[max(i, j)][min(i, j)] = a[max(i, j)][min(i, j)] + p * value
         factor = Factor(a)
         moves = factor.solve(c) if self.ndense else []
-        return Groups(factor.solve(h), moves, tt.sum(factor.log_det()), factor.backward)
+        alone = factor.solve(h)
+
+        def draw(v: Tensor | None, noise: Column) -> Column:
+            return [m + d for m, d in zip(_given(alone, moves, v), factor.backward(noise), strict=True)]
+
+        return Groups(alone, moves, tt.sum(factor.log_det()), draw)
 
     def _chain(self, rows: Sequence[Rows], known: Sequence[Statistics], ridge: float) -> Groups:
         """Groups that touch their neighbours."""
@@ -178,9 +183,9 @@ class Block:
         right = h.total()
         if self.ndense:
             right = tt.concatenate([right, c.total()], axis=2)
-        chain = ChainFactor(a.total(), b.total(), right)
+        chain = Chain(a.total(), b.total(), right)
         moves = [chain.solution[:, i, 1:] for i in range(k)] if self.ndense else []
-        return Groups([chain.solution[:, i, 0] for i in range(k)], moves, chain.log_det, chain.backward)
+        return Groups([chain.solution[:, i, 0] for i in range(k)], moves, chain.log_det, chain.draw)
 
     def eliminate(self) -> Marginal:
         """The integral over the block."""
@@ -257,11 +262,15 @@ class Groups:
     alone: Column  # M⁻¹h
     moves: Column  # M⁻¹C
     log_det: Tensor  # log |M|
-    backward: Callable[[Column], Column]  # 𝓛'⁻¹ z for M = 𝓛 𝓛'
+    draw: Callable[[Tensor | None, Column], Column]  # u + 𝓛'⁻¹ z for some v and z, M = 𝓛 𝓛'
 
     def given(self, v: Tensor | None) -> Column:
         """The most likely values given the dense columns."""
-        return self.alone if v is None else [u - move @ v for u, move in zip(self.alone, self.moves, strict=True)]
+        return _given(self.alone, self.moves, v)
+
+
+def _given(alone: Column, moves: Column, v: Tensor | None) -> Column:
+    return alone if v is None else [u - move @ v for u, move in zip(alone, moves, strict=True)]
 
 
 @dataclass
@@ -320,7 +329,7 @@ class Marginal:
         count, width = block.layout.count, block.layout.width
         noise = scale * _noise(count * width).reshape((count, width))  # one draw: each takes the compiler its time
         noises = [noise[:, i] for i in range(width)]
-        parts = [m + d for m, d in zip(self.groups.given(value), self.groups.backward(noises), strict=True)]
+        parts = self.groups.draw(value, noises)
         if block.u_shift is not None:
             parts = [tt.cast(p + d, "floatX") for p, d in zip(parts, block.u_shift, strict=True)]
         table = parts[0] if len(parts) == 1 else tt.stack(parts, axis=-1).reshape((-1,))

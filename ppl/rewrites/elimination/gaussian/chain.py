@@ -21,7 +21,7 @@ from math import prod
 import ppl.tensor as tt
 from ppl.rewrites.elimination.affine import is_data
 from ppl.rewrites.elimination.gaussian.spd import Column
-from ppl.tensor.block_chains import chain_factor, chain_solution, chain_substitution
+from ppl.tensor.block_chains import chain_path, chain_solution
 from ppl.tensor.tensor import Tensor
 
 Place = tuple[int, ...]
@@ -55,16 +55,18 @@ class Sums:
         return flat.reshape((flat.type.shape[0], *self.shape, *flat.type.shape[2:]))
 
 
-class ChainFactor:
-    """M = 𝓛 𝓛' for M with diagonal blocks D_t and blocks B_t between t and t - 1 (rows t, columns t - 1), and M⁻¹ H for
-    some columns H (T, k, n)."""
+class Chain:
+    """M⁻¹ H and log |M| for some columns H (T, k, n), M with diagonal blocks D_t and blocks B_t between t and t - 1
+    (rows t, columns t - 1)."""
 
     def __init__(self, diagonal: Tensor, below: Tensor, right: Tensor) -> None:
         self.blocks = (diagonal, tt.concatenate([tt.zeros_like(below[:1]), below[1:]], axis=0))
-        self.solution, self.log_det = chain_solution(*self.blocks, right)
+        self.right = right
+        self.solution, self.log_det = chain_solution(*self.blocks, right, still=True)
 
-    def backward(self, h: Column) -> Column:
-        """𝓛'⁻¹ h."""
-        lower, links = chain_factor(*self.blocks)
-        x = chain_substitution(lower, links, tt.stack(h, axis=1), reverse=True)
-        return [x[:, i] for i in range(len(h))]
+    def draw(self, v: Tensor | None, noise: Column) -> Column:
+        """M⁻¹ (h - C v) + 𝓛'⁻¹ noise for H = (h, C) and M = 𝓛 𝓛'."""
+        h = self.right[:, :, :1]
+        given = h if v is None else h - tt.expand_dims(tt.matmul(self.right[:, :, 1:], v), 2)
+        x = chain_path(*self.blocks, given, tt.expand_dims(tt.stack(noise, axis=1), 2))
+        return [x[:, i, 0] for i in range(len(noise))]
