@@ -322,9 +322,27 @@ def test_a_length_that_cannot_change_names_what_holds_it():
     model.set_dim("row", 3, coord_values=["a", "b", "c"])
     assert model.coords["row"] == ("a", "b", "c")
     with pytest.raises(
-        ValueError, match=r"'side' has length 2, fixed when slope was made.* make Data with dims='side'"
+        ValueError, match=r"'side' has length 2, fixed when slope was made.* made with its shape.* make Data with dims"
     ):
         model.set_dim("side", 3, coord_values=["left", "right", "up"])
+
+
+def test_what_is_said_of_a_known_dimension_holds_or_is_refused():
+    with ppl.Model() as model:
+        ppl.Data("x", [1.0, 2.0], dims="row")
+        model.add_coord("row", ["a", "b"])  # labels where there were none
+        ppl.Data("y", [1.0, 2.0], dims="row", coords={"row": ["a", "b"]})
+        assert model.coords["row"] == ("a", "b")
+        for contradiction in (
+            lambda: model.add_coord("row", length=3),
+            lambda: model.add_coord("row", ["a", "c"]),
+            lambda: ppl.Data("z", [1.0, 2.0], dims="row", coords={"row": ["a", "c"]}),
+        ):
+            with pytest.raises(ValueError, match="'row'.* shall "):
+                contradiction()
+        with pytest.raises(ValueError, match="'q' is both a dimension and a variable"):
+            ppl.Data("q", [1.0, 2.0], dims="q")
+    assert model.coords == {"row": ("a", "b")} and list(model.named_vars) == ["x", "y"]
 
 
 def _variables_in_words(pm):

@@ -141,6 +141,11 @@ class Books(metaclass=_MadeInItsBlock):
             known = self._coords[name]
             if labels is not None and known is not None and not _same_labels(labels, known):
                 raise ValueError(f"Duplicate and incompatible coordinate: {name!r} is {known} and shall be {labels}")
+            wanted, now = length if labels is None else len(labels), self.present_length(name)
+            if isinstance(wanted, int) and now is not None and wanted != now:
+                raise ValueError(f"dimension {name!r} has length {now} already, and shall have length {wanted}")
+            if known is None:
+                self._coords[name] = labels
             return
         if labels is not None and isinstance(length, int) and length != len(labels):
             raise ValueError(f"dimension {name!r} has {len(labels)} labels, but length {length}")
