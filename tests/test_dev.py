@@ -93,7 +93,8 @@ def test_the_report_of_samplers_leaves_targets_out_and_measuring_does_not(monkey
 
     figures = {("easy", "ppl"): 1.0, ("easy", "rival"): 2.0, ("hard", "ppl"): 8.0, ("hard", "rival"): 1.0}
     rows = [
-        {"target": t, "sampler": s, **dict.fromkeys(samplers["Figures"]._fields, [x])} for (t, s), x in figures.items()
+        {"target": t, "sampler": s} | {field: [x] for field in samplers["Figures"]._fields}
+        for (t, s), x in figures.items()
     ]
     (tmp_path / "kept.json").write_text(json.dumps({"compare": rows}))
     report = ["--report", str(tmp_path / "kept.json")]

@@ -248,12 +248,13 @@ def test_new_labels_of_a_dimension_let_its_data_change_length_and_leave_the_draw
         pm.sample(model=model, progressbar=False)
 
 
+BOTH = r'.* lengths 3 and 4.*"x" \(3,\), "z" \(4,\)'
 CLASHES = {
-    "observed Data": (lambda mu, z, y: Normal("y", mu, observed=y, dims="row"), r'"y" has shape \(3,\) now, .*"x" \(3,\)'),
-    "observed numbers": (lambda mu, z, y: Normal("y", mu, observed=np.zeros(4)), r'"y": Normal.* lengths 3 and 4.*"x" \(3,\)'),
-    "other Data": (lambda mu, z, y: Normal("y", mu + z, observed=y), r'"y": .* 3 and 4.*"x" \(3,\), "z" \(4,\)'),
-    "a Potential": (lambda mu, z, y: pm.Potential("p", (mu * z).sum()), r'"p": .* 3 and 4.*"x" \(3,\), "z" \(4,\)'),
-}  # fmt: skip
+    "observed Data": (lambda mu, z, y: Normal("y", mu, observed=y, dims="row"), r'"y" has .*\(3,\) now, .*"x" \(3,\)'),
+    "observed numbers": (lambda mu, z, y: Normal("y", mu, observed=np.zeros(4)), r'"y": .* 3 and 4.*"x" \(3,\)'),
+    "other Data": (lambda mu, z, y: Normal("y", mu + z, observed=y), r'"y":' + BOTH),
+    "a Potential": (lambda mu, z, y: pm.Potential("p", (mu * z).sum()), r'"p":' + BOTH),
+}
 
 
 @pytest.mark.filterwarnings("ignore::ppl.ShapeWarning")
@@ -286,7 +287,7 @@ def test_a_prior_draw_of_data_that_do_not_fit_names_them():
     with pm.Model() as model:
         pm.Deterministic("d", pm.Data("x", np.zeros(4)) * pm.Data("z", np.zeros(4)) + Normal("slope"))
         pm.set_data({"x": np.zeros(3)})
-    with pytest.raises(pm.ShapeError, match=r'"d": .* lengths 3 and 4.*"x" \(3,\), "z" \(4,\).* one set_data call'):
+    with pytest.raises(pm.ShapeError, match=r'"d":' + BOTH + ".* one set_data call"):
         pm.sample_prior_predictive(3, model)
 
 

@@ -245,7 +245,7 @@ class Model(Registration):
             if users:
                 raise ValueError(
                     f"dimension {name!r} has length {known}, fixed when {', '.join(users)} was made, and cannot get "
-                    f"length {new_length}: PyMC leaves shapes open until a model runs, here a variable is made with its "
+                    f"length {new_length}: PyMC leaves shapes open, here a variable is made with its "
                     f"shape. A length that changes is that of data: make Data with dims={name!r} before the variables, "
                     "and change it with set_data(..., coords=...); or build the model anew."
                 )

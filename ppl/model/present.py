@@ -102,8 +102,8 @@ def _clash(model: Model, variable: Tensor, found: str) -> ShapeError:
     behind = ancestors([variable, model.rvs_to_values.get(variable, variable)])
     data = ", ".join(f'"{v.name}" {np.shape(v.value)}' for v in model.data_vars if v in behind)
     return ShapeError(
-        f"{found}. It uses the data {data or 'none'}. Data that share a dimension are changed together, in one set_data "
-        "call; observed values may be Data too."
+        f"{found}. It uses the data {data or 'none'}. Data that share a dimension are changed together, in one "
+        "set_data call; observed values may be Data too."
     )
 
 

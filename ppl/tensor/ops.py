@@ -21,7 +21,16 @@ import numpy as np
 from ppl.graph import NO_ATTRS, Attrs, Node, Op, TupleType
 from ppl.tensor.config import config
 from ppl.tensor.tensor import (
-    CONSTANT, FUNCTIONS, Dim, Tensor, TensorType, as_tensor, constant, dtype_name, enter, viewed,
+    CONSTANT,
+    FUNCTIONS,
+    Dim,
+    Tensor,
+    TensorType,
+    as_tensor,
+    constant,
+    dtype_name,
+    enter,
+    viewed,
 )  # fmt: skip
 
 OPS: dict[str, TensorOp] = {}
