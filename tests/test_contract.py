@@ -322,9 +322,48 @@ def test_a_length_that_cannot_change_names_what_holds_it():
     model.set_dim("row", 3, coord_values=["a", "b", "c"])
     assert model.coords["row"] == ("a", "b", "c")
     with pytest.raises(
-        ValueError, match=r"'side' has length 2, fixed when slope was made.* make Data with dims='side'"
+        ValueError, match=r"'side' has length 2, fixed when slope was made.* made with its shape.* make Data with dims"
     ):
         model.set_dim("side", 3, coord_values=["left", "right", "up"])
+
+
+def test_what_is_said_of_a_known_dimension_holds_or_is_refused():
+    with ppl.Model() as model:
+        ppl.Data("x", [1.0, 2.0], dims="row")
+        model.add_coord("row", ["a", "b"])  # labels where there were none
+        ppl.Data("y", [1.0, 2.0], dims="row", coords={"row": ["a", "b"]})
+        assert model.coords["row"] == ("a", "b")
+        for contradiction in (
+            lambda: model.add_coord("row", length=3),
+            lambda: model.add_coord("row", ["a", "c"]),
+            lambda: ppl.Data("z", [1.0, 2.0], dims="row", coords={"row": ["a", "c"]}),
+        ):
+            with pytest.raises(ValueError, match=r"'row'.* shall "):
+                contradiction()
+        with pytest.raises(ValueError, match="'q' is both a dimension and a variable"):
+            ppl.Data("q", [1.0, 2.0], dims="q")
+    assert model.coords == {"row": ("a", "b")} and list(model.named_vars) == ["x", "y"]
+
+
+def test_logaddexp_takes_any_number_of_terms():
+    for terms in ([0.3], [1.0, 2.0], [1.0, 2.0, np.array([3.0, -1.0])]):
+        np.testing.assert_allclose(ppl.math.logaddexp(*terms).eval(), np.logaddexp.reduce(np.broadcast_arrays(*terms)))
+
+
+def test_a_variable_is_looked_for_in_the_lists_of_its_model():
+    with ppl.Model() as model:
+        a, b = ppl.Normal("a"), ppl.Poisson("b", 2)
+        x, d = ppl.Data("x", 1.0), ppl.Deterministic("d", a * 2)
+        y, p = ppl.Normal("y", d + x, observed=1.0), ppl.Potential("p", -a)
+    assert b in model.free_RVs and y not in model.free_RVs and y in model.observed_RVs and d in model.unobserved_RVs
+    assert p in model.potentials and p not in model.deterministics and x in model.data_vars and y in model.basic_RVs
+    assert model.rvs_to_values[b] in model.discrete_value_vars and a not in model.continuous_value_vars
+    assert model.free_RVs.index(b) == 1 and model.basic_RVs.count(y) == 1
+    with pytest.raises(ValueError, match="is not in the list"):
+        model.free_RVs.index(y)
+    rest = model.unobserved_RVs
+    rest.remove(b)
+    assert [v.name for v in rest] == ["a", "d"] and b in model.free_RVs
 
 
 def _variables_in_words(pm):

@@ -70,8 +70,6 @@ def test_set_and_inc(case, how):
     y = -1.0 - np.arange(float(np.prod(x[index].shape))).reshape(x[index].shape)
     wanted = x.copy()
     s = tt.tensor("x", dtype="float64", shape=x.shape)
-    if s[index] is s:
-        return
     if how == "inc":
         np.add.at(wanted, index, y)
         found = [tt.inc_subtensor(s[index], y), s[index].inc(y), tt.index_add(s, y, index)]
@@ -93,6 +91,17 @@ def test_gradients_put_back_what_was_taken(case):
     wanted = np.zeros_like(x)
     np.add.at(wanted, index, weights)
     np.testing.assert_array_equal(ppl.grad((weights * taken).sum(), s).get({s: x}), wanted)
+
+
+def test_all_places_can_be_set_and_are_no_more_work_than_the_tensor():
+    x = tt.dvector("x")
+    at = {x: np.arange(4.0)}
+    for every in (x[:], x[0:], x[...]):
+        assert tt.set_subtensor(every, 7.0).get(at).tolist() == [7, 7, 7, 7]
+        assert tt.inc_subtensor(every, x).get(at).tolist() == [0, 2, 4, 6]
+        assert every + 1 is x + 1 and tt.exp(every) is tt.exp(x) and every[1] is x[1]
+    assert tt.set_subtensor(x[1:3][:], 9.0).get(at).tolist() == [9, 9]  # of what is viewed, not of all it came from
+    assert ppl.grad((tt.set_subtensor(x[:], x**2) ** 2).sum(), x).get(at).tolist() == [0, 4, 32, 108]
 
 
 def test_gradients_of_updates():

@@ -219,6 +219,15 @@ def test_custom_expression():
         logp(nested, 1.0)
 
 
+def test_custom_laws_without_parameters_and_with_a_start_of_their_own():
+    rv = d.CustomDist.dist(dist=lambda size: d.Normal.dist(size=size) + 5.0)
+    assert rv.type.shape == () and logp(rv, 5.0).eval() == logp(d.Normal.dist(), 0.0).eval()
+    centre = lambda rv, size, mu: tt.full(size, mu, dtype=rv.dtype)
+    for options, shape in (({"shape": 2}, (2,)), ({"size": (3, 1)}, (3, 1)), ({}, ())):
+        rv = d.CustomDist.dist(7.0, logp=lambda v, mu: -((v - mu) ** 2), support_point=centre, **options)
+        np.testing.assert_array_equal(rv.family.support_point(*rv.parameters).eval(), np.full(shape, 7.0))
+
+
 def test_custom_vectors_by_signature():
     rv = d.CustomDist.dist(np.zeros(3), signature="(n)->(n)", logp=lambda v, m: -tt.sum((v - m) ** 2, axis=-1), size=2)
     assert rv.type.shape == (2, 3)

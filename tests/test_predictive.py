@@ -248,6 +248,49 @@ def test_new_labels_of_a_dimension_let_its_data_change_length_and_leave_the_draw
         pm.sample(model=model, progressbar=False)
 
 
+BOTH = r'.* lengths 3 and 4.*"x" \(3,\), "z" \(4,\)'
+CLASHES = {
+    "observed Data": (lambda mu, z, y: Normal("y", mu, observed=y, dims="row"), r'"y" has .*\(3,\) now, .*"x" \(3,\)'),
+    "observed numbers": (lambda mu, z, y: Normal("y", mu, observed=np.zeros(4)), r'"y": .* 3 and 4.*"x" \(3,\)'),
+    "other Data": (lambda mu, z, y: Normal("y", mu + z, observed=y), r'"y":' + BOTH),
+    "a Potential": (lambda mu, z, y: pm.Potential("p", (mu * z).sum()), r'"p":' + BOTH),
+}
+
+
+@pytest.mark.filterwarnings("ignore::ppl.ShapeWarning")
+@pytest.mark.parametrize("name", CLASHES)
+def test_data_that_do_not_fit_any_more_are_named_by_whatever_meets_them(name):
+    ending, said = CLASHES[name]
+    with pm.Model() as model:
+        x, z, y = (
+            pm.Data("x", np.zeros(4), dims="row"),
+            pm.Data("z", np.zeros(4)),
+            pm.Data("yy", np.zeros(4), dims="row"),
+        )
+        ending(Normal("slope") * x, z, y)
+        logp, dlogp, start = model.compile_logp(), model.compile_dlogp(), model.initial_point()
+        assert np.isfinite(logp(start))
+        pm.set_data({"x": np.zeros(3)})
+        for meets in (
+            lambda: logp(start), lambda: dlogp(start), model.point_logps, model.debug, lambda: pm.explain(model),
+            lambda: pm.find_MAP(progressbar=False), lambda: pm.sample(progressbar=False),
+        ):  # fmt: skip
+            with pytest.raises(pm.ShapeError, match=said):
+                meets()
+        pm.set_data({"x": np.zeros(4)})
+    assert np.isfinite(logp(start))
+    with pytest.raises(TypeError, match="shape"):  # a point of the user's own that does not fit is not the data's fault
+        logp({"slope": "three"})
+
+
+def test_a_prior_draw_of_data_that_do_not_fit_names_them():
+    with pm.Model() as model:
+        pm.Deterministic("d", pm.Data("x", np.zeros(4)) * pm.Data("z", np.zeros(4)) + Normal("slope"))
+        pm.set_data({"x": np.zeros(3)})
+    with pytest.raises(pm.ShapeError, match=r'"d":' + BOTH + ".* one set_data call"):
+        pm.sample_prior_predictive(3, model)
+
+
 def test_data_decide_the_length_of_a_dimension_with_labels():
     with pm.Model(coords={"row": [10, 20, 30, 40]}) as model:
         x = pm.Data("x", np.arange(4.0), dims="row")

@@ -244,6 +244,9 @@ def test_without_arviz_a_multitrace(model, run):
     assert np.array_equal(trace["mu"], run.posterior.mu.values.ravel()) and len(trace) == 60 and trace.nchains == 2
     assert np.array_equal(trace.get_values("mu", burn=10, chains=1), run.posterior.mu.values[1, 10:])
     assert trace[20:]["mu"].shape == (80,) and trace.point(3)["mu"] == run.posterior.mu.values[1, 3]
+    assert np.array_equal(trace["mu", 10::2], run.posterior.mu.values[:, 10::2].ravel())
+    with pytest.raises(TypeError, match="by a variable, a draw, a slice"):
+        trace["mu", 10]
     assert trace.get_sampler_stats("diverging").dtype == bool
     assert np.array_equal(trace.get_sampler_stats("tree_size"), trace.get_sampler_stats("n_steps"))
     assert np.allclose(np.exp(trace["sigma_log__"]), trace["sigma"]) and "sigma_log__" in trace.point(0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ class CustomDist(Distribution, abstract=True):
     `logp(value, *parameters)` and `logcdf` return tensors; `random(*parameters, rng, size)` draws with NumPy;
     `dist(*parameters, size)` returns a random expression, whose density and draws are then derived. `signature`, as
     "(n),(n,n)->(n)", tells how many axes each parameter and one value have; so do `ndims_params` and `ndim_supp`.
+    `support_point(draw, size, *parameters)` is where sampling starts; `size` is the shape of independent draws.
     """
 
     @classmethod
@@ -75,12 +77,14 @@ class CustomDist(Distribution, abstract=True):
         else:
             axes = (0,) * len(parameters) if axes is None else axes
             family = family_of_functions(class_name, axes, ndim_supp or 0, dtype_name(dtype), logp, logcdf, random)
-        if support_point is not None:
-            family.support_point = staticmethod(_without_size(support_point))
         if shape is not None:
             ndim = family.support.ndim
             size, family.event_shape = shape[: len(shape) - ndim], staticmethod(lambda *_: shape[len(shape) - ndim :])
-        return draw(family, parameters, size, name)
+        drawn = draw(family, parameters, size, name)
+        if support_point is not None:
+            batch = drawn.type.shape[: drawn.ndim - family.support.ndim] if size is None else tuple(size)
+            family.support_point = staticmethod(partial(support_point, drawn, batch))
+        return drawn
 
 
 class DensityDist(CustomDist, abstract=True):
@@ -100,11 +104,6 @@ def parsed(signature: str, who: str) -> tuple[tuple[int, ...], int]:
 def anything(ndim: int, discrete: bool) -> Domain:
     entry = anything(0, discrete) if ndim else None
     return Domain("any value", lambda x: np.equal(x, x), ndim=ndim, discrete=discrete, entry=entry, examples=(0.0,))
-
-
-def _without_size(f: Callable[..., Any]) -> Callable[..., Any]:
-    """PyMC's `support_point(rv, size, *parameters)` as a function of the parameters."""
-    return lambda *parameters: f(None, None, *parameters)
 
 
 def new_family(class_name: str, axes: tuple[int, ...], domain: Domain, facts: dict[str, Any]) -> type[Distribution]:
@@ -256,6 +255,8 @@ def family_of_expression(
 
 def _together(parameters: Sequence[Tensor]) -> tuple[int | None, ...] | None:
     """The shape of parameters together; None where they have none, as they are not taken entry by entry."""
+    if not parameters:
+        return ()
     try:
         return broadcast_shape("", tuple(parameters))
     except (ValueError, TypeError):

@@ -18,6 +18,7 @@ from ppl.distributions import RandomVariable
 from ppl.distributions.transforms import Chain, Transform, default_transform
 from ppl.graph import NodeDict
 from ppl.model import context
+from ppl.model.own_lists import Tensors
 from ppl.rewrites.present import at_present_sizes
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, is_constant, placeholder, value_of
 from ppl.tensor.variables import Variable
@@ -58,11 +59,11 @@ class Books(metaclass=_MadeInItsBlock):
         books = self.parent
         self.named_vars: dict[str, Tensor] = books.named_vars if books else {}
         self.named_vars_to_dims: dict[str, tuple[str | None, ...]] = books.named_vars_to_dims if books else {}
-        self.free_RVs: list[Tensor] = books.free_RVs if books else []
-        self.observed_RVs: list[Tensor] = books.observed_RVs if books else []
-        self.deterministics: list[Tensor] = books.deterministics if books else []
-        self.potentials: list[Tensor] = books.potentials if books else []
-        self.data_vars: list[Variable] = books.data_vars if books else []
+        self.free_RVs: Tensors = books.free_RVs if books else Tensors()
+        self.observed_RVs: Tensors = books.observed_RVs if books else Tensors()
+        self.deterministics: Tensors = books.deterministics if books else Tensors()
+        self.potentials: Tensors = books.potentials if books else Tensors()
+        self.data_vars: list[Variable] = books.data_vars if books else Tensors()  # type: ignore[assignment]
         self.rvs_to_values: dict[Tensor, Tensor] = books.rvs_to_values if books else {}
         self.rvs_to_transforms: dict[Tensor, Transform | None] = books.rvs_to_transforms if books else {}
         self.rvs_to_initial_values: dict[Tensor, Any] = books.rvs_to_initial_values if books else {}
@@ -141,6 +142,11 @@ class Books(metaclass=_MadeInItsBlock):
             known = self._coords[name]
             if labels is not None and known is not None and not _same_labels(labels, known):
                 raise ValueError(f"Duplicate and incompatible coordinate: {name!r} is {known} and shall be {labels}")
+            wanted, now = length if labels is None else len(labels), self.present_length(name)
+            if isinstance(wanted, int) and now is not None and wanted != now:
+                raise ValueError(f"dimension {name!r} has length {now} already, and shall have length {wanted}")
+            if known is None:
+                self._coords[name] = labels
             return
         if labels is not None and isinstance(length, int) and length != len(labels):
             raise ValueError(f"dimension {name!r} has {len(labels)} labels, but length {length}")
@@ -255,12 +261,12 @@ class Books(metaclass=_MadeInItsBlock):
     @property
     def basic_RVs(self) -> list[Tensor]:
         """Free and observed random variables."""
-        return [*self.free_RVs, *self.observed_RVs]
+        return Tensors([*self.free_RVs, *self.observed_RVs])
 
     @property
     def unobserved_RVs(self) -> list[Tensor]:
         """Free random variables and deterministics."""
-        return [*self.free_RVs, *self.deterministics]
+        return Tensors([*self.free_RVs, *self.deterministics])
 
     def observed_RVs_set(self) -> frozenset[Tensor]:
         """The observed random variables, for looking up."""
@@ -269,7 +275,7 @@ class Books(metaclass=_MadeInItsBlock):
     @property
     def value_vars(self) -> list[Tensor]:
         """The unconstrained inputs of the density, one a free random variable."""
-        return [self.rvs_to_values[rv] for rv in self.free_RVs]
+        return Tensors(self.rvs_to_values[rv] for rv in self.free_RVs)
 
     @property
     def values_to_rvs(self) -> dict[Tensor, Tensor]:
@@ -279,12 +285,12 @@ class Books(metaclass=_MadeInItsBlock):
     @property
     def continuous_value_vars(self) -> list[Tensor]:
         """Values that a gradient can move."""
-        return [v for v in self.value_vars if v.dtype[0] == "f"]
+        return Tensors(v for v in self.value_vars if v.dtype[0] == "f")
 
     @property
     def discrete_value_vars(self) -> list[Tensor]:
         """Values that only step."""
-        return [v for v in self.value_vars if v.dtype[0] != "f"]
+        return Tensors(v for v in self.value_vars if v.dtype[0] != "f")
 
     def __getitem__(self, key: str) -> Tensor:
         full = self.name_for(key)

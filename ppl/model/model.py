@@ -16,6 +16,7 @@ from ppl.model.density import Joint, add_all
 from ppl.model.inputs.data import set_data
 from ppl.model.names.former import OF_MODELS, hint
 from ppl.model.point import Point, initial_point
+from ppl.model.present import naming_data
 from ppl.model.registration import Registration
 from ppl.model.rewriting import Posterior, rewritten
 from ppl.model.seeds import seed_of
@@ -133,7 +134,7 @@ class Model(Registration):
         given = self.value_vars if inputs is None else list(inputs)
         options.setdefault("on_unused_input", "ignore")
         compiled = function(given, outs, mode=mode, **options)
-        return PointFunction(compiled) if point_fn else compiled
+        return PointFunction(compiled, self) if point_fn else compiled
 
     def compile_logp(
         self, vars: Any = None, jacobian: bool = True, sum: bool = True, *, rewrite: bool = False, **options: Any
@@ -244,8 +245,9 @@ class Model(Registration):
             if users:
                 raise ValueError(
                     f"dimension {name!r} has length {known}, fixed when {', '.join(users)} was made, and cannot get "
-                    f"length {new_length}. A length that changes is that of data: make Data with dims={name!r} before "
-                    "the variables, and change it with set_data(..., coords=...); or build the model anew."
+                    f"length {new_length}: PyMC leaves shapes open, here a variable is made with its "
+                    f"shape. A length that changes is that of data: make Data with dims={name!r} before the variables, "
+                    "and change it with set_data(..., coords=...); or build the model anew."
                 )
             self._dim_lengths[name] = new_length
         elif self.present_length(name) != new_length:
@@ -291,15 +293,16 @@ class Model(Registration):
 class PointFunction:
     """A compiled function that is called with a point: a dict from names of value variables to arrays."""
 
-    def __init__(self, f: Function) -> None:
-        self.f = f
+    def __init__(self, f: Function, model: Model) -> None:
+        self.f, self.model = f, model
         self._names = [x.name or "" for x in f.inputs]
 
     def __call__(self, point: Mapping[str, Any]) -> Any:
         missing = [name for name in self._names if name not in point]
         if missing:
             raise KeyError(f"the point has no value for {', '.join(missing)}; it has {', '.join(point) or 'none'}")
-        return self.f(*[point[name] for name in self._names])
+        with naming_data(self.model):
+            return self.f(*[point[name] for name in self._names])
 
 
 def compile_fn(outs: Any, *, inputs: Any = None, model: Model | None = None, **options: Any) -> Any:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ppl.distributions.transforms import Transform
 from ppl.graph import Node, ancestors
@@ -52,8 +55,14 @@ def at_present(model: Model) -> Present:
     """The model as it is now; inputs of its density stay what they are."""
     done: dict[Node, Node] = {}
 
-    def now(variables: Any) -> list[Any]:
-        return at_present_sizes(variables, done)
+    def now(variables: Iterable[Tensor]) -> list[Any]:
+        return [node for variable in variables for node in one(variable)]
+
+    def one(variable: Tensor) -> list[Node]:
+        try:
+            return at_present_sizes([variable], done)
+        except ValueError as error:
+            raise _clash(model, variable, f'"{variable.name}": {str(error).removesuffix(".")}') from None
 
     variables: dict[Tensor, Tensor] = {}
     values: dict[Tensor, Tensor] = {}
@@ -62,7 +71,7 @@ def at_present(model: Model) -> Present:
         (variables[rv],) = now([rv])
         if rv in observed:
             (value,) = now([model.rvs_to_values[rv]])
-            _check_fit(variables[rv], value)
+            _check_fit(model, rv, variables[rv], value)
             done[rv] = value  # what depends on an observed variable depends on its value
         else:
             value = _sized(model.rvs_to_values[rv], variables[rv], model.rvs_to_transforms[rv])
@@ -80,14 +89,35 @@ def at_present(model: Model) -> Present:
     )
 
 
-def _check_fit(rv: Any, value: Tensor) -> None:
+def _check_fit(model: Model, rv: Tensor, now: Tensor, value: Tensor) -> None:
     """Refuse observed values whose shape is not that of their variable any more."""
-    pairs = zip(rv.type.shape, value.type.shape, strict=True)
+    pairs = zip(now.type.shape, value.type.shape, strict=True)
     if any(None not in pair and pair[0] != pair[1] for pair in pairs):
-        raise ShapeError(
-            f'"{rv.name}" has shape {rv.type.shape} now, but its observed values have shape {value.type.shape}. Data '
-            "that share a dimension are changed together, in one set_data call; observed values may be Data too."
-        )
+        shapes = f"has shape {now.type.shape} now, but its observed values have shape {value.type.shape}"
+        raise _clash(model, rv, f'"{rv.name}" {shapes}')
+
+
+def _clash(model: Model, variable: Tensor, found: str) -> ShapeError:
+    """What to say of a variable that data of these lengths leave no shape."""
+    behind = ancestors([variable, model.rvs_to_values.get(variable, variable)])
+    data = ", ".join(f'"{v.name}" {np.shape(v.value)}' for v in model.data_vars if v in behind)
+    return ShapeError(
+        f"{found}. It uses the data {data or 'none'}. Data that share a dimension are changed together, in one "
+        "set_data call; observed values may be Data too."
+    )
+
+
+@contextmanager
+def naming_data(model: Model) -> Iterator[None]:
+    """Where a program of the model fails because its data do not fit each other any more, say so by their names."""
+    try:
+        yield
+    except (TypeError, ValueError):
+        try:
+            at_present(model)
+        except ShapeError as clash:
+            raise clash from None
+        raise
 
 
 def _sized(value: Tensor, rv: Any, transform: Transform | None) -> Tensor:

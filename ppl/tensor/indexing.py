@@ -19,7 +19,7 @@ from ppl.graph import Attrs, Node
 from ppl.tensor.elementwise import not_equal
 from ppl.tensor.ops import TensorOp, broadcast_shape, normal_axis, unify
 from ppl.tensor.sizes import filled, known_size, split_sizes
-from ppl.tensor.tensor import FUNCTIONS, Dim, Tensor, TensorType, as_tensor, function, is_constant, value_of
+from ppl.tensor.tensor import FUNCTIONS, WHOLE, Dim, Tensor, TensorType, as_tensor, function, is_constant, value_of
 
 Plan = tuple[tuple[Any, ...], ...]
 
@@ -230,7 +230,7 @@ class _GetItem(TensorOp):
     def __call__(self, x: Any, index: Any, *, name: str | None = None) -> Tensor:
         x = as_tensor(x)
         plan, tensors = make_plan(x, index)
-        if all(part == ("slice", None, None, None) for part in plan):
+        if all(part == WHOLE for part in plan):
             return x if name is None else x.copy(name)
         return self.build((x, *tensors), {"plan": plan}, name)
 

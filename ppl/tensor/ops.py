@@ -20,7 +20,18 @@ import numpy as np
 
 from ppl.graph import NO_ATTRS, Attrs, Node, Op, TupleType
 from ppl.tensor.config import config
-from ppl.tensor.tensor import CONSTANT, FUNCTIONS, Dim, Tensor, TensorType, as_tensor, constant, dtype_name, enter
+from ppl.tensor.tensor import (
+    CONSTANT,
+    FUNCTIONS,
+    Dim,
+    Tensor,
+    TensorType,
+    as_tensor,
+    constant,
+    dtype_name,
+    enter,
+    viewed,
+)  # fmt: skip
 
 OPS: dict[str, TensorOp] = {}
 
@@ -119,7 +130,7 @@ def unify(inputs: Any, to_float: bool = False) -> tuple[Tensor, ...]:
     if all(isinstance(x, Tensor) for x in inputs):
         dtype = inputs[0].type.dtype
         if all(x.type.dtype == dtype for x in inputs[1:]) and (not to_float or dtype[0] in "fc"):
-            return tuple(inputs)
+            return tuple([viewed(x) for x in inputs])
     weak = [x if type(x) in _WEAK else as_tensor(x) for x in inputs]
     tensors = [x for x in weak if isinstance(x, Tensor)]
     if not tensors:

@@ -17,6 +17,7 @@ from ppl.tensor.config import config
 
 Dim = int | None
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
+WHOLE = ("slice", None, None, None)  # the part of an index that takes an axis as it is
 
 
 def function(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -318,7 +319,10 @@ class Tensor(Node):
         return FUNCTIONS["round"](self, digits)
 
     def __getitem__(self, index: Any) -> Tensor:
-        return FUNCTIONS["getitem"](self, index)
+        found = FUNCTIONS["getitem"](self, index)
+        if found is not self:
+            return found
+        return FUNCTIONS["getitem"].build((self,), {"plan": (WHOLE,) * self.ndim})  # type: ignore[attr-defined]
 
     # --- methods ------------------------------------------------------------------------------------------------------
     @property
@@ -452,7 +456,7 @@ def constant(value: Any, name: str | None = None, ndim: int | None = None, dtype
 def as_tensor(value: Any, name: str | None = None, ndim: int | None = None, dtype: Any = None) -> Tensor:
     """A tensor from a tensor, a number, an array, or a (nested) sequence that may hold tensors."""
     if isinstance(value, Tensor):
-        tensor = value
+        tensor = viewed(value)
     elif isinstance(value, Node):
         raise TypeError(f"{value!r} has several results: take one, as {value.op.name}(...)[0]")
     elif hasattr(value, "__ppl_tensor__"):
@@ -468,6 +472,12 @@ def as_tensor(value: Any, name: str | None = None, ndim: int | None = None, dtyp
     if ndim is not None and tensor.ndim != ndim:
         raise ValueError(f"asked for {ndim} dimensions, but {tensor!r} has {tensor.ndim}")
     return tensor if name is None else FUNCTIONS["named"](tensor, name)
+
+
+def viewed(tensor: Tensor) -> Tensor:
+    """x in place of x[:]: what has the place of all entries is for `set_subtensor` alone."""
+    whole = tensor.op.name == "getitem" and all(part == WHOLE for part in tensor.attrs["plan"])
+    return tensor.inputs[0] if whole else tensor  # type: ignore[return-value]
 
 
 def _holds_tensor(value: Any) -> bool:

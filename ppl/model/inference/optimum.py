@@ -16,6 +16,7 @@ from ppl.model.errors import SamplingError
 from ppl.model.inference.draw_rows import over_draws
 from ppl.model.log import log
 from ppl.model.point import initial_point
+from ppl.model.present import naming_data
 from ppl.model.seeds import seed_of
 from ppl.model.values import values_of
 from ppl.samplers import PROGRAMS
@@ -120,8 +121,9 @@ def find_MAP(
     if vars is None and held:
         log.warning("find_MAP: %s cannot follow a gradient and stay where they start.", ", ".join(map(str, held)))
     free = [slot.variable in wanted for slot in slots for _ in range(slot.stop - slot.start)]
-    density = FlatProgram([joint.total(jacobian=False)], slots, once=values_of)
-    best, found = maximum_of(density, flattened(slots, point), method, free, maxeval, raw=True, **kwargs)
+    with naming_data(model):
+        density = FlatProgram([joint.total(jacobian=False)], slots, once=values_of)
+        best, found = maximum_of(density, flattened(slots, point), method, free, maxeval, raw=True, **kwargs)
     result = _as_point(model, joint, slots, best, include_transformed)
     return (result, found) if return_raw else result
 

@@ -25,6 +25,7 @@ from ppl.model.inference.forwards import drawn_over
 from ppl.model.log import log
 from ppl.model.output import results
 from ppl.model.output.traces import Draws, from_trace
+from ppl.model.present import naming_data
 from ppl.model.seeds import seed_of
 from ppl.tensor.sizes import DIM
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, placeholder
@@ -81,7 +82,8 @@ def sample_prior_predictive(
     _tell_of_potentials(model, "prior")
     drawn = [rv.name for rv in model.basic_RVs if rv in ancestors([model.named_vars[n] for n in names])]
     log.info("Sampling: [%s]", ", ".join(sorted(map(str, drawn))))
-    found = forward([model.named_vars[name] for name in names], seed_of(random_seed), draws)
+    with naming_data(model):
+        found = forward([model.named_vars[name] for name in names], seed_of(random_seed), draws)
     values = dict(zip(names, found, strict=True))
     if not return_inferencedata:
         return {name: value[0] for name, value in values.items()}

@@ -22,6 +22,10 @@ def bind_lengths(model: Books, variable: Variable, dims: Any, coords: Mapping[st
     for axis, dim in enumerate(dims):
         if dim is None:
             continue
+        if dim == name:
+            raise ValueError(f"Name {name!r} is both a dimension and a variable: rename one of them")
+        if dim in model.dim_lengths and coords.get(dim) is not None:
+            model.add_coord(dim, coords[dim])  # raises where its labels are others
         known = model.present_length(dim)
         if known is not None and known != shape[axis]:
             raise ValueError(

@@ -13,7 +13,7 @@ from ppl.tensor.tensor import Tensor, as_tensor
 _FROM_TENSOR = """
 abs and_ arccos arccosh arcsin arcsinh arctan arctanh as_tensor broadcast_to ceil clip concatenate constant
 cos cosh cumprod cumsum diff dot eq erf erfc erfcinv erfinv exp floor full full_like ge gt invlogit le log
-log1mexp log1pexp log_softmax logaddexp logit logsumexp lt matmul matrix_inverse max maximum mean min minimum neq ones
+log1mexp log1pexp log_softmax logit logsumexp lt matmul matrix_inverse max maximum mean min minimum neq ones
 ones_like or_ prod round sigmoid sgn sin sinh softmax sqr sqrt stack sum switch tan tanh where zeros
 zeros_like expand_packed_triangular
 """.split()
@@ -42,6 +42,11 @@ def invprobit(x: Any) -> Tensor:
 def logdet(m: Any) -> Tensor:
     """The logarithm of the absolute determinant."""
     return tt.slogdet(m)[1]
+
+
+def logaddexp(*xs: Any) -> Tensor:
+    """log(exp(a) + exp(b) + ...) entry by entry."""
+    return reduce(tt.logaddexp, map(as_tensor, xs))
 
 
 def logdiffexp(a: Any, b: Any) -> Tensor:

@@ -14,7 +14,8 @@ IN_TRACES = {
 
 
 class MultiTrace:
-    """Draws of several chains by name. `trace["mu"]` joins the chains; `trace[100:]` leaves out draws."""
+    """Draws of several chains by name. `trace["mu"]` joins the chains; `trace[100:]` leaves out draws, and
+    `trace["mu", 100:]` is both."""
 
     def __init__(
         self,
@@ -72,6 +73,10 @@ class MultiTrace:
             )
         if isinstance(index, int | np.integer):
             return self.point(int(index))
+        if isinstance(index, tuple) and len(index) == 2 and isinstance(index[1], slice):
+            return self[index[1]][index[0]]
+        if not hasattr(index, "name"):
+            raise TypeError(f"a trace is indexed by a variable, a draw, a slice, or (variable, slice), got {index!r}")
         return self.get_values(index.name)
 
     def get_values(

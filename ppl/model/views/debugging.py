@@ -12,14 +12,15 @@ from ppl.compile import function
 from ppl.distributions import RandomVariable
 from ppl.model.density import Joint
 from ppl.model.point import initial_point
+from ppl.model.present import naming_data
 from ppl.tensor.tensor import Tensor
 
 if TYPE_CHECKING:
-    from ppl.model.books import Books
+    from ppl.model.model import Model
 
 
 def debug(
-    self: Books,
+    self: Model,
     point: Mapping[str, Any] | None = None,
     fn: Literal["logp", "dlogp", "random"] = "logp",
     verbose: bool = False,
@@ -36,12 +37,13 @@ def debug(
     print()
     faults = 0
     for variable in [*joint.terms, *self.potentials]:
-        faults += _report(self, joint, variable, at, fn, verbose)
+        with naming_data(self):
+            faults += _report(self, joint, variable, at, fn, verbose)
     if not faults:
         print("No problems found")
 
 
-def _report(model: Books, joint: Joint, variable: Tensor, at: Mapping[str, Any], fn: str, verbose: bool) -> bool:
+def _report(model: Model, joint: Joint, variable: Tensor, at: Mapping[str, Any], fn: str, verbose: bool) -> bool:
     is_rv = isinstance(variable, RandomVariable)
     term = joint.logp(variable) if is_rv else joint.at_values(variable)
     parameters = list(joint.parameters(variable)) if isinstance(variable, RandomVariable) else []
