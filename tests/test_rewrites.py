@@ -260,7 +260,8 @@ def test_new_axes_and_slices_have_one_form():
     assert simplify(u[None, ::2, None]) is simplify(tt.expand_dims(u[::2], (0, 2)))
     assert simplify(A[1:, None, np.array([0, 3])]) is simplify(tt.expand_dims(A[1:, np.array([0, 3])], 1))
     assert simplify(A[1:][-1]) is simplify(A[3:][0]) is A[3] is A[-1]
-    assert A[1:4:2] is A[1::2] is A[-3::2] and A[::-1] is A[3::-1] and A[:, :9] is A and A[4:] is A[2:1]
+    assert A[1:4:2] is A[1::2] is A[-3::2] and A[::-1] is A[3::-1] and A[4:] is A[2:1]
+    assert simplify(A[:, :9]) is A and simplify(A[:] * 2) is simplify(A * 2)
     assert simplify(A.reshape((1, 20))[0]) is simplify(tt.expand_dims(A.reshape((20,)), 0)[0])
 
 
