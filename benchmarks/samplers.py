@@ -272,10 +272,9 @@ def ratios(rows: list[dict[str, Any]]) -> None:
 COLD = {
     "ppl": """
 import ppl.samplers.flags; ppl.samplers.flags.apply()
-from ppl.samplers import sample, enable_disk_cache
+from ppl.samplers import sample
 from sampler_targets import TARGETS
 import numpy as np, sys
-if sys.argv[2]: enable_disk_cache(sys.argv[2])
 t = next(t for t in TARGETS if t.name == sys.argv[1])
 began = time.perf_counter()
 sample(t.logp, np.zeros((4, t.dim)), data=t.data, cores=2)
@@ -293,16 +292,17 @@ nutpie.sample(compiled, tune=1000, draws=1000, chains=4, cores=2, progress_bar=F
 
 
 def cold_seconds(sampler: str, target: str, cache: str) -> tuple[float, float]:
-    """Seconds of the whole process, and from the log-density to the result, in a fresh process."""
+    """Seconds of the whole process, and from the log-density to the result, in a fresh process that finds its programs
+    in the folder `cache`, or leaves them there."""
     script = f"import time, warnings; start = time.perf_counter(); warnings.simplefilter('ignore')\n{COLD[sampler]}"
     script += "\nprint(time.perf_counter() - start, time.perf_counter() - began)"
     here = Path(__file__).resolve().parent
     path = os.pathsep.join([str(here.parent), str(here), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(
-        [sys.executable, "-c", script, target, cache],
+        [sys.executable, "-c", script, target],
         capture_output=True,
         text=True,
-        env=environment(PYTHONPATH=path),
+        env=environment(PYTHONPATH=path, PPL_DISK_CACHE=cache),
         check=True,
     )
     whole, from_logp = done.stdout.split()[-2:]
@@ -316,11 +316,12 @@ def cold(rivals: list[str], repeats: int) -> Rows:
     for target in ("eight schools", "normal 10", "logistic 200x10"):
         cases = [("ppl", False), ("ppl", True)] + ([("nutpie", False)] if "nutpie" in rivals else [])
         for sampler, cached in cases:
-            with tempfile.TemporaryDirectory() as folder:
-                cache = folder if cached else ""
-                if cached:
-                    cold_seconds(sampler, target, cache)
-                seconds = [cold_seconds(sampler, target, cache) for _ in range(repeats)]
+            seconds = []
+            for _ in range(repeats):
+                with tempfile.TemporaryDirectory() as folder:
+                    if cached:
+                        cold_seconds(sampler, target, folder)
+                    seconds.append(cold_seconds(sampler, target, folder))
             name = sampler + (", second process" if cached else "")
             whole, from_logp = [s[0] for s in seconds], [s[1] for s in seconds]
             print(f"  {target:16s} {name:20s} {text(whole)}   {text(from_logp)}", flush=True)
