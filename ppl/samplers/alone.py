@@ -25,7 +25,9 @@ def compiled(job: Job, layout: Layout) -> Compiled:
         ("chunk", job.kernel_key, rows),
         lambda: chunk_program(job.kernel, layout.packs, rows),
         (chain_key(0, 0), plan, job.data, layout.blank, layout.buffers(rows), np.int64(0)),
+        level=2,
         donated=(4,),
+        emitters=False,
     )
     expanded = None
     if job.expand is not None:

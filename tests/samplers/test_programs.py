@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from ppl.samplers import blas, disk_cache
+from ppl.samplers import blas, disk_cache, programs
 from ppl.samplers.packing import Packing, on_host
 from ppl.samplers.programs import Programs, turn
 from ppl.samplers.randomness import normals, own_settings
@@ -147,3 +147,13 @@ def test_linear_algebra_has_its_threads_back_when_the_last_chain_is_done_with_it
             assert set(counts()) <= {1}
         assert set(counts()) <= {1}
     assert counts() == usual
+
+
+def test_an_option_that_xla_does_not_know_is_left_out(monkeypatch):
+    monkeypatch.setattr(programs, "_unknown", set())
+    lowered = jax.jit(lambda x: x + 1).lower(1.0)
+    compiled = programs._compile(lowered, {"xla_no_such_thing": False, "xla_backend_optimization_level": "2"})
+    assert compiled(1.0) == 2.0
+    assert programs._unknown == {"xla_no_such_thing"}
+    with pytest.raises(jax.errors.JaxRuntimeError):
+        programs._compile(lowered, {"xla_backend_optimization_level": "no level"})
