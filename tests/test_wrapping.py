@@ -83,6 +83,24 @@ with jax.enable_x64(True):
 """
 
 
+DRAWN = """
+import numpy as np, ppl as pm
+laws = [pm.Normal.dist(0, 1, size=1001), pm.Gamma.dist(2, 1, size=1001), pm.Poisson.dist(30, size=1001)]
+print(*[x for draws in pm.draw(laws, random_seed=3) for x in draws])
+"""
+
+
+def test_draws_are_the_same_on_one_device_and_on_four():
+    """To the last bits, which depend on how XLA shares the places out among threads."""
+    found = []
+    for count in (1, 4):
+        flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={count}"
+        command, variables = [sys.executable, "-c", DRAWN], {**os.environ, "XLA_FLAGS": flags}
+        run = subprocess.run(command, env=variables, capture_output=True, text=True, check=True)
+        found.append(np.array(run.stdout.split(), float))
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-13)
+
+
 def test_a_graph_on_two_devices():
     flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=2"
     run = subprocess.run(
