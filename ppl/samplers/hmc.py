@@ -6,6 +6,8 @@ period of the target that it happens to fit. In whitened space a period is near 
 the distance after which a draw knows least of its start.
 """
 
+from typing import Any
+
 import jax.numpy as jnp
 from jax import Array, lax
 
@@ -28,8 +30,12 @@ def transition(
     max_depth: Array,
     decisions: Array,
     start: Point,
-) -> tuple[Draw, Info]:
-    """One HMC transition of at most 2^max_depth - 1 leapfrogs from ``start``, whose momentum was just refreshed."""
+    room: Any = (),
+) -> tuple[Draw, Info, Any]:
+    """One HMC transition of at most 2^max_depth - 1 leapfrogs from ``start``, whose momentum was just refreshed.
+
+    It leaves ``room``, which others work in, as it is.
+    """
     initial_energy = 0.5 * dot(start.momentum, start.momentum) - start.logp
     most = jnp.left_shift(1, max_depth) - 1
     wished = jnp.ceil(2 * path_length * uniform(decisions, jnp.asarray(LENGTH)) / jnp.maximum(step_size, 1e-10))
@@ -61,7 +67,7 @@ def transition(
         jnp.where(accept, n, 0),
     )
     ratio = jnp.exp(jnp.minimum(-error, 700.0))
-    return draw, Info(
+    info = Info(
         energy=initial_energy + draw.error,
         energy_error=draw.error,
         max_energy_error=error,
@@ -74,3 +80,4 @@ def transition(
         at_max_depth=jnp.zeros((), bool),
         last=end,
     )
+    return draw, info, room

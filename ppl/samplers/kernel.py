@@ -58,4 +58,6 @@ class Kernel(NamedTuple):
     step: Callable[[Array, Any, Data, Any], tuple[Any, Outcome]]
     stats: dict[str, type]
     host: Callable[[Any, Any, Any], Any]
+    begin: Callable[[Any], Any] = lambda state: state  # the state with working memory, for a loop of steps ...
+    end: Callable[[Any], Any] = lambda state: state  # ... and without, as it is kept
     coupled: bool = False  # do chains learn from each other, so that all must go on from the same draw?

@@ -20,7 +20,7 @@ junctions).
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 from jax import Array, lax
@@ -143,11 +143,13 @@ def transition(
     max_depth: Array,
     decisions: Array,
     start: Point,
-) -> tuple[Draw, Info]:
+    room: Any = (),
+) -> tuple[Draw, Info, Any]:
     """One NUTS transition from ``start``, whose momentum has just been refreshed.
 
     ``levels`` bounds the depth when the program is compiled (memory is 3 * levels * dim numbers); ``max_depth`` bounds
-    it when it runs. ``decisions`` is the word from which all random choices are hashed.
+    it when it runs. ``decisions`` is the word from which all random choices are hashed. ``room`` is what the
+    transition before it returned last: memory for checkpoints.
     """
     trip = Trip(metric, step_size, max_depth, decisions, start, energy_at(start))
 
@@ -159,10 +161,9 @@ def transition(
         )
         return joined(trip, trajectory, side, tree), tree.checkpoints
 
-    end, _ = lax.while_loop(
-        lambda carry: growing(trip, carry[0]), double, (planted(trip), no_checkpoints(start.position, levels))
-    )
-    return outcome(trip, end)
+    checkpoints = room or no_checkpoints(start.position, levels)
+    end, checkpoints = lax.while_loop(lambda carry: growing(trip, carry[0]), double, (planted(trip), checkpoints))
+    return *outcome(trip, end), checkpoints if room else ()
 
 
 def planted(trip: Trip) -> _Trajectory:

@@ -115,8 +115,9 @@ def chunk_program(kernel: Kernel, packs: Packs, rows: int) -> Callable[..., tupl
                 outcome.marked & (filling.n_marks < marks), lambda f: _mark(f, row, outcome.mark), lambda f: f, filling
             )
 
-        state = state._replace(attention=jnp.zeros((), bool))
+        state = kernel.begin(state._replace(attention=jnp.zeros((), bool)))
         state, filling = lax.while_loop(unfinished, one, (state, filling))
+        state = kernel.end(state)
         return packs.state.pack(state), filling.chunk(state.attention)
 
     return advance

@@ -162,7 +162,7 @@ def _kernel(
     fixed = (*which, method, steering.integrator, columns)
     if method == "interleaved":
         return _Chosen(side_by_side(machine(logp, steering.scheme, levels)), fixed, plan)
-    tuned_kernel = tuned(logp, transition, columns, steering.chooser(dim, work_of_gradient))
+    tuned_kernel = tuned(logp, transition, columns, steering.chooser(dim, work_of_gradient), steering.room(kernel))
     return _Chosen(side_by_side(tuned_kernel) if together else tuned_kernel, fixed, plan)
 
 

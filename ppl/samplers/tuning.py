@@ -35,6 +35,10 @@ class Tuning(NamedTuple):
         """The host's part of the warm-up."""
         return metric_chooser(self.metric, self.columns(dim), work_of_gradient)
 
+    def room(self, kernel: str) -> Callable[[Any], Any]:
+        """What makes the memory that a kernel's transitions hand on."""
+        return partial(nuts.no_checkpoints, levels=self.max_treedepth) if kernel == "nuts" else lambda position: ()
+
     def transition(self, kernel: str, path_length: float | None) -> tuple[Transition, tuple[Hashable, ...]]:
         """The transition of a kernel, and what stands for it in the keys of programs."""
         if kernel not in ("nuts", "hmc"):

@@ -14,7 +14,7 @@ One step is one call of the transition, whatever it is for, so that the log-dens
 """
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -42,7 +42,8 @@ class Transition(Protocol):
         max_depth: Array,
         decisions: Array,
         start: Point,
-    ) -> tuple[Draw, Info]: ...
+        room: Any,
+    ) -> tuple[Draw, Info, Any]: ...
 
 
 # What rules the diagonal of the metric from draw to draw.
@@ -117,6 +118,7 @@ class State(NamedTuple):
     window: Array
     late: Array
     attention: Array
+    room: Any = ()  # memory of the transition while steps run in a loop, so that it is not cleared for each
 
 
 def start(position: np.ndarray, columns: int) -> State:
@@ -155,18 +157,24 @@ def tuned(
     transition: Transition,
     columns: int,
     host: Callable[[Plan, State, Window], State],
+    room: Callable[[Array], Any] = lambda position: (),
 ) -> Kernel:
-    """The self-tuning kernel around ``transition``; its metric has room for ``columns`` low-rank columns."""
+    """The self-tuning kernel around ``transition``; its metric has room for ``columns`` low-rank columns.
+
+    ``room(position)`` makes the memory that transitions hand on to each other.
+    """
 
     def init(position: np.ndarray) -> State:
         return start(position, columns)
 
     def step(key: Array, plan: Plan, data: Data, state: State) -> tuple[State, Outcome]:
         call = next_call(key, plan, state)
-        draw, info = transition(target_of(logp, data), metric=state.metric, **call._asdict())
-        return learnt(plan, state, call, draw, info)
+        draw, info, used = transition(target_of(logp, data), metric=state.metric, room=state.room, **call._asdict())
+        after, outcome = learnt(plan, state._replace(room=()), call, draw, info)
+        return after._replace(room=used), outcome
 
-    return Kernel(init, step, STATS, host)
+    begin = lambda state: state._replace(room=room(state.position))
+    return Kernel(init, step, STATS, host, begin, end=lambda state: state._replace(room=()))
 
 
 class Call(NamedTuple):
@@ -196,12 +204,14 @@ def next_call(key: Array, plan: Plan, state: State) -> Call:
 def learnt(plan: Plan, state: State, call: Call, draw: Draw, info: Info) -> tuple[State, Outcome]:
     """The state after a transition, and what the driver is told."""
     around = _around(state)
-    after = lax.cond(
-        around,
-        lambda: lax.cond(
-            state.evaluated, lambda: _searched(plan, state, info), lambda: _evaluated(plan, state, info.last)
+    after = _once(
+        around | (state.draw < plan.tune),
+        lambda s: lax.cond(
+            around,
+            lambda: lax.cond(s.evaluated, lambda: _searched(plan, s, info), lambda: _evaluated(plan, s, info.last)),
+            lambda: _learn(plan, s, draw, info),
         ),
-        lambda: _moved(plan, state, draw, info),
+        lax.cond(around, lambda: state, lambda: _moved(state, draw)),
     )
     stats = jnp.stack([
         draw.logp, info.energy, info.energy_error, info.max_energy_error, info.acceptance,
@@ -209,6 +219,12 @@ def learnt(plan: Plan, state: State, call: Call, draw: Draw, info: Info) -> tupl
         info.at_max_depth,
     ], dtype=jnp.float64)  # fmt: skip
     return after, Outcome(draw.position, draw.gradient, stats, info.last.position, info.diverging & ~around, ~around)
+
+
+def _once(condition: Array, change: Callable[[State], State], state: State) -> State:
+    """``change(state)`` if the condition holds: a loop of at most one turn, because a ``cond`` copies what it keeps."""
+    turn = lambda carry: (jnp.zeros((), bool), change(carry[1]))
+    return lax.while_loop(lambda carry: carry[0], turn, (condition, state))[1]
 
 
 def _around(state: State) -> Array:
@@ -251,10 +267,9 @@ def _searched(plan: Plan, state: State, info: Info) -> State:
     return state._replace(search=search, searching=~over, average=average)
 
 
-def _moved(plan: Plan, state: State, draw: Draw, info: Info) -> State:
-    """The state after a draw: the new point, and while tuning all that is learnt from it."""
-    moved = state._replace(draw=state.draw + 1, position=draw.position, gradient=draw.gradient, logp=draw.logp)
-    return lax.cond(state.draw < plan.tune, lambda s: _learn(plan, s, draw, info), lambda s: s, moved)
+def _moved(state: State, draw: Draw) -> State:
+    """The state at the new point."""
+    return state._replace(draw=state.draw + 1, position=draw.position, gradient=draw.gradient, logp=draw.logp)
 
 
 def _learn(plan: Plan, state: State, draw: Draw, info: Info) -> State:

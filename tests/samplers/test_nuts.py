@@ -120,7 +120,7 @@ def compiled(target, max_depth=10):
         logp, g = both(x)
         start = at(unit(x.shape[0]), x, p, g, logp)
         depth = jnp.asarray(max_depth)
-        return nuts.transition(both, leapfrog, max_depth, unit(x.shape[0]), size, depth, word, start)
+        return nuts.transition(both, leapfrog, max_depth, unit(x.shape[0]), size, depth, word, start)[:2]
 
     return run
 
