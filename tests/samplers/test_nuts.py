@@ -218,7 +218,7 @@ def test_leaves_its_target_invariant(kernel, integrator, which, size):
 
     def move(x, key):
         logp, g = both(x)
-        draw, info = KERNELS[kernel](
+        draw, info, *_ = KERNELS[kernel](
             both, integrator=INTEGRATORS[integrator], metric=a, step_size=jnp.asarray(size), max_depth=jnp.asarray(5),
             decisions=word(key), start=at(a, x, normals(key, 2, jnp.float64), g, logp),
         )  # fmt: skip
