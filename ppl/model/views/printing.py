@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 def parents(model: Books, nodes: Any) -> list[Tensor]:
     """The nearest named variables that nodes are computed from, in the order of the model."""
-    named = set(model.named_vars.values())
+    known = model.root.named_vars.values()  # a variable of a model may depend on one of the model around
+    named = set(known)
     found: set[Node] = set()
     stack, seen = list(nodes), set()
     while stack:
@@ -27,7 +28,7 @@ def parents(model: Books, nodes: Any) -> list[Tensor]:
             found.add(node)
         else:
             stack.extend(node.inputs)
-    return [v for v in model.named_vars.values() if v in found]
+    return [v for v in known if v in found]
 
 
 def _number(value: Any) -> str:
