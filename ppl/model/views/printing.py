@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ppl.distributions import RandomVariable
 from ppl.graph import Node
 from ppl.model.books import home_of
+from ppl.model.inputs.data_values import value_now
 from ppl.tensor.tensor import Tensor, is_constant, value_of
 
 if TYPE_CHECKING:
@@ -82,6 +83,9 @@ def _parameter(model: Books | None, node: Tensor, form: _Plain) -> str:
         return form.name(node.name)
     if isinstance(node, RandomVariable):  # stands for its law
         return _call(form.family(node.family.__name__), [_parameter(model, p, form) for p in node.parameters], form)
+    known = value_now(node, data=False)
+    if known is not None and known.ndim == 0:
+        return _number(known)
     return _call("f", [form.name(p.name or "") for p in parents(model, [node])] if model is not None else [], form)
 
 
