@@ -97,7 +97,9 @@ class Truncated(Modifier, abstract=True):
 def _check_steps(who, steps):
     """PyMC gives up after so many proposals; draws never fail here, so the number only has to be one."""
     if steps is not None and (isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < 1):
-        raise ValueError(f"{who}: max_n_steps is a whole number of at least 1, got {steps!r}. Draws need none: leave it out")
+        raise ValueError(
+            f"{who}: max_n_steps is a whole number of at least 1, got {steps!r}. Draws need none: leave it out"
+        )
 
 
 def refuse_empty(who, law, lower, upper):

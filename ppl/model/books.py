@@ -25,6 +25,7 @@ from ppl.tensor.names import named
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, is_constant, placeholder, value_of
 from ppl.tensor.variables import Variable
 
+
 def dims_of(who: str, dims: Any) -> tuple[Any, ...] | None:
     """The names of the dimensions of a variable, one or several; None for an axis without."""
     if dims is None or isinstance(dims, tuple):

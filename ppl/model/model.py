@@ -17,11 +17,11 @@ from ppl.model.density import Joint, add_all
 from ppl.model.inputs.data import set_data
 from ppl.model.names.former import OF_MODELS, hint
 from ppl.model.point import Point, initial_point
-from ppl.model.starts import check_start
 from ppl.model.present import naming_data
 from ppl.model.registration import Registration
 from ppl.model.rewriting import Posterior, rewritten
 from ppl.model.seeds import seed_of
+from ppl.model.starts import check_start
 from ppl.model.views import drawing_model, printing
 from ppl.model.views.debugging import debug
 from ppl.tensor.tensor import Tensor
