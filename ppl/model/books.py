@@ -314,8 +314,8 @@ class Books(metaclass=_MadeInItsBlock):
             found = sorted(str(rv.name) for rv in others & ancestors(list(var.inputs)))
             if found:
                 raise ValueError(
-                    f'"{var.name}" of the model "{self.prefix}" depends on {", ".join(found)} of the model around it, so '
-                    "that it has no density of its own: work on the outermost model, `.root` of this one."
+                    f'"{var.name}" of the model "{self.prefix}" depends on {", ".join(found)} of the model around it, '
+                    "so that it has no density of its own: work on the outermost model, `.root` of this one."
                 )
 
     def __getitem__(self, key: str) -> Tensor:

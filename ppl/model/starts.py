@@ -15,7 +15,7 @@ STARTS = ("support_point", "moment", "prior")
 
 
 def check_start(rv: Tensor, chosen: Any) -> None:
-    """Refuse what is no start of a variable: another word, another shape, a value outside of a support that is known."""
+    """Refuse what is no start of a variable: another word, another shape, a value outside a known support."""
     if chosen is None or isinstance(chosen, str | Tensor):
         if isinstance(chosen, str) and chosen not in STARTS:
             raise ValueError(f'"{rv.name}": initval is a value, or one of {", ".join(STARTS)}, got {chosen!r}')
