@@ -57,7 +57,7 @@ REDUCTIONS = {
     **like("min", *AXES, *OTHERS, *BAD),
     **{name: row(oracle_of(name), *ONE_AXIS, *BAD, call(INTS, slopes=False), call(TRUTHS, axis=1, slopes=False), call(EMPTY, axis=0, slopes=False))
        for name in ("all", "any")},
-    "logsumexp": row(sp.logsumexp, *AXES, call(SINGLE, slopes=False), *BAD, call(np.array([-np.inf, -np.inf]), slopes=False), call(np.array([np.inf, 1.0]), slopes=False)),
+    "logsumexp": row(sp.logsumexp, *AXES, call(np.array(0.3)), call(np.array(2), slopes=False), call(SINGLE, slopes=False), *BAD, call(np.array([-np.inf, -np.inf]), slopes=False), call(np.array([np.inf, 1.0]), slopes=False)),
     **{name: row(oracle_of(name), *AXES, *BAD, call(INTS, slopes=False)) for name in ("nansum", "nanprod", "nanmean", "nanmax", "nanmin")},
     "median": row(np.median, *AXES, *BAD),
     "count_nonzero": row(np.count_nonzero, call(INTS, slopes=False), call(TRUTHS, axis=0, slopes=False)),
@@ -301,6 +301,7 @@ ORDER = {
     "argtopk": row(lambda x, k: np.argsort(x)[..., ::-1][..., :k], call(M, 2, slopes=False)),
     "unique": row(np.unique, call(INTS, slopes=False), call(INTS, return_counts=True, slopes=False), constants=True),
     "nonzero": row(np.nonzero, call(TRUTHS, slopes=False), constants=True),
+    "where": row(np.where, call(TRUTHS, M, V, slopes=False), call(TRUTHS, slopes=False), constants=True),
     "flatnonzero": row(np.flatnonzero, call(TRUTHS, slopes=False), constants=True),
     "nonzero_values": row(lambda x: x[np.nonzero(x)], call(INTS, slopes=False), constants=True),
     "argwhere": row(np.argwhere, call(TRUTHS, slopes=False), constants=True),

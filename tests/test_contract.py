@@ -345,6 +345,72 @@ def test_what_is_said_of_a_known_dimension_holds_or_is_refused():
     assert model.coords == {"row": ("a", "b")} and list(model.named_vars) == ["x", "y"]
 
 
+LISTS = """free_RVs observed_RVs basic_RVs unobserved_RVs deterministics potentials data_vars value_vars
+    continuous_value_vars discrete_value_vars""".split()
+BOOKS = (
+    "named_vars named_vars_to_dims rvs_to_values rvs_to_transforms values_to_rvs rvs_to_initial_values coords".split()
+)
+
+
+def _models_within(pm):
+    """What each model of a tree has in its books, by name."""
+    with pm.Model(coords={"row": range(3)}) as outer:
+        pm.Normal("x")
+        with pm.Model("a", coords={"column": range(2)}) as a:
+            x = pm.Normal("x", dims="column")
+            pm.Deterministic("d", x + 1)
+            pm.Potential("p", x.sum())
+            pm.Normal("o", x, 1, observed=pm.Data("seen", [1.0, 2.0]))
+            pm.Normal("o2", 0, 1, observed=[1.0, 2.0])
+            pm.Normal("o3", 0, 1, observed=[1.0, 2.0])
+        with pm.Model("b") as b:
+            pm.Poisson("k", 2)
+            with pm.Model("c") as c:
+                pm.HalfNormal("x")
+    models = (outer, a, b, c)
+    name = lambda v: getattr(v, "name", v)
+    lists = [[name(v) for v in getattr(m, each)] for m in models for each in LISTS]
+    books = [{name(k): name(v) for k, v in getattr(m, each).items()} for m in models for each in BOOKS]
+    found = [key in m and m[key].name for m in models for key in ("x", "a::x", "b::c::x", "k", "none")]
+    logps = [round(float(m.compile_logp()(m.initial_point())), 6) for m in models]
+    return lists, books, found, logps, [sorted(m.initial_point()) for m in models]
+
+
+def test_a_model_within_another_has_what_was_made_in_it_as_in_pymc(pymc5):
+    for ours, theirs in zip(_models_within(ppl), _models_within(pymc5), strict=True):
+        assert ours == theirs
+
+
+def test_a_model_within_another_is_no_density_where_it_depends_on_that_one():
+    with ppl.Model() as outer:
+        x = ppl.Normal("x", 0, 3)
+        with ppl.Model("sub") as inner:
+            y = ppl.Normal("y", x, 1)
+            ppl.Deterministic("d", x + y)
+    assert inner.root is outer and inner["d"].str_repr() == "sub::d ~ Deterministic(f(x, sub::y))"
+    assert list(inner.to_networkx()) == ["sub::y", "sub::d"]
+    for ask in (inner.compile_logp, lambda: ppl.sample(model=inner, progressbar=False)):
+        with pytest.raises(ValueError, match=r'"sub::y" of the model "sub" depends on x of .* `\.root`'):
+            ask()
+    with pytest.raises(KeyError, match="no variable 'x' itself; the model around it has one"):
+        inner["x"]
+    outer.set_initval(y, 2.0)
+    assert inner.initial_point()["sub::y"] == outer.initial_point()["sub::y"] == 2.0
+    with pytest.raises(ppl.ShapeError, match="shall start at"):
+        outer.set_initval(y, [1.0, 2.0])
+
+
+def test_one_argument_of_where_and_the_logsumexp_of_a_number():
+    assert ppl.math.logsumexp(0.3).eval().shape == ()
+    x = ppl.tensor.vector("x")
+    (places,) = ppl.tensor.where(x > 0)
+    np.testing.assert_array_equal(ppl.function([x], places)([1.0, -1.0, 2.0]), [0, 2])
+    with pytest.raises(ValueError, match="both or neither"):
+        ppl.tensor.where(x > 0, x)
+    with pytest.raises(ValueError, match="a number has no positions"):
+        ppl.tensor.where(ppl.tensor.scalar() > 0)
+
+
 def test_logaddexp_takes_any_number_of_terms():
     for terms in ([0.3], [1.0, 2.0], [1.0, 2.0, np.array([3.0, -1.0])]):
         np.testing.assert_allclose(ppl.math.logaddexp(*terms).eval(), np.logaddexp.reduce(np.broadcast_arrays(*terms)))
@@ -388,6 +454,14 @@ REFUSED = {
     "data that are drawn": (lambda pm: pm.Normal("y", observed=pm.Normal("z")), TypeError, "depends on z.*Potential"),
     "a transform by name": (lambda pm: pm.HalfNormal("y", transform="log"), TypeError, '"y": transform is.*got .log.'),
     "a start by another name": (lambda pm: pm.Normal("y", initval="zero"), ValueError, '"y": initval is a value, or'),
+    "a start of another shape": (lambda pm: pm.Normal("y", initval=[1]), ppl.ShapeError, '"y" has shape .*shall start'),
+    "a start outside": (lambda pm: pm.HalfNormal("y", initval=-1), ValueError, '"y": the start -1 is outside'),
+    "a start that is no number": (lambda pm: pm.Normal("y", initval={}), TypeError, '"y": initval is a number or'),
+    "dims that are none": (lambda pm: pm.Normal("y", dims=3), TypeError, 'l "y": dims are .* got 3'),
+    "dims of data that are none": (lambda pm: pm.Data("y", 1.0, dims=3), TypeError, 'Data "y": dims are .* got 3'),
+    "one matrix for blocks": (lambda pm: pm.math.block_diagonal(np.eye(2)), ValueError, r"matrices.*\(2,\), \(2,\)"),
+    "no blocks": (lambda pm: pm.math.block_diagonal([]), ValueError, "sequence of matrices.*got none"),
+    "no steps": (lambda pm: pm.Truncated.dist(pm.Normal.dist(), 0, max_n_steps=0), ValueError, "max_n_steps .* got 0"),
     "a total without data": (lambda pm: pm.Normal("y", total_size=9), ValueError, '"y": total_size.*none are observed'),
     "a negative total": (lambda pm: pm.Normal("y", observed=[1.0], total_size=-9), ValueError, 'total_size.*got -9'),
     "totals of two axes": (lambda pm: pm.Normal("y", observed=[1.0], total_size=[9, 9]), ValueError, "at most 1 axes"),

@@ -13,7 +13,8 @@ import jax
 import numpy as np
 
 from ppl.distributions.arguments import as_parameter, require, unknown
-from ppl.distributions.domains import real
+from ppl.distributions.declarations import Alternative
+from ppl.distributions.domains import extended_real, real
 from ppl.distributions.probability import FORMS
 from ppl.graph import Node
 from ppl.tensor.evaluate import evaluate
@@ -51,7 +52,9 @@ class Parametrised:
                     f"{value!r} by its name. Give it once."
                 )
             given[key] = value if value is not None else given.get(key)
-        given = {key: value for key, value in given.items() if value is not None}
+        for key in [key for key, value in given.items() if value is None]:
+            cls._refuse_none(key)
+            del given[key]
         values = {key: given.pop(key) for key in list(given) if key in cls.params}
         if given:
             values = cls._converted(given, values)
@@ -78,7 +81,32 @@ class Parametrised:
             bound = signature.bind(*args, **given)
         except TypeError as error:
             raise TypeError(f"{cls.__name__}{str(signature).replace(', shape=None', '')}: {error}") from None
+        for key, value in bound.arguments.items():
+            if value is None and (default := signature.parameters[key].default) is not None:
+                raise TypeError(cls._none_given(key, default))
         return cls.accept(*bound.args, **bound.kwargs)
+
+    @classmethod
+    def _refuse_none(cls, key: str) -> None:
+        """Refuse None for a parameter that has a default and no other way to be given: no bound, or sigma for tau."""
+        declared = cls.params.get(key)
+        if declared is None or declared.default is None or declared.domain is extended_real:
+            return
+        if not any(key in each.takes for each in cls.alternatives) and not cls._alternatives_giving(key):
+            raise TypeError(cls._none_given(key, declared.default))
+
+    @classmethod
+    def _alternatives_giving(cls, key: str) -> list[Alternative]:
+        """The parametrisations that determine a declared parameter which they do not take."""
+        half = as_tensor(0.5)
+        others = [each for each in cls.alternatives if key not in each.takes]
+        return [each for each in others if key in each.convert(**dict.fromkeys(each.takes, half))]
+
+    @classmethod
+    def _none_given(cls, key: str, default: Any) -> str:
+        rest = "Give it." if default is inspect.Parameter.empty else f"Leave it out for its default, {default!r}."
+        domain = f" must be {cls.params[key].domain}, got" if key in cls.params else " is"
+        return f"{cls.__name__}: {key}{domain} None. {rest}"
 
     @classmethod
     def _converted(cls, given: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
@@ -141,7 +169,7 @@ class Parametrised:
 
     @classmethod
     def _lacking(cls, key: str) -> str:
-        ways = [a for a in cls.alternatives if key not in a.takes]
+        ways = cls._alternatives_giving(key)
         instead = f", or {' or '.join(' and '.join(a.takes) for a in ways)}" if ways else ""
         return f"{cls.__name__} needs {cls._with_domains([key])}{instead}"
 

@@ -95,8 +95,8 @@ def is_opaque(p: Tensor) -> bool:
         if x in seen or is_constant(x):
             continue
         seen.add(x)
-        if x.op in RATIONAL or x.op is tt.where:
-            waiting.extend(x.inputs[x.op is tt.where :])
+        if x.op in RATIONAL or x.op is tt.switch:
+            waiting.extend(x.inputs[x.op is tt.switch :])
         elif isinstance(x, RandomVariable) or isinstance(x.op, Elementwise) or x.op in FORMS:
             return False
         else:

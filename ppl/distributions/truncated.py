@@ -22,7 +22,7 @@ class Truncated(Modifier, abstract=True):
     """
 
     laws = 1  # bounds may be draws too, which are drawn
-    called = ("law", "lower", "upper", "steps")
+    called = ("law", "lower", "upper")
     ordered = requires(lambda lower, upper: lower <= upper, "lower must not be above upper", "exchange them")
     order = ("dist", "lower", "upper", "max_n_steps")
 
@@ -41,12 +41,12 @@ class Truncated(Modifier, abstract=True):
         require_distribution_function(law, cls.__name__)
         if given.get("lower") is None and given.get("upper") is None:
             raise ValueError(f"{cls.__name__} needs a lower or an upper bound")
-        steps = int(given.get("max_n_steps") or 10_000)
+        _check_steps(cls.__name__, given.get("max_n_steps"))
         lower, upper = bounds_of(cls.__name__, given.get("lower"), given.get("upper"))
         refuse_empty(cls.__name__, law, lower, upper)
-        return law, lower, upper, as_tensor(steps)
+        return law, lower, upper
 
-    def support(law, lower, upper, steps):
+    def support(law, lower, upper):
         inner = law.family.support_for(law.parameters)
         low, high = narrowed(inner.lower, lower, maximum), narrowed(inner.upper, upper, minimum)
         return Domain(
@@ -58,17 +58,17 @@ class Truncated(Modifier, abstract=True):
             transform=None if inner.discrete or (low is None and high is None) else "interval",
         )
 
-    def logp(x, law, lower, upper, steps):
+    def logp(x, law, lower, upper):
         return log_density_of(law, x) - log_mass(law, lower, upper)
 
-    def logcdf(x, law, lower, upper, steps):
+    def logcdf(x, law, lower, upper):
         return log_mass(law, lower, x) - log_mass(law, lower, upper)
 
-    def logccdf(x, law, lower, upper, steps):
+    def logccdf(x, law, lower, upper):
         after = x + 1 if law.dtype[0] != "f" else x
         return log_mass(law, after, upper) - log_mass(law, lower, upper)
 
-    def icdf(q, law, lower, upper, steps):
+    def icdf(q, law, lower, upper):
         mass, own = log_mass(law, lower, upper), law.family.number(law.parameters)
         start = -np.inf if absent(lower) else log_below(law, before(law, lower))
         rest = -np.inf if absent(upper) else log_above(law, upper)
@@ -80,10 +80,10 @@ class Truncated(Modifier, abstract=True):
         far = (log_q < np.log(1e-300)) | (log_p < np.log(1e-5))  # there too few of its digits are left
         return cast(clip(or_searched(far, find, found), lower, upper), law.dtype)
 
-    def sample(key, shape, law, lower, upper, steps):
+    def sample(key, shape, law, lower, upper):
         return sample_between(key, shape, law, lower, upper)
 
-    def support_point(law, lower, upper, steps):
+    def support_point(law, lower, upper):
         point, discrete = support_point_of(law), law.dtype[0] != "f"
         above = True if absent(lower) else point >= lower if discrete else point > lower  # a bound itself is no start:
         below = True if absent(upper) else point <= upper if discrete else point < upper  # transforms send it to ±∞
@@ -92,6 +92,14 @@ class Truncated(Modifier, abstract=True):
         if absent(upper):
             return switch(above, point, lower + 1)
         return switch(above & below, point, (lower + upper) // 2 if discrete else (lower + upper) / 2)
+
+
+def _check_steps(who, steps):
+    """PyMC gives up after so many proposals; draws never fail here, so the number only has to be one."""
+    if steps is not None and (isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < 1):
+        raise ValueError(
+            f"{who}: max_n_steps is a whole number of at least 1, got {steps!r}. Draws need none: leave it out"
+        )
 
 
 def refuse_empty(who, law, lower, upper):
@@ -123,7 +131,7 @@ def sample_between(key, shape, law, lower=-np.inf, upper=np.inf):
     proposed until they lie there, where enough of the law does, and a quantile is searched for where it does not."""
     lower, upper = as_tensor(lower), as_tensor(upper)
     u = key.uniform(shape)
-    inverted = lambda: Truncated.icdf(u, law, lower, upper, None)
+    inverted = lambda: Truncated.icdf(u, law, lower, upper)
     if not is_searched(law.family.inverse_cdf(u, *law.parameters)):
         return inverted()
     often = log_mass(law, lower, upper) > np.log(OFTEN)
@@ -132,5 +140,5 @@ def sample_between(key, shape, law, lower=-np.inf, upper=np.inf):
     like = full(shape, 0, dtype=law.dtype)
     drawn = draw_until(key, lambda key, shape: sample_law(key, law, shape), inside, like, alike=one_law)
     if law.dtype[0] == "f":
-        drawn = carried_root(drawn, lambda x: Truncated.logcdf(x, law, lower, upper, None))
+        drawn = carried_root(drawn, lambda x: Truncated.logcdf(x, law, lower, upper))
     return or_searched(~often, inverted, drawn)

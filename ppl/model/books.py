@@ -16,16 +16,29 @@ import numpy as np
 
 from ppl.distributions import RandomVariable
 from ppl.distributions.transforms import Chain, Transform, default_transform
-from ppl.graph import NodeDict
+from ppl.graph import NodeDict, ancestors
 from ppl.model import context
-from ppl.model.own_lists import Tensors
+from ppl.model.own_lists import Book, Tensors
+from ppl.model.starts import check_start
 from ppl.rewrites.present import at_present_sizes
+from ppl.tensor.names import named
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, is_constant, placeholder, value_of
 from ppl.tensor.variables import Variable
 
+
+def dims_of(who: str, dims: Any) -> tuple[Any, ...] | None:
+    """The names of the dimensions of a variable, one or several; None for an axis without."""
+    if dims is None or isinstance(dims, tuple):
+        return dims
+    if isinstance(dims, str):
+        return (dims,)
+    if not np.iterable(dims):
+        raise TypeError(f"{who}: dims are the name of a dimension, or a list with a name for each axis; got {dims!r}")
+    return tuple(dims)
+
+
 UNSET: Any = type("Unset", (), {"__repr__": lambda self: "UNSET", "__bool__": lambda self: False})()
 RESERVED = ("chain", "draw", "__sample__")
-STARTS = ("support_point", "moment", "prior")
 
 
 _homes: NodeDict[weakref.ref[Books]] = NodeDict()
@@ -56,20 +69,21 @@ class Books(metaclass=_MadeInItsBlock):
         self.name = name
         self.check_bounds = check_bounds
         self.parent: Books | None = context.around(self) if model is UNSET else model
-        books = self.parent
-        self.named_vars: dict[str, Tensor] = books.named_vars if books else {}
-        self.named_vars_to_dims: dict[str, tuple[str | None, ...]] = books.named_vars_to_dims if books else {}
-        self.free_RVs: Tensors = books.free_RVs if books else Tensors()
-        self.observed_RVs: Tensors = books.observed_RVs if books else Tensors()
-        self.deterministics: Tensors = books.deterministics if books else Tensors()
-        self.potentials: Tensors = books.potentials if books else Tensors()
-        self.data_vars: list[Variable] = books.data_vars if books else Tensors()  # type: ignore[assignment]
-        self.rvs_to_values: dict[Tensor, Tensor] = books.rvs_to_values if books else {}
-        self.rvs_to_transforms: dict[Tensor, Transform | None] = books.rvs_to_transforms if books else {}
-        self.rvs_to_initial_values: dict[Tensor, Any] = books.rvs_to_initial_values if books else {}
-        self.rvs_to_total_sizes: dict[Tensor, Any] = books.rvs_to_total_sizes if books else {}
-        self._coords: dict[str, tuple[Any, ...] | None] = books._coords if books else {}
-        self._dim_lengths: dict[str, Any] = books._dim_lengths if books else {}  # an int, or a symbol of data
+        around = lambda book: getattr(self.parent, book, None)
+        self.named_vars: Book[str, Tensor] = Book(around("named_vars"))
+        self.named_vars_to_dims: Book[str, tuple[str | None, ...]] = Book(around("named_vars_to_dims"))
+        self.free_RVs = Tensors(outer=around("free_RVs"))
+        self.observed_RVs = Tensors(outer=around("observed_RVs"))
+        self.deterministics = Tensors(outer=around("deterministics"))
+        self.potentials = Tensors(outer=around("potentials"))
+        self.data_vars: list[Variable] = Tensors(outer=around("data_vars"))  # type: ignore[assignment,arg-type]
+        self.rvs_to_values: Book[Tensor, Tensor] = Book(around("rvs_to_values"))
+        self.rvs_to_transforms: Book[Tensor, Transform | None] = Book(around("rvs_to_transforms"))
+        self.rvs_to_initial_values: Book[Tensor, Any] = Book(around("rvs_to_initial_values"))
+        self.rvs_to_total_sizes: Book[Tensor, Any] = Book(around("rvs_to_total_sizes"))
+        # Dimensions belong to all models of a tree.
+        self._coords: dict[str, tuple[Any, ...] | None] = self.parent._coords if self.parent else {}
+        self._dim_lengths: dict[str, Any] = self.parent._dim_lengths if self.parent else {}  # an int, or a symbol
         if coords:
             self.add_coords(coords)
 
@@ -133,7 +147,7 @@ class Books(metaclass=_MadeInItsBlock):
             raise ValueError(
                 f"Dimensions can not be named {', '.join(RESERVED)}: results use these names, got {name!r}"
             )
-        if name in self.named_vars:
+        if name in self.root.named_vars:
             raise ValueError(f"Name {name!r} is both a dimension and a variable: rename one of them")
         if values is None and length is None:
             raise ValueError(f"dimension {name!r} needs its values or its length")
@@ -172,7 +186,7 @@ class Books(metaclass=_MadeInItsBlock):
 
     def shape_from_dims(self, dims: Any) -> tuple[Any, ...]:
         """The lengths of dimensions."""
-        names = (dims,) if isinstance(dims, str) else tuple(dims)
+        names = dims_of("shape_from_dims", dims) or ()
         unknown = [d for d in names if d is not None and d not in self._dim_lengths]
         if unknown:
             known = ", ".join(self._dim_lengths) or "none"
@@ -194,7 +208,7 @@ class Books(metaclass=_MadeInItsBlock):
             raise ValueError(f"a variable's name is not empty and has no '/': {name!r}")
         if full in RESERVED:
             raise ValueError(f"a variable can not be named {full!r}: results use that name. Call it, say, {full}_1.")
-        if full in self.named_vars:
+        if full in self.root.named_vars:
             raise ValueError(f"Variable name {full} already exists.")
         if full in self._coords:
             raise ValueError(f"Name {full!r} is both a dimension and a variable: rename one of them")
@@ -204,7 +218,7 @@ class Books(metaclass=_MadeInItsBlock):
         """Enter a tensor into the books under its name, with its dimensions."""
         key = name or var.name
         assert key is not None, "only named tensors are entered"
-        if key in self.named_vars:
+        if key in self.root.named_vars:
             raise ValueError(f"Variable name {key} already exists.")
         if dims is not None:
             self.named_vars_to_dims[key] = self._checked_dims(key, var, dims)
@@ -212,7 +226,7 @@ class Books(metaclass=_MadeInItsBlock):
         _homes[var] = weakref.ref(self)
 
     def _checked_dims(self, name: str, var: Tensor, dims: Any) -> tuple[str | None, ...]:
-        names: tuple[str | None, ...] = (dims,) if isinstance(dims, str) else tuple(dims)
+        names = dims_of(name, dims) or ()
         if len(names) != var.ndim:
             raise ValueError(f"{name} has {var.ndim} axes, shape {var.type.shape}, but {len(names)} dims: {names}")
         for axis, (dim, length) in enumerate(zip(names, var.type.shape, strict=True)):
@@ -232,8 +246,7 @@ class Books(metaclass=_MadeInItsBlock):
     ) -> None:
         """Enter a random variable that is to be sampled."""
         chosen = _transform_for(rv, transform, default_transform_)
-        if isinstance(initval, str) and initval not in STARTS:
-            raise ValueError(f'"{rv.name}": initval is a value, or one of {", ".join(STARTS)}, got {initval!r}')
+        check_start(rv, initval)
         self.add_named_variable(rv, dims)
         self.free_RVs.append(rv)
         self.rvs_to_transforms[rv] = chosen
@@ -252,7 +265,7 @@ class Books(metaclass=_MadeInItsBlock):
         """Enter a random variable whose value is known."""
         self.add_named_variable(rv, dims)
         self.observed_RVs.append(rv)
-        self.rvs_to_values[rv] = value
+        self.rvs_to_values[rv] = named(value, rv.name or "") if is_constant(value) else value
         self.rvs_to_transforms[rv] = None
         if total_size is not None:
             self.rvs_to_total_sizes[rv] = total_size
@@ -292,13 +305,27 @@ class Books(metaclass=_MadeInItsBlock):
         """Values that only step."""
         return Tensors(v for v in self.value_vars if v.dtype[0] != "f")
 
+    def check_whole(self) -> None:
+        """Refuse to work on a model within another one some of whose variables depend on that one's."""
+        if self.parent is None:
+            return
+        others = set(self.root.basic_RVs) - set(self.basic_RVs)
+        for var in (*self.basic_RVs, *self.deterministics, *self.potentials):
+            found = sorted(str(rv.name) for rv in others & ancestors(list(var.inputs)))
+            if found:
+                raise ValueError(
+                    f'"{var.name}" of the model "{self.prefix}" depends on {", ".join(found)} of the model around it, '
+                    "so that it has no density of its own: work on the outermost model, `.root` of this one."
+                )
+
     def __getitem__(self, key: str) -> Tensor:
         full = self.name_for(key)
         if full in self.named_vars:
             return self.named_vars[full]
         if key in self.named_vars:
             return self.named_vars[key]
-        raise KeyError(f"the model has no variable {key!r}; it has {', '.join(self.named_vars) or 'none'}")
+        around = " itself; the model around it has one" if key in self.root.named_vars else ""
+        raise KeyError(f"the model has no variable {key!r}{around}; it has {', '.join(self.named_vars) or 'none'}")
 
     def __contains__(self, key: str) -> bool:
         return key in self.named_vars or self.name_for(key) in self.named_vars

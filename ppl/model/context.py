@@ -53,7 +53,7 @@ def modelcontext(model: Model | None) -> Model:
 def _names() -> list[str]:
     """The names of the current model as its block writes them."""
     model = current_model()
-    return [] if model is None else [model.name_of(name) for name in model.named_vars]
+    return [] if model is None else [model.name_of(name) for name in model.root.named_vars]
 
 
 other_names.append(_names)

@@ -9,6 +9,7 @@ import ppl.tensor as tt
 from ppl.distributions import RandomVariable
 from ppl.distributions.domains import Domain
 from ppl.graph import Node, substitute
+from ppl.model.books import Books
 from ppl.rewrites.elimination.coordinates import Coordinate
 from ppl.tensor.tensor import Tensor
 
@@ -33,6 +34,8 @@ class Joint:
         moved: Mapping[Tensor, tuple[Tensor, Coordinate]] | None = None,
         given: Mapping[Tensor, Tensor] | None = None,
     ) -> None:
+        if isinstance(model, Books):
+            model.check_whole()
         self.moved, self.given = moved or {}, given or {}
         self.values: dict[Node, Node] = {}
         self.terms: dict[Tensor, Tensor] = {}

@@ -11,6 +11,7 @@ import numpy as np
 import ppl.tensor as tt
 from ppl.compile import Function, function
 from ppl.graph import ancestors
+from ppl.model.books import home_of
 from ppl.model.context import modelcontext
 from ppl.model.density import Joint, add_all
 from ppl.model.inputs.data import set_data
@@ -20,6 +21,7 @@ from ppl.model.present import naming_data
 from ppl.model.registration import Registration
 from ppl.model.rewriting import Posterior, rewritten
 from ppl.model.seeds import seed_of
+from ppl.model.starts import check_start
 from ppl.model.views import drawing_model, printing
 from ppl.model.views.debugging import debug
 from ppl.tensor.tensor import Tensor
@@ -165,7 +167,8 @@ class Model(Registration):
         rv = self[rv_var] if isinstance(rv_var, str) else rv_var
         if rv not in self.rvs_to_initial_values:
             raise KeyError(f"{rv!r} is no free variable of this model")
-        self.rvs_to_initial_values[rv] = initval
+        check_start(rv, initval)
+        (home_of(rv) or self).rvs_to_initial_values[rv] = initval
 
     def point_logps(
         self, point: Mapping[str, Any] | None = None, round_vals: int = 2, **options: Any
@@ -241,7 +244,7 @@ class Model(Registration):
             )
         known = self._dim_lengths[name]
         if isinstance(known, int) and known != new_length:
-            users = [key for key, dims in self.named_vars_to_dims.items() if name in dims]
+            users = [key for key, dims in self.root.named_vars_to_dims.items() if name in dims]
             if users:
                 raise ValueError(
                     f"dimension {name!r} has length {known}, fixed when {', '.join(users)} was made, and cannot get "
@@ -251,7 +254,7 @@ class Model(Registration):
                 )
             self._dim_lengths[name] = new_length
         elif self.present_length(name) != new_length:
-            owners = [var.name or "" for var in self.data_vars if var in ancestors([known])]
+            owners = [var.name or "" for var in self.root.data_vars if var in ancestors([known])]
             raise ValueError(
                 f"dimension {name!r} has length {self.present_length(name)}, that of the data {', '.join(owners)}, and "
                 f"cannot get length {new_length} without them: set_data({{{owners[0]!r}: ...}}, coords=...)"

@@ -15,7 +15,7 @@ from ppl.distributions.distribution import default_point
 from ppl.distributions.draw import draw
 from ppl.distributions.drawing import expanded
 from ppl.graph import Node, ancestors, substitute
-from ppl.model.errors import ShapeError
+from ppl.model.starts import as_numbers, check_inside, check_shape
 from ppl.model.values import values_of
 from ppl.rewrites import optimize
 from ppl.rewrites.folding import on_host
@@ -110,7 +110,7 @@ def _start(rv: Tensor, inputs: Any, given: Mapping[str, Any], model: Model, valu
     """Where a variable starts, and whether that is an unconstrained value."""
     name, value_name = rv.name or "", model.rvs_to_values[rv].name or ""
     if value_name in given and value_name != name:
-        _check_shape(value_name, given[value_name], model.rvs_to_values[rv].type.shape)
+        check_shape(value_name, given[value_name], model.rvs_to_values[rv].type.shape)
         return as_tensor(given[value_name]), True
     chosen = given.get(name, model.rvs_to_initial_values.get(rv))
     assert isinstance(rv, RandomVariable)
@@ -123,33 +123,13 @@ def _start(rv: Tensor, inputs: Any, given: Mapping[str, Any], model: Model, valu
     else:
         raise ValueError(f'"{name}": initval is a value, "support_point" or "prior", got {chosen!r}')
     if chosen is not None and not isinstance(chosen, str | Tensor):
-        _check_shape(name, chosen, rv.type.shape)
-        _check_inside(rv, np.asarray(chosen), inputs)
+        array = as_numbers(name, chosen)
+        check_shape(name, array, rv.type.shape)
+        domain = rv.family.support_for(inputs)
+        inside = domain.contains(array)
+        check_inside(rv, array, domain, evaluated([inside])[0] if isinstance(inside, Tensor) else inside)
     sized = substitute_shape(rv, values)
     return tt.broadcast_to(tt.cast(start, rv.dtype), sized), False
-
-
-def _check_shape(name: str, chosen: Any, known: tuple[int | None, ...]) -> None:
-    """Refuse a start that does not have, or broadcast to, the shape of its variable."""
-    shape = np.shape(chosen)
-    pairs = zip(reversed(shape), reversed(known), strict=False)
-    if len(shape) > len(known) or any(n not in (1, m) and m is not None for n, m in pairs):
-        raise ShapeError(f'"{name}" has shape {known}, and shall start at a value of shape {shape}')
-
-
-def _check_inside(rv: RandomVariable, chosen: np.ndarray, inputs: Any) -> None:
-    """Refuse a start outside the support."""
-    domain = rv.family.support_for(inputs)
-    inside = domain.contains(chosen)
-    if isinstance(inside, Tensor):
-        inside = evaluated([inside])[0]
-    if not np.all(inside):
-        at = tuple(int(i) for i in np.argwhere(~np.asarray(inside))[0])
-        where = f" at position {at[0] if len(at) == 1 else at}" if at else ""
-        shown = np.array2string(np.broadcast_to(chosen, np.shape(inside) + chosen.shape[np.ndim(inside) :])[at])
-        raise ValueError(
-            f'{rv.family.__name__} "{rv.name}": the start {shown}{where} is outside the support: {domain}.'
-        )
 
 
 def substitute_shape(rv: Tensor, values: Any) -> tuple[Any, ...]:

@@ -13,6 +13,7 @@ from ppl.distributions.transforms import Transform
 from ppl.graph import Node, ancestors
 from ppl.model.errors import ShapeError
 from ppl.rewrites.present import at_present_sizes
+from ppl.tensor.names import plain
 from ppl.tensor.shaping import specify_shape
 from ppl.tensor.tensor import Tensor
 from ppl.tensor.variables import VARIABLE
@@ -53,6 +54,7 @@ class Present:
 
 def at_present(model: Model) -> Present:
     """The model as it is now; inputs of its density stay what they are."""
+    model.check_whole()
     done: dict[Node, Node] = {}
 
     def now(variables: Iterable[Tensor]) -> list[Any]:
@@ -70,7 +72,7 @@ def at_present(model: Model) -> Present:
     for rv in sorted(model.basic_RVs, key=lambda rv: rv.serial):
         (variables[rv],) = now([rv])
         if rv in observed:
-            (value,) = now([model.rvs_to_values[rv]])
+            (value,) = now([plain(model.rvs_to_values[rv])])  # type: ignore[list-item]
             _check_fit(model, rv, variables[rv], value)
             done[rv] = value  # what depends on an observed variable depends on its value
         else:

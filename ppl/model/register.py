@@ -7,7 +7,7 @@ from typing import Any
 
 from ppl.distributions.distribution import Distribution, set_registrar
 from ppl.model import context
-from ppl.model.books import UNSET
+from ppl.model.books import UNSET, dims_of
 from ppl.model.inputs.data_checks import check_indices, check_nan
 from ppl.model.inputs.observed import as_data
 from ppl.model.inputs.observing import observe_variable
@@ -46,9 +46,7 @@ def register(family: type[Distribution], name: str, args: tuple[Any, ...], kwarg
         raise ValueError(f'{family.__name__} "{full}": impute is "draw" or "raise", got {options["impute"]!r}')
     observed = None if options.get("observed") is None else as_data(options["observed"], full, family.__name__)
     shape, size = options.get("shape"), options.get("size")
-    dims = options.get("dims")
-    if isinstance(dims, str):
-        dims = (dims,)
+    dims = dims_of(f'{family.__name__} "{full}"', options.get("dims"))
     if shape is None and size is None:
         if dims is not None and all(d is not None for d in dims):
             shape = model.shape_from_dims(dims)

@@ -113,7 +113,7 @@ def _computed(node: Node, values: list[np.ndarray], programs: bool = True) -> np
         reduce = getattr(np, node.op.name)
         wide = {"dtype": dtype} if node.op.name in ("sum", "prod") else {}
         return np.asarray(reduce(values[0], axis=node.attrs["axis"], keepdims=node.attrs["keepdims"], **wide), dtype)
-    if node.op in _BY_EXPONENTIALS:
+    if node.op in _BY_EXPONENTIALS and values[0].ndim:  # of a number SciPy makes a vector of one
         with np.errstate(all="ignore"):
             return np.asarray(_by_scipy(node.op.name)(values[0], **node.attrs), dtype)
     if node.op is segment_sum and np.all((values[1] >= 0) & (values[1] < node.attrs["count"])):  # XLA drops others

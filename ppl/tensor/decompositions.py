@@ -307,6 +307,8 @@ _block_diag_op = JaxOp("block_diag_op", _block_diag, one_dtype=True)
 def block_diag(*matrices: Any) -> Tensor:
     """Matrices along the diagonal, zeros elsewhere."""
     given = matrices[0] if len(matrices) == 1 and isinstance(matrices[0], list | tuple) else matrices
+    if not given:
+        raise ValueError("block_diag takes one matrix or more, got none")
     return _block_diag_op(
         *[expand_dims(m, tuple(range(2 - m.ndim))) if m.ndim < 2 else m for m in map(as_tensor, given)]
     )

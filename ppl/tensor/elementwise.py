@@ -174,7 +174,7 @@ class _Switch(Elementwise):
         return self.build((cast_to(as_tensor(condition), "bool"), *branches), {}, name)
 
 
-switch = where = _Switch("switch", jnp.where, also=("where",))
+switch = _Switch("switch", jnp.where)
 
 
 class _Clip(Elementwise):

@@ -9,6 +9,7 @@ import numpy as np
 
 from ppl.graph import Attrs, Node, TupleType
 from ppl.tensor.comparisons import isin
+from ppl.tensor.elementwise import switch
 from ppl.tensor.ops import JaxOp, TensorOp, cast_to, normal_axis
 from ppl.tensor.reductions import count_nonzero
 from ppl.tensor.shaping import concatenate
@@ -83,11 +84,21 @@ def unique(
 def nonzero(x: Any, return_matrix: bool = False, *, size: Any = None) -> Any:
     """The positions of the entries that are not zero, an array for each axis."""
     x = as_tensor(x)
+    if not x.ndim:
+        raise ValueError(f"nonzero: a number has no positions, got {x!r}. Make it a vector, by atleast_1d(x).")
     if is_constant(x):
         places: Any = tuple(map(constant, np.nonzero(value_of(x))))
     else:
         places = tuple(PLACES(x, count_nonzero(x) if size is None else size))
     return as_tensor(list(places)) if return_matrix else places
+
+
+@function()
+def where(condition: Any, then: Any = None, otherwise: Any = None, *, name: str | None = None) -> Any:
+    """Entry by entry `then` where the condition is true, else `otherwise`; with neither, the positions where it is."""
+    if (then is None) != (otherwise is None):
+        raise ValueError("where takes a condition and what to choose from, both or neither")
+    return nonzero(condition) if then is None else switch(condition, then, otherwise, name=name)
 
 
 @function()

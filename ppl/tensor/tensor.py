@@ -370,8 +370,8 @@ class Tensor(Node):
             f = FUNCTIONS[method]
             return lambda *args, **options: f(self, *args, **options)
         if method == "data":  # Theano's name of the array that a constant is
-            if is_constant(self):
-                return value_of(self)
+            if is_constant(under := FUNCTIONS["plain"](self)):
+                return value_of(under)
             raise AttributeError(f"{self!r} is no constant, so it has no data: eval() works out its value")
         instead = _INSTEAD.get(method, "it may be a function of ppl.tensor")
         raise AttributeError(f"tensors have no {method!r}; {instead}")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ppl.model.books import Books
+from ppl.model.books import Books, dims_of
 from ppl.model.context import modelcontext
 from ppl.model.inputs.data_checks import check_indices
 from ppl.model.inputs.data_lengths import bind_lengths, check_lengths, relabel
@@ -38,8 +38,7 @@ def Data(
         dims, coords = _own_dims(full, value, dims, coords or {})
     array = _numbers(value, full)
     variable = shared(array, full)
-    if isinstance(dims, str):
-        dims = (dims,)
+    dims = dims_of(f'Data "{full}"', dims)
     if dims is not None:
         bind_lengths(model, variable, dims, coords or {})
     model.add_named_variable(variable, dims)
@@ -79,7 +78,7 @@ def _own_dims(name: str, value: Any, dims: Any, coords: Mapping[str, Any]) -> tu
         labels = list(map(list, axes))
     else:
         return dims, coords
-    chosen = names if dims is None else [dims] if isinstance(dims, str) else list(dims)
+    chosen = names if dims is None else list(dims_of(name, dims) or ())
     found = {dim: axis for dim, axis in zip(chosen, labels, strict=False) if dim is not None and axis is not None}
     return tuple(chosen), {**found, **coords}
 
@@ -100,12 +99,12 @@ def set_data(
     model = modelcontext(model)
     new = dict(_fitting(model, name, value) for name, value in new_data.items())
     check_lengths(model, new, coords or {})
-    check_indices([i for v in model.named_vars.values() for i in v.inputs], new)
+    check_indices([i for v in model.root.named_vars.values() for i in v.inputs], new)
     before = {variable: variable.get_value() for variable in new}
     try:
         for variable, array in new.items():
             variable.set_value(array)
-        check_observations(model, new)
+        check_observations(model.root, new)
     except Exception:
         for variable, array in before.items():
             variable.set_value(array)

@@ -40,7 +40,7 @@ def bind_lengths(model: Books, variable: Variable, dims: Any, coords: Mapping[st
 
 def _users(model: Books, dim: str) -> list[str]:
     """The variables whose shape holds a dimension already."""
-    return [name for name, dims in model.named_vars_to_dims.items() if dim in dims]
+    return [name for name, dims in model.root.named_vars_to_dims.items() if dim in dims]
 
 
 def check_lengths(model: Books, new: Mapping[Variable, np.ndarray], coords: Mapping[str, Any]) -> None:
@@ -71,7 +71,7 @@ def _check_one(model: Books, dim: str, name: str, length: int, labels: Any) -> N
     if labels is not None and len(labels) != length:
         raise ValueError(f"dimension {dim!r}: {len(labels)} new labels for length {length} of {name!r}")
     if isinstance(known, int) and known != length:
-        users = [user for user in _users(model, dim) if user not in {v.name for v in model.data_vars}]
+        users = [user for user in _users(model, dim) if user not in {v.name for v in model.root.data_vars}]
         raise ValueError(
             f"dimension {dim!r} has length {known}, fixed when {', '.join(users)} was made, and the new value of "
             f"{name!r} has length {length}. Make the Data before the variables, so that the data decide the length."
@@ -84,8 +84,8 @@ def _check_one(model: Books, dim: str, name: str, length: int, labels: Any) -> N
 
 
 def _warn_of_others(model: Books, dim: str, length: int, changed: Mapping[str, int]) -> None:
-    for variable in model.data_vars:
-        dims = model.named_vars_to_dims.get(variable.name or "", ())
+    for variable in model.root.data_vars:
+        dims = model.root.named_vars_to_dims.get(variable.name or "", ())
         if dim in dims and variable.name not in changed and np.shape(variable.value)[dims.index(dim)] != length:
             text = (
                 f"dimension {dim!r} has length {length} in {', '.join(map(repr, changed))} now, and length "

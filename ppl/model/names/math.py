@@ -139,4 +139,8 @@ def block_diagonal(matrices: Any, sparse: bool = False, format: str = "csr") -> 
     """Matrices along a diagonal, zeros elsewhere."""
     if sparse or format != "csr":
         raise NotImplementedError("block_diagonal: sparse matrices are not supported, leave sparse and format out")
-    return tt.block_diag(*matrices)
+    blocks = [as_tensor(m) for m in matrices]
+    if not blocks or any(block.ndim < 2 for block in blocks):
+        found = f"entries of the shapes {', '.join(str(b.type.shape) for b in blocks)}" if blocks else "none"
+        raise ValueError(f"block_diagonal takes a sequence of matrices, as [a, b]; got {found}")
+    return tt.block_diag(*blocks)

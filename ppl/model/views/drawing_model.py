@@ -90,7 +90,7 @@ def model_to_networkx(
             plate=_plate(model, var, include_dim_lengths),
         )
     for var in chosen:
-        for parent in parents(model, _sources(model, var)):
+        for parent in set(chosen).intersection(parents(model, _sources(model, var))):
             graph.add_edge(parent.name, var.name)
     return graph
 

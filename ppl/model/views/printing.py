@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ppl.distributions import RandomVariable
 from ppl.graph import Node
 from ppl.model.books import home_of
+from ppl.model.inputs.data_values import value_now
 from ppl.tensor.tensor import Tensor, is_constant, value_of
 
 if TYPE_CHECKING:
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
 
 def parents(model: Books, nodes: Any) -> list[Tensor]:
     """The nearest named variables that nodes are computed from, in the order of the model."""
-    named = set(model.named_vars.values())
+    known = model.root.named_vars.values()  # a variable of a model may depend on one of the model around
+    named = set(known)
     found: set[Node] = set()
     stack, seen = list(nodes), set()
     while stack:
@@ -27,7 +29,7 @@ def parents(model: Books, nodes: Any) -> list[Tensor]:
             found.add(node)
         else:
             stack.extend(node.inputs)
-    return [v for v in model.named_vars.values() if v in found]
+    return [v for v in known if v in found]
 
 
 def _number(value: Any) -> str:
@@ -81,6 +83,9 @@ def _parameter(model: Books | None, node: Tensor, form: _Plain) -> str:
         return form.name(node.name)
     if isinstance(node, RandomVariable):  # stands for its law
         return _call(form.family(node.family.__name__), [_parameter(model, p, form) for p in node.parameters], form)
+    known = value_now(node, data=False)
+    if known is not None and known.ndim == 0:
+        return _number(known)
     return _call("f", [form.name(p.name or "") for p in parents(model, [node])] if model is not None else [], form)
 
 
