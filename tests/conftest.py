@@ -3,6 +3,7 @@
 import functools
 import os
 import warnings
+from pathlib import Path
 from types import ModuleType
 
 import jax
@@ -11,6 +12,7 @@ from hypothesis import settings
 from jax._src import compiler
 
 from ppl.rewrites import strict
+from ppl.samplers import PROGRAMS
 
 # Tests compile what they test, whatever another run has left on disk; their own processes too.
 os.environ["PPL_DISK_CACHE"] = "0"
@@ -25,6 +27,19 @@ settings.load_profile("same")
 def _rewriting_raises():
     """A rule that fails is left out with a warning when users run it; in tests it raises."""
     strict.on = True
+
+
+PLACES = Path("/proc/self/maps")  # on Linux
+MOST_PLACES = 20_000  # of the 65,530 places in memory that Linux gives a process; each program takes some for its code
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _programs_are_let_go():
+    """The programs of thousands of tests, which JAX keeps, are more than a process can have."""
+    yield
+    if PLACES.exists() and PLACES.read_bytes().count(b"\n") > MOST_PLACES:
+        PROGRAMS.clear()
+        jax.clear_caches()
 
 
 WITHOUT_EMITTERS = ("xla_cpu_use_fusion_emitters", False)  # they take a third of the time of a small program
