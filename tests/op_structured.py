@@ -46,6 +46,7 @@ P, Q = P / P.sum(1, keepdims=True), Q / Q.sum(1, keepdims=True)
 AXES = (call(M), call(M, axis=0), call(M, axis=-1, keepdims=True), call(T, axis=(0, 2)))
 OTHERS = (call(INTS, slopes=False), call(TRUTHS, axis=1, slopes=False), call(SINGLE, slopes=False), call(ONE))
 BAD = (call(HOLES, axis=1, slopes=False),)
+KEPT = (call(M, keepdims=True, slopes=False), call(M, axis=-1, keepdims=True, slopes=False), call(np.array(2.0), keepdims=True, slopes=False))
 ONE_AXIS = (call(M, slopes=False), call(M, axis=0, slopes=False), call(M, axis=-1, keepdims=True, slopes=False))
 
 
@@ -73,13 +74,14 @@ REDUCTIONS = {
     "softmax": row(sp.softmax, call(M), call(M, axis=1), call(INTS, slopes=False), call(SINGLE, axis=0, slopes=False)),
     "log_softmax": row(sp.log_softmax, call(M), call(M, axis=1), call(INTS, slopes=False)),
     **like("average", call(M), call(np.where(M > 1, np.inf, M), axis=1, weights=positives(4), slopes=False), call(M, axis=0), call(M, axis=1, weights=positives(4), slopes=False)),
-    **like("nanmedian", call(HOLES, axis=1, slopes=False), call(M)),
-    **{name: row(oracle_of(name), call(HOLES, axis=1, slopes=False)) for name in ("nanargmax", "nanargmin")},
+    **like("nanmedian", call(HOLES, axis=1, slopes=False), call(M), *KEPT),
+    **{name: row(oracle_of(name), call(HOLES, axis=1, slopes=False), *KEPT) for name in ("nanargmax", "nanargmin")},
     **{name: row(oracle_of(name), call(HOLES, slopes=False), call(HOLES, axis=0, slopes=False), call(M)) for name in ("nancumsum", "nancumprod")},
-    **{name: row(oracle_of(name), call(HOLES, axis=1, slopes=False), call(M, ddof=1)) for name in ("nanvar", "nanstd")},
-    **{name: row(oracle_of(name), call(M, 0.3 * top), call(M, np.array([0.1, 0.5]) * top, axis=1, slopes=False))
+    **{name: row(oracle_of(name), call(HOLES, axis=1, slopes=False), call(M, ddof=1), *KEPT) for name in ("nanvar", "nanstd")},
+    **{name: row(oracle_of(name), call(M, 0.3 * top), call(M, np.array([0.1, 0.5]) * top, axis=1, slopes=False),
+                  call(M, 0.3 * top, keepdims=True, slopes=False), call(np.array(2.0), 0.3 * top, keepdims=True, slopes=False), call(M, np.array([0.1, 0.5]) * top, axis=-1, keepdims=True, slopes=False))
        for name, top in (("quantile", 1), ("percentile", 100))},
-    "nanquantile": row(np.nanquantile, call(HOLES, 0.3, axis=1, slopes=False)),
+    "nanquantile": row(np.nanquantile, call(HOLES, 0.3, axis=1, slopes=False), call(M, 0.3, keepdims=True, slopes=False)),
 }  # fmt: skip
 
 
@@ -209,7 +211,7 @@ MATRICES = {
     **like("slogdet", call(SQUARE), call(STACK_PD), call(-SQUARE), rtol=1e-10),
     "matrix_rank": row(np.linalg.matrix_rank, call(np.ones((3, 3)), slopes=False), call(SQUARE, slopes=False)),
     "cond_number": row(np.linalg.cond, call(SQUARE), call(SQUARE, p=1), rtol=1e-9, slope_tol=1e-5),
-    **like("norm", call(M), call(V, ord=1), call(M, axis=0), call(M, axis=1, keepdims=True, ord=np.inf), call(M, ord="fro")),
+    **like("norm", call(M), call(V, ord=1), call(M, axis=0), call(M, axis=1, keepdims=True, ord=np.inf), call(M, keepdims=True), call(M, ord="fro")),
     **like("trace", call(M), call(T, offset=1, axis1=1, axis2=2), call(wholes(3, 3), slopes=False)),
     **like("inv", call(SQUARE), call(STACK_PD), rtol=1e-9),
     **like("pinv", call(M), rtol=1e-8, slope_tol=1e-5, atol=1e-10),
@@ -567,8 +569,8 @@ SPECIAL_MATRICES = {
 }  # fmt: skip
 FURTHER = {
     "svdvals": row(np.linalg.svdvals, call(M), rtol=1e-10),
-    "vector_norm": row(np.linalg.vector_norm, call(V), call(M, axis=1, ord=1), call(M, axis=0, keepdims=True)),
-    "matrix_norm": row(np.linalg.matrix_norm, call(M), call(M, ord=1)),
+    "vector_norm": row(np.linalg.vector_norm, call(V), call(M, keepdims=True), call(M, axis=1, ord=1), call(M, axis=0, keepdims=True)),
+    "matrix_norm": row(np.linalg.matrix_norm, call(M), call(M, keepdims=True), call(M, ord=1)),
     "polar": row(sl.polar, call(SQUARE, slopes=False), rtol=1e-9, atol=1e-9),
     "hessenberg": row(sl.hessenberg, call(SQUARE, slopes=False), rtol=1e-9, atol=1e-10),
     "cho_factor": row(lambda a: (np.linalg.cholesky(a).T, False), call(PD), symmetric=True, rtol=1e-10),

@@ -24,7 +24,7 @@ from ppl.rewrites.sizes import Size, common_sizes, sizes
 from ppl.rewrites.trace import Trace
 from ppl.rewrites.work import work
 from ppl.tensor.names import NAMED
-from ppl.tensor.ops import Elementwise, cast_to
+from ppl.tensor.ops import Elementwise, Reduction, cast_to
 from ppl.tensor.shaping import EXPAND_DIMS, broadcast_to
 from ppl.tensor.sizes import DIM, common_shape
 from ppl.tensor.tensor import CONSTANT, value_of
@@ -161,7 +161,7 @@ class Engine(Arithmetic):
     # --- one node
     def make(self, op: Op, inputs: tuple[Node, ...], attrs: Attrs = NO_ATTRS) -> Node:
         """The normal form of an operation on normal inputs; axes that it keeps are new ones in the place of the old."""
-        if attrs.get("keepdims"):
+        if isinstance(op, Reduction) and attrs["keepdims"]:
             shorter = self.make(op, inputs, attrs.but(keepdims=False))
             return self.make(EXPAND_DIMS, (shorter,), Attrs(axis=attrs["axis"]))
         handler = HANDLERS.get(op)

@@ -30,7 +30,7 @@ def nan_of_empty(f: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(f)
     def run(x: Any, *q: Any, axis: Any = None, keepdims: bool = False, **options: Any) -> Any:
         if jnp.size(x):
-            return f(x, *q, axis=axis, keepdims=keepdims, **options)
+            return f(x, *q, axis=axis, keepdims=keepdims and jnp.ndim(x) > 0, **options)  # a number has no axes
         rest = jax.eval_shape(functools.partial(jnp.sum, axis=axis, keepdims=keepdims), x).shape
         return jnp.full((*[n for each in q for n in jnp.shape(each)], *rest), jnp.nan, x.dtype)
 
