@@ -46,7 +46,11 @@ P, Q = P / P.sum(1, keepdims=True), Q / Q.sum(1, keepdims=True)
 AXES = (call(M), call(M, axis=0), call(M, axis=-1, keepdims=True), call(T, axis=(0, 2)))
 OTHERS = (call(INTS, slopes=False), call(TRUTHS, axis=1, slopes=False), call(SINGLE, slopes=False), call(ONE))
 BAD = (call(HOLES, axis=1, slopes=False),)
-KEPT = (call(M, keepdims=True, slopes=False), call(M, axis=-1, keepdims=True, slopes=False), call(np.array(2.0), keepdims=True, slopes=False))
+KEPT = (
+    call(M, keepdims=True, slopes=False),
+    call(M, axis=-1, keepdims=True, slopes=False),
+    call(np.array(2.0), keepdims=True, slopes=False),
+)
 ONE_AXIS = (call(M, slopes=False), call(M, axis=0, slopes=False), call(M, axis=-1, keepdims=True, slopes=False))
 
 
