@@ -15,7 +15,7 @@ import numpy as np
 from jax import lax
 
 from ppl.tensor import standard_draws as standard
-from ppl.tensor.acceptance import held, in_blocks, redone
+from ppl.tensor.acceptance import held, in_blocks, once, redone
 from ppl.xla import threefry
 
 MANY = 65_536  # draws from which on a table pays
@@ -67,7 +67,8 @@ def drawn(key: Any, shape: tuple[int, ...], weights: Any) -> Any:
         return redone(found, found < 0, rest, inside)
 
     def inside(key: Any, found: Any, at: Any, there: Any) -> Any:
-        u = (-1 - found + standard.uniform_of(threefry.bits(key, found.shape, jnp.uint64))) / buckets
+        uniform = lambda: standard.uniform_of(threefry.bits(key, found.shape, jnp.uint64))
+        u = once(lambda: (-1 - found + uniform()) / buckets, key, found.shape)  # each step of the search asks for it
         return jnp.searchsorted(ends, u, side="right", method="scan_unrolled").astype(jnp.float64)
 
     return in_blocks(block, key, shape, ())
