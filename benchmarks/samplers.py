@@ -15,7 +15,7 @@ as their users run them. A rival that is not installed is left out, and said so.
 Figures, medians over repeats with their range:
 
 * us/leapfrog: processor seconds of one chain by its gradients, warm-up included, nothing compiled; 5000 draws, or
-  50000 where these take less than a tenth of a second, so that what is done once a run does not count;
+  50000 where these take less than a tenth of a second, so that what is done once a run does not count; 1000 of PyMC;
 * ESS/kgrad: smallest bulk effective sample size by thousands of gradients, warm-up counted;
 * ESS/s: the same by wall seconds of four chains on two cores, compilation apart. NumPyro and BlackJAX have no threads
   of chains on one CPU device: their four chains run one after the other and are credited with perfect scaling.
@@ -187,6 +187,7 @@ def with_pymc(target: Target) -> Runner:
 
 
 RIVALS = {"nutpie": with_nutpie, "numpyro": with_numpyro, "blackjax": with_blackjax, "pymc": with_pymc}
+SLOW = ("pymc",)  # beside their steps, what is done once a run does not count
 SHIPPED = ", as shipped"
 
 
@@ -241,17 +242,18 @@ def compare(targets: list[Target], rivals: list[str], repeats: int) -> Rows:
         found: dict[str, Figures] = {}
         for name in ("ppl", *rivals):
             rival = name.removesuffix(SHIPPED)
+            draws = DRAWS if name in SLOW else long
             try:
                 if name != rival:
                     found[name] = as_shipped(rival, target, repeats)
                 else:
-                    found[name] = measure((ours if name == "ppl" else RIVALS[name])(target), long, repeats)
+                    found[name] = measure((ours if name == "ppl" else RIVALS[name])(target), draws, repeats)
             except Exception as error:  # a rival that fails is a figure too
                 print(f"  {name:20s} failed: {type(error).__name__}: {str(error)[:120]}")
                 continue
             cells = "   ".join(f"{field} {text(values)}" for field, values in found[name]._asdict().items())
             print(f"  {name:20s} {cells}", flush=True)
-            yield {"target": target.name, "sampler": name, "draws": long, **found[name]._asdict()}
+            yield {"target": target.name, "sampler": name, "draws": draws, **found[name]._asdict()}
 
 
 def ratios(rows: list[dict[str, Any]]) -> None:
