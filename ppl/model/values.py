@@ -17,7 +17,7 @@ from ppl.samplers import PROGRAMS
 from ppl.tensor.tensor import TensorType
 
 SMALL = 10_000  # numbers in an array, up to which work on data is done sooner than a program for it is compiled
-MANY = 1_000_000  # numbers given, from which on a program that runs once is worth a second of compiling more
+MANY = 10_000_000  # numbers given, from which on a program that runs once is worth half a second of compiling more
 
 
 def values_of(program: Program, given: Sequence[Any] = ()) -> list[Any]:
