@@ -34,6 +34,8 @@ BAD = {
     # shapes: both, and whose they are
     "shapes that do not broadcast": (lambda: a + b, ValueError, "(2, 3)", "(4, 3)", "name=a", "name=b", "lengths 2 and 4"),
     "a product that does not fit": (lambda: a @ b, ValueError, "(2, 3)", "(4, 3)", "name=a", "name=b", "3 columns meet 4"),
+    "a product with a vector that does not fit": (lambda: tt.dot(b, np.ones(2)), ValueError, "(4, 3)", "(2,)", "name=b", "3 columns meet 2"),
+    "an entry that is assigned": (lambda: a.__setitem__(0, 1.0), TypeError, "name=a", "does not change", "set_subtensor(x[...], value)"),
     "concatenated along the wrong axis": (lambda: tt.concatenate([a, b], 1), ValueError, "name=a", "name=b", "2 and 4"),
     "nothing to concatenate": (lambda: tt.concatenate([]), ValueError, "concatenate needs at least one array"),
     "nothing to stack": (lambda: tt.stack([]), ValueError, "stack needs at least one array"),

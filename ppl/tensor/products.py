@@ -18,6 +18,7 @@ class _MatMul(TensorOp):
         a, b = unify((a, b))
         if a.ndim == 0 or b.ndim == 0:
             raise ValueError(f"matmul: {a!r} @ {b!r}: a scalar is no matrix, use *")
+        _check_lengths(a, b)
         row, column = a.ndim == 1, b.ndim == 1
         product = self.build((expand_dims(a, 0) if row else a, expand_dims(b, 1) if column else b), {})
         product = (
@@ -29,16 +30,21 @@ class _MatMul(TensorOp):
 
     def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType:
         a, b = inputs
-        inner, outer = a.type.shape[-1], b.type.shape[-2]
-        if inner is not None and outer is not None and inner != outer:
-            raise ValueError(
-                f"matmul: {a!r} of shape {a.type.shape} and {b!r} of shape {b.type.shape} do not fit: "
-                f"{inner} columns meet {outer} rows"
-            )
+        _check_lengths(a, b)
         stack: tuple[Dim, ...] = ()
         if a.type.ndim > 2 or b.type.ndim > 2:
             stack = broadcast_shape("matmul", (_stack_of(a), _stack_of(b)))
         return TensorType(a.type.dtype, (*stack, a.type.shape[-2], b.type.shape[-1]))
+
+
+def _check_lengths(a: Node, b: Node) -> None:
+    """Refuse matrices, or vectors, whose lengths do not fit."""
+    inner, outer = a.type.shape[-1], b.type.shape[max(b.type.ndim - 2, 0)]
+    if inner is not None and outer is not None and inner != outer:
+        raise ValueError(
+            f"matmul: {a!r} of shape {a.type.shape} and {b!r} of shape {b.type.shape} do not fit: "
+            f"{inner} columns meet {outer} rows"
+        )
 
 
 class _StackShape:

@@ -324,6 +324,9 @@ class Tensor(Node):
             return found
         return FUNCTIONS["getitem"].build((self,), {"plan": (WHOLE,) * self.ndim})  # type: ignore[attr-defined]
 
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise TypeError(f"{self!r} does not change: x = set_subtensor(x[...], value) has other entries there")
+
     # --- methods ------------------------------------------------------------------------------------------------------
     @property
     def T(self) -> Tensor:
