@@ -36,6 +36,11 @@ def _is_full(part: tuple[Any, ...]) -> bool:
     return part == _ALL
 
 
+def _indexed(engine: Engine, inputs: tuple[Node, ...], plan: Plan) -> Node:
+    """The part of the first input that a plan picks: that input itself where it picks all."""
+    return inputs[0] if all(map(_is_full, plan)) else engine.make(GETITEM, inputs, Attrs(plan=plan))
+
+
 def _size(node: Node) -> float:
     return math.inf if None in node.type.shape else math.prod(node.type.shape)
 
@@ -53,12 +58,11 @@ def index_with_new_axes(node: Node, engine: Engine) -> Node | None:
     widths["array"] = node.type.ndim - sum(widths[part[0]] for part in plan)
     ends = list(itertools.accumulate(widths[part[0]] for part in plan))
     new = tuple(end - 1 for end, part in zip(ends, plan, strict=True) if part[0] == "new")
-    rest = node.inputs[0] if all(map(_is_full, kept)) else engine.make(GETITEM, node.inputs, Attrs(plan=kept))
-    return engine.make(EXPAND_DIMS, (rest,), Attrs(axis=new))
+    return engine.make(EXPAND_DIMS, (_indexed(engine, node.inputs, kept),), Attrs(axis=new))
 
 
-@rewrites(GETITEM, example=lambda x: x[1:5][0:2], more=[lambda x: x[1:][2], lambda X: X[1:, 2:][0]],
-          types={"x": VECTOR, "X": GRID}, safety=Safety.exact)  # fmt: skip
+@rewrites(GETITEM, example=lambda x: x[1:5][0:2], types={"x": VECTOR, "X": GRID}, safety=Safety.exact,
+          more=[lambda x: x[1:][2], lambda X: X[1:, 2:][0], lambda x: x[::-1][::-1]])  # fmt: skip
 def index_of_index(node: Node, engine: Engine) -> Node | None:
     """An index of an index is one index."""
     x = node.inputs[0]
@@ -72,7 +76,7 @@ def index_of_index(node: Node, engine: Engine) -> Node | None:
     plan = []
     for part, dim in zip(first, source.type.shape, strict=True):
         plan.append(part if part[0] == "int" else _composed(range(dim)[slice(*part[1:])], next(rest), dim))
-    return engine.make(GETITEM, (source,), Attrs(plan=tuple(plan)))
+    return _indexed(engine, (source,), tuple(plan))
 
 
 @rewrites(GETITEM, example=lambda X: X[:, None, :, None][1:, 0], types={"X": GRID}, safety=Safety.exact)
@@ -86,7 +90,7 @@ def index_of_expanded(node: Node, engine: Engine) -> Node | None:
         return None
     left = [axis for axis, part in enumerate(plan) if part[0] == "slice"]
     kept = tuple(part for axis, part in enumerate(plan) if axis not in new)
-    inner = x.inputs[0] if all(map(_is_full, kept)) else engine.make(GETITEM, x.inputs, Attrs(plan=kept))
+    inner = _indexed(engine, x.inputs, kept)
     axes = tuple(i for i, axis in enumerate(left) if axis in new)
     return engine.make(EXPAND_DIMS, (inner,), Attrs(axis=axes)) if axes else inner
 
