@@ -103,7 +103,7 @@ def test_keys_made_beforehand_give_the_draws_of_the_key_itself():
         keys = Subkeys(wanted, key)
         before = over_draws(Program([keys.input], keys.outputs), [keys.of(given)])
         for one, other in zip(over_draws(Program([key], wanted), [given]), before, strict=True):
-            np.testing.assert_allclose(one, other, rtol=1e-15)
+            np.testing.assert_allclose(one, other, rtol=1e-14)  # programs round a product and a sum as one, or not
     keys = Subkeys(drawn, key)
     left = {node.op for node in ancestors(keys.outputs)}
     assert key_fold_in not in left and not OF_ONE_WORD & left, "what NumPy makes is not in the program"

@@ -13,7 +13,7 @@ import numpy as np
 from ppl.compile.pure import Program
 from ppl.graph import Node, ancestors
 from ppl.rewrites.folding import on_host
-from ppl.samplers import PROGRAMS
+from ppl.samplers import DRAWS, ONCE, PROGRAMS
 from ppl.tensor.tensor import TensorType
 
 SMALL = 10_000  # numbers in an array, up to which work on data is done sooner than a program for it is compiled
@@ -23,10 +23,10 @@ MANY = 10_000_000  # numbers given, from which on a program that runs once is wo
 def values_of(program: Program, given: Sequence[Any] = ()) -> list[Any]:
     """The outputs, given values of the inputs; compiled once for all programs of the same content and sizes."""
     arguments = (list(given), program.data)
-    level = 2 if sum(np.size(x) for some in arguments for x in some) > MANY else 0
+    polish = DRAWS if sum(np.size(x) for some in arguments for x in some) > MANY else ONCE
     make = lambda: lambda given, data: program(given, *data)
     with jax.enable_x64(True):
-        return PROGRAMS.get(("values", program.key), make, arguments, level=level)(*arguments)
+        return PROGRAMS.get(("values", program.key), make, arguments, polish, runs=1)(*arguments)
 
 
 class Remembered:

@@ -19,6 +19,8 @@ from .errors import SamplingError as SamplingError
 from .errors import StartError as StartError
 from .errors import StorageError as StorageError
 from .errors import UnresolvedError as UnresolvedError
+from .programs import DRAWS as DRAWS
+from .programs import ONCE as ONCE
 from .programs import PROGRAMS as PROGRAMS
 from .programs import turn as turn
 from .progress import ChainProgress as ChainProgress

@@ -13,7 +13,7 @@ import numpy as np
 from .chain import Chain, Layout, Seconds
 from .job import Compiled, Job, Signals
 from .packing import Packed, on_host
-from .programs import PROGRAMS, Buffers, chunk_program, expand_program, rows_for, turn
+from .programs import LOOP, PROGRAMS, Buffers, chunk_program, expand_program, rows_for, turn
 from .randomness import chain_key
 from .start import describe_failure, fault
 
@@ -25,9 +25,8 @@ def compiled(job: Job, layout: Layout) -> Compiled:
         ("chunk", job.kernel_key, rows),
         lambda: chunk_program(job.kernel, layout.packs, rows),
         (chain_key(0, 0), plan, job.data, layout.blank, layout.buffers(rows), np.int64(0)),
-        level=2,
+        LOOP,
         donated=(4,),
-        emitters=False,
     )
     expanded = None
     if job.expand is not None:

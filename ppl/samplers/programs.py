@@ -7,6 +7,7 @@ key the caller vouches for), the shapes of the data, and what is fixed at compil
 
 import contextlib
 import functools
+import math
 import re
 import threading
 import time
@@ -25,12 +26,28 @@ from ppl.xla import stacks
 from . import disk_cache
 from .kernel import Data, Kernel
 from .packing import Packed, Packing
+from .work import work_of
 
 MARKS = 64  # diverging positions kept per dispatch
 BUFFER_BYTES = 4 << 20
 MOST_ROWS = 4096
 KEPT_PROGRAMS = 64
-BEST = 3  # LLVM's level of optimisation, 0 to 3
+LITTLE = 1e8  # numbers of vector operations, about ten milliseconds, that are done sooner than polish is compiled
+
+
+class Polish(NamedTuple):
+    """How far XLA polishes a program for a CPU."""
+
+    level: int = 3  # LLVM's level of optimisation, 0 to 3
+    emitters: bool = True  # XLA's newer way to write out fused operations
+
+
+BEST = Polish()
+DRAWS = Polish(level=2)  # compiles in half to nine tenths of the time of the best, runs a few per cent slower
+# A loop in one kernel compiles in less time without emitters, and sums by group are not computed twice (decision 007).
+LOOP = Polish(level=2, emitters=False)
+ONCE = Polish(level=0)  # compiles in less again, runs several times slower: for what runs once
+QUICK = Polish(level=0, emitters=False)  # the soonest, where running takes next to nothing
 
 
 class Buffers(NamedTuple):
@@ -171,17 +188,14 @@ class Programs:
         key: Hashable,
         make: Callable[[], Callable[..., Any]],
         arguments: tuple[Any, ...],
-        level: int = BEST,
+        polish: Polish = BEST,
         donated: tuple[int, ...] = (),
-        emitters: bool = True,
+        runs: float = math.inf,
     ) -> Any:
         """The executable for ``key`` and the shapes of ``arguments``; compiled now if it is new.
 
-        It may use the memory of the ``donated`` arguments for its results: who calls it gives these away.
-        ``level`` is how far the compiler polishes. At 2, recovery draws compile in half to nine tenths of the time and
-        run a few per cent slower; at 0 in less again, and run several times slower, which suits what runs once.
-        Without ``emitters``, XLA's newer way to write out fused operations on a CPU, a loop in one kernel compiles in
-        less time, and sums by group are not computed twice (docs/decisions/007).
+        It may use the memory of the ``donated`` arguments for its results: who calls it gives these away. Where it
+        does little work in all its ``runs``, it is compiled as soon as can be in place of with ``polish``.
         """
         leaves, structure = jax.tree.flatten(arguments)
         shapes = tuple((np.shape(leaf), np.asarray(leaf).dtype) for leaf in leaves)
@@ -196,7 +210,7 @@ class Programs:
         if awaited is not None:
             return awaited.result()
         try:
-            mine.set_result(self._compiled(make, arguments, level, donated, emitters))
+            mine.set_result(self._compiled(make, arguments, polish, donated, runs))
         except BaseException as error:
             mine.set_exception(error)
         with self._lock:
@@ -211,15 +225,20 @@ class Programs:
         self,
         make: Callable[[], Callable[..., Any]],
         arguments: tuple[Any, ...],
-        level: int,
+        polish: Polish,
         donated: tuple[int, ...],
-        emitters: bool,
+        runs: float,
     ) -> Any:
         began = time.perf_counter()
-        lowered = stacks.in_turn(make(), arguments, donated).lower()
+        traced = stacks.in_turn(make(), arguments, donated)
+        if runs < math.inf and runs * work_of(traced.jaxpr.jaxpr) < LITTLE:
+            polish = QUICK
+        lowered = traced.lower()
         with disk_cache.kept():
-            options: dict[str, Any] = {"xla_backend_optimization_level": str(level)} if level < BEST else {}
-            if not emitters and jax.default_backend() == "cpu":
+            options: dict[str, Any] = {}
+            if polish.level < BEST.level:
+                options["xla_backend_optimization_level"] = str(polish.level)
+            if not polish.emitters and jax.default_backend() == "cpu":
                 options["xla_cpu_use_fusion_emitters"] = False
             compiled = _compile(lowered, options)
         with self._lock:

@@ -17,9 +17,10 @@ import numpy as np
 from .errors import UnresolvedError
 from .kernel import Data, LogDensity
 from .panels import Panels, panels
-from .programs import PROGRAMS, expand_program, turn
+from .programs import DRAWS, PROGRAMS, expand_program, turn
 from .randomness import own_settings
 from .region import Evaluate, region
+from .work import TURNS
 
 BATCH = 512
 PROBES = 512
@@ -80,7 +81,8 @@ def batches(logp: LogDensity, data: Data, key: Hashable) -> Evaluate:
             ("expand", logp if key is None else ("keyed", key), "line"),
             lambda: expand_program(logp),
             (np.zeros((BATCH, 1)), data, np.int64(0), np.int64(0), np.zeros(BATCH)),
-            level=2,
+            DRAWS,
+            runs=MOST_LOOKS * BATCH / TURNS,
         )
 
     def evaluate(points: np.ndarray) -> np.ndarray:

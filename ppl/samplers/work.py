@@ -37,7 +37,7 @@ _KNOWN: dict[Hashable, float] = {}
 
 def work(f: Callable[..., Any], *arguments: Any) -> float:
     """The operations of ``f`` at such arguments (arrays, or their shapes and dtypes)."""
-    return _of(jax.make_jaxpr(f)(*arguments).jaxpr)
+    return work_of(jax.make_jaxpr(f)(*arguments).jaxpr)
 
 
 def of_gradient(
@@ -60,13 +60,14 @@ def of_gradient(
     return counted
 
 
-def _of(jaxpr: Any) -> float:
+def work_of(jaxpr: Any) -> float:
+    """The operations of a traced program."""
     return sum(_one(eqn) for eqn in jaxpr.eqns)
 
 
 def _one(eqn: Any) -> float:
     name = eqn.primitive.name
-    inside = [_of(body) for body in bodies(eqn)]
+    inside = [work_of(body) for body in bodies(eqn)]
     if name == "cond":
         return max(inside)
     if inside and not name.startswith(("reduce", "scatter")):  # their bodies join two numbers

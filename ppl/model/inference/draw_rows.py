@@ -20,7 +20,7 @@ import numpy as np
 from ppl.compile.hoisting import DataFirst
 from ppl.compile.pure import Program
 from ppl.model.inference.bar import Bar
-from ppl.samplers import PROGRAMS, turn
+from ppl.samplers import DRAWS, PROGRAMS, turn
 
 # What a chunk takes, results and room to work in. On a CPU little enough to stay in its cache and in memory that is
 # there already: fresh pages cost more than drawing what stands in them. Elsewhere enough to be worth a launch.
@@ -72,7 +72,7 @@ def compiled(program: Program | DataFirst, columns: Sequence[np.ndarray], chunk_
         rows = max(1, min(draws, (chunk_bytes or _usual_bytes()) // max(1, size)))
         chunk = [np.broadcast_to(np.zeros((), c.dtype), (rows, *c.shape[2:])) for c in columns]
         make = lambda: lambda chunk, arrays: jax.vmap(lambda values: program(values, *arrays))(chunk)
-        run = PROGRAMS.get(("rows", key), make, (chunk, data), level=2) if chains and draws else None
+        run = PROGRAMS.get(("rows", key), make, (chunk, data), DRAWS, runs=draws / rows) if chains and draws else None
     return Chunks(run, rows, kinds, data)
 
 
