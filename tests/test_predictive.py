@@ -9,7 +9,6 @@ import scipy.stats
 
 import ppl
 import ppl.model as pm
-from ppl.compile.pure import Program
 from ppl.distributions import (
     Bernoulli,
     Beta,
@@ -28,7 +27,7 @@ from ppl.distributions import (
 from ppl.graph import ancestors
 from ppl.model.errors import ShapeError
 from ppl.model.inference import bar
-from ppl.model.inference.draw_rows import draw_keys, over_draws
+from ppl.model.inference.draw_rows import RowProgram, draw_keys, over_draws
 from ppl.model.inference.pointwise import log_likelihood_values
 from ppl.model.output.results import collect, dataset, group_names, group_of
 from ppl.tensor.draws import KEY_TYPE, OF_ONE_WORD, key_fold_in
@@ -101,8 +100,8 @@ def test_keys_made_beforehand_give_the_draws_of_the_key_itself():
     given = draw_keys(1, "test", 2, 3)
     for wanted in (drawn, drawn[-1:]):
         keys = Subkeys(wanted, key)
-        before = over_draws(Program([keys.input], keys.outputs), [keys.of(given)])
-        for one, other in zip(over_draws(Program([key], wanted), [given]), before, strict=True):
+        before = over_draws(RowProgram([keys.input], keys.outputs), [keys.of(given)])
+        for one, other in zip(over_draws(RowProgram([key], wanted), [given]), before, strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-14)  # programs round a product and a sum as one, or not
     keys = Subkeys(drawn, key)
     left = {node.op for node in ancestors(keys.outputs)}

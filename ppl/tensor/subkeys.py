@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import accumulate, groupby
+from itertools import groupby
 
 import numpy as np
 
@@ -32,7 +32,7 @@ class Subkeys:
             if node.op is key_fold_in and node.inputs[0] in self._made and is_constant(node.inputs[1]):
                 self._made[node] = node.inputs[0], int(value_of(node.inputs[1]))
         small = [node for node in order if _is_small(node) and node.inputs[0] in self._made]
-        self._small = {node: math.prod(node.type.shape) for node in sorted(small, key=lambda node: node.op.name)}
+        self._small = {node: math.prod(node.type.shape) for node in sorted(small, key=_kind)}
         inner = self._made.keys() | self._small.keys()
         ends = [parent for node in order if node not in inner for parent in node.inputs]
         self._rows = list(dict.fromkeys(node for node in (*ends, *outputs) if node in self._made))
@@ -42,15 +42,15 @@ class Subkeys:
         self.outputs = substitute(outputs, found | self._draws())
 
     def _draws(self) -> dict[Node, Tensor]:
-        """The small draws, by kinds."""
+        """The small draws, those of a law and a shape as the rows of an array."""
         found: dict[Node, Tensor] = {}
         words = len(self._rows)
-        for op, nodes in groupby(self._small, lambda node: node.op):
-            ends = dict(zip(alike := list(nodes), accumulate(self._small[node] for node in alike), strict=True))
-            count = ends[alike[-1]]
-            values = of_words(self.input[words : words + count], law=op.name)
+        for (law, shape), nodes in groupby(self._small, _kind):
+            alike = list(nodes)
+            count = len(alike) * math.prod(shape)
+            rows = of_words(self.input[words : words + count], law=law).reshape((len(alike), *shape))
             words += count
-            found |= {n: values[end - self._small[n] : end].reshape(n.type.shape) for n, end in ends.items()}
+            found |= {node: rows[i] for i, node in enumerate(alike)}
         return found
 
     def of(self, keys: np.ndarray) -> np.ndarray:
@@ -62,6 +62,10 @@ class Subkeys:
         for node, size in self._small.items():  # a word is a key's change by the place of its entry
             rows.append(threefry.folded(known[node.inputs[0]][..., None, :], np.arange(size)))
         return np.concatenate(rows, axis=-2) if rows else np.empty((*keys.shape[:-1], 0, 2), keys.dtype)
+
+
+def _kind(draw: Node) -> tuple[str, tuple[int, ...]]:
+    return draw.op.name, draw.type.shape
 
 
 def _is_small(node: Node) -> bool:

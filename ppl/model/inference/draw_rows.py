@@ -9,7 +9,7 @@ from __future__ import annotations
 import mmap
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -20,7 +20,9 @@ import numpy as np
 from ppl.compile.hoisting import DataFirst
 from ppl.compile.pure import Program
 from ppl.model.inference.bar import Bar
+from ppl.rewrites.columns import Columns
 from ppl.samplers import DRAWS, PROGRAMS, turn
+from ppl.tensor.tensor import Tensor
 
 # What a chunk takes, results and room to work in. On a CPU little enough to stay in its cache and in memory that is
 # there already: fresh pages cost more than drawing what stands in them. Elsewhere enough to be worth a launch.
@@ -29,6 +31,20 @@ FEW_BYTES = 4 << 20  # below it NumPy asks for no huge pages
 QUICK = 2e-3  # seconds of work that are not worth threads
 _seconds: WeakKeyDictionary[Any, float] = WeakKeyDictionary()  # that a chunk of a program took last
 _row_bytes: dict[Any, tuple[int, list[Any]]] = {}
+
+
+class RowProgram:
+    """Expressions of inputs, to be worked out for many draws; what depends on data alone is done by `once` before."""
+
+    def __init__(
+        self,
+        inputs: Sequence[Tensor],
+        outputs: Sequence[Tensor],
+        once: Callable[[Program], list[Any]] | None = None,
+    ) -> None:
+        self.outputs, self.columns = list(outputs), Columns(inputs, outputs)
+        given = self.columns.inputs, self.columns.outputs
+        self.inner = Program(*given) if once is None else DataFirst(*given, once=once)
 
 
 class Chunks(NamedTuple):
@@ -41,7 +57,7 @@ class Chunks(NamedTuple):
 
 
 def over_draws(
-    program: Program | DataFirst,
+    program: RowProgram,
     columns: Sequence[np.ndarray],
     chunk_bytes: int | None = None,
     shown: Bar | None = None,
@@ -51,10 +67,12 @@ def over_draws(
     Where a device has no memory for a chunk, smaller ones are tried, down to single draws.
     """
     chunk_bytes = chunk_bytes or _usual_bytes()
+    given = program.columns.given(columns, axis=2)
     while True:
         try:
             with shown or Bar("", wanted=False) as bar:
-                return _in_chunks(compiled(program, columns, chunk_bytes), columns, bar)
+                found = _in_chunks(_compiled(program.inner, given, chunk_bytes), given, bar)
+                return program.columns.taken(found, axis=2)
         except jax.errors.JaxRuntimeError as error:
             if "RESOURCE_EXHAUSTED" not in str(error):
                 raise
@@ -63,8 +81,12 @@ def over_draws(
             chunk_bytes //= 8
 
 
-def compiled(program: Program | DataFirst, columns: Sequence[np.ndarray], chunk_bytes: int | None = None) -> Chunks:
+def compiled(program: RowProgram, columns: Sequence[np.ndarray]) -> Chunks:
     """The program for columns of these shapes; what stands in them does not matter."""
+    return _compiled(program.inner, program.columns.given(columns, axis=2))
+
+
+def _compiled(program: Program | DataFirst, columns: Sequence[np.ndarray], chunk_bytes: int | None = None) -> Chunks:
     data, key = program.data, program.key
     with jax.enable_x64(True):
         size, kinds = _size_of_row(key, program, columns, data)

@@ -11,13 +11,12 @@ import jax
 import numpy as np
 
 from ppl.compile.density import Slot, labels
-from ppl.compile.hoisting import DataFirst
 from ppl.distributions import RandomVariable, is_draw
 from ppl.distributions.drawing import expand_draws
 from ppl.graph import Node, ancestors, substitute
 from ppl.model.errors import SamplingError
 from ppl.model.inference import checks
-from ppl.model.inference.draw_rows import compiled, draw_keys, over_draws
+from ppl.model.inference.draw_rows import RowProgram, compiled, draw_keys, over_draws
 from ppl.model.inference.forwards import keys_of_streams
 from ppl.model.inference.pointwise import log_likelihood_values, log_prior_values
 from ppl.model.log import silenced
@@ -63,7 +62,7 @@ def _transformed(posterior: Posterior, slots: Sequence[Slot]) -> dict[str, Tenso
 
 def _program_of(
     outputs: list[Tensor], variables: Sequence[Tensor], of_data: Remembered
-) -> tuple[Subkeys | None, DataFirst]:
+) -> tuple[Subkeys | None, RowProgram]:
     """Outputs as a program of the sampled values, and of keys if there is something to draw."""
     keys, inputs, key = None, list(variables), placeholder(KEY_TYPE, "key")
     streams = keys_of_streams(outputs, key, {})
@@ -71,7 +70,7 @@ def _program_of(
         keys = Subkeys(expand_draws(outputs, key, streams), key)
         outputs = keys.outputs
         inputs.append(keys.input)
-    return keys, DataFirst(inputs, optimize(outputs), once=of_data)  # type: ignore[arg-type]
+    return keys, RowProgram(inputs, optimize(outputs), once=of_data)
 
 
 class Finisher:

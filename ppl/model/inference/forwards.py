@@ -7,12 +7,12 @@ from typing import NoReturn
 
 import numpy as np
 
-from ppl.compile.pure import Program, missing_inputs
+from ppl.compile.pure import missing_inputs
 from ppl.distributions.drawing import STREAMS, Expanded, expanded
 from ppl.graph import Node, topological
 from ppl.model.errors import ParameterValueError
 from ppl.model.inference.bar import Bar
-from ppl.model.inference.draw_rows import over_draws
+from ppl.model.inference.draw_rows import RowProgram, over_draws
 from ppl.tensor.draws import KEY_TYPE, key_fold_in
 from ppl.tensor.subkeys import Subkeys
 from ppl.tensor.tensor import Tensor, placeholder
@@ -29,8 +29,8 @@ def drawn_over(
     key = placeholder(KEY_TYPE, "key")
     drawn = expanded(outputs, key, {**keys_of_streams(outputs, key, given), **given})
     keys = Subkeys([*drawn.outputs, *drawn.sound], key)
-    program = Program([keys.input, *given.values()], keys.outputs)
-    needed = missing_inputs(program)
+    program = RowProgram([keys.input, *given.values()], keys.outputs)
+    needed = missing_inputs(program.inner)
     if needed:
         raise ValueError(f"no value for {', '.join(map(repr, needed))}, which the draws depend on")
     found = over_draws(program, [keys.of(columns[0]), *columns[1:]], shown=shown)
@@ -55,7 +55,7 @@ def keys_of_streams(outputs: Sequence[Tensor], key: Tensor, given: Mapping[Node,
 def _refuse(drawn: Expanded, inputs: list[Tensor], columns: Sequence[np.ndarray], sound: np.ndarray) -> NoReturn:
     chain, draw, place = np.argwhere(~sound)[0]
     row = [column[chain : chain + 1, draw : draw + 1] for column in columns]
-    values_of = lambda wanted: [value[0, 0] for value in over_draws(Program(inputs, wanted), row)]
+    values_of = lambda wanted: [value[0, 0] for value in over_draws(RowProgram(inputs, wanted), row)]
     try:
         drawn.refuse(place, values_of)
     except ValueError as error:

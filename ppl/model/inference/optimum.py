@@ -9,11 +9,10 @@ import jax
 import numpy as np
 
 from ppl.compile.density import FlatProgram, Slot, flattened, layout, scalar
-from ppl.compile.pure import Program
 from ppl.model.context import modelcontext
 from ppl.model.density import Joint
 from ppl.model.errors import SamplingError
-from ppl.model.inference.draw_rows import over_draws
+from ppl.model.inference.draw_rows import RowProgram, over_draws
 from ppl.model.log import log
 from ppl.model.point import initial_point
 from ppl.model.present import naming_data
@@ -145,7 +144,7 @@ def _as_point(
 ) -> dict[str, np.ndarray]:
     outputs = {s.variable.name or "": s.variable for s in slots} if transformed else {}
     outputs |= {rv.name or "": joint.at_values(rv) for rv in model.unobserved_RVs}
-    program = Program([slot.variable for slot in slots], list(outputs.values()))
+    program = RowProgram([slot.variable for slot in slots], list(outputs.values()))
     values = over_draws(program, [slot.read(flat[None, None]) for slot in slots])
     return {name: value[0, 0] for name, value in zip(outputs, values, strict=True)}
 

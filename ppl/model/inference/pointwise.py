@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ppl.compile.pure import Program
 from ppl.model.arguments import check_keys, chosen_names
 from ppl.model.context import modelcontext
 from ppl.model.density import Joint
 from ppl.model.inference.bar import Bar
-from ppl.model.inference.draw_rows import draw_keys, over_draws
+from ppl.model.inference.draw_rows import RowProgram, draw_keys, over_draws
 from ppl.model.inference.forwards import drawn_over, keys_of_streams
 from ppl.model.inputs.minibatches import refuse_minibatches
 from ppl.model.output import results
@@ -72,7 +71,7 @@ def evaluated(
         rows = draw_keys(seed_of(None), "streams", *columns[0].shape[:2])
         found = drawn_over(wanted, dict(zip(inputs, inputs, strict=True)), [rows, *columns], shown=bar)
     else:
-        found = over_draws(Program(inputs, wanted), columns, shown=bar)
+        found = over_draws(RowProgram(inputs, wanted), columns, shown=bar)
     return dict(zip(outputs, found, strict=True))
 
 
