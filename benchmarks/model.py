@@ -134,12 +134,36 @@ def predictive(backend: str) -> dict[str, float]:
     }
 
 
+def one_by_one(backend: str) -> dict[str, float]:
+    """Seconds of first predictive draws of a hundred counts, each a variable of its own, their rates being given."""
+    import arviz
+
+    pm, counts = package(backend), 100
+    with pm.Model():
+        middle, spread = pm.Normal("middle"), pm.HalfNormal("spread")
+        for i in range(counts):
+            rate = pm.Normal(f"rate{i}", middle, spread)
+            pm.Poisson(f"y{i}", pm.math.exp(rate), observed=i % 4)
+        start = time.perf_counter()
+        pm.sample_prior_predictive(500, random_seed=1)
+        prior = time.perf_counter() - start
+        draws = {f"rate{i}": np.random.default_rng(i).uniform(0.5, 1, (4, 1000)) for i in range(counts)}
+        start = time.perf_counter()
+        pm.sample_posterior_predictive(arviz.from_dict(posterior=draws), random_seed=1, progressbar=False)
+    return {
+        "prior draws, 100 counts one by one [s]": prior,
+        "posterior predictive, 100 counts one by one [s]": time.perf_counter() - start,
+    }
+
+
 TASKS: dict[str, tuple[Callable[[str], dict[str, float]], tuple[str, ...]]] = {
     "definition": (definition, ("ppl", "pymc")),
     "first_run": (first_run, BACKENDS),
     "further_runs": (further_runs, BACKENDS),
     "predictive": (predictive, ("ppl", "pymc")),
+    "one_by_one": (one_by_one, ("ppl", "pymc")),
 }
+COLD = {"one_by_one"}  # nothing is compiled beforehand
 
 
 def first_runs(backend: str) -> dict[str, float]:
@@ -181,7 +205,9 @@ def main() -> None:
     table: dict[str, dict[str, float]] = {}
     for task, (_, backends) in TASKS.items():
         for backend in backends:
-            values = first_runs(backend) if task == "first_run" else measured(task, backend)
+            with tempfile.TemporaryDirectory() as empty:
+                programs = empty if task in COLD else None
+                values = first_runs(backend) if task == "first_run" else measured(task, backend, programs)
             for title, value in values.items():
                 table.setdefault(title, {})[backend] = value
     print(f"{'':60}" + "".join(f"{backend:>10}" for backend in BACKENDS) + "   ratios")

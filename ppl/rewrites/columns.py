@@ -43,8 +43,8 @@ class Columns:
     >>> import ppl.tensor as tt
     >>> xs = [tt.dscalar(f"x{i}") for i in range(10)]
     >>> both = Columns(xs, [tt.exp(x) + i for i, x in enumerate(xs)])
-    >>> both.inputs, both.outputs
-    ([columns: float64[10]], [add: float64[10]])
+    >>> both.inputs[0].type, both.outputs[0].type
+    (float64[10], float64[10])
     >>> [row] = both.taken([np.exp(np.arange(10.0)) + np.arange(10)])[3:4]
     >>> bool(row == np.exp(3.0) + 3)
     True

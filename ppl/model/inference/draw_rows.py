@@ -92,9 +92,11 @@ def _compiled(program: Program | DataFirst, columns: Sequence[np.ndarray], chunk
         size, kinds = _size_of_row(key, program, columns, data)
         chains, draws = np.shape(columns[0])[:2]
         rows = max(1, min(draws, (chunk_bytes or _usual_bytes()) // max(1, size)))
+        if not chains or not draws:
+            return Chunks(None, rows, kinds, data)
         chunk = [np.broadcast_to(np.zeros((), c.dtype), (rows, *c.shape[2:])) for c in columns]
         make = lambda: lambda chunk, arrays: jax.vmap(lambda values: program(values, *arrays))(chunk)
-        run = PROGRAMS.get(("rows", key), make, (chunk, data), DRAWS, runs=draws / rows) if chains and draws else None
+        run = PROGRAMS.get(("rows", key), make, (chunk, data), polish=DRAWS, runs=draws / rows)
     return Chunks(run, rows, kinds, data)
 
 
