@@ -5,7 +5,7 @@ The search compares in the tail that is small, in logarithms, so quantiles keep 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,19 +46,19 @@ def quantile(law: Number, q: Any) -> Tensor:
 
 def upper_quantile(law: Number, q: Any) -> Tensor:
     """The largest x with P(X ≥ x) ≥ q; nan for q outside [0, 1]."""
-    search = lambda q: searched(law, tt.log1p(-q), tt.log(q))
+    search = lambda q, needed=True: searched(law, tt.log1p(-q), tt.log(q), needed=needed)
 
     def find(q: Tensor) -> Any:
         if law.icdf is None or law.discrete:
             return search(q)
         mirrored = law.icdf(1 - q)
-        return mirrored if law.below is None else or_searched(q < _FAR, lambda: search(q), mirrored)
+        return mirrored if law.below is None else or_searched(q < _FAR, lambda far: search(q, far), mirrored)
 
     return _within(q, find, law.limits[::-1])
 
 
-def searched(law: Number, log_q: Any, log_p: Any, rounded: Any = None) -> Tensor:
-    """The smallest x with P(X ≤ x) ≥ q, from log q and log(1 - q).
+def searched(law: Number, log_q: Any, log_p: Any, rounded: Any = None, needed: Any = True) -> Tensor:
+    """The smallest x with P(X ≤ x) ≥ q, from log q and log(1 - q); anything where it is not `needed`.
 
     `rounded` is the number in whose logarithm log_p has its rounding: 1 - q itself, if it was taken from q.
     """
@@ -66,18 +66,27 @@ def searched(law: Number, log_q: Any, log_p: Any, rounded: Any = None) -> Tensor
     right = log_q > np.log(0.5)
     excess = lambda x: tt.switch(right, log_p - law.above(x), law.below(x) - log_q)
     if not law.discrete:
-        return first_root(excess, *law.limits, config.floatX)
+        return first_root(excess, *_ends(law.limits, needed), config.floatX)
     rest = tt.exp(log_p) if rounded is None else rounded
     rounding = _ROUNDING + tt.switch(right, 2.0**-52 / rest, 0.0)  # q is rounded, and 1 - q with it
     ends = [most if end is None else end for most, end in zip(_COUNTS, law.ends, strict=True)]
-    return first_root(lambda x: excess(x) + rounding, *ends, "int64")
+    return first_root(lambda x: excess(x) + rounding, *_ends(ends, needed), "int64")
 
 
-def or_searched(needed: Any, search: Callable[[], Any], closed: Any) -> Tensor:
-    """`closed`, and what a search finds where that is needed; where it is nowhere needed, nothing is searched."""
+def _ends(ends: Sequence[Any], needed: Any) -> tuple[Any, Any]:
+    """Between which a search goes: nowhere, where it is not needed."""
+    low, high = ends
+    return low, high if needed is True else tt.switch(needed, high, low)
+
+
+def or_searched(needed: Any, search: Callable[[Any], Any], closed: Any) -> Tensor:
+    """`closed`, and what `search(needed)` finds where that is needed; where it is nowhere needed, nothing is searched.
+
+    Over many draws both branches run. A search that is told where it is needed has nothing to do elsewhere.
+    """
     nothing = tt.zeros_like(closed)
     return tt.cond(
-        tt.any(needed), lambda: tt.switch(needed, search(), closed), lambda: tt.switch(needed, nothing, closed)
+        tt.any(needed), lambda: tt.switch(needed, search(needed), closed), lambda: tt.switch(needed, nothing, closed)
     )
 
 

@@ -69,16 +69,7 @@ class Truncated(Modifier, abstract=True):
         return log_mass(law, after, upper) - log_mass(law, lower, upper)
 
     def icdf(q, law, lower, upper):
-        mass, own = log_mass(law, lower, upper), law.family.number(law.parameters)
-        start = -np.inf if absent(lower) else log_below(law, before(law, lower))
-        rest = -np.inf if absent(upper) else log_above(law, upper)
-        log_q, log_p = logaddexp(start, log(q) + mass), logaddexp(rest, log1p(-q) + mass)  # P(X₀ ≤ x), P(X₀ > x)
-        find = lambda: searched(own, log_q, log_p, 1 - q)
-        found = law.family.inverse_cdf(exp(log_q), *law.parameters)
-        if is_searched(found):
-            return cast(clip(find(), lower, upper), law.dtype)
-        far = (log_q < np.log(1e-300)) | (log_p < np.log(1e-5))  # there too few of its digits are left
-        return cast(clip(or_searched(far, find, found), lower, upper), law.dtype)
+        return _inverted(q, law, lower, upper)
 
     def sample(key, shape, law, lower, upper):
         return sample_between(key, shape, law, lower, upper)
@@ -126,14 +117,27 @@ def narrowed(bound, given, tighter):
     return given if bound is None else tighter(bound, given)
 
 
+def _inverted(q, law, lower, upper, needed=True):
+    """The quantile, anything where it is not needed."""
+    mass, own = log_mass(law, lower, upper), law.family.number(law.parameters)
+    start = -np.inf if absent(lower) else log_below(law, before(law, lower))
+    rest = -np.inf if absent(upper) else log_above(law, upper)
+    log_q, log_p = logaddexp(start, log(q) + mass), logaddexp(rest, log1p(-q) + mass)  # P(X₀ ≤ x), P(X₀ > x)
+    find = lambda needed: searched(own, log_q, log_p, 1 - q, needed)
+    found = law.family.inverse_cdf(exp(log_q), *law.parameters)
+    if is_searched(found):
+        return cast(clip(find(needed), lower, upper), law.dtype)
+    far = needed & ((log_q < np.log(1e-300)) | (log_p < np.log(1e-5)))  # there too few of its digits are left
+    return cast(clip(or_searched(far, find, found), lower, upper), law.dtype)
+
+
 def sample_between(key, shape, law, lower=-np.inf, upper=np.inf):
     """Draws of a law given that they lie between bounds: by the quantile where that is a formula. Else they are
     proposed until they lie there, where enough of the law does, and a quantile is searched for where it does not."""
     lower, upper = as_tensor(lower), as_tensor(upper)
     u = key.uniform(shape)
-    inverted = lambda: Truncated.icdf(u, law, lower, upper)
     if not is_searched(law.family.inverse_cdf(u, *law.parameters)):
-        return inverted()
+        return _inverted(u, law, lower, upper)
     often = log_mass(law, lower, upper) > np.log(OFTEN)
     inside = lambda x: (x >= lower) & (x <= upper) | ~often
     one_law = not law.family.draw_type(law.parameters, None).ndim and lower.ndim == upper.ndim == 0
@@ -141,4 +145,4 @@ def sample_between(key, shape, law, lower=-np.inf, upper=np.inf):
     drawn = draw_until(key, lambda key, shape: sample_law(key, law, shape), inside, like, alike=one_law)
     if law.dtype[0] == "f":
         drawn = carried_root(drawn, lambda x: Truncated.logcdf(x, law, lower, upper))
-    return or_searched(~often, inverted, drawn)
+    return or_searched(~often, lambda rare: _inverted(u, law, lower, upper, rare), drawn)
