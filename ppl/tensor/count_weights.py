@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from ppl.tensor import standard_draws as standard
+from ppl.tensor.acceptance import MANY
 
 _SERIES = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)  # of Stirling, in odd powers of 1/x
 _FEW = 8  # below, Stirling's remainder is multiplied out: a table would keep the loop from running in vectors
@@ -55,18 +56,30 @@ def deviance(x: Any, m: Any) -> Any:
 
 
 STEPS = 56  # a count whose mean is below ten exceeds it with probability 1e-21
+TURNS = 11  # of the loop over these steps
 
 
 def by_inversion(u: Any, none: Any, ratio: Any) -> Any:
     """The smallest count whose distribution function exceeds u: the probability of 0 is `none`, that of k is the one of
-    k - 1 times `ratio(k)`. For means below ten: the steps are written out, to run in vectors."""
-    count, below = jnp.zeros_like(u), none
-    weight = below
-    for k in range(1, STEPS):
-        count = count + jnp.where(u >= below, 1.0, 0.0)
+    k - 1 times `ratio(k)`. For means below ten: the steps are written out, to run in vectors; of few entries some of
+    them, in a loop, since there are as many draws as the user likes and each program is compiled once."""
+
+    def step(k: Any, state: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+        count, weight, below = state
         weight = weight * ratio(k)
-        below = below + weight
-    return count
+        return count + jnp.where(u >= below, 1.0, 0.0), weight, below + weight
+
+    def steps(turn: Any, state: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+        for i in range(1, 1 + (STEPS - 1) // TURNS):
+            state = step((turn * ((STEPS - 1) // TURNS) + i).astype(jnp.float64), state)
+        return state
+
+    start = (jnp.zeros_like(u), none + jnp.zeros_like(u), none + jnp.zeros_like(u))
+    if u.size < MANY:
+        return lax.fori_loop(0, TURNS, steps, start)[0]
+    for k in range(1, STEPS):
+        start = step(k, start)
+    return start[0]
 
 
 def by_mean(large: Any, wanted: Any, few: Callable[[], Any], many: Callable[[], Any], shape: tuple[int, ...]) -> Any:

@@ -27,7 +27,7 @@ FEW = 4096  # words that may be folded into what becomes of them
 
 def words(key: Any, high: Any, low: Any) -> tuple[Any, Any]:
     """Two random words for every counter, whose two halves are given."""
-    return _rounds(_numbers(key), high, low)
+    return _rounds_by_jax(_numbers(key), high, low)
 
 
 class Arithmetic(NamedTuple):
@@ -55,6 +55,12 @@ def _rounds(numbers: tuple[Any, Any], high: Any, low: Any, by: Arithmetic = _BY_
             y = xor(union(left(y, np.uint32(turn)), right(y, np.uint32(32 - turn))), x)
         x, y = add(x, parts[(i + 1) % 3]), add(add(y, parts[(i + 2) % 3]), np.uint32(i + 1))
     return x, y
+
+
+@jax.jit
+def _rounds_by_jax(numbers: tuple[Any, Any], high: Any, low: Any) -> tuple[Any, Any]:
+    """A function of its own in what is traced: rounds over as many numbers are traced once."""
+    return _rounds(numbers, high, low)
 
 
 class Words(NamedTuple):
@@ -85,7 +91,7 @@ def _joined(x: Any, y: Any, dtype: Any) -> Any:
 
 def _halves(numbers: tuple[Any, Any], shape: tuple[int, ...]) -> tuple[Any, Any]:
     low = lax.iota(jnp.uint32, math.prod(shape)).reshape(shape)
-    return _rounds(numbers, jnp.zeros_like(low), low)
+    return _rounds_by_jax(numbers, jnp.zeros_like(low), low)
 
 
 def _many(numbers: tuple[Any, Any], shape: tuple[int, ...]) -> list[Any]:
