@@ -11,8 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ppl.compile.grouping import grouped
-from ppl.compile.hoisting import DataFirst, computed
-from ppl.compile.pure import Program
+from ppl.compile.hoisting import DataFirst, Once, computed
 from ppl.tensor.tensor import Tensor
 
 
@@ -75,7 +74,7 @@ class FlatProgram:
         outputs: Sequence[Tensor],
         slots: Sequence[Slot],
         extra: Sequence[Tensor] = (),
-        once: Callable[[Program], list[Any]] = computed,
+        once: Once = computed,
     ) -> None:
         self.slots, self._extra = list(slots), len(extra)
         inputs = [*[slot.variable for slot in slots], *extra]

@@ -29,6 +29,7 @@ def hoisted(outputs: Sequence[Tensor], inputs: Sequence[Node]) -> tuple[list[Ten
     return rest, {place: node for node, place in cut.items()}  # type: ignore[return-value, misc]
 
 
+Once = Callable[[Program], list[Any]]  # works out a program of data alone
 _compiled: dict[Hashable, Jitted] = {}
 
 
@@ -44,9 +45,7 @@ def computed(program: Program) -> list[Any]:
 class DataFirst:
     """Expressions of inputs, as `Program` has them, whose work on data alone is done by `once` before they run."""
 
-    def __init__(
-        self, inputs: Sequence[Node], outputs: Sequence[Tensor], once: Callable[[Program], list[Any]] = computed
-    ) -> None:
+    def __init__(self, inputs: Sequence[Node], outputs: Sequence[Tensor], once: Once = computed) -> None:
         rest, before = hoisted(outputs, inputs)
         self.inputs, self.outputs, self._once = list(inputs), list(outputs), once
         self._before, self._rest = Program([], list(before.values())), Program([*inputs, *before], rest)

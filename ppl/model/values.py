@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from math import prod
+from math import inf, prod
 from typing import Any
 
 import jax
@@ -14,9 +14,8 @@ from ppl.compile.pure import Program
 from ppl.graph import Node, ancestors
 from ppl.rewrites.folding import on_host
 from ppl.samplers import DRAWS, ONCE, PROGRAMS
-from ppl.tensor.tensor import TensorType
 
-SMALL = 10_000  # numbers in an array, up to which work on data is done sooner than a program for it is compiled
+LITTLE = 4e7  # numbers, five nanoseconds each, up to which work on data is done sooner than a program is compiled
 MANY = 10_000_000  # numbers given, from which on a program that runs once is worth half a second of compiling more
 
 
@@ -48,15 +47,20 @@ class Remembered:
 
 
 def _of_data(program: Program, given: Sequence[Any]) -> list[Any]:
-    """The outputs of a program of data: by NumPy where all that is met on the way is small."""
+    """The outputs of a program of data: by NumPy where that is little work."""
     held = dict(zip([*program.inputs, *program.arrays], map(np.asarray, [*given, *program.data]), strict=True))
-    if all(map(_is_small, ancestors(program.outputs, blockers=held))):
-        values = on_host(program.outputs, held, programs=False)
+    if sum(map(_work, ancestors(program.outputs, blockers=held))) < LITTLE:
+        values = on_host(program.outputs, held, programs=False, maps=True)
         if values is not None:
             return values
     return values_of(program, given)
 
 
-def _is_small(node: Node) -> bool:
-    kind = node.type
-    return isinstance(kind, TensorType) and all(n is not None for n in kind.shape) and prod(kind.shape) <= SMALL  # type: ignore[arg-type]
+def _work(node: Node) -> float:
+    """About how many numbers NumPy goes over for a node."""
+    shapes = [
+        item.shape for kind in (node.type, *[x.type for x in node.inputs]) for item in getattr(kind, "items", (kind,))
+    ]
+    if any(n is None for shape in shapes for n in shape):
+        return inf
+    return sum(map(prod, shapes))

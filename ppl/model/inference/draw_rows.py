@@ -9,7 +9,7 @@ from __future__ import annotations
 import mmap
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 import jax
 import numpy as np
 
-from ppl.compile.hoisting import DataFirst
+from ppl.compile.hoisting import DataFirst, Once
 from ppl.compile.pure import Program
 from ppl.model.inference.bar import Bar
 from ppl.rewrites.columns import Columns
@@ -40,7 +40,7 @@ class RowProgram:
         self,
         inputs: Sequence[Tensor],
         outputs: Sequence[Tensor],
-        once: Callable[[Program], list[Any]] | None = None,
+        once: Once | None = None,
     ) -> None:
         self.outputs, self.columns = list(outputs), Columns(inputs, outputs)
         given = self.columns.inputs, self.columns.outputs

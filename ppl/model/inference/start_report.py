@@ -9,6 +9,7 @@ import jax
 import numpy as np
 
 from ppl.compile.density import FlatProgram, Slot, flattened, layout
+from ppl.compile.hoisting import Once, computed
 from ppl.distributions import RandomVariable
 from ppl.distributions.domains import Domain
 from ppl.model.density import Joint
@@ -18,9 +19,11 @@ from ppl.tensor.tensor import Tensor, as_tensor
 SHOWN = 5
 
 
-def values_at(outputs: list[Tensor], slots: list[Slot], position: np.ndarray) -> list[np.ndarray]:
-    """The values of expressions at one position, computed step by step: nothing is compiled."""
-    program = FlatProgram(outputs, slots)
+def values_at(
+    outputs: list[Tensor], slots: list[Slot], position: np.ndarray, of_data: Once = computed
+) -> list[np.ndarray]:
+    """The values of expressions at one position, computed step by step: nothing but work on data is compiled."""
+    program = FlatProgram(outputs, slots, once=of_data)
     with jax.enable_x64(True), np.errstate(all="ignore"):
         return [np.asarray(value) for value in program(np.asarray(position), *program.data)]
 

@@ -24,7 +24,7 @@ class Independent(Drawn):
 def drawn_from_data(posterior: Posterior, starts: Starts, plan: dict[str, Any]) -> Independent:
     """The run of a model that rewriting has eliminated whole: every variable comes back by recovery."""
     nowhere = np.zeros(0)
-    if not np.isfinite(values_at([posterior.logp()], starts.slots, nowhere)[0]):
+    if not np.isfinite(values_at([posterior.logp()], starts.slots, nowhere, posterior.of_data)[0]):
         report = start_report(posterior, starts.slots, nowhere)
         raise SamplingError(f"Cannot sample from the model: its data have no finite density.\n{report}")
     positions = lambda n: np.zeros((plan["chains"], n, 0))

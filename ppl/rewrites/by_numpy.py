@@ -1,0 +1,191 @@
+"""Operations done at once on the host, by NumPy and SciPy: for small work that is sooner than compiling a program.
+
+Each function takes the node and the values of its inputs. What would differ from XLA's result (an index out of range, a
+matrix that is not positive definite) is left to XLA: the function gives None, or NumPy raises.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ppl.graph import Node
+from ppl.tensor import decompositions, diagonals, indexing, linalg, reductions, shaping, special_counts
+from ppl.tensor.creation import eye
+from ppl.tensor.ops import CAST, Elementwise, Reduction
+from ppl.tensor.segments import segment_sum
+from ppl.tensor.triangular import pack_triangular, unpack_triangular
+
+Values = list[np.ndarray]
+
+
+def by_numpy(node: Node, values: Values) -> Any:
+    """The value of a node (a tuple of several), given those of its inputs; None where NumPy does not give it."""
+    f = _of_entries(node.op.name) if isinstance(node.op, Elementwise) and not node.attrs else None
+    with np.errstate(all="ignore"):
+        if f is not None:
+            return np.asarray(f(*values)).astype(node.type.dtype)
+        if isinstance(node.op, Reduction) and node.op.name in _REDUCTIONS and values[0].size:
+            return _reduced(node, values[0])
+        known = _BY_OP.get(node.op)
+        if known is None:
+            return None
+        try:
+            return known(node, values)
+        except (IndexError, np.linalg.LinAlgError):  # outside XLA fills with nan; a matrix without a factor has nan
+            return None
+
+
+def has_a_function(node: Node) -> bool:
+    """Whether NumPy has anything for such an operation."""
+    return isinstance(node.op, Elementwise | Reduction) or node.op in _BY_OP
+
+
+# --- entry by entry
+def _stirling(x: np.ndarray) -> Any:
+    import scipy.special
+
+    return special_counts.stirling_by(np, scipy.special, x)
+
+
+_OTHER_NAMES: dict[str, Callable[..., Any]] = {
+    "abs": np.abs, "switch": np.where, "softplus": lambda x: np.logaddexp(x, 0),
+    "log_sigmoid": lambda x: -np.logaddexp(-x, 0), "rsqrt": lambda x: 1 / np.sqrt(x), "trunc": np.trunc,
+    "stop_gradient": np.asarray, "at_optimum": np.asarray, "stirling": _stirling,
+    "deviance": functools.partial(special_counts.deviance_by, np),
+}  # fmt: skip
+_NAMES_IN_SCIPY = {"sigmoid": "expit"}
+# In SciPy a difference of large logarithms, 2e-10 off at (5e5, 1/2), and series cut short, 3 % off in tails at a = 1e8.
+_LESS_EXACT = frozenset({"betaln", "gammainc", "gammaincc", "gammaincinv", "gammainccinv"})
+
+
+def _of_entries(name: str) -> Callable[..., Any] | None:
+    found = _OTHER_NAMES.get(name)
+    if found is not None:
+        return found
+    if isinstance(getattr(np, name, None), np.ufunc):
+        return getattr(np, name)
+    import scipy.special  # a tenth of the time of `import ppl`
+
+    candidate = getattr(scipy.special, _NAMES_IN_SCIPY.get(name, name), None)
+    return candidate if isinstance(candidate, np.ufunc) and name not in _LESS_EXACT else None
+
+
+# --- along axes
+_REDUCTIONS = frozenset({"sum", "prod", "mean", "max", "min", "all", "any"})
+
+
+def _reduced(node: Node, x: np.ndarray) -> np.ndarray:
+    dtype = np.dtype(node.type.dtype)
+    wide = {"dtype": dtype} if node.op.name in ("sum", "prod") else {}
+    axes = {"axis": node.attrs["axis"], "keepdims": node.attrs["keepdims"]}
+    return np.asarray(getattr(np, node.op.name)(x, **axes, **wide), dtype)
+
+
+def _by_exponentials(node: Node, values: Values) -> Any:
+    import scipy.special
+
+    if not values[0].ndim:  # SciPy makes a vector of one
+        return None
+    return np.asarray(getattr(scipy.special, node.op.name)(values[0], **node.attrs), node.type.dtype)
+
+
+def _segment_sum(node: Node, values: Values) -> Any:
+    if np.any((values[1] < 0) | (values[1] >= node.attrs["count"])):  # XLA drops these
+        return None
+    total = np.zeros(node.type.shape, node.type.dtype)
+    np.add.at(total, values[1], values[0])
+    return total
+
+
+def _take_along_axis(node: Node, values: Values) -> Any:
+    x, at = values
+    axis = node.attrs["axis"]
+    return np.take_along_axis(x, at, axis) if np.all((at >= 0) & (at < x.shape[axis])) else None
+
+
+def _cast(node: Node, values: Values) -> Any:
+    dtype = np.dtype(node.type.dtype)
+    return values[0].astype(dtype) if _same_by_numpy(values[0], dtype) else None
+
+
+def _same_by_numpy(values: np.ndarray, dtype: np.dtype[Any]) -> bool:
+    """Whether JAX and NumPy agree on a cast: out of the range of whole numbers each does as it likes."""
+    if values.dtype.kind == "c":
+        return dtype.kind == "c"
+    if values.dtype.kind != "f" or dtype.kind not in "iu":
+        return True
+    limits = np.iinfo(dtype)
+    return bool(np.all((values >= limits.min) & (values < limits.max)))
+
+
+# --- matrices
+def _triangle(n: int, lower: bool, strict: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and columns of the entries of a triangle, in the order in which they are packed."""
+    return np.tril_indices(n, -strict) if lower else np.triu_indices(n, strict)
+
+
+def _packed(node: Node, values: Values) -> Any:
+    return values[0][(..., *_triangle(values[0].shape[-1], **node.attrs))]
+
+
+def _unpacked(node: Node, values: Values) -> Any:
+    matrices = np.zeros(node.type.shape, node.type.dtype)
+    matrices[(..., *_triangle(**node.attrs))] = values[0]
+    return matrices
+
+
+def _eye(node: Node, _: Values) -> Any:
+    rows, columns = node.type.shape
+    return np.eye(rows, columns, node.attrs["k"]).astype(node.type.dtype)
+
+
+def _cholesky(node: Node, values: Values) -> Any:
+    lower, a = node.attrs.get("lower", True), values[0]
+    factor = np.linalg.cholesky(a if lower else np.swapaxes(a, -1, -2).conj())
+    return factor if lower else np.swapaxes(factor, -1, -2).conj()
+
+
+def _solve_triangular(node: Node, values: Values) -> Any:
+    a, b = values
+    how = node.attrs
+    a = np.tril(a) if how["lower"] else np.triu(a)
+    if how["unit_diagonal"]:
+        a = a - a * np.eye(a.shape[-1], dtype=a.dtype) + np.eye(a.shape[-1], dtype=a.dtype)
+    a = np.swapaxes(a, -1, -2) if how["trans"] else a
+    a = a.conj() if how["trans"] == 2 else a
+    return np.linalg.solve(a, b) if how["b_ndim"] == 2 else np.linalg.solve(a, b[..., None])[..., 0]
+
+
+_BY_OP: dict[Any, Callable[[Node, Values], Any]] = {
+    shaping.TRANSPOSE: lambda node, values: np.transpose(values[0], node.attrs["axes"]),
+    shaping.EXPAND_DIMS: lambda node, values: np.expand_dims(values[0], node.attrs["axis"]),
+    shaping.RESHAPE: lambda node, values: np.reshape(values[0], node.type.shape),
+    shaping.SQUEEZE: lambda node, values: np.reshape(values[0], node.type.shape),
+    shaping.BROADCAST_TO: lambda node, values: np.broadcast_to(values[0], node.type.shape),
+    shaping.CONCATENATE: lambda node, values: np.concatenate(values, axis=node.attrs["axis"]).astype(
+        node.type.dtype, copy=False
+    ),
+    eye: _eye,
+    linalg.MATMUL: lambda _, values: np.matmul(*values),
+    diagonals.diagonal: lambda node, values: np.diagonal(values[0], **node.attrs),
+    decompositions.cholesky: _cholesky,
+    decompositions.eigh: lambda node, values: tuple(np.linalg.eigh(values[0], **node.attrs)),
+    decompositions._solve_general: lambda _, values: np.linalg.solve(*values),
+    decompositions._solve_triangular: _solve_triangular,
+    pack_triangular: _packed,
+    unpack_triangular: _unpacked,
+    reductions.softmax: _by_exponentials,
+    reductions.log_softmax: _by_exponentials,
+    reductions.logsumexp: _by_exponentials,
+    reductions.cumsum: lambda node, values: np.cumsum(values[0], axis=node.attrs["axis"]).astype(node.type.dtype),
+    segment_sum: _segment_sum,
+    CAST: _cast,
+    indexing.take_along_axis: _take_along_axis,
+    indexing.GETITEM: lambda node, values: np.asarray(
+        values[0][indexing.real_index(node.attrs["plan"], values[1:])]
+    ),
+}  # fmt: skip
