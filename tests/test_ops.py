@@ -63,14 +63,14 @@ def test_values_types_and_gradients(name):
     slopes = [slope for cost in costs if cost for slope in cost.slopes]
     values = iter(values_of([*slopes, *[r for results, _ in each_built for r in results]], inputs))
     found = [[next(values) for _ in cost.slopes] if cost else [] for cost in costs]
-    for each, (results, given), cost, derivatives in zip(row.calls, each_built, costs, found, strict=True):
+    for each, (results, held), cost, derivatives in zip(row.calls, each_built, costs, found, strict=True):
         answers = expected(row, each)
         assert len(results) == len(answers), each
         for result, wanted in zip(results, answers, strict=True):
             value = next(values)
             check_type(result, value, row.loose)
             check_value(row, each, value, wanted)
-            by_numpy = on_host([result], given, programs=False, maps=True) if isinstance(result, Tensor) else None
+            by_numpy = on_host([result], held, programs=False, maps=True) if isinstance(result, Tensor) else None
             if by_numpy is not None:  # it may decline, and XLA does it
                 check_type(result, by_numpy[0], row.loose)
                 check_value(row, each, by_numpy[0], wanted)
