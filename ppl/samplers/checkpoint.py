@@ -19,7 +19,7 @@ import numpy as np
 from .chain import Chain
 from .errors import StorageError
 from .packing import on_host
-from .rows import FileRows, MemoryRows, Rows, Shape
+from .rows import PARSING, FileRows, MemoryRows, Rows, Shape
 from .run import Divergence
 from .zarr_rows import ZarrRows, zarr_package
 
@@ -96,7 +96,7 @@ class DirectoryStore:
         if not file.exists():
             return False
         try:
-            with file.open("rb") as data, np.load(data, allow_pickle=False) as saved:
+            with PARSING, file.open("rb") as data, np.load(data, allow_pickle=False) as saved:
                 facts = json.loads(bytes(saved["facts"]).decode())
                 found = tuple(saved[f"state{i}"] for i in range(len(chain.layout.blank)))
             tables = {name: (int(count), int(checksum)) for name, (count, checksum) in facts["tables"].items()}

@@ -1,11 +1,16 @@
 """Where the rows of a chain are kept while it grows: in memory, or in a .npy file that anyone can read."""
 
 import shutil
+import threading
 import zlib
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, Protocol
 
 import numpy as np
+
+PARSING = (
+    threading.Lock()
+)  # headers of NumPy's files are Python literals, which Python 3.11 fails to read in two threads
 
 
 class Shape(NamedTuple):
@@ -61,7 +66,7 @@ def _write_header(file: BinaryIO, shape: Shape) -> None:
 
 def _header(path: Path) -> tuple[tuple[int, ...], np.dtype, int]:
     """The shape and dtype of a table, and where its rows begin."""
-    with path.open("rb") as file:
+    with PARSING, path.open("rb") as file:
         try:
             np.lib.format.read_magic(file)
             shape, _, dtype = np.lib.format.read_array_header_1_0(file)
@@ -122,7 +127,8 @@ class FileRows:
         """Rows ``begin`` to ``end``, mapped from the file."""
         if end <= begin or self.shape.bytes_per_row == 0:
             return np.empty((max(0, end - begin), *self.shape.row), self.shape.dtype)
-        return np.load(self.path, mmap_mode="r")[begin:end]
+        place = self._offset + begin * self.shape.bytes_per_row
+        return np.memmap(self.path, self.shape.dtype, "r", place, (end - begin, *self.shape.row))
 
     def verified(self, count: int, checksum: int) -> bool:
         """Do the first ``count`` rows have this checksum? If so, writing goes on after them."""
