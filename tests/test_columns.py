@@ -83,6 +83,11 @@ def test_entries_of_a_vector_are_its_rows():
     assert not any(node.op is GETITEM for node in ancestors(columns.outputs))
 
 
+def test_entries_of_a_vector_of_unknown_length_stay_apart():
+    x = placeholder(TensorType("float64", (None,)), "x")
+    agree([x], [tt.exp(x[i]) for i in range(9)] + [tt.exp(x[-1])], [np.linspace(0, 1, 9)])
+
+
 def test_vectors_of_each_length_are_rows_of_a_matrix():
     xs = [placeholder(TensorType("float64", (2 + i % 2,)), f"x{i}") for i in range(20)]
     levels, values = scalars(20)

@@ -130,7 +130,7 @@ class Columns:
 
     def _known(self, node: Node) -> bool:
         """Whether the node is a row, or a stack of rows, of what is there."""
-        if node.op is GETITEM and _is_one_row(node.attrs["plan"]):
+        if node.op is GETITEM and _is_one_row(node.attrs["plan"]) and node.inputs[0].type.shape[0] is not None:
             self._rows[node] = Row(self._node(node.inputs[0]), node.attrs["plan"][0][1])
             return True
         stacked = [x.inputs[0] for x in node.inputs if x.op is EXPAND_DIMS and x.attrs["axis"] == (0,)]

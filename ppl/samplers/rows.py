@@ -8,9 +8,7 @@ from typing import BinaryIO, NamedTuple, Protocol
 
 import numpy as np
 
-PARSING = (
-    threading.Lock()
-)  # headers of NumPy's files are Python literals, which Python 3.11 fails to read in two threads
+PARSING = threading.Lock()  # NumPy's headers are Python literals: Python 3.11 may fail to read two at a time
 
 
 class Shape(NamedTuple):

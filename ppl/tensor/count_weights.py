@@ -61,8 +61,8 @@ TURNS = 11  # of the loop over these steps
 
 def by_inversion(u: Any, none: Any, ratio: Any) -> Any:
     """The smallest count whose distribution function exceeds u: the probability of 0 is `none`, that of k is the one of
-    k - 1 times `ratio(k)`. For means below ten: the steps are written out, to run in vectors; of few entries some of
-    them, in a loop, since there are as many draws as the user likes and each program is compiled once."""
+    k - 1 times `ratio(k)`. For means below ten: the steps are written out, to run in vectors; for few entries five at
+    a time in a loop, which compiles sooner."""
 
     def step(k: Any, state: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
         count, weight, below = state
