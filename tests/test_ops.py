@@ -29,7 +29,7 @@ import ppl
 import ppl.tensor as tt
 from ppl.graph import ancestors
 from ppl.graph.registry import OPS
-from ppl.rewrites.folding import on_host
+from ppl.rewrites.folding import step_by_step
 from ppl.tensor.tensor import FUNCTIONS, Tensor
 
 pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
@@ -53,7 +53,7 @@ def expected(row: Row, each: Call) -> list[np.ndarray]:
     "name", [pytest.param(name, marks=[pytest.mark.slow] * row.slow) for name, row in sorted(TABLE.items())]
 )
 def test_values_types_and_gradients(name):
-    """By XLA, and by NumPy where `on_host` has a way."""
+    """By XLA, and by NumPy where `step_by_step` has a way."""
     row, random = TABLE[name], np.random.default_rng(7)
     each_built = [built(name, each, known=True) for each in row.calls]
     costs = [
@@ -70,7 +70,7 @@ def test_values_types_and_gradients(name):
             value = next(values)
             check_type(result, value, row.loose)
             check_value(row, each, value, wanted)
-            by_numpy = on_host([result], held, programs=False, maps=True) if isinstance(result, Tensor) else None
+            by_numpy = step_by_step([result], held, maps=True) if isinstance(result, Tensor) else None
             if by_numpy is not None:  # it may decline, and XLA does it
                 check_type(result, by_numpy[0], row.loose)
                 check_value(row, each, by_numpy[0], wanted)

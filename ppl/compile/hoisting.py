@@ -57,6 +57,16 @@ class DataFirst:
         return (*(self._once(self._before) if self._count else ()), *self._rest.data)
 
     @property
+    def places(self) -> list[Node]:
+        """What stands for the data, one by one."""
+        return [*self._rest.inputs[len(self.inputs) :], *self._rest.places]
+
+    @property
+    def left(self) -> list[Tensor]:
+        """The outputs, over the inputs and what stands for the data."""
+        return self._rest.outputs
+
+    @property
     def key(self) -> Hashable:
         """Stands for what is left to compute."""
         return self._rest.key

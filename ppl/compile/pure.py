@@ -38,6 +38,16 @@ class Program:
         self.arrays = [v for v in order if (v.op is VARIABLE and v not in self._fixed) or _is_large(v)]
 
     @property
+    def places(self) -> list[Node]:
+        """What stands for the data, one by one."""
+        return self.arrays
+
+    @property
+    def left(self) -> list[Tensor]:
+        """The outputs, over the inputs and what stands for the data."""
+        return self.outputs
+
+    @property
     def data(self) -> tuple[Any, ...]:
         """The present values of the arrays."""
         return tuple([value_of(a) if a.op is CONSTANT else np.asarray(a.attrs["cell"].value) for a in self.arrays])

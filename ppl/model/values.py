@@ -49,14 +49,14 @@ class Remembered:
 def _of_data(program: Program, given: Sequence[Any]) -> list[Any]:
     """The outputs of a program of data: by NumPy where that is little work."""
     held = dict(zip([*program.inputs, *program.arrays], map(np.asarray, [*given, *program.data]), strict=True))
-    if sum(map(_work, ancestors(program.outputs, blockers=held))) < LITTLE:
+    if sum(map(work, ancestors(program.outputs, blockers=held))) < LITTLE:
         values = on_host(program.outputs, held, programs=False, maps=True)
         if values is not None:
             return values
     return values_of(program, given)
 
 
-def _work(node: Node) -> float:
+def work(node: Node) -> float:
     """About how many numbers NumPy goes over for a node."""
     shapes = [
         item.shape for kind in (node.type, *[x.type for x in node.inputs]) for item in getattr(kind, "items", (kind,))

@@ -15,9 +15,11 @@ import numpy as np
 from ppl.graph import Node
 from ppl.tensor import decompositions, diagonals, indexing, linalg, reductions, shaping, special_counts
 from ppl.tensor.creation import eye
+from ppl.tensor.draws import of_words
 from ppl.tensor.ops import CAST, Elementwise, Reduction
 from ppl.tensor.segments import segment_sum
-from ppl.tensor.triangular import pack_triangular, unpack_triangular
+from ppl.tensor.standard_draws import OfWords
+from ppl.tensor.triangular import diagonal_of, pack_triangular, unpack_triangular
 
 Values = list[np.ndarray]
 
@@ -37,6 +39,13 @@ def by_numpy(node: Node, values: Values) -> Any:
             return known(node, values)
         except (IndexError, np.linalg.LinAlgError):  # outside XLA fills with nan; a matrix without a factor has nan
             return None
+
+
+def is_known(node: Node) -> bool:
+    """Whether NumPy has the operation, and declines at most for some values."""
+    if isinstance(node.op, Elementwise) and not node.attrs:
+        return _of_entries(node.op.name) is not None
+    return node.op.name in _REDUCTIONS if isinstance(node.op, Reduction) else node.op in _BY_OP
 
 
 def has_a_function(node: Node) -> bool:
@@ -122,6 +131,16 @@ def _same_by_numpy(values: np.ndarray, dtype: np.dtype[Any]) -> bool:
     return bool(np.all((values >= limits.min) & (values < limits.max)))
 
 
+# --- draws
+def _of_words(node: Node, values: Values) -> Any:
+    import scipy.special
+
+    high, low = (values[0][:, i].astype(np.uint64) for i in (0, 1))
+    fraction = lambda words: ((words >> np.uint64(12)) | np.uint64(0x3FF << 52)).view(np.float64)
+    laws = OfWords(fraction, np.log, scipy.special.ndtri, np.where)
+    return getattr(laws, node.attrs["law"].removeprefix("random_"))((high << np.uint64(32)) | low)
+
+
 # --- matrices
 def _triangle(n: int, lower: bool, strict: bool) -> tuple[np.ndarray, np.ndarray]:
     """Rows and columns of the entries of a triangle, in the order in which they are packed."""
@@ -171,6 +190,9 @@ _BY_OP: dict[Any, Callable[[Node, Values], Any]] = {
     ),
     eye: _eye,
     linalg.MATMUL: lambda _, values: np.matmul(*values),
+    diagonal_of: lambda _, values: np.diagonal(values[0], axis1=-2, axis2=-1),
+    diagonals.tril: lambda node, values: np.tril(values[0], node.attrs["k"]),
+    diagonals.triu: lambda node, values: np.triu(values[0], node.attrs["k"]),
     diagonals.diagonal: lambda node, values: np.diagonal(values[0], **node.attrs),
     decompositions.cholesky: _cholesky,
     decompositions.eigh: lambda node, values: tuple(np.linalg.eigh(values[0], **node.attrs)),
@@ -182,7 +204,9 @@ _BY_OP: dict[Any, Callable[[Node, Values], Any]] = {
     reductions.log_softmax: _by_exponentials,
     reductions.logsumexp: _by_exponentials,
     reductions.cumsum: lambda node, values: np.cumsum(values[0], axis=node.attrs["axis"]).astype(node.type.dtype),
+    reductions.cumprod: lambda node, values: np.cumprod(values[0], axis=node.attrs["axis"]).astype(node.type.dtype),
     segment_sum: _segment_sum,
+    of_words: _of_words,
     CAST: _cast,
     indexing.take_along_axis: _take_along_axis,
     indexing.GETITEM: lambda node, values: np.asarray(

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ppl.graph import Attrs, Node, bodies, close, rebuilt, topological, transform
+from ppl.rewrites.row_wise import row_wise
 from ppl.tensor.draws import Draw
 from ppl.tensor.indexing import GETITEM, take
 from ppl.tensor.names import NAMED
-from ppl.tensor.ops import Elementwise
 from ppl.tensor.shaping import CONCATENATE, EXPAND_DIMS, concatenate, stack
 from ppl.tensor.sizing import deciding
 from ppl.tensor.tensor import CONSTANT, Tensor, TensorType, constant, is_constant, placeholder, value_of
@@ -150,8 +150,10 @@ class Columns:
         inputs = [_Joined(self, each) for each in zip(*[node.inputs for node in nodes], strict=True)]
         if not draws and sum(each.pieces for each in inputs) > len(nodes) / 2:
             return False
-        make = _elementwise if isinstance(first.op, Elementwise) else _mapped
-        column = make(first, inputs)
+        values = [each.value for each in inputs]
+        column = row_wise(first, values, [not each.same for each in inputs], len(nodes))
+        if column is None:
+            column = _mapped(first, inputs, values)
         if column.type != TensorType(first.type.dtype, (len(nodes), *first.type.shape)):
             return False
         self._rows |= {node: Row(column, place) for place, node in enumerate(nodes)}
@@ -209,22 +211,12 @@ def _rows_of(column: Tensor, places: Sequence[int]) -> Tensor:
     return column if count == column.type.shape[0] else column[first : first + count]
 
 
-def _elementwise(node: Node, inputs: Sequence[_Joined]) -> Tensor:
-    rank = node.type.ndim
-    aligned = []
-    for each in inputs:
-        x = each.value
-        missing = 0 if each.same else rank - (x.ndim - 1)
-        aligned.append(EXPAND_DIMS(x, tuple(range(1, 1 + missing))) if missing else x)
-    return Node(node.op, tuple(aligned), node.attrs)  # type: ignore[return-value]
-
-
-def _mapped(node: Node, inputs: Sequence[_Joined]) -> Tensor:
-    pairs = list(zip(node.inputs, inputs, strict=True))
-    moved = [(placeholder(x.type), each.value) for x, each in pairs if not each.same]
-    fixed = {x: (placeholder(x.type), each.value) for x, each in pairs if each.same and not is_constant(x)}
+def _mapped(node: Node, inputs: Sequence[_Joined], values: Sequence[Tensor]) -> Tensor:
+    parts = list(zip(node.inputs, inputs, values, strict=True))
+    moved = [(placeholder(x.type), value) for x, each, value in parts if not each.same]
+    fixed = {x: (placeholder(x.type), value) for x, each, value in parts if each.same and not is_constant(x)}
     points = iter(moved)
-    inner = [next(points)[0] if not each.same else fixed[x][0] if x in fixed else x for x, each in pairs]
+    inner = [next(points)[0] if not each.same else fixed[x][0] if x in fixed else x for x, each, _ in parts]
     entries = [*moved, *fixed.values()]
     body, captured = close([point for point, _ in entries], [Node(node.op, tuple(inner), node.attrs)])
     attrs = Attrs(body=body, ranks=tuple(point.type.ndim for point, _ in moved))

@@ -53,6 +53,14 @@ def on_host(
     """The values of a few small expressions as they are written, operation by operation and without a program for them
     all, nor for any operation unless `programs`; with `maps` also those that take some milliseconds, row by row. None
     where an operation is not done so, or where a value is not finite, as another way to write it may be."""
+    results = step_by_step(outputs, given, programs, maps)
+    return results if results is not None and all(np.isfinite(x).all() for x in results) else None
+
+
+def step_by_step(
+    outputs: Sequence[Node], given: Mapping[Node, np.ndarray], programs: bool = False, maps: bool = False
+) -> list[np.ndarray] | None:
+    """`on_host` for expressions that are in their last form: as they are written, a value may not be finite."""
     values: dict[Node, Any] = dict(given)
     for node in topological(outputs, blockers=values):
         if node in values:
@@ -61,8 +69,7 @@ def on_host(
         if found is None:
             return None
         values[node] = found
-    results = [np.asarray(values[node]) for node in outputs]
-    return results if all(np.isfinite(x).all() for x in results) else None
+    return [np.asarray(values[node]) for node in outputs]
 
 
 def _on_host(node: Node, inputs: list[Any], programs: bool, maps: bool) -> Any:

@@ -9,8 +9,8 @@ too narrow to show slopes, is found where one of these meets it, and the search 
 """
 
 import time
-from collections.abc import Hashable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,11 +40,17 @@ class Independent(NamedTuple):
         return self.panels.quantiles(np.random.default_rng(words).random(count))
 
 
-def quadrature(logp: LogDensity, starts: Sequence[float], *, data: Data = (), key: Hashable = None) -> Independent:
+AtOnce = Callable[[np.ndarray], np.ndarray | None]
+
+
+def quadrature(
+    logp: LogDensity, starts: Sequence[float], *, data: Data = (), key: Hashable = None, at_once: AtOnce | None = None
+) -> Independent:
     """Independent draws from the density whose logarithm is ``logp(position, *data)``, for positions of length one.
 
     It is looked for from ``starts`` outwards. ``key`` stands for the content of ``logp`` where that is built anew for
-    each call, as in ``sample``.
+    each call, as in ``sample``. ``at_once`` gives the log-densities of ``BATCH`` positions, (BATCH, 1), without a
+    program, or None; then there is nothing to compile.
 
     >>> source = quadrature(lambda x: -0.5 * x[0] ** 2, [3.0])
     >>> values, log_densities = source.draws(seed=1, chain=0, count=1000)
@@ -52,7 +58,7 @@ def quadrature(logp: LogDensity, starts: Sequence[float], *, data: Data = (), ke
     (True, True)
     """
     began = time.perf_counter()
-    evaluate = batches(logp, data, key)
+    evaluate = batches(logp, data, key, at_once)
     compiling = time.perf_counter() - began
     return Independent(followed(evaluate, starts), compiling)
 
@@ -74,16 +80,26 @@ def _surprises(evaluate: Evaluate, found: Panels) -> np.ndarray:
     return points[~(np.abs(evaluate(points) - expected) < AGREED)]
 
 
-def batches(logp: LogDensity, data: Data, key: Hashable) -> Evaluate:
+def batches(logp: LogDensity, data: Data, key: Hashable, at_once: AtOnce | None = None) -> Evaluate:
     """The log-density at many points, by one program for ``BATCH`` of them, one after the other."""
-    with own_settings():
-        program = PROGRAMS.get(
-            ("expand", logp if key is None else ("keyed", key), "line"),
-            lambda: expand_program(logp),
-            (np.zeros((BATCH, 1)), data, np.int64(0), np.int64(0), np.zeros(BATCH)),
-            DRAWS,
-            runs=MOST_LOOKS * BATCH / TURNS,
-        )
+
+    def compiled() -> Any:
+        with own_settings():
+            return PROGRAMS.get(
+                ("expand", logp if key is None else ("keyed", key), "line"),
+                lambda: expand_program(logp),
+                (np.zeros((BATCH, 1)), data, np.int64(0), np.int64(0), np.zeros(BATCH)),
+                DRAWS,
+                runs=MOST_LOOKS * BATCH / TURNS,
+            )
+
+    def by_program(batch: np.ndarray, count: int) -> np.ndarray:
+        program = compiled()
+        with own_settings(), turn(program):
+            return np.asarray(program(batch, data, np.int64(0), np.int64(count), np.zeros(BATCH)))
+
+    if at_once is None:
+        compiled()
 
     def evaluate(points: np.ndarray) -> np.ndarray:
         found = np.empty(len(points))
@@ -91,8 +107,8 @@ def batches(logp: LogDensity, data: Data, key: Hashable) -> Evaluate:
             part = points[begin : begin + BATCH]
             batch = np.zeros((BATCH, 1))
             batch[: len(part), 0] = part
-            with own_settings(), turn(program):
-                values = np.asarray(program(batch, data, np.int64(0), np.int64(len(part)), np.zeros(BATCH)))
+            values = at_once(batch) if at_once is not None else None
+            values = by_program(batch, len(part)) if values is None else values
             found[begin : begin + len(part)] = values[: len(part)]
         return found
 

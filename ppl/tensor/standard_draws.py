@@ -7,7 +7,8 @@ logarithm and the normal quantile here are arithmetic only, so a draw costs litt
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -39,11 +40,10 @@ def normal(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 def laplace(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-    """Of location 0 and scale 1: an exponential, with the sign of a bit that it does not take."""
+    """Of location 0 and scale 1."""
     if np.dtype(dtype) != np.float64:
         return jax.random.laplace(key, shape, dtype)
-    words = threefry.bits(key, shape, jnp.uint64)
-    return jnp.where(words & np.uint64(1) == 1, -1.0, 1.0) * exponential_of(words)
+    return BY_JAX.laplace(threefry.bits(key, shape, jnp.uint64))
 
 
 def two_sided(key: Any, share: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
@@ -66,37 +66,52 @@ def gumbel(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Of location 0 and scale 1: minus the logarithm of an exponential."""
     if np.dtype(dtype) != np.float64:
         return jax.random.gumbel(key, shape, dtype)
-    return -log(-log(open_uniform_of(threefry.bits(key, shape, jnp.uint64))))
+    return BY_JAX.gumbel(threefry.bits(key, shape, jnp.uint64))
 
 
 def logistic(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Of location 0 and scale 1: the log odds of a uniform number."""
     if np.dtype(dtype) != np.float64:
         return jax.random.logistic(key, shape, dtype)
-    u = open_uniform_of(threefry.bits(key, shape, jnp.uint64))
-    return log(u / (1.0 - u))
+    return BY_JAX.logistic(threefry.bits(key, shape, jnp.uint64))
 
 
 # --- the same of random words: a program that needs several draws at a place takes their bits at once, as each source
 # of bits is a tenth of a second to compile
 
 
-def uniform_of(words: Any) -> Any:
-    """In [0, 1)."""
-    return _fraction(words) - 1.0
+class OfWords(NamedTuple):
+    """Standard laws of one random word an entry, in doubles, by functions of JAX or of others."""
 
+    fraction: Callable[[Any], Any]  # a number in [1, 2) with the first 52 bits of each word
+    log: Callable[[Any], Any]
+    normal_quantile: Callable[[Any], Any]
+    where: Callable[..., Any]
 
-def open_uniform_of(words: Any) -> Any:
-    """Uniform and symmetric on (0, 1): odd multiples of 2**-53."""
-    return (_fraction(words) - 1.0) + 2.0**-53
+    def uniform(self, words: Any) -> Any:
+        """In [0, 1)."""
+        return self.fraction(words) - 1.0
 
+    def open_uniform(self, words: Any) -> Any:
+        """Uniform and symmetric on (0, 1): odd multiples of 2**-53."""
+        return self.uniform(words) + 2.0**-53
 
-def exponential_of(words: Any) -> Any:
-    return -log(2.0 - _fraction(words))
+    def exponential(self, words: Any) -> Any:
+        return -self.log(2.0 - self.fraction(words))
 
+    def normal(self, words: Any) -> Any:
+        return self.normal_quantile(self.open_uniform(words))
 
-def normal_of(words: Any) -> Any:
-    return _normal_quantile(open_uniform_of(words))
+    def laplace(self, words: Any) -> Any:
+        """An exponential, with the sign of a bit that it does not take."""
+        return self.where(words & np.uint64(1) == 1, -1.0, 1.0) * self.exponential(words)
+
+    def gumbel(self, words: Any) -> Any:
+        return -self.log(-self.log(self.open_uniform(words)))
+
+    def logistic(self, words: Any) -> Any:
+        u = self.open_uniform(words)
+        return self.log(u / (1.0 - u))
 
 
 # Wichura's algorithm AS 241 (1988): the quantile as two rational functions, near the middle and in the tails
@@ -211,3 +226,9 @@ def _polynomial(coefficients: Any, x: Any) -> Any:
     for c in coefficients[-2::-1]:
         result = lax.add(lax.mul(result, x), c)
     return result
+
+
+BY_JAX = OfWords(_fraction, log, _normal_quantile, jnp.where)
+uniform_of, open_uniform_of, normal_of, exponential_of = (
+    BY_JAX.uniform, BY_JAX.open_uniform, BY_JAX.normal, BY_JAX.exponential,
+)  # fmt: skip

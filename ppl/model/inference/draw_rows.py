@@ -9,7 +9,7 @@ from __future__ import annotations
 import mmap
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -19,6 +19,7 @@ import numpy as np
 
 from ppl.compile.hoisting import DataFirst, Once
 from ppl.compile.pure import Program
+from ppl.model.at_once import AtOnce, at_once
 from ppl.model.inference.bar import Bar
 from ppl.rewrites.columns import Columns
 from ppl.samplers import DRAWS, PROGRAMS, turn
@@ -45,12 +46,20 @@ class RowProgram:
         self.outputs, self.columns = list(outputs), Columns(inputs, outputs)
         given = self.columns.inputs, self.columns.outputs
         self.inner = Program(*given) if once is None else DataFirst(*given, once=once)
+        self._at_once: dict[int, AtOnce | None] = {}
+
+    def at_once(self, rows: int) -> AtOnce | None:
+        """The program by NumPy, if it does little work on so many rows."""
+        if rows not in self._at_once:
+            self._at_once[rows] = at_once(self.inner, rows)
+        return self._at_once[rows]
 
 
 class Chunks(NamedTuple):
-    """A program compiled for some rows at a time."""
+    """A program for some rows at a time."""
 
     run: Any
+    threads: int  # in which it may run at a time
     rows: int
     kinds: list[Any]  # shape and dtype of a row of each output
     data: tuple[Any, ...]
@@ -71,7 +80,7 @@ def over_draws(
     while True:
         try:
             with shown or Bar("", wanted=False) as bar:
-                found = _in_chunks(_compiled(program.inner, given, chunk_bytes), given, bar)
+                found = _in_chunks(_compiled(program, given, chunk_bytes), given, bar)
                 return program.columns.taken(found, axis=2)
         except jax.errors.JaxRuntimeError as error:
             if "RESOURCE_EXHAUSTED" not in str(error):
@@ -83,21 +92,33 @@ def over_draws(
 
 def compiled(program: RowProgram, columns: Sequence[np.ndarray]) -> Chunks:
     """The program for columns of these shapes; what stands in them does not matter."""
-    return _compiled(program.inner, program.columns.given(columns, axis=2))
+    return _compiled(program, program.columns.given(columns, axis=2))
 
 
-def _compiled(program: Program | DataFirst, columns: Sequence[np.ndarray], chunk_bytes: int | None = None) -> Chunks:
+def _compiled(rows_of: RowProgram, columns: Sequence[np.ndarray], chunk_bytes: int | None = None) -> Chunks:
+    program = rows_of.inner
     data, key = program.data, program.key
     with jax.enable_x64(True):
         size, kinds = _size_of_row(key, program, columns, data)
         chains, draws = np.shape(columns[0])[:2]
         rows = max(1, min(draws, (chunk_bytes or _usual_bytes()) // max(1, size)))
         if not chains or not draws:
-            return Chunks(None, rows, kinds, data)
+            return Chunks(None, 1, rows, kinds, data)
         chunk = [np.broadcast_to(np.zeros((), c.dtype), (rows, *c.shape[2:])) for c in columns]
         make = lambda: lambda chunk, arrays: jax.vmap(lambda values: program(values, *arrays))(chunk)
-        run = PROGRAMS.get(("rows", key), make, (chunk, data), polish=DRAWS, runs=draws / rows)
-    return Chunks(run, rows, kinds, data)
+        compiled = lambda: PROGRAMS.get(("rows", key), make, (chunk, data), polish=DRAWS, runs=draws / rows)
+        by_numpy = rows_of.at_once(rows) if rows == draws else None
+        if by_numpy is not None:
+            return Chunks(_or_compiled(by_numpy, compiled), 1, rows, kinds, data)
+        return Chunks(compiled(), min(os.cpu_count() or 1, 8), rows, kinds, data)
+
+
+def _or_compiled(by_numpy: AtOnce, compiled: Callable[[], Any]) -> Callable[..., Any]:
+    def run(chunk: Sequence[np.ndarray], data: Sequence[Any]) -> Any:
+        values = by_numpy(chunk, data)
+        return compiled()(chunk, data) if values is None else values
+
+    return run
 
 
 def _usual_bytes() -> int:
@@ -106,7 +127,7 @@ def _usual_bytes() -> int:
 
 def _in_chunks(chunks: Chunks, columns: Sequence[np.ndarray], bar: Bar) -> list[np.ndarray]:
     chains, draws = np.shape(columns[0])[:2]
-    run, rows, kinds, data = chunks
+    run, threads, rows, kinds, data = chunks
     results = [_room((chains, draws, *kind.shape), kind.dtype) for kind in kinds]
     starts = [(chain, start) for chain in range(chains) for start in range(0, draws, rows)]
 
@@ -121,7 +142,7 @@ def _in_chunks(chunks: Chunks, columns: Sequence[np.ndarray], bar: Bar) -> list[
             result[chain, start:stop] = np.asarray(value)[: stop - start]
         bar.advance(stop - start, chains * draws)
 
-    workers = min(len(starts), os.cpu_count() or 1, 8)
+    workers = min(len(starts), threads)
     if workers <= 1 or len(starts) * _seconds.get(run, QUICK) < QUICK:
         for place in starts:
             one(place)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ppl.compile.density import FlatProgram, scalar
+from ppl.model.at_once import at_once
 from ppl.model.errors import SamplingError
 from ppl.model.inference.engines.drawn import Clock, Drawn
 from ppl.model.inference.start_report import start_report, values_at
 from ppl.model.inference.starting import Starts
 from ppl.model.rewriting import Posterior
-from ppl.samplers.quadrature import quadrature
+from ppl.samplers.quadrature import BATCH, MOST_LOOKS, quadrature
 
 TUNING, DRAWING = 1, 0  # what draws are for
 
@@ -40,7 +42,9 @@ def drawn_by_quadrature(
     places = [float(x[0]) for x in starts.points]
     known = posterior.made.get("quadrature")
     if known is None or known[0] != places:
-        source = quadrature(scalar(density), places, data=density.data, key=("logp", density.key))
+        source = quadrature(
+            scalar(density), places, data=density.data, key=("logp", density.key), at_once=_by_numpy(density)
+        )
         posterior.made["quadrature"] = places, source._replace(compile_seconds=0.0)
     else:
         source = known[1]
@@ -53,6 +57,20 @@ def drawn_by_quadrature(
         positions[..., None], {"lp": lp}, tuning[..., None], {"lp": tuning_lp}, clock.seconds, source.compile_seconds,
         drawn_by="quadrature of the one dimension left", quadrature_error=source.panels.error,
     )  # fmt: skip
+
+
+def _by_numpy(density: FlatProgram) -> Callable[[np.ndarray], np.ndarray | None] | None:
+    """The log-densities of a batch of points, where that is so little work that a program is not worth compiling."""
+    rows = at_once(density.program, BATCH, runs=MOST_LOOKS)
+    if rows is None:
+        return None
+    data = density.data
+
+    def log_densities(positions: np.ndarray) -> np.ndarray | None:
+        found = rows([slot.read(positions) for slot in density.slots], data)
+        return None if found is None else found[0]
+
+    return log_densities
 
 
 def _run(

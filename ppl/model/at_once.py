@@ -1,0 +1,45 @@
+"""Programs of little work, for many rows of values at once by NumPy: done before XLA has begun to compile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ppl.compile.hoisting import DataFirst
+from ppl.compile.pure import Program
+from ppl.graph import Node, ancestors
+from ppl.model.values import work
+from ppl.rewrites.by_numpy import is_known
+from ppl.rewrites.folding import step_by_step
+from ppl.rewrites.row_wise import for_rows
+from ppl.tensor.tensor import CONSTANT, Tensor
+
+LITTLE = 4e6  # numbers, five nanoseconds each
+
+
+class AtOnce:
+    """A program for a number of values of its inputs, which have these as rows."""
+
+    def __init__(self, inputs: Sequence[Tensor], data: Sequence[Node], outputs: Sequence[Tensor]) -> None:
+        self._places, self._outputs = [*inputs, *data], list(outputs)
+
+    def __call__(self, rows: Sequence[np.ndarray], data: Sequence[Any]) -> list[np.ndarray] | None:
+        """The outputs as rows; None where NumPy declines, as of an index that lies outside."""
+        held = dict(zip(self._places, map(np.asarray, [*rows, *data]), strict=True))
+        return step_by_step(self._outputs, held)
+
+
+def at_once(program: Program | DataFirst, rows: int, runs: int = 1) -> AtOnce | None:
+    """The program for as many rows, if that is little work however often it runs, and all of it is known to NumPy."""
+    if rows * runs * sum(map(work, ancestors(program.left, blockers=program.places))) > LITTLE:
+        return None
+    found = for_rows(program.left, program.inputs, rows)
+    if found is None:
+        return None
+    inputs, outputs = found
+    given = {*inputs, *program.places}
+    if not all(node in given or node.op is CONSTANT or is_known(node) for node in ancestors(outputs, blockers=given)):
+        return None
+    return AtOnce(inputs, program.places, outputs)

@@ -1,0 +1,172 @@
+"""An operation for every row of an array by the operation itself: exp(x) of each x is exp([x₁, …, xₙ]), a sum of each
+is a sum along other axes. What has no such form (loops, draws from a key, labels that differ) is left to a map."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from ppl.graph import Node, Op, topological
+from ppl.tensor import decompositions, diagonals, indexing, linalg, reductions, shaping, triangular
+from ppl.tensor.draws import of_words
+from ppl.tensor.names import NAMED
+from ppl.tensor.ops import Elementwise, Reduction
+from ppl.tensor.segments import segment_sum
+from ppl.tensor.tensor import Tensor, TensorType, placeholder
+
+_WHOLE = ("slice", None, None, None)
+
+
+class _Call(NamedTuple):
+    """A node, and what its inputs are for all rows."""
+
+    node: Node
+    inputs: tuple[Node, ...]
+    moved: tuple[bool, ...]  # which of them have the rows, as a further axis in front
+    rows: int
+
+    def with_inputs(self, inputs: Iterable[Node], **changes: Any) -> Tensor:
+        """The same operation on other inputs."""
+        attrs = self.node.attrs.but(**changes) if changes else self.node.attrs
+        return Node(self.node.op, tuple(inputs), attrs)  # type: ignore[return-value]
+
+    def aligned(self) -> list[Node]:
+        """Inputs that broadcast: rows have axes of length one behind the first, up to the rank of the result."""
+        return [_padded(x, self.node.type.ndim) if own else x for x, own in zip(self.inputs, self.moved, strict=True)]
+
+
+def row_wise(node: Node, inputs: Sequence[Node], moved: Sequence[bool], count: int) -> Tensor | None:
+    """`node` for `count` rows of those inputs that moved, which are the others' first axis; None where the operation
+    has no such form."""
+    shapes = [getattr(x.type, "shape", (None,)) for x in (node, *node.inputs)]
+    if any(None in shape for shape in shapes):
+        return None
+    call = _Call(node, tuple(inputs), tuple(moved), count)
+    if isinstance(node.op, Elementwise):
+        return call.with_inputs(call.aligned())
+    if isinstance(node.op, Reduction):
+        return None if node.op.one_axis and len(node.attrs["axis"]) > 1 else _along_later_axes(call)
+    rule = _RULES.get(node.op)
+    return None if rule is None else rule(call)
+
+
+def for_rows(
+    outputs: Sequence[Tensor], inputs: Sequence[Tensor], count: int
+) -> tuple[list[Tensor], list[Tensor]] | None:
+    """`outputs` for `count` values of the inputs: inputs with a further axis in front, and the outputs as they then
+    are. None where some operation has no form for rows.
+
+    >>> import ppl.tensor as tt
+    >>> x = placeholder(TensorType("float64", (3,)), "x")
+    >>> _, [total] = for_rows([tt.exp(x).sum()], [x], 5)
+    >>> total.type
+    float64[5]
+    """
+    if any(None in x.type.shape for x in inputs):
+        return None
+    rows: dict[Node, Tensor] = {x: placeholder(TensorType(x.dtype, (count, *x.type.shape)), "rows") for x in inputs}
+    given = list(rows.values())
+    for node in topological(outputs, blockers=rows):
+        moved = [x in rows for x in node.inputs]
+        if node in rows or not any(moved):
+            continue
+        if node.op is NAMED:
+            rows[node] = rows[node.inputs[0]]
+            continue
+        found = row_wise(node, [rows.get(x, x) for x in node.inputs], moved, count)
+        if found is None:
+            return None
+        rows[node] = found
+    return given, [rows[x] if x in rows else _repeated(x, count) for x in outputs]
+
+
+def _repeated(x: Node, count: int) -> Tensor:
+    return shaping.BROADCAST_TO(shaping.EXPAND_DIMS(x, 0), (count, *x.type.shape))
+
+
+def _padded(x: Node, rank: int) -> Node:
+    missing = rank - (x.type.ndim - 1)
+    return shaping.EXPAND_DIMS(x, tuple(range(1, 1 + missing))) if missing else x
+
+
+def _along_later_axes(call: _Call) -> Tensor:
+    axis = call.node.attrs["axis"]
+    return call.with_inputs(call.inputs, axis=axis + 1 if isinstance(axis, int) else tuple([a + 1 for a in axis]))
+
+
+def _stacked(call: _Call) -> Tensor:
+    """What takes stacks of vectors or matrices."""
+    return call.with_inputs(call.inputs)
+
+
+def _transposed(call: _Call) -> Tensor:
+    return call.with_inputs(call.inputs, axes=(0, *[a + 1 for a in call.node.attrs["axes"]]))
+
+
+def _reshaped(call: _Call) -> Tensor:
+    return shaping.RESHAPE(call.inputs[0], (call.rows, *call.node.type.shape))
+
+
+def _broadcast(call: _Call) -> Tensor:
+    return shaping.BROADCAST_TO(call.aligned()[0], (call.rows, *call.node.type.shape))
+
+
+def _joined(call: _Call) -> Tensor:
+    pairs = zip(call.inputs, call.moved, strict=True)
+    parts = [x if own else _repeated(x, call.rows) for x, own in pairs]
+    return call.with_inputs(parts, axis=call.node.attrs["axis"] + 1)
+
+
+def _product(call: _Call) -> Tensor:
+    return call.with_inputs(call.aligned())
+
+
+def _indexed(call: _Call) -> Tensor | None:
+    """At places that are the same for all rows. Arrays with other parts between them would come before the rows."""
+    plan = call.node.attrs["plan"]
+    at = [i for i, part in enumerate(plan) if part[0] in ("array", "int")]
+    apart = bool(at) and at != list(range(at[0], at[-1] + 1))
+    if any(call.moved[1:]) or (apart and any(part[0] == "array" for part in plan)):
+        return None
+    return call.with_inputs(call.inputs, plan=(_WHOLE, *plan))
+
+
+def _diagonal(call: _Call) -> Tensor:
+    rank = call.node.inputs[0].type.ndim
+    return call.with_inputs(call.inputs, **{name: call.node.attrs[name] % rank + 1 for name in ("axis1", "axis2")})
+
+
+def _summed_by_group(call: _Call) -> Tensor | None:
+    if call.moved[1]:
+        return None
+    return shaping.swapaxes(call.with_inputs([shaping.swapaxes(call.inputs[0], 0, 1), call.inputs[1]]), 0, 1)
+
+
+def _of_words(call: _Call) -> Tensor:
+    words = shaping.RESHAPE(call.inputs[0], (-1, 2))
+    return shaping.RESHAPE(call.with_inputs([words]), (call.rows, *call.node.type.shape))
+
+
+_RULES: dict[Op, Callable[[_Call], Tensor | None]] = {
+    shaping.TRANSPOSE: _transposed,
+    shaping.EXPAND_DIMS: _along_later_axes,
+    shaping.SQUEEZE: _along_later_axes,
+    shaping.RESHAPE: _reshaped,
+    shaping.BROADCAST_TO: _broadcast,
+    shaping.CONCATENATE: _joined,
+    linalg.MATMUL: _product,
+    indexing.GETITEM: _indexed,
+    diagonals.diagonal: _diagonal,
+    diagonals.tril: _stacked,
+    diagonals.triu: _stacked,
+    reductions.softmax: _along_later_axes,
+    reductions.log_softmax: _along_later_axes,
+    reductions.cumsum: _along_later_axes,
+    reductions.cumprod: _along_later_axes,
+    segment_sum: _summed_by_group,
+    triangular.diagonal_of: _stacked,
+    triangular.pack_triangular: _stacked,
+    triangular.unpack_triangular: _stacked,
+    decompositions.cholesky: _stacked,
+    of_words: _of_words,
+}

@@ -1,0 +1,91 @@
+"""Operations for rows by the operation itself: the rows of the result are the results of the rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from op_table import TABLE, built
+
+import ppl.tensor as tt
+from ppl.graph import Node
+from ppl.rewrites.folding import step_by_step
+from ppl.rewrites.row_wise import for_rows
+from ppl.tensor.draws import OF_ONE_WORD, of_words
+from ppl.tensor.tensor import Tensor, TensorType, placeholder
+
+ROWS = 3
+
+
+def moved_ones(inputs):
+    """All inputs, and each by itself where there are several."""
+    return [inputs, *([x] for x in inputs if len(inputs) > 1)]
+
+
+def rows_of(value):
+    """Values as rows, no two alike where they are not whole numbers, which may be places."""
+    if value.dtype.kind not in "fc":
+        return np.stack([value] * ROWS)
+    return np.stack([value * value.dtype.type(1 - i / 64) for i in range(ROWS)])
+
+
+@pytest.mark.parametrize("name", sorted(TABLE))
+def test_rows_of_results_are_results_of_rows(name):
+    for each in TABLE[name].calls:
+        results, held = built(name, each, known=True)
+        outputs = [x for x in results if isinstance(x, Tensor)]
+        for moved in moved_ones(list(held)):
+            found = for_rows(outputs, moved, ROWS)
+            if not outputs or found is None:
+                continue
+            rows = {x: rows_of(held[x]) for x in moved}
+            values = step_by_step(found[1], held | dict(zip(found[0], rows.values(), strict=True)))
+            alone = [step_by_step(outputs, held | {x: rows[x][i] for x in moved}) for i in range(ROWS)]
+            if values is None or None in alone:  # NumPy declines; programs are compared in test_columns.py
+                continue
+            for node, together, *parts in zip(outputs, values, *alone, strict=True):
+                assert together.dtype == parts[0].dtype, node
+                np.testing.assert_allclose(together, np.stack(parts), rtol=1e-12, atol=1e-14, err_msg=f"{each} {moved}")
+
+
+def test_most_of_the_table_has_rows():
+    """The law above holds for what there is a form for, which is most."""
+    covered = 0
+    for name, row in TABLE.items():
+        results, held = built(name, row.calls[0], known=True)
+        outputs = [x for x in results if isinstance(x, Tensor)]
+        covered += bool(outputs) and for_rows(outputs, list(held), ROWS) is not None
+    assert covered > 0.6 * len(TABLE), covered
+
+
+def vector(n, dtype="float64"):
+    return placeholder(TensorType(dtype, (n,)), "x")
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        lambda x, i: x[0][0][i],  # places that differ from row to row
+        lambda x, i: x[np.array([0, 1]), :, np.array([1, 0])],  # NumPy would put these before the rows
+        lambda x, i: x[0, :, np.array([1, 0])],
+        lambda x, i: tt.scan(lambda e: e + 1, sequences=x)[0],
+    ],
+)
+def test_what_needs_a_map_is_refused(refused):
+    x, i = placeholder(TensorType("float64", (2, 3, 4)), "x"), placeholder(TensorType("int64", ()), "i")
+    assert for_rows([refused(x, i)], [x, i], ROWS) is None
+
+
+def test_an_output_that_no_row_reaches_is_repeated():
+    x, c = vector(2), tt.dscalar("c")
+    [rows], outputs = for_rows([c * 2, x], [x], ROWS)
+    values = step_by_step(outputs, {rows: np.arange(6.0).reshape(3, 2), c: np.array(4.0)})
+    assert values[0].tolist() == [8, 8, 8] and values[1].shape == (3, 2)
+
+
+@pytest.mark.parametrize("law", sorted(draw.name for draw in OF_ONE_WORD))
+def test_laws_of_words_by_numpy_are_those_of_programs(law):
+    words = np.random.default_rng(1).integers(0, 2**32, (4000, 2), np.uint32)
+    words[:4] = [[0, 0], [2**32 - 1, 2**32 - 1], [2**31, 0], [2**31 - 1, 2**32 - 1]]
+    drawn: Node = of_words(placeholder(TensorType("uint32", words.shape), "words"), law=law)
+    [by_numpy] = step_by_step([drawn], {drawn.inputs[0]: words})
+    np.testing.assert_allclose(by_numpy, drawn.eval({drawn.inputs[0]: words}), rtol=1e-12, atol=1e-15)
