@@ -14,9 +14,11 @@ from ppl.model.values import work
 from ppl.rewrites.by_numpy import is_known
 from ppl.rewrites.folding import step_by_step
 from ppl.rewrites.row_wise import for_rows
+from ppl.tensor.draws import OF_ONE_WORD, Draw
 from ppl.tensor.tensor import CONSTANT, Tensor
 
 LITTLE = 4e6  # numbers, five nanoseconds each
+DEAR = 4  # times as much for each draw that is not of one word: it alone takes the compiler half a second
 
 
 class AtOnce:
@@ -33,7 +35,9 @@ class AtOnce:
 
 def at_once(program: Program | DataFirst, rows: int, runs: int = 1) -> AtOnce | None:
     """The program for as many rows, if that is little work however often it runs, and all of it is known to NumPy."""
-    if rows * runs * sum(map(work, ancestors(program.left, blockers=program.places))) > LITTLE:
+    nodes = ancestors(program.left, blockers=program.places)
+    dear = sum(DEAR for node in nodes if isinstance(node.op, Draw) and node.op not in OF_ONE_WORD)
+    if rows * runs * sum(map(work, nodes)) > LITTLE * (1 + dear):
         return None
     found = for_rows(program.left, program.inputs, rows)
     if found is None:

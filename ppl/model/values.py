@@ -14,7 +14,9 @@ from ppl.compile.pure import Program
 from ppl.graph import Node, ancestors
 from ppl.rewrites.folding import on_host
 from ppl.samplers import DRAWS, ONCE, PROGRAMS
+from ppl.tensor.draws import Draw
 
+DRAWN = 40  # numbers that take NumPy as long as one that it draws
 LITTLE = 4e7  # numbers, five nanoseconds each, up to which work on data is done sooner than a program is compiled
 MANY = 10_000_000  # numbers given, from which on a program that runs once is worth half a second of compiling more
 
@@ -63,4 +65,4 @@ def work(node: Node) -> float:
     ]
     if any(n is None for shape in shapes for n in shape):
         return inf
-    return sum(map(prod, shapes))
+    return DRAWN * prod(shapes[0]) if isinstance(node.op, Draw) else sum(map(prod, shapes))

@@ -15,10 +15,9 @@ import numpy as np
 from ppl.graph import Node
 from ppl.tensor import decompositions, diagonals, indexing, linalg, reductions, shaping, special_counts
 from ppl.tensor.creation import eye
-from ppl.tensor.draws import of_words
+from ppl.tensor.draws import Draw, of_words
 from ppl.tensor.ops import CAST, Elementwise, Reduction
 from ppl.tensor.segments import segment_sum
-from ppl.tensor.standard_draws import OfWords
 from ppl.tensor.triangular import diagonal_of, pack_triangular, unpack_triangular
 
 Values = list[np.ndarray]
@@ -32,6 +31,8 @@ def by_numpy(node: Node, values: Values) -> Any:
             return np.asarray(f(*values)).astype(node.type.dtype)
         if isinstance(node.op, Reduction) and node.op.name in _REDUCTIONS and values[0].size:
             return _reduced(node, values[0])
+        if isinstance(node.op, Draw):
+            return node.op.by_numpy(*values, **node.attrs)
         known = _BY_OP.get(node.op)
         if known is None:
             return None
@@ -45,12 +46,14 @@ def is_known(node: Node) -> bool:
     """Whether NumPy has the operation, and declines at most for some values."""
     if isinstance(node.op, Elementwise) and not node.attrs:
         return _of_entries(node.op.name) is not None
+    if isinstance(node.op, Draw):
+        return node.op.at_once
     return node.op.name in _REDUCTIONS if isinstance(node.op, Reduction) else node.op in _BY_OP
 
 
 def has_a_function(node: Node) -> bool:
     """Whether NumPy has anything for such an operation."""
-    return isinstance(node.op, Elementwise | Reduction) or node.op in _BY_OP
+    return isinstance(node.op, Elementwise | Reduction | Draw) or node.op in _BY_OP
 
 
 # --- entry by entry
@@ -131,16 +134,6 @@ def _same_by_numpy(values: np.ndarray, dtype: np.dtype[Any]) -> bool:
     return bool(np.all((values >= limits.min) & (values < limits.max)))
 
 
-# --- draws
-def _of_words(node: Node, values: Values) -> Any:
-    import scipy.special
-
-    high, low = (values[0][:, i].astype(np.uint64) for i in (0, 1))
-    fraction = lambda words: ((words >> np.uint64(12)) | np.uint64(0x3FF << 52)).view(np.float64)
-    laws = OfWords(fraction, np.log, scipy.special.ndtri, np.where)
-    return getattr(laws, node.attrs["law"].removeprefix("random_"))((high << np.uint64(32)) | low)
-
-
 # --- matrices
 def _triangle(n: int, lower: bool, strict: bool) -> tuple[np.ndarray, np.ndarray]:
     """Rows and columns of the entries of a triangle, in the order in which they are packed."""
@@ -206,7 +199,7 @@ _BY_OP: dict[Any, Callable[[Node, Values], Any]] = {
     reductions.cumsum: lambda node, values: np.cumsum(values[0], axis=node.attrs["axis"]).astype(node.type.dtype),
     reductions.cumprod: lambda node, values: np.cumprod(values[0], axis=node.attrs["axis"]).astype(node.type.dtype),
     segment_sum: _segment_sum,
-    of_words: _of_words,
+    of_words: lambda node, values: of_words.lower(values[0], **node.attrs),
     CAST: _cast,
     indexing.take_along_axis: _take_along_axis,
     indexing.GETITEM: lambda node, values: np.asarray(

@@ -1,5 +1,5 @@
 """An operation for every row of an array by the operation itself: exp(x) of each x is exp([x₁, …, xₙ]), a sum of each
-is a sum along other axes. What has no such form (loops, draws from a key, labels that differ) is left to a map."""
+is a sum along other axes. What has no such form (loops, labels that differ) is left to a map."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ppl.graph import Node, Op, topological
 from ppl.tensor import decompositions, diagonals, indexing, linalg, reductions, shaping, triangular
-from ppl.tensor.draws import of_words
+from ppl.tensor.draws import Draw, of_words
 from ppl.tensor.names import NAMED
 from ppl.tensor.ops import Elementwise, Reduction
 from ppl.tensor.segments import segment_sum
@@ -46,6 +46,8 @@ def row_wise(node: Node, inputs: Sequence[Node], moved: Sequence[bool], count: i
         return call.with_inputs(call.aligned())
     if isinstance(node.op, Reduction):
         return None if node.op.one_axis and len(node.attrs["axis"]) > 1 else _along_later_axes(call)
+    if isinstance(node.op, Draw):
+        return _drawn(call)
     rule = _RULES.get(node.op)
     return None if rule is None else rule(call)
 
@@ -140,6 +142,15 @@ def _summed_by_group(call: _Call) -> Tensor | None:
     if call.moved[1]:
         return None
     return shaping.swapaxes(call.with_inputs([shaping.swapaxes(call.inputs[0], 0, 1), call.inputs[1]]), 0, 1)
+
+
+def _drawn(call: _Call) -> Tensor | None:
+    """Rows of keys have rows of draws, of parameters that are rows or the same for all."""
+    count = call.node.op.count  # type: ignore[attr-defined]
+    if not call.moved[0] or len(call.inputs) > 1 + count:
+        return None
+    shape = (call.rows, *call.node.attrs["shape"])
+    return call.with_inputs([call.inputs[0], *call.aligned()[1:]], shape=shape)
 
 
 def _of_words(call: _Call) -> Tensor:

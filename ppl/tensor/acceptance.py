@@ -17,6 +17,7 @@ import numpy as np
 from jax import lax
 
 from ppl.xla import apart, threefry
+from ppl.xla.either import xp
 
 MANY = 4096  # entries from which on moving the refused ones together pays
 BLOCK = 200_000  # entries: of fewer, the rounds of the last refused ones cost more than the memory
@@ -38,8 +39,8 @@ def until_accepted(
     again: `proposed_number`, or `proposed_count`.
     """
     proposed = proposed or proposed_number
-    wanted = jnp.broadcast_to(wanted, shape)
-    if math.prod(shape) < MANY:
+    wanted = xp.broadcast_to(wanted, shape)
+    if few(key, shape):
         return in_rounds(propose, key, parameters, wanted, proposed)
     first, rest = threefry.split(key)
     values = proposed(propose, first, shape, parameters)
@@ -50,12 +51,17 @@ def until_accepted(
     return jnp.where(wanted, redone(values, wanted & jnp.isnan(values), rest, again), jnp.nan)
 
 
+def few(key: Any, shape: tuple[int, ...]) -> bool:
+    """Whether the refused ones among so many draws are proposed again where they are."""
+    return isinstance(key, threefry.Entries) or math.prod(shape) < MANY
+
+
 def in_blocks(draw: Callable[..., Any], key: Any, shape: tuple[int, ...], parameters: Sequence[Any]) -> Any:
     """`draw(key, shape, *parameters)`; of very many draws block after block, so that what a block needs stays in the
     cache, and in memory that the system hands out once. A parameter is a scalar or has the shape of the draws."""
     size = math.prod(shape)
     blocks = round(size / BLOCK)
-    if blocks < 2:
+    if blocks < 2 or isinstance(key, threefry.Entries):
         return draw(key, shape, *parameters)
     length = -(-size // (64 * blocks)) * 64  # in whole words
     rows = [
@@ -93,13 +99,15 @@ def redone(values: Any, open_: Any, key: Any, again: Callable[..., Any], part: i
 
 def taken(parameter: Any, at: Any) -> Any:
     """A parameter at some places: a scalar is that of all of them."""
-    return parameter.reshape(-1)[at] if jnp.ndim(parameter) else parameter
+    return parameter.reshape(-1)[at] if np.ndim(parameter) else parameter
 
 
 def in_rounds(
     propose: Propose, key: Any, parameters: Sequence[Any], wanted: Any, proposed: Proposed | None = None
 ) -> Any:
     """Proposals for all entries until none that is wanted is nan; nan where none is wanted."""
+    if isinstance(key, threefry.Entries):
+        return _in_rounds_by_numpy(propose, key, parameters, wanted)
     proposed = proposed or proposed_number
 
     def again(state: Any) -> Any:
@@ -112,6 +120,20 @@ def in_rounds(
     return jnp.where(wanted, values, jnp.nan)
 
 
+def _in_rounds_by_numpy(propose: Propose, key: Any, parameters: Sequence[Any], wanted: Any) -> np.ndarray:
+    """The same, with those that are open moved together after each round."""
+    values = np.full(wanted.size, np.nan)
+    at = np.flatnonzero(wanted)
+    whole = [np.broadcast_to(p, wanted.shape) if np.ndim(p) else p for p in parameters]
+    step = 0
+    while at.size:
+        some = key.at(at).changed(step)
+        found, accepted = propose(some.bits((2, at.size), np.uint64), *[taken(p, at) for p in whole])
+        values[at] = np.where(accepted, found, np.nan)
+        at, step = at[np.isnan(values[at])], step + 1
+    return values.reshape(wanted.shape)
+
+
 def proposed_number(propose: Propose, key: Any, shape: tuple[int, ...], parameters: Sequence[Any]) -> Any:
     """One proposal for each entry, nan where it is refused; rounded alike over one key and over many."""
     values, accepted = propose(threefry.bits(key, (2, *shape), jnp.uint64), *parameters)
@@ -120,6 +142,8 @@ def proposed_number(propose: Propose, key: Any, shape: tuple[int, ...], paramete
 
 def held(values: Any, key: Any) -> Any:
     """Values that are computed once, and rounded alike over one key and over many."""
+    if isinstance(key, threefry.Entries):
+        return values
     return apart.held(values, jax.random.key_data(key)[0])
 
 
@@ -136,6 +160,8 @@ def proposed_count(propose: Propose, key: Any, shape: tuple[int, ...], parameter
 def once(values: Callable[[], Any], key: Any, shape: tuple[int, ...], dtype: Any = None) -> Any:
     """Values that are computed once: what XLA holds for cheap, as random bits, it computes again for each use, and it
     drops barriers on the CPU. A branch it does not repeat; that it is always taken must not be seen."""
+    if isinstance(key, threefry.Entries):
+        return values()
     always = lax.population_count(jax.random.key_data(key)[0]) <= 32
     return lax.cond(always, values, lambda: jnp.zeros(shape, dtype))
 

@@ -15,7 +15,7 @@ import numpy as np
 from jax import lax
 
 from ppl.tensor import standard_draws as standard
-from ppl.tensor.acceptance import held, in_blocks, once, redone
+from ppl.tensor.acceptance import few, held, in_blocks, once, redone
 from ppl.xla import threefry
 
 MANY = 65_536  # draws from which on a table pays
@@ -24,9 +24,9 @@ _BITS = 14  # of the number of buckets
 _NEGLIGIBLE = -46.0  # the logarithm of 1e-20: beyond such weights, laws whose ratios fall have no mass that shows
 
 
-def worth_a_table(shape: tuple[int, ...], parameters: Sequence[Any]) -> bool:
+def worth_a_table(key: Any, shape: tuple[int, ...], parameters: Sequence[Any]) -> bool:
     """Whether there are many draws of one law."""
-    return math.prod(shape) >= MANY and not any(map(jnp.ndim, parameters))
+    return not few(key, shape) and math.prod(shape) >= MANY and not any(map(jnp.ndim, parameters))
 
 
 def by_table(

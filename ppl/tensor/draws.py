@@ -25,6 +25,7 @@ from ppl.tensor.shaping import shape_checked
 from ppl.tensor.sizes import common_shape, filled, split_sizes
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, dtype_name
 from ppl.xla import apart, threefry
+from ppl.xla.either import cond, xp
 
 KEY_TYPE = TensorType("uint32", (2,))
 
@@ -77,20 +78,50 @@ def _held(key: Any, values: Any) -> Any:
 
 
 class Draw(TensorOp):
-    """A draw from a law with `count` parameters: entry by entry independent, or of `vectors` along the last axis."""
+    """A draw from a law with `count` parameters: entry by entry independent, or of `vectors` along the last axis.
 
-    def __init__(self, name: str, sample: Callable[..., Any], count: int, kind: str, vectors: bool = False) -> None:
+    For rows of keys, (n, 2), the first axis of the shape is theirs, and that of parameters that have as many axes.
+    `at_once`: the sampling function also takes NumPy's arrays, and then `threefry.Entries` in place of a key.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        sample: Callable[..., Any],
+        count: int,
+        kind: str,
+        vectors: bool = False,
+        at_once: bool = False,
+    ) -> None:
         super().__init__(name, self._lower)
-        self.sample, self.count, self.kind, self.vectors = sample, count, kind, vectors
+        self.sample, self.count, self.kind, self.vectors, self.at_once = sample, count, kind, vectors, at_once
 
     def _lower(self, key: Any, *rest: Any, shape: tuple[int | None, ...], dtype: str) -> Any:
         params, sizes = [jnp.asarray(p) for p in rest[: self.count]], filled(shape, rest[self.count :])
+        if jnp.ndim(key) > 1:
+            return self._rows(key, params, sizes, dtype)
         if self.vectors or len(sizes) < 2:
             return _held(key, self.sample(typed(key), *params, shape=sizes, dtype=np.dtype(dtype)))
         # in one row: XLA runs along the last axis, which is slow where it is short
         params = [jnp.broadcast_to(p, sizes).reshape(-1) if p.ndim else p for p in params]
         row = self.sample(typed(key), *params, shape=(math.prod(sizes),), dtype=np.dtype(dtype))
         return _held(key, row).reshape(sizes)
+
+    def _rows(self, keys: Any, params: list[Any], sizes: tuple[int, ...], dtype: str) -> Any:
+        own = [p.ndim == len(sizes) for p in params]
+        given = [
+            jnp.broadcast_to(p, (sizes[0], *p.shape[1:])) if row else p for p, row in zip(params, own, strict=True)
+        ]
+        draw = lambda key, *params: self._lower(key, *params, shape=sizes[1:], dtype=dtype)
+        return jax.vmap(draw, in_axes=(0, *[0 if row else None for row in own]))(keys, *given)
+
+    def by_numpy(self, key: np.ndarray, *rest: Any, shape: tuple[int | None, ...], dtype: str) -> np.ndarray | None:
+        """The same draws, to rounding; None where programs have another way."""
+        own = shape[key.ndim - 1 :]
+        if not self.at_once or dtype == "float32" or None in shape or math.prod(own) >= MANY:  # type: ignore[arg-type]
+            return None
+        entries = threefry.Entries.of(key, own)  # type: ignore[arg-type]
+        return np.asarray(self.sample(entries, *rest, shape=shape, dtype=np.dtype(dtype)))
 
     def __call__(self, key: Any, *params: Any, shape: Any = None, dtype: Any = None, name: str | None = None) -> Tensor:
         if len(params) != self.count:
@@ -127,15 +158,15 @@ def _von_mises(key: Any, kappa: Any, *, shape: Any, dtype: Any) -> Any:
 
     Where kappa is nearly 0 the law is uniform, where it is huge it is normal: their formulas lose all digits there.
     """
-    return in_blocks(_angles, key, tuple(shape), (kappa.astype(jnp.float64),)).astype(dtype)
+    return in_blocks(_angles, key, tuple(shape), (kappa.astype(np.float64),)).astype(dtype)
 
 
 def _angles(key: Any, shape: tuple[int, ...], kappa: Any) -> Any:
     flat, peaked = kappa < 1e-6, kappa > 1e6
     between = (kappa >= 1e-6) & (kappa <= 1e6)  # where kappa is nan no proposal would ever be accepted
-    k = jnp.where(between, kappa, 1)
-    tau = 1 + jnp.sqrt(1 + 4 * k * k)
-    rho = (tau - jnp.sqrt(2 * tau)) / (2 * k)
+    k = xp.where(between, kappa, 1)
+    tau = 1 + xp.sqrt(1 + 4 * k * k)
+    rho = (tau - xp.sqrt(2 * tau)) / (2 * k)
     start_key, loop_key = threefry.split(key)
 
     def propose(words: Any, k: Any, rho: Any) -> tuple[Any, Any]:
@@ -144,32 +175,32 @@ def _angles(key: Any, shape: tuple[int, ...], kappa: Any) -> Any:
         r = (1 + rho * rho) / (2 * rho)
         c = k * (r * r - 1) / (r + 1 - 2 * sine * sine)
         tangent = (1 - rho) / (1 + rho) * sine / cosine
-        side = jnp.where(words[0] & np.uint64(1) == 1, -1.0, 1.0)  # a bit that the uniform number does not take
+        side = xp.where(words[0] & np.uint64(1) == 1, -1.0, 1.0)  # a bit that the uniform number does not take
         return side * tangent, standard.log(c / standard.open_uniform_of(words[1])) + 1 - c >= 0
 
     angle = 2 * standard.arctan(until_accepted(propose, loop_key, shape, (k, rho), between))
 
     def at_the_ends() -> Any:
-        anywhere = jnp.pi * (2 * jax.random.uniform(start_key, shape) - 1)
-        close = standard.normal(start_key, shape, jnp.float64) / jnp.sqrt(jnp.where(peaked, kappa, 1))
-        return jnp.where(flat, anywhere, jnp.where(peaked, close, angle))
+        anywhere = np.pi * (2 * standard.uniform(start_key, shape, np.float64) - 1)
+        close = standard.normal(start_key, shape, np.float64) / xp.sqrt(xp.where(peaked, kappa, 1))
+        return xp.where(flat, anywhere, xp.where(peaked, close, angle))
 
-    angle = lax.cond(jnp.any(flat | peaked), at_the_ends, lambda: angle)
-    return jnp.where(kappa >= 0, angle, jnp.nan)
+    angle = cond(xp.any(flat | peaked), at_the_ends, lambda: angle)
+    return xp.where(kappa >= 0, angle, np.nan)
 
 
 def _law(sample: Callable[..., Any]) -> Callable[..., Any]:
     return lambda key, *, shape, dtype: sample(key, tuple(shape), dtype)
 
 
-uniform = Draw("random_uniform", _uniform, 0, "float")
-normal = Draw("random_normal", _law(standard.normal), 0, "float")
-exponential = Draw("random_exponential", _law(standard.exponential), 0, "float")
-laplace = Draw("random_laplace", _law(standard.laplace), 0, "float")
-two_sided = Draw("random_two_sided", standard.two_sided, 1, "float")
-gumbel = Draw("random_gumbel", _law(standard.gumbel), 0, "float")
-logistic = Draw("random_logistic", _law(standard.logistic), 0, "float")
-von_mises = Draw("random_von_mises", _von_mises, 1, "float")
+uniform = Draw("random_uniform", _uniform, 0, "float", at_once=True)
+normal = Draw("random_normal", _law(standard.normal), 0, "float", at_once=True)
+exponential = Draw("random_exponential", _law(standard.exponential), 0, "float", at_once=True)
+laplace = Draw("random_laplace", _law(standard.laplace), 0, "float", at_once=True)
+two_sided = Draw("random_two_sided", standard.two_sided, 1, "float", at_once=True)
+gumbel = Draw("random_gumbel", _law(standard.gumbel), 0, "float", at_once=True)
+logistic = Draw("random_logistic", _law(standard.logistic), 0, "float", at_once=True)
+von_mises = Draw("random_von_mises", _von_mises, 1, "float", at_once=True)
 
 # Each entry of doubles is made of one random word.
 OF_ONE_WORD = frozenset({uniform, normal, exponential, laplace, gumbel, logistic})
@@ -197,6 +228,8 @@ of_words = _OfWords("random_of_words", _of_words)
 
 def _randint(key: Any, low: Any, high: Any, *, shape: Any, dtype: Any) -> Any:
     """Many of one law with few values by half a word each: their probabilities differ by less than a millionth."""
+    if isinstance(key, threefry.Entries):
+        return _whole_by_numpy(key, low, high, shape, dtype)
     plain = lambda: jax.random.randint(key, shape, low, high, dtype)
     size = math.prod(shape)
     if size < MANY or low.ndim or high.ndim:
@@ -211,13 +244,22 @@ def _randint(key: Any, low: Any, high: Any, *, shape: Any, dtype: Any) -> Any:
     return lax.cond((high > low) & (span <= 4096), halves, plain)
 
 
+def _whole_by_numpy(key: threefry.Entries, low: Any, high: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """The numbers of `jax.random.randint`: what two words leave over, the first one times 2⁶⁴."""
+    upper, lower = (part.bits(shape, np.uint64) for part in threefry.split(key))
+    low, high = (np.broadcast_to(x, shape).astype(np.int64) for x in (low, high))
+    span = np.where(high > low, high - low, 1).astype(np.uint64)
+    half = np.uint64(2**32) % span
+    return (low + ((upper % span * (half * half % span) + lower % span) % span).astype(np.int64)).astype(dtype)
+
+
 def _bits(key: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     wide = np.dtype(dtype) in (np.uint32, np.uint64)
     return threefry.bits(key, shape, dtype) if wide else jax.random.bits(key, shape, dtype)
 
 
-bits = Draw("random_bits", _bits, 0, "bits")
-randint = Draw("random_randint", _randint, 2, "whole")
+bits = Draw("random_bits", _bits, 0, "bits", at_once=True)
+randint = Draw("random_randint", _randint, 2, "whole", at_once=True)
 
 
 # --- rearrangements

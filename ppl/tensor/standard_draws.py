@@ -7,8 +7,7 @@ logarithm and the normal quantile here are arithmetic only, so a draw costs litt
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -16,34 +15,36 @@ import numpy as np
 from jax import lax
 
 from ppl.xla import threefry
+from ppl.xla.either import of_numpy, xp
 
 
 def uniform(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """On [0, 1)."""
     if np.dtype(dtype) != np.float64:
         return jax.random.uniform(key, shape, dtype)
-    return uniform_of(threefry.bits(key, shape, jnp.uint64))
+    return uniform_of(threefry.bits(key, shape, np.uint64))
 
 
 def exponential(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Of mean 1."""
     if np.dtype(dtype) != np.float64:
         return jax.random.exponential(key, shape, dtype)
-    return exponential_of(threefry.bits(key, shape, jnp.uint64))
+    return exponential_of(threefry.bits(key, shape, np.uint64))
 
 
 def normal(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Of mean 0 and variance 1."""
     if np.dtype(dtype) != np.float64:
         return jax.random.normal(key, shape, dtype)
-    return normal_of(threefry.bits(key, shape, jnp.uint64))
+    return normal_of(threefry.bits(key, shape, np.uint64))
 
 
 def laplace(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-    """Of location 0 and scale 1."""
+    """Of location 0 and scale 1: an exponential, with the sign of a bit that it does not take."""
     if np.dtype(dtype) != np.float64:
         return jax.random.laplace(key, shape, dtype)
-    return BY_JAX.laplace(threefry.bits(key, shape, jnp.uint64))
+    words = threefry.bits(key, shape, np.uint64)
+    return xp.where(words & np.uint64(1) == 1, -1.0, 1.0) * exponential_of(words)
 
 
 def two_sided(key: Any, share: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
@@ -51,67 +52,52 @@ def two_sided(key: Any, share: Any, *, shape: tuple[int, ...], dtype: Any) -> An
     by it, uniform again."""
     u = _open_uniform(key, shape, dtype)
     left = u < share
-    rest = jnp.where(left, u, 1.0 - u) / jnp.where(left, share, 1.0 - share)
-    return jnp.where(left, 1.0, -1.0) * (log if u.dtype == np.float64 else jnp.log)(rest)
+    rest = xp.where(left, u, 1.0 - u) / xp.where(left, share, 1.0 - share)
+    return xp.where(left, 1.0, -1.0) * (log if u.dtype == np.float64 else jnp.log)(rest)
 
 
 def _open_uniform(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Uniform and symmetric on (0, 1): amid the steps of `jax.random.uniform`, whose 0 makes infinite draws."""
     if np.dtype(dtype) != np.float64:
         return jax.random.uniform(key, shape, dtype) + 0.5 * jnp.finfo(dtype).eps
-    return open_uniform_of(threefry.bits(key, shape, jnp.uint64))
+    return open_uniform_of(threefry.bits(key, shape, np.uint64))
 
 
 def gumbel(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Of location 0 and scale 1: minus the logarithm of an exponential."""
     if np.dtype(dtype) != np.float64:
         return jax.random.gumbel(key, shape, dtype)
-    return BY_JAX.gumbel(threefry.bits(key, shape, jnp.uint64))
+    return -log(-log(open_uniform_of(threefry.bits(key, shape, np.uint64))))
 
 
 def logistic(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Of location 0 and scale 1: the log odds of a uniform number."""
     if np.dtype(dtype) != np.float64:
         return jax.random.logistic(key, shape, dtype)
-    return BY_JAX.logistic(threefry.bits(key, shape, jnp.uint64))
+    u = open_uniform_of(threefry.bits(key, shape, np.uint64))
+    return log(u / (1.0 - u))
 
 
 # --- the same of random words: a program that needs several draws at a place takes their bits at once, as each source
 # of bits is a tenth of a second to compile
 
 
-class OfWords(NamedTuple):
-    """Standard laws of one random word an entry, in doubles, by functions of JAX or of others."""
+def uniform_of(words: Any) -> Any:
+    """In [0, 1)."""
+    return _fraction(words) - 1.0
 
-    fraction: Callable[[Any], Any]  # a number in [1, 2) with the first 52 bits of each word
-    log: Callable[[Any], Any]
-    normal_quantile: Callable[[Any], Any]
-    where: Callable[..., Any]
 
-    def uniform(self, words: Any) -> Any:
-        """In [0, 1)."""
-        return self.fraction(words) - 1.0
+def open_uniform_of(words: Any) -> Any:
+    """Uniform and symmetric on (0, 1): odd multiples of 2**-53."""
+    return (_fraction(words) - 1.0) + 2.0**-53
 
-    def open_uniform(self, words: Any) -> Any:
-        """Uniform and symmetric on (0, 1): odd multiples of 2**-53."""
-        return self.uniform(words) + 2.0**-53
 
-    def exponential(self, words: Any) -> Any:
-        return -self.log(2.0 - self.fraction(words))
+def exponential_of(words: Any) -> Any:
+    return -log(2.0 - _fraction(words))
 
-    def normal(self, words: Any) -> Any:
-        return self.normal_quantile(self.open_uniform(words))
 
-    def laplace(self, words: Any) -> Any:
-        """An exponential, with the sign of a bit that it does not take."""
-        return self.where(words & np.uint64(1) == 1, -1.0, 1.0) * self.exponential(words)
-
-    def gumbel(self, words: Any) -> Any:
-        return -self.log(-self.log(self.open_uniform(words)))
-
-    def logistic(self, words: Any) -> Any:
-        u = self.open_uniform(words)
-        return self.log(u / (1.0 - u))
+def normal_of(words: Any) -> Any:
+    return _normal_quantile(open_uniform_of(words))
 
 
 # Wichura's algorithm AS 241 (1988): the quantile as two rational functions, near the middle and in the tails
@@ -146,32 +132,33 @@ _UNDER_FAR_TAIL = (
 def _normal_quantile(u: Any) -> Any:
     """For u from 2**-53 to 1 - 2**-53. Its tails are those of AS 241 for u > 1e-11, 5e-13 off at the very ends."""
     q = u - 0.5
-    near = jnp.abs(q) <= 0.425
+    near = xp.abs(q) <= 0.425
     z = 0.180625 - q * q
-    r = jnp.sqrt(-log(jnp.minimum(u, 1.0 - u))) - 1.6
-    above = jnp.where(near, q * _polynomial(_MIDDLE, z), jnp.sign(q) * _polynomial(_TAIL, r))
-    below = jnp.where(near, _polynomial(_UNDER_MIDDLE, z), _polynomial(_UNDER_TAIL, r))
+    r = xp.sqrt(-log(xp.minimum(u, 1.0 - u))) - 1.6
+    above = xp.where(near, q * _polynomial(_MIDDLE, z), xp.sign(q) * _polynomial(_TAIL, r))
+    below = xp.where(near, _polynomial(_UNDER_MIDDLE, z), _polynomial(_UNDER_TAIL, r))
     return above / below  # one division, at the end: XLA computes cheaper ends again for each use of the result
 
 
 def normal_quantile_of_log(log_u: Any) -> Any:
     """The same for a u from 1e-316 on whose logarithm is given; as u nears 1, as exact as 1 - u is."""
-    u = jnp.exp(log_u)
+    u = xp.exp(log_u)
     q = u - 0.5
-    near = jnp.abs(q) <= 0.425
+    near = xp.abs(q) <= 0.425
     z = 0.180625 - q * q
-    r = jnp.sqrt(jnp.where(q < 0, -log_u, -log(jnp.maximum(1.0 - u, 2.0**-54))))
+    r = xp.sqrt(xp.where(q < 0, -log_u, -log(xp.maximum(1.0 - u, 2.0**-54))))
     far = r > 5.0
-    r = r - jnp.where(far, 5.0, 1.6)
-    tail = jnp.where(far, _polynomial(_FAR_TAIL, r), _polynomial(_TAIL, r))
-    under = jnp.where(far, _polynomial(_UNDER_FAR_TAIL, r), _polynomial(_UNDER_TAIL, r))
-    above = jnp.where(near, q * _polynomial(_MIDDLE, z), jnp.sign(q) * tail)
-    return above / jnp.where(near, _polynomial(_UNDER_MIDDLE, z), under)
+    r = r - xp.where(far, 5.0, 1.6)
+    tail = xp.where(far, _polynomial(_FAR_TAIL, r), _polynomial(_TAIL, r))
+    under = xp.where(far, _polynomial(_UNDER_FAR_TAIL, r), _polynomial(_UNDER_TAIL, r))
+    above = xp.where(near, q * _polynomial(_MIDDLE, z), xp.sign(q) * tail)
+    return above / xp.where(near, _polynomial(_UNDER_MIDDLE, z), under)
 
 
 def _fraction(words: Any) -> Any:
     """A number in [1, 2) with the first 52 bits of each word as its fraction."""
-    return lax.bitcast_convert_type((words >> np.uint64(12)) | np.uint64(0x3FF << 52), jnp.float64)
+    found = (words >> np.uint64(12)) | np.uint64(0x3FF << 52)
+    return found.view(np.float64) if of_numpy(found) else lax.bitcast_convert_type(found, jnp.float64)
 
 
 _LOG = (
@@ -183,13 +170,15 @@ _LOG = (
 def log(x: Any) -> Any:
     """Of doubles that are positive, finite and not subnormal, within three units in the last place: fdlibm's method,
     without its last correction, which costs a quarter of the time."""
+    if of_numpy(x):
+        return np.log(x)
     words = lax.bitcast_convert_type(x, jnp.uint64)
     fraction = lax.bitcast_convert_type((words & np.uint64(2**52 - 1)) | np.uint64(0x3FF << 52), jnp.float64)
     # the exponent as a double, by its bits: there is no vector instruction for int64 to double
     exponent = lax.bitcast_convert_type((words >> np.uint64(52)) | np.uint64(0x433 << 52), jnp.float64)
     upper = fraction > math.sqrt(2.0)
-    k = exponent - jnp.where(upper, 2.0**52 + 1022, 2.0**52 + 1023)
-    f = jnp.where(upper, 0.5 * fraction, fraction) - 1.0
+    k = exponent - xp.where(upper, 2.0**52 + 1022, 2.0**52 + 1023)
+    f = xp.where(upper, 0.5 * fraction, fraction) - 1.0
     s = f / (2.0 + f)
     z = s * s
     return k * math.log(2) + s * (2.0 + z * _polynomial(_LOG, z))
@@ -213,22 +202,17 @@ _ARCTAN = (
 
 def arctan(x: Any) -> Any:
     """From the nearest of 0, ±π/4 and ±π/2: arctan(x) = π/4 + arctan((x - 1)/(x + 1)) = π/2 - arctan(1/x) for x > 0."""
-    size = jnp.abs(x)
+    size = xp.abs(x)
     near, far = size < math.tan(math.pi / 8), size > math.tan(3 * math.pi / 8)
-    y = jnp.where(near, size, jnp.where(far, -1.0, size - 1.0)) / jnp.where(near, 1.0, jnp.where(far, size, size + 1.0))
-    start = jnp.where(near, 0.0, jnp.where(far, math.pi / 2, math.pi / 4))
-    return jnp.sign(x) * (start + y * _polynomial(_ARCTAN, y * y))
+    y = xp.where(near, size, xp.where(far, -1.0, size - 1.0)) / xp.where(near, 1.0, xp.where(far, size, size + 1.0))
+    start = xp.where(near, 0.0, xp.where(far, math.pi / 2, math.pi / 4))
+    return xp.sign(x) * (start + y * _polynomial(_ARCTAN, y * y))
 
 
 def _polynomial(coefficients: Any, x: Any) -> Any:
     """By Horner's rule, the coefficient of the lowest power first; JAX traces primitives sooner than operators."""
-    result = jnp.full_like(x, coefficients[-1])
+    add, multiply = (np.add, np.multiply) if of_numpy(x) else (lax.add, lax.mul)
+    result = xp.full_like(x, coefficients[-1])
     for c in coefficients[-2::-1]:
-        result = lax.add(lax.mul(result, x), c)
+        result = add(multiply(result, x), c)
     return result
-
-
-BY_JAX = OfWords(_fraction, log, _normal_quantile, jnp.where)
-uniform_of, open_uniform_of, normal_of, exponential_of = (
-    BY_JAX.uniform, BY_JAX.open_uniform, BY_JAX.normal, BY_JAX.exponential,
-)  # fmt: skip

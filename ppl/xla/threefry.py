@@ -19,6 +19,7 @@ import numpy as np
 from jax import lax
 
 from ppl.xla.apart import apart
+from ppl.xla.either import of_numpy
 
 _ROTATIONS = (13, 15, 26, 6), (17, 29, 16, 24)
 _PARITY = np.uint32(0x1BD11BDA)
@@ -63,6 +64,46 @@ def _rounds_by_jax(numbers: tuple[Any, Any], high: Any, low: Any) -> tuple[Any, 
     return _rounds(numbers, high, low)
 
 
+class Entries(NamedTuple):
+    """In place of a key, by NumPy: for each entry of an array the key of its draw, and its place among the entries of
+    that draw. So arrays hold the draws of many keys, and some of their entries are drawn alone."""
+
+    first: np.ndarray
+    second: np.ndarray
+    place: np.ndarray
+    size: int  # entries of a draw
+
+    @classmethod
+    def of(cls, keys: np.ndarray, shape: tuple[int, ...]) -> Entries:
+        """All entries of a draw of this shape, (*rows, *shape), for keys of rows, (*rows, 2)."""
+        first, second = (keys[..., i].reshape(keys.shape[:-1] + (1,) * len(shape)) for i in (0, 1))
+        size = math.prod(shape)
+        return cls(first, second, np.arange(size, dtype=np.uint32).reshape(shape), size)
+
+    def over(self, shape: tuple[int, ...]) -> Entries:
+        """The entries of a draw of another shape by the same keys."""
+        rows = self.first.shape[: self.first.ndim - self.place.ndim]
+        return Entries.of(np.stack([self.first.reshape(rows), self.second.reshape(rows)], axis=-1), shape)
+
+    def at(self, some: np.ndarray) -> Entries:
+        """Some entries, by their places in the flat array."""
+        parts = np.broadcast_arrays(*self[:3])
+        return Entries(*[part.reshape(-1)[some] for part in parts], self.size)
+
+    def changed(self, number: Any) -> Entries:
+        """The same entries by other keys."""
+        keys = _rounds((self.first, self.second), np.uint32(0), np.uint32(number), _BY_NUMPY)
+        return Entries(*keys, self.place, self.size)
+
+    def bits(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        """Words for each entry; further axes in front stand for more words of the same draw."""
+        own = np.broadcast_shapes(self.first.shape, self.place.shape)
+        several = math.prod(shape[: len(shape) - len(own)])
+        turns = np.arange(several, dtype=np.uint32).reshape((several,) + (1,) * len(own)) * np.uint32(self.size)
+        halves = _rounds((self.first, self.second), np.uint32(0), self.place + turns, _BY_NUMPY)
+        return _joined(*halves, dtype).reshape(shape)  # type: ignore[no-any-return]
+
+
 class Words(NamedTuple):
     """In place of a key: the halves of the random words that `bits` would make of it."""
 
@@ -74,7 +115,10 @@ def bits(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Uniform whole numbers over all of uint32 or uint64."""
     if np.dtype(dtype) not in (np.uint32, np.uint64):
         raise TypeError(f"bits: random words are uint32 or uint64, got {np.dtype(dtype).name}")
-    if np.dtype(dtype) == np.uint64 and not jax.config.jax_enable_x64:
+    if isinstance(key, Entries):
+        return key.bits(shape, dtype)
+    at_once = isinstance(key, Words) and of_numpy(*key)
+    if np.dtype(dtype) == np.uint64 and not at_once and not jax.config.jax_enable_x64:
         raise TypeError("bits: words of 64 bits would be cut to 32 here: call it inside `jax.enable_x64(True)`")
     if isinstance(key, Words):
         return _joined(key.high.reshape(shape), key.low.reshape(shape), dtype)
@@ -86,7 +130,7 @@ def bits(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 def _joined(x: Any, y: Any, dtype: Any) -> Any:
-    return x ^ y if np.dtype(dtype) == np.uint32 else (x.astype(jnp.uint64) << np.uint64(32)) | y.astype(jnp.uint64)
+    return x ^ y if np.dtype(dtype) == np.uint32 else (x.astype(np.uint64) << np.uint64(32)) | y.astype(np.uint64)
 
 
 def _halves(numbers: tuple[Any, Any], shape: tuple[int, ...]) -> tuple[Any, Any]:
@@ -107,6 +151,8 @@ def _many(numbers: tuple[Any, Any], shape: tuple[int, ...]) -> list[Any]:
 
 def fold_in(key: Any, number: Any) -> Any:
     """Another key, a function of a key and a whole number below 2³²."""
+    if isinstance(key, Entries):
+        return key.changed(number)
     low = jnp.asarray(number).astype(jnp.uint32)
     return _like(key, jnp.stack(words(key, jnp.zeros_like(low), low), axis=-1))
 
@@ -120,6 +166,8 @@ def folded(keys: np.ndarray, numbers: Any) -> np.ndarray:
 
 def split(key: Any, count: int = 2) -> Any:
     """`count` independent keys."""
+    if isinstance(key, Entries):
+        return [key.changed(i) for i in range(count)]
     low = lax.iota(jnp.uint32, count)
     return _like(key, jnp.stack(words(key, jnp.zeros_like(low), low), axis=-1))
 

@@ -104,10 +104,11 @@ def _compiled(rows_of: RowProgram, columns: Sequence[np.ndarray], chunk_bytes: i
         rows = max(1, min(draws, (chunk_bytes or _usual_bytes()) // max(1, size)))
         if not chains or not draws:
             return Chunks(None, 1, rows, kinds, data)
+        by_numpy = rows_of.at_once(draws)
+        rows = rows if by_numpy is None else draws
         chunk = [np.broadcast_to(np.zeros((), c.dtype), (rows, *c.shape[2:])) for c in columns]
         make = lambda: lambda chunk, arrays: jax.vmap(lambda values: program(values, *arrays))(chunk)
         compiled = lambda: PROGRAMS.get(("rows", key), make, (chunk, data), polish=DRAWS, runs=draws / rows)
-        by_numpy = rows_of.at_once(rows) if rows == draws else None
         if by_numpy is not None:
             return Chunks(_or_compiled(by_numpy, compiled), 1, rows, kinds, data)
         return Chunks(compiled(), min(os.cpu_count() or 1, 8), rows, kinds, data)

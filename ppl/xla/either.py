@@ -1,0 +1,52 @@
+"""Functions of arrays by the library that the arrays are of: inside a program by JAX, and at once by NumPy.
+
+What is written with `xp` where others have `jax.numpy` runs in both ways; `cond` and `scan` are what NumPy has not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+
+def of_numpy(*values: Any) -> bool:
+    """Whether none of the values is JAX's."""
+    return not any(isinstance(x, jax.Array) for x in values)
+
+
+class _Functions:
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        by_jax, by_numpy = getattr(jnp, name), getattr(np, name)
+
+        def either(*args: Any, **options: Any) -> Any:
+            given = args[0] if args and isinstance(args[0], list | tuple) else args
+            return (by_numpy if of_numpy(*given) else by_jax)(*args, **options)
+
+        setattr(self, name, either)
+        return either
+
+
+xp: Any = _Functions()
+
+
+def cond(condition: Any, one: Callable[..., Any], other: Callable[..., Any], *operands: Any) -> Any:
+    """`one` where the condition holds, `other` where not; the other of the two is not computed."""
+    if of_numpy(condition):
+        return (one if condition else other)(*operands)
+    return lax.cond(condition, one, other, *operands)
+
+
+def scan(step: Callable[..., tuple[Any, Any]], start: Any, series: Any) -> tuple[Any, Any]:
+    """A state taken through the rows of an array, each of which gives another row: the last state, and these rows."""
+    if not of_numpy(series):
+        return lax.scan(step, start, series)
+    state, rows = start, []
+    for each in series:
+        state, row = step(state, each)
+        rows.append(row)
+    return state, np.stack(rows) if rows else series
