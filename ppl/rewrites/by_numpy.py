@@ -16,8 +16,11 @@ from ppl.graph import Node
 from ppl.tensor import decompositions, diagonals, indexing, linalg, reductions, shaping, special_counts
 from ppl.tensor.creation import eye
 from ppl.tensor.draws import Draw, of_words
+from ppl.tensor.elementwise import log1mexp, share
 from ppl.tensor.ops import CAST, Elementwise, Reduction
 from ppl.tensor.segments import segment_sum
+from ppl.tensor.special_functions import log_exp_difference
+from ppl.tensor.special_normal import log1p_square, log_ndtr_between
 from ppl.tensor.triangular import diagonal_of, pack_triangular, unpack_triangular
 
 Values = list[np.ndarray]
@@ -67,7 +70,8 @@ _OTHER_NAMES: dict[str, Callable[..., Any]] = {
     "abs": np.abs, "switch": np.where, "softplus": lambda x: np.logaddexp(x, 0),
     "log_sigmoid": lambda x: -np.logaddexp(-x, 0), "rsqrt": lambda x: 1 / np.sqrt(x), "trunc": np.trunc,
     "stop_gradient": np.asarray, "at_optimum": np.asarray, "stirling": _stirling,
-    "deviance": functools.partial(special_counts.deviance_by, np),
+    "deviance": functools.partial(special_counts.deviance_by, np), "clip": np.clip,
+    **{op.name: op.lower for op in (share, log1mexp, log_exp_difference, log1p_square, log_ndtr_between)},
 }  # fmt: skip
 _NAMES_IN_SCIPY = {"sigmoid": "expit"}
 # In SciPy a difference of large logarithms, 2e-10 off at (5e5, 1/2), and series cut short, 3 % off in tails at a = 1e8.

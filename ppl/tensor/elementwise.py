@@ -13,6 +13,7 @@ from ppl.tensor import steady
 from ppl.tensor.later import jsp
 from ppl.tensor.ops import Elementwise, JaxOp, cast_to, unify
 from ppl.tensor.tensor import Tensor, as_tensor, function
+from ppl.xla.either import xp
 
 INF = np.inf
 
@@ -76,9 +77,9 @@ log_sigmoid = Elementwise("log_sigmoid", jax.nn.log_sigmoid, "float", monotone="
 def _log1mexp(x: Any) -> Any:
     """log(1 - exp(x)) for x < 0 (Mächler 2012); both branches see safe arguments, so gradients stay finite."""
     near_zero = x > -np.log(2.0)
-    small = jnp.where(near_zero, x, -1.0)
-    large = jnp.where(near_zero, -1.0, x)
-    return jnp.where(near_zero, jnp.log(-jnp.expm1(small)), jnp.log1p(-jnp.exp(large)))
+    small = xp.where(near_zero, x, -1.0)
+    large = xp.where(near_zero, -1.0, x)
+    return xp.where(near_zero, xp.log(-xp.expm1(small)), xp.log1p(-xp.exp(large)))
 
 
 log1mexp = Elementwise("log1mexp", _log1mexp, "float", monotone="decreasing", range=(-INF, 0))

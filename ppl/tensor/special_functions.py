@@ -18,6 +18,7 @@ from ppl.tensor.ops import Elementwise, JaxOp, floats, keeping_dtype, unify
 from ppl.tensor.reductions import sum as sum_along
 from ppl.tensor.special_incomplete import betaln, gammainc, gammaincc
 from ppl.tensor.tensor import Tensor, as_tensor, constant, function
+from ppl.xla.either import xp
 
 # --- the gamma function, the error function, entropies
 gammaln = Elementwise("gammaln", jsp.gammaln, "float", also=("loggamma",))
@@ -36,9 +37,9 @@ ndtri = Elementwise("ndtri", jsp.ndtri, "float", inverse="ndtr", monotone="incre
 
 def _log_exp_difference(x: Any, y: Any) -> Any:
     """log(exp(x) - exp(y)) for x >= y; -inf where both are."""
-    nothing = jnp.isneginf(x)
-    rest = x + log1mexp.lower(y - jnp.where(nothing, 0.0, x))
-    return jnp.where(nothing, jnp.where(jnp.isneginf(y), x, jnp.nan), rest)
+    nothing = xp.isneginf(x)
+    rest = x + log1mexp.lower(y - xp.where(nothing, 0.0, x))
+    return xp.where(nothing, xp.where(xp.isneginf(y), x, np.nan), rest)
 
 
 log_exp_difference = Elementwise("log_exp_difference", _log_exp_difference, "float")

@@ -13,6 +13,7 @@ from jax import lax
 from ppl.tensor.elementwise import log1mexp
 from ppl.tensor.later import jsp
 from ppl.tensor.ops import Elementwise, keeping_dtype
+from ppl.xla.either import either, xp
 
 _log1mexp = log1mexp.lower
 
@@ -103,24 +104,28 @@ log_ndtr.__doc__ = "log P(Z ≤ x) for Z ~ Normal(0, 1)."
 ndtri_exp.__doc__ = "z with log P(Z ≤ z) = y, for Z ~ Normal(0, 1)."
 
 
+# The same of arrays of JAX and of NumPy's.
+log_ndtr_of, ndtri_exp_of = either(_log_ndtr, "log_ndtr"), either(_ndtri_exp, "ndtri_exp")
+
+
 def _log_ndtr_between(a: Any, b: Any) -> Any:
     """log(Φ(b) - Φ(a)) for a < b, in the tail where both are small; a narrow interval by the midpoint's expansion."""
-    left, right = jnp.where(a > 0, -b, a), jnp.where(a > 0, -a, b)
+    left, right = xp.where(a > 0, -b, a), xp.where(a > 0, -a, b)
     width, middle = right - left, 0.5 * (left + right)
-    narrow = (width < 0.02) & (jnp.abs(middle) * width < 0.02)
-    h, m = jnp.where(narrow, width, 0.01), jnp.where(narrow, middle, 0.0)
+    narrow = (width < 0.02) & (xp.abs(middle) * width < 0.02)
+    h, m = xp.where(narrow, width, 0.01), xp.where(narrow, middle, 0.0)
     terms = (m**2 - 1) * h**2 / 24 + (m**4 - 6 * m**2 + 3) * h**4 / 1920 + (m**6 - 15 * m**4) * h**6 / 322560
-    series = -0.5 * m**2 - 0.5 * math.log(2 * math.pi) + jnp.log(h) + jnp.log1p(terms)
-    left, right = jnp.where(narrow, -1.0, left), jnp.where(narrow, 1.0, right)
+    series = -0.5 * m**2 - 0.5 * math.log(2 * math.pi) + xp.log(h) + xp.log1p(terms)
+    left, right = xp.where(narrow, -1.0, left), xp.where(narrow, 1.0, right)
     across = right > 0
-    below, above = _log_ndtr(left), _log_ndtr(jnp.where(across, -right, right))  # P(Z > right) where it is across 0
-    split = jnp.log1p(-jnp.where(across, jnp.exp(below) + jnp.exp(above), 0.5))
-    tail = above + _log1mexp(jnp.where(across, -1.0, below - above))
-    return jnp.where(narrow, series, jnp.where(across, split, tail))
+    below, above = log_ndtr_of(left), log_ndtr_of(xp.where(across, -right, right))  # P(Z > right) where it is across 0
+    split = xp.log1p(-xp.where(across, xp.exp(below) + xp.exp(above), 0.5))
+    tail = above + _log1mexp(xp.where(across, -1.0, below - above))
+    return xp.where(narrow, series, xp.where(across, split, tail))
 
 
 log_ndtr_between = Elementwise(
-    "log_ndtr_between", lambda a, b: _log_ndtr_between(*jnp.broadcast_arrays(a, b)), "float", range=(-np.inf, 0)
+    "log_ndtr_between", lambda a, b: _log_ndtr_between(*xp.broadcast_arrays(a, b)), "float", range=(-np.inf, 0)
 )
 log_ndtr_between.__doc__ = "log P(a ≤ Z ≤ b) for Z ~ Normal(0, 1)."
 
@@ -149,9 +154,9 @@ owens_t.__doc__ = "P(X > h, 0 < Y < a X) for two independent standard normals, O
 
 
 def _log1p_square(z: Any) -> Any:
-    big = jnp.abs(z) > 1
-    inverse = 1 / jnp.where(big, jnp.abs(z), 1.0)
-    return jnp.where(big, jnp.log1p(inverse**2) - 2 * jnp.log(inverse), jnp.log1p(jnp.where(big, 0.0, z) ** 2))
+    big = xp.abs(z) > 1
+    inverse = 1 / xp.where(big, xp.abs(z), 1.0)
+    return xp.where(big, xp.log1p(inverse**2) - 2 * xp.log(inverse), xp.log1p(xp.where(big, 0.0, z) ** 2))
 
 
 log1p_square = Elementwise("log1p_square", _log1p_square, "float", even=True, range=(0, np.inf))

@@ -6,28 +6,31 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax import lax
+import numpy as np
 
 from ppl.tensor import standard_draws as standard
 from ppl.tensor.draws import Draw
-from ppl.tensor.special_normal import log_ndtr, log_ndtr_between, ndtri_exp
+from ppl.tensor.special_normal import log_ndtr_between, log_ndtr_of, ndtri_exp_of
 from ppl.xla import threefry
+from ppl.xla.either import cond, of_numpy, xp
 
 _FAR = -725.0  # the logarithm of the probability of 38 standard deviations: further out by a search
 
 
-@jax.custom_jvp
-def _between(u: Any, low: Any, high: Any) -> Any:
+def _quantile(u: Any, low: Any, high: Any) -> Any:
     """z with Φ(z) = (1 - u) Φ(low) + u Φ(high), found in the tail where the nearer bound lies."""
     left = low + high < 0
-    a, b = jnp.where(left, low, -high), jnp.where(left, high, -low)  # a is the bound further out
-    share = jnp.where(left, u, 1 - u)
+    a, b = xp.where(left, low, -high), xp.where(left, high, -low)  # a is the bound further out
+    share = xp.where(left, u, 1 - u)
     mass = log_ndtr_between.lower(a, b)
-    top = log_ndtr.lower(b)
-    log_p = top + standard.log(share + (1 - share) * -jnp.expm1(mass - top))
-    far = lambda: ndtri_exp.lower(log_p)
-    z = lax.cond(jnp.any(log_p < _FAR), far, lambda: standard.normal_quantile_of_log(log_p))
-    return jnp.clip(jnp.where(left, z, -z), low, high)
+    top = log_ndtr_of(b)
+    log_p = top + standard.log(share + (1 - share) * -xp.expm1(mass - top))
+    far = lambda: ndtri_exp_of(log_p)
+    z = cond(xp.any(log_p < _FAR), far, lambda: standard.normal_quantile_of_log(log_p))
+    return xp.clip(xp.where(left, z, -z), low, high)
+
+
+_between = jax.custom_jvp(_quantile)
 
 
 @_between.defjvp
@@ -40,9 +43,9 @@ def _between_slope(primals: Any, tangents: Any) -> Any:
 
 
 def _truncated_normal(key: Any, low: Any, high: Any, *, shape: Any, dtype: Any) -> Any:
-    u = standard.open_uniform_of(threefry.bits(key, tuple(shape), jnp.uint64))
-    bounds = (jnp.clip(bound.astype(jnp.float64), -1e10, 1e10) for bound in (low, high))  # infinite ones have no sum
-    return _between(u, *bounds).astype(dtype)
+    u = standard.open_uniform_of(threefry.bits(key, tuple(shape), np.uint64))
+    bounds = (xp.clip(bound.astype(np.float64), -1e10, 1e10) for bound in (low, high))  # infinite ones have no sum
+    return (_quantile if of_numpy(u) else _between)(u, *bounds).astype(dtype)
 
 
-truncated_normal = Draw("random_truncated_normal", _truncated_normal, 2, "float")
+truncated_normal = Draw("random_truncated_normal", _truncated_normal, 2, "float", at_once=True)
