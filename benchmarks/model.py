@@ -156,14 +156,46 @@ def one_by_one(backend: str) -> dict[str, float]:
     }
 
 
+def first_draws(backend: str) -> dict[str, float]:
+    """Seconds of the first thousand draws of some laws, one after the other, and of a hierarchy of counts."""
+    pm = package(backend)
+    laws = [
+        pm.Normal.dist(0, 1), pm.Gamma.dist(2, 1), pm.Beta.dist(2, 1), pm.StudentT.dist(nu=4),
+        pm.Wald.dist(mu=1, lam=1), pm.VonMises.dist(mu=0, kappa=2), pm.SkewNormal.dist(alpha=2),
+        pm.TruncatedNormal.dist(mu=0, sigma=1, lower=0), pm.Truncated.dist(pm.Poisson.dist(3.0), lower=1),
+        pm.Poisson.dist(3.0), pm.NegativeBinomial.dist(mu=3.0, alpha=2.0), pm.Binomial.dist(10, 0.3),
+        pm.BetaBinomial.dist(alpha=2, beta=2, n=10), pm.HyperGeometric.dist(N=30, k=20, n=10),
+        pm.ZeroInflatedPoisson.dist(0.5, 3.0), pm.DiscreteUniform.dist(0, 10), pm.Categorical.dist(np.ones(4) / 4),
+        pm.Dirichlet.dist(np.ones(4)), pm.Multinomial.dist(10, np.ones(4) / 4),
+        pm.MvNormal.dist(np.zeros(3), np.eye(3)),
+        pm.Mixture.dist([0.5, 0.5], [pm.Normal.dist(0, 1), pm.Normal.dist(5, 1)]),
+        pm.GaussianRandomWalk.dist(init_dist=pm.Normal.dist(0, 1), steps=20),
+    ]  # fmt: skip
+    start = time.perf_counter()
+    for law in laws:
+        assert len(pm.draw(law, 1000, random_seed=1)) == 1000
+    one_by_one = time.perf_counter() - start
+    with pm.Model():
+        shape, rate = pm.Exponential("shape", 1), pm.HalfNormal("rate", 1)
+        theta = pm.Gamma("theta", 1 + shape, 1 + rate, shape=10)
+        pm.Poisson("y", 10 * theta, observed=np.arange(10))
+        start = time.perf_counter()
+        pm.sample_prior_predictive(500, random_seed=1)
+    return {
+        f"first 1000 draws of {len(laws)} laws [s]": one_by_one,
+        "prior draws of ten pumps [s]": time.perf_counter() - start,
+    }
+
+
 TASKS: dict[str, tuple[Callable[[str], dict[str, float]], tuple[str, ...]]] = {
     "definition": (definition, ("ppl", "pymc")),
     "first_run": (first_run, BACKENDS),
     "further_runs": (further_runs, BACKENDS),
     "predictive": (predictive, ("ppl", "pymc")),
     "one_by_one": (one_by_one, ("ppl", "pymc")),
+    "first_draws": (first_draws, ("ppl", "pymc")),
 }
-COLD = {"one_by_one"}  # nothing is compiled beforehand
+COLD = {"one_by_one", "first_draws"}  # nothing is compiled beforehand
 
 
 def first_runs(backend: str) -> dict[str, float]:
