@@ -35,7 +35,7 @@ def by_numpy(node: Node, values: Values) -> Any:
         if isinstance(node.op, Reduction) and node.op.name in _REDUCTIONS and values[0].size:
             return _reduced(node, values[0])
         if isinstance(node.op, Draw):
-            return node.op.by_numpy(*values, **node.attrs)
+            return node.op.by_numpy(*values, **node.attrs) if node.op.known_to_numpy(node) else None
         known = _BY_OP.get(node.op)
         if known is None:
             return None
@@ -50,7 +50,7 @@ def is_known(node: Node) -> bool:
     if isinstance(node.op, Elementwise) and not node.attrs:
         return _of_entries(node.op.name) is not None
     if isinstance(node.op, Draw):
-        return node.op.at_once
+        return node.op.known_to_numpy(node)
     return node.op.name in _REDUCTIONS if isinstance(node.op, Reduction) else node.op in _BY_OP
 
 

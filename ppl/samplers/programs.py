@@ -281,11 +281,12 @@ def turn(executable: Any) -> contextlib.AbstractContextManager[Any]:
     On a CPU, JAX shares the matrices of a stack out among XLA's threads, from one of these, which then waits for the
     others. As many such programs at a time as there are threads would wait for each other for ever.
     """
-    return _alone if _stacks_matrices(executable) else contextlib.nullcontext()
+    known = hasattr(executable, "as_text")
+    return _alone if known and _stacks_matrices(executable) else contextlib.nullcontext()
 
 
 @functools.lru_cache(maxsize=KEPT_PROGRAMS)
 def _stacks_matrices(executable: Any) -> bool:
-    if jax.default_backend() != "cpu" or not hasattr(executable, "as_text"):
+    if jax.default_backend() != "cpu":
         return False
     return _STACKED_LAPACK.search(executable.as_text()) is not None

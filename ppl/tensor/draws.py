@@ -115,13 +115,15 @@ class Draw(TensorOp):
         draw = lambda key, *params: self._lower(key, *params, shape=sizes[1:], dtype=dtype)
         return jax.vmap(draw, in_axes=(0, *[0 if row else None for row in own]))(keys, *given)
 
-    def by_numpy(self, key: np.ndarray, *rest: Any, shape: tuple[int | None, ...], dtype: str) -> np.ndarray | None:
-        """The same draws, to rounding; None where programs have another way."""
-        own = shape[key.ndim - 1 :]
-        if not self.at_once or dtype == "float32" or None in shape or math.prod(own) >= MANY:  # type: ignore[arg-type]
-            return None
-        entries = threefry.Entries.of(key, own)  # type: ignore[arg-type]
-        return np.asarray(self.sample(entries, *rest, shape=shape, dtype=np.dtype(dtype)))
+    def known_to_numpy(self, node: Node) -> bool:
+        """Whether `by_numpy` makes these draws: programs make many, and those in single precision, in another way."""
+        own = node.attrs["shape"][node.inputs[0].type.ndim - 1 :]
+        return self.at_once and node.attrs["dtype"] != "float32" and None not in own and math.prod(own) < MANY
+
+    def by_numpy(self, key: np.ndarray, *params: Any, shape: tuple[int, ...], dtype: str) -> np.ndarray:
+        """The same draws, to rounding."""
+        entries = threefry.Entries.of(key, shape[key.ndim - 1 :])
+        return np.asarray(self.sample(entries, *params, shape=shape, dtype=np.dtype(dtype)))
 
     def __call__(self, key: Any, *params: Any, shape: Any = None, dtype: Any = None, name: str | None = None) -> Tensor:
         if len(params) != self.count:

@@ -115,9 +115,15 @@ def _compiled(rows_of: RowProgram, columns: Sequence[np.ndarray], chunk_bytes: i
 
 
 def _or_compiled(by_numpy: AtOnce, compiled: Callable[[], Any]) -> Callable[..., Any]:
+    """By NumPy, or by a program where NumPy declines."""
+
     def run(chunk: Sequence[np.ndarray], data: Sequence[Any]) -> Any:
         values = by_numpy(chunk, data)
-        return compiled()(chunk, data) if values is None else values
+        if values is not None:
+            return values
+        program = compiled()
+        with turn(program):
+            return jax.block_until_ready(program(chunk, data))
 
     return run
 
