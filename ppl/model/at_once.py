@@ -22,10 +22,10 @@ DEAR = 4  # times as much for each draw that is not of one word: it alone takes 
 
 
 class AtOnce:
-    """A program for a number of values of its inputs, which have these as rows."""
+    """A program for a number of values of its inputs, which have these as rows; the numbers that it goes over."""
 
-    def __init__(self, inputs: Sequence[Tensor], data: Sequence[Node], outputs: Sequence[Tensor]) -> None:
-        self._places, self._outputs = [*inputs, *data], list(outputs)
+    def __init__(self, inputs: Sequence[Tensor], data: Sequence[Node], outputs: Sequence[Tensor], work: float) -> None:
+        self._places, self._outputs, self.work = [*inputs, *data], list(outputs), work
 
     def __call__(self, rows: Sequence[np.ndarray], data: Sequence[Any]) -> list[np.ndarray] | None:
         """The outputs as rows; None where NumPy declines, as of an index that lies outside."""
@@ -37,7 +37,8 @@ def at_once(program: Program | DataFirst, rows: int, runs: int = 1) -> AtOnce | 
     """The program for as many rows, if that is little work however often it runs, and all of it is known to NumPy."""
     nodes = ancestors(program.left, blockers=program.places)
     dear = sum(DEAR for node in nodes if isinstance(node.op, Draw) and node.op not in OF_ONE_WORD)
-    if rows * runs * sum(map(work, nodes)) > LITTLE * (1 + dear):
+    total = rows * sum(map(work, nodes))
+    if runs * total > LITTLE * (1 + dear):
         return None
     found = for_rows(program.left, program.inputs, rows)
     if found is None:
@@ -46,4 +47,4 @@ def at_once(program: Program | DataFirst, rows: int, runs: int = 1) -> AtOnce | 
     given = {*inputs, *program.places}
     if not all(node in given or node.op is CONSTANT or is_known(node) for node in ancestors(outputs, blockers=given)):
         return None
-    return AtOnce(inputs, program.places, outputs)
+    return AtOnce(inputs, program.places, outputs, total)

@@ -30,6 +30,7 @@ from ppl.tensor.tensor import Tensor
 CHUNK_BYTES = {"cpu": 4 << 20, "elsewhere": 64 << 20}
 FEW_BYTES = 4 << 20  # below it NumPy asks for no huge pages
 QUICK = 2e-3  # seconds of work that are not worth threads
+WORTH_THREADS = 1e6  # numbers that NumPy goes over, five milliseconds
 _seconds: WeakKeyDictionary[Any, float] = WeakKeyDictionary()  # that a chunk of a program took last
 _row_bytes: dict[Any, tuple[int, list[Any]]] = {}
 
@@ -109,9 +110,11 @@ def _compiled(rows_of: RowProgram, columns: Sequence[np.ndarray], chunk_bytes: i
         chunk = [np.broadcast_to(np.zeros((), c.dtype), (rows, *c.shape[2:])) for c in columns]
         make = lambda: lambda chunk, arrays: jax.vmap(lambda values: program(values, *arrays))(chunk)
         compiled = lambda: PROGRAMS.get(("rows", key), make, (chunk, data), polish=DRAWS, runs=draws / rows)
-        if by_numpy is not None:
-            return Chunks(_or_compiled(by_numpy, compiled), 1, rows, kinds, data)
-        return Chunks(compiled(), min(os.cpu_count() or 1, 8), rows, kinds, data)
+        threads = min(os.cpu_count() or 1, 8)
+        if by_numpy is None:
+            return Chunks(compiled(), threads, rows, kinds, data)
+        run = _or_compiled(by_numpy, compiled)
+    return Chunks(run, threads if by_numpy.work > WORTH_THREADS else 1, rows, kinds, data)
 
 
 def _or_compiled(by_numpy: AtOnce, compiled: Callable[[], Any]) -> Callable[..., Any]:
