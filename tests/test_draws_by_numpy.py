@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import ppl as pm
-from ppl.tensor.draws import KEY_TYPE, Draw
+from ppl.rewrites.folding import step_by_step
+from ppl.tensor.draws import KEY_TYPE, Draw, key_fold_in, key_split
 from ppl.tensor.ops import OPS
 from ppl.tensor.tensor import placeholder
 from ppl.xla import threefry
@@ -108,3 +109,11 @@ def test_prior_draws_by_numpy_and_by_a_program(monkeypatch):
         slow = pm.sample_prior_predictive(50, random_seed=3).prior
     for name in slow.data_vars:
         np.testing.assert_allclose(fast[name].values, slow[name].values, rtol=1e-11, err_msg=name)
+
+
+def test_keys_of_keys():
+    key = placeholder(KEY_TYPE, "key")
+    wanted = [key_fold_in(key, 2**31 + 5), key_split(key_fold_in(key, 3), 4)]
+    value = np.array([2**32 - 1, 12], np.uint32)
+    for node, found in zip(wanted, step_by_step(wanted, {key: value}), strict=True):
+        np.testing.assert_array_equal(found, node.get({key: value}))

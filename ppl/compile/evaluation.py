@@ -13,11 +13,15 @@ from ppl.compile.outputs import flatten
 from ppl.distributions.draw import is_draw
 from ppl.distributions.drawing import Expanded, expanded
 from ppl.graph import Node, ancestors, leaves
+from ppl.rewrites.by_numpy import work
+from ppl.rewrites.folding import step_by_step
+from ppl.rewrites.simplify import optimize
 from ppl.tensor.evaluate import evaluate
 from ppl.tensor.keys import Key
 from ppl.tensor.tensor import INPUT, Tensor, enter
 from ppl.tensor.variables import VARIABLE
 
+LITTLE = 1e6  # numbers, five nanoseconds each
 _PROCESS = int(np.random.SeedSequence().generate_state(1)[0])  # another process, other draws
 
 
@@ -34,9 +38,25 @@ def evaluated(x: Tensor, givens: Mapping[Any, Any] | None = None, **options: Any
     values = _by_node([x], givens or {})
     nodes = sorted(values, key=lambda node: node.serial)
     drawn = _drawn(x, nodes)
-    options = {"on_unused_input": "ignore", **options}
-    run = lambda outputs: function(nodes, outputs, no_default_updates=True, **options)(*[values[n] for n in nodes])
+    more, options = bool(options), {"on_unused_input": "ignore", **options}
+
+    def run(outputs: Sequence[Tensor]) -> list[Any]:
+        found = None if nodes or more else _by_numpy(outputs)
+        if found is not None:
+            return found
+        return function(nodes, list(outputs), no_default_updates=True, **options)(*[values[n] for n in nodes])
+
     return drawn.values(run)[0]
+
+
+def _by_numpy(outputs: Sequence[Tensor]) -> list[np.ndarray] | None:
+    """The values of what needs no input, where it is little work for NumPy; None where a program is needed."""
+    outputs = optimize(outputs)  # type: ignore[assignment]
+    if sum(map(work, ancestors(outputs))) > LITTLE:
+        return None
+    held = {v: np.asarray(v.attrs["cell"].value) for v in leaves(outputs) if v.op is VARIABLE}
+    found = step_by_step(outputs, held)
+    return None if found is None else [np.array(value) for value in found]
 
 
 def _drawn(x: Tensor, given: Sequence[Node]) -> Expanded:

@@ -10,8 +10,7 @@ import numpy as np
 from ppl.compile.hoisting import DataFirst
 from ppl.compile.pure import Program
 from ppl.graph import Node, ancestors
-from ppl.model.values import work
-from ppl.rewrites.by_numpy import is_known
+from ppl.rewrites.by_numpy import is_known, work
 from ppl.rewrites.folding import step_by_step
 from ppl.rewrites.row_wise import for_rows
 from ppl.tensor.draws import OF_ONE_WORD, Draw

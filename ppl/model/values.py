@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from math import inf, prod
 from typing import Any
 
 import jax
@@ -12,11 +11,10 @@ import numpy as np
 
 from ppl.compile.pure import Program
 from ppl.graph import Node, ancestors
+from ppl.rewrites.by_numpy import work
 from ppl.rewrites.folding import on_host
 from ppl.samplers import DRAWS, ONCE, PROGRAMS
-from ppl.tensor.draws import Draw
 
-DRAWN = 40  # numbers that take NumPy as long as one that it draws
 LITTLE = 4e7  # numbers, five nanoseconds each, up to which work on data is done sooner than a program is compiled
 MANY = 10_000_000  # numbers given, from which on a program that runs once is worth half a second of compiling more
 
@@ -56,13 +54,3 @@ def _of_data(program: Program, given: Sequence[Any]) -> list[Any]:
         if values is not None:
             return values
     return values_of(program, given)
-
-
-def work(node: Node) -> float:
-    """About how many numbers NumPy goes over for a node."""
-    shapes = [
-        item.shape for kind in (node.type, *[x.type for x in node.inputs]) for item in getattr(kind, "items", (kind,))
-    ]
-    if any(n is None for shape in shapes for n in shape):
-        return inf
-    return DRAWN * prod(shapes[0]) if isinstance(node.op, Draw) else sum(map(prod, shapes))

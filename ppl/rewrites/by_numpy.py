@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from math import inf, prod
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from ppl.graph import Node
 from ppl.tensor import decompositions, diagonals, indexing, linalg, reductions, shaping, special_counts
 from ppl.tensor.creation import eye
-from ppl.tensor.draws import Draw, of_words
+from ppl.tensor.draws import Draw, key_fold_in, key_split, of_words
 from ppl.tensor.elementwise import log1mexp, share
 from ppl.tensor.ops import CAST, Elementwise, Reduction
 from ppl.tensor.segments import segment_sum
@@ -24,6 +25,7 @@ from ppl.tensor.special_normal import log1p_square, log_ndtr_between
 from ppl.tensor.triangular import diagonal_of, pack_triangular, unpack_triangular
 
 Values = list[np.ndarray]
+DRAWN = 40  # numbers that take NumPy as long as one that it draws
 
 
 def by_numpy(node: Node, values: Values) -> Any:
@@ -57,6 +59,16 @@ def is_known(node: Node) -> bool:
 def has_a_function(node: Node) -> bool:
     """Whether NumPy has anything for such an operation."""
     return isinstance(node.op, Elementwise | Reduction | Draw) or node.op in _BY_OP
+
+
+def work(node: Node) -> float:
+    """About how many numbers NumPy goes over for a node."""
+    shapes = [
+        item.shape for kind in (node.type, *[x.type for x in node.inputs]) for item in getattr(kind, "items", (kind,))
+    ]
+    if any(n is None for shape in shapes for n in shape):
+        return inf
+    return DRAWN * prod(shapes[0]) if isinstance(node.op, Draw) else sum(map(prod, shapes))
 
 
 # --- entry by entry
@@ -203,6 +215,8 @@ _BY_OP: dict[Any, Callable[[Node, Values], Any]] = {
     reductions.cumsum: lambda node, values: np.cumsum(values[0], axis=node.attrs["axis"]).astype(node.type.dtype),
     reductions.cumprod: lambda node, values: np.cumprod(values[0], axis=node.attrs["axis"]).astype(node.type.dtype),
     segment_sum: _segment_sum,
+    key_fold_in: lambda _, values: key_fold_in.by_numpy(*values),
+    key_split: lambda node, values: key_split.by_numpy(values[0], node.attrs["n"]),
     of_words: lambda node, values: of_words.lower(values[0], **node.attrs),
     CAST: _cast,
     indexing.take_along_axis: _take_along_axis,

@@ -57,12 +57,18 @@ class _FoldIn(_KeyOp):
             raise TypeError(f"key_fold_in: a key is changed by an integer scalar, got {data!r}")
         return self.build((as_key(key), data), {}, name)
 
+    def by_numpy(self, key: np.ndarray, data: np.ndarray) -> np.ndarray:
+        return threefry.folded(key, data)
+
 
 class _Split(_KeyOp):
     """`n` independent keys, as the rows of a matrix."""
 
     def __call__(self, key: Any, n: int = 2, *, name: str | None = None) -> Tensor:
         return self.build((as_key(key),), {"n": int(n)}, name)
+
+    def by_numpy(self, key: np.ndarray, n: int) -> np.ndarray:
+        return threefry.folded(key, np.arange(n))
 
 
 key_fold_in = _FoldIn(
