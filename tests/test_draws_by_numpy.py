@@ -53,6 +53,21 @@ def agree(found, wanted):
 
 
 @pytest.mark.parametrize("name", AT_ONCE)
+def test_many_rows_are_drawn_a_few_at_a_time(name, monkeypatch):
+    draw = DRAWS[name]
+    keys = np.random.default_rng(5).integers(0, 2**32, (23, 2), np.uint32)
+    dtype = {"float": "float64", "bits": "uint64"}.get(draw.kind, "int64")
+    for parameters, shape in calls(name):
+        many = (len(keys), *shape)
+        rows = [np.broadcast_to(p, many) if i % 2 and not draw.vectors else p for i, p in enumerate(parameters)]
+        with np.errstate(all="ignore"):
+            whole = draw.by_numpy(keys, *rows, shape=many, dtype=dtype)
+            monkeypatch.setattr("ppl.tensor.draws.IN_CACHE", 50)
+            np.testing.assert_array_equal(draw.by_numpy(keys, *rows, shape=many, dtype=dtype), whole)
+            monkeypatch.undo()
+
+
+@pytest.mark.parametrize("name", AT_ONCE)
 def test_one_key_and_rows_of_keys(name):
     draw = DRAWS[name]
     keys = np.random.default_rng(1).integers(0, 2**32, (40, 2), np.uint32)

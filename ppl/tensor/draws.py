@@ -27,6 +27,7 @@ from ppl.tensor.tensor import Tensor, TensorType, as_tensor, dtype_name
 from ppl.xla import apart, threefry
 from ppl.xla.either import cond, xp
 
+IN_CACHE = 1 << 14  # entries that NumPy draws at a time
 KEY_TYPE = TensorType("uint32", (2,))
 
 
@@ -127,9 +128,18 @@ class Draw(TensorOp):
         return self.at_once and node.attrs["dtype"] != "float32" and None not in own and math.prod(own) < MANY
 
     def by_numpy(self, key: np.ndarray, *params: Any, shape: tuple[int, ...], dtype: str) -> np.ndarray:
-        """The same draws, to rounding."""
-        entries = threefry.Entries.of(key, shape[key.ndim - 1 :])
-        return np.asarray(self.sample(entries, *params, shape=shape, dtype=np.dtype(dtype)))
+        """The same draws, to rounding; of many rows of keys so many at a time that they stay in the cache."""
+        own, kind = shape[key.ndim - 1 :], np.dtype(dtype)
+        rows = max(1, IN_CACHE // max(1, math.prod(own)))
+        if key.ndim == 1 or len(key) <= rows:
+            return np.asarray(self.sample(threefry.Entries.of(key, own), *params, shape=shape, dtype=kind))
+        moved = [p.ndim == len(shape) and len(p) > 1 for p in params]
+        drawn = np.empty(shape, kind)
+        for start in range(0, len(key), rows):
+            part = slice(start, start + rows)
+            some = [p[part] if row else p for p, row in zip(params, moved, strict=True)]
+            drawn[part] = self.by_numpy(key[part], *some, shape=drawn[part].shape, dtype=dtype)
+        return drawn
 
     def __call__(self, key: Any, *params: Any, shape: Any = None, dtype: Any = None, name: str | None = None) -> Tensor:
         if len(params) != self.count:
