@@ -75,6 +75,11 @@ def test_what_needs_a_map_is_refused(refused):
     assert for_rows([refused(x, i)], [x, i], ROWS) is None
 
 
+def test_what_numpy_refuses_is_left_to_programs():
+    sure = placeholder(TensorType("bool", ()), "sure")
+    assert step_by_step([tt.positive(sure)], {sure: np.array(True)}) is None
+
+
 def test_an_output_that_no_row_reaches_is_repeated():
     x, c = vector(2), tt.dscalar("c")
     [rows], outputs = for_rows([c * 2, x], [x], ROWS)

@@ -30,21 +30,23 @@ DRAWN = 40  # numbers that take NumPy as long as one that it draws
 
 def by_numpy(node: Node, values: Values) -> Any:
     """The value of a node (a tuple of several), given those of its inputs; None where NumPy does not give it."""
-    f = _of_entries(node.op.name) if isinstance(node.op, Elementwise) and not node.attrs else None
     with np.errstate(all="ignore"):
-        if f is not None:
-            return np.asarray(f(*values)).astype(node.type.dtype)
-        if isinstance(node.op, Reduction) and node.op.name in _REDUCTIONS and values[0].size:
-            return _reduced(node, values[0])
-        if isinstance(node.op, Draw):
-            return node.op.by_numpy(*values, **node.attrs) if node.op.known_to_numpy(node) else None
-        known = _BY_OP.get(node.op)
-        if known is None:
-            return None
         try:
-            return known(node, values)
-        except (IndexError, np.linalg.LinAlgError):  # outside XLA fills with nan; a matrix without a factor has nan
-            return None
+            return _found(node, values)
+        except (IndexError, TypeError, ValueError, np.linalg.LinAlgError):
+            return None  # XLA fills what lies outside, and matrices without a factor, with nan, or has its own error
+
+
+def _found(node: Node, values: Values) -> Any:
+    f = _of_entries(node.op.name) if isinstance(node.op, Elementwise) and not node.attrs else None
+    if f is not None:
+        return np.asarray(f(*values)).astype(node.type.dtype)
+    if isinstance(node.op, Reduction) and node.op.name in _REDUCTIONS and values[0].size:
+        return _reduced(node, values[0])
+    if isinstance(node.op, Draw):
+        return node.op.by_numpy(*values, **node.attrs) if node.op.known_to_numpy(node) else None
+    known = _BY_OP.get(node.op)
+    return None if known is None else known(node, values)
 
 
 def is_known(node: Node) -> bool:
