@@ -7,6 +7,7 @@ and an earlier process of the same backend has filled it where it is the second.
 
 from __future__ import annotations
 
+import importlib
 import json
 import resource
 import statistics
@@ -159,6 +160,7 @@ def one_by_one(backend: str) -> dict[str, float]:
 def first_draws(backend: str) -> dict[str, float]:
     """Seconds of the first thousand draws of some laws, one after the other, and of a hierarchy of counts."""
     pm = package(backend)
+    importlib.import_module("arviz")  # which PyMC has imported by now
     laws = [
         pm.Normal.dist(0, 1), pm.Gamma.dist(2, 1), pm.Beta.dist(2, 1), pm.StudentT.dist(nu=4),
         pm.Wald.dist(mu=1, lam=1), pm.VonMises.dist(mu=0, kappa=2), pm.SkewNormal.dist(alpha=2),
