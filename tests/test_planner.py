@@ -167,3 +167,13 @@ def test_labels_in_operations_of_several_results_are_summed_out():
     weights = [0.7 * np.exp(-0.5 * 0.3**2) / 2.0, 0.3 * np.exp(-0.5 * 0.7**2) / 5.75]
     expected = np.log(sum(weights) / np.sqrt(2 * np.pi))
     np.testing.assert_allclose(model.compile_logp(rewrite=True)({}), expected, rtol=1e-12)
+
+
+def test_designs_too_large_to_be_written_out_stay_as_they_are(monkeypatch):
+    x = np.random.default_rng(0).normal(size=(1000, 2))
+    with pm.Model() as model:
+        beta, sigma = pm.Normal("beta", 0, 1, shape=2), pm.HalfNormal("sigma", 1)
+        pm.Normal("y", pm.math.dot(x, beta), sigma, observed=x[:, 0])
+    assert [step.rule for step in pm.explain(model, protect=["beta"]).steps] == ["compaction"]
+    monkeypatch.setattr("ppl.rewrites.elimination.linear.MOST_ENTRIES", 1999)
+    assert not pm.explain(model, protect=["beta", "sigma"]).steps

@@ -23,7 +23,7 @@ from ppl.rewrites.elimination.affine import RULES, Affine, NotAffine, Part, Sele
 from ppl.rewrites.elimination.program import NoMatch, Observation, Term, where_valid
 from ppl.tensor.tensor import Tensor, as_tensor
 
-MOST_ENTRIES = 20_000_000  # of a design that is written out
+MOST_ENTRIES = 100_000_000  # of a design that is written out
 
 
 def compact_linear(observation: Observation) -> tuple[Term, str]:
@@ -38,7 +38,9 @@ def compact_linear(observation: Observation) -> tuple[Term, str]:
     sizes = [prod(known_shape(part.variable)) for part in form.parts]
     columns = sum(sizes)
     work = count * sum(2 if isinstance(part, Select) else size for part, size in zip(form.parts, sizes, strict=True))
-    if not columns or 2 * columns**2 > work or 2 * columns > count or count * columns > MOST_ENTRIES:
+    if count * columns > MOST_ENTRIES:
+        raise NoMatch(f"{count} rows with {columns} columns are more than {MOST_ENTRIES} numbers to write out")
+    if not columns or 2 * columns**2 > work or 2 * columns > count:
         raise NoMatch(f"{count} rows with {columns} columns are as cheap as they are")
     design = tt.concatenate([_design(part, count) for part in form.parts], axis=1)
     explained = tt.cast(as_tensor(value), "float64") - form.offset
