@@ -176,4 +176,55 @@ def test_designs_too_large_to_be_written_out_stay_as_they_are(monkeypatch):
         pm.Normal("y", pm.math.dot(x, beta), sigma, observed=x[:, 0])
     assert [step.rule for step in pm.explain(model, protect=["beta"]).steps] == ["compaction"]
     monkeypatch.setattr("ppl.rewrites.elimination.linear.MOST_ENTRIES", 1999)
-    assert not pm.explain(model, protect=["beta", "sigma"]).steps
+    plan = pm.explain(model, protect=["beta", "sigma"])
+    assert not plan.steps
+    assert [(kept.name, kept.why) for kept in plan.rows] == [
+        ("y", "1000 rows with 2 columns are more than 1999 numbers to write out")
+    ]
+
+
+def _logistic(x, y):
+    pm.Bernoulli("y", logit_p=pm.math.dot(x, pm.Normal("b", shape=3)), observed=y > 0)
+
+
+def _robust_tables(x, y):
+    pm.StudentT("y", 4, pm.StudentT("b", 3, shape=3), 1, observed=x)
+
+
+def _own_scales(x, y):
+    log_scale = pm.math.dot(x, pm.Normal("c", shape=3))
+    pm.Normal("y", pm.math.dot(x, pm.StudentT("b", 3, shape=3)), pm.math.exp(log_scale), observed=y)
+
+
+def _own_levels(x, y):
+    pm.StudentT("y", 4, pm.StudentT("level", 3, shape=200), 1, observed=y)
+
+
+def _ratings(x, y):
+    pm.StudentT("y", 4, pm.StudentT("b", 3), 1, observed=np.r_[np.repeat([1.0, 2.0], 45), y[:110]])
+
+
+@pytest.mark.parametrize(
+    ("write", "why"),
+    [
+        (_logistic, "200 of 200 rows differ"),
+        (_robust_tables, "only rows along one axis are compacted"),
+        (_own_scales, "rows have scales of their own that are not data"),
+        (_own_levels, 'each row has an entry of "level" of its own'),
+        (_ratings, "112 of 200 rows differ"),
+    ],
+)
+def test_rows_that_each_evaluation_goes_over_have_their_reason(write, why):
+    rng = np.random.default_rng(0)
+    with pm.Model() as model:
+        write(rng.normal(size=(200, 3)), rng.normal(size=200))
+    plan = pm.explain(model)
+    assert [(kept.name, kept.why) for kept in plan.rows] == [("y", why)]
+    assert f"rows that each evaluation goes over:\n    y: {why}" in str(plan)
+    assert f"<td>rows</td><td>y</td><td>{why.replace(chr(34), '&quot;')}</td>" in plan._repr_html_()
+
+
+def test_few_rows_need_no_reason():
+    with pm.Model() as model:
+        pm.StudentT("y", 4, pm.StudentT("b", 3), 1, observed=np.arange(31.0))
+    assert not pm.explain(model).rows and "goes over" not in str(pm.explain(model))

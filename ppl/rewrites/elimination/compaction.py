@@ -15,12 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 import numpy as np
 
 import ppl.tensor as tt
-from ppl.distributions import AsymmetricLaplace, Laplace, Normal
+from ppl.distributions import DRAW, AsymmetricLaplace, Laplace, Normal
 from ppl.distributions.constants import LOG_2PI
 from ppl.graph import Node
 from ppl.rewrites.elimination.affine import data_value, is_data, known_shape
@@ -68,6 +69,8 @@ class Rows:
         if e.op.name == "matmul" and is_data(e.inputs[0]):
             into.append(np.asarray(data_value(e.inputs[0])).reshape(self.count, -1))
             return
+        if e.op is DRAW:
+            raise NoMatch(f'each row has an entry of "{e.name}" of its own')
         raise NoMatch(f"how {e.op.name} treats rows is not understood")
 
     def at(self, e: Any, rows: np.ndarray) -> Tensor:
@@ -97,17 +100,19 @@ def cells(columns: list[np.ndarray], count: int) -> tuple[np.ndarray, np.ndarray
     rows = table.view([("", table.dtype)] * table.shape[1]).ravel()
     probe = rows[:PROBE]
     if len(np.unique(probe)) > len(probe) / 1.2 and count > PROBE:
-        raise NoMatch("nearly all rows differ")
+        raise NoMatch(f"nearly all of the first {PROBE} rows differ")
     _, first, cell = np.unique(rows, return_index=True, return_inverse=True)
     if count < LEAST_RATIO * len(first):
-        raise NoMatch(f"{count} rows fall into {len(first)} cells, which is not worth while")
+        raise NoMatch(f"{len(first)} of {count} rows differ")
     return first, cell.ravel()
 
 
 def compact(observation: Observation) -> tuple[Term, str]:
     """An observed vector by statistics or by counted rows; raises `NoMatch` where that does not pay."""
     variable, value = observation.variable, observation.value
-    if variable.ndim - variable.event_ndim != 1 or None in variable.type.shape:
+    if None in variable.type.shape:
+        raise NoMatch("how many there are is only known when the program runs")
+    if variable.ndim - variable.event_ndim != 1:
         raise NoMatch("only rows along one axis are compacted")
     count = known_shape(variable)[0]
     if count < LEAST_ROWS:
@@ -274,16 +279,33 @@ SORTED: dict[Any, Callable[..., Tensor]] = {Laplace: _laplace, AsymmetricLaplace
 STATISTICS: dict[str, Statistics] = {"Normal": _normal, "MvNormal": _mv_normal, "Multinomial": _multinomial}
 
 
-def compact_all(program: Program) -> tuple[Program, list[tuple[str, str]]]:
-    """Every observed vector where it pays; and what was done, by variable."""
-    done: list[tuple[str, str]] = []
+@dataclass(frozen=True)
+class Compacted:
+    """A program with statistics in place of rows; what was done, and why other rows stay, by variable."""
+
+    program: Program
+    done: tuple[tuple[str, str], ...]
+    declined: tuple[tuple[str, str], ...]
+
+
+def compact_all(program: Program) -> Compacted:
+    """Every observed vector where it pays. That few rows stay needs no reason."""
+    done, declined = [], []
     for observation in program.observed:
+        name = observation.variable.name or ""
         try:
             term, what = compact(observation)
-        except NoMatch:
+        except NoMatch as why:
+            if _many(observation.variable):
+                declined.append((name, str(why)))
             continue
         program = replace(
             program, observed=tuple(o for o in program.observed if o is not observation), terms=(*program.terms, term)
         )
-        done.append((observation.variable.name or "", what))
-    return program, done
+        done.append((name, what))
+    return Compacted(program, tuple(done), tuple(declined))
+
+
+def _many(variable: Any) -> bool:
+    shape = variable.type.shape[: variable.ndim - variable.event_ndim]
+    return None in shape or prod(shape) >= LEAST_ROWS

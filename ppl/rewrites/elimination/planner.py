@@ -61,7 +61,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Kept:
-    """A variable that is still sampled, and why."""
+    """A variable that is still sampled, or rows that are still gone over, and why."""
 
     name: str
     why: str
@@ -74,6 +74,7 @@ class Plan:
     program: Program
     steps: list[Step] = field(default_factory=list)
     kept: list[Kept] = field(default_factory=list)
+    rows: list[Kept] = field(default_factory=list)  # that each evaluation goes over, where they are many
     coordinates: dict[RandomVariable, Coordinate] = field(default_factory=dict)  # of what is left, where not its own
     members: dict[RandomVariable, tuple[RandomVariable, ...]] = field(default_factory=dict)  # of vectors for loops
     asked: frozenset[RandomVariable] = frozenset()  # what the user wants eliminated, whatever it costs
@@ -122,6 +123,9 @@ class Plan:
         if self.kept:
             lines.append("  still sampled:")
             lines += [f"    {kept.name}: {kept.why}" for kept in self.kept]
+        if self.rows:
+            lines.append("  rows that each evaluation goes over:")
+            lines += [f"    {kept.name}: {kept.why}" for kept in self.rows]
         if self.outlook:
             lines.append(f"  {self.outlook}")
         return "\n".join(lines)
@@ -136,7 +140,9 @@ class Plan:
             for s in self.steps
         )
         kept = "".join(
-            f"<tr><td>kept</td><td>{html.escape(k.name)}</td><td>{html.escape(k.why)}</td></tr>" for k in self.kept
+            f"<tr><td>{what}</td><td>{html.escape(k.name)}</td><td>{html.escape(k.why)}</td></tr>"
+            for what, stay in (("kept", self.kept), ("rows", self.rows))
+            for k in stay
         )
         head = f"{self.ndim_before} dimensions become {self.ndim}"
         table = f"<table><tr><th>rule</th><th>variables</th><th>why</th></tr>{rows}{kept}</table>"
@@ -309,16 +315,18 @@ def _compounds(result: Plan, protected: frozenset[RandomVariable], reasons: Reas
 
 
 def _compaction(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
-    result.program, what = compaction.compact_all(result.program)
-    for name, words in what:
+    found = compaction.compact_all(result.program)
+    result.program = found.program
+    for name, words in found.done:
         result.steps.append(Step("compaction", (), f"rows of {name}", "cells", f"{name}: {words}."))
+    result.rows = [Kept(name, why) for name, why in found.declined]
 
 
 def _rows_first(written: Program, result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
     """Compaction in the place of Gaussian blocks that leave the rows of their children in each evaluation."""
     if result.asked or not result.program.free or {s.rule for s in result.steps} - {"barren", "Gaussian block"}:
         return
-    small, _ = compaction.compact_all(written)
+    small = compaction.compact_all(written).program
     cost = lambda p: evaluation(p.factors) * p.ndim**0.25
     if small is written or HIERARCHY * cost(small) >= cost(result.program):
         return
