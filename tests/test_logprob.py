@@ -317,10 +317,14 @@ def test_other_random_variables_in_a_derived_density_are_warned_of():
     z = Normal.dist(x, 1.0)
     with pytest.warns(UserWarning, match="found in the derived graph"):
         logp(tt.exp(z), 1.0)
+    with pytest.warns(UserWarning, match=r"\(Normal draw\) were found in the derived graph of Normal draw"):
+        logp(z, 1.0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         logp(tt.exp(z), 1.0, warn_rvs=False)
-        logp(z, 1.0)
+        logp(z, 1.0, warn_rvs=False)
+        with pm.Model():
+            logp(Normal.dist(pm.Normal("mu"), 1.0), 1.0)
         logp(tt.exp(Normal.dist(0, 1)), tt.exp(x))
 
 

@@ -133,11 +133,11 @@ def entry_by_entry(rv: Tensor) -> bool:
 
 
 def _warned(result: Tensor, rv: Tensor, value: Any, warn_rvs: bool) -> Tensor:
-    """Warn of draws left in the result, unless the value brought them; a plain draw's parameters are its own
-    business."""
-    if warn_rvs and not is_draw(rv):
+    """Warn of draws left in the result, unless the value brought them; the variables of a model that a plain draw has
+    for parameters are its own business."""
+    if warn_rvs:
         given = sources(value) if isinstance(value, Node) else set()
-        left = sources(result) - given
+        left = {each for each in sources(result) - given if not (is_draw(rv) and each.name)}
         if left:
             names = ", ".join(sorted(shown(each) for each in left))
             warnings.warn(

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Any
 
 from ppl.distributions import is_draw, logprob
-from ppl.distributions.measure import NoDensityError, measure
+from ppl.distributions.measure import NoDensityError, measure, sources
 from ppl.graph import ancestors, topological
 from ppl.rewrites import simplify
 from ppl.rewrites.laws import in_law
@@ -35,7 +35,7 @@ def _axes_joined(rv: Tensor) -> float:
 def _in_law(rv: Any) -> Any:
     """The expression as one draw where a law says so: N(0, 1) + N(0, 1) has a density by no other rule. A draw used
     twice may be used once when terms are collected: x + 2x is 3x; a sum in a loop starts from 0 + x."""
-    if not isinstance(rv, Tensor) or is_draw(rv):
+    if not isinstance(rv, Tensor) or (is_draw(rv) and all(x is rv or x.name for x in sources(rv))):
         return rv
     found = in_law(rv)[0]
     uses = Counter(x for node in topological(found) for x in node.inputs if is_draw(x))

@@ -9,8 +9,10 @@ import ppl.tensor as tt
 from ppl.distributions import (
     FAMILIES,
     Binomial,
+    Censored,
     Dirichlet,
     Gamma,
+    Mixture,
     Multinomial,
     MvNormal,
     Normal,
@@ -229,3 +231,22 @@ def test_a_law_without_a_theorem_is_refused():
         @equal_in_law
         def silent(a):
             return -Uniform.dist(0.0, a), Uniform.dist(-a, 0.0)
+
+
+def test_a_draw_that_many_share_and_a_law_of_many_are_no_compounds():
+    """One latent for five counts, and one for the rows of a mixture: the counts are dependent."""
+    shared = Binomial.dist(Poisson.dist(3.0), 0.4, shape=5)
+    parts = [Poisson.dist(Gamma.dist(2.0, 1.0)), Poisson.dist(3.0)]
+    for node in (shared, Mixture.dist([0.4, 0.6], parts, shape=5), Censored.dist(parts[0], 0, 3, shape=5)):
+        assert in_law(node) == (node, [])
+    thinned = Binomial.dist(Poisson.dist(3.0, shape=5), 0.4)
+    assert in_law(thinned)[0].family is Poisson and in_law(thinned, keep=[thinned])[0] is thinned
+
+
+def test_compounds_inside_an_expression_are_found():
+    """Binomial(Poisson(3), 0.4) + Poisson(2) is Poisson(3.2); what two terms use is replaced once."""
+    found = in_law(Binomial.dist(Poisson.dist(3.0), 0.4) + Poisson.dist(2.0))[0]
+    assert found.family is Poisson and found.parameters[0].eval() == pytest.approx(3.2)
+    normal = Normal.dist(Normal.dist(0.0, 3.0), 4.0)
+    (drawn,) = (n for n in ancestors(in_law(tt.exp(normal) + normal)[0]) if is_draw(n))
+    assert drawn.parameters[1].eval() == pytest.approx(5.0)

@@ -2,6 +2,7 @@
 
 from ppl.rewrites.laws import counts as _counts  # noqa: F401  (importing these fills the book)
 from ppl.rewrites.laws import extremes as _extremes  # noqa: F401
+from ppl.rewrites.laws import hierarchies as _hierarchies  # noqa: F401
 from ppl.rewrites.laws import normals as _normals  # noqa: F401
 from ppl.rewrites.laws import waiting_times as _waiting_times  # noqa: F401
 from ppl.rewrites.laws.rule import BOOKS as BOOKS

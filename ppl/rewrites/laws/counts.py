@@ -61,6 +61,24 @@ def both_of_bernoullis(p, q):
 
 
 @equal_in_law(examples={"p": 0.3, "q": 0.6})
+def either_of_bits(p, q):
+    """Bernoulli(p) | Bernoulli(q) = Bernoulli(1 - (1 - p)(1 - q))."""
+    return Bernoulli.dist(p) | Bernoulli.dist(q), Bernoulli.dist(p + q - p * q)
+
+
+@equal_in_law(examples={"p": 0.3, "q": 0.6})
+def both_of_bits(p, q):
+    """Bernoulli(p) & Bernoulli(q) = Bernoulli(p q)."""
+    return Bernoulli.dist(p) & Bernoulli.dist(q), Bernoulli.dist(p * q)
+
+
+@equal_in_law(examples={"p": 0.3, "q": 0.6})
+def one_of_bits(p, q):
+    """Bernoulli(p) ^ Bernoulli(q) = Bernoulli(p + q - 2 p q)."""
+    return Bernoulli.dist(p) ^ Bernoulli.dist(q), Bernoulli.dist(p + q - 2.0 * p * q)
+
+
+@equal_in_law(examples={"p": 0.3, "q": 0.6})
 def one_of_bernoullis(p, q):
     """Bernoulli(p) ≠ Bernoulli(q) as Bernoulli(p(1 - q) + q(1 - p)) > 0."""
     return neq(Bernoulli.dist(p), Bernoulli.dist(q)), Bernoulli.dist(p * (1.0 - q) + q * (1.0 - p)) > 0

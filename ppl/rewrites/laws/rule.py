@@ -18,6 +18,7 @@ import numpy as np
 import ppl.tensor as tt
 from ppl.distributions import RandomVariable, is_draw
 from ppl.distributions.draw import draw
+from ppl.distributions.inner import laws_of
 from ppl.graph import Node, ancestors, rebuilt, substitute, topological, uses
 from ppl.rewrites.laws.axis_sums import axis_mean, axis_sum
 from ppl.rewrites.laws.entries import entry
@@ -113,7 +114,8 @@ def _equal_constants(a: Node, b: Node) -> bool:
 def allowed(law: Law, node: Tensor, bound: Binding, counts: dict[Node, int]) -> bool:
     """Whether the draws of a match may be consumed."""
     draws = [bound[d] for d in law.draws]
-    if any(counts.get(d, 0) != _uses_inside(law, pattern) for d, pattern in zip(draws, law.draws, strict=True)):
+    consumed = [d for d in law.draws if d is not law.left]  # what a draw is replaced by serves all who use it
+    if any(counts.get(bound[d], 0) != _uses_inside(law, d) for d in consumed):
         return False
     if any(
         bound[d] in ancestors(bound[other].inputs) and d not in ancestors(other.inputs)
@@ -184,8 +186,11 @@ def _first(expression: Tensor, keep: Sequence[Node]) -> Step | None:
             found = together(node, counts)
             if found is not None:
                 return name, node, found
+    left_alone = {*keep, *(law for node in nodes for law in laws_of(node))}  # a law may stand for many draws
     for several in (True, False):  # a law of two draws says more than one of one
         for node in nodes:
+            if node in left_alone:
+                continue
             found_law = _by_book(node, counts, several) if isinstance(node, Tensor) else None
             if found_law is not None:
                 return found_law
