@@ -400,6 +400,24 @@ def test_a_model_within_another_is_no_density_where_it_depends_on_that_one():
         outer.set_initval(y, [1.0, 2.0])
 
 
+def test_what_depends_on_a_draw_that_is_no_variable_of_the_model_has_no_density():
+    with ppl.Model():
+        elsewhere = ppl.Normal("elsewhere")
+    for draw, says in ((elsewhere, '"elsewhere", which is a variable of another'), (ppl.Gamma.dist(2, 1), "without a")):
+        for write in (lambda y: ppl.Normal("y", y, 1, observed=0.3), lambda y: ppl.Potential("y", -(y**2))):
+            with ppl.Model() as model:
+                ppl.Normal("x", 0, 1)
+                write(draw)
+            for ask in (model.compile_logp, ppl.sample, ppl.explain, ppl.find_MAP, model.point_logps):
+                with pytest.raises(ValueError, match=f'"y" depends on .*{says}'), model:
+                    ask()
+    with ppl.Model() as model:
+        ppl.Normal("x", 0, 1)
+        ppl.Deterministic("noise", ppl.Normal.dist(0, 1) ** 2)
+        ppl.Mixture("z", [0.5, 0.5], [ppl.Normal.dist(0, 1), ppl.Normal.dist(3, 1)], observed=1.0)
+    assert np.isfinite(model.compile_logp()(model.initial_point()))  # neither is a draw in the density
+
+
 def test_one_argument_of_where_and_the_logsumexp_of_a_number():
     assert ppl.math.logsumexp(0.3).eval().shape == ()
     x = ppl.tensor.vector("x")

@@ -288,6 +288,7 @@ cholesky_factor = Domain(
 
 # --- distributions as parameters
 a_distribution = Domain("a distribution made with .dist(...)", lambda x: True)
+a_whole = Domain("a draw of several entries", lambda x: True, ndim=1)  # drawn forwards; for a density its law only
 
 
 def reals(ndim: int) -> Domain:

@@ -17,13 +17,12 @@ from typing import Any
 import numpy as np
 
 from ppl.distributions.distribution import Distribution, param
-from ppl.distributions.domains import Domain, integer, real, real_vector
+from ppl.distributions.domains import Domain, a_whole, integer, real, real_vector
 from ppl.distributions.draw import RandomVariable, draw
 from ppl.distributions.inner import log_density_of, support_point_of
 from ppl.tensor import broadcast_to, concatenate, ravel
 from ppl.tensor.tensor import Tensor, as_tensor, value_of
 
-several = Domain("a draw of several entries", lambda x: True, ndim=1)
 places = Domain("which entries are missing", lambda x: True, ndim=1)
 
 
@@ -41,7 +40,7 @@ class _Entries(Distribution, abstract=True):
 class MissingEntries(_Entries, abstract=True):
     """The entries at which `missing` is true. Their density is counted with that of the others."""
 
-    whole, missing = param(several), param(places)
+    whole, missing = param(a_whole), param(places)
 
     def event_shape(whole, missing):  # type: ignore[no-untyped-def]
         return (int(value_of(missing).sum()),)
@@ -59,7 +58,7 @@ class MissingEntries(_Entries, abstract=True):
 class ObservedEntries(_Entries, abstract=True):
     """The other entries, given the missing ones: a density for each independent value of the whole."""
 
-    whole, missing, unobserved = param(several), param(places), param(real_vector)
+    whole, missing, unobserved = param(a_whole), param(places), param(real_vector)
 
     def event_shape(whole, missing, unobserved):  # type: ignore[no-untyped-def]
         return (int((~value_of(missing)).sum()),)

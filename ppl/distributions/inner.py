@@ -6,7 +6,7 @@ from typing import Any
 
 import ppl.tensor as tt
 from ppl.distributions.distribution import default_point
-from ppl.distributions.domains import a_distribution
+from ppl.distributions.domains import Domain, a_distribution, a_whole
 from ppl.distributions.draw import RandomVariable, draw
 from ppl.graph import Node
 from ppl.tensor.tensor import Tensor
@@ -38,16 +38,22 @@ def as_law(dist: Any, who: str) -> RandomVariable:
     return dist
 
 
-def laws_of(rv: Node) -> tuple[RandomVariable, ...]:
-    """The draws among the parameters of a draw that stand for their laws only: where a distribution is asked for, and
-    all draws that a family takes beyond its declared parameters."""
+def laws_of(rv: Node, also: Domain | None = None) -> tuple[RandomVariable, ...]:
+    """The draws among the parameters of a draw that stand for their laws only: where a distribution is asked for, or
+    `also` what another domain is asked for, and all draws that a family takes beyond its declared parameters."""
     if not isinstance(rv, RandomVariable):
         return ()
     domains = [p.domain for p in rv.family.params.values()]
     further = len(rv.parameters) - len(domains)
     domains += [a_distribution] * min(further, further if rv.family.laws is None else rv.family.laws)
     pairs = zip(rv.parameters, domains, strict=False)
-    return tuple(p for p, domain in pairs if domain is a_distribution and isinstance(p, RandomVariable))
+    laws = (a_distribution, also or a_distribution)
+    return tuple(p for p, domain in pairs if any(domain is d for d in laws) and isinstance(p, RandomVariable))
+
+
+def laws_in_density(rv: Node) -> tuple[RandomVariable, ...]:
+    """The draws of which the density of a draw asks the law only."""
+    return laws_of(rv, also=a_whole)
 
 
 def unsized(law: RandomVariable) -> RandomVariable:

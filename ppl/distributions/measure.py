@@ -156,7 +156,9 @@ def point_mass(c: Tensor) -> Measure:
 
 
 # --- dependence
-def sources(nodes: Node | Iterable[Node]) -> set[RandomVariable]:
+def sources(
+    nodes: Node | Iterable[Node], laws_of: Callable[[Node], tuple[RandomVariable, ...]] = laws_of
+) -> set[RandomVariable]:
     """All draws that nodes are computed from; draws that stand for their laws only are not among them."""
     stack = [nodes] if isinstance(nodes, Node) else list(nodes)
     seen: set[Node] = set()
@@ -171,15 +173,15 @@ def sources(nodes: Node | Iterable[Node]) -> set[RandomVariable]:
         laws = set(laws_of(node))
         stack.extend(parent for parent in node.inputs if parent not in laws)
         for law in laws:
-            stack.extend(_law_inputs(law))
+            stack.extend(_law_inputs(law, laws_of))
     return found
 
 
-def _law_inputs(law: RandomVariable) -> list[Node]:
+def _law_inputs(law: RandomVariable, laws_of: Callable[[Node], tuple[RandomVariable, ...]]) -> list[Node]:
     """The inputs of a law that are values: its own laws are looked through."""
     inner = set(laws_of(law))
     values = [parent for parent in law.inputs if parent not in inner]
-    return values + [value for each in inner for value in _law_inputs(each)]
+    return values + [value for each in inner for value in _law_inputs(each, laws_of)]
 
 
 def random_inputs(node: Tensor) -> list[int]:

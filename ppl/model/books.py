@@ -15,8 +15,10 @@ from typing import Any, Self
 import numpy as np
 
 from ppl.distributions import RandomVariable
+from ppl.distributions.inner import laws_in_density
+from ppl.distributions.measure import sources
 from ppl.distributions.transforms import Chain, Transform, default_transform
-from ppl.graph import NodeDict, ancestors
+from ppl.graph import NodeDict
 from ppl.model import context
 from ppl.model.own_lists import Book, Tensors
 from ppl.model.starts import check_start
@@ -306,17 +308,20 @@ class Books(metaclass=_MadeInItsBlock):
         return Tensors(v for v in self.value_vars if v.dtype[0] != "f")
 
     def check_whole(self) -> None:
-        """Refuse to work on a model within another one some of whose variables depend on that one's."""
-        if self.parent is None:
-            return
-        others = set(self.root.basic_RVs) - set(self.basic_RVs)
-        for var in (*self.basic_RVs, *self.deterministics, *self.potentials):
-            found = sorted(str(rv.name) for rv in others & ancestors(list(var.inputs)))
-            if found:
+        """Refuse to work on densities that depend on draws which are no variables of the model."""
+        variables = (*self.basic_RVs, *self.potentials, *self.deterministics)
+        strangers = sources(variables, laws_in_density) - set(self.basic_RVs)
+        around = set(self.root.basic_RVs)
+        for var in variables if strangers else ():
+            found = strangers & sources(var, laws_in_density)
+            if self.parent is not None and found & around:
+                names = ", ".join(sorted(str(rv.name) for rv in found & around))
                 raise ValueError(
-                    f'"{var.name}" of the model "{self.prefix}" depends on {", ".join(found)} of the model around it, '
+                    f'"{var.name}" of the model "{self.prefix}" depends on {names} of the model around it, '
                     "so that it has no density of its own: work on the outermost model, `.root` of this one."
                 )
+            for rv in found if var not in self.deterministics else ():
+                raise ValueError(_stranger(var, rv))
 
     def __getitem__(self, key: str) -> Tensor:
         full = self.name_for(key)
@@ -329,6 +334,14 @@ class Books(metaclass=_MadeInItsBlock):
 
     def __contains__(self, key: str) -> bool:
         return key in self.named_vars or self.name_for(key) in self.named_vars
+
+
+def _stranger(var: Tensor, rv: RandomVariable) -> str:
+    """What to say of a variable that depends on a draw which is no variable of the model."""
+    if rv.name is None:
+        what = f"on a {rv.family.__name__} draw without a name, so that its density is an integral"
+        return f'"{var.name}" depends {what}. Make the draw a variable: {rv.family.__name__}("name", ...) in the model.'
+    return f'"{var.name}" depends on "{rv.name}", which is a variable of another model. Make both in one model.'
 
 
 def labels_of(name: str, values: Any) -> tuple[Any, ...]:

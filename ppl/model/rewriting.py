@@ -121,6 +121,7 @@ def explain(
             raise TypeError("explain: protect= and eliminate= name variables of a model; an expression has none")
         return simplify(model, trace=True)[1]
     model = modelcontext(model)
+    model.check_whole()
     kept = {*_names(model, protect, "protect"), *_bent(model)}
     return plan(program_of(at_present(model)), kept, _names(model, eliminate, "eliminate"))
 
@@ -149,6 +150,7 @@ def rewritten(
 
     The last one is kept with the model, and serves as long as nothing has changed.
     """
+    model.check_whole()
     now = at_present(model)
     kept, gone = _names(model, protect, "protect"), _names(model, eliminate, "eliminate")
     if gone and not rewrite:
