@@ -29,7 +29,8 @@ This page is written by `python docs/generate_rewrites.py`.
 MODELS = """`pm.explain(model)` tells what sampling rewrites of a model, and why the rest stays. What a loop wrote
 one by one (variables, observations, potentials) becomes the entries of vectors. Variables that nothing observed
 depends on are drawn afterwards; labels of finitely many values are summed out, whatever family their rows are of;
-normal variables in linear expressions go in Gaussian blocks; rows that repeat, or of which sums are enough, become
+normal variables in linear expressions go in Gaussian blocks, given labels where few of these steer them (levels between
+change points, spikes and slabs); rows that repeat, or of which sums are enough, become
 statistics. Beside these there are:"""
 
 

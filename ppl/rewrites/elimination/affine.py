@@ -17,11 +17,11 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.distributions import DRAW
-from ppl.graph import Node, ancestors
+from ppl.graph import Attrs, Identity, Node, Op, ancestors
 from ppl.rewrites.folding import on_host
 from ppl.tensor.evaluate import evaluate
 from ppl.tensor.indexing import real_index
-from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
+from ppl.tensor.tensor import Tensor, TensorType, as_tensor, is_constant, value_of
 from ppl.tensor.variables import VARIABLE
 
 Shape = tuple[int, ...]
@@ -73,11 +73,33 @@ def affine(expression: Tensor, variables: Collection[Node]) -> Affine:
     return _Extraction(variables).of(expression)
 
 
+class _Steering(Op):
+    """Stands for a label while other variables are integrated out given its value: data, but which is not known yet."""
+
+    name = "steering"
+    computed = True
+
+    def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType:
+        found: TensorType = attrs["type"]
+        return found
+
+
+STEERING = _Steering()
+
+
+def steering(label: Tensor) -> Tensor:
+    """What stands for a label."""
+    return Node(STEERING, (), Attrs(type=label.type, identity=Identity()))  # type: ignore[return-value]
+
+
 def data_value(node: Node) -> np.ndarray:
-    """The present value of an expression of constants and data."""
+    """The present value of an expression of constants and data; raises `NotAffine` where a label steers it."""
     if is_constant(node):
         return value_of(node)
-    held = {v: np.asarray(v.attrs["cell"].value) for v in ancestors(node) if v.op is VARIABLE}
+    behind = ancestors(node)
+    if any(n.op is STEERING for n in behind):
+        raise NotAffine("what is steered by a label")
+    held = {v: np.asarray(v.attrs["cell"].value) for v in behind if v.op is VARIABLE}
     found = on_host([node], held)  # no program is compiled to read data
     if found is not None:
         return found[0]
@@ -96,6 +118,11 @@ def is_data(node: Node) -> bool:
         stack += [x for x in n.inputs if x not in seen]
         seen.update(n.inputs)
     return True
+
+
+def is_read(node: Node) -> bool:
+    """Whether an expression is data, the value of which can be read while planning."""
+    return is_data(node) and not any(n.op is STEERING for n in ancestors(node))
 
 
 class _Extraction:
@@ -440,7 +467,7 @@ def _running_total(x: _Extraction, e: Any) -> Affine:
 
 def _number_and_data(c: Any) -> tuple[Tensor, np.ndarray] | None:
     """A coefficient as a number, which may depend on parameters, times data; None where it is neither."""
-    if is_data(c):
+    if is_read(c):
         return as_tensor(1.0), data_value(c)
     if not c.ndim:
         return c, np.ones(())

@@ -53,7 +53,7 @@ def outermost_switch(e: Any, variable: RandomVariable) -> tuple[Tensor, Tensor, 
         if indicated is not None:
             return indicated
     if e.op.name == "getitem" and variable not in ancestors(e.inputs[1:]) and not all(map(is_data, e.inputs[1:])):
-        return _picked(e)
+        return picked(e)
     if e.op.name in HOST and all(is_data(i) for i in e.inputs[1:]):
         inner = e.inputs[0]
         found = outermost_switch(inner, variable)
@@ -89,7 +89,7 @@ def _indicated(e: Any, variable: RandomVariable) -> tuple[Tensor, Tensor, Tensor
     return condition, x, tt.zeros((), dtype=x.dtype)
 
 
-def _picked(e: Any) -> tuple[Tensor, Tensor, Tensor] | None:
+def picked(e: Any) -> tuple[Tensor, Tensor, Tensor] | None:
     """switch(i = 0, x[0], switch(i = 1, x[1], ...)) for x[i] with few entries; None where i may lie outside."""
     x, *indices = e.inputs
     if e.attrs["plan"] != (("array",),) or x.ndim != 1 or not 2 <= (x.type.shape[0] or 0) <= MOST_PICKED:

@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
 
-import jax
 import numpy as np
 
 from ppl.distributions import RandomVariable, is_draw
-from ppl.graph import ancestors
-from ppl.rewrites.elimination.affine import HOST, is_data, known_shape
+from ppl.graph import ancestors, substitute
+from ppl.rewrites.elimination.affine import HOST, data_value, is_data, known_shape
 from ppl.rewrites.elimination.program import NoMatch
-from ppl.tensor.evaluate import evaluate
-from ppl.tensor.tensor import Tensor, is_constant, value_of
+from ppl.rewrites.row_wise import for_rows
+from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
 from ppl.tensor.variables import VARIABLE
+from ppl.tensor.vectorizing import vectorize_graph
 
 MOST_VALUES = 10_000  # of one label
 MOST_TOGETHER = 100_000  # of the labels that an expression depends on
@@ -68,11 +68,12 @@ def states_of(labels: Sequence[Any], kept: frozenset[RandomVariable]) -> int | N
 
 def states_at(code: Any, labels: Mapping[Any, np.ndarray]) -> np.ndarray:
     """What an expression of labels and data is, at values of the labels side by side."""
-    held = {n: n.attrs["cell"].value for n in ancestors(code) if n.op is VARIABLE}
-    run = lambda *values: evaluate([code], {**dict(zip(labels, values, strict=True)), **held})[0]
-    given = [v.astype(rv.dtype).reshape(len(v), *rv.type.shape) for rv, v in labels.items()]
-    with jax.enable_x64(True):
-        return np.asarray(jax.vmap(run)(*given))
+    given = {rv: as_tensor(v.astype(rv.dtype).reshape(len(v), *rv.type.shape)) for rv, v in labels.items()}
+    written = for_rows([code], list(given), len(next(iter(labels.values()))))
+    if written is None:
+        return data_value(vectorize_graph(code, given))
+    inputs, (rows,) = written
+    return data_value(substitute(rows, dict(zip(inputs, given.values(), strict=True))))
 
 
 def states_of_code(code: Any) -> np.ndarray | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import html
 import time
 import warnings
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ppl.distributions import Normal, RandomVariable
@@ -29,7 +29,7 @@ from ppl.rewrites.elimination import (
 )
 from ppl.rewrites.elimination.branches import settled
 from ppl.rewrites.elimination.coordinates import Coordinate
-from ppl.rewrites.elimination.costs import HIERARCHY, evaluation
+from ppl.rewrites.elimination.costs import HIERARCHY, evaluation, steps
 from ppl.rewrites.elimination.label_values import states_of
 from ppl.rewrites.elimination.labels import meet_in_a_row
 from ppl.rewrites.elimination.pairs import prior_of
@@ -278,6 +278,10 @@ def _discrete(result: Plan, protected: frozenset[RandomVariable], reasons: Reaso
     done, declined = discrete.eliminate(result.program, protected)
     for d in declined:
         reasons[d.variable.name or ""] = d.why
+    _note_sums(result, done)
+
+
+def _note_sums(result: Plan, done: Sequence[tuple[Sequence[RandomVariable], Sequence[Factor], Program]]) -> None:
     for members, factors, after in done:
         names = tuple(rv.name or "" for rv in members)
         kinds = " and ".join(sorted({rv.family.__name__ for rv in members}))
@@ -384,6 +388,41 @@ MOST_BRANCHES = 100_000  # states of labels that meet in a row anyway, which an 
 MOST_COPIES = 64  # states of labels that nothing else joins
 
 
+def _block_in_branches(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
+    """Gaussian blocks that a few labels steer, where what is left is cheaper once the labels are summed out."""
+    program = result.program
+    normal = [rv for rv in program.free if rv.family in gaussian.LAWS and rv not in protected]
+    known = {rv: states_of([rv], protected) for rv in program.free if rv.dtype[0] != "f"}
+    labels = [rv for rv, states in known.items() if normal and states is not None and states <= MOST_BRANCHES]
+    alone = discrete.candidates(program, protected)[0] if labels else {}
+    for members, factors in discrete.components(program, labels):
+        if set(members) <= alone.keys() and not _few_states(members, factors, protected):
+            continue  # each by itself is less work
+        found = gaussian.eliminate_given(result.program, members, protected)
+        if found is None:
+            continue
+        after, blocks = found
+        others = protected | (set(labels) - set(members))
+        sums, sums_alone = (discrete.eliminate(p, others)[0] for p in (after, result.program))
+        if sums and (not sums_alone or _cost(sums[-1][2]) <= _cost(sums_alone[-1][2])):
+            given = ", ".join(shortened([rv.name or "" for rv in members]))
+            for block in blocks:
+                words = f"Normal with normal children, for each value of {given}: {block.structure}."
+                _note(result, "Gaussian block", block.names, after, words)
+            _note_sums(result, sums)
+
+
+def _cost(program: Program) -> float:
+    """What an effective draw costs."""
+    return steps(program) * evaluation(program.factors)
+
+
+def _few_states(labels: Sequence[RandomVariable], factors: Sequence[Factor], kept: frozenset[RandomVariable]) -> bool:
+    """Whether the states of some labels are few enough for a term in all of them."""
+    states = states_of(labels, kept)
+    return states is not None and states <= (MOST_BRANCHES if meet_in_a_row(labels, factors) else MOST_COPIES)
+
+
 def _in_branches(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
     """Conjugate variables whose laws a few labels steer, integrated out in each state of the labels."""
 
@@ -393,10 +432,7 @@ def _in_branches(result: Plan, protected: frozenset[RandomVariable], reasons: Re
         factors = children(result.program, rv)
         seen = ancestors([*rv.inputs, *(n for f in factors for n in parts(f))])
         labels = [z for z in result.program.free if z in seen and z.dtype[0] != "f"]
-        states = states_of(labels, protected)
-        if not labels or states is None:
-            return False
-        return states <= (MOST_BRANCHES if meet_in_a_row(labels, factors) else MOST_COPIES)
+        return bool(labels) and _few_states(labels, factors, protected)
 
     _each(result, protected, "conjugate", conjugate.eliminate_one, steered, reasons)
     result.program = settled(result.program)
@@ -406,6 +442,7 @@ THEOREMS: dict[str, Theorem] = {
     "barren": _barren,
     "thinning": _thinning,
     "compound": _compounds,
+    "Gaussian block in branches": _block_in_branches,
     "conjugate in branches": _in_branches,
     "sum over values": _discrete,
     "Gaussian block": _gaussian,

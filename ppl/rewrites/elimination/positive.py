@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ppl.distributions.domains import Domain
-from ppl.rewrites.elimination.affine import data_value, is_data
+from ppl.rewrites.elimination.affine import data_value, is_read
 from ppl.tensor.tensor import Tensor
 
 _POSITIVE_OPS = ("exp", "softplus", "sigmoid", "cosh")
@@ -26,7 +26,7 @@ _KEEPS_SIGN = (
 
 def known_positive(node: Any) -> bool:
     """Whether an expression is proved to be positive: by its value, by its form, or by the support of a draw."""
-    if is_data(node):
+    if is_read(node):
         return bool(np.all(data_value(node) > 0))
     if node.op.name == "draw":
         lower = node.family.support_for(node.parameters).lower
@@ -42,7 +42,7 @@ def known_positive(node: Any) -> bool:
 
 def known_inside(domain: Domain, node: Any) -> bool:
     """Whether an expression is proved to lie in a domain of numbers: by its value, or by the support of a draw."""
-    if is_data(node):
+    if is_read(node):
         inside: Any = domain.contains(data_value(node))
         return bool(np.all(data_value(inside) if isinstance(inside, Tensor) else inside))
     while node.op.name in ("named", "broadcast_to", "getitem", "reshape"):

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ppl.graph import Node, TupleType, ancestors
+from ppl.graph import Node, TupleType, topological
 from ppl.rewrites.elimination.affine import HOST, is_data, known_shape
 from ppl.rewrites.elimination.program import NoMatch
 from ppl.tensor.ops import Elementwise
@@ -33,6 +33,7 @@ class Sites:
             self.count += prod(shape)
         self.owner = np.repeat(np.arange(len(self.of)), [numbers.size for numbers in self.of.values()])
         self.known: dict[Node, Support | None] = {}
+        self.reached: dict[Node, bool] = dict.fromkeys(self.of, True)
 
     def owners(self, sites: np.ndarray) -> list[Any]:
         """The variables that some sites belong to."""
@@ -45,10 +46,18 @@ class Sites:
             self.known[e] = self._support(e)
         return self.known[e]
 
+    def _reach(self, e: Any) -> bool:
+        """Whether an expression depends on any site."""
+        if e not in self.reached:
+            for n in topological([e], blockers=self.reached):
+                if n not in self.reached:
+                    self.reached[n] = any(self.reached[i] for i in n.inputs)
+        return self.reached[e]
+
     def _support(self, e: Any) -> Support | None:
         if e in self.of:
             return self.of[e][..., None]
-        if self.of.keys().isdisjoint(ancestors(e, blockers=self.of)):
+        if not self._reach(e):
             return None
         if None in _shape(e):
             raise NoMatch(f"the shape of {e!r} is only known when the program runs")

@@ -17,7 +17,7 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.distributions import is_draw
-from ppl.graph import Node, ancestors, substitute
+from ppl.graph import Node, ancestors, topological
 from ppl.rewrites.elimination.affine import is_data, known_shape
 from ppl.rewrites.elimination.label_values import states_at
 from ppl.rewrites.elimination.labels import Labels, Table, row_support
@@ -83,7 +83,7 @@ class Code:
     def size(self) -> int:
         """How many numbers the widest expression on its way holds, over all values."""
         own = ancestors(self.expression, blockers=self.grid.variables)
-        return prod(self.grid.counts) * max(prod(known_shape(n)) for n in own)
+        return prod(self.grid.counts) * max(prod(known_shape(n)) for n in own if isinstance(n, Tensor))
 
     def states(self) -> np.ndarray:
         """Its entries at all values: (values, entries)."""
@@ -107,18 +107,25 @@ def steered(factor: Factor, labels: Labels, sites: np.ndarray) -> Table | None:
 
 def _codes(expressions: Sequence[Any], grid: Grid) -> list[Code]:
     """The largest subexpressions that depend on labels and on data alone, and do not take too many numbers."""
-    blank: dict[Node, Node] = {rv: _filled(rv, 0) for rv in grid.variables}
+    labels = set(grid.variables)
+    steered, alone = set(labels), set(labels)  # by labels; by nothing but labels and data
+    for e in topological(expressions, blockers=labels):
+        if not steered.isdisjoint(e.inputs):
+            steered.add(e)
+        if alone.issuperset(e.inputs) and (is_data(e) if not e.inputs else not is_draw(e)):
+            alone.add(e)
     found: dict[Any, Code] = {}
-    pending = list(expressions)
+    pending, seen = list(expressions), set[Any]()
     while pending:
         e = pending.pop()
-        if e in found or blank.keys().isdisjoint(ancestors(e)):
+        if e in seen or e not in steered:
             continue
-        if e in blank or is_data(substitute(e, blank)):
+        seen.add(e)
+        if e in alone:
             support = grid.labels.sites.support(e)
             assert support is not None
             code = Code(e, Grid(grid.labels, np.intersect1d(support, grid.sites)))
-            if e in blank or code.size <= MOST_STATES:
+            if e in labels or code.size <= MOST_STATES:
                 found[e] = code
                 continue
         pending += e.inputs

@@ -10,7 +10,7 @@ import numpy as np
 
 from ppl.distributions import RandomVariable
 from ppl.graph import Node
-from ppl.rewrites.elimination.affine import Dense, NotAffine, Part, Select, data_value, is_data, known_shape
+from ppl.rewrites.elimination.affine import Dense, NotAffine, Part, Select, data_value, is_read, known_shape
 from ppl.rewrites.elimination.gaussian.residuals import FLAT, LAWS, Residual, is_flat, residuals_of
 from ppl.rewrites.elimination.program import Factor, Observation, Program, Term, reaches
 
@@ -69,7 +69,7 @@ def _undetermined(flat: Sequence[RandomVariable], residuals: Sequence[Residual])
     used = [(r, parts) for r, parts in zip(residuals, mine, strict=True) if parts]
     total, rows = sum(columns.values()), sum(prod(r.map.shape) for r, _ in used)
     factors = [p.design if isinstance(p, Dense) else p.coefficient for _, parts in used for p in parts]
-    if total < 2 or total * rows > MOST_COMPARED or not all(map(is_data, factors)):
+    if total < 2 or total * rows > MOST_COMPARED or not all(map(is_read, factors)):
         return {}
     design, row = np.zeros((rows, total)), 0
     starts = dict(zip(columns, np.cumsum([0, *columns.values()]).tolist(), strict=False))
@@ -97,7 +97,7 @@ def _columns(part: Part, r: Residual) -> np.ndarray:
 
 def picked(part: Select) -> np.ndarray:
     """The entries that rows pick with a coefficient that is not known to be zero."""
-    if not part.coefficient.ndim or not is_data(part.coefficient):
+    if not part.coefficient.ndim or not is_read(part.coefficient):
         return part.positions.ravel()
     weight = np.broadcast_to(data_value(part.coefficient), part.positions.shape)
     return part.positions[weight != 0]

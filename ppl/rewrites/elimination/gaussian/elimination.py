@@ -32,15 +32,19 @@ class Eliminated:
 
 
 def eliminate(
-    program: Program, kept: frozenset[RandomVariable], asked: frozenset[RandomVariable] = frozenset()
+    program: Program,
+    kept: frozenset[RandomVariable],
+    asked: frozenset[RandomVariable] = frozenset(),
+    at_any_cost: bool = False,
 ) -> tuple[Program, list[Eliminated], list[Declined]]:
     """The program without its Gaussian blocks. Of a block that does not pay the costliest variables stay, of those that
-    the user has not `asked` to eliminate, and what is left is tried again."""
+    the user has not `asked` to eliminate, and what is left is tried again; `at_any_cost` all blocks pay that can be
+    written down."""
     done: list[Eliminated] = []
     declined: list[Declined] = []
     while True:
         chosen, residuals, unfit = candidates(program, kept)
-        saved = _saved_steps(program, chosen, residuals)
+        saved = 0.0 if at_any_cost else _saved_steps(program, chosen, residuals)
         costly: list[Declined] = []
         for members, rows in components(chosen, residuals):
             found = _without_block(program, members, rows, kept, asked, saved)

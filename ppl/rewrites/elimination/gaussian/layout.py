@@ -16,7 +16,7 @@ import numpy as np
 
 from ppl.distributions import RandomVariable
 from ppl.graph import Node
-from ppl.rewrites.elimination.affine import Dense, Part, data_value, is_data, known_shape
+from ppl.rewrites.elimination.affine import Dense, Part, data_value, is_read, known_shape
 from ppl.rewrites.elimination.gaussian.residuals import Residual
 
 MOST_COLUMNS = 8  # coefficients of one group
@@ -63,7 +63,7 @@ def touched(part: Part, places: Places) -> np.ndarray:
     """The group of the entry that each row picks, -1 where its coefficient is zero."""
     assert not isinstance(part, Dense)
     group = places.group[part.positions.ravel()]
-    if part.coefficient.ndim and is_data(part.coefficient):
+    if part.coefficient.ndim and is_read(part.coefficient):
         weight = np.broadcast_to(data_value(part.coefficient), part.positions.shape).ravel()
         return np.where(weight == 0, -1, group)
     return group
