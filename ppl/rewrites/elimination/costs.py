@@ -17,6 +17,7 @@ from ppl.distributions.inner import laws_of
 from ppl.graph import Node, ancestors, topological
 from ppl.rewrites.elimination.program import Factor, Observation, Program, Term, reaches
 from ppl.tensor.tensor import Tensor, TensorType, is_constant, placeholder
+from ppl.tensor.vectorizing import VECTORIZED
 
 OVERHEAD = 500.0  # operations that a kernel costs before it computes anything
 HIERARCHY = 8.0  # times more steps where a law joins several variables
@@ -103,6 +104,10 @@ def _operations(node: Any) -> float:
     if name in ("cholesky", "solve_general", "solve_triangular_op"):
         rows = node.inputs[0].type.shape[-1] or 1
         return OVERHEAD + (_size(node) if name == "solve_triangular_op" else _size(node.inputs[0]) / 3) * rows
+    if node.op is VECTORIZED:
+        body = node.attrs["body"]
+        times = _size(node.inputs[0]) / max(1.0, _size(body.params[0]))
+        return times * _count(body.outputs, body.params)[0]
     if name in ("reshape", "named", "broadcast_to", "expand_dims", "squeeze", "transpose"):
         return 0.0
     return max(sizes)

@@ -20,6 +20,7 @@ import numpy as np
 import ppl.tensor as tt
 from ppl.distributions import RandomVariable
 from ppl.rewrites.elimination.affine import known_shape
+from ppl.rewrites.elimination.costs import evaluation
 from ppl.rewrites.elimination.label_values import values_of
 from ppl.rewrites.elimination.labels import Labels, Table, name_of
 from ppl.rewrites.elimination.program import Factor, NoMatch, Program, Recovery, Term, in_the_way, reaches
@@ -27,6 +28,10 @@ from ppl.rewrites.elimination.sum_product import sum_product
 from ppl.rewrites.elimination.supports import Sites
 from ppl.rewrites.elimination.tables import Templates, own_tables, tables
 from ppl.tensor.tensor import Tensor
+
+
+MOST_WORK = 1e6  # operations of a sum, up to a millisecond, beyond which it must not be
+MOST_TIMES = 100.0  # times as many as those of one state: step methods for labels are less work then
 
 
 @dataclass(frozen=True)
@@ -94,19 +99,30 @@ def components(program: Program, chosen: Sequence[Any]) -> list[tuple[list[Any],
 
 
 def eliminate(
-    program: Program, kept: frozenset[RandomVariable]
+    program: Program, kept: frozenset[RandomVariable], asked: frozenset[RandomVariable] = frozenset()
 ) -> tuple[list[tuple[list[Any], list[Factor], Program]], list[Declined]]:
-    """The labels summed out group by group, with the program after each; and those that stay, with reasons."""
+    """The labels summed out group by group, with the program after each; and those that stay, with reasons. Those that
+    the user has `asked` to eliminate go at any cost."""
     done: list[tuple[list[Any], list[Factor], Program]] = []
     chosen, declined = candidates(program, kept)
     for members, factors in components(program, list(chosen)):
         try:
-            program = _without(program, {rv: chosen[rv] for rv in members}, factors)
+            after = _without(program, {rv: chosen[rv] for rv in members}, factors)
+            if asked.isdisjoint(members):
+                _require_little_work(after.terms[-1], factors)
         except NoMatch as why:
             declined += [Declined(rv, str(why)) for rv in members]
         else:
+            program = after
             done.append((members, factors, program))
     return done, declined
+
+
+def _require_little_work(sum_of_all: Term, factors: Sequence[Factor]) -> None:
+    work = evaluation([sum_of_all])
+    if work > MOST_WORK and work > MOST_TIMES * evaluation(factors):
+        times = work / evaluation(factors)
+        raise NoMatch(f"the sum over its values would take {times:,.0f} times the arithmetic of the rows as written")
 
 
 def _without(program: Program, values: dict[Any, np.ndarray], factors: Sequence[Factor]) -> Program:

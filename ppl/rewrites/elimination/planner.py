@@ -275,7 +275,7 @@ def _can_draw(rv: RandomVariable) -> bool:
 
 
 def _discrete(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
-    done, declined = discrete.eliminate(result.program, protected)
+    done, declined = discrete.eliminate(result.program, protected, result.asked)
     for d in declined:
         reasons[d.variable.name or ""] = d.why
     _note_sums(result, done)
@@ -403,7 +403,7 @@ def _block_in_branches(result: Plan, protected: frozenset[RandomVariable], reaso
             continue
         after, blocks = found
         others = protected | (set(labels) - set(members))
-        sums, sums_alone = (discrete.eliminate(p, others)[0] for p in (after, result.program))
+        sums, sums_alone = (discrete.eliminate(p, others, result.asked)[0] for p in (after, result.program))
         if sums and (not sums_alone or _cost(sums[-1][2]) <= _cost(sums_alone[-1][2])):
             given = ", ".join(shortened([rv.name or "" for rv in members]))
             for block in blocks:
