@@ -104,7 +104,7 @@ class Plan:
         """What becomes of sampling, where so little is left that it needs no Markov chain."""
         if not self.program.free:
             return "nothing is left to sample: draws are independent and exact"
-        if self.ndim == 1 and self.program.free[0].dtype[0] == "f":
+        if _one_number(self.program):
             return "one dimension is left: draws are independent, by quadrature, unless NUTS is asked for"
         return ""
 
@@ -228,6 +228,11 @@ def _attempt(
 
 
 _reported: set[str] = set()
+
+
+def _one_number(program: Program) -> bool:
+    """Whether one number is left that draws can be had of without a chain."""
+    return program.ndim == 1 and program.free[0].dtype[0] == "f"
 
 
 def _no_rule(rv: RandomVariable) -> str:
@@ -412,9 +417,12 @@ def _block_in_branches(result: Plan, protected: frozenset[RandomVariable], reaso
             _note_sums(result, sums)
 
 
+QUADRATURE = 0.05  # of the evaluations of a chain in one dimension
+
+
 def _cost(program: Program) -> float:
     """What an effective draw costs."""
-    return steps(program) * evaluation(program.factors)
+    return steps(program) * evaluation(program.factors) * (QUADRATURE if _one_number(program) else 1.0)
 
 
 def _few_states(labels: Sequence[RandomVariable], factors: Sequence[Factor], kept: frozenset[RandomVariable]) -> bool:
