@@ -208,7 +208,7 @@ def _ratings(x, y):
     ("write", "why"),
     [
         (_logistic, "200 of 200 rows differ"),
-        (_robust_tables, "only rows along one axis are compacted"),
+        (_robust_tables, "600 of 600 rows differ"),
         (_own_scales, "rows have scales of their own that are not data"),
         (_own_levels, 'each row has an entry of "level" of its own'),
         (_ratings, "112 of 200 rows differ"),

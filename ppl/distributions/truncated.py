@@ -7,7 +7,7 @@ from ppl.distributions.domains import Domain, a_distribution
 from ppl.distributions.inner import as_law, log_density_of, require_distribution_function, support_point_of
 from ppl.distributions.modifier import Modifier, sample_law
 from ppl.distributions.quantile import is_searched, or_searched, searched
-from ppl.tensor import cast, clip, exp, full, log, log1p, logaddexp, maximum, minimum, switch
+from ppl.tensor import cast, clip, equal, exp, full, log, log1p, logaddexp, maximum, minimum, switch
 from ppl.tensor.rejection import draw_until
 from ppl.tensor.roots import carried_root
 from ppl.tensor.tensor import as_tensor, is_constant, value_of
@@ -59,7 +59,8 @@ class Truncated(Modifier, abstract=True):
         )
 
     def logp(x, law, lower, upper):
-        return log_density_of(law, x) - log_mass(law, lower, upper)
+        density = log_density_of(law, x)  # -inf where the law is none: there is no mass to divide by
+        return switch(equal(density, -np.inf), -np.inf, density - log_mass(law, lower, upper))
 
     def logcdf(x, law, lower, upper):
         return log_mass(law, lower, x) - log_mass(law, lower, upper)

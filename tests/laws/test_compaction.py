@@ -13,6 +13,7 @@ from ppl.distributions import (
     Categorical,
     Censored,
     Dirichlet,
+    Exponential,
     HalfNormal,
     Laplace,
     Mixture,
@@ -23,6 +24,9 @@ from ppl.distributions import (
     OrderedLogistic,
     Poisson,
     StudentT,
+    Truncated,
+    Uniform,
+    Wald,
 )
 from ppl.graph import substitute
 from ppl.rewrites.elimination import Observation, Program, plan
@@ -129,6 +133,72 @@ CASES = {
         0.5 + OTHER.normal(size=N),
         {"kappa": lambda a, b: a[0], "mu": lambda a, b: b[0], "b": lambda a, b: a[1]},
     ),
+    "normal with scales that are multiples of one": (
+        Normal,
+        RNG.normal(size=N),
+        {"mu": lambda a, b: a[0] + tt.dot(WIDE, b), "sigma": lambda a, b: a[1] * np.exp(0.3 * HEIGHT)},
+    ),
+    "waiting times": (
+        Wald,
+        0.5 + OTHER.wald(1.0, 2.0, N),
+        {"mu": lambda a, b: a[GROUP], "lam": lambda a, b: b[0], "alpha": lambda a, b: 0.5},
+    ),
+    "between unknown bounds": (
+        Uniform,
+        OTHER.uniform(0.0, 0.2, N),
+        {"lower": lambda a, b: -b[0], "upper": lambda a, b: a[GROUP]},
+    ),
+    "table of counts": (
+        Poisson,
+        OTHER.poisson(3, (100, 3)),
+        {"mu": lambda a, b: b * a[0]},
+    ),
+    "table of normal rows with effects of both sides": (
+        Normal,
+        OTHER.normal(size=(2, 4, 60)),
+        {"mu": lambda a, b: tt.expand_dims(a, 1) + b[:2][:, None, None], "sigma": lambda a, b: b[2]},
+    ),
+    "table of vectors": (
+        Dirichlet,
+        OTHER.dirichlet(np.ones(3), (4, 75)),
+        {"a": lambda a, b: (tt.expand_dims(a, 1) * b)[:, None, :]},
+    ),
+    "censored by sums": (
+        Censored,
+        np.clip(OTHER.normal(size=N), -0.7, 1),
+        {
+            "dist": lambda a, b: Normal.dist(linear(a, b), a[1]),
+            "lower": lambda a, b: np.where(GROUP == 0, -0.7, -np.inf),
+            "upper": lambda a, b: 1.0,
+        },
+    ),
+    "censored from one side": (
+        Censored,
+        np.minimum(OTHER.exponential(size=N), 1.5),
+        {"dist": lambda a, b: Exponential.dist(a[GROUP]), "lower": lambda a, b: None, "upper": lambda a, b: 1.5},
+    ),
+    "truncated": (
+        Truncated,
+        OTHER.uniform(-1, 1, N),
+        {
+            "dist": lambda a, b: Normal.dist(a[GROUP], b[0]),
+            "lower": lambda a, b: -1.0,
+            "upper": lambda a, b: 1.0 + LEVELS[:, 0],
+        },
+    ),
+    "truncated counts": (
+        Truncated,
+        1 + OTHER.poisson(2, N),
+        {"dist": lambda a, b: Poisson.dist(a[GROUP]), "lower": lambda a, b: 1, "upper": lambda a, b: None},
+    ),
+    "mixture of groups": (
+        Mixture,
+        OTHER.poisson(3, N),
+        {
+            "w": lambda a, b: np.array([0.3, 0.7]),
+            "comp_dists": lambda a, b: [Poisson.dist(a[GROUP]), Poisson.dist(b[0] + a[GROUP])],
+        },
+    ),
     "mixture": (
         Mixture,
         OTHER.poisson(3, N),
@@ -233,3 +303,34 @@ def test_the_base_measure_does_not_depend_on_free_parameters(exponential):
         found[name] = base.eval()
     for name in family.params:
         assert (abs(found[name] - found[None]) < 1e-9) == (name not in family.fixed)
+
+
+@pytest.mark.parametrize(
+    ("law", "parameters"),
+    [
+        (Normal, {"mu": lambda a, b: b[0], "sigma": lambda a, b: a[0] - 2.0}),
+        (Exponential, {"lam": lambda a, b: a[0] - 2.0}),
+        (Poisson, {"mu": lambda a, b: a[0] - 2.0}),
+        (Wald, {"mu": lambda a, b: a[0] - 2.0, "lam": lambda a, b: b[0]}),
+        (Uniform, {"lower": lambda a, b: 0.0, "upper": lambda a, b: a[0] - 2.0}),
+        (
+            Censored,
+            {"dist": lambda a, b: Normal.dist(b[0], a[0] - 2.0), "lower": lambda a, b: 2, "upper": lambda a, b: 3},
+        ),
+        (
+            Truncated,
+            {"dist": lambda a, b: Normal.dist(b[0], a[0] - 2.0), "lower": lambda a, b: 1, "upper": lambda a, b: 5},
+        ),
+    ],
+    ids=lambda x: getattr(x, "__name__", ""),
+)
+@pytest.mark.parametrize("value", [-1.0, 0.0])
+def test_parameters_without_a_law_are_as_impossible_as_before(law, parameters, value):
+    data = (
+        1.0 + np.arange(N) % 5
+        if law is Poisson
+        else np.clip(1.0 + 4.0 * OTHER.uniform(size=N), *((2.0, 3.0) if law is Censored else (1.0, 5.0)))
+    )
+    full, short = rows_and_cells(law, data, **parameters)
+    point = np.full(4, value + 2.0), np.ones(3)
+    assert full(*point)[0] == short(*point)[0] == -np.inf

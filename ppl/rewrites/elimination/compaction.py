@@ -13,6 +13,7 @@ is lost when they lie far from zero.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import prod
@@ -21,90 +22,18 @@ from typing import Any
 import numpy as np
 
 import ppl.tensor as tt
-from ppl.distributions import DRAW, AsymmetricLaplace, Laplace, Normal
+from ppl.distributions import AsymmetricLaplace, Laplace, Normal
 from ppl.distributions.constants import LOG_2PI
-from ppl.graph import Node
 from ppl.rewrites.elimination.affine import data_value, is_data, known_shape
+from ppl.rewrites.elimination.bounded import BOUNDED
+from ppl.rewrites.elimination.cells import cells, in_one_axis, looks
 from ppl.rewrites.elimination.linear import compact_linear
+from ppl.rewrites.elimination.positive import unproved
 from ppl.rewrites.elimination.program import NoMatch, Observation, Program, Term, where_valid
-from ppl.tensor.ops import Elementwise
 from ppl.tensor.segments import segment_sum
 from ppl.tensor.tensor import Tensor, as_tensor
 
 LEAST_ROWS = 32  # fewer rows are not worth the statistics
-LEAST_RATIO = 2.0  # rows a cell, on average
-PROBE = 2000  # rows looked at first: where nearly all differ, the rest will
-
-
-@dataclass(frozen=True)
-class Rows:
-    """The rows of an array: what distinguishes them, and how an expression looks at some of them. A parameter that is
-    an array itself has `own` last axes in each row."""
-
-    count: int
-    own: int = 0
-
-    def same(self, e: Any) -> bool:
-        """Whether an expression is the same for all rows."""
-        return e.ndim <= self.own or (e.type.shape[0] == 1 and self.count != 1)
-
-    def key(self, e: Any, into: list[np.ndarray]) -> None:
-        """Collect the columns of numbers that an expression takes from each row."""
-        if self.same(e):
-            if not is_data(e) and e.ndim > self.own + 1:
-                raise NoMatch("a parameter has more axes than rows")
-            return
-        if e.type.shape[0] != self.count:
-            raise NoMatch("a parameter is no column of rows")
-        if is_data(e):
-            into.append(np.asarray(data_value(e)).reshape(self.count, -1))
-            return
-        if isinstance(e.op, Elementwise) or e.op.name in ("named", "squeeze", "expand_dims", "broadcast_to"):
-            for i in e.inputs:
-                self.key(i, into)
-            return
-        if e.op.name == "getitem" and e.attrs["plan"][0] == ("array",) and len(e.inputs) == 2 and is_data(e.inputs[1]):
-            into.append(np.asarray(data_value(e.inputs[1])).reshape(self.count, -1))
-            return
-        if e.op.name == "matmul" and is_data(e.inputs[0]):
-            into.append(np.asarray(data_value(e.inputs[0])).reshape(self.count, -1))
-            return
-        if e.op is DRAW:
-            raise NoMatch(f'each row has an entry of "{e.name}" of its own')
-        raise NoMatch(f"how {e.op.name} treats rows is not understood")
-
-    def at(self, e: Any, rows: np.ndarray) -> Tensor:
-        """The expression at some rows only."""
-        if self.same(e):
-            return e
-        if is_data(e):
-            return e[rows]
-        name = e.op.name
-        if name == "broadcast_to":
-            inner = e.inputs[0]
-            return inner if inner.ndim == 0 else self.at(inner, rows)
-        if name == "getitem":
-            index = np.asarray(data_value(e.inputs[1]))[rows]
-            return Node(e.op, (e.inputs[0], as_tensor(index)), e.attrs)  # type: ignore[return-value]
-        if name == "matmul":
-            return tt.matmul(e.inputs[0][rows], e.inputs[1])
-        inputs = tuple(self.at(i, rows) for i in e.inputs)
-        return Node(e.op, inputs, e.attrs)  # type: ignore[return-value]
-
-
-def cells(columns: list[np.ndarray], count: int) -> tuple[np.ndarray, np.ndarray]:
-    """For each cell one of its rows, and for each row its cell. Raises `NoMatch` where nearly all rows differ."""
-    if not columns:
-        return np.zeros(1, dtype=int), np.zeros(count, dtype=int)
-    table = np.ascontiguousarray(np.concatenate([np.asarray(c, dtype=np.float64) for c in columns], axis=1) + 0.0)
-    rows = table.view([("", table.dtype)] * table.shape[1]).ravel()
-    probe = rows[:PROBE]
-    if len(np.unique(probe)) > len(probe) / 1.2 and count > PROBE:
-        raise NoMatch(f"nearly all of the first {PROBE} rows differ")
-    _, first, cell = np.unique(rows, return_index=True, return_inverse=True)
-    if count < LEAST_RATIO * len(first):
-        raise NoMatch(f"{len(first)} of {count} rows differ")
-    return first, cell.ravel()
 
 
 def compact(observation: Observation) -> tuple[Term, str]:
@@ -112,19 +41,22 @@ def compact(observation: Observation) -> tuple[Term, str]:
     variable, value = observation.variable, observation.value
     if None in variable.type.shape:
         raise NoMatch("how many there are is only known when the program runs")
-    if variable.ndim - variable.event_ndim != 1:
-        raise NoMatch("only rows along one axis are compacted")
-    count = known_shape(variable)[0]
-    if count < LEAST_ROWS:
-        raise NoMatch(f"{count} rows are few")
     if not is_data(value) or observation.rows is not None:
         raise NoMatch("which rows count, or their values, are not data")
+    observation = in_one_axis(observation)
+    variable, value = observation.variable, observation.value
+    count = known_shape(variable)[0] if variable.ndim > variable.event_ndim else 1
+    if count < LEAST_ROWS:
+        raise NoMatch(f"{count} rows are few")
+    if variable.family in BOUNDED:
+        with contextlib.suppress(NoMatch):  # some rows may be alike still
+            return BOUNDED[variable.family](observation, compact)
     family = variable.family
-    looks = [Rows(count, own) for own in _own_axes(variable, count)]
+    given = looks(variable, count)
     columns: list[np.ndarray] = []
-    for look, parameter in zip(looks, variable.parameters, strict=True):
+    for look, parameter in given:
         look.key(parameter, columns)
-    at = lambda some: tuple(look.at(p, some) for look, p in zip(looks, variable.parameters, strict=True))
+    at = lambda some: tuple(look.at(p, some) for look, p in given)
     if family.__name__ in STATISTICS or _is_exponential(variable):
         try:
             first, cell = cells(columns, count)
@@ -134,6 +66,7 @@ def compact(observation: Observation) -> tuple[Term, str]:
             return compact_linear(observation)
         sums = _Sums(cell, first)
         density = STATISTICS.get(family.__name__, _exponential)(variable, value, at(first), sums)
+        density = where_valid(density, unproved(family, at(first)))
         return Term(
             f"statistics of {variable.name}", density, "rows"
         ), f"{count} rows in {len(first)} cells, by sufficient statistics"
@@ -149,13 +82,6 @@ def compact(observation: Observation) -> tuple[Term, str]:
     counts = np.bincount(cell, minlength=len(first)).astype(float)
     density = tt.sum(as_tensor(counts) * family.log_density(value[first], *at(first)))
     return Term(f"counts of {variable.name}", density, "rows"), f"{count} rows, {len(first)} of them distinct, counted"
-
-
-def _own_axes(variable: Any, count: int) -> list[int]:
-    """How many axes of each parameter belong to one row; all of a law (a component of a mixture) that is no column."""
-    declared = [p.domain.ndim for p in variable.family.params.values()]
-    laws = variable.parameters[len(declared) :]
-    return [*declared, *(0 if p.type.shape[:1] in ((count,), (None,)) else p.ndim for p in laws)]
 
 
 def _is_exponential(variable: Any) -> bool:
@@ -252,6 +178,32 @@ def _mv_normal(variable: Any, y: Tensor, parameters: tuple[Tensor, ...], sums: _
     return -n * (tt.sum(tt.log(tt.diagonal(chol))) + 0.5 * width * LOG_2PI) - 0.5 * squares
 
 
+def _wald(variable: Any, y: Tensor, parameters: tuple[Tensor, ...], sums: _Sums) -> Tensor:
+    """Σ(x - μ)²/x about the mean m of the cell, Σ(x - m)²/x + 2(m - μ)Σ(x - m)/x + (m - μ)²Σ1/x, for x = y - α."""
+    mu, lam, alpha = parameters
+    if not is_data(alpha):
+        raise NoMatch("where it begins is not data")
+    n, x = sums.counts, tt.cast(as_tensor(y), "floatX") - (alpha[sums.cell] if alpha.ndim else alpha)
+    if np.any(data_value(x) <= 0):
+        raise NoMatch("a value lies before the beginning")
+    mean = sums(x) / n
+    d, off = x - mean[sums.cell], mean - mu
+    squares = sums(d**2 / x) + 2.0 * off * sums(d / x) + off**2 * sums(1.0 / x)
+    density = tt.sum(0.5 * n * tt.log(lam) - 0.5 * lam * squares / mu**2)
+    return density - 1.5 * tt.sum(tt.log(x)) - 0.5 * len(sums.cell) * LOG_2PI
+
+
+def _uniform(variable: Any, y: Tensor, parameters: tuple[Tensor, ...], sums: _Sums) -> Tensor:
+    """The least and the largest of each cell must lie between its bounds."""
+    lower, upper = parameters
+    x = np.asarray(data_value(y), dtype=float)
+    least, largest = np.full(sums.cells, np.inf), np.full(sums.cells, -np.inf)
+    np.minimum.at(least, sums.cell, x)
+    np.maximum.at(largest, sums.cell, x)
+    density = -tt.sum(sums.counts * tt.log(upper - lower))
+    return where_valid(density, [lower <= tt.cast(least, "floatX"), tt.cast(largest, "floatX") <= upper])
+
+
 def _distances(y: Tensor, mu: Tensor) -> tuple[Tensor, Tensor]:
     """How far rows are below a number and above it, added up: by running totals of the rows in order, from the middle
     one."""
@@ -276,7 +228,13 @@ def _asymmetric_laplace(y: Tensor, kappa: Tensor, mu: Tensor, b: Tensor) -> Tens
 
 
 SORTED: dict[Any, Callable[..., Tensor]] = {Laplace: _laplace, AsymmetricLaplace: _asymmetric_laplace}
-STATISTICS: dict[str, Statistics] = {"Normal": _normal, "MvNormal": _mv_normal, "Multinomial": _multinomial}
+STATISTICS: dict[str, Statistics] = {
+    "Normal": _normal,
+    "MvNormal": _mv_normal,
+    "Multinomial": _multinomial,
+    "Wald": _wald,
+    "Uniform": _uniform,
+}
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,18 @@ import numpy as np
 import ppl.tensor as tt
 from ppl.distributions.constants import LOG_2PI
 from ppl.graph import Node
-from ppl.rewrites.elimination.affine import RULES, Affine, NotAffine, Part, Select, affine, is_data, known_shape
+from ppl.rewrites.elimination.affine import (
+    RULES,
+    Affine,
+    NotAffine,
+    Part,
+    Select,
+    affine,
+    data_value,
+    is_data,
+    known_shape,
+)
+from ppl.rewrites.elimination.gaussian.terms import terms
 from ppl.rewrites.elimination.program import NoMatch, Observation, Term, where_valid
 from ppl.tensor.tensor import Tensor, as_tensor
 
@@ -31,9 +42,7 @@ def compact_linear(observation: Observation) -> tuple[Term, str]:
     variable, value = observation.variable, observation.value
     mu, sigma = variable.parameters
     count = variable.type.shape[0] or 0
-    own_scales = is_data(sigma) and prod(known_shape(sigma)) > 1
-    if prod(known_shape(sigma)) > 1 and not own_scales:
-        raise NoMatch("rows have scales of their own that are not data")
+    scale, weights = _scale(sigma)
     form = _form(mu, (count,))
     sizes = [prod(known_shape(part.variable)) for part in form.parts]
     columns = sum(sizes)
@@ -44,8 +53,8 @@ def compact_linear(observation: Observation) -> tuple[Term, str]:
         raise NoMatch(f"{count} rows with {columns} columns are as cheap as they are")
     design = tt.concatenate([_design(part, count) for part in form.parts], axis=1)
     explained = tt.cast(as_tensor(value), "float64") - form.offset
-    if own_scales:
-        explained, design = explained / sigma, design / tt.expand_dims(sigma, 1)
+    if weights is not None:
+        explained, design = explained / weights, design / tt.expand_dims(weights, 1)
     q, r = tt.qr(tt.cast(design, "float64"))
     best = tt.pinv(r) @ (q.T @ explained)
     rest = explained - design @ best
@@ -55,12 +64,22 @@ def compact_linear(observation: Observation) -> tuple[Term, str]:
     there = tt.cast(projected + r @ (best - near), "floatX")
     squares = tt.cast(tt.sum((rest - q @ projected) ** 2), "floatX")
     squares = squares + tt.sum((tt.cast(r, "floatX") @ (theta - near) - there) ** 2)
-    scale = as_tensor(1.0) if own_scales else sigma.reshape(())
     density = -count * tt.log(scale) - 0.5 * squares / scale**2 - 0.5 * count * LOG_2PI
-    if own_scales:
-        density = density - tt.sum(tt.log(sigma))
+    if weights is not None:
+        density = density - tt.sum(tt.log(weights))
     what = f"{count} rows of a linear predictor with {columns} columns, by the triangle of its design"
-    return Term(f"squares of {variable.name}", where_valid(density, [sigma > 0]), "rows"), what
+    return Term(f"squares of {variable.name}", where_valid(density, [scale > 0]), "rows"), what
+
+
+def _scale(sigma: Any) -> tuple[Tensor, Tensor | None]:
+    """The scale of rows as a number, and what it is multiplied by in each row where that differs; which is data."""
+    shape = known_shape(sigma)
+    if prod(shape) <= 1:
+        return sigma.reshape(()), None
+    found = terms(sigma)
+    if len(found) != 1 or not is_data(found[0].data) or not np.all(data_value(found[0].data) > 0):
+        raise NoMatch("rows have scales of their own that are not data")
+    return found[0].number, tt.broadcast_to(found[0].data, shape)
 
 
 def _form(mu: Any, shape: tuple[int, ...]) -> Affine:

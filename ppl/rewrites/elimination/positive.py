@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ppl.distributions.domains import Domain
+from ppl.distributions.evaluation import REALS
 from ppl.rewrites.elimination.affine import data_value, is_read
 from ppl.tensor.tensor import Tensor
 
@@ -51,6 +53,15 @@ def known_inside(domain: Domain, node: Any) -> bool:
         support = node.family.support_for(node.parameters)
         return _reaches(support.lower, domain.lower, 1) and _reaches(support.upper, domain.upper, -1)
     return domain.lower == 0 and domain.upper is None and known_positive(node)
+
+
+def unproved(family: Any, parameters: Sequence[Any]) -> list[Tensor]:
+    """The condition that parameters lie in the domains of a family, where that is not proved."""
+    pairs = zip((p.domain for p in family.params.values()), parameters, strict=False)
+    if all(domain.name in REALS or known_inside(domain, p) for domain, p in pairs):
+        return []
+    found = family.in_domains(parameters)
+    return [] if found is None else [found]
 
 
 def _reaches(end: Any, needed: Any, sign: int) -> bool:
