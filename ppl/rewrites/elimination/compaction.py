@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 import ppl.tensor as tt
-from ppl.distributions import AsymmetricLaplace, Laplace, Normal
+from ppl.distributions import AsymmetricLaplace, Laplace, MvNormal, Normal
 from ppl.distributions.constants import LOG_2PI
 from ppl.rewrites.elimination.affine import data_value, is_data, known_shape
 from ppl.rewrites.elimination.bounded import BOUNDED
@@ -30,6 +30,7 @@ from ppl.rewrites.elimination.cells import cells, in_one_axis, looks
 from ppl.rewrites.elimination.linear import compact_linear
 from ppl.rewrites.elimination.positive import unproved
 from ppl.rewrites.elimination.program import NoMatch, Observation, Program, Term, where_valid
+from ppl.rewrites.elimination.spectrum import compact_spectral
 from ppl.tensor.segments import segment_sum
 from ppl.tensor.tensor import Tensor, as_tensor
 
@@ -43,6 +44,8 @@ def compact(observation: Observation) -> tuple[Term, str]:
         raise NoMatch("how many there are is only known when the program runs")
     if not is_data(value) or observation.rows is not None:
         raise NoMatch("which rows count, or their values, are not data")
+    if variable.family is MvNormal and variable.ndim == 1:
+        return compact_spectral(observation)
     observation = in_one_axis(observation)
     variable, value = observation.variable, observation.value
     count = known_shape(variable)[0] if variable.ndim > variable.event_ndim else 1

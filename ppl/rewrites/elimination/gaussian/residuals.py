@@ -27,6 +27,7 @@ from ppl.distributions import (
 from ppl.graph import Node, ancestors, substitute
 from ppl.rewrites.elimination.affine import Affine, NotAffine, affine, known_shape
 from ppl.rewrites.elimination.program import Factor, Observation, Term, in_the_way
+from ppl.rewrites.elimination.spectrum import known_factor
 from ppl.tensor.tensor import Tensor
 
 WRITTEN_OUT = 8  # entries of a normal vector up to which its regressions are written one by one
@@ -44,9 +45,10 @@ def _mv_normal(x: Any, mu: Any, chol: Any) -> Pairs:
     if chol.ndim != 2:
         raise NotAffine("its covariance is not one matrix")
     if n > WRITTEN_OUT:
-        lengths = tt.diagonal(chol)
-        whitened = tt.solve_triangular(chol, tt.eye(n), lower=True)
-        yield lengths * tt.dot(d, whitened.T), lengths
+        number, known = known_factor(chol)
+        lengths = tt.diagonal(known)
+        whitened = tt.solve_triangular(known, tt.eye(n), lower=True)
+        yield lengths * tt.dot(d, whitened.T), number * lengths
         return
     z: list[Any] = []
     for i in range(n):

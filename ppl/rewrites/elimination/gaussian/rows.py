@@ -134,4 +134,7 @@ def _scale(scale: Tensor, shape: Any, n: int) -> tuple[Tensor, Tensor]:
     """A standard deviation as one number and a weight a row."""
     if prod(d or 1 for d in scale.type.shape) == 1 and None not in scale.type.shape:
         return scale.reshape(()) if scale.ndim else scale, tt.ones((n,))
+    found = terms(scale)
+    if len(found) == 1 and is_data(found[0].data):  # multiples of one number
+        return found[0].number, _row(found[0].data, shape, n) ** -2.0
     return as_tensor(1.0), _row(scale, shape, n) ** -2.0
