@@ -14,6 +14,7 @@ from ppl.distributions import (
     Censored,
     Dirichlet,
     Exponential,
+    Gamma,
     HalfNormal,
     Laplace,
     Mixture,
@@ -147,6 +148,26 @@ CASES = {
         Uniform,
         OTHER.uniform(0.0, 0.2, N),
         {"lower": lambda a, b: -b[0], "upper": lambda a, b: a[GROUP]},
+    ),
+    "counts with exposures": (
+        Poisson,
+        OTHER.poisson(3, N),
+        {"mu": lambda a, b: np.exp(HEIGHT) * tt.exp(tt.log(a)[GROUP] + b[0])},
+    ),
+    "counts with logarithms of exposures": (
+        Poisson,
+        OTHER.poisson(3, N),
+        {"mu": lambda a, b: tt.exp(HEIGHT + a[GROUP] * b[1])},
+    ),
+    "waiting times with multiples of rates": (
+        Exponential,
+        OTHER.exponential(size=N),
+        {"lam": lambda a, b: np.exp(HEIGHT) * a[GROUP] / b[0]},
+    ),
+    "gamma with multiples of rates": (
+        Gamma,
+        OTHER.gamma(2.0, size=N),
+        {"alpha": lambda a, b: b[2], "beta": lambda a, b: a[GROUP] * tt.sqrt(b[0] * np.exp(HEIGHT))},
     ),
     "table of counts": (
         Poisson,

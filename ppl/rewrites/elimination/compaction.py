@@ -26,11 +26,13 @@ from ppl.distributions import AsymmetricLaplace, Laplace, MvNormal, Normal
 from ppl.distributions.constants import LOG_2PI
 from ppl.rewrites.elimination.affine import data_value, is_data, known_shape
 from ppl.rewrites.elimination.bounded import BOUNDED
-from ppl.rewrites.elimination.cells import cells, in_one_axis, looks
+from ppl.rewrites.elimination.cells import Rows, cells, in_one_axis, looks
 from ppl.rewrites.elimination.linear import compact_linear
 from ppl.rewrites.elimination.positive import unproved
 from ppl.rewrites.elimination.program import NoMatch, Observation, Program, Term, where_valid
+from ppl.rewrites.elimination.separation import Separation
 from ppl.rewrites.elimination.spectrum import compact_spectral
+from ppl.rewrites.simplify import simplify_given_draws
 from ppl.tensor.segments import segment_sum
 from ppl.tensor.tensor import Tensor, as_tensor
 
@@ -63,10 +65,15 @@ def compact(observation: Observation) -> tuple[Term, str]:
     if family.__name__ in STATISTICS or _is_exponential(variable):
         try:
             first, cell = cells(columns, count)
-        except NoMatch:
-            if family is not Normal:
+        except NoMatch as why:
+            if family is Normal:
+                return compact_linear(observation)
+            if not _is_exponential(variable) or any(look.own for look, _ in given):
                 raise
-            return compact_linear(observation)
+            try:
+                return _separated(variable, value, count)
+            except NoMatch:
+                raise why from None
         sums = _Sums(cell, first)
         density = STATISTICS.get(family.__name__, _exponential)(variable, value, at(first), sums)
         density = where_valid(density, unproved(family, at(first)))
@@ -133,19 +140,50 @@ def _exponential(variable: Any, y: Tensor, parameters: tuple[Tensor, ...], sums:
     """Any exponential family, from its natural parameters, statistics and log-normaliser; the base measure is what is
     left of the density at any one value of the parameters."""
     family = variable.family
-    reference = [
-        p if is_data(p) else _example(declared.domain, p)
-        for p, declared in zip(variable.parameters, family.params.values(), strict=True)
-    ]
     statistics = family.statistics(y)
     density = -tt.sum(sums.counts * family.log_normaliser(*parameters))
     for w, t in zip(family.natural(*parameters), statistics, strict=True):
         density = density + tt.sum(w * sums(t))
-    whole = tt.broadcast_to(as_tensor(family.log_normaliser(*reference)), sums.cell.shape)
+    return density + _base_measure(variable, y, len(sums.cell))
+
+
+def _separated(variable: Any, value: Tensor, count: int) -> tuple[Term, str]:
+    """An exponential family whose parameters are products of data and of what the rows of a cell share."""
+    family, parameters = variable.family, variable.parameters
+    if unproved(family, parameters):
+        raise NoMatch("its parameters are not known to lie in their domains")
+    apart = Separation(Rows(count))
+    columns: list[np.ndarray] = []
+    for p in parameters:
+        apart.indices(p, columns)
+    first, cell = cells(columns, count)
+    sums = _Sums(cell, first)
+
+    def total(e: Tensor, times: Any) -> Tensor:
+        found: Any = 0.0
+        for p in apart.of(simplify_given_draws(as_tensor(e))):
+            found = found + tt.sum(apart.rows.at(p.shared, first) * sums(p.data * times))
+        return as_tensor(found)
+
+    density = _base_measure(variable, value, count) - total(family.log_normaliser(*parameters), 1.0)
+    for w, t in zip(family.natural(*parameters), family.statistics(value), strict=True):
+        density = density + total(w, t)
+    what = f"{count} rows in {len(first)} cells, by sums of their data"
+    return Term(f"statistics of {variable.name}", density, "rows"), what
+
+
+def _base_measure(variable: Any, y: Tensor, count: int) -> Tensor:
+    """The sum of log h(y): what is left of the density at any one value of the parameters."""
+    family = variable.family
+    reference = [
+        p if is_data(p) else _example(declared.domain, p)
+        for p, declared in zip(variable.parameters, family.params.values(), strict=True)
+    ]
+    whole = tt.broadcast_to(as_tensor(family.log_normaliser(*reference)), (count,))
     base = tt.sum(family.logp(y, *reference)) + tt.sum(whole)
-    for w, t in zip(family.natural(*reference), statistics, strict=True):
+    for w, t in zip(family.natural(*reference), family.statistics(y), strict=True):
         base = base - tt.sum(w * t)
-    return density + base
+    return base
 
 
 def _example(domain: Any, parameter: Tensor) -> Tensor:
