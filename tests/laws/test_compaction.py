@@ -169,6 +169,11 @@ CASES = {
         OTHER.gamma(2.0, size=N),
         {"alpha": lambda a, b: b[2], "beta": lambda a, b: a[GROUP] * tt.sqrt(b[0] * np.exp(HEIGHT))},
     ),
+    "cells of a table of parameters": (
+        Bernoulli,
+        OTHER.integers(0, 2, N),
+        {"logit_p": lambda a, b: (tt.expand_dims(a, 1) * b)[GROUP, LEVELS[:, 0].astype(int)] - b[GROUP % 3]},
+    ),
     "table of counts": (
         Poisson,
         OTHER.poisson(3, (100, 3)),

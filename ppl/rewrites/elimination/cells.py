@@ -13,10 +13,10 @@ from ppl.distributions import is_draw
 from ppl.distributions.draw import draw
 from ppl.distributions.inner import laws_of
 from ppl.graph import Node
-from ppl.rewrites.elimination.affine import data_value, is_data, known_shape
+from ppl.rewrites.elimination.affine import HOST, data_value, is_data, known_shape
 from ppl.rewrites.elimination.program import NoMatch, Observation
 from ppl.tensor.ops import Elementwise
-from ppl.tensor.tensor import Tensor, as_tensor
+from ppl.tensor.tensor import Tensor
 
 LEAST_RATIO = 2.0  # rows a cell, on average
 PROBE = 2000  # rows looked at first: where nearly all differ, the rest will
@@ -54,8 +54,8 @@ class Rows:
             for i in e.inputs:
                 self.key(i, into)
             return
-        if e.op.name == "getitem" and e.attrs["plan"][0] == ("array",) and len(e.inputs) == 2 and is_data(e.inputs[1]):
-            into.append(np.asarray(data_value(e.inputs[1])).reshape(self.count, -1))
+        if e.op.name == "getitem" and all(map(is_data, e.inputs[1:])):
+            into.append(_picked(e).reshape(self.count, -1))
             return
         if e.op.name == "matmul" and is_data(e.inputs[0]):
             into.append(np.asarray(data_value(e.inputs[0])).reshape(self.count, -1))
@@ -77,12 +77,17 @@ class Rows:
             inner = e.inputs[0]
             return inner if inner.ndim == 0 else self.at(inner, rows)
         if name == "getitem":
-            index = np.asarray(data_value(e.inputs[1]))[rows]
-            return Node(e.op, (e.inputs[0], as_tensor(index)), e.attrs)  # type: ignore[return-value]
+            return e.inputs[0].reshape((-1,))[_picked(e)[rows]]
         if name == "matmul":
             return tt.matmul(e.inputs[0][rows], e.inputs[1])
         inputs = tuple(self.at(i, rows) for i in e.inputs)
         return Node(e.op, inputs, e.attrs)  # type: ignore[return-value]
+
+
+def _picked(e: Any) -> np.ndarray:
+    """The places in the flat array that an index by data picks."""
+    shape = known_shape(e.inputs[0])
+    return HOST["getitem"](e)(np.arange(prod(shape)).reshape(shape))
 
 
 def looks(variable: Any, count: int) -> list[tuple[Rows, Any]]:
