@@ -13,6 +13,7 @@ from ppl.rewrites.elimination.centring import (
     LOCATION_AND_SCALE,
     Balanced,
     BalancedLogarithm,
+    BalancedProcess,
     BalancedVectors,
     PartiallyCentred,
     Whitened,
@@ -515,3 +516,35 @@ def test_walks_that_stay_are_pulled(name):
 def test_a_walk_that_starts_otherwise_is_not_pulled():
     model = volatility(RETURNS["normal"], init_dist=pm.StudentT.dist(3, 0, 1))
     assert "pulled" not in [c.name for c in pm.explain(model).coordinates.values()]
+
+
+def test_a_process_keeps_its_law():
+    """There and back, and the density of what moves is that of the vector times the slope, at two covariances."""
+    information, gaps = np.array([0.5, 0.0, 2.0, 7.0, 0.0, 1.0]), np.arange(6.0)[:, None] - np.arange(6.0)
+    coordinate, z, length = BalancedProcess(information), tt.tensor("z", "float64", (6,)), tt.dscalar("length")
+    mu, covariance = tt.as_tensor(np.arange(6.0)), 2.0 * tt.exp(-0.5 * (gaps / length) ** 2) + 0.1 * np.eye(6)
+    chol = tt.cholesky(covariance)
+    x = coordinate.backward(z, mu, chol)
+    slope = tt.stack([tt.grad(x[i], z) for i in range(6)])
+    whole = FAMILIES["MvNormal"].log_density(x, mu, chol) + tt.slogdet(slope)[1]
+    f = function([z, length], [coordinate.log_density(z, mu, chol), whole, coordinate.forward(x, mu, chol), x])
+    for at in (0.3, 2.0):
+        point = RNG.normal(size=6)
+        moved, expected, back, _ = f(point, at)
+        np.testing.assert_allclose(moved, expected, rtol=1e-9)
+        np.testing.assert_allclose(back, point, rtol=1e-9)
+
+
+@pytest.mark.parametrize("mean", ["known", "random"])
+def test_a_process_of_a_known_mean_is_balanced_by_its_rows(mean):
+    gaps = np.arange(8.0)[:, None] - np.arange(8.0)
+    with pm.Model() as model:
+        length = pm.InverseGamma("length", 5, 5)
+        centre = pm.Normal("centre", 0, 1) * np.ones(8) if mean == "random" else np.zeros(8)
+        f = pm.MvNormal("f", centre, tt.exp(-0.5 * (gaps / length) ** 2) + 1e-6 * np.eye(8))
+        pm.Poisson("y", tt.exp(f[:6]), observed=[3, 1, 0, 2, 7, 4])
+    chosen = {rv.name: c for rv, c in pm.explain(model).coordinates.items()}.get("f")
+    if mean == "random":
+        assert chosen is None
+    else:
+        np.testing.assert_allclose(chosen.information, [3.5, 1.5, 0.5, 2.5, 7.5, 4.5, 0.0, 0.0])

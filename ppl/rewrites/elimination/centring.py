@@ -142,6 +142,36 @@ class BalancedVectors(Coordinate):
         return Factor([[matrix[..., last - i, last - j] for j in range(last + 1)] for i in range(last + 1)])
 
 
+@dataclass(frozen=True)
+class BalancedProcess(Coordinate):
+    r"""The same for one vector of many entries x = μ + Le with a known mean μ, such as a Gaussian process:
+
+    .. math:: z = R'e, \qquad RR' = 1 + L' \mathrm{diag}(I) L
+    """
+
+    information: np.ndarray
+    name: str = "balanced_process"
+
+    def words(self) -> str:
+        return "is moved by numbers that are about independent, given its covariance and the information of rows"
+
+    def _root(self, chol: Tensor) -> Tensor:
+        """R."""
+        precision = tt.matmul(chol.mT * self.information, chol)
+        return tt.cholesky(np.eye(len(self.information)) + precision)
+
+    def backward(self, z: Any, mu: Any, chol: Any) -> Tensor:
+        return mu + tt.times_vectors(chol, tt.solve_triangular(self._root(chol).mT, z, lower=False))
+
+    def forward(self, x: Any, mu: Any, chol: Any) -> Tensor:
+        return tt.times_vectors(self._root(chol).mT, tt.solve_lower(chol, x - mu))
+
+    def log_density(self, z: Any, mu: Any, chol: Any) -> Tensor:
+        root = self._root(chol)
+        e = tt.solve_triangular(root.mT, z, lower=False)
+        return tt.sum(-0.5 * e**2 - 0.5 * LOG_2PI) - tt.sum(tt.log(tt.diagonal(root)))
+
+
 def _reversed_entries(vectors: Tensor) -> list[Tensor]:
     return [vectors[..., i] for i in reversed(range(int(vectors.type.shape[-1] or 0)))]
 

@@ -35,6 +35,7 @@ from ppl.rewrites.elimination.affine import NotAffine, data_value, is_data, know
 from ppl.rewrites.elimination.centring import (
     Balanced,
     BalancedLogarithm,
+    BalancedProcess,
     BalancedVectors,
     PartiallyCentred,
     Whitened,
@@ -69,7 +70,7 @@ def coordinates(
         elif rv.family is LKJCholeskyCov and rv.ndim == 1:
             chosen = SpreadAndCorrelation()
         elif rv.family is MvNormal and not all(map(is_data, rv.parameters)):
-            chosen = _centred_vectors(written, rv)
+            chosen = _centred_vectors(written, rv) or _centred_process(written, rv)
         elif rv.family is GaussianRandomWalk and rv.ndim == 1:
             chosen = _pulled(written, rv)
         elif rv.family in COEFFICIENTS and rv.ndim == 1:
@@ -112,6 +113,16 @@ def _centred_vectors(program: Program, rv: RandomVariable) -> BalancedVectors | 
     start = start_of(program, chol) if chol.ndim == 2 and known_shape(rv)[-1] <= UNROLLED else None
     information = None if start is None else told(program, rv, blocks)
     return None if information is None or start is None else BalancedVectors.at(information, start)
+
+
+def _centred_process(program: Program, rv: RandomVariable) -> BalancedProcess | None:
+    """One vector of a known mean whose covariance joins many entries; None where nothing is known of the data. A mean
+    that varies is pinned down by data through all entries together, and mixes better as written."""
+    mu, chol = rv.parameters
+    if rv.ndim != 1 or chol.ndim != 2 or known_shape(rv)[0] <= UNROLLED or not is_data(mu):
+        return None
+    information = told(program, rv)
+    return None if information is None else BalancedProcess(np.broadcast_to(information, known_shape(rv)))
 
 
 def _share_in_design(program: Program, rv: RandomVariable, spread: np.ndarray) -> np.ndarray | None:
