@@ -31,7 +31,7 @@ one by one (variables, observations, potentials) becomes the entries of vectors.
 depends on are drawn afterwards; labels of finitely many values are summed out, whatever family their rows are of;
 normal variables in linear expressions go in Gaussian blocks, given labels where few of these steer them (levels between
 change points, spikes and slabs); rows that repeat, or of which sums are enough, become
-statistics. Beside these there are:"""
+statistics; a covariance that is a sum of two known matrices is decomposed once. Beside these there are:"""
 
 
 def checklist() -> list[str]:
