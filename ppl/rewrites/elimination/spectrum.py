@@ -25,7 +25,7 @@ from ppl.tensor.tensor import Tensor, as_tensor
 
 LEAST = 9  # numbers whose covariance is worth the decomposition
 LEAST_SPREAD = 1e-3  # of the factor of the matrix that serves as measure: digits are lost by its inverse
-MOST = 4000  # numbers, whose eigenvectors take a minute
+MOST = 2000  # numbers, whose eigenvectors take some seconds
 
 
 @dataclass
