@@ -73,6 +73,13 @@ def groups():
     pm.Normal("y", theta[TIME % 4] * pm.math.switch(z, 1.0, 0.5), pm.HalfNormal("s"), observed=ROWS)
 
 
+def beside_rates():
+    tau, r = pm.DiscreteUniform("tau", 1, 11), pm.Gamma("r", 2, 1, shape=2)
+    a, b = pm.Normal("a", 0, 5), pm.Normal("b", 1, 5)
+    pm.Normal("y", pm.math.switch(tau > TIME, a, b), 1.0, observed=ROWS)
+    pm.Poisson("k", pm.math.switch(tau > TIME, r[0], r[1]), observed=np.abs(ROWS).astype(int))
+
+
 def a_walk():
     z, step = pm.Bernoulli("z", 0.4), pm.HalfNormal("step")
     path = pm.GaussianRandomWalk("path", sigma=step, init_dist=pm.Normal.dist(0, 1), steps=11)
@@ -89,6 +96,7 @@ MODELS = {  # what is left to sample
     with_a_common_scale: set(),
     groups: {"tau", "s"},
     a_walk: {"step"},
+    beside_rates: set(),
 }
 
 

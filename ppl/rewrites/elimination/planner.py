@@ -414,7 +414,8 @@ def _block_in_branches(result: Plan, protected: frozenset[RandomVariable], reaso
             for block in blocks:
                 words = f"Normal with normal children, for each value of {given}: {block.structure}."
                 _note(result, "Gaussian block", block.names, after, words)
-            _note_sums(result, sums)
+            if not any(prior_of(rv) is not None and rv.family is not Normal for rv in after.free):
+                _note_sums(result, sums)  # else these may go in branches first
 
 
 QUADRATURE = 0.05  # of the evaluations of a chain in one dimension
