@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 import ppl as pm
+from ppl.model.rewriting import rewritten
 from ppl.rewrites import strict
 
 N = 12
@@ -76,6 +77,27 @@ def test_a_latent_process_of_one_amplitude_is_turned_once():
         expected = stats.multivariate_normal(np.zeros(N), t**2 * BROWNIAN + s**2 * EYE).logpdf(ROWS)
         expected += sum(stats.halfnorm.logpdf(x) + np.log(x) for x in (t, s))
         np.testing.assert_allclose(density(values), expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("alpha", ["known", "random"])
+def test_areas_that_centre_on_their_neighbours_go_in_a_block(alpha):
+    borders = (np.abs(np.arange(N)[:, None] - np.arange(N)) == 1).astype(int)
+    with pm.Model() as model:
+        tau, s = pm.HalfNormal("tau"), pm.HalfNormal("s")
+        strength = pm.Uniform("strength", 0, 0.95) if alpha == "random" else 0.7
+        f = pm.CAR("f", np.zeros(N), borders, strength, tau)
+        pm.Normal("y", 2.0 * f, s, observed=ROWS)
+    plan = pm.explain(model, eliminate=["f"])
+    assert set(plan.free) == {"tau", "s"} | ({"strength"} if alpha == "random" else set())
+    posterior = rewritten(model, eliminate=["f"], moved=False)
+    density = model.compile_fn(posterior.logp(), inputs=posterior.values)
+    point = {"tau_log__": np.log(0.6), "s_log__": np.log(1.3), "strength_interval__": np.log(0.7 / 0.25)}
+    found = density({v.name: np.asarray(point[v.name]) for v in posterior.values})
+    inverse = np.linalg.inv(0.6 * (np.diag(borders.sum(axis=0)) - 0.7 * borders))
+    expected = stats.multivariate_normal(np.zeros(N), 4.0 * inverse + 1.3**2 * EYE).logpdf(ROWS)
+    expected += sum(stats.halfnorm.logpdf(x) + np.log(x) for x in (0.6, 1.3))
+    expected += np.log(0.7 * 0.25 / 0.95**2) if alpha == "random" else 0.0
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
 
 
 def test_rows_whose_scales_are_multiples_of_one_are_summed_once():

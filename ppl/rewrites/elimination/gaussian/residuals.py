@@ -15,6 +15,7 @@ import numpy as np
 import ppl.tensor as tt
 from ppl.distributions import (
     AR,
+    CAR,
     FAMILIES,
     GaussianRandomWalk,
     MvGaussianRandomWalk,
@@ -24,6 +25,7 @@ from ppl.distributions import (
     RandomWalk,
     ZeroSumNormal,
 )
+from ppl.distributions.car import precision
 from ppl.graph import Node, ancestors, substitute
 from ppl.rewrites.elimination.affine import Affine, NotAffine, affine, known_shape
 from ppl.rewrites.elimination.program import Factor, Observation, Term, in_the_way
@@ -81,6 +83,15 @@ def _autoregression(x: Any, rho: Any, constant: Any, sigma: Any, init_dist: Any,
     yield mean - x[order:], sigma
 
 
+def _conditional_autoregression(x: Any, mu: Any, W: Any, alpha: Any, tau: Any) -> Pairs:
+    """Each area given those after it: with CC' = D - αW, C'(x - μ) has independent entries of variance 1/τ."""
+    if x.ndim != 1 or alpha.ndim or tau.ndim:
+        raise NotAffine("it is more than one vector")
+    root = tt.cholesky(precision(W, alpha))
+    lengths = tt.diagonal(root)
+    yield tt.dot(mu - x, root) / lengths, tau**-0.5 / lengths
+
+
 def _zero_sum(x: Any, sigma: Any, support_shape: Any) -> Pairs:
     """As if x were any vector: in a block its deviations from means stand for it."""
     yield -x, tt.expand_dims(sigma, tuple(range(-known_shape(support_shape)[0], 0)))
@@ -91,6 +102,7 @@ LAWS: dict[Any, Callable[..., Pairs]] = {
     MvNormal: _mv_normal,
     **dict.fromkeys((RandomWalk, GaussianRandomWalk, MvGaussianRandomWalk), _walk),
     AR: _autoregression,
+    CAR: _conditional_autoregression,
     ZeroSumNormal: _zero_sum,
 }
 FLAT = FAMILIES["Flat"]
