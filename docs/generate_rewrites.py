@@ -66,8 +66,6 @@ def rules() -> list[str]:
 
 
 NOT_REWRITTEN = {
-    "MvNormal with a Wishart or inverse Wishart prior": """PyMC has no inverse Wishart law and advises against Wishart;
-        its LKJ priors are no conjugate ones. The covariance is sampled""",
     "Uniform(0, θ) with θ ~ Pareto": """the update takes a maximum, where those of all other pairs are sums. A single
         bound is one dimension, which is drawn by quadrature""",
     "a Poisson number seen through several Binomial visits": """its values have no end, and a sum that is cut off is not
@@ -97,6 +95,7 @@ def models() -> list[str]:
     for rule in COMPOUNDS:
         doc = " ".join((rule.state.__doc__ or "").split())
         lines.append(f"| x ~ {rule.latent.__name__} in {rule.slot} of one {rule.child.__name__} row | {_cell(doc)} |")
+    lines.append("| V ~ Wishart, y ~ MvNormal with tau = V | V integrated out: Wishart again, given y |")
     for family in THINNINGS:
         lines.append(f"| N ~ {family}, y ~ Binomial(N, p) | y ~ {family}; the rest of N comes back |")
     for b in BIJECTIONS.values():

@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ppl.distributions import Normal, RandomVariable
+from ppl.distributions import Normal, RandomVariable, Wishart
 from ppl.graph import ancestors
 from ppl.rewrites.elimination import (
     bijections,
@@ -26,6 +26,7 @@ from ppl.rewrites.elimination import (
     stacking,
     survivors,
     thinning,
+    wishart,
 )
 from ppl.rewrites.elimination.branches import settled
 from ppl.rewrites.elimination.coordinates import Coordinate
@@ -319,6 +320,10 @@ def _thinning(result: Plan, protected: frozenset[RandomVariable], reasons: Reaso
     _each(result, protected, "thinning", thinning.eliminate_one, suits, reasons)
 
 
+def _wishart(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
+    _each(result, protected, "conjugate", wishart.eliminate_one, lambda rv: rv.family is Wishart, reasons)
+
+
 def _compounds(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
     _each(result, protected, "compound", compounds.eliminate_one, compounds.suits, {})  # later theorems say why not
 
@@ -456,6 +461,7 @@ THEOREMS: dict[str, Theorem] = {
     "sum over values": _discrete,
     "Gaussian block": _gaussian,
     "conjugate": _conjugate,
+    "Wishart": _wishart,
 }
 
 
