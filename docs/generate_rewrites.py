@@ -66,8 +66,6 @@ def rules() -> list[str]:
 
 
 NOT_REWRITTEN = {
-    "Uniform(0, θ) with θ ~ Pareto": """the update takes a maximum, where those of all other pairs are sums. A single
-        bound is one dimension, which is drawn by quadrature""",
     "a Poisson number seen through several Binomial visits": """its values have no end, and a sum that is cut off is not
         exact. With the limit in the model, `Truncated("N", Poisson.dist(mu), upper=60)`, it is summed out""",
     "positive variables with a random scale s (HalfNormal, Exponential, HalfCauchy, ...)": """log x = log s + log x̃, and
@@ -97,6 +95,7 @@ def models() -> list[str]:
     for rule in COMPOUNDS:
         doc = " ".join((rule.state.__doc__ or "").split())
         lines.append(f"| x ~ {rule.latent.__name__} in {rule.slot} of one {rule.child.__name__} row | {_cell(doc)} |")
+    lines.append("| θ ~ Pareto, y ~ Uniform with upper = θ | θ integrated out: Pareto again, given the largest y |")
     lines.append("| V ~ Wishart, y ~ MvNormal with tau = V | V integrated out: Wishart again, given y |")
     for family in THINNINGS:
         lines.append(f"| N ~ {family}, y ~ Binomial(N, p) | y ~ {family}; the rest of N comes back |")

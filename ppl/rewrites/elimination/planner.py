@@ -13,8 +13,9 @@ import time
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from ppl.distributions import Normal, RandomVariable, Wishart
+from ppl.distributions import Normal, Pareto, RandomVariable, Wishart
 from ppl.graph import ancestors
 from ppl.rewrites.elimination import (
     bijections,
@@ -23,6 +24,7 @@ from ppl.rewrites.elimination import (
     conjugate,
     discrete,
     gaussian,
+    largest,
     stacking,
     survivors,
     thinning,
@@ -320,8 +322,13 @@ def _thinning(result: Plan, protected: frozenset[RandomVariable], reasons: Reaso
     _each(result, protected, "thinning", thinning.eliminate_one, suits, reasons)
 
 
-def _wishart(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
-    _each(result, protected, "conjugate", wishart.eliminate_one, lambda rv: rv.family is Wishart, reasons)
+def _by_one_family(family: Any, eliminate_one: Callable[[Program, RandomVariable], Program]) -> Theorem:
+    """Conjugate variables of one family, whose children are no plain pairs."""
+
+    def apply(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
+        _each(result, protected, "conjugate", eliminate_one, lambda rv: rv.family is family, reasons)
+
+    return apply
 
 
 def _compounds(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
@@ -461,7 +468,8 @@ THEOREMS: dict[str, Theorem] = {
     "sum over values": _discrete,
     "Gaussian block": _gaussian,
     "conjugate": _conjugate,
-    "Wishart": _wishart,
+    "precision of vectors": _by_one_family(Wishart, wishart.eliminate_one),
+    "bound of uniform rows": _by_one_family(Pareto, largest.eliminate_one),
 }
 
 

@@ -1,8 +1,9 @@
-"""A Wishart precision integrated out: the candidate's identity at matrices of its own, and the draws that come back."""
+"""Families whose conjugate children are no plain pairs: Wishart precisions, and Pareto bounds."""
 
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.integrate import quad
 
 import ppl as pm
 from ppl.rewrites import strict
@@ -80,3 +81,42 @@ def test_what_is_no_precision_of_rows_alone_stays(write):
     with pm.Model() as model:
         write(pm.Wishart("V", nu=4, V=SCALE))
     assert pm.explain(model).free == ("V",)
+
+
+GROUP = np.array([0, 0, 3, 1, 0, 3])
+BELOW = np.array([0.4, 2.5, 0.7, 1.2, 0.1, 0.3])  # no rows of group 2, and group 3 below the least bound
+
+
+def _bounds(alpha=1.5):
+    theta = pm.Pareto("theta", alpha, 1.0, shape=4)
+    pm.Uniform("y", 0, theta[GROUP], observed=BELOW)
+    return theta
+
+
+def test_bounds_of_uniform_rows_go_by_the_largest():
+    """Against the integral over each bound, and the mean of what comes back."""
+    with pm.Model() as model:
+        _bounds(pm.HalfNormal("alpha"))
+    assert pm.explain(model).free == ("alpha",)
+    density, alpha = model.compile_logp(rewrite=True), 1.5
+    expected = stats.halfnorm.logpdf(alpha) + np.log(alpha)
+    for j in range(4):
+        rows = BELOW[j == GROUP]
+        start = max(1.0, rows.max(initial=0.0))
+        whole = quad(lambda t, n=rows.size: alpha * t ** (-alpha - 1 - n), start, np.inf, epsabs=0, epsrel=1e-12)[0]
+        expected += np.log(whole)
+    np.testing.assert_allclose(density({"alpha_log__": np.log(alpha)}), expected, rtol=1e-10)
+    with pm.Model():
+        _bounds()
+        drawn = pm.sample(5000, chains=4, random_seed=2, progressbar=False, quiet=True).posterior["theta"].values
+    for j, (count, least) in enumerate(zip(np.bincount(GROUP, minlength=4), (2.5, 1.2, 1.0, 1.0), strict=True)):
+        after = stats.pareto(1.5 + count, scale=least)
+        assert stats.kstest(drawn[..., j].ravel(), after.cdf).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("lower", [-1.0, None])
+def test_bounds_that_are_not_alone_stay(lower):
+    with pm.Model() as model:
+        theta = pm.Pareto("theta", 1.5, 1.0)
+        pm.Uniform("y", lower or 0.0, 2.0 * theta if lower is None else theta, observed=BELOW)
+    assert pm.explain(model).free == ("theta",)
