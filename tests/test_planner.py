@@ -228,3 +228,19 @@ def test_few_rows_need_no_reason():
     with pm.Model() as model:
         pm.StudentT("y", 4, pm.StudentT("b", 3), 1, observed=np.arange(31.0))
     assert not pm.explain(model).rows and "goes over" not in str(pm.explain(model))
+
+
+def test_planning_has_a_budget(monkeypatch):
+    """Without any time labels are summed out, since nothing else moves them, and the density stays what it was."""
+    with pm.Model() as model:
+        theta, z = pm.Normal("theta", 0, pm.HalfNormal("tau"), shape=3), pm.Bernoulli("z", 0.3)
+        pm.Normal("y", theta, 1.0, observed=[1.0, 2.0, 0.5])
+        pm.Poisson("k", 1.0 + 2.0 * z, observed=3)
+    assert set(pm.explain(model).free) == {"tau"} and "not tried" not in str(pm.explain(model))
+    monkeypatch.setattr("ppl.rewrites.elimination.planner.BUDGET", 0.0)
+    plan = pm.explain(model)
+    assert set(plan.free) == {"tau", "theta"} and plan.stopped
+    assert "further theorems were not tried: planning has 0 ms" in str(plan)
+    point = {"theta": np.ones(3), "tau_log__": np.asarray(0.2)}
+    labels = [model.compile_logp()({**point, "z": np.asarray(k)}) for k in (0, 1)]
+    np.testing.assert_allclose(model.compile_logp(rewrite=True)(point), np.logaddexp(*labels), rtol=1e-12)

@@ -84,6 +84,8 @@ class Plan:
     ndim_before: int = 0
     nodes_before: int = 0
     milliseconds: float = 0.0
+    deadline: float = float("inf")  # on the clock, after which no further theorem is tried
+    stopped: bool = False
     # How many times less arithmetic one evaluation takes: infinite without a sampler, 1 where there were labels, which
     # no gradient moves. How many evaluations an effective draw needs is not known before sampling: of ten effects and
     # their scale NUTS may draw as well as of the scale alone, or twenty times worse.
@@ -116,6 +118,8 @@ class Plan:
             f"{self.ndim_before} dimensions become {self.ndim}, {self.nodes_before} nodes become {self.nodes} "
             f"({self.milliseconds:.0f} ms)"
         ]
+        if self.stopped:
+            lines.append(f"  further theorems were not tried: planning has {BUDGET:,.0f} ms")
         if not self.outlook and abs(self.gain - 1.0) > 0.05:
             times = f"{self.gain:.2g} times less" if self.gain > 1.0 else f"{1.0 / self.gain:.2g} times more"
             lines.append(f"  one evaluation is estimated to take {times} arithmetic")
@@ -152,6 +156,12 @@ class Plan:
         return f"<p>{head}</p>{table}" + (f"<p>{html.escape(self.outlook)}</p>" if self.outlook else "")
 
 
+BUDGET = (
+    10_000.0  # milliseconds, many times what planning takes: the same model is to have the same plan on any machine
+)
+MANDATORY = ("vectors for loops", "observed bijection", "barren", "sum over values", "estimate of the gain")
+
+
 @collector_paused()
 def plan(program: Program, protect: Collection[str] = (), eliminate: Collection[str] = ()) -> Plan:
     """The plan for a program. `protect` names stay, `eliminate` names must go (an error says why one cannot)."""
@@ -180,6 +190,7 @@ def _planned(
     """The plan, in which the variables `apart` are not the entries of a vector."""
     asked_for = frozenset(rv for rv in program.free if rv.name in eliminate)
     result = Plan(program, asked=asked_for, ndim_before=program.ndim, nodes_before=program.nodes)
+    result.deadline = time.perf_counter() + 1e-3 * BUDGET
     protected = frozenset(rv for rv in program.free if rv.name in protect)
     reasons: dict[str, str] = {rv.name or "": "protected" for rv in protected}
     _attempt("vectors for loops", lambda *given: _stacked(apart, *given), result, protected, reasons)
@@ -211,6 +222,8 @@ def _attempt(
     theorem: str, apply: Theorem, result: Plan, protected: frozenset[RandomVariable], reasons: Reasons
 ) -> None:
     """Apply a theorem wherever it holds; one that fails leaves the program as it found it, and says so once."""
+    if theorem not in MANDATORY and _out_of_time(result):
+        return
     before, told = result.program, list(result.steps)
     try:
         apply(result, protected, reasons)
@@ -228,6 +241,11 @@ def _attempt(
                 "right but may be slower to sample. Please report it.",
                 stacklevel=2,
             )
+
+
+def _out_of_time(result: Plan) -> bool:
+    result.stopped = result.stopped or time.perf_counter() > result.deadline
+    return result.stopped
 
 
 _reported: set[str] = set()
@@ -390,7 +408,7 @@ def _each(
     reasons: Reasons,
 ) -> None:
     for rv in result.program.free:
-        if rv in protected or not suits(rv):
+        if rv in protected or not suits(rv) or _out_of_time(result):
             continue
         seen = children(result.program, rv)
         try:
