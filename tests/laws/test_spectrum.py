@@ -100,6 +100,31 @@ def test_areas_that_centre_on_their_neighbours_go_in_a_block(alpha):
     np.testing.assert_allclose(found, expected, rtol=1e-10)
 
 
+SIDES = BROWNIAN[:3, :3], BROWNIAN[3:7, 3:7]
+
+
+KRONECKER = {
+    "vector": (lambda: pm.KroneckerNormal("f", mu=TIMES, covs=SIDES, shape=N), 0.0),
+    "vector with noise": (lambda: pm.KroneckerNormal("f", mu=TIMES, covs=SIDES, sigma=0.4, shape=N), 0.4),
+    "matrix": (
+        lambda: pm.MatrixNormal("f", mu=TIMES.reshape(3, 4), rowcov=SIDES[0], colcov=SIDES[1]).reshape((N,)),
+        0.0,
+    ),
+}
+
+
+@pytest.mark.parametrize("which", KRONECKER)
+def test_kronecker_products_go_in_a_block(which):
+    write, noise = KRONECKER[which]
+    with pm.Model() as model:
+        f, s = write(), pm.HalfNormal("s")
+        pm.Normal("y", f, s, observed=ROWS)
+    assert pm.explain(model).free == ("s",)
+    covariance = np.kron(*SIDES) + (1.3**2 + noise**2) * EYE
+    expected = stats.multivariate_normal(TIMES, covariance).logpdf(ROWS) + stats.halfnorm.logpdf(1.3) + np.log(1.3)
+    np.testing.assert_allclose(model.compile_logp(rewrite=True)({"s_log__": np.log(1.3)}), expected, rtol=1e-10)
+
+
 def test_rows_whose_scales_are_multiples_of_one_are_summed_once():
     """Noise with known weights: no evaluation goes over the rows of a block."""
     weights, group = np.linspace(0.5, 2.0, 600), np.arange(600) % 5

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import reduce
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ from ppl.distributions import (
     CAR,
     FAMILIES,
     GaussianRandomWalk,
+    MatrixNormal,
     MvGaussianRandomWalk,
     MvNormal,
     Normal,
@@ -26,12 +29,15 @@ from ppl.distributions import (
     ZeroSumNormal,
 )
 from ppl.distributions.car import precision
+from ppl.distributions.kronecker_normal import surely_zero, with_factors
 from ppl.graph import Node, ancestors, substitute
 from ppl.rewrites.elimination.affine import Affine, NotAffine, affine, known_shape
 from ppl.rewrites.elimination.program import Factor, Observation, Term, in_the_way
 from ppl.rewrites.elimination.spectrum import known_factor
 from ppl.tensor.tensor import Tensor
 
+MOST_FACTORS = 4  # of a Kronecker product
+MOST_TOGETHER = 600  # numbers, of one that is written out
 WRITTEN_OUT = 8  # entries of a normal vector up to which its regressions are written one by one
 
 Pairs = Iterator[tuple[Any, Any]]
@@ -92,6 +98,30 @@ def _conditional_autoregression(x: Any, mu: Any, W: Any, alpha: Any, tau: Any) -
     yield tt.dot(mu - x, root) / lengths, tau**-0.5 / lengths
 
 
+def _matrix_normal(x: Any, mu: Any, rowchol: Any, colchol: Any) -> Pairs:
+    """Row after row: the covariance is a Kronecker product."""
+    if x.ndim != 2 or rowchol.ndim != 2 or colchol.ndim != 2:
+        raise NotAffine("it is more than one matrix")
+    _require_few(x)
+    yield from _mv_normal(x.reshape((-1,)), mu.reshape((-1,)), tt.kron(rowchol, colchol))
+
+
+def _kronecker_normal(x: Any, mu: Any, sigma: Any, *covs: Any) -> Pairs:
+    if x.ndim != 1 or sigma.ndim or any(c.ndim != 2 for c in covs):
+        raise NotAffine("it is more than one vector")
+    _require_few(x)
+    if surely_zero(sigma):
+        yield from _mv_normal(x, mu, reduce(tt.kron, [tt.cholesky_of(c) for c in covs]))
+        return
+    yield from _mv_normal(x, mu, tt.cholesky_of(reduce(tt.kron, covs) + sigma**2 * tt.eye(known_shape(x)[0])))
+
+
+def _require_few(x: Any) -> None:
+    n = prod(known_shape(x))
+    if n > MOST_TOGETHER:
+        raise NotAffine(f"a covariance of {n} numbers that is not written out")
+
+
 def _zero_sum(x: Any, sigma: Any, support_shape: Any) -> Pairs:
     """As if x were any vector: in a block its deviations from means stand for it."""
     yield -x, tt.expand_dims(sigma, tuple(range(-known_shape(support_shape)[0], 0)))
@@ -103,6 +133,8 @@ LAWS: dict[Any, Callable[..., Pairs]] = {
     **dict.fromkeys((RandomWalk, GaussianRandomWalk, MvGaussianRandomWalk), _walk),
     AR: _autoregression,
     CAR: _conditional_autoregression,
+    MatrixNormal: _matrix_normal,
+    **{with_factors(n): _kronecker_normal for n in range(1, MOST_FACTORS + 1)},
     ZeroSumNormal: _zero_sum,
 }
 FLAT = FAMILIES["Flat"]
