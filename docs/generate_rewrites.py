@@ -72,7 +72,7 @@ NOT_REWRITTEN = {
         the spread of log x̃ depends on no parameter: there is no funnel. Pulled out by the share that the prior has in
         what is known of x, models of 20 of them with 1 to 7 rows each gained a quarter (half-normal scales), a sixth
         (half-normal means of counts) and nothing (half-Cauchy means), and lost a seventh (half-Cauchy scales) and a
-        sixth (exponential scales) of the effective draws for a step of NUTS""",
+        sixth (exponential scales) of the effective draws for a step of NUTS (three seeds each, by hand)""",
     "an intercept and group effects, α + θⱼ, split into mean and deviations": """a Gaussian block takes both; with other
         likelihoods the split by hand gained nothing (109 effective draws for a thousand steps, without it 107)""",
     "parts of a model that have nothing in common": """they are one posterior in one program; the metric has a scale for

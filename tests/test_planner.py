@@ -240,7 +240,8 @@ def test_planning_has_a_budget(monkeypatch):
     monkeypatch.setattr("ppl.rewrites.elimination.planner.BUDGET", 0.0)
     plan = pm.explain(model)
     assert set(plan.free) == {"tau", "theta"} and plan.stopped
-    assert "further theorems were not tried: planning has 0 ms" in str(plan)
+    for text in (str(plan), plan._repr_html_()):
+        assert "further theorems were not tried: planning has 0 ms" in text
     point = {"theta": np.ones(3), "tau_log__": np.asarray(0.2)}
     labels = [model.compile_logp()({**point, "z": np.asarray(k)}) for k in (0, 1)]
     np.testing.assert_allclose(model.compile_logp(rewrite=True)(point), np.logaddexp(*labels), rtol=1e-12)

@@ -142,7 +142,7 @@ CASES = {
     "waiting times": (
         Wald,
         0.5 + OTHER.wald(1.0, 2.0, N),
-        {"mu": lambda a, b: a[GROUP], "lam": lambda a, b: b[0], "alpha": lambda a, b: 0.5},
+        {"mu": lambda a, b: a[GROUP], "lam": lambda a, b: b[0], "alpha": lambda a, b: np.array([0.5])},
     ),
     "between unknown bounds": (
         Uniform,

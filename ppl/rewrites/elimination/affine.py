@@ -125,6 +125,11 @@ def is_read(node: Node) -> bool:
     return is_data(node) and not any(n.op is STEERING for n in ancestors(node))
 
 
+def is_always(node: Node, value: float) -> bool:
+    """Whether an expression is data, and each entry is a value."""
+    return is_read(node) and bool(np.all(data_value(node) == value))
+
+
 class _Extraction:
     def __init__(self, variables: Collection[Node]) -> None:
         self.variables = set(variables)

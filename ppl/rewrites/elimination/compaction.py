@@ -224,7 +224,7 @@ def _wald(variable: Any, y: Tensor, parameters: tuple[Tensor, ...], sums: _Sums)
     mu, lam, alpha = parameters
     if not is_data(alpha):
         raise NoMatch("where it begins is not data")
-    n, x = sums.counts, tt.cast(as_tensor(y), "floatX") - (alpha[sums.cell] if alpha.ndim else alpha)
+    n, x = sums.counts, tt.cast(as_tensor(y), "floatX") - tt.broadcast_to(alpha, (sums.cells,))[sums.cell]
     if np.any(data_value(x) <= 0):
         raise NoMatch("a value lies before the beginning")
     mean = sums(x) / n

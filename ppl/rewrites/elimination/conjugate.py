@@ -23,7 +23,7 @@ from ppl.distributions import FAMILIES, RandomVariable
 from ppl.distributions.domains import Domain
 from ppl.distributions.draw import draw
 from ppl.graph import ancestors, substitute
-from ppl.rewrites.elimination.affine import NotAffine, Select, affine, data_value, is_data, known_shape
+from ppl.rewrites.elimination.affine import NotAffine, Select, affine, is_always, is_data, known_shape
 from ppl.rewrites.elimination.branches import branches
 from ppl.rewrites.elimination.monomials import Monomial, complement, monomial
 from ppl.rewrites.elimination.pairs import PAIRS, PRIORS, Pair, prior_of
@@ -133,12 +133,12 @@ def _fitted(variable: RandomVariable, child: Observation, pair: Pair, slot: Tens
     part = form.parts[0]
     if len(form.parts) != 1 or not isinstance(part, Select):
         raise NoMatch(f"{pair.slot} of {label} is not a multiple of one entry of it")
-    if not pair.location and not (is_data(form.offset) and np.all(data_value(form.offset) == 0)):
+    if not pair.location and not is_always(form.offset, 0.0):
         raise NoMatch(f"{pair.slot} of {label} is not a multiple of one entry of it")
     factor = part.coefficient
     if found.coefficient is not None:
         factor = factor * (found.coefficient if pair.power == 1.0 else found.coefficient ** (1.0 / pair.power))
-    if not pair.scaled and not (is_data(factor) and np.all(data_value(factor) == 1)):
+    if not pair.scaled and not is_always(factor, 1.0):
         raise NoMatch(
             f"{pair.slot} of {label} is a multiple of it, and {variable.family.__name__} is not closed under that"
         )

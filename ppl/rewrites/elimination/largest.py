@@ -17,7 +17,7 @@ import numpy as np
 import ppl.tensor as tt
 from ppl.distributions import Pareto, RandomVariable, Uniform
 from ppl.distributions.draw import draw
-from ppl.rewrites.elimination.affine import NotAffine, Select, affine, data_value, is_data, known_shape
+from ppl.rewrites.elimination.affine import NotAffine, Select, affine, data_value, is_always, is_data, known_shape
 from ppl.rewrites.elimination.positive import unproved
 from ppl.rewrites.elimination.program import (
     NoMatch,
@@ -61,21 +61,22 @@ def _below(variable: RandomVariable, factor: Any) -> tuple[np.ndarray, np.ndarra
         raise NoMatch(f"{label} is {child.family.__name__}, which is not conjugate to Pareto")
     lower, upper = child.parameters
     shape = known_shape(child)
-    if not is_data(lower) or np.any(data_value(lower) != 0):
+    if not is_always(lower, 0.0):
         raise NoMatch(f"{label} does not begin at 0")
     try:
         form = affine(tt.broadcast_to(upper, shape), {variable})
     except NotAffine as why:
         raise NoMatch(f"the upper end of {label} is not an entry of it: {why}") from why
     part = form.parts[0]
-    alone = len(form.parts) == 1 and isinstance(part, Select) and _all(part.coefficient, 1.0) and _all(form.offset, 0.0)
+    alone = (
+        len(form.parts) == 1
+        and isinstance(part, Select)
+        and is_always(part.coefficient, 1.0)
+        and is_always(form.offset, 0.0)
+    )
     if not alone or not isinstance(part, Select):
         raise NoMatch(f"the upper end of {label} is not an entry of it")
     y = np.asarray(data_value(factor.value), dtype=float)
     if np.any(y < 0):
         raise NoMatch(f"{label} has values below 0")
     return np.broadcast_to(part.positions, shape).ravel(), y.ravel()
-
-
-def _all(x: Any, value: float) -> bool:
-    return is_data(x) and bool(np.all(data_value(x) == value))

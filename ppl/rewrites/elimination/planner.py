@@ -119,7 +119,7 @@ class Plan:
             f"({self.milliseconds:.0f} ms)"
         ]
         if self.stopped:
-            lines.append(f"  further theorems were not tried: planning has {BUDGET:,.0f} ms")
+            lines.append(f"  {STOPPED.format(BUDGET)}")
         if not self.outlook and abs(self.gain - 1.0) > 0.05:
             times = f"{self.gain:.2g} times less" if self.gain > 1.0 else f"{1.0 / self.gain:.2g} times more"
             lines.append(f"  one evaluation is estimated to take {times} arithmetic")
@@ -152,6 +152,7 @@ class Plan:
             for k in stay
         )
         head = f"{self.ndim_before} dimensions become {self.ndim}"
+        head += f"; {STOPPED.format(BUDGET)}" if self.stopped else ""
         table = f"<table><tr><th>rule</th><th>variables</th><th>why</th></tr>{rows}{kept}</table>"
         return f"<p>{head}</p>{table}" + (f"<p>{html.escape(self.outlook)}</p>" if self.outlook else "")
 
@@ -159,6 +160,7 @@ class Plan:
 BUDGET = (
     10_000.0  # milliseconds, many times what planning takes: the same model is to have the same plan on any machine
 )
+STOPPED = "further theorems were not tried: planning has {:,.0f} ms"
 MANDATORY = ("vectors for loops", "observed bijection", "barren", "sum over values", "estimate of the gain")
 
 

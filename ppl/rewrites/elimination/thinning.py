@@ -19,7 +19,7 @@ import ppl.tensor as tt
 from ppl.distributions import FAMILIES, Binomial, RandomVariable
 from ppl.distributions.draw import draw
 from ppl.graph import ancestors
-from ppl.rewrites.elimination.affine import NotAffine, Select, affine, data_value, is_data, known_shape
+from ppl.rewrites.elimination.affine import NotAffine, Select, affine, is_always, known_shape
 from ppl.rewrites.elimination.positive import known_inside
 from ppl.rewrites.elimination.program import NoMatch, Observation, Program, Recovery, Term, children, where_valid
 from ppl.tensor.tensor import Tensor, as_tensor
@@ -89,10 +89,6 @@ def _thinned(program: Program, count: RandomVariable) -> tuple[Observation, Tens
     part = form.parts[0]
     if len(form.parts) == 1 and isinstance(part, Select):
         in_order = np.array_equal(np.ravel(part.positions), np.arange(prod(shape)))
-        if in_order and _all_equal(part.coefficient, 1.0) and _all_equal(form.offset, 0.0):
+        if in_order and is_always(part.coefficient, 1.0) and is_always(form.offset, 0.0):
             return seen, p
     raise NoMatch(f'n of "{seen.variable.name}" is not it, entry by entry')
-
-
-def _all_equal(x: Tensor, value: float) -> bool:
-    return is_data(x) and bool(np.all(data_value(x) == value))
