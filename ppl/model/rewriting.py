@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import TYPE_CHECKING, Any, overload
 
 import ppl.tensor as tt
 from ppl.compile.density import Slot, labels
 from ppl.distributions import RandomVariable
 from ppl.distributions.transforms import default_transform
-from ppl.graph import Node, substitute
+from ppl.graph import Node, ancestors, substitute
 from ppl.model.context import modelcontext
 from ppl.model.density import Joint, add_all
 from ppl.model.point import Point, at_point, initial_point
@@ -25,6 +26,8 @@ from ppl.rewrites import Trace, optimize, simplify
 from ppl.rewrites.elimination import Observation, Plan, Program, Term, plan
 from ppl.rewrites.elimination.affine import is_data
 from ppl.rewrites.elimination.coordinates import Coordinate
+from ppl.rewrites.elimination.independence import MOST_NUMBERS, Independent, independent
+from ppl.tensor.shaping import specify_shape
 from ppl.tensor.tensor import Tensor, TensorType, placeholder
 
 if TYPE_CHECKING:
@@ -41,7 +44,7 @@ class Posterior:
     outputs: Mapping[str, Tensor]  # every name of the model's unobserved variables and deterministics
     # Of the variable behind each value, or of the variables behind each entry of one.
     names: Mapping[Tensor, str | tuple[str, ...]] = field(default_factory=dict)
-    plan: str = ""  # what rewriting did, in words
+    plan: Plan | None = None  # None: as written
     starts: Mapping[Tensor, Tensor] = field(default_factory=dict)  # of values that are not the model's, from those
     made: dict[Any, Any] = field(default_factory=dict)  # what follows from it and is wanted again
     of_data: Remembered = field(default_factory=Remembered)  # what its programs compute from data alone
@@ -65,6 +68,25 @@ class Posterior:
     def _logp(self) -> Tensor:
         total = add_all([tt.sum(term) for term in self.terms.values()])
         return optimize([total], once=is_data)[0]  # type: ignore[return-value]
+
+    @property
+    def parts(self) -> Independent | None:
+        """The density by its numbers, where these are few and none of them depends on another."""
+        found: Independent | None = self.once(("parts", *self.values), self._parts)
+        return found
+
+    def _parts(self) -> Independent | None:
+        if not all(value.dtype[0] == "f" for value in self.values):
+            return None
+        shaped = {node.inputs[0]: node for node in ancestors(list(self.terms.values())) if node.op is specify_shape}
+        values: list[Any] = [
+            value if None not in value.type.shape else shaped.get(value, value) for value in self.values
+        ]
+        shapes = [value.type.shape for value in values]
+        if any(None in shape for shape in shapes) or not 1 <= sum(map(prod, shapes)) <= MOST_NUMBERS:
+            return None
+        found = independent(self.terms.values(), values)
+        return found if found is not None and found.one_number_each else None
 
     def start(self, initvals: Mapping[Any, Any] | None = None, seed: Any = 0) -> Point:
         """A value for each of `values`, by name."""
@@ -121,9 +143,9 @@ def explain(
             raise TypeError("explain: protect= and eliminate= name variables of a model; an expression has none")
         return simplify(model, trace=True)[1]
     model = modelcontext(model)
-    model.check_whole()
-    kept = {*_names(model, protect, "protect"), *_bent(model)}
-    return plan(program_of(at_present(model)), kept, _names(model, eliminate, "eliminate"))
+    found = rewritten(model, True, protect, eliminate).plan
+    assert found is not None, "rewriting has a plan"
+    return found
 
 
 def _bent(model: Model) -> list[str]:
@@ -185,7 +207,7 @@ def _posterior(
     values: dict[Node, Node] = dict(joint.values)
     for recovery in reversed(program.recoveries):
         values[recovery.variable] = substitute(recovery.draw, values)
-    return Posterior(
+    found = Posterior(
         model=model,
         values=list(sampled.values()),
         terms=terms,
@@ -197,8 +219,11 @@ def _posterior(
             for rv, value in sampled.items()
         },
         starts=_starts(now, coordinates, members if moved else {}),
-        plan="as written" if made is None else str(made),
+        plan=made,
     )
+    if made is not None:
+        made.apart = found.parts is not None
+    return found
 
 
 def _with_vectors(

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from .errors import UnresolvedError
-from .region import Evaluate, Region
+from .region import Region, Search
 
 NODES = 16
 TOLERANCE = 1e-11  # of a panel, as a share of the mass
@@ -105,17 +105,17 @@ def _solved(
     return solution
 
 
-def panels(evaluate: Evaluate, where: Region) -> Panels:
-    """The density whose logarithm is ``evaluate``, on the given region, followed well or refused."""
+def panels(where: Region) -> Search[Panels]:
+    """A density on the given region, followed well or refused."""
     if len(where.edges) < 2:
         raise UnresolvedError("all its mass is in one point as far as numbers tell: it may rise without bound there")
-    begun = _cut(evaluate, np.stack([where.edges[:-1], where.edges[1:]], axis=1))
+    begun = yield from _cut(np.stack([where.edges[:-1], where.edges[1:]], axis=1))
     evaluations, error = begun.values.size, 0.0
     kept: list[_Cut] = []
     reference, mass = float(np.max(begun.values)), 0.0
     while len(begun.ends):
         middle = begun.ends.mean(axis=1)
-        halves = _cut(evaluate, np.stack([begun.ends[:, 0], middle, middle, begun.ends[:, 1]], axis=1).reshape(-1, 2))
+        halves = yield from _cut(np.stack([begun.ends[:, 0], middle, middle, begun.ends[:, 1]], axis=1).reshape(-1, 2))
         evaluations += halves.values.size
         highest = max(reference, float(np.max(halves.values)))
         if highest == -np.inf:
@@ -142,9 +142,10 @@ def panels(evaluate: Evaluate, where: Region) -> Panels:
     return _joined(kept, reference, error, evaluations)
 
 
-def _cut(evaluate: Evaluate, ends: np.ndarray) -> _Cut:
+def _cut(ends: np.ndarray) -> Search[_Cut]:
     nodes = ends.mean(axis=1)[:, None] + (ends[:, 1] - ends[:, 0])[:, None] / 2 * _Z
-    values = evaluate(nodes.ravel()).reshape(nodes.shape)
+    found = yield nodes.ravel()
+    values = found.reshape(nodes.shape)
     lost = np.isnan(values) | (values == np.inf)
     if lost.any():
         raise UnresolvedError(f"the log-density is {values[lost][0]} at {nodes[lost][0]:.6g}, amid its mass")

@@ -1,4 +1,4 @@
-"""Independent draws of one number, whatever its density: the distribution function by quadrature, and its inverse.
+"""Independent draws of numbers, whatever their densities: distribution functions by quadrature, and their inverses.
 
 The density is followed by polynomials on panels that are halved until two resolutions agree; a draw is the quantile of
 a uniform number. There is no warm-up and no autocorrelation, and peaks far apart have their due shares. The one program
@@ -6,20 +6,25 @@ that is compiled evaluates a batch of points. Where the density cannot be follow
 amid the mass where it is not a number, more kinks than evaluations allow), ``UnresolvedError`` says why. The panels are
 compared with the density once more at points they were not made from: a peak that hid between the points of the grid,
 too narrow to show slopes, is found where one of these meets it, and the search begins anew from there.
+
+Several numbers that do not depend on each other are looked for side by side: a position holds a point for each.
 """
 
 import time
-from collections.abc import Callable, Hashable, Sequence
+import zlib
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from .errors import UnresolvedError
 from .kernel import Data, LogDensity
 from .panels import Panels, panels
 from .programs import DRAWS, PROGRAMS, expand_program, turn
 from .randomness import own_settings
-from .region import Evaluate, region
+from .region import Result, Search, region
 from .work import TURNS
 
 BATCH = 512
@@ -27,68 +32,120 @@ PROBES = 512
 AGREED = 1e-3  # log-densities; the distribution function has its own bound
 MOST_LOOKS, SURPRISES = 4, 8
 
+AtOnce = Callable[[np.ndarray], np.ndarray | None]
+Evaluate = Callable[[np.ndarray], np.ndarray]  # (points, numbers) -> log-densities, (points, numbers)
+
 
 class Independent(NamedTuple):
-    """A source of independent draws of one number."""
+    """A source of independent draws of numbers that do not depend on each other."""
 
-    panels: Panels
+    each: tuple[Panels, ...]
+    names: tuple[str, ...]
     compile_seconds: float
 
+    @property
+    def error(self) -> float:
+        """Of the distribution function of each number, at most."""
+        return max(panels.error for panels in self.each)
+
     def draws(self, seed: int, chain: int, count: int, purpose: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        """The first ``count`` draws of a chain, and their log-densities; another ``purpose``, other draws."""
-        words = np.random.SeedSequence(seed, spawn_key=(int.from_bytes(b"line", "big"), purpose, chain))
-        return self.panels.quantiles(np.random.default_rng(words).random(count))
+        """The first ``count`` draws of a chain, (count, numbers), and their log-densities; another ``purpose``, other
+        draws. Those of a number depend on its name, and not on the numbers beside it."""
+        found = [
+            panels.quantiles(self._uniform(seed, purpose, chain, name, count))
+            for panels, name in zip(self.each, self.names, strict=True)
+        ]
+        values, log_densities = zip(*found, strict=True)
+        return np.stack(values, axis=1), np.sum(log_densities, axis=0)
 
-
-AtOnce = Callable[[np.ndarray], np.ndarray | None]
+    def _uniform(self, seed: int, purpose: int, chain: int, name: str, count: int) -> np.ndarray:
+        own = (zlib.crc32(name.encode()),) if name else ()
+        words = np.random.SeedSequence(seed, spawn_key=(int.from_bytes(b"line", "big"), purpose, chain, *own))
+        return np.random.default_rng(words).random(count)
 
 
 def quadrature(
-    logp: LogDensity, starts: Sequence[float], *, data: Data = (), key: Hashable = None, at_once: AtOnce | None = None
+    logp: LogDensity,
+    starts: Sequence[Any],
+    *,
+    data: Data = (),
+    key: Hashable = None,
+    at_once: AtOnce | None = None,
+    names: Sequence[str] | None = None,
 ) -> Independent:
     """Independent draws from the density whose logarithm is ``logp(position, *data)``, for positions of length one.
 
-    It is looked for from ``starts`` outwards. ``key`` stands for the content of ``logp`` where that is built anew for
-    each call, as in ``sample``. ``at_once`` gives the log-densities of ``BATCH`` positions, (BATCH, 1), without a
-    program, or None; then there is nothing to compile.
+    It is looked for from ``starts`` outwards: numbers, or positions. Of longer positions, ``logp`` gives the
+    log-densities of all entries, each of which depends on that entry alone; they should have ``names``, as their draws
+    depend on these. ``key`` stands for the content of ``logp`` where that is built anew for each call, as in
+    ``sample``. ``at_once`` gives the log-densities of ``BATCH`` positions, (BATCH, n) -> (BATCH, n), without a program,
+    or None; then there is nothing to compile.
 
     >>> source = quadrature(lambda x: -0.5 * x[0] ** 2, [3.0])
     >>> values, log_densities = source.draws(seed=1, chain=0, count=1000)
-    >>> bool(abs(values.mean()) < 0.1), source.panels.error < 1e-10
-    (True, True)
+    >>> values.shape, bool(abs(values.mean()) < 0.1), source.error < 1e-10
+    ((1000, 1), True, True)
     """
     began = time.perf_counter()
-    evaluate = batches(logp, data, key, at_once)
+    places = np.asarray(starts, np.float64)
+    places = places[:, None] if places.ndim == 1 else places
+    numbers = places.shape[1]
+    evaluate = batches(logp, numbers, data, key, at_once)
     compiling = time.perf_counter() - began
-    return Independent(followed(evaluate, starts), compiling)
+    names = names if names is not None else [""] * (numbers == 1) or [str(i) for i in range(numbers)]
+    searches = {name: followed(list(dict.fromkeys(each))) for name, each in zip(names, places.T, strict=True)}
+    found = side_by_side(searches, evaluate, places[0])
+    return Independent(tuple(found), tuple(names), compiling)
 
 
-def followed(evaluate: Evaluate, starts: Sequence[float]) -> Panels:
+def side_by_side(searches: Mapping[str, Search[Result]], evaluate: Evaluate, first: np.ndarray) -> list[Result]:
+    """The results of searches, one along each entry of a position: what they want to look at next is looked at
+    together. Entries with nothing to look at stay where they were ``first``."""
+    found: dict[int, Result] = {}
+    each = list(searches.values())
+    asked = {k: next(search) for k, search in enumerate(each)}
+    while asked:
+        batch = np.repeat(first[None], max(map(len, asked.values())), axis=0)
+        for k, points in asked.items():
+            batch[: len(points), k] = points
+        values = evaluate(batch)
+        for k, points in list(asked.items()):
+            try:
+                asked[k] = each[k].send(values[: len(points), k])
+            except StopIteration as end:
+                found[k] = end.value
+                del asked[k]
+            except UnresolvedError as error:
+                name = list(searches)[k]
+                raise UnresolvedError(f"{name}: {error}" if len(each) > 1 else str(error)) from None
+    return [found[k] for k in range(len(each))]
+
+
+def followed(starts: Sequence[float]) -> Search[Panels]:
     """Panels that hold what is seen from ``starts``, and from wherever they turn out to be wrong."""
     for _ in range(MOST_LOOKS):
-        found = panels(evaluate, region(evaluate, starts))
-        wrong = _surprises(evaluate, found)
+        found = yield from panels((yield from region(starts)))
+        points, expected = found.quantiles((np.arange(PROBES) + 0.5) / PROBES)  # spread evenly over the mass
+        seen = yield points
+        wrong = points[~(np.abs(seen - expected) < AGREED)]
         if not len(wrong):
             return found
         starts = [*starts, *wrong[:SURPRISES]]
     raise UnresolvedError(f"the log-density at {wrong[0]:.6g} is not what it is around that point")
 
 
-def _surprises(evaluate: Evaluate, found: Panels) -> np.ndarray:
-    """Points, of ``PROBES`` spread evenly over the mass, where the density is not as its panels say."""
-    points, expected = found.quantiles((np.arange(PROBES) + 0.5) / PROBES)
-    return points[~(np.abs(evaluate(points) - expected) < AGREED)]
+def batches(logp: LogDensity, numbers: int, data: Data, key: Hashable, at_once: AtOnce | None = None) -> Evaluate:
+    """The log-densities at many positions, by one program for ``BATCH`` of them, one after the other."""
 
-
-def batches(logp: LogDensity, data: Data, key: Hashable, at_once: AtOnce | None = None) -> Evaluate:
-    """The log-density at many points, by one program for ``BATCH`` of them, one after the other."""
+    def vector(position: Array, *data: Any) -> Array:
+        return jnp.reshape(logp(position, *data), (numbers,))
 
     def compiled() -> Any:
         with own_settings():
             return PROGRAMS.get(
-                ("expand", logp if key is None else ("keyed", key), "line"),
-                lambda: expand_program(logp),
-                (np.zeros((BATCH, 1)), data, np.int64(0), np.int64(0), np.zeros(BATCH)),
+                ("expand", logp if key is None else ("keyed", key), "line", numbers),
+                lambda: expand_program(vector),
+                (np.zeros((BATCH, numbers)), data, np.int64(0), np.int64(0), np.zeros((BATCH, numbers))),
                 DRAWS,
                 runs=MOST_LOOKS * BATCH / TURNS,
             )
@@ -96,20 +153,19 @@ def batches(logp: LogDensity, data: Data, key: Hashable, at_once: AtOnce | None 
     def by_program(batch: np.ndarray, count: int) -> np.ndarray:
         program = compiled()
         with own_settings(), turn(program):
-            return np.asarray(program(batch, data, np.int64(0), np.int64(count), np.zeros(BATCH)))
+            return np.asarray(program(batch, data, np.int64(0), np.int64(count), np.zeros((BATCH, numbers))))
 
     if at_once is None:
         compiled()
 
-    def evaluate(points: np.ndarray) -> np.ndarray:
-        found = np.empty(len(points))
-        for begin in range(0, len(points), BATCH):
-            part = points[begin : begin + BATCH]
-            batch = np.zeros((BATCH, 1))
-            batch[: len(part), 0] = part
+    def evaluate(positions: np.ndarray) -> np.ndarray:
+        found = np.empty(positions.shape)
+        for begin in range(0, len(positions), BATCH):
+            part = positions[begin : begin + BATCH]
+            batch = np.concatenate([part, np.repeat(part[:1], BATCH - len(part), axis=0)])
             values = at_once(batch) if at_once is not None else None
             values = by_program(batch, len(part)) if values is None else values
-            found[begin : begin + len(part)] = values[: len(part)]
+            found[begin : begin + len(part)] = values.reshape(BATCH, numbers)[: len(part)]
         return found
 
     return evaluate

@@ -6,14 +6,15 @@ both sides, so that a peak a billion times narrower than the grid is found if it
 lies beyond the outermost cell that could hold a share ``NEGLIGIBLE`` of the mass is left out, and counted as error.
 """
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Generator, Sequence
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from .errors import UnresolvedError
 
-Evaluate = Callable[[np.ndarray], np.ndarray]
+Result = TypeVar("Result")
+Search = Generator[np.ndarray, np.ndarray, Result]  # yields points to look at, is sent the log-densities there
 
 NEGLIGIBLE = 1e-15
 MOST_PEAKS = 32  # the highest are closed in upon
@@ -37,9 +38,9 @@ class _Seen(NamedTuple):
     f: np.ndarray
     unknown: np.ndarray
 
-    def with_more(self, evaluate: Evaluate, points: np.ndarray) -> "_Seen":
+    def with_more(self, points: np.ndarray) -> "Search[_Seen]":
         points = np.setdiff1d(points[np.isfinite(points)], self.x)
-        found = evaluate(points)
+        found = yield points
         unknown = np.isnan(found) | (found == np.inf)
         x = np.concatenate([self.x, points])
         order = np.argsort(x)
@@ -59,14 +60,14 @@ class _Seen(NamedTuple):
         return width + np.minimum(self.f[:-1], self.f[1:]), width + np.maximum(self.f[:-1], self.f[1:])
 
 
-def region(evaluate: Evaluate, starts: Sequence[float]) -> Region:
-    """The region of mass of the density whose logarithm is ``evaluate``, around one or more ``starts``."""
+def region(starts: Sequence[float]) -> Search[Region]:
+    """The region of mass of a density around one or more ``starts``."""
     nothing = np.zeros(0)
     grid = np.concatenate([start + np.concatenate([-DISTANCES, [0.0], DISTANCES]) for start in starts])
-    seen = _Seen(nothing, nothing, nothing.astype(bool)).with_more(evaluate, grid)
+    seen = yield from _Seen(nothing, nothing, nothing.astype(bool)).with_more(grid)
     if not np.any(np.isfinite(seen.f)):
         raise UnresolvedError(f"the log-density is finite at none of {len(seen.x)} points")
-    seen = _closed_in(seen, evaluate)
+    seen = yield from _closed_in(seen)
     least, most = seen.log_cells()
     mass = np.logaddexp.reduce(least)
     if not np.isfinite(mass):
@@ -86,7 +87,7 @@ def region(evaluate: Evaluate, starts: Sequence[float]) -> Region:
     return Region(_edges(seen, first, last), outside)
 
 
-def _closed_in(seen: _Seen, evaluate: Evaluate) -> _Seen:
+def _closed_in(seen: _Seen) -> Search[_Seen]:
     """More points about the peaks, until none is sharp."""
     parts = np.arange(1, BETWEEN) / BETWEEN
     for _ in range(MOST_ROUNDS):
@@ -97,7 +98,7 @@ def _closed_in(seen: _Seen, evaluate: Evaluate) -> _Seen:
         if not sharp.any():
             break
         begin, end = seen.x[np.tile(at, (2, 1))[sharp]], seen.x[sides[sharp]]
-        seen = seen.with_more(evaluate, (begin[:, None] + (end - begin)[:, None] * parts).ravel())
+        seen = yield from seen.with_more((begin[:, None] + (end - begin)[:, None] * parts).ravel())
     return seen
 
 

@@ -188,7 +188,7 @@ class Finisher:
             "device": f"{device.platform}:{device.device_kind}",
             "xla_flags": os.environ.get("XLA_FLAGS", ""),
             "interrupted": int(run.interrupted),
-            "rewrite_plan": self.posterior.plan,
+            "rewrite_plan": "as written" if self.posterior.plan is None else str(self.posterior.plan),
             **self.facts,
             **getattr(run, "facts", {}),
             "sampler_warnings": "\n".join(f"{w.level}: {w.message}" for w in found),

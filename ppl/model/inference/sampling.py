@@ -17,7 +17,7 @@ from ppl.model.errors import SamplingError
 from ppl.model.inference.background import Sampling
 from ppl.model.inference.callbacks import Reporter
 from ppl.model.inference.engines import ENGINES
-from ppl.model.inference.engines.independent import Independent, drawn_by_quadrature, drawn_from_data
+from ppl.model.inference.engines.independent import Independent, apart, drawn_by_quadrature, drawn_from_data
 from ppl.model.inference.finishing import Finisher, Request, refuse_too_large
 from ppl.model.inference.optimum import maximum_of
 from ppl.model.inference.progress import display
@@ -158,18 +158,18 @@ def sample(
     if not starts.dim and not watched:
         return _finished(finish, drawn_from_data(posterior, starts, plan))
     finish.prepare(chains, draws)
+    if rewrite and not (watched or steered) and methods.only_nuts and (lines := apart(posterior, starts.slots)):
+        try:
+            return _finished(finish, drawn_by_quadrature(posterior, lines, starts, plan, not discard_tuned_samples))
+        except UnresolvedError as reason:
+            finish.facts["drawn_by"] += f", since draws are not independent here: {reason}"
+            with silenced(quiet):
+                log.info("Drawing by %s", finish.facts["drawn_by"])
     palette = methods.palette(posterior, starts.slots)
     density = posterior.once(
         ("density", *palette.terms, *((slot.variable, slot.shape) for slot in starts.slots)),
         lambda: FlatProgram([posterior.logp(), *palette.terms], starts.slots, once=posterior.of_data),
     )
-    if starts.dim == 1 and rewrite and not (watched or steered) and methods.only_nuts:
-        try:
-            return _finished(finish, drawn_by_quadrature(posterior, density, starts, plan, not discard_tuned_samples))
-        except UnresolvedError as reason:
-            finish.facts["drawn_by"] += f", since draws are not independent here: {reason}"
-            with silenced(quiet):
-                log.info("Drawing by %s", finish.facts["drawn_by"])
     if nuts.at_map:
         starts._flat = [maximum_of(density, flat) for flat in starts._flat]
     with silenced(quiet):

@@ -33,6 +33,7 @@ from ppl.rewrites.elimination import (
 from ppl.rewrites.elimination.branches import settled
 from ppl.rewrites.elimination.coordinates import Coordinate
 from ppl.rewrites.elimination.costs import HIERARCHY, evaluation, steps
+from ppl.rewrites.elimination.independence import without_a_chain
 from ppl.rewrites.elimination.label_values import states_of
 from ppl.rewrites.elimination.labels import meet_in_a_row
 from ppl.rewrites.elimination.pairs import prior_of
@@ -86,6 +87,7 @@ class Plan:
     milliseconds: float = 0.0
     deadline: float = float("inf")  # on the clock, after which no further theorem is tried
     stopped: bool = False
+    apart: bool = False  # whether the values of what is left are numbers that do not depend on each other
     # How many times less arithmetic one evaluation takes: infinite without a sampler, 1 where there were labels, which
     # no gradient moves. How many evaluations an effective draw needs is not known before sampling: of ten effects and
     # their scale NUTS may draw as well as of the scale alone, or twenty times worse.
@@ -109,9 +111,11 @@ class Plan:
         """What becomes of sampling, where so little is left that it needs no Markov chain."""
         if not self.program.free:
             return "nothing is left to sample: draws are independent and exact"
-        if _one_number(self.program):
-            return "one dimension is left: draws are independent, by quadrature, unless NUTS is asked for"
-        return ""
+        if not self.apart:
+            return ""
+        left = f"the {self.ndim} dimensions left are independent, and draws too"
+        left = "one dimension is left: draws are independent" if self.ndim == 1 else left
+        return f"{left}, by quadrature, unless NUTS is asked for"
 
     def __str__(self) -> str:
         lines = [
@@ -251,11 +255,6 @@ def _out_of_time(result: Plan) -> bool:
 
 
 _reported: set[str] = set()
-
-
-def _one_number(program: Program) -> bool:
-    """Whether one number is left that draws can be had of without a chain."""
-    return program.ndim == 1 and program.free[0].dtype[0] == "f"
 
 
 def _no_rule(rv: RandomVariable) -> str:
@@ -450,12 +449,12 @@ def _block_in_branches(result: Plan, protected: frozenset[RandomVariable], reaso
                 _note_sums(result, sums)  # else these may go in branches first
 
 
-QUADRATURE = 0.05  # of the evaluations of a chain in one dimension
+QUADRATURE = 0.05  # of the evaluations of a chain
 
 
 def _cost(program: Program) -> float:
     """What an effective draw costs."""
-    return steps(program) * evaluation(program.factors) * (QUADRATURE if _one_number(program) else 1.0)
+    return steps(program) * evaluation(program.factors) * (QUADRATURE if without_a_chain(program) else 1.0)
 
 
 def _few_states(labels: Sequence[RandomVariable], factors: Sequence[Factor], kept: frozenset[RandomVariable]) -> bool:

@@ -1,19 +1,22 @@
-"""Independent draws, where rewriting leaves so little that no Markov chain is needed: nothing at all, or one number."""
+"""Independent draws, where rewriting leaves what needs no Markov chain: nothing, or numbers that do not depend on each
+other."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from ppl.compile.density import FlatProgram, scalar
+from ppl.compile.density import FlatProgram, Slot, labels, scalar
 from ppl.model.at_once import at_once
 from ppl.model.errors import SamplingError
 from ppl.model.inference.engines.drawn import Clock, Drawn
 from ppl.model.inference.start_report import start_report, values_at
 from ppl.model.inference.starting import Starts
 from ppl.model.rewriting import Posterior
+from ppl.rewrites import optimize
+from ppl.rewrites.elimination.affine import is_data
 from ppl.samplers.quadrature import BATCH, MOST_LOOKS, quadrature
 
 TUNING, DRAWING = 1, 0  # what draws are for
@@ -34,17 +37,28 @@ def drawn_from_data(posterior: Posterior, starts: Starts, plan: dict[str, Any]) 
     return _run(draws, {}, tuning, {}, drawn_by="recovery of what was integrated out")
 
 
+def apart(posterior: Posterior, slots: Sequence[Slot]) -> FlatProgram | None:
+    """The log-densities of the numbers left, where none of them depends on another."""
+    parts = posterior.parts
+    if parts is None:
+        return None
+    order = np.concatenate([owner.ravel() for owner in parts.owners])
+    return FlatProgram(optimize([parts.densities[order]], once=is_data), slots, once=posterior.of_data)
+
+
 def drawn_by_quadrature(
     posterior: Posterior, density: FlatProgram, starts: Starts, plan: dict[str, Any], tuned: bool
 ) -> Independent:
-    """The run of a model that rewriting has left one number of, by its distribution function: that is found once."""
+    """The run of a model that rewriting has left independent numbers of, by their distribution functions: those are
+    found once."""
     clock = Clock()
-    places = [float(x[0]) for x in starts.points]
+    places = np.stack(starts.points)
     known = posterior.made.get("quadrature")
-    if known is None or known[0] != places:
+    if known is None or not np.array_equal(known[0], places):
         source = quadrature(
-            scalar(density), places, data=density.data, key=("logp", density.key), at_once=_by_numpy(density)
-        )
+            scalar(density), places, data=density.data, key=("logp", density.key), at_once=_by_numpy(density),
+            names=labels(starts.slots, posterior.names),
+        )  # fmt: skip
         posterior.made["quadrature"] = places, source._replace(compile_seconds=0.0)
     else:
         source = known[1]
@@ -53,9 +67,10 @@ def drawn_by_quadrature(
         chains = [source.draws(plan["seed"], chain, count, purpose) for chain in range(plan["chains"])]
         found += [np.stack(each) for each in zip(*chains, strict=True)]
     positions, lp, tuning, tuning_lp = found
+    what = "the one dimension left" if starts.dim == 1 else f"the {starts.dim} dimensions left, which are independent"
     return _run(
-        positions[..., None], {"lp": lp}, tuning[..., None], {"lp": tuning_lp}, clock.seconds, source.compile_seconds,
-        drawn_by="quadrature of the one dimension left", quadrature_error=source.panels.error,
+        positions, {"lp": lp}, tuning, {"lp": tuning_lp}, clock.seconds, source.compile_seconds,
+        drawn_by=f"quadrature of {what}", quadrature_error=source.error,
     )  # fmt: skip
 
 
