@@ -26,7 +26,7 @@ from ppl.rewrites import Trace, optimize, simplify
 from ppl.rewrites.elimination import Observation, Plan, Program, Term, plan
 from ppl.rewrites.elimination.affine import is_data
 from ppl.rewrites.elimination.coordinates import Coordinate
-from ppl.rewrites.elimination.independence import MOST_NUMBERS, Independent, independent
+from ppl.rewrites.elimination.independence import MOST_NUMBERS, by_number
 from ppl.tensor.shaping import specify_shape
 from ppl.tensor.tensor import Tensor, TensorType, placeholder
 
@@ -70,12 +70,12 @@ class Posterior:
         return optimize([total], once=is_data)[0]  # type: ignore[return-value]
 
     @property
-    def parts(self) -> Independent | None:
-        """The density by its numbers, where these are few and none of them depends on another."""
-        found: Independent | None = self.once(("parts", *self.values), self._parts)
+    def by_number(self) -> Tensor | None:
+        """The log-densities of all numbers in turn, where these are few and none of them depends on another."""
+        found: Tensor | None = self.once(("by number", *self.values), self._by_number)
         return found
 
-    def _parts(self) -> Independent | None:
+    def _by_number(self) -> Tensor | None:
         if not all(value.dtype[0] == "f" for value in self.values):
             return None
         shaped = {node.inputs[0]: node for node in ancestors(list(self.terms.values())) if node.op is specify_shape}
@@ -85,8 +85,7 @@ class Posterior:
         shapes = [value.type.shape for value in values]
         if any(None in shape for shape in shapes) or not 1 <= sum(map(prod, shapes)) <= MOST_NUMBERS:
             return None
-        found = independent(self.terms.values(), values)
-        return found if found is not None and found.one_number_each else None
+        return by_number(self.terms.values(), values)
 
     def start(self, initvals: Mapping[Any, Any] | None = None, seed: Any = 0) -> Point:
         """A value for each of `values`, by name."""
@@ -222,7 +221,7 @@ def _posterior(
         plan=made,
     )
     if made is not None:
-        made.apart = found.parts is not None
+        made.apart = found.by_number is not None
     return found
 
 

@@ -1,4 +1,4 @@
-"""Independent draws of one number, from laws that are known; and a reason where there is no law."""
+"""Independent draws of numbers, from laws that are known; and a reason where there is no law."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -11,8 +11,8 @@ from scipy import special, stats
 from ppl.samplers import UnresolvedError, quadrature
 from ppl.samplers import panels as panels_module
 from ppl.samplers.panels import ACCEPTED, Panels
-from ppl.samplers.quadrature import BATCH, batches, followed
-from ppl.samplers.region import Region
+from ppl.samplers.quadrature import BATCH, batches, followed, side_by_side
+from ppl.samplers.region import Region, Search
 
 DRAWS, FALSE_ALARM = 4000, 1e-6  # of one Kolmogorov-Smirnov test; there are fewer than 100 of these
 Line = Callable[[np.ndarray], np.ndarray]
@@ -79,8 +79,14 @@ LAWS = {
 
 
 def panels_of(logp: Line, *starts: float) -> Panels:
+    starts = starts or (0.0,)
     with np.errstate(all="ignore"):
-        return followed(logp, starts or (0.0,))
+        return along({"x": followed(starts)}, logp, starts[0])[0]
+
+
+def along(searches: dict[str, Search[Panels]], logp: Line, start: float) -> list[Panels]:
+    """What searches find, each along a number of the same density."""
+    return side_by_side(searches, logp, np.full(len(searches), start))
 
 
 @pytest.mark.parametrize("name", LAWS)
@@ -152,15 +158,15 @@ def jax_normal(x, mean, scale):  # type: ignore[no-untyped-def]
 def test_one_program_serves_all_points_and_other_data() -> None:
     from ppl.samplers import PROGRAMS
 
-    evaluate = batches(jax_normal, (1.0, 2.0), None)
+    evaluate = batches(jax_normal, 1, (1.0, 2.0), None)
     before = PROGRAMS.compilations
-    points = np.linspace(-3, 3, 2 * BATCH + 7)
+    points = np.linspace(-3, 3, 2 * BATCH + 7)[:, None]
     np.testing.assert_allclose(evaluate(points), -0.5 * ((points - 1) / 2) ** 2, rtol=1e-14)
     source = quadrature(jax_normal, [0.0], data=(5.0, 3.0))
     x, lp = source.draws(1, 0, DRAWS)
     assert PROGRAMS.compilations == before
-    assert stats.kstest(x, stats.norm(5, 3).cdf).pvalue > FALSE_ALARM
-    np.testing.assert_allclose(lp, -0.5 * ((x - 5) / 3) ** 2, atol=1e-6)
+    assert stats.kstest(x[:, 0], stats.norm(5, 3).cdf).pvalue > FALSE_ALARM
+    np.testing.assert_allclose(lp, -0.5 * ((x[:, 0] - 5) / 3) ** 2, atol=1e-6)
 
 
 def test_draws_of_a_chain_are_its_own() -> None:
@@ -170,13 +176,36 @@ def test_draws_of_a_chain_are_its_own() -> None:
     np.testing.assert_array_equal(first, source.draws(3, 1, 900)[0][:500])
     for other in (source.draws(4, 1, 500), source.draws(3, 0, 500), source.draws(3, 1, 500, purpose=1)):
         assert not np.any(first == other[0])
-    many = np.stack([source.draws(5, chain, DRAWS)[0] for chain in range(2)])
+    many = np.stack([source.draws(5, chain, DRAWS)[0][:, 0] for chain in range(2)])
     assert abs(np.corrcoef(many)[0, 1]) < 5 / np.sqrt(DRAWS)  # false alarms: 6e-7
     assert abs(np.corrcoef(many[0, 1:], many[0, :-1])[0, 1]) < 5 / np.sqrt(DRAWS)
-    assert source.draws(1, 0, 0)[0].shape == (0,)
+    assert source.draws(1, 0, 0)[0].shape == (0, 1)
+
+
+def jax_normals(x, mean, scale):  # type: ignore[no-untyped-def]
+    return -0.5 * ((x - mean) / scale) ** 2
+
+
+def test_several_numbers_are_looked_for_side_by_side() -> None:
+    """Of very different scales, each by its own points; a number draws the same whatever stands beside it."""
+    mean, scale = np.array([0.0, 1e6, -3.0]), np.array([1.0, 0.1, 1e4])
+    source = quadrature(jax_normals, [np.zeros(3), mean], data=(mean, scale), names=["a", "b", "c"])
+    x, lp = source.draws(1, 0, DRAWS)
+    assert x.shape == (DRAWS, 3) and source.error < ACCEPTED
+    np.testing.assert_allclose(lp, np.sum(-0.5 * ((x - mean) / scale) ** 2, axis=1), atol=1e-6)
+    for k in range(3):
+        assert stats.kstest((x[:, k] - mean[k]) / scale[k], stats.norm.cdf).pvalue > FALSE_ALARM
+    assert np.abs(np.corrcoef(x.T) - np.eye(3)).max() < 5.5 / np.sqrt(DRAWS)
+    fewer = quadrature(jax_normals, [np.zeros(1)], data=(mean[2:], scale[2:]), names=["c"])
+    np.testing.assert_allclose(fewer.draws(1, 0, 100)[0][:, 0], x[:100, 2], rtol=1e-6)
+
+
+def test_the_number_that_has_no_law_is_named() -> None:
+    with pytest.raises(UnresolvedError, match="b: the left tail has no finite mass"):
+        quadrature(lambda x: jnp.stack([-(x[0] ** 2), 0.0 * x[1]]), [np.zeros(2)], names=["a", "b"])
 
 
 def test_mass_in_one_point_is_refused() -> None:
     """As of equal data about an unknown mean, whose density rises without bound where the noise is zero."""
     with pytest.raises(UnresolvedError, match="one point"):
-        panels_module.panels(lambda x: -(x**2), Region(np.array([0.3]), 0.0))
+        next(panels_module.panels(Region(np.array([0.3]), 0.0)))

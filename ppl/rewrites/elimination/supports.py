@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ppl.graph import Node, TupleType, topological
-from ppl.rewrites.elimination.affine import HOST, is_data, known_shape
+from ppl.rewrites.elimination.affine import HOST, data_value, is_data, known_shape
 from ppl.rewrites.elimination.program import NoMatch
 from ppl.tensor.ops import Elementwise
 
@@ -42,8 +42,10 @@ class Sites:
 
     def support(self, e: Any) -> Support | None:
         """The sites of each entry of an expression, None without any; raises `NoMatch` where they are too many."""
-        if e not in self.known:
-            self.known[e] = self._support(e)
+        if e not in self.known:  # bottom up: an expression may be deeper than calls can be
+            for n in topological([e], blockers=self.known):
+                if n not in self.known:
+                    self.known[n] = self._support(n)
         return self.known[e]
 
     def _reach(self, e: Any) -> bool:
@@ -122,7 +124,10 @@ def _structural(sites: Sites, e: Any) -> Support | None:
         return _indexed(sites, e)
     inner, move = sites.support(e.inputs[0]), HOST[e.op.name](e)
     assert inner is not None
-    return np.stack([move(inner[..., place]) for place in range(inner.shape[-1])], axis=-1)
+    found = np.empty((*known_shape(e), inner.shape[-1]), int)
+    for place in range(inner.shape[-1]):
+        found[..., place] = move(inner[..., place])
+    return found
 
 
 def _indexed(sites: Sites, e: Any) -> Support | None:
@@ -180,6 +185,24 @@ def _shared(sites: Sites, e: Any) -> Support | None:
     return np.broadcast_to(np.expand_dims(result, tuple(axes)), (*e.type.shape, result.shape[-1]))
 
 
+def _by_group(sites: Sites, e: Any) -> Support | None:
+    """Sums over groups of rows, by data that say which row belongs to which."""
+    x, groups = e.inputs
+    inner = sites.support(x)
+    if inner is None or not is_data(groups):
+        return _anywhere(sites, e)
+    count, wide = e.attrs["count"], prod(e.type.shape[1:])
+    group = data_value(groups)
+    entry = np.broadcast_to((group[:, None] * wide + np.arange(wide)).reshape(*inner.shape[:-1], 1), inner.shape)
+    counts = (inner >= 0) & (entry >= 0) & (entry < count * wide)
+    entry, site = np.unique(np.stack([entry[counts], inner[counts]]), axis=1)
+    place = np.arange(len(entry)) - np.searchsorted(entry, entry)
+    found = np.full((count * wide, place.max(initial=-1) + 1), -1)
+    found[entry, place] = site
+    found = _distinct(found)
+    return found.reshape(*e.type.shape, found.shape[-1])
+
+
 def _of_law(sites: Sites, rv: Any) -> Support | None:
     """A draw that stands for its law, among the parameters of another."""
     axes = rv.family.event_axes(rv.parameters)
@@ -200,6 +223,7 @@ RULES: dict[str, Any] = {
     "draw": _of_law,
     "concatenate": _concatenated,
     "take_along_axis": _along,
+    "segment_sum": _by_group,
     **dict.fromkeys(("sum", "prod", "max", "min", "mean", "logsumexp", "all", "any"), _reduced),
     **dict.fromkeys(HOST, _structural),
 }

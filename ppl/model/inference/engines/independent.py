@@ -39,11 +39,10 @@ def drawn_from_data(posterior: Posterior, starts: Starts, plan: dict[str, Any]) 
 
 def apart(posterior: Posterior, slots: Sequence[Slot]) -> FlatProgram | None:
     """The log-densities of the numbers left, where none of them depends on another."""
-    parts = posterior.parts
-    if parts is None:
+    densities = posterior.by_number
+    if densities is None:
         return None
-    order = np.concatenate([owner.ravel() for owner in parts.owners])
-    return FlatProgram(optimize([parts.densities[order]], once=is_data), slots, once=posterior.of_data)
+    return FlatProgram(optimize([densities], once=is_data), slots, once=posterior.of_data)
 
 
 def drawn_by_quadrature(
