@@ -9,7 +9,8 @@
 * ``expand(position, *data) -> pytree``: generated quantities of every draw.
 * The result is a ``Run``; with ``blocking=False`` a ``Handle`` that can pause, resume, abort, wait.
 
-A density of one number needs no Markov chain: ``quadrature(logp, starts, data=...)`` gives independent draws.
+A density of one number, or of numbers that do not depend on each other, needs no Markov chain:
+``quadrature(logp, starts, data=...)`` gives independent draws.
 """
 
 from .disk_cache import enable_disk_cache as enable_disk_cache

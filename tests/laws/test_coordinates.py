@@ -8,6 +8,7 @@ import ppl as pm
 import ppl.tensor as tt
 from ppl.compile import function
 from ppl.distributions import FAMILIES, GaussianRandomWalk, Laplace, Logistic, Normal, StudentT
+from ppl.distributions.location_scale import SCALES
 from ppl.model.rewriting import rewritten
 from ppl.rewrites.elimination.centring import (
     LOCATION_AND_SCALE,
@@ -16,6 +17,7 @@ from ppl.rewrites.elimination.centring import (
     BalancedProcess,
     BalancedVectors,
     PartiallyCentred,
+    ScaledLogarithm,
     Whitened,
 )
 from ppl.rewrites.elimination.coordinates import COORDINATES
@@ -35,6 +37,7 @@ ALL = {
     "StudentT, partly centred": PARTLY["StudentT"],
     "StudentT, balanced": BALANCED["StudentT"],
     "LogNormal, balanced": BalancedLogarithm(np.array(2.0), np.array(0.6)),
+    **{f"{family}, scaled": ScaledLogarithm(np.array(0.3), family) for family in SCALES},
 }
 each_coordinate = pytest.mark.parametrize("name", ALL)
 
@@ -235,13 +238,59 @@ def test_vectors_are_balanced_by_the_curvature_of_a_potential():
 
 
 def test_log_normal_groups_are_balanced_by_what_rows_say_of_their_logarithm():
-    """Counts with the mean x, by the curvature y/x² of their density, times x² where sampling starts."""
     with pm.Model() as model:
         x = pm.LogNormal("x", 0.0, pm.HalfNormal("s", 1.0), shape=3)
         pm.Poisson("y", x[np.array([0, 0, 2])], observed=[3, 1, 7])
     (chosen,) = [c for c in pm.explain(model).coordinates.values() if c.name == "balanced_logarithm"]
-    assert chosen.information[1] == 0.0  # at points up to a factor e from the start
-    assert np.all((4.0 * np.exp(-2) < chosen.information[[0, 2]]) & (chosen.information[[0, 2]] < 7.0 * np.exp(2)))
+    np.testing.assert_allclose(chosen.information, [3 + 1 + 1, 0, 7.5])
+
+
+@pytest.mark.parametrize("name", SCALES)
+def test_scales_are_what_they_are_called(name):
+    """The law of x/s is the same for all s, and its logarithm has the variance that is said."""
+    scale, given = SCALES[name], dict(zip(FAMILIES[name].params, parameters(name)[0], strict=True))
+    at = lambda s: [tt.as_tensor(float(s**scale.power if p == scale.parameter else v)) for p, v in given.items()]
+    others = {p: float(v) for p, v in given.items() if p != scale.parameter}
+    log_x = np.linspace(-300, 300, 600_001)
+    standard = FAMILIES[name].logp(np.exp(log_x), *at(1.0)).eval() + log_x
+    far = FAMILIES[name].logp(np.exp(log_x + np.log(7.0)), *at(7.0)).eval() + log_x + np.log(7.0)
+    np.testing.assert_allclose(far, standard, rtol=1e-9, atol=1e-9)
+    weight = np.exp(standard) / np.exp(standard).sum()
+    np.testing.assert_allclose(weight @ (log_x - weight @ log_x) ** 2, scale.spread(**others), rtol=1e-6)
+
+
+GROUPS = np.array([0, 2, 2, 0, 0, 3])
+TOLD = {  # rows of groups 0, 2 and 3, and the information that they have of the logarithm of each x
+    "a scale": (lambda x: pm.Normal("y", 0, x[GROUPS], observed=np.ones(6)), [6, 0, 4, 2]),
+    "a precision": (lambda x: pm.Normal("y", 0, tau=x[GROUPS], observed=np.ones(6)), [1.5, 0, 1, 0.5]),
+    "a mean of counts": (lambda x: pm.Poisson("y", x[GROUPS], observed=np.arange(6)), [7 + 1.5, 0, 3 + 1, 5.5]),
+    "exposures": (lambda x: pm.Poisson("y", np.arange(1.0, 7.0) * x[GROUPS], observed=np.arange(6)), [8.5, 0, 4, 5.5]),
+    "a mean of times": (lambda x: pm.Exponential("y", 1 / x[GROUPS], observed=np.ones(6)), [3, 0, 2, 1]),
+}
+
+
+@pytest.mark.parametrize("prior", [pm.HalfNormal, pm.HalfCauchy], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("child", TOLD)
+def test_a_random_scale_is_taken_out_by_the_share_of_the_prior(child, prior):
+    rows, information = TOLD[child]
+    with pm.Model() as model:
+        s = pm.LogNormal("s", 0, 1)
+        rows(prior("x", s, shape=4))
+    plan = pm.explain(model)
+    (coordinate,) = [c for rv, c in plan.coordinates.items() if rv.name == "x"]
+    spread = SCALES[prior.__name__].spread()
+    np.testing.assert_allclose(coordinate.weight, 1 / (1 + np.array(information) * spread), rtol=1e-9)
+    assert "x is moved by its logarithm, without its scale" in str(plan)
+
+
+def test_a_known_scale_stays_where_it_is_and_so_does_a_random_one_beside_many_rows():
+    rows = np.random.default_rng(0).normal(size=(50, 4))
+    for scale, many in ((2.0, False), (None, True)):
+        with pm.Model() as model:
+            s = pm.LogNormal("s", 0, 1) if scale is None else scale
+            x = pm.HalfCauchy("x", s, shape=4)
+            pm.Normal("y", 0, x, observed=rows if many else rows[:1])
+        assert not any(isinstance(c, ScaledLogarithm) for c in pm.explain(model).coordinates.values())
 
 
 def test_rows_that_pick_several_entries_in_a_bent_way_tell_nothing():

@@ -102,7 +102,7 @@ def density_and_slopes(written, far, protect):
     f = model.compile_fn([total, *(tt.grad(total, v) for v in left.values)], inputs=left.values)
     point = {v.name: np.full([n or 0 for n in v.type.shape], SCALES.get(v.name, 0.25), v.dtype) for v in left.values}
     point |= {name: np.asarray(x + far, point[name].dtype) for name, x in WHERE.items() if name in point}
-    return [np.asarray(x, float) for x in f(point)], left.plan
+    return [np.asarray(x, float) for x in f(point)], str(left.plan)
 
 
 @pytest.mark.parametrize("floatX", ["float64", pytest.param("float32", marks=pytest.mark.slow)])

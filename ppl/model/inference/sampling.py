@@ -98,9 +98,10 @@ def sample(
     whatever `cores` is, and the first chains of a run with more chains are those of a run with fewer.
 
     `rewrite`, `protect` and `eliminate` say how far the model may be rewritten. Where that leaves one number to move,
-    draws are independent, by quadrature, unless an argument chooses, steers or watches NUTS (`step`, `nuts_sampler`,
-    `init`, `target_accept` and its kin, `nuts`; `callback`, `blocking`, `resume`; `rewrite=False`): the attribute
-    `drawn_by` of the result says what made the draws, and `quadrature_error` how well their law is known.
+    or numbers that nothing joins, draws are independent, by quadrature, unless an argument chooses, steers or watches
+    NUTS (`step`, `nuts_sampler`, `init`, `target_accept` and its kin, `nuts`; `callback`, `blocking`, `resume`;
+    `rewrite=False`): the attribute `drawn_by` of the result says what made the draws, and `quadrature_error` how well
+    their law is known.
 
     With `blocking=False` sampling goes on in the background and a handle comes back. `resume` is a directory: draws are
     saved there while sampling, and the same call goes on where an earlier one was stopped; with `storage="zarr"` they

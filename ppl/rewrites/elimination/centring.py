@@ -16,7 +16,7 @@ import numpy as np
 import ppl.tensor as tt
 from ppl.distributions import FAMILIES
 from ppl.distributions.constants import LOG_2PI
-from ppl.distributions.location_scale import LOCATION_AND_SCALE
+from ppl.distributions.location_scale import LOCATION_AND_SCALE, SCALES
 from ppl.rewrites.elimination.coordinates import Coordinate
 from ppl.rewrites.elimination.gaussian.spd import Factor
 from ppl.tensor.tensor import Tensor, as_tensor
@@ -92,6 +92,37 @@ class BalancedLogarithm(Balanced):
 
     def forward(self, x: Any, *parameters: Any) -> Tensor:
         return super().forward(tt.log(as_tensor(x)), *parameters)
+
+
+@dataclass(frozen=True)
+class ScaledLogarithm(Coordinate):
+    """z = log x - w log s of a positive x of scale s. With w the share of the prior in what is known of log x, z does
+    not depend on s given the data (Gaussian case)."""
+
+    weight: np.ndarray
+    family: str
+    name: str = "scaled_logarithm"
+
+    def words(self) -> str:
+        low, high = self.weight.min(), self.weight.max()
+        span = f"{low:.2f}" if high - low < 0.005 else f"{low:.2f} to {high:.2f}"
+        return f"is moved by its logarithm, without its scale by the share of the prior, {span}"
+
+    def _shift(self, parameters: Sequence[Any]) -> Tensor:
+        """w log s."""
+        scale = SCALES[self.family]
+        given = dict(zip(FAMILIES[self.family].params, parameters, strict=True))
+        return self.weight * scale.power * tt.log(as_tensor(given[scale.parameter]))
+
+    def backward(self, z: Any, *parameters: Any) -> Tensor:
+        return tt.exp(z + self._shift(parameters))
+
+    def forward(self, x: Any, *parameters: Any) -> Tensor:
+        return tt.log(as_tensor(x)) - self._shift(parameters)
+
+    def log_density(self, z: Any, *parameters: Any) -> Tensor:
+        logarithm = z + self._shift(parameters)
+        return FAMILIES[self.family].log_density(tt.exp(logarithm), *parameters, checked=False) + logarithm
 
 
 @dataclass(frozen=True)

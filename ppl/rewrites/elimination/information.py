@@ -18,16 +18,17 @@ from typing import Any
 import numpy as np
 
 import ppl.tensor as tt
-from ppl.distributions import RandomVariable
+from ppl.distributions import Normal, RandomVariable
+from ppl.distributions.draw import draw
 from ppl.distributions.location_scale import LOCATION_AND_SCALE
-from ppl.graph import ancestors
-from ppl.rewrites.elimination.affine import Affine, NotAffine, Select, affine, data_value, is_data, known_shape
+from ppl.graph import Node, ancestors, topological
+from ppl.rewrites.elimination.affine import HOST, Affine, NotAffine, Select, affine, data_value, is_data, known_shape
 from ppl.rewrites.elimination.curvature import curvature, steps, vector_of_each_row
 from ppl.rewrites.elimination.monomials import POWERS
-from ppl.rewrites.elimination.program import Factor, NoMatch, Observation, Program, children
+from ppl.rewrites.elimination.program import Factor, NoMatch, Observation, Program, children, parts
 from ppl.rewrites.elimination.starts import around_start, start_of
 from ppl.rewrites.folding import on_host
-from ppl.tensor.tensor import Tensor
+from ppl.tensor.tensor import Tensor, as_tensor
 
 
 @dataclass(frozen=True)
@@ -138,6 +139,20 @@ def told(program: Program, rv: RandomVariable, of: Of | None = None) -> np.ndarr
     return information
 
 
+def told_of_logarithm(program: Program, rv: RandomVariable) -> np.ndarray | None:
+    """The information that rows hold of the logarithm of each entry of a positive variable; None where it cannot be
+    told."""
+    start = start_of(program, rv)
+    if start is None:
+        return None
+    logarithm: Any = draw(Normal, (as_tensor(np.log(start)), as_tensor(1.0)), known_shape(rv), rv.name)
+    moved: dict[Node, Tensor] = {rv: logarithm}  # what only moves entries of x is exp of what moves those of log x
+    for node in topological([n for f in children(program, rv) for n in parts(f)], blockers={rv}):
+        if node.op.name in HOST and node.inputs[0] in moved and not any(x in moved for x in node.inputs[1:]):
+            moved[node] = Node(node.op, (moved[node.inputs[0]], *node.inputs[1:]), node.attrs)  # type: ignore[assignment]
+    return told(program.at(rv, logarithm, {node: tt.exp(log) for node, log in moved.items()}), logarithm)
+
+
 def _told_by(program: Program, factor: Factor, rv: RandomVariable, of: Of) -> np.ndarray:
     """By a formula, else by curvature."""
     try:
@@ -209,8 +224,12 @@ def _predicted(program: Program, child: Observation, rv: Tensor, width: int = 0)
         raise NotAffine("its rows are not known")
     parameters = dict(zip(family.params, child.variable.parameters, strict=True))
     for weight in weights:
-        inner, power = _linked(parameters[weight.slot])
-        if weight.link != (inner.op.name if weight.link else None) or (power != 1.0 and weight.link != "exp"):
+        inner, power, scaled = _linked(parameters[weight.slot])
+        if weight.link is None and scaled:  # the predictor itself may have factors
+            inner, power, scaled = parameters[weight.slot], 1.0, False
+        if weight.link != (inner.op.name if weight.link else None):
+            continue
+        if (power != 1.0 or scaled) and weight.link != "exp":
             continue
         if rv not in ancestors(inner):
             continue
@@ -236,16 +255,22 @@ def _groups(line: Tensor, shape: Any, rv: Tensor, width: int) -> np.ndarray | No
         return None
 
 
-def _linked(slot: Any) -> tuple[Any, float]:
-    """What stands in a slot, without names and fixed powers, and the power: of (e^η)^-½ it is e^η, to the -½."""
-    power = 1.0
+def _linked(slot: Any) -> tuple[Any, float, bool]:
+    """What stands in a slot, without names, fixed powers and known factors; the power, and whether there was a factor:
+    of 3·(e^η)^-½ it is e^η, to the -½."""
+    power, scaled = 1.0, False
     while True:
+        factors = slot.inputs if slot.op.name in ("multiply", "true_divide") else ()
+        known = [is_data(x) for x in factors]
         if slot.op.name in ("named", "broadcast_to", "positive"):
             slot = slot.inputs[0]
         elif slot.op.name in POWERS:
             slot, power = slot.inputs[0], power * POWERS[slot.op.name]
+        elif any(known) and not all(known):
+            inverse = slot.op.name == "true_divide" and known[0]
+            slot, power, scaled = factors[known.index(False)], -power if inverse else power, True
         else:
-            return slot, power
+            return slot, power, scaled
 
 
 Picked = list[tuple[np.ndarray, np.ndarray]]  # entries that rows pick, one each, and their slopes in these

@@ -139,6 +139,17 @@ class Program:
         after.__dict__["dependents"] = self._with(self.dependents, more) if more else self.dependents
         return after
 
+    def at(self, variable: RandomVariable, stand_in: RandomVariable, values: Mapping[Node, Node]) -> Program:
+        """The program in which another variable stands in the place of one, and `values` in that of what follows."""
+        return Program(
+            tuple(stand_in if rv is variable else substitute(rv, values) for rv in self.free),  # type: ignore[misc]
+            tuple(
+                replace(o, variable=substitute(o.variable, values), value=substitute(o.value, values))  # type: ignore[arg-type]
+                for o in self.observed
+            ),
+            tuple(replace(t, density=substitute(t.density, values)) for t in self.terms),  # type: ignore[arg-type]
+        )
+
 
 class NoMatch(Exception):  # noqa: N818  an answer, not an error
     """A theorem does not hold for a variable or a factor; the message says why."""

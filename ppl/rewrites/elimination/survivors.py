@@ -29,7 +29,7 @@ from ppl.distributions import (
     RandomVariable,
     StudentT,
 )
-from ppl.distributions.location_scale import LOCATION_AND_SCALE
+from ppl.distributions.location_scale import LOCATION_AND_SCALE, SCALES
 from ppl.graph import ancestors
 from ppl.rewrites.elimination.affine import NotAffine, data_value, is_data, known_shape
 from ppl.rewrites.elimination.centring import (
@@ -38,12 +38,13 @@ from ppl.rewrites.elimination.centring import (
     BalancedProcess,
     BalancedVectors,
     PartiallyCentred,
+    ScaledLogarithm,
     Whitened,
 )
 from ppl.rewrites.elimination.coordinates import COORDINATES, Coordinate, fixed_coordinate
 from ppl.rewrites.elimination.covariances import SpreadAndCorrelation
 from ppl.rewrites.elimination.gaussian.spd import UNROLLED
-from ppl.rewrites.elimination.information import blocks, entries, squares, told
+from ppl.rewrites.elimination.information import blocks, entries, squares, told, told_of_logarithm
 from ppl.rewrites.elimination.positive import known_positive
 from ppl.rewrites.elimination.program import NoMatch, Observation, Program, children, parts, reaches
 from ppl.rewrites.elimination.starts import start_of
@@ -67,6 +68,8 @@ def coordinates(
             chosen = _centred(written, rv)
         elif rv.family is LogNormal and not all(map(is_data, rv.parameters)):
             chosen = _centred_logarithm(written, rv)
+        elif rv.family.__name__ in SCALES:
+            chosen = _without_scale(written, rv)
         elif rv.family is LKJCholeskyCov and rv.ndim == 1:
             chosen = SpreadAndCorrelation()
         elif rv.family is MvNormal and not all(map(is_data, rv.parameters)):
@@ -98,13 +101,29 @@ def _centred(program: Program, rv: RandomVariable) -> Coordinate | None:
 
 
 def _centred_logarithm(program: Program, rv: RandomVariable) -> BalancedLogarithm | None:
-    """By the information about the logarithm where sampling starts, which is x² that about x."""
-    spread, start = start_of(program, rv.parameters[1]), start_of(program, rv)
-    information = None if spread is None or start is None else told(program, rv)
-    if information is None or spread is None or start is None:
+    """By the information about the logarithm."""
+    spread = start_of(program, rv.parameters[1])
+    information = None if spread is None else told_of_logarithm(program, rv)
+    if information is None or spread is None:
         return None
-    information = information * start**2
     return BalancedLogarithm(information, spread / np.sqrt(1.0 + information * spread**2))
+
+
+LEAST_SHARE = 0.1  # of a prior in what is known of a variable, from which on its scale is taken out
+
+
+def _without_scale(program: Program, rv: RandomVariable) -> ScaledLogarithm | None:
+    """By the share of the prior in the precision of the logarithm of each entry."""
+    given = dict(zip(rv.family.params, rv.parameters, strict=True))
+    scale = SCALES[rv.family.__name__]
+    if is_data(given.pop(scale.parameter)):
+        return None
+    others = {name: start_of(program, p) for name, p in given.items()}
+    information = None if any(x is None for x in others.values()) else told_of_logarithm(program, rv)
+    if information is None:
+        return None
+    share = np.broadcast_to(1.0 / (1.0 + information * scale.spread(**others)), known_shape(rv))
+    return ScaledLogarithm(share, rv.family.__name__) if share.max(initial=0.0) >= LEAST_SHARE else None
 
 
 def _centred_vectors(program: Program, rv: RandomVariable) -> BalancedVectors | None:
