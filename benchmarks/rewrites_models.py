@@ -139,6 +139,31 @@ def coal(pm: Any) -> None:
     pm.Poisson("y", pm.math.switch(tau >= years, early, late), observed=y)
 
 
+def nile(pm: Any) -> None:
+    """A change of level at an unknown time, in a hundred normal rows."""
+    years = np.arange(100)
+    tau = pm.DiscreteUniform("tau", 0, 99)
+    early, late = pm.Normal("early", 1000, 300), pm.Normal("late", 1000, 300)
+    y = np.random.default_rng(6).normal(np.where(years < 28, 1100.0, 850.0), 130.0)
+    pm.Normal("y", pm.math.switch(tau > years, early, late), pm.HalfNormal("sigma", 200), observed=y)
+
+
+def rates(pm: Any) -> None:
+    """Fifteen rates without a common prior."""
+    rng = np.random.default_rng(7)
+    theta = pm.Normal("theta", 0, 1.5, shape=15)
+    pm.Binomial("y", 30, logit_p=theta, observed=rng.binomial(30, rng.uniform(0.1, 0.9, 15)))
+
+
+def process(pm: Any) -> None:
+    """A hundred values of a Gaussian process of known shape, with an unknown amplitude and noise."""
+    rng, x = np.random.default_rng(8), np.linspace(0, 10, 100)
+    shape = np.exp(-0.5 * (x[:, None] - x) ** 2)
+    y = rng.multivariate_normal(np.zeros(100), 4.0 * shape + 0.25 * np.eye(100))
+    amplitude, noise = pm.HalfNormal("amplitude", 3), pm.HalfNormal("noise", 1)
+    pm.MvNormal("y", np.zeros(100), cov=amplitude**2 * shape + noise**2 * np.eye(100), observed=y)
+
+
 def loop(pm: Any) -> None:
     """20 logistic regressions with a common law of levels, each variable written by itself in a Python loop."""
     mu, tau = pm.Normal("mu", 0, 1), pm.HalfNormal("tau", 1)
@@ -153,9 +178,9 @@ def loop(pm: Any) -> None:
 HIERARCHIES = (pumps, rats, counts, votes)  # whose latents are conjugate
 CENTRED = (election, slopes)  # of which nothing can be integrated out
 MODELS: dict[str, Callable[..., None]] = {
-    f.__name__: f for f in (*HIERARCHIES, *CENTRED, schools, radon, loop, regression, iid, coal)
+    f.__name__: f for f in (*HIERARCHIES, *CENTRED, schools, radon, loop, regression, iid, coal, nile, rates, process)
 }
-DISCRETE = {"coal"}
+DISCRETE = {"coal", "nile"}
 
 
 def run(name: str, backend: str, clock: str = "in all") -> dict[str, float]:
