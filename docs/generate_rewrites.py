@@ -71,8 +71,8 @@ NOT_REWRITTEN = {
     "an intercept and group effects, α + θⱼ, split into mean and deviations": """a Gaussian block takes both; with other
         likelihoods the split by hand gained nothing (109 effective draws for a thousand steps, without it 107)""",
     "groups of Student's t law, taken apart into normal ones of gamma precisions": """their block would take them, but
-        as many precisions stay. 20 groups of 5 rows and 50 of 20 then had three quarters and half of the effective draws
-        for a step of NUTS, each step at about twice the time; 8 of one row each had ten times as many (three seeds each,
+        as many precisions stay. 20 groups of 5 rows and 50 of 20 had three quarters and half of the effective draws
+        for a step of NUTS, each at about twice the time; 8 of one row each had ten times as many (three seeds each,
         by hand). Write them so where rows are that few""",
     "parts of several numbers that have nothing in common": """they are one posterior in one program; the metric has a
         scale for each dimension. A logistic regression had 1,770 effective draws a second beside a hierarchy, 1,360
