@@ -47,14 +47,13 @@ def by_number(terms: Iterable[Tensor], values: Sequence[Tensor]) -> Tensor | Non
     """
     if any(None in value.type.shape for value in values):
         return None
-    sites = Sites(values)
+    sites, terms = Sites(values, most=1), list(terms)
     densities = tt.zeros(sites.count)
+    if sites.count == 1:  # whatever is done to it
+        return sum([tt.sum(term) for term in terms], start=densities)
     try:
-        for x, weight in _summands(list(terms), frozenset(values)):
-            support = sites.support(x)
-            if support is not None and support.shape[-1] > 1:
-                return None
-            densities = densities + weight * _sums(x, support, sites.count)
+        for x, weight in _summands(terms, frozenset(values)):
+            densities = densities + weight * _sums(x, sites.support(x), sites.count)
     except NoMatch:
         return None
     return densities

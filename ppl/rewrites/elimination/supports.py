@@ -22,9 +22,10 @@ Support = np.ndarray
 
 
 class Sites:
-    """Numbers for the entries of some variables."""
+    """Numbers for the entries of some variables; one number may depend on `most` of them."""
 
-    def __init__(self, variables: Sequence[Any]) -> None:
+    def __init__(self, variables: Sequence[Any], most: int = MOST_SITES) -> None:
+        self.most = most
         self.of: dict[Node, np.ndarray] = {}
         self.count = 0
         for rv in variables:
@@ -67,13 +68,13 @@ class Sites:
         return rule(self, e)
 
 
-def merged(supports: Sequence[Support | None], shape: tuple[Any, ...]) -> Support | None:
+def merged(supports: Sequence[Support | None], shape: tuple[Any, ...], most: int = MOST_SITES) -> Support | None:
     """The sites of any of several expressions that broadcast to a shape."""
     given = [np.broadcast_to(s, (*shape, s.shape[-1])) for s in supports if s is not None]
-    return _distinct(np.concatenate(given, axis=-1)) if given else None
+    return _distinct(np.concatenate(given, axis=-1), most) if given else None
 
 
-def _distinct(sites: np.ndarray) -> np.ndarray:
+def _distinct(sites: np.ndarray, most: int) -> np.ndarray:
     """Each site once, in ascending order after the -1s; without places that no entry needs."""
     sites = np.sort(sites, axis=-1)
     again = sites[..., 1:] == sites[..., :-1]
@@ -81,35 +82,35 @@ def _distinct(sites: np.ndarray) -> np.ndarray:
     sites[..., 1:][again] = -1
     sites = np.sort(sites, axis=-1)
     needed = int((sites >= 0).sum(axis=-1).max(initial=0))
-    if needed > MOST_SITES:
-        raise NoMatch(f"one number depends on {needed} entries at once, more than {MOST_SITES}")
+    if needed > most:
+        raise NoMatch(f"one number depends on {needed} entries at once, more than {most}")
     return sites[..., sites.shape[-1] - needed :]
 
 
-def collapsed(support: Support, axes: Sequence[int]) -> Support:
+def collapsed(support: Support, axes: Sequence[int], most: int = MOST_SITES) -> Support:
     """The sites of all entries along some axes together."""
     kept = [a for a in range(support.ndim - 1) if a not in axes]
     moved = support.transpose(*kept, *axes, support.ndim - 1)
     shape = moved.shape[: len(kept)]
-    return _distinct(moved.reshape(*shape, -1))
+    return _distinct(moved.reshape(*shape, -1), most)
 
 
-def over_last(support: Support | None, axes: int) -> Support | None:
+def over_last(support: Support | None, axes: int, most: int = MOST_SITES) -> Support | None:
     """The sites of what the last axes hold together."""
     if support is None or not axes:
         return support
-    return collapsed(support, range(support.ndim - 1 - axes, support.ndim - 1))
+    return collapsed(support, range(support.ndim - 1 - axes, support.ndim - 1), most)
 
 
 def _elementwise(sites: Sites, e: Any) -> Support | None:
-    return merged([sites.support(i) for i in e.inputs], e.type.shape)
+    return merged([sites.support(i) for i in e.inputs], e.type.shape, sites.most)
 
 
 def _anywhere(sites: Sites, e: Any) -> Support | None:
     """An operation that may take any entry of its inputs to any of its result."""
     parts = [sites.support(i) for i in e.inputs]
-    whole = [collapsed(s, range(s.ndim - 1)) for s in parts if s is not None]
-    return merged(whole, _shape(e))
+    whole = [collapsed(s, range(s.ndim - 1), sites.most) for s in parts if s is not None]
+    return merged(whole, _shape(e), sites.most)
 
 
 def _shape(e: Any) -> tuple[Any, ...]:
@@ -139,7 +140,7 @@ def _indexed(sites: Sites, e: Any) -> Support | None:
         return _anywhere(sites, e)
     indices = e.inputs[1:]
     common = np.broadcast_shapes(*[i.type.shape for i in indices])
-    labels = merged([sites.support(i) for i in indices], common)
+    labels = merged([sites.support(i) for i in indices], common, sites.most)
     assert labels is not None
     after = e.type.ndim - at[0] - len(common)
     return np.broadcast_to(labels.reshape(*common, *(1,) * after, -1), (*e.type.shape, labels.shape[-1]))
@@ -151,8 +152,8 @@ def _along(sites: Sites, e: Any) -> Support | None:
     axis = e.attrs["axis"] % e.type.ndim
     source = sites.support(x)
     if source is not None:
-        source = np.expand_dims(collapsed(source, [axis]), axis)
-    return merged([source, sites.support(index)], e.type.shape)
+        source = np.expand_dims(collapsed(source, [axis], sites.most), axis)
+    return merged([source, sites.support(index)], e.type.shape, sites.most)
 
 
 def _concatenated(sites: Sites, e: Any) -> Support | None:
@@ -172,7 +173,7 @@ def _reduced(sites: Sites, e: Any) -> Support | None:
     assert inner is not None
     axes = e.attrs["axis"]
     axes = tuple(range(inner.ndim - 1)) if axes is None else tuple(np.atleast_1d(axes))
-    result = collapsed(inner, [a % (inner.ndim - 1) for a in axes])
+    result = collapsed(inner, [a % (inner.ndim - 1) for a in axes], sites.most)
     return result.reshape(*e.type.shape, result.shape[-1])
 
 
@@ -181,7 +182,7 @@ def _shared(sites: Sites, e: Any) -> Support | None:
     inner = sites.support(e.inputs[0])
     assert inner is not None
     axes = sorted(a % e.type.ndim for a in np.atleast_1d(e.attrs["axis"]))
-    result = collapsed(inner, axes)
+    result = collapsed(inner, axes, sites.most)
     return np.broadcast_to(np.expand_dims(result, tuple(axes)), (*e.type.shape, result.shape[-1]))
 
 
@@ -199,7 +200,7 @@ def _by_group(sites: Sites, e: Any) -> Support | None:
     place = np.arange(len(entry)) - np.searchsorted(entry, entry)
     found = np.full((count * wide, place.max(initial=-1) + 1), -1)
     found[entry, place] = site
-    found = _distinct(found)
+    found = _distinct(found, sites.most)
     return found.reshape(*e.type.shape, found.shape[-1])
 
 
@@ -208,7 +209,9 @@ def _of_law(sites: Sites, rv: Any) -> Support | None:
     axes = rv.family.event_axes(rv.parameters)
     shape, event = known_shape(rv), rv.event_ndim
     each = merged(
-        [over_last(sites.support(p), n) for p, n in zip(rv.parameters, axes, strict=True)], shape[: len(shape) - event]
+        [over_last(sites.support(p), n, sites.most) for p, n in zip(rv.parameters, axes, strict=True)],
+        shape[: len(shape) - event],
+        sites.most,
     )
     if each is None or not event:
         return each

@@ -42,7 +42,9 @@ def apart(posterior: Posterior, slots: Sequence[Slot]) -> FlatProgram | None:
     densities = posterior.by_number
     if densities is None:
         return None
-    return FlatProgram(optimize([densities], once=is_data), slots, once=posterior.of_data)
+    make = lambda: FlatProgram(optimize([densities], once=is_data), slots, once=posterior.of_data)
+    found: FlatProgram = posterior.once(("lines", *((slot.variable, slot.shape) for slot in slots)), make)
+    return found
 
 
 def drawn_by_quadrature(
