@@ -10,7 +10,7 @@ known, the curvature of the log-density serves (`curvature`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -140,8 +140,8 @@ def told(program: Program, rv: RandomVariable, of: Of | None = None) -> np.ndarr
 
 
 def told_of_logarithm(program: Program, rv: RandomVariable) -> np.ndarray | None:
-    """The information that rows hold of the logarithm of each entry of a positive variable; None where it cannot be
-    told."""
+    """The information that rows hold of the logarithm of each entry of a positive variable, which is x² that of x where
+    sampling starts unless the logarithm stands in their predictor; None where it cannot be told."""
     start = start_of(program, rv)
     if start is None:
         return None
@@ -150,7 +150,20 @@ def told_of_logarithm(program: Program, rv: RandomVariable) -> np.ndarray | None
     for node in topological([n for f in children(program, rv) for n in parts(f)], blockers={rv}):
         if node.op.name in HOST and node.inputs[0] in moved and not any(x in moved for x in node.inputs[1:]):
             moved[node] = Node(node.op, (moved[node.inputs[0]], *node.inputs[1:]), node.attrs)  # type: ignore[assignment]
-    return told(program.at(rv, logarithm, {node: tt.exp(log) for node, log in moved.items()}), logarithm)
+    of_logarithm = program.at(rv, logarithm, {node: tt.exp(log) for node, log in moved.items()})
+    information = np.zeros(())
+    for factor, same in zip(children(program, rv), children(of_logarithm, logarithm), strict=True):
+        try:
+            if not isinstance(same, Observation):
+                raise NotAffine("it is no observation")
+            line, rows = _predicted(program, same, logarithm, 1)
+            information = information + _summed([_coefficients(affine(line, {logarithm}), rows.shape)], rows, logarithm)
+        except NotAffine:
+            try:
+                information = information + _told_by(program, factor, rv, entries) * start**2
+            except NoMatch:
+                return None
+    return information
 
 
 def _told_by(program: Program, factor: Factor, rv: RandomVariable, of: Of) -> np.ndarray:
@@ -171,8 +184,12 @@ def _told_by(program: Program, factor: Factor, rv: RandomVariable, of: Of) -> np
 def entries(program: Program, child: Observation, rv: Tensor) -> np.ndarray:
     """The information of the rows of a child on each entry of a variable, of which a row may pick several."""
     line, rows = _predicted(program, child, rv, 1)
+    return _summed(_readings(program, line, rv, rows.shape, 1), rows, rv)
+
+
+def _summed(readings: Sequence[Picked], rows: np.ndarray, rv: Tensor) -> np.ndarray:
+    """The information on each entry, of rows that pick entries, by the mean over readings."""
     total = np.zeros(int(np.prod(known_shape(rv))))
-    readings = _readings(program, line, rv, rows.shape, 1)
     for picked in readings:
         for places, slope in picked:
             total += np.bincount(places, slope**2 * rows.ravel(), total.size)
