@@ -20,7 +20,7 @@ from ppl.rewrites.elimination.centring import (
     ScaledLogarithm,
     Whitened,
 )
-from ppl.rewrites.elimination.coordinates import COORDINATES
+from ppl.rewrites.elimination.coordinates import COORDINATES, NearScore
 from ppl.rewrites.elimination.covariances import SpreadAndCorrelation
 from ppl.rewrites.elimination.information import jitter_in_groups
 from ppl.rewrites.elimination.survivors import LOW
@@ -36,6 +36,7 @@ ALL = {
     **COORDINATES,
     "StudentT, partly centred": PARTLY["StudentT"],
     "StudentT, balanced": BALANCED["StudentT"],
+    "StudentT, near score": NearScore(),
     "LogNormal, balanced": BalancedLogarithm(np.array(2.0), np.array(0.6)),
     **{f"{family}, scaled": ScaledLogarithm(np.array(0.3), family) for family in SCALES},
 }
@@ -243,6 +244,25 @@ def test_log_normal_groups_are_balanced_by_what_rows_say_of_their_logarithm():
         pm.Poisson("y", x[np.array([0, 0, 2])], observed=[3, 1, 7])
     (chosen,) = [c for c in pm.explain(model).coordinates.values() if c.name == "balanced_logarithm"]
     np.testing.assert_allclose(chosen.information, [3 + 1 + 1, 0, 7.5])
+
+
+@pytest.mark.parametrize("nu", [1.0, 2.0, 3.0, 5.0])
+def test_the_near_score_of_students_law_is_about_normal(nu):
+    z = np.linspace(-3, 3, 61)
+    density = np.exp(NearScore().log_density(z, tt.as_tensor(nu), tt.as_tensor(0.0), tt.as_tensor(1.0)).eval())
+    np.testing.assert_allclose(density, stats.norm.pdf(z), atol=0.02)
+    far = [
+        NearScore().log_density(x, tt.as_tensor(nu), tt.as_tensor(0.0), tt.as_tensor(1.0)).eval() for x in (20.0, 60.0)
+    ]
+    assert np.isfinite(far).all() and far[1] < far[0] < -100.0
+
+
+@pytest.mark.parametrize(("nu", "noise", "moved"), [(3.0, 10.0, True), (3.0, 0.5, False), (30.0, 10.0, False)])
+def test_heavy_tails_are_drawn_in_where_rows_say_little(nu, noise, moved):
+    with pm.Model() as model:
+        x = pm.StudentT("x", nu, 0.0, 1.0, shape=3)
+        pm.StudentT("y", 4, x, noise, observed=np.array([0.3, -20.0, 11.0]))
+    assert any(isinstance(c, NearScore) for c in pm.explain(model).coordinates.values()) is moved
 
 
 @pytest.mark.parametrize("name", SCALES)

@@ -108,6 +108,56 @@ class Score(Coordinate):
         return -0.5 * as_tensor(z) ** 2 - 0.5 * LOG_2PI
 
 
+@dataclass(frozen=True)
+class NearScore(Coordinate):
+    r"""Student's t about by the standard normal of the same rank (Wallace 1959):
+
+    .. math:: z = c \sqrt{ν \log(1 + t²/ν)}, \qquad c = (8ν + 1)/(8ν + 3), \; t = (x - μ)/σ
+
+    with the sign of t; so the density of t falls like a power, that of z about like the normal one.
+    """
+
+    family: str = "StudentT"
+    name: str = "near_score"
+
+    def words(self) -> str:
+        return "is moved by about its normal score, since its tails are heavy and rows say little"
+
+    def backward(self, z: Any, nu: Any, mu: Any, sigma: Any) -> Tensor:
+        w, q = self._inner(z, nu)
+        return mu + sigma * w * tt.sqrt(_of_small(q, tt.expm1, 0.5))
+
+    def forward(self, x: Any, nu: Any, mu: Any, sigma: Any) -> Tensor:
+        t = (as_tensor(x) - mu) / sigma
+        return _share_of_score(nu) * t * tt.sqrt(_of_small(t**2 / nu, tt.log1p, -0.5))
+
+    def log_density(self, z: Any, nu: Any, mu: Any, sigma: Any) -> Tensor:
+        _, q = self._inner(z, nu)
+        middle = FAMILIES[self.family].log_density(0.0 * q, nu, as_tensor(0.0), as_tensor(1.0), checked=False)
+        far = q > _SMALL
+        log_slope = tt.switch(far, q + tt.log1mexp(-tt.switch(far, q, 1.0)) - tt.log(tt.switch(far, q, 1.0)), 0.5 * q)
+        return middle - 0.5 * (nu - 1.0) * q - 0.5 * log_slope - tt.log(_share_of_score(nu))
+
+    def _inner(self, z: Any, nu: Any) -> tuple[Tensor, Tensor]:
+        """z/c, and the logarithm of 1 + t²/ν."""
+        w = as_tensor(z) / _share_of_score(nu)
+        return w, w**2 / nu
+
+
+_SMALL = 1e-7
+
+
+def _share_of_score(nu: Any) -> Any:
+    return (8.0 * nu + 1.0) / (8.0 * nu + 3.0)
+
+
+def _of_small(q: Tensor, f: Callable[[Any], Tensor], slope: float) -> Tensor:
+    """f(q)/q, which is 1 + slope q near zero."""
+    far = q > _SMALL
+    safe = tt.switch(far, q, 1.0)
+    return tt.switch(far, f(safe) / safe, 1.0 + slope * q)
+
+
 def _cauchy(z: Any, alpha: Any, beta: Any) -> Tensor:
     """The tangent, in the tails that of what is left to 1."""
     far = abs(z) > 0.5

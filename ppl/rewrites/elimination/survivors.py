@@ -41,7 +41,7 @@ from ppl.rewrites.elimination.centring import (
     ScaledLogarithm,
     Whitened,
 )
-from ppl.rewrites.elimination.coordinates import COORDINATES, Coordinate, fixed_coordinate
+from ppl.rewrites.elimination.coordinates import COORDINATES, Coordinate, NearScore, fixed_coordinate
 from ppl.rewrites.elimination.covariances import SpreadAndCorrelation
 from ppl.rewrites.elimination.gaussian.spd import UNROLLED
 from ppl.rewrites.elimination.information import blocks, entries, squares, told, told_of_logarithm
@@ -76,11 +76,26 @@ def coordinates(
             chosen = _centred_vectors(written, rv) or _centred_process(written, rv)
         elif rv.family is GaussianRandomWalk and rv.ndim == 1:
             chosen = _pulled(written, rv)
+        elif rv.family is StudentT and _tails_are_seen(written, rv):
+            chosen = NearScore()
         elif rv.family in COEFFICIENTS and rv.ndim == 1:
             chosen = _pulled_steps(written, rv) or _whitened(written, rv)
         if chosen is not None:
             found[rv] = chosen
     return found
+
+
+HEAVY = 5.0  # degrees of freedom, up to which tails hinder
+LITTLE = 0.25  # of the information of rows, in units of the prior's scale
+
+
+def _tails_are_seen(program: Program, rv: RandomVariable) -> bool:
+    """Whether a variable of a known law of Student's has heavy tails, and rows say so little that they are visited."""
+    if not all(map(is_data, rv.parameters)):
+        return False
+    nu, _, scale = map(data_value, rv.parameters)
+    information = told(program, rv) if np.all(nu <= HEAVY) else None
+    return information is not None and bool(np.all(information * scale**2 <= LITTLE))
 
 
 def _rules_latents(program: Program, rv: RandomVariable) -> bool:
