@@ -2,7 +2,8 @@ r"""Which coordinates suit the variables that no rule could integrate out.
 
 A variable of fixed law that is a parameter of latent variables (the standard deviation of groups, say) is often not
 excluded from the ends of its support by the data, and takes the coordinate of its family. A variable μ + σZ with
-random μ or σ (normal, Student's t, Laplace, ...) is centred as far as the information of the data decides it.
+random μ or σ (normal, Student's t, Laplace, ...) is centred as far as the information of the data decides it, and a
+positive one of a random scale by its logarithm. Heavy tails are drawn in where the data leave them.
 Coefficients of a dense design X, with P = X'wX + 1/τ², are centred by the λ at which the variance of what moves,
 [P⁻¹]_jj τ^{2λ-2}, does not change with τ:
 
