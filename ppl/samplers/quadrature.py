@@ -11,7 +11,6 @@ Several numbers that do not depend on each other are looked for side by side: a 
 """
 
 import time
-import zlib
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -59,7 +58,7 @@ class Independent(NamedTuple):
         return np.stack(values, axis=1), np.sum(log_densities, axis=0)
 
     def _uniform(self, seed: int, purpose: int, chain: int, name: str, count: int) -> np.ndarray:
-        own = (zlib.crc32(name.encode()),) if name else ()
+        own = (int.from_bytes(name.encode(), "big"),) if name else ()
         words = np.random.SeedSequence(seed, spawn_key=(int.from_bytes(b"line", "big"), purpose, chain, *own))
         return np.random.default_rng(words).random(count)
 
@@ -90,9 +89,11 @@ def quadrature(
     places = np.asarray(starts, np.float64)
     places = places[:, None] if places.ndim == 1 else places
     numbers = places.shape[1]
+    names = names if names is not None else [""] * (numbers == 1) or [str(i) for i in range(numbers)]
+    if len(set(names)) != numbers or len(names) != numbers:
+        raise ValueError(f"names: each of the {numbers} numbers of a position needs one of its own, got {list(names)}")
     evaluate = batches(logp, numbers, data, key, at_once)
     compiling = time.perf_counter() - began
-    names = names if names is not None else [""] * (numbers == 1) or [str(i) for i in range(numbers)]
     searches = {name: followed(list(dict.fromkeys(each))) for name, each in zip(names, places.T, strict=True)}
     found = side_by_side(searches, evaluate, places[0])
     return Independent(tuple(found), tuple(names), compiling)

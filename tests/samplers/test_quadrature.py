@@ -200,6 +200,13 @@ def test_several_numbers_are_looked_for_side_by_side() -> None:
     np.testing.assert_allclose(fewer.draws(1, 0, 100)[0][:, 0], x[:100, 2], rtol=1e-6)
 
 
+@pytest.mark.parametrize("names", [["a"], ["a", "a"], ["a", "b", "c"]])
+def test_each_number_has_a_name_of_its_own(names: list[str]) -> None:
+    """By which its draws are made: two of one name would have the same."""
+    with pytest.raises(ValueError, match="each of the 2 numbers of a position needs one of its own"):
+        quadrature(jax_normals, [np.zeros(2)], data=(np.zeros(2), np.ones(2)), names=names)
+
+
 def test_the_number_that_has_no_law_is_named() -> None:
     with pytest.raises(UnresolvedError, match="b: the left tail has no finite mass"):
         quadrature(lambda x: jnp.stack([-(x[0] ** 2), 0.0 * x[1]]), [np.zeros(2)], names=["a", "b"])

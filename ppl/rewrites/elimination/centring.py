@@ -22,6 +22,12 @@ from ppl.rewrites.elimination.gaussian.spd import Factor
 from ppl.tensor.tensor import Tensor, as_tensor
 
 
+def _span(shares: np.ndarray) -> str:
+    """The least and the largest of some shares, in words."""
+    low, high = shares.min(), shares.max()
+    return f"{low:.2f}" if high - low < 0.005 else f"{low:.2f} to {high:.2f}"
+
+
 class OfLocationAndScale(Coordinate):
     """A coordinate of θ = μ + σZ; its density is that of Z."""
 
@@ -55,9 +61,7 @@ class Balanced(OfLocationAndScale):
     name: str = "balanced"
 
     def words(self) -> str:
-        share = self.information * self.spread**2
-        low, high = share.min(), share.max()
-        span = f"{low:.2f}" if high - low < 0.005 else f"{low:.2f} to {high:.2f}"
+        span = _span(self.information * self.spread**2)
         return f"is moved between centred and not, by the share of the data in its precision ({span} at the start)"
 
     def backward(self, z: Any, *parameters: Any) -> Tensor:
@@ -104,9 +108,7 @@ class ScaledLogarithm(Coordinate):
     name: str = "scaled_logarithm"
 
     def words(self) -> str:
-        low, high = self.weight.min(), self.weight.max()
-        span = f"{low:.2f}" if high - low < 0.005 else f"{low:.2f} to {high:.2f}"
-        return f"is moved by its logarithm, without its scale by the share of the prior, {span}"
+        return f"is moved by its logarithm, without its scale by the share of the prior, {_span(self.weight)}"
 
     def _shift(self, parameters: Sequence[Any]) -> Tensor:
         """w log s."""
@@ -223,9 +225,7 @@ class PartiallyCentred(OfLocationAndScale):
     name: str = "partly_centred"
 
     def words(self) -> str:
-        low, high = self.weight.min(), self.weight.max()
-        span = f"{low:.2f}" if high - low < 0.005 else f"{low:.2f} to {high:.2f}"
-        return f"is centred by the share of the data in its precision, {span}"
+        return f"is centred by the share of the data in its precision, {_span(self.weight)}"
 
     def backward(self, z: Any, *parameters: Any) -> Tensor:
         mu, sigma = self._location_and_scale(parameters)
