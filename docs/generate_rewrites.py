@@ -27,11 +27,11 @@ proved from constants, from supports and from `ppl.assume(x, positive=True)`, or
 This page is written by `python docs/generate_rewrites.py`.
 """
 MODELS = """`pm.explain(model)` tells what sampling rewrites of a model, and why the rest stays. What a loop wrote
-one by one (variables, observations, potentials) becomes the entries of vectors. Variables that nothing observed
-depends on are drawn afterwards; labels of finitely many values are summed out, whatever family their rows are of;
-normal variables in linear expressions go in Gaussian blocks, given labels where few of these steer them (levels between
-change points, spikes and slabs); rows that repeat, or of which sums are enough, become
-statistics; a covariance that is a sum of two known matrices is decomposed once. Beside these there are:"""
+one by one (variables, observations, potentials, the steps of processes) becomes the entries of vectors. Variables that
+nothing observed depends on are drawn afterwards; labels of finitely many values are summed out, whatever family their
+rows are of; normal variables in linear expressions go in Gaussian blocks, given labels where few of these steer them
+(levels between change points, spikes and slabs); rows that repeat, or of which sums are enough, become statistics; a
+covariance that is a sum of two known matrices is decomposed once. Beside these there are:"""
 
 
 def checklist() -> list[str]:

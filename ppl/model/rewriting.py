@@ -246,9 +246,9 @@ def _with_vectors(
     )
 
 
-def _end_to_end(parts: Sequence[Any]) -> Tensor:
-    """Numbers and vectors in one vector."""
-    return tt.concatenate([tt.reshape(part, (-1,)) for part in parts])
+def _end_to_end(parts: Sequence[Any]) -> Any:
+    """Numbers and vectors in one vector; a single one as it is."""
+    return tt.concatenate([tt.reshape(part, (-1,)) for part in parts]) if len(parts) > 1 else parts[0]
 
 
 def _starts(

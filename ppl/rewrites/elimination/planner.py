@@ -25,7 +25,7 @@ from ppl.rewrites.elimination import (
     discrete,
     gaussian,
     largest,
-    stacking,
+    processes,
     survivors,
     thinning,
     wishart,
@@ -274,11 +274,14 @@ def _stacked(
     apart: frozenset[RandomVariable], result: Plan, protected: frozenset[RandomVariable], reasons: Reasons
 ) -> None:
     """Variables that a loop wrote one by one, as the entries of one."""
-    found = stacking.stacked(result.program, apart | protected | result.asked)
+    found = processes.unrolled(result.program, apart | protected | result.asked)
     result.program, result.members = found.program, found.members
     for many, each in found.members.items():
+        if many.name == each[0].name:  # a single variable, whose law uses others that became entries
+            continue
         names = [rv.name or "" for rv in each]
-        words = f'{", ".join(shortened(names))} are alike: the entries of "{many.name}".'
+        how = "follow each other" if many in found.linked else "are alike"
+        words = f'{", ".join(shortened(names))} {how}: the entries of "{many.name}".'
         result.steps.append(Step("vector", (), f"{len(each)} variables", many.name or "", words))
 
 

@@ -8,7 +8,7 @@ that, given everything not eliminated before it, x has the law of the expression
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -37,6 +37,24 @@ class Term:
     density: Tensor
     kind: str = ""  # "potential", or "rows" of an observation in another form
     without: tuple[str, ...] = ()  # the variables that were integrated out of it
+
+    def but(self, density: Any) -> Term:
+        """The term with another density."""
+        return Term(self.name, density, self.kind, self.without)
+
+
+@dataclass(frozen=True)
+class Law(Term):
+    """The log-density of a normal variable, say, at an expression of free variables."""
+
+    variable: RandomVariable = field(kw_only=True)
+    value: Tensor = field(kw_only=True)
+
+    @classmethod
+    def of(cls, variable: RandomVariable, value: Tensor) -> Law:
+        """That an expression has the law of a variable."""
+        density = variable.family.log_density(value, *variable.parameters)
+        return cls(variable.name or "", density, variable=variable, value=value)
 
 
 Factor = RandomVariable | Observation | Term
@@ -147,7 +165,7 @@ class Program:
                 replace(o, variable=substitute(o.variable, values), value=substitute(o.value, values))  # type: ignore[arg-type]
                 for o in self.observed
             ),
-            tuple(replace(t, density=substitute(t.density, values)) for t in self.terms),  # type: ignore[arg-type]
+            tuple(t.but(substitute(t.density, values)) for t in self.terms),
         )
 
 

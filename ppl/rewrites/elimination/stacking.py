@@ -10,6 +10,7 @@ Variables become entries only where nothing uses them one by one, so that no the
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -21,7 +22,8 @@ from ppl.distributions import RandomVariable
 from ppl.distributions.draw import draw
 from ppl.distributions.inner import laws_of
 from ppl.graph import Node, ancestors, bodies, topological
-from ppl.rewrites.elimination.program import Factor, Observation, Program, Recovery, Term, parts
+from ppl.rewrites.elimination.partition import Partition
+from ppl.rewrites.elimination.program import Factor, Law, Observation, Program, Recovery, Term, parts
 from ppl.tensor.indexing import GETITEM
 from ppl.tensor.names import NAMED
 from ppl.tensor.ops import Elementwise
@@ -37,18 +39,20 @@ Group = tuple[Factor, ...]
 
 @dataclass(frozen=True)
 class Stacked:
-    """A program with vectors, and which variables became the entries of each."""
+    """A program with vectors, and which variables became the entries of each; of those that are `linked` the laws of
+    entries use other entries."""
 
     program: Program
     members: dict[RandomVariable, tuple[RandomVariable, ...]]
+    linked: frozenset[RandomVariable] = frozenset()
 
 
 def stacked(program: Program, apart: Collection[RandomVariable]) -> Stacked:
     """The program with alike variables, observations and terms as vectors; the variables `apart` stay as they are."""
     alone: set[int] = set(map(id, apart))  # factors that stay as they are
     for _ in range(MOST_ROUNDS):
-        kinds = _Kinds(program, alone)
-        vectors = _Vectors(_groups(program, kinds, alone), kinds.moving)
+        kinds, groups = _grouped(program, alone)
+        vectors = _Vectors(groups, kinds.moving)
         try:
             after = vectors.instead(program)
         except _Unlike as unlike:
@@ -62,10 +66,23 @@ def stacked(program: Program, apart: Collection[RandomVariable]) -> Stacked:
     return Stacked(program, {})
 
 
-def _groups(program: Program, kinds: _Kinds, alone: Collection[int]) -> list[Group]:
+def _grouped(program: Program, alone: set[int]) -> tuple[Kinds, list[Group]]:
+    """Factors of one kind. What only looks like others, and is in no group, is of a kind of its own: it is `alone`."""
+    while True:
+        kinds = Kinds(program, alone)
+        groups = _groups(program, kinds, alone)
+        settled = alone | {id(f) for group in groups for f in group}
+        seen = Counter([kinds.of(rv) for rv in program.free])
+        lonely = [id(rv) for rv in program.free if seen[kinds.of(rv)] > 1 and id(rv) not in settled]
+        if not lonely:
+            return kinds, groups
+        alone.update(lonely)
+
+
+def _groups(program: Program, kinds: Kinds, alone: Collection[int]) -> list[Group]:
     """Factors of one kind; variables of one kind that are never in one another's place are of different groups."""
     kind_of = {id(factor): kinds.of_factor(factor) for factor in program.factors}
-    place = _places(program, kinds, kind_of)
+    place = places(program, kinds, kind_of)
     found: dict[Hashable, list[Factor]] = {}
     for factor in program.factors:
         if id(factor) not in alone:
@@ -74,7 +91,7 @@ def _groups(program: Program, kinds: _Kinds, alone: Collection[int]) -> list[Gro
     return [tuple(group) for group in found.values() if len(group) >= FEWEST]
 
 
-def _places(program: Program, kinds: _Kinds, kind_of: Mapping[int, Hashable]) -> dict[Node, Hashable]:
+def places(program: Program, kinds: Kinds, kind_of: Mapping[int, Hashable]) -> dict[Node, Hashable]:
     """One of the places where each variable is used, the same for those that share one, or share one with others that
     do. A place is an operand of a kind of nodes, or a parameter of a kind of factors."""
     used: list[tuple[Hashable, Sequence[Node]]] = [(kind_of[id(f)], parts(f)) for f in program.factors]
@@ -83,22 +100,16 @@ def _places(program: Program, kinds: _Kinds, kind_of: Mapping[int, Hashable]) ->
         operation = None if isinstance(node, RandomVariable) else _operation(node)
         if operation is not None:
             used.append((kinds.of(node), operation.operands))
-    same: dict[Hashable, Hashable] = {}  # a forest: each place, and another that some variable has too
-
-    def root(place: Hashable) -> Hashable:
-        while same.setdefault(place, place) != place:
-            place = same[place]
-        return place
-
+    same = Partition[Hashable]()  # places that some variable has both of
     free, first = set(program.free), dict[Node, Hashable]()
     for kind, nodes in used:
         for i, x in enumerate(nodes):
             if x in free:
-                same[root((kind, i))] = root(first.setdefault(x, (kind, i)))
-    return {rv: root(place) for rv, place in first.items()}
+                same.join([first.setdefault(x, (kind, i)), (kind, i)])
+    return {rv: same.of(place) for rv, place in first.items()}
 
 
-class _Kinds:
+class Kinds:
     """Numbers for nodes, the same for those that are the same operations on leaves that may differ.
 
     A leaf is a number or a row of data, or a free variable, known by its own kind. A *row* is a vector of any length;
@@ -106,14 +117,18 @@ class _Kinds:
     a kind of its own.
     """
 
-    def __init__(self, program: Program, alone: Collection[int]) -> None:
+    def __init__(self, program: Program, alone: Collection[int], nameless: Collection[Node] = ()) -> None:
         self._free = {rv for rv in program.free if id(rv) not in alone}
+        self._nameless = frozenset(nameless)  # variables that count as one, whatever their law
         self.moving: set[Node] = set(program.free)  # what depends on free variables
         self._kinds: dict[Node, int] = {}
         self._numbers: dict[Hashable, int] = {}
 
     def of_factor(self, factor: Factor) -> Hashable:
         """The kind of a factor."""
+        if isinstance(factor, Law):
+            law = self._law(factor.variable)
+            return id(factor) if law is None else ("law", law, self.of(factor.value))
         if isinstance(factor, Term):
             plain = _form(factor.density) is not None and not factor.without
             return ("term", factor.kind, self.of(factor.density)) if plain else id(factor)
@@ -121,7 +136,7 @@ class _Kinds:
             law = self._law(factor.variable) if factor.rows is None else None
             fits = factor.value.type.shape == factor.variable.type.shape
             return ("observed", law, self.of(factor.value)) if law is not None and fits else id(factor)
-        return self.of(factor)
+        return self._law(factor) if factor in self._nameless else self.of(factor)
 
     def of(self, node: Node) -> int:
         """The kind of a node."""
@@ -135,6 +150,8 @@ class _Kinds:
 
     def _kind(self, node: Node) -> Hashable:
         form = _form(node)
+        if node in self._nameless:
+            return "nameless", node.type.dtype
         if isinstance(node, RandomVariable):
             return self._law(node) if node in self._free else None
         if form is None:
@@ -164,15 +181,15 @@ class _Operation(NamedTuple):
 
 
 def _operation(node: Node) -> _Operation | None:
-    """An elementwise function, an entry of a row, or the product of a matrix and a row; None for anything else."""
+    """An elementwise function, an entry of a tensor, or the product of a matrix and a row; None for anything else."""
     if node.op is NAMED:
         return _Operation("named", None, node.inputs)
     if isinstance(node.op, Elementwise):
         return _Operation("function", (node.op, node.attrs), node.inputs) if _plain(node) else None
     if node.op is GETITEM:
-        plan, row = node.attrs["plan"], node.inputs[0]
-        one = len(plan) == 1 and plan[0][0] == "int" and _form(row) == "row"
-        return _Operation("entry", plan[0][1], (row,)) if one else None
+        plan = node.attrs["plan"]
+        one = len(plan) == node.inputs[0].type.ndim and all(kind == "int" for kind, *_ in plan)
+        return _Operation("entry", None, node.inputs) if one else None
     if node.op is SQUEEZE and node.inputs[0].op is MATMUL:
         matrix, column = node.inputs[0].inputs
         if column.op is EXPAND_DIMS and column.attrs["axis"] == (1,) and matrix.type.ndim == 2:
@@ -224,9 +241,10 @@ class _Vectors:
         """The program with a vector in the place of each group."""
         vectors = [self._vector(group) for group in self.groups]
         after = program.without([factor for group in self.groups for factor in group])
-        more: dict[type, list[Factor]] = {kind: [] for kind in (RandomVariable, Observation, Term)}
-        for vector in vectors:
-            more[RandomVariable if isinstance(vector, RandomVariable) else type(vector)].append(vector)
+        more: dict[type, list[Factor]] = {
+            kind: [vector for vector in vectors if isinstance(vector, kind)]
+            for kind in (RandomVariable, Observation, Term)
+        }
         recoveries = []
         for many, group in self.members.items():
             for rv, at in zip(group, _places_of(group), strict=True):
@@ -247,9 +265,12 @@ class _Vectors:
         return self._made[id(group)]
 
     def _new_vector(self, group: Group) -> Factor:
+        laws = [f for f in group if isinstance(f, Law)]
+        if laws:
+            return Law.of(self._draw([f.variable for f in laws]), self._whole([f.value for f in laws]))
         terms = [f for f in group if isinstance(f, Term)]
         if terms:
-            name = _together([f.name for f in terms])
+            name = together([f.name for f in terms])
             return Term(name, self._whole([f.density for f in terms]), terms[0].kind)
         seen = [f for f in group if isinstance(f, Observation)]
         if seen:
@@ -262,7 +283,7 @@ class _Vectors:
     def _draw(self, each: Sequence[RandomVariable]) -> RandomVariable:
         rows = zip(*[rv.parameters for rv in each], strict=True)
         parameters = [self._beside(inputs, each) for inputs in rows]
-        return draw(each[0].family, parameters, (_length(each),), _together([rv.name or "" for rv in each]))
+        return draw(each[0].family, parameters, (_length(each),), together([rv.name or "" for rv in each]))
 
     def _whole(self, nodes: Sequence[Node]) -> Tensor:
         """Nodes of one kind in one vector, the same ones over and over too."""
@@ -299,12 +320,15 @@ class _Vectors:
             return (tt.stack if _form(first) == "number" else tt.concatenate)(list(nodes))
         operations = [operation for x in nodes if (operation := _operation(x))]
         operands = list(zip(*[operation.operands for operation in operations], strict=True))
-        name, fixed, _ = operations[0]
+        name = operations[0].name
         if name == "function":
             return Node(first.op, tuple([self._beside(x, nodes) for x in operands]), first.attrs)  # type: ignore[return-value]
         if name == "entry":
-            rows = self._column(operands[0])
-            return _taken(rows, np.array([places[fixed] for places in _places_of(operands[0])]))  # type: ignore[call-overload]
+            entries, rows = np.array([[i for _, i in x.attrs["plan"]] for x in nodes]), operands[0]
+            if all(row is rows[0] for row in rows):
+                return _taken(rows[0], *entries.T)
+            places = [at[i] for at, (i,) in zip(_places_of(rows), entries, strict=True)]
+            return _taken(self._column(rows), np.array(places))
         if name == "product":
             return self._product([x.inputs[0].inputs[0] for x in nodes], operands[0])
         return self._column(operands[0])
@@ -327,11 +351,13 @@ class _Vectors:
         positions = np.concatenate([place[1] for place in places if place])
         vector = self._vector(group)
         assert isinstance(vector, RandomVariable)
-        return vector if np.array_equal(positions, np.arange(_length(group))) else _taken(vector, positions)  # type: ignore[arg-type]
+        return _taken(vector, positions)
 
 
-def _taken(x: Tensor, positions: np.ndarray) -> Tensor:
-    """Entries of a vector, at once where they are known."""
+def _taken(x: Tensor, *positions: np.ndarray) -> Tensor:
+    """Entries of a tensor, at once where they are known; of a vector itself where they are all, in order."""
+    if positions[0].shape == x.type.shape and np.array_equal(positions[0], np.arange(len(positions[0]))):
+        return x
     return constant(value_of(x)[positions]) if x.op is CONSTANT else x[positions]
 
 
@@ -346,5 +372,6 @@ def _length(nodes: Sequence[Node]) -> int:
     return sum([x.type.shape[0] if x.type.shape else 1 for x in nodes])
 
 
-def _together(names: Sequence[str]) -> str:
+def together(names: Sequence[str]) -> str:
+    """The name of a vector of these."""
     return f"{names[0]} … {names[-1]}"

@@ -21,6 +21,7 @@ import ppl.tensor as tt
 from ppl.distributions import FAMILIES, DiscreteMarkovChain
 from ppl.distributions.draw import draw
 from ppl.rewrites.elimination.labels import Table
+from ppl.rewrites.elimination.partition import Partition
 from ppl.rewrites.elimination.program import NoMatch
 from ppl.tensor.chains import log_forward
 from ppl.tensor.segments import segment_sum
@@ -112,23 +113,13 @@ def sum_product(parts: Sequence[Table], counts: np.ndarray) -> Summed:
 
 def _forms(keys: Sequence[Roles], counts: np.ndarray) -> dict[Form, list[list[int]]]:
     """The connected parts of the graph, by form."""
-    leader = list(range(len(counts)))
-
-    def find(s: int) -> int:
-        while leader[s] != s:
-            leader[s] = leader[leader[s]]
-            s = leader[s]
-        return s
-
+    joined = Partition[int]()
     for key in keys:
-        for other in key[1:]:
-            leader[find(other)] = find(key[0])
-    members: dict[int, list[int]] = {}
-    for s in range(len(counts)):
-        members.setdefault(find(s), []).append(s)
+        joined.join(key)
+    members = joined.sets(range(len(counts)))
     tables: dict[int, list[Roles]] = {root: [] for root in members}
     for key in keys:
-        tables[find(key[0])].append(key)
+        tables[joined.of(key[0])].append(key)
     forms: dict[Form, list[list[int]]] = {}
     for root, sites in members.items():
         role = {s: i for i, s in enumerate(sites)}

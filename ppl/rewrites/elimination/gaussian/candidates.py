@@ -12,6 +12,7 @@ from ppl.distributions import RandomVariable
 from ppl.graph import Node
 from ppl.rewrites.elimination.affine import Dense, NotAffine, Part, Select, data_value, is_read, known_shape
 from ppl.rewrites.elimination.gaussian.residuals import FLAT, LAWS, Residual, is_flat, residuals_of
+from ppl.rewrites.elimination.partition import Partition
 from ppl.rewrites.elimination.program import Factor, Observation, Program, Term, reaches
 
 
@@ -29,9 +30,7 @@ def candidates(
     """The normal variables that can go together, the residuals of their factors, and those that cannot, and why."""
     declined: list[Declined] = []
     chosen = [
-        rv
-        for rv in program.free
-        if (rv.family is FLAT or rv.family in LAWS) and rv not in kept and None not in rv.type.shape
+        rv for rv in program.free if (is_flat(rv) or rv.family in LAWS) and rv not in kept and None not in rv.type.shape
     ]
     while True:
         residuals, faults = _residuals(program, chosen)
@@ -142,21 +141,11 @@ def components(
     chosen: Sequence[RandomVariable], residuals: Sequence[Residual]
 ) -> list[tuple[list[RandomVariable], list[Residual]]]:
     """The block as separate blocks that share no factor."""
-    leader: dict[Node, Node] = {rv: rv for rv in chosen}
-
-    def find(x: Node) -> Node:
-        while leader[x] is not x:
-            x = leader[x]
-        return x
-
-    for r in residuals:
-        used = [p.variable for p in r.map.parts]
-        for other in used[1:]:
-            leader[find(other)] = find(used[0])
-    groups: dict[Node, tuple[list[RandomVariable], list[Residual]]] = {}
-    for rv in chosen:
-        groups.setdefault(find(rv), ([], []))[0].append(rv)
-    for r in residuals:
-        if r.map.parts:
-            groups[find(r.map.parts[0].variable)][1].append(r)
-    return list(groups.values())
+    joined = Partition[Node]()
+    used = [(r, [p.variable for p in r.map.parts]) for r in residuals if r.map.parts]
+    for _, variables in used:
+        joined.join(variables)
+    mine: dict[Node, list[Residual]] = {}
+    for r, variables in used:
+        mine.setdefault(joined.of(variables[0]), []).append(r)
+    return [(each, mine.get(root, [])) for root, each in joined.sets(chosen).items()]  # type: ignore[misc]

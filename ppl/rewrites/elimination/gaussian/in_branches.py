@@ -8,7 +8,6 @@ and the labels are summed out of it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import ppl.tensor as tt
@@ -18,7 +17,7 @@ from ppl.graph import Node, ancestors, rebuilt, substitute, topological
 from ppl.rewrites.elimination.affine import NotAffine, steering
 from ppl.rewrites.elimination.branches import picked
 from ppl.rewrites.elimination.gaussian.elimination import Eliminated, eliminate
-from ppl.rewrites.elimination.gaussian.residuals import FLAT, LAWS
+from ppl.rewrites.elimination.gaussian.residuals import LAWS, is_flat
 from ppl.rewrites.elimination.program import Factor, Observation, Program, Recovery, parts
 
 
@@ -31,7 +30,7 @@ def eliminate_given(
     if not together:
         return None
     given = _Given(program, labels)
-    stay = [rv for rv in program.free if rv.family is FLAT or rv in normal - together or rv in kept]
+    stay = [rv for rv in program.free if is_flat(rv) or rv in normal - together or rv in kept]
     try:
         after, blocks, _ = eliminate(given.program, frozenset(map(given.rv, stay)), at_any_cost=True)
     except NotAffine:  # something has to be read that a label steers
@@ -76,7 +75,7 @@ class _Given:
                 *(self._known(Observation(law(z), self.at(z)), z) for z in labels),
                 *(self._known(self._observation(o), o) for o in program.observed),
             ),
-            tuple(self._known(replace(t, density=self.at(t.density)), t) for t in program.terms),
+            tuple(self._known(t.but(self.at(t.density)), t) for t in program.terms),
         )
 
     def at(self, x: Node) -> Any:
@@ -110,7 +109,7 @@ class _Given:
         new = [t for t in after.terms if id(t) not in self.old]
         home = {stand: node for node, stand in self.there.items() if isinstance(node, RandomVariable)}
         found: list[Any] = substitute([*(t.density for t in new), *(r.draw for r in after.recoveries)], home)
-        terms = [replace(t, density=d) for t, d in zip(new, found, strict=False)]
+        terms = [t.but(d) for t, d in zip(new, found, strict=False)]
         recoveries = [
             Recovery(home.get(r.variable, r.variable), d)
             for r, d in zip(after.recoveries, found[len(new) :], strict=True)

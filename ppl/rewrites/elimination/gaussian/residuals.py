@@ -32,7 +32,7 @@ from ppl.distributions.car import precision
 from ppl.distributions.kronecker_normal import surely_zero, with_factors
 from ppl.graph import Node, ancestors, substitute
 from ppl.rewrites.elimination.affine import Affine, NotAffine, affine, known_shape
-from ppl.rewrites.elimination.program import Factor, Observation, Term, in_the_way
+from ppl.rewrites.elimination.program import Factor, Law, Observation, Term, in_the_way
 from ppl.rewrites.elimination.spectrum import known_factor
 from ppl.tensor.tensor import Tensor
 
@@ -154,19 +154,16 @@ def residuals_of(factor: Factor, block: set[Node], shifted: dict[Node, Node] | N
 
     `shifted` variables stand for expressions of the block (their mean and a deviation from it, say).
     """
-    if isinstance(factor, Term):
-        raise NotAffine(in_the_way(factor))
-    variable = factor.variable if isinstance(factor, Observation) else factor
+    variable, target = _valued(factor)
     label = f'"{variable.name}"'
     law = LAWS.get(variable.family)
     if law is None:
         raise NotAffine(f"{label} is {variable.family.__name__}, not Normal, given it")
     if None in variable.type.shape:
         raise NotAffine(f"the shape of {label} is only known when the program runs")
-    target: Tensor = factor.value if isinstance(factor, Observation) else variable
     if isinstance(factor, Observation) and not block.isdisjoint(ancestors(target, block)):
         raise NotAffine(f"the observed value of {label} depends on it")
-    if not isinstance(factor, Observation) and variable not in block and variable not in (shifted or {}):
+    if target is variable and variable not in block and variable not in (shifted or {}):
         raise NotAffine(f"{label} is not in the block and its mean depends on it")
     found = []
     try:
@@ -187,6 +184,15 @@ def residuals_of(factor: Factor, block: set[Node], shifted: dict[Node, Node] | N
     return found
 
 
+def _valued(factor: Factor) -> tuple[RandomVariable, Tensor]:
+    """The law of a factor, as a variable, and the value that has it."""
+    if isinstance(factor, Observation | Law):
+        return factor.variable, factor.value
+    if isinstance(factor, Term):
+        raise NotAffine(in_the_way(factor))
+    return factor, factor
+
+
 def is_flat(factor: Factor) -> bool:
     """Whether a factor is a flat prior, which adds no residual."""
-    return isinstance(factor, RandomVariable) and factor.family is FLAT
+    return isinstance(factor, RandomVariable) and issubclass(factor.family, FLAT)
