@@ -88,10 +88,11 @@ def models() -> list[str]:
     """What sampling rewrites in a model, by the declarations of the theorems."""
     lines = ["## Models", "", MODELS, "", "| of a model | becomes |", "|---|---|"]
     for pair in PAIRS:
-        inner = f"{'c·' if pair.scaled else ''}θ{' + b' if pair.location else ''}"
+        inner = "c·θ" if pair.scaled else "θ"
         slot = inner if pair.power == 1.0 else f"({inner})^{pair.power:g}"
-        added = "a Gaussian block" if pair.location else f"θ integrated out: {pair.prior} again, given y"
-        lines.append(f"| θ ~ {pair.prior}, y ~ {pair.child} with {pair.slot} = {slot} | {added} |")
+        row = f"θ ~ {pair.prior}, y ~ {pair.child} with {pair.slot} = {slot}"
+        lines.append(f"| {row} | θ integrated out: {pair.prior} again, given y |")
+    lines.append("| θ ~ Normal, y ~ Normal with mu = c·θ + b | a Gaussian block |")
     for rule in COMPOUNDS:
         doc = " ".join((rule.state.__doc__ or "").split())
         lines.append(f"| x ~ {rule.latent.__name__} in {rule.slot} of one {rule.child.__name__} row | {_cell(doc)} |")

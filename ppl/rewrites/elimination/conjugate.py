@@ -1,12 +1,13 @@
 r"""Conjugate families: one theorem for all pairs.
 
 A pair is stated by its update alone: `Gamma(α, β)` with `Poisson(c θ)` becomes `Gamma(α + y, β + c)` (`pairs`).
-Everything else is derived. The marginal is the candidate's identity, true for any point θ₀ of the support,
+Everything else is derived. With a prior :math:`h(θ) e^{⟨η, T(θ)⟩ - A(η)}` and updates Δ, rows are :math:`g_i e^{⟨Δ_i,
+T(θ)⟩}`, whatever θ is, so that the marginal is
 
-.. math:: \log m(y) = \sum_i \log p(y_i \mid θ_0) + \log p(θ_0 \mid η) - \log p(θ_0 \mid η^+),
+.. math:: \log m(y) = \sum_i \big[\log p(y_i \mid θ_0) - ⟨Δ_i, T(θ_0)⟩\big] + A(η + \sum_i Δ_i) - A(η)
 
-the recovery is the prior's family at the updated parameters η⁺, and where children pick entries of a vector θ by an
-index, the increments of each entry are those of its own children, added up.
+for any point θ₀ of the support. The recovery is the prior's family at the updated parameters, and where children pick
+entries of a vector θ by an index, the increments of each entry are those of its own children, added up.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ import ppl.tensor as tt
 from ppl.distributions import FAMILIES, RandomVariable
 from ppl.distributions.domains import Domain
 from ppl.distributions.draw import draw
-from ppl.graph import ancestors, substitute
+from ppl.graph import Node, ancestors, substitute
 from ppl.rewrites.elimination.affine import NotAffine, Select, affine, is_always, is_data, known_shape
 from ppl.rewrites.elimination.branches import branches
-from ppl.rewrites.elimination.monomials import Monomial, complement, monomial
-from ppl.rewrites.elimination.pairs import PAIRS, PRIORS, Pair, prior_of
+from ppl.rewrites.elimination.monomials import complement, monomial
+from ppl.rewrites.elimination.pairs import PAIRS, PRIORS, Pair, Prior, prior_of
 from ppl.rewrites.elimination.positive import known_positive
 from ppl.rewrites.elimination.program import (
     NoMatch,
@@ -40,37 +41,49 @@ from ppl.rewrites.elimination.program import (
     parts,
     where_valid,
 )
-from ppl.rewrites.elimination.rising import NotRising, once
+from ppl.rewrites.elimination.rising import once
 from ppl.tensor.segments import segment_sum
 from ppl.tensor.tensor import Tensor, as_tensor
 
 
 @dataclass(frozen=True)
 class Match:
-    """One child: the pair, the entries of θ its rows pick, the coefficient, what is
-    added, and whether 1 - θ stands for θ."""
+    """One child: the pair, the entries of θ its rows pick, the coefficient, and whether 1 - θ stands for θ."""
 
     pair: Pair
     child: Observation
     positions: np.ndarray
     coefficient: Tensor
-    offset: Tensor
     reflected: bool
 
     def increments(self) -> Mapping[str, Any]:
         """What each row adds to the parameters of the entry it picks."""
-        child = self.child.variable
-        others = {name: p for name, p in _parameters(child).items() if name != self.pair.slot}
-        if self.pair.scaled:
-            others["c"] = self.coefficient
-        if self.pair.location:
-            others["b"] = self.offset
-        if child.family.params[self.pair.slot].domain.ndim:
-            others["categories"] = self.positions.shape[-1]
-        y = self.child.value
-        found = self.pair.update(y=tt.cast(y, "floatX") if y.dtype[0] != "f" else y, **others)
-        counted = {key: self._counted(value) for key, value in found.items()}
+        counted = {key: self._counted(value) for key, value in self._update(self.coefficient).items()}
         return {"alpha": counted["beta"], "beta": counted["alpha"]} if self.reflected else counted
+
+    def remainder(self, prior: Prior) -> Tensor:
+        """log g of the rows: their density at the point of the prior, without the factor that the updates tell of."""
+        update = self._update(1.0)
+        factor = prior.free_of_point(**update)
+        if self.pair.scaled:
+            factor = factor + prior.by_scale * next(iter(update.values())) * tt.log(self.coefficient)
+        return tt.sum(log_density(self.child, self.at(prior)) + self._counted(factor))
+
+    def at(self, prior: Prior) -> Mapping[Node, Tensor]:
+        """The slot of the child at the point of the prior."""
+        slot = _parameters(self.child.variable)[self.pair.slot]
+        point = 1.0 / self.positions.shape[-1] if prior.point is None else prior.point**self.pair.power
+        return {slot: tt.broadcast_to(as_tensor(point), known_shape(slot))}
+
+    def _update(self, c: Any) -> Mapping[str, Any]:
+        child = self.child.variable
+        given = {name: p for name, p in _parameters(child).items() if name != self.pair.slot}
+        if self.pair.scaled:
+            given["c"] = c
+        if child.family.params[self.pair.slot].domain.ndim:
+            given["categories"] = self.positions.shape[-1]
+        y = self.child.value
+        return self.pair.update(y=tt.cast(y, "floatX") if y.dtype[0] != "f" else y, **given)
 
     def _counted(self, increment: Any) -> Any:
         """The increments of the rows that count, and whose values can be: what is added by a count beyond its end, say,
@@ -119,7 +132,7 @@ def match(variable: RandomVariable, factor: Any) -> Match:
 def _fitted(variable: RandomVariable, child: Observation, pair: Pair, slot: Tensor, reflected: bool) -> Match:
     """A child whose slot is, or is not, the power of a multiple of one entry of the variable."""
     label, rv = f'"{child.variable.name}"', child.variable
-    found = Monomial(None, slot) if pair.location else monomial(slot, variable)
+    found = monomial(slot, variable)
     if abs(found.power - pair.power) > 1e-12:
         wanted = "a multiple" if pair.power == 1.0 else f"the power {pair.power:g} of a multiple"
         raise NoMatch(f"{pair.slot} of {label} is not {wanted} of it")
@@ -133,7 +146,7 @@ def _fitted(variable: RandomVariable, child: Observation, pair: Pair, slot: Tens
     part = form.parts[0]
     if len(form.parts) != 1 or not isinstance(part, Select):
         raise NoMatch(f"{pair.slot} of {label} is not a multiple of one entry of it")
-    if not pair.location and not is_always(form.offset, 0.0):
+    if not is_always(form.offset, 0.0):
         raise NoMatch(f"{pair.slot} of {label} is not a multiple of one entry of it")
     factor = part.coefficient
     if found.coefficient is not None:
@@ -143,12 +156,12 @@ def _fitted(variable: RandomVariable, child: Observation, pair: Pair, slot: Tens
             f"{pair.slot} of {label} is a multiple of it, and {variable.family.__name__} is not closed under that"
         )
     signs = [part.coefficient, *([] if found.coefficient is None else [found.coefficient])]
-    if pair.scaled and not pair.location and not all(map(known_positive, signs)):
+    if pair.scaled and not all(map(known_positive, signs)):
         raise NoMatch(f"the factor beside it in {pair.slot} of {label} is not known to be positive")
     positions = np.broadcast_to(part.positions, shape)
     if width and not _whole(positions, known_shape(variable)[-1]):
         raise NoMatch(f"{pair.slot} of {label} does not take its entries in their order")
-    return Match(pair, child, positions, factor, form.offset, reflected)
+    return Match(pair, child, positions, factor, reflected)
 
 
 def _whole(positions: np.ndarray, length: int) -> bool:
@@ -209,20 +222,11 @@ def eliminate_one(program: Program, variable: RandomVariable) -> Program:
         for key, value in m.increments().items():
             added[key] = added[key] + gathered(value, m.positions, shape)
     total = {key: start[key] + added[key] for key in start}
-    updated = tuple(tt.broadcast_to(as_tensor(p), shape) for p in prior.law(**total))
-    point = prior.point(*updated)
-    conditions = [_valid(variable), *(_valid(m.child.variable, {variable: point}, m.child.rows) for m in matches)]
-    density: Any = 0.0
-    for m in matches:
-        density = density + tt.sum(log_density(m.child, {variable: point}))
+    updated = tuple(tt.broadcast_to(as_tensor(p), shape) for p in total.values())
+    growth = prior.growth(**{key: (start[key], tt.broadcast_to(added[key], shape)) for key in start})
+    density = sum([m.remainder(prior) for m in matches], start=growth)
+    conditions = [_valid(variable), *(_valid(m.child.variable, m.at(prior), m.child.rows) for m in matches)]
     family = FAMILIES[prior.family]
-    try:
-        if prior.ratio is None:
-            raise NotRising
-        density = density + prior.ratio(**{key: (start[key], tt.broadcast_to(added[key], shape)) for key in start})
-    except NotRising:
-        before = tt.broadcast_to(variable.family.log_density(point, *variable.parameters, checked=False), batch)
-        density = density + tt.sum(before) - tt.sum(family.log_density(point, *updated, checked=False))
     recovery = Recovery(variable, draw(family, updated, batch))
     valid = where_valid(density, [c for c in conditions if c is not None])
     marginal = Term(f"marginal of {variable.name}", valid, without=(variable.name or "",))

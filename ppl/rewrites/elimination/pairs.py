@@ -16,17 +16,14 @@ import ppl.tensor as tt
 from ppl.distributions import RandomVariable
 from ppl.distributions.constants import LOG_2
 from ppl.rewrites.elimination.rising import log_rising
-from ppl.tensor.tensor import Tensor, is_constant, value_of
+from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
 
 Increments = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Pair:
-    """θ ~ prior; y ~ child with `slot` = (c θ)^power; the update gives what is added to the prior's parameters.
-
-    A location pair has `slot` = c θ + b, for any b and for c of any sign.
-    """
+    """θ ~ prior; y ~ child with `slot` = (c θ)^power; the update gives what is added to the prior's parameters."""
 
     prior: str
     child: str
@@ -34,7 +31,6 @@ class Pair:
     update: Callable[..., Increments]  # of (y, c, the child's other parameters)
     power: float = 1.0
     scaled: bool = True  # whether c other than 1 is allowed
-    location: bool = False
 
 
 PAIRS: list[Pair] = []
@@ -115,80 +111,83 @@ def dirichlet_multinomial(y: Any, categories: int, n: Any) -> Increments:
     return {"a": y}
 
 
-@conjugate("Normal", "Normal", "mu", location=True)
-def normal_normal(y: Any, c: Any, b: Any, sigma: Any) -> Increments:
-    return {"precision": (c / sigma) ** 2, "weighted": c * (y - b) / sigma**2}
-
-
 # --- priors -------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Prior:
-    """What a prior is in its family: the numbers that updates are added to, and a point inside the support; where whole
-    numbers are added, also the ratio of the densities at the point before and after, in few logarithms."""
+    r"""What a prior is in its family of densities :math:`h(θ) e^{⟨η, T(θ)⟩ - A(η)}`: the numbers η that updates Δ are
+    added to, how A grows by them, and a point θ₀ at which rows are looked at.
+
+    The density of a row is :math:`g e^{⟨Δ, T(cθ)⟩}`, and g is its density where cθ = θ₀, without the second factor.
+    """
 
     family: str
-    parameters: Callable[..., Mapping[str, Any]]  # to which updates are added, of the prior's own
-    point: Callable[..., Any]  # of the parameters of the updated law, broadcast to the shape of the variable
-    law: Callable[..., tuple[Any, ...]] = lambda **updated: tuple(updated.values())  # the family's parameters
-    ratio: Callable[..., Tensor] | None = (
-        None  # its logarithm, of pairs (parameter, what is added); may raise NotRising
-    )
+    parameters: Callable[..., Mapping[str, Any]]  # η, of the prior's own parameters
+    point: float | None  # θ₀; None for the middle of a simplex
+    free_of_point: Callable[..., Any]  # -⟨Δ, T(θ₀)⟩, of the increments of a row at c = 1
+    growth: Callable[..., Tensor]  # A(η + Δ) - A(η), of pairs (parameter, what is added)
+    by_scale: float = 0.0  # T(cθ) has this times log c more than T(θ) beside the first of η
 
 
-def _gamma(alpha: Any, beta: Any) -> Mapping[str, Any]:
+def _two(alpha: Any, beta: Any) -> Mapping[str, Any]:
     return {"alpha": alpha, "beta": beta}
-
-
-def _one(alpha: Any, beta: Any) -> Any:
-    return tt.ones_like(alpha)
-
-
-def _half(alpha: Any, beta: Any) -> Any:
-    return 0.5 * tt.ones_like(alpha)
-
-
-def _normal(mu: Any, sigma: Any) -> Mapping[str, Any]:
-    return {"precision": 1.0 / sigma**2, "weighted": mu / sigma**2}
 
 
 Change = tuple[Any, Any]  # a parameter, and what is added to it
 
 
-def _at_one(alpha: Change, beta: Change) -> Tensor:
-    """Gamma and inverse gamma laws have the same density at one."""
+def _growth_of_gamma(alpha: Change, beta: Change) -> Tensor:
+    """A = log Γ(α) - α log β; a large α and β, whose quotient alone tells, do not cancel."""
     (a, more), (b, rate) = alpha, beta
-    return log_rising(a, more) - tt.sum((a + more) * tt.log1p(rate / b) - rate) - tt.sum(more * tt.log(b))
+    rest = tt.sum((a + more) * tt.log1p(rate / b)) + tt.sum(more * tt.log(b))
+    return log_rising(a, more) - rest
 
 
-def _at_half(alpha: Change, beta: Change) -> Tensor:
+def _growth_of_beta(alpha: Change, beta: Change) -> Tensor:
+    """A = log B(α, β)."""
     (a, yes), (b, no) = alpha, beta
-    every = yes + no
-    return log_rising(a, yes) + log_rising(b, no) - log_rising(a + b, every) + LOG_2 * tt.sum(every)
+    return log_rising(a, yes) + log_rising(b, no) - log_rising(a + b, yes + no)
 
 
-def _in_the_middle(a: Change) -> Tensor:
-    (each, more), every = a, tt.sum(a[1], axis=-1)
-    return (
-        log_rising(each, more) - log_rising(tt.sum(each, axis=-1), every) + np.log(each.type.shape[-1]) * tt.sum(every)
-    )
+def _growth_of_dirichlet(a: Change) -> Tensor:
+    """A = Σ log Γ(a_k) - log Γ(Σ a_k)."""
+    each, more = a
+    return log_rising(each, more) - log_rising(tt.sum(each, axis=-1), tt.sum(more, axis=-1))
+
+
+# So near to the end of the support that what rows lose and gain there, c y θ₀ say, takes no digits, however large
+NEAR_ZERO = 2.0**-40
+
+
+def _near_zero(alpha: Any, beta: Any) -> Any:
+    """T(θ) = (log θ, -θ), and of an inverse gamma law the same of 1/θ."""
+    return NEAR_ZERO * beta - np.log(NEAR_ZERO) * alpha
+
+
+def _half(alpha: Any, beta: Any) -> Any:
+    return LOG_2 * (alpha + beta)
+
+
+def _middle(a: Any) -> Any:
+    a = tt.cast(as_tensor(a), "floatX")
+    return np.log(a.type.shape[-1]) * tt.sum(a, axis=-1)
+
+
+def _gamma(parameters: Callable[..., Mapping[str, Any]]) -> Prior:
+    return Prior("Gamma", parameters, NEAR_ZERO, _near_zero, _growth_of_gamma, 1.0)
+
+
+def _beta(parameters: Callable[..., Mapping[str, Any]]) -> Prior:
+    return Prior("Beta", parameters, 0.5, _half, _growth_of_beta)
 
 
 PRIORS: dict[str, Prior] = {
-    "Gamma": Prior("Gamma", _gamma, _one, ratio=_at_one),
-    "Exponential": Prior("Gamma", lambda lam: _gamma(1.0, lam), _one, ratio=_at_one),
-    "ChiSquared": Prior("Gamma", lambda nu: _gamma(0.5 * nu, 0.5), _one, ratio=_at_one),
-    "InverseGamma": Prior("InverseGamma", _gamma, _one, ratio=_at_one),
-    "Beta": Prior("Beta", _gamma, _half, ratio=_at_half),
-    "Uniform": Prior("Beta", lambda lower, upper: _gamma(1.0, 1.0), _half, ratio=_at_half),
-    "Dirichlet": Prior(
-        "Dirichlet", lambda a: {"a": a}, lambda a: tt.ones_like(a) / a.type.shape[-1], ratio=_in_the_middle
-    ),
-    "Normal": Prior(
-        "Normal",
-        _normal,
-        lambda mu, sigma: mu,  # where the data are, so that no digits cancel
-        lambda precision, weighted: (weighted / precision, precision**-0.5),
-    ),
+    "Gamma": _gamma(_two),
+    "Exponential": _gamma(lambda lam: _two(1.0, lam)),
+    "ChiSquared": _gamma(lambda nu: _two(0.5 * nu, 0.5)),
+    "InverseGamma": Prior("InverseGamma", _two, 1.0 / NEAR_ZERO, _near_zero, _growth_of_gamma, -1.0),
+    "Beta": _beta(_two),
+    "Uniform": _beta(lambda lower, upper: _two(1.0, 1.0)),
+    "Dirichlet": Prior("Dirichlet", lambda a: {"a": a}, None, _middle, _growth_of_dirichlet),
 }
 
 

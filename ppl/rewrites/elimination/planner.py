@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ppl.distributions import Normal, Pareto, RandomVariable, Wishart
+from ppl.distributions import Pareto, RandomVariable, Wishart
 from ppl.graph import ancestors
 from ppl.rewrites.elimination import (
     bijections,
@@ -318,9 +318,12 @@ def _note_sums(result: Plan, done: Sequence[tuple[Sequence[RandomVariable], Sequ
         _note(result, "sum over values", names, after, f"{kinds} with {_children(factors)}.")
 
 
+def _is_conjugate(rv: RandomVariable) -> bool:
+    return prior_of(rv) is not None
+
+
 def _conjugate(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
-    suits = lambda rv: prior_of(rv) is not None and rv.family is not Normal  # normal ones go in blocks
-    _each(result, protected, "conjugate", conjugate.eliminate_one, suits, reasons)
+    _each(result, protected, "conjugate", conjugate.eliminate_one, _is_conjugate, reasons)
     result.program = settled(result.program)
 
 
@@ -448,7 +451,7 @@ def _block_in_branches(result: Plan, protected: frozenset[RandomVariable], reaso
             for block in blocks:
                 words = f"Normal with normal children, for each value of {given}: {block.structure}."
                 _note(result, "Gaussian block", block.names, after, words)
-            if not any(prior_of(rv) is not None and rv.family is not Normal for rv in after.free):
+            if not any(map(_is_conjugate, after.free)):
                 _note_sums(result, sums)  # else these may go in branches first
 
 
@@ -470,7 +473,7 @@ def _in_branches(result: Plan, protected: frozenset[RandomVariable], reasons: Re
     """Conjugate variables whose laws a few labels steer, integrated out in each state of the labels."""
 
     def steered(rv: RandomVariable) -> bool:
-        if prior_of(rv) is None or rv.family is Normal:
+        if not _is_conjugate(rv):
             return False
         factors = children(result.program, rv)
         seen = ancestors([*rv.inputs, *(n for f in factors for n in parts(f))])
