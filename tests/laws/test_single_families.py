@@ -120,3 +120,14 @@ def test_bounds_that_are_not_alone_stay(lower):
         theta = pm.Pareto("theta", 1.5, 1.0)
         pm.Uniform("y", lower or 0.0, 2.0 * theta if lower is None else theta, observed=BELOW)
     assert pm.explain(model).free == ("theta",)
+
+
+def test_a_normal_mean_does_not_go_first():
+    """It would leave the matrix, which no gradient moves; the mean alone has an easy density."""
+    with pm.Model() as model:
+        V, mu = pm.Wishart("V", nu=4, V=SCALE), pm.Normal("mu", 0, 1, shape=2)
+        pm.MvNormal("y", mu, tau=V, observed=ROWS)
+        assert pm.explain(model).free == ("mu",)
+        drawn = pm.sample(1000, chains=2, random_seed=2, progressbar=False, quiet=True).posterior
+    assert abs(drawn["mu"].mean(("chain", "draw")) - ROWS.mean(axis=0)).max() < 0.3
+    assert np.linalg.eigvalsh(drawn["V"]).min() > 0

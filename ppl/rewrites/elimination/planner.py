@@ -488,12 +488,12 @@ THEOREMS: dict[str, Theorem] = {
     "barren": _barren,
     "thinning": _thinning,
     "compound": _compounds,
+    "precision of vectors": _by_one_family(Wishart, wishart.eliminate_one),  # before means: no gradient moves a Wishart
     "Gaussian block in branches": _block_in_branches,
     "conjugate in branches": _in_branches,
     "sum over values": _discrete,
     "Gaussian block": _gaussian,
     "conjugate": _conjugate,
-    "precision of vectors": _by_one_family(Wishart, wishart.eliminate_one),
     "bound of uniform rows": _by_one_family(Pareto, largest.eliminate_one),
 }
 
