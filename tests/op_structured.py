@@ -224,6 +224,10 @@ MATRICES = {
     "expm_frechet": row(sl.expm_frechet, call(SQUARE / 4, reals(3, 3), slopes=False), rtol=1e-9, slow=True),
     "expm": row(sl.expm, call(SQUARE), call(STACK_PD / 9, slopes=False), rtol=1e-9, slope_tol=1e-5, slow=True),
     "sqrtm": row(sl.sqrtm, call(PD, slopes=False), dtype=lambda kind: np.complex128, rtol=1e-9, atol=1e-10),
+    "log_det_definite": row(
+        lambda a: 2 * np.sum(np.log(np.diagonal(np.linalg.cholesky(a), axis1=-2, axis2=-1)), -1),
+        call(PD), call(STACK_PD), call(np.eye(3)), symmetric=True, rtol=1e-10,
+    ),
     "cholesky": row(np.linalg.cholesky, call(PD), call(STACK_PD), symmetric=True, rtol=1e-10),
     "eigvalsh": row(np.linalg.eigvalsh, call(SYMMETRIC), call(SQUARE, slopes=False), call(SQUARE, UPLO="U", slopes=False), symmetric=True, rtol=1e-10),
     "svd": row(lambda a, compute_uv: np.linalg.svd(a, compute_uv=compute_uv), call(M, compute_uv=False), rtol=1e-10),

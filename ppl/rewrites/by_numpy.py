@@ -16,6 +16,7 @@ import numpy as np
 from ppl.graph import Node
 from ppl.tensor import decompositions, diagonals, indexing, linalg, reductions, shaping, special_counts
 from ppl.tensor.creation import eye
+from ppl.tensor.definite import log_det_definite
 from ppl.tensor.draws import Draw, key_fold_in, key_split, of_words
 from ppl.tensor.elementwise import log1mexp, share
 from ppl.tensor.ops import CAST, Elementwise, Reduction
@@ -173,6 +174,11 @@ def _eye(node: Node, _: Values) -> Any:
     return np.eye(rows, columns, node.attrs["k"]).astype(node.type.dtype)
 
 
+def _log_det_definite(a: np.ndarray) -> Any:
+    lower = np.linalg.cholesky(a)
+    return 2.0 * np.sum(np.log(np.diagonal(lower, axis1=-2, axis2=-1)), axis=-1)
+
+
 def _cholesky(node: Node, values: Values) -> Any:
     lower, a = node.attrs.get("lower", True), values[0]
     factor = np.linalg.cholesky(a if lower else np.swapaxes(a, -1, -2).conj())
@@ -206,6 +212,7 @@ _BY_OP: dict[Any, Callable[[Node, Values], Any]] = {
     diagonals.triu: lambda node, values: np.triu(values[0], node.attrs["k"]),
     diagonals.diagonal: lambda node, values: np.diagonal(values[0], **node.attrs),
     decompositions.cholesky: _cholesky,
+    log_det_definite: lambda _, values: _log_det_definite(*values),
     decompositions.eigh: lambda node, values: tuple(np.linalg.eigh(values[0], **node.attrs)),
     decompositions._solve_general: lambda _, values: np.linalg.solve(*values),
     decompositions._solve_triangular: _solve_triangular,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ppl.graph import Node, Op, topological
-from ppl.tensor import decompositions, diagonals, indexing, linalg, reductions, shaping, triangular
+from ppl.tensor import decompositions, definite, diagonals, indexing, linalg, reductions, shaping, triangular
 from ppl.tensor.draws import Draw, of_words
 from ppl.tensor.names import NAMED
 from ppl.tensor.ops import Elementwise, Reduction
@@ -179,5 +179,6 @@ _RULES: dict[Op, Callable[[_Call], Tensor | None]] = {
     triangular.pack_triangular: _stacked,
     triangular.unpack_triangular: _stacked,
     decompositions.cholesky: _stacked,
+    definite.log_det_definite: _stacked,
     of_words: _of_words,
 }

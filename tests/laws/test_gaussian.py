@@ -142,6 +142,20 @@ def a_process(s):
     return [f], [seen(f[TIME], s.sigma)]
 
 
+def a_process_of_unknown_length_about_a_mean(s):
+    t = np.linspace(0, 1, 12)
+    cov = tt.exp(-0.5 * ((t[:, None] - t) / s.tau) ** 2) + 1e-2 * np.eye(12)
+    mu = normal(0.0, 20.0, name="mu")
+    f = MvNormal.dist(mu + np.zeros(12), cov=cov, name="f")
+    return [mu, f], [seen(f + 1.5, s.sigma, Y[:12])]
+
+
+def coefficients_of_unknown_covariance(s):
+    x = np.cos(np.outer(np.arange(len(Y)), np.arange(1.0, 7.0)))
+    b = MvNormal.dist(np.zeros(6), cov=s.tau * np.eye(6) + 0.5, name="b")
+    return [b], [seen(40.0 + tt.dot(x, b), s.sigma)]
+
+
 def a_walk(s):
     x = GaussianRandomWalk.dist(0.1, s.tau, init_dist=Normal.dist(0.0, 30.0), shape=(12,), name="x")
     return [x], [seen(x[TIME], s.sigma)]
@@ -244,7 +258,7 @@ def deviations_from_a_mean(s):
 
 CASES = [
     many_coefficients, many_coefficients_of_one_scale, many_coefficients_and_an_intercept_of_known_scale,
-    many_coefficients_and_a_flat_one,
+    many_coefficients_and_a_flat_one, a_process_of_unknown_length_about_a_mean, coefficients_of_unknown_covariance,
     nested_intercepts, regression_and_varying_slopes, crossed_effects, known_scales_of_rows, three_levels,
     three_levels_of_many,
     correlated_intercepts_and_slopes, correlated_non_centred, correlated_non_centred_by_rows, intercepts_non_centred,

@@ -17,6 +17,7 @@ from ppl.distributions.inner import laws_of
 from ppl.graph import Node, ancestors, topological
 from ppl.rewrites.elimination.program import Factor, Observation, Program, Term, reaches
 from ppl.tensor.tensor import Tensor, TensorType, is_constant, placeholder
+from ppl.tensor.unrolled import UNROLLED
 from ppl.tensor.vectorizing import VECTORIZED
 
 OVERHEAD = 500.0  # operations that a kernel costs before it computes anything
@@ -103,7 +104,8 @@ def _operations(node: Any) -> float:
         return 0.5 * _size(node) * (node.inputs[0].type.shape[-1] or 1)  # vectors of multiply-adds
     if name in ("cholesky", "solve_general", "solve_triangular_op"):
         rows = node.inputs[0].type.shape[-1] or 1
-        return OVERHEAD + (_size(node) if name == "solve_triangular_op" else _size(node.inputs[0]) / 3) * rows
+        call = OVERHEAD if rows > UNROLLED else 0.0  # of the library
+        return call + (_size(node) if name == "solve_triangular_op" else _size(node.inputs[0]) / 3) * rows
     if node.op is VECTORIZED:
         body = node.attrs["body"]
         times = _size(node.inputs[0]) / max(1.0, _size(body.params[0]))

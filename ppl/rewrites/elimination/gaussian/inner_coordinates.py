@@ -6,7 +6,8 @@ A variable with a mean in the block is measured from it: d ~ N(0, scale). A vari
 .. math:: x = Δ^k c, \qquad x_t = \sum_{j=0}^{k} (-1)^j \binom{k}{j} c_{t-j}
 
 so that rows reach k steps back, not to the beginning. Both maps keep volumes. A vector that adds up to zero becomes one
-of independent entries, of which it is the deviation from the mean; on the mean itself nothing depends.
+of independent entries, of which it is the deviation from the mean; on the mean itself nothing depends. A vector with a
+covariance LL' of parameters is x = m + Lz with z standard normal: neither L⁻¹ nor its determinant is asked for.
 """
 
 from __future__ import annotations
@@ -20,12 +21,15 @@ import ppl.tensor as tt
 from ppl.distributions import MvNormal, Normal, RandomVariable, ZeroSumNormal
 from ppl.distributions.draw import draw
 from ppl.graph import Node, ancestors, substitute, topological
-from ppl.rewrites.elimination.affine import known_shape
+from ppl.rewrites.elimination.affine import is_data, known_shape
+from ppl.rewrites.elimination.gaussian.block import FEW_ROWS
 from ppl.rewrites.elimination.gaussian.residuals import Residual, residuals_of
 from ppl.rewrites.elimination.program import Factor, parts
+from ppl.rewrites.elimination.spectrum import known_factor
 from ppl.tensor.tensor import Tensor, as_tensor
 
 FEW_PARENTS = 8  # numbers in the mean of a variable up to which it is measured from its mean
+FEWEST = 5  # numbers of a vector that moves by standard normal ones
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,7 @@ class Inner:
     own: RandomVariable  # has the law of the variable, measured from its mean
     own_value: Tensor  # in the symbol
     value: Tensor  # of the variable itself
+    scale: Tensor | None = None  # that has to be positive, where the law of the symbol has none
 
 
 def inner_coordinates(members: Sequence[RandomVariable], rows: Sequence[Residual]) -> dict[RandomVariable, Inner]:
@@ -49,6 +54,10 @@ def inner_coordinates(members: Sequence[RandomVariable], rows: Sequence[Residual
         if rv.family is ZeroSumNormal:
             found[rv] = _free_of_sums(rv)
             continue
+        if _has_a_factor(rv) and _few_touch(rv, rows):
+            z, (m, factor) = draw(Normal, (as_tensor(0.0), as_tensor(1.0)), known_shape(rv)), rv.parameters
+            found[rv] = Inner(z, z, z, _from_mean(m, rv, tt.dot(factor, z), members, found), tt.diagonal(factor))
+            continue
         order = orders.get(rv, 0)
         symbol = draw(Normal, (as_tensor(0.0), as_tensor(1.0)), known_shape(rv)) if order else own
         if symbol is rv:
@@ -56,10 +65,31 @@ def inner_coordinates(members: Sequence[RandomVariable], rows: Sequence[Residual
         own_value: Any = differences(symbol, order) if order else own
         value = own_value
         if mean is not None:
-            known: dict[Node, Node] = {x: found[x].value if x in found else x for x in members}
-            value = substitute(tt.broadcast_to(mean, rv.type.shape), known) + own_value
+            value = _from_mean(mean, rv, own_value, members, found)
         found[rv] = Inner(symbol, own, own_value, value)
     return found
+
+
+def _from_mean(
+    mean: Tensor, rv: RandomVariable, by: Tensor, members: Sequence[RandomVariable], found: Mapping[Any, Inner]
+) -> Any:
+    """The mean of a variable, in the coordinates of those before it, and by how much it is more."""
+    known: dict[Node, Node] = {x: found[x].value if x in found else x for x in members}
+    return substitute(tt.broadcast_to(mean, rv.type.shape), known) + by
+
+
+def _has_a_factor(rv: RandomVariable) -> bool:
+    """Whether a variable is one vector, of more than a few numbers, whose covariance is not known up to a number."""
+    if rv.family is not MvNormal or rv.ndim != 1 or rv.parameters[1].ndim != 2 or known_shape(rv)[0] < FEWEST:
+        return False
+    return not is_data(known_factor(rv.parameters[1])[1])
+
+
+def _few_touch(rv: RandomVariable, rows: Sequence[Residual]) -> bool:
+    """Whether so few rows depend on a vector that their design may depend on parameters: it has no sums then that are
+    worked out once."""
+    mine = [prod(r.map.shape) for r in rows if r.factor is not rv and any(p.variable is rv for p in r.map.parts)]
+    return all(count <= 2 * known_shape(rv)[0] + FEW_ROWS for count in mine)
 
 
 def _free_of_sums(rv: RandomVariable) -> Inner:

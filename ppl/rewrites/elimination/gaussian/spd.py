@@ -7,9 +7,9 @@ the library's Cholesky factorisation serves.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import ppl.tensor as tt
+from ppl.tensor.definite import log_det_definite
 from ppl.tensor.tensor import Tensor
 
 UNROLLED = 4
@@ -26,6 +26,7 @@ class Factor:
 
     def __init__(self, entries: Sequence[Sequence[Tensor]]) -> None:
         n = self.size = len(entries)
+        self.matrix: Tensor | None = None
         self.lower: list[list[Tensor]] = [[] for _ in range(n)]
         if n <= UNROLLED:
             for i in range(n):
@@ -35,10 +36,10 @@ class Factor:
                         rest = rest - self.lower[i][k] * self.lower[j][k]
                     self.lower[i].append(tt.sqrt(rest) if i == j else rest / self.lower[j][j])
             return
-        matrix = tt.stack(
+        self.matrix = tt.stack(
             [tt.stack([entries[max(i, j)][min(i, j)] for j in range(n)], axis=-1) for i in range(n)], axis=-2
         )
-        self.lower = self._entries(tt.cholesky(matrix))
+        self.lower = self._entries(tt.cholesky(self.matrix))
 
     @staticmethod
     def _entries(lower: Tensor) -> list[list[Tensor]]:
@@ -48,12 +49,15 @@ class Factor:
     def of_lower(cls, lower: Tensor) -> Factor:
         """The factor L itself, as a stack of matrices."""
         made = cls.__new__(cls)
+        made.matrix = None
         made.lower = cls._entries(lower)
         made.size = len(made.lower)
         return made
 
     def log_det(self) -> Tensor:
         """log |M|."""
+        if self.matrix is not None:
+            return log_det_definite(self.matrix)
         total = 2.0 * tt.log(self.lower[0][0])
         for i in range(1, self.size):
             total = total + 2.0 * tt.log(self.lower[i][i])
@@ -90,33 +94,23 @@ class Factor:
 
 
 class DenseFactor:
-    """The same for one matrix and vectors, written out where it is small, by the library where it is not."""
+    """The same for one matrix and vectors."""
 
     def __init__(self, matrix: Tensor) -> None:
-        n = int(matrix.type.shape[0] or 0)
-        self.size, self.matrix = n, matrix
-        self.small = Factor([[matrix[i, j] for j in range(n)] for i in range(n)]) if n <= UNROLLED else None
-        self.lower: Any = tt.cholesky(matrix) if self.small is None else None
+        self.matrix, self.lower = matrix, tt.cholesky(matrix)
 
     def log_det(self) -> Tensor:
         """log |M|."""
-        if self.small is not None:
-            return self.small.log_det()
-        return 2.0 * tt.sum(tt.log(tt.diagonal(self.lower)))
+        return log_det_definite(self.matrix)
 
     def forward(self, h: Tensor) -> Tensor:
         """L⁻¹ h."""
-        if self.small is not None:
-            return tt.stack(self.small.forward([h[i] for i in range(self.size)]))
         return tt.solve_triangular(self.lower, h, lower=True)
 
     def backward(self, h: Tensor) -> Tensor:
         """L'⁻¹ h."""
-        if self.small is not None:
-            return tt.stack(self.small.backward([h[i] for i in range(self.size)]))
         return tt.solve_triangular(self.lower.T, h, lower=False)
 
     def solve(self, h: Tensor) -> Tensor:
-        """M⁻¹ h; where M is large by the library's solver, whose derivative is one more solution (through the factor it
-        takes ten times as long)."""
-        return self.backward(self.forward(h)) if self.small is not None else tt.solve(self.matrix, h)
+        """M⁻¹ h."""
+        return self.backward(self.forward(h))

@@ -75,8 +75,11 @@ def total(parts: list[Scaled]) -> Tensor:
 
 
 def collected(parts: Iterable[Scaled]) -> list[Scaled]:
-    """The same sum with one term for each number."""
-    found: dict[Tensor, Tensor] = {}
+    """The same sum with one term for each number, and one for each array of data."""
+    arrays: dict[Tensor, Tensor] = {}
     for number, data in parts:
-        found[number] = found[number] + data if number in found else data
-    return [Scaled(number, data) for number, data in found.items()]
+        arrays[number] = arrays[number] + data if number in arrays else data
+    numbers: dict[Tensor, Tensor] = {}
+    for number, data in arrays.items():
+        numbers[data] = numbers[data] + number if data in numbers else number
+    return [Scaled(number, data) for data, number in numbers.items()]
