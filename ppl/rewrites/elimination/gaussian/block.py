@@ -235,7 +235,7 @@ class Block:
 
     def sum_of_squares(self, r: Rows, s: Statistics, u: Sequence[Tensor], v: Tensor | None) -> Tensor:
         """Σ weight (e - Z u - X v)², as residuals where rows are few or depend on parameters, else from statistics."""
-        if self._few(r) or not is_data(r.e):
+        if self._few(r) or not r.is_data():
             residual = r.e
             for (lag, i), z in r.z.items():
                 residual = residual - z * r.gathered(u[i], lag)
