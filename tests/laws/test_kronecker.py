@@ -323,6 +323,20 @@ def test_a_block_of_an_impossible_covariance_has_no_density():
         assert density({"s": 0.3, "c": 1.0} | bad) == -np.inf
 
 
+@pytest.mark.parametrize("far", [1e6, -1e6])
+def test_no_digit_is_lost_far_from_zero_beside_other_rows(far):
+    """Sums over the rows of z are of what is left of them, though the rows of the grid have weights that move."""
+
+    def density(far):
+        with pm.Model() as model:
+            mu = pm.Flat("mu")
+            pm.KroneckerNormal("y", mu, covs=[K1, K2], sigma=noise(), observed=Y.ravel() + far)
+            pm.Normal("z", mu, pm.HalfNormal("s"), observed=np.linspace(-1, 1, 40) + far)
+        return model.compile_logp(rewrite=True)({"sigma_log__": -0.3, "s_log__": 0.2})
+
+    np.testing.assert_allclose(density(far), density(0.0), rtol=1e-9)
+
+
 @pytest.mark.parametrize("far", [0.0, 1e6])
 def test_no_digit_is_lost_far_from_zero(far):
     """Residuals of a random mean a million standard deviations away."""
