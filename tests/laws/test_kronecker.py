@@ -133,6 +133,13 @@ def test_what_is_no_covariance_has_no_density(why):
     assert density.eval(values) == -np.inf
 
 
+def test_vectors_and_matrices_that_do_not_fit_are_refused():
+    with pytest.raises(ValueError, match="vectors of length 5 meet a product with 6 columns"):
+        tt.kron_times(np.ones(5), np.eye(2), np.eye(3))
+    with pytest.raises(ValueError, match="one matrix or more, got the shapes"):
+        tt.kron_times(np.ones(5))
+
+
 # --- processes on grids
 M, N = 3, 4
 T1, T2 = np.arange(M) / 2.0, np.array([0.0, 0.3, 1.0, 1.1])
@@ -219,7 +226,14 @@ def test_the_joint_is_the_law_of_what_is_seen_times_that_of_the_process(which):
     np.testing.assert_allclose(sides.product, sides.joint, rtol=1e-9, atol=1e-9)
 
 
-def in_a_block(mean="latent"):
+def test_a_process_in_single_precision_comes_back_in_it():
+    with tt.config.change_flags(floatX="float32"):
+        model = made(GRIDS["a matrix"])
+        (recovery,) = pm.explain(model).program.recoveries
+        assert recovery.draw.dtype == recovery.variable.dtype == "float32"
+
+
+def in_a_block():
     mu, beta = pm.Normal("mu", 0.0, 5.0), pm.Normal("beta", 0.5, 2.0, shape=2)
     return mu + X @ beta
 

@@ -110,7 +110,8 @@ def eliminate_one(program: Program, variable: RandomVariable) -> Program:
     after = program.without([variable, seen])
     after = after.plus(observed=[Observation(rows.law(f, seen.variable.name), rows.y)])
     after = after.plus(terms=domains([variable, seen.variable], variable))
-    return after.plus(recoveries=[Recovery(variable, tt.reshape(rows.draw(f), known_shape(variable)))])
+    back = tt.cast(tt.reshape(rows.draw(f), known_shape(variable)), variable.dtype)
+    return after.plus(recoveries=[Recovery(variable, back)])
 
 
 def _name(factor: Any) -> str:
@@ -142,9 +143,8 @@ def _rows(variable: RandomVariable, seen: Observation, f: Grid) -> Rows:
     order = np.argsort(positions, kind="stable")
     if not np.array_equal(positions[order], np.arange(n)):
         raise NoMatch(f"not one row of {label} for each of its {n} entries")
-    return Rows(
-        _sorted(tt.cast(seen.value, child.dtype), order, shape, f), c, _sorted(form.offset, order, shape, f), scale
-    )
+    y, b = (_sorted(x, order, shape, f) for x in (tt.cast(seen.value, child.dtype), form.offset))
+    return Rows(y, c, b, scale)
 
 
 def _number(x: Any) -> Tensor | None:

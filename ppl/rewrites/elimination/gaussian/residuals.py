@@ -127,8 +127,8 @@ def _factor_by_factor(d: Any, roots: Sequence[Any]) -> tuple[Any, Any]:
 
 
 def is_written_out(rv: RandomVariable) -> bool:
-    """Whether a variable has so few numbers that all go in a block together."""
-    return prod(known_shape(rv)) <= MOST_TOGETHER
+    """Whether a variable has so few numbers that all may go in a block together."""
+    return None not in rv.type.shape and prod(known_shape(rv)) <= MOST_TOGETHER
 
 
 def _require_few(x: Any) -> None:
