@@ -97,6 +97,10 @@ def models() -> list[str]:
         doc = " ".join((rule.state.__doc__ or "").split())
         lines.append(f"| x ~ {rule.latent.__name__} in {rule.slot} of one {rule.child.__name__} row | {_cell(doc)} |")
     lines.append("| θ ~ Pareto, y ~ Uniform with upper = θ | θ integrated out: Pareto again, given the largest y |")
+    lines.append(
+        "| f ~ KroneckerNormal or MatrixNormal, one row y ~ Normal(c·f + b, σ) for each entry | "
+        "f integrated out: y ~ KroneckerNormal with the noise σ, and f comes back in the basis of the factors |"
+    )
     lines.append("| V ~ Wishart, y ~ MvNormal with tau = V | V integrated out: Wishart again, given y |")
     for family in THINNINGS:
         lines.append(f"| N ~ {family}, y ~ Binomial(N, p) | y ~ {family}; the rest of N comes back |")

@@ -208,6 +208,8 @@ MATRICES = {
     "vecmat": row(lambda v, a: (v[..., None, :] @ a)[..., 0, :], call(reals(2, 3), reals(3, 4))),
     "einsum": row(np.einsum, call("ij,jk->ik", M, N), call("ijk->k", T), call("ii", SQUARE), call("i,i", V, W)),
     **like("kron", call(M, N), call(V, W)),
+    "kron_times": row(lambda x, *ms: x @ functools.reduce(np.kron, ms).T, call(reals(6), reals(2, 2), SQUARE),
+                      call(reals(2, 24), M, N, reals(5, 3)), call(T, reals(2, 4))),
     **like("cross", call(reals(3), reals(3)), call(reals(2, 3), reals(2, 3))),
     "matrix_dot": row(lambda *ms: np.linalg.multi_dot(ms), call(M, N, reals(2, 5))),
     "block_diag": row(sl.block_diag, call(M, N), call(V, SQUARE), loose=True),

@@ -22,7 +22,7 @@ WITHOUT_A_ROW = {
     **because(
         DERIVATIVES, "grad", "value_and_grad", "jacobian", "hessian", "hessian_vector_product", "jvp", "vjp", "Rop", "Lop",
         "value_and_grad_op", "jacobian_op", "push_forward", "pull_back", "stop_gradient", "disconnected_grad", "zero_grad",
-        "consider_constant", "at_optimum", "grad_scale", "grad_clip", "verify_grad",
+        "consider_constant", "at_optimum", "twice", "grad_scale", "grad_clip", "verify_grad",
     ),
     **because(
         RANDOM, "random_binomial", "random_bits", "random_exponential", "random_hypergeometric", "random_loggamma",

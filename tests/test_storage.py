@@ -17,7 +17,7 @@ import ppl.tensor as tt
 from ppl.graph import storage
 from ppl.graph.registry import OPS
 from ppl.nn.layers_convolution import CONVOLVE, CONVOLVE_TRANSPOSED, POOL
-from ppl.tensor.derivatives import at_optimum
+from ppl.tensor.derivatives import at_optimum, twice
 from ppl.tensor.draws import of_words
 from ppl.tensor.host_draw import host_draw
 from ppl.tensor.keys import Key
@@ -129,7 +129,13 @@ def own_nodes():
     nodes = [
         *(x, tt.constant(1.0), tt.shared(np.zeros(2), "w"), x.copy("y"), tt.arange(v.shape[0])),
         *(ppl.grad(x**2, x), ppl.jacobian(v * 2, v), ppl.Rop(v * 2, v, v), ppl.Lop(v * 2, v, v)),
-        *(tt.stop_gradient(x), at_optimum(x), ppl.gradient.grad_clip(x, -1.0, 1.0), tt.grad_scale(x, multiplier=2.0)),
+        *(
+            tt.stop_gradient(x),
+            at_optimum(x),
+            twice(x),
+            ppl.gradient.grad_clip(x, -1.0, 1.0),
+            tt.grad_scale(x, multiplier=2.0),
+        ),
         *(ppl.scan(lambda a, s: s + a * x, sequences=v, outputs_info=0.0)[0], ppl.ifelse(x > 0, x * 2, x)),
         *(ppl.while_loop(lambda s: s < 10, lambda s: s * 2, x), ppl.vectorize_graph(x * 2, {x: v})),
         *(unfold(lambda s, u: s * x + u, x, v), linear_recurrence(v, a, v)),

@@ -7,20 +7,22 @@ from ppl.distributions.constants import LOG_2PI
 from ppl.distributions.covariance import check_positive_definite, square_matrix, wrong_length
 from ppl.distributions.distribution import Distribution, Param, param
 from ppl.distributions.domains import nonnegative, real_matrix, real_vector
+from ppl.distributions.eigenbasis import Eigenbasis
 from ppl.tensor import (
+    all,
     as_tensor,
     broadcast_to,
     cholesky_of,
     constant,
-    eigh,
     expand_dims,
     half_log_det,
-    log,
-    matmul,
+    isnan,
+    kron_times,
     moveaxis,
     reshape,
     solve_triangular,
     sum,
+    switch,
 )
 from ppl.tensor.tensor import is_constant, value_of
 
@@ -52,28 +54,15 @@ class KroneckerNormal(Distribution):
         return Distribution.make.__func__(with_factors(len(matrices)), mu=mu, sigma=sigma, **given, **options)
 
     def logp(x, mu, sigma, *covs):
-        sizes = [cov.shape[-1] for cov in covs]
-        d = reshape(x - mu, (*x.shape[:-1], *sizes))
-        n = math.prod(sizes)
+        d, n = x - mu, x.shape[-1]
         if surely_zero(sigma):
-            roots = [cholesky_of(cov) for cov in covs]
-            for i, root in enumerate(roots):
-                d = along(d, i - len(covs), functools.partial(solve_triangular, root, lower=True, b_ndim=2))
-            scale = functools.reduce(add, [half_log_det(r) * (n // r.shape[-1]) for r in roots])
-            return -0.5 * sum(d**2, axis=tuple(range(-len(covs), 0))) - scale - 0.5 * LOG_2PI * n
-        pairs = [eigen(cov) for cov in covs]
-        for i, (_, q) in enumerate(pairs):
-            d = along(d, i - len(covs), functools.partial(matmul, q.mT))
-        spectrum = functools.reduce(lambda a, b: expand_dims(a, -1) * b, [values for values, _ in pairs])
-        spectrum = spectrum + expand_dims(sigma, tuple(range(-len(covs), 0))) ** 2
-        return -0.5 * sum(d**2 / spectrum + log(spectrum), axis=tuple(range(-len(covs), 0))) - 0.5 * LOG_2PI * n
+            return _by_roots(d, [cholesky_of(cov) for cov in covs]) - 0.5 * LOG_2PI * n
+        basis = Eigenbasis.of(covs, sigma)
+        density = -0.5 * (basis.square(d) + basis.log_det() + LOG_2PI * n)
+        return switch(all(basis.variances > 0, axis=-1), density, -np.inf)
 
     def sample(key, shape, mu, sigma, *covs):
-        z = reshape(key.normal(shape), (*shape[:-1], *[cov.shape[-1] for cov in covs]))
-        for i, cov in enumerate(covs):
-            root = cholesky_of(cov)
-            z = along(z, i - len(covs), functools.partial(matmul, root))
-        smooth = mu + reshape(z, shape)
+        smooth = mu + kron_times(key.normal(shape), *[cholesky_of(cov) for cov in covs])
         return smooth if surely_zero(sigma) else smooth + expand_dims(sigma, -1) * key.normal(shape)
 
     def mean(mu, sigma, *covs):
@@ -129,14 +118,18 @@ def all_constant(parts):
     return not [part for part in parts if not is_constant(part)]
 
 
-def eigen(matrix):
-    """Eigenvalues and eigenvectors of a symmetric matrix; of a constant one computed now."""
-    if is_constant(matrix):
-        return tuple(constant(part) for part in np.linalg.eigh(value_of(matrix)))
-    return tuple(eigh(matrix))
+def _by_roots(d, roots):
+    """-½ d'C⁻¹d - ½ log |C| by the Cholesky factors of the factors of C; -inf where one has none."""
+    n = d.shape[-1]
+    z = reshape(d, (*d.shape[:-1], *[root.shape[-1] for root in roots]))
+    for i, root in enumerate(roots):
+        z = _along(z, i - len(roots), functools.partial(solve_triangular, root, lower=True, b_ndim=2))
+    scale = functools.reduce(add, [half_log_det(r) * (n // r.shape[-1]) for r in roots])
+    density = -0.5 * sum(z**2, axis=tuple(range(-len(roots), 0))) - scale
+    return switch(isnan(scale), -np.inf, density)
 
 
-def along(x, axis, f):
+def _along(x, axis, f):
     """f, which works on the columns of a matrix, on x along an axis."""
     front = moveaxis(x, axis, 0)
     columns = f(reshape(front, (front.shape[0], -1)))

@@ -19,6 +19,7 @@ from ppl.tensor.creation import eye
 from ppl.tensor.definite import log_det_definite
 from ppl.tensor.draws import Draw, key_fold_in, key_split, of_words
 from ppl.tensor.elementwise import log1mexp, share
+from ppl.tensor.kronecker import kron_times
 from ppl.tensor.ops import CAST, Elementwise, Reduction
 from ppl.tensor.segments import segment_sum
 from ppl.tensor.special_functions import log_exp_difference
@@ -84,7 +85,7 @@ def _stirling(x: np.ndarray) -> Any:
 _OTHER_NAMES: dict[str, Callable[..., Any]] = {
     "abs": np.abs, "switch": np.where, "softplus": lambda x: np.logaddexp(x, 0),
     "log_sigmoid": lambda x: -np.logaddexp(-x, 0), "rsqrt": lambda x: 1 / np.sqrt(x), "trunc": np.trunc,
-    "stop_gradient": np.asarray, "at_optimum": np.asarray, "stirling": _stirling,
+    "stop_gradient": np.asarray, "at_optimum": np.asarray, "twice": np.asarray, "stirling": _stirling,
     "deviance": functools.partial(special_counts.deviance_by, np), "clip": np.clip,
     **{op.name: op.lower for op in (share, log1mexp, log_exp_difference, log1p_square, log_ndtr_between)},
 }  # fmt: skip
@@ -196,6 +197,13 @@ def _solve_triangular(node: Node, values: Values) -> Any:
     return np.linalg.solve(a, b) if how["b_ndim"] == 2 else np.linalg.solve(a, b[..., None])[..., 0]
 
 
+def _kron_times(x: np.ndarray, *matrices: np.ndarray) -> Any:
+    for m in matrices:
+        x = np.swapaxes(m @ x.reshape((*x.shape[:-1], m.shape[1], -1)), -1, -2)
+        x = x.reshape((*x.shape[:-2], -1))
+    return x
+
+
 _BY_OP: dict[Any, Callable[[Node, Values], Any]] = {
     shaping.TRANSPOSE: lambda node, values: np.transpose(values[0], node.attrs["axes"]),
     shaping.EXPAND_DIMS: lambda node, values: np.expand_dims(values[0], node.attrs["axis"]),
@@ -207,6 +215,7 @@ _BY_OP: dict[Any, Callable[[Node, Values], Any]] = {
     ),
     eye: _eye,
     linalg.MATMUL: lambda _, values: np.matmul(*values),
+    kron_times: lambda _, values: _kron_times(*values),
     diagonal_of: lambda _, values: np.diagonal(values[0], axis1=-2, axis2=-1),
     diagonals.tril: lambda node, values: np.tril(values[0], node.attrs["k"]),
     diagonals.triu: lambda node, values: np.triu(values[0], node.attrs["k"]),

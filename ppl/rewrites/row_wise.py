@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ppl.graph import Node, Op, topological
-from ppl.tensor import decompositions, definite, diagonals, indexing, linalg, reductions, shaping, triangular
+from ppl.tensor import decompositions, definite, diagonals, indexing, kronecker, linalg, reductions, shaping, triangular
 from ppl.tensor.draws import Draw, of_words
 from ppl.tensor.names import NAMED
 from ppl.tensor.ops import Elementwise, Reduction
@@ -123,6 +123,10 @@ def _product(call: _Call) -> Tensor:
     return call.with_inputs(call.aligned())
 
 
+def _of_vectors(call: _Call) -> Tensor | None:
+    return None if any(call.moved[1:]) else _stacked(call)
+
+
 def _indexed(call: _Call) -> Tensor | None:
     """At places that are the same for all rows. Arrays with other parts between them would come before the rows."""
     plan = call.node.attrs["plan"]
@@ -166,6 +170,7 @@ _RULES: dict[Op, Callable[[_Call], Tensor | None]] = {
     shaping.BROADCAST_TO: _broadcast,
     shaping.CONCATENATE: _joined,
     linalg.MATMUL: _product,
+    kronecker.kron_times: _of_vectors,
     indexing.GETITEM: _indexed,
     diagonals.diagonal: _diagonal,
     diagonals.tril: _stacked,

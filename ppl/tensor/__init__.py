@@ -23,6 +23,7 @@ from ppl.tensor import files as _files  # noqa: F401
 from ppl.tensor import grids as _grids  # noqa: F401
 from ppl.tensor import interpolation as interpolation
 from ppl.tensor import iteration as _iteration  # noqa: F401
+from ppl.tensor import kronecker as _kronecker  # noqa: F401
 from ppl.tensor import linalg as linalg
 from ppl.tensor import math as math
 from ppl.tensor import nlinalg as nlinalg

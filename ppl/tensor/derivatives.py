@@ -333,6 +333,37 @@ at_optimum.__doc__ = (
 )
 
 
+@jax.custom_jvp
+def _twice(x: Any) -> Any:
+    return x
+
+
+@jax.custom_jvp
+def _once(x: Any) -> Any:
+    return x
+
+
+@jax.custom_jvp
+def _no_more(x: Any) -> Any:
+    return x
+
+
+_twice.defjvp(lambda primals, tangents: (_once(*primals), *tangents))
+_once.defjvp(lambda primals, tangents: (_no_more(*primals), *tangents))
+
+
+@_no_more.defjvp
+def _refuse_third(primals: Any, tangents: Any) -> Any:
+    raise NotImplementedError(
+        "third derivatives of a density of Kronecker products: its eigenvectors are held still, which is right up to"
+        " second ones"
+    )
+
+
+twice = Elementwise("twice", _twice)
+twice.__doc__ = "x, with its first and second derivatives; third ones are refused."
+
+
 def _grad_scaled(x: Any, multiplier: float) -> Any:
     return jax.lax.stop_gradient(x * (1 - multiplier)) + x * multiplier
 

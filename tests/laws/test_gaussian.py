@@ -21,6 +21,8 @@ from ppl.distributions import (
     GaussianRandomWalk,
     HalfNormal,
     InverseGamma,
+    KroneckerNormal,
+    MatrixNormal,
     MvGaussianRandomWalk,
     MvNormal,
     Normal,
@@ -256,6 +258,32 @@ def deviations_from_a_mean(s):
     return [mu, a], [seen(mu + (a - a.mean())[GROUPS], s.sigma)]
 
 
+def on_a_grid(s):
+    """The factors of a covariance over 5 rows and 6 columns, the first with a scale of its own."""
+    rows, columns = np.arange(5.0), np.arange(6.0) ** 1.3
+    first = tt.exp(-abs(rows[:, None] - rows) / s.tau)
+    return [first, np.exp(-abs(columns[:, None] - columns))]
+
+
+def a_process_on_a_grid(s):
+    mu, beta = normal(0.0, 20.0, name="mu"), normal(0.0, 2.0, shape=(2,), name="beta")
+    f = KroneckerNormal.dist(mu + tt.zeros((30,)), covs=on_a_grid(s), name="f")
+    return [mu, beta, f], [seen(tt.dot(COVARIATES, beta) - 0.6 * f, s.sigma)]
+
+
+def an_observed_grid(s):
+    mu, beta = normal(0.0, 20.0, name="mu"), normal(0.0, 2.0, shape=(2,), name="beta")
+    y = KroneckerNormal.dist(mu + tt.dot(COVARIATES, beta), covs=on_a_grid(s), sigma=s.sigma, name="y")
+    return [mu, beta], [Observation(y, tt.as_tensor(Y))]
+
+
+def an_observed_matrix(s):
+    mu, rows = normal(0.0, 20.0, name="mu"), normal(0.0, 2.0, shape=(5, 1), name="rows")
+    first, second = on_a_grid(s)
+    y = MatrixNormal.dist(mu + rows + tt.zeros((5, 6)), rowcov=first, colcov=second, name="y")
+    return [mu, rows], [Observation(y, tt.as_tensor(Y.reshape(5, 6)))]
+
+
 CASES = [
     many_coefficients, many_coefficients_of_one_scale, many_coefficients_and_an_intercept_of_known_scale,
     many_coefficients_and_a_flat_one, a_process_of_unknown_length_about_a_mean, coefficients_of_unknown_covariance,
@@ -265,6 +293,7 @@ CASES = [
     a_normal_vector_and_its_observation, a_process, a_walk, a_walk_with_regression, an_autoregression,
     an_autoregression_of_order_three, two_walks, a_walk_of_its_neighbours, walks_side_by_side, a_walk_of_vectors,
     a_trend_of_noises, a_trend_and_a_regression, a_group_to_compare_with, a_choice_by_data, deviations_from_a_mean,
+    a_process_on_a_grid, an_observed_grid, an_observed_matrix,
 ]  # fmt: skip
 each_model = pytest.mark.parametrize("model", CASES, ids=lambda c: c.__name__)
 
@@ -423,7 +452,17 @@ def density_of(model):
     return function(list(inputs.values()), [term, *tt.grad(term, list(inputs.values()))]), [x.name for x in fixed]
 
 
-@pytest.mark.parametrize("model", [regression_and_varying_slopes, a_walk_with_regression, many_coefficients])
+@pytest.mark.parametrize(
+    "model",
+    [
+        regression_and_varying_slopes,
+        a_walk_with_regression,
+        many_coefficients,
+        a_process_on_a_grid,
+        an_observed_grid,
+        an_observed_matrix,
+    ],
+)
 def test_slopes_are_those_of_the_marginal(model):
     """Though the most likely values are held while slopes are taken."""
     f, names = density_of(model)

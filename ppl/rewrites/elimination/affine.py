@@ -304,6 +304,30 @@ def _matmul(x: _Extraction, e: Any) -> Affine:
     return Affine(shape, tuple(parts), product)
 
 
+def _kron_times(x: _Extraction, e: Any) -> Affine:
+    """A Kronecker product of matrices with a vector: the same on each column of a design."""
+    vector, *matrices = e.inputs
+    if any(x.depends(m) for m in matrices):
+        raise NotAffine("a Kronecker product of matrices that depend on it")
+    inner = x.of(vector)
+    again = lambda t: tt.kron_times(t, *matrices)
+    parts: list[Part] = []
+    for part in inner.parts:
+        design = part.design if isinstance(part, Dense) else _hot(part, inner.shape, "a Kronecker product with")
+        parts.append(Dense(part.variable, tt.moveaxis(again(tt.moveaxis(design, -1, 0)), 0, -1)))
+    offset = inner.offset if _is_zero(inner.offset) else again(tt.broadcast_to(inner.offset, inner.shape))
+    return Affine(e.type.shape, tuple(parts), offset)
+
+
+def _hot(part: Select, shape: Shape, what: str) -> Tensor:
+    """The design of a selection."""
+    size = prod(known_shape(part.variable))
+    if prod(shape) * size > 10_000_000:
+        raise NotAffine(f"{what} too many entries of it")
+    hot = as_tensor((np.broadcast_to(part.positions, shape)[..., None] == np.arange(size)).astype(float))
+    return tt.expand_dims(tt.broadcast_to(part.coefficient, shape), -1) * hot
+
+
 def _written_out(left: Any, right: Any) -> Tensor:
     """A product of (stacks of) matrices with few inner entries, as a sum of outer products."""
     inner = left.type.shape[-1]
@@ -326,18 +350,14 @@ def _reduce_sum(x: _Extraction, e: Any) -> Affine:
     axes, keep = e.attrs["axis"], e.attrs["keepdims"]
     parts: list[Part] = []
     for part in inner.parts:
-        size = prod(known_shape(part.variable))
         if isinstance(part, Dense):
             parts.append(Dense(part.variable, tt.sum(part.design, axis=axes, keepdims=keep)))
             continue
         if prod(inner.shape[a] for a in axes) <= FEW:
             parts += _one_by_one(part, inner.shape, axes, e.type.shape)
             continue
-        if prod(inner.shape) * size > 10_000_000:
-            raise NotAffine("a sum over too many entries of it")
-        hot = as_tensor((part.positions[..., None] == np.arange(size)).astype(float))
-        coefficient = tt.broadcast_to(part.coefficient, inner.shape)
-        parts.append(Dense(part.variable, tt.sum(tt.expand_dims(coefficient, -1) * hot, axis=axes, keepdims=keep)))
+        design = _hot(part, inner.shape, "a sum over")
+        parts.append(Dense(part.variable, tt.sum(design, axis=axes, keepdims=keep)))
     offset = tt.sum(tt.broadcast_to(inner.offset, inner.shape), axis=axes, keepdims=keep)
     return Affine(e.type.shape, tuple(parts), offset)
 
@@ -507,6 +527,7 @@ RULES: dict[str, Callable[[_Extraction, Any], Affine]] = {
     "positive": _through,
     "cast": _cast,
     "matmul": _matmul,
+    "kron_times": _kron_times,
     "sum": _reduce_sum,
     "mean": _mean,
     "switch": _switch,

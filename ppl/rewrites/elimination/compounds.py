@@ -9,7 +9,7 @@ a normal variable. A compound states the law of y and how x is drawn given y; wh
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -30,6 +30,7 @@ from ppl.distributions import (
     Wald,
 )
 from ppl.distributions.draw import draw
+from ppl.distributions.evaluation import REALS
 from ppl.graph import ancestors
 from ppl.rewrites.elimination.affine import NotAffine, Select, affine, data_value, is_data, known_shape
 from ppl.rewrites.elimination.monomials import Monomial, monomial
@@ -139,17 +140,23 @@ def eliminate_one(program: Program, variable: RandomVariable) -> Program:
     family, parameters, value, back = rule.state(row, *variable.parameters)
     law = row.draw(family, *parameters, name=seen.variable.name)
     laws = [variable, *([] if rule.link else [seen.variable])]
-    conditions = [c for rv in laws for c in _domains(rv, variable)]
-    domains = [Term(f"domains of {variable.name}", where_valid(as_tensor(0.0), conditions))] if conditions else []
-    after = program.without([variable, seen]).plus(observed=[Observation(law, as_tensor(value))], terms=domains)
+    after = program.without([variable, seen])
+    after = after.plus(observed=[Observation(law, as_tensor(value))], terms=domains(laws, variable))
     return after.plus(recoveries=[Recovery(variable, tt.reshape(back, known_shape(variable)))])
 
 
+def domains(laws: Sequence[RandomVariable], variable: RandomVariable) -> list[Term]:
+    """What is not proved of the parameters of laws that go with a variable, as a term."""
+    conditions = [c for rv in laws for c in _domains(rv, variable)]
+    return [Term(f"domains of {variable.name}", where_valid(as_tensor(0.0), conditions))] if conditions else []
+
+
 def _domains(rv: RandomVariable, variable: RandomVariable) -> list[Tensor]:
-    """What is not proved of the parameters of a law, of those that do not depend on a variable."""
-    pairs = zip(rv.family.params.values(), rv.parameters, strict=True)
-    unsure = [(d.domain, p) for d, p in pairs if variable not in ancestors(p) and not known_inside(d.domain, p)]
-    return [as_tensor(domain.contains(p)) for domain, p in unsure]
+    """What is not proved of the parameters of a law, of those that do not depend on a variable. What may be any real
+    number has its say in the law that the row then has."""
+    pairs = [(d.domain, p) for d, p in zip(rv.family.params.values(), rv.parameters, strict=True)]
+    asked = [(domain, p) for domain, p in pairs if domain.name not in REALS and variable not in ancestors(p)]
+    return [as_tensor(domain.contains(p)) for domain, p in asked if not known_inside(domain, p)]
 
 
 def _row(variable: RandomVariable, seen: Observation, rule: Compound) -> Row | None:

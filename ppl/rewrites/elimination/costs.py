@@ -21,6 +21,7 @@ from ppl.tensor.unrolled import UNROLLED
 from ppl.tensor.vectorizing import VECTORIZED
 
 OVERHEAD = 500.0  # operations that a kernel costs before it computes anything
+EIGENVECTORS = 10.0  # operations for each of n³
 HIERARCHY = 8.0  # times more steps where a law joins several variables
 
 
@@ -102,6 +103,10 @@ def _operations(node: Any) -> float:
     name = node.op.name
     if name == "matmul":
         return 0.5 * _size(node) * (node.inputs[0].type.shape[-1] or 1)  # vectors of multiply-adds
+    if name == "kron_times":
+        return 0.5 * _size(node.inputs[0]) * sum(m.type.shape[0] or 1 for m in node.inputs[1:])
+    if name == "eigh":
+        return OVERHEAD + EIGENVECTORS * _size(node.inputs[0]) * (node.inputs[0].type.shape[-1] or 1)
     if name in ("cholesky", "solve_general", "solve_triangular_op"):
         rows = node.inputs[0].type.shape[-1] or 1
         call = OVERHEAD if rows > UNROLLED else 0.0  # of the library

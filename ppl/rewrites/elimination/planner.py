@@ -24,6 +24,7 @@ from ppl.rewrites.elimination import (
     conjugate,
     discrete,
     gaussian,
+    grids,
     largest,
     processes,
     survivors,
@@ -358,6 +359,10 @@ def _by_one_family(family: Any, eliminate_one: Callable[[Program, RandomVariable
 
 def _compounds(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
     _each(result, protected, "compound", compounds.eliminate_one, compounds.suits, {})  # later theorems say why not
+    small = lambda rv: grids.suits(rv) and gaussian.is_written_out(rv)
+    large = lambda rv: grids.suits(rv) and not gaussian.is_written_out(rv)
+    _each(result, protected, "compound", grids.eliminate_one, small, {})
+    _each(result, protected, "compound", grids.eliminate_one, large, reasons)  # no other theorem takes these
 
 
 def _compaction(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:

@@ -18,3 +18,4 @@ columns without groups, with two scales, are turned once so that S is diagonal (
 from ppl.rewrites.elimination.gaussian.elimination import eliminate as eliminate
 from ppl.rewrites.elimination.gaussian.in_branches import eliminate_given as eliminate_given
 from ppl.rewrites.elimination.gaussian.residuals import LAWS as LAWS
+from ppl.rewrites.elimination.gaussian.residuals import is_written_out as is_written_out

@@ -235,7 +235,7 @@ class Block:
 
     def sum_of_squares(self, r: Rows, s: Statistics, u: Sequence[Tensor], v: Tensor | None) -> Tensor:
         """Σ weight (e - Z u - X v)², as residuals where rows are few or depend on parameters, else from statistics."""
-        if self._few(r) or not is_data(r.e):
+        if self._few(r) or not r.is_data():
             residual = r.e
             for (lag, i), z in r.z.items():
                 residual = residual - z * r.gathered(u[i], lag)
@@ -354,12 +354,13 @@ ROUNDS = 2  # the second removes what rounding left of large numbers
 
 
 def centre(block: Block) -> None:
-    """Measure all variables from where data and priors put them at unit scales, where that depends on data alone.
+    """Measure all variables from where rows that are data, and priors, put them at unit scales.
+
+    Their sums are small then; other rows are gone over as residuals, wherever variables are measured from.
 
     It is worked out in double precision, so that in single precision too no digit is lost far from zero.
     """
-    fit = [r for r in block.rows if r.observed]
-    if not fit or not all(r.is_data() for r in fit):
+    if not any(r.observed and r.is_data() for r in block.rows):
         return
     for _ in range(ROUNDS):
         found = block.integral([_at_unit_scale(r) for r in block.rows if r.is_data()], ridge=RIDGE)

@@ -6,10 +6,11 @@ normal family is one function here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from math import prod
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from ppl.distributions import (
     ZeroSumNormal,
 )
 from ppl.distributions.car import precision
+from ppl.distributions.eigenbasis import Eigenbasis
 from ppl.distributions.kronecker_normal import surely_zero, with_factors
 from ppl.graph import Node, ancestors, substitute
 from ppl.rewrites.elimination.affine import Affine, NotAffine, affine, known_shape
@@ -100,26 +102,38 @@ def _conditional_autoregression(x: Any, mu: Any, W: Any, alpha: Any, tau: Any) -
 
 def _matrix_normal(x: Any, mu: Any, rowchol: Any, colchol: Any) -> Pairs:
     """Row after row: the covariance is a Kronecker product."""
-    if x.ndim != 2 or rowchol.ndim != 2 or colchol.ndim != 2:
-        raise NotAffine("it is more than one matrix")
     _require_few(x)
-    yield from _mv_normal(x.reshape((-1,)), mu.reshape((-1,)), tt.kron(rowchol, colchol))
+    flat = (*known_shape(x)[:-2], prod(known_shape(x)[-2:]))
+    yield _factor_by_factor(tt.reshape(mu - x, flat), [rowchol, colchol])
 
 
 def _kronecker_normal(x: Any, mu: Any, sigma: Any, *covs: Any) -> Pairs:
-    if x.ndim != 1 or sigma.ndim or any(c.ndim != 2 for c in covs):
-        raise NotAffine("it is more than one vector")
     _require_few(x)
     if surely_zero(sigma):
-        yield from _mv_normal(x, mu, reduce(tt.kron, [tt.cholesky_of(c) for c in covs]))
+        yield _factor_by_factor(mu - x, [tt.cholesky_of(c) for c in covs])
         return
-    yield from _mv_normal(x, mu, tt.cholesky_of(reduce(tt.kron, covs) + sigma**2 * tt.eye(known_shape(x)[0])))
+    basis = Eigenbasis.of(covs, sigma)
+    yield basis.residual(mu - x), tt.sqrt(basis.variances)
+
+
+def _factor_by_factor(d: Any, roots: Sequence[Any]) -> tuple[Any, Any]:
+    """What L⁻¹ makes of d, times the diagonal of L, for L = L₁ ⊗ L₂ ⊗ ..."""
+    if any(root.ndim != 2 for root in roots):
+        raise NotAffine("its covariance is not one matrix")
+    numbers, known = zip(*map(known_factor, roots), strict=True)
+    number, lengths = reduce(mul, numbers), reduce(tt.kron, map(tt.diagonal, known))
+    inverses = [tt.solve_triangular(root, tt.eye(known_shape(root)[-1]), lower=True) for root in known]
+    return lengths * tt.kron_times(d, *inverses), number * lengths
+
+
+def is_written_out(rv: RandomVariable) -> bool:
+    """Whether a variable has so few numbers that all may go in a block together."""
+    return None not in rv.type.shape and prod(known_shape(rv)) <= MOST_TOGETHER
 
 
 def _require_few(x: Any) -> None:
-    n = prod(known_shape(x))
-    if n > MOST_TOGETHER:
-        raise NotAffine(f"a covariance of {n} numbers that is not written out")
+    if isinstance(x, RandomVariable) and not is_written_out(x):
+        raise NotAffine(f"a covariance of {prod(known_shape(x))} numbers that is not written out")
 
 
 def _zero_sum(x: Any, sigma: Any, support_shape: Any) -> Pairs:
