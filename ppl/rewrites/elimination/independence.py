@@ -7,7 +7,7 @@ A log-density is a sum. Where each entry of each summand depends on one number a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from math import prod
 from typing import Any
 
@@ -52,7 +52,7 @@ def by_number(terms: Iterable[Tensor], values: Sequence[Tensor]) -> Tensor | Non
     if sites.count == 1:  # whatever is done to it
         return sum([tt.sum(term) for term in terms], start=densities)
     try:
-        for x, weight in _summands(terms, frozenset(values)):
+        for x, weight in summands(terms, frozenset(values)):
             densities = densities + weight * _sums(x, sites.support(x), sites.count)
     except NoMatch:
         return None
@@ -75,8 +75,11 @@ _Weight = Any  # a number, or an expression of data that is one
 _Spread = Callable[[Any, _Weight], list[tuple[Node, _Weight]]]
 
 
-def _summands(terms: Sequence[Tensor], values: frozenset[Tensor]) -> list[tuple[Tensor, _Weight]]:
-    """Expressions and weights: the sum of the entries of all terms is that of the weighted entries of these."""
+def summands(
+    terms: Sequence[Tensor], values: Collection[Tensor], whole: Callable[[Node], bool] = lambda node: False
+) -> list[tuple[Tensor, _Weight]]:
+    """Expressions and weights: the sum of the entries of all terms is that of the weighted entries of these. What is
+    `whole` is not spread out further."""
     weights: dict[Node, _Weight] = {}
     found: list[tuple[Tensor, _Weight]] = []
 
@@ -90,7 +93,7 @@ def _summands(terms: Sequence[Tensor], values: frozenset[Tensor]) -> list[tuple[
         if node not in weights:
             continue
         weight = weights.pop(node)
-        spread = None if node in values else _SPREADS.get(node.op.name)
+        spread = None if node in values or whole(node) else _SPREADS.get(node.op.name)
         inner = spread(node, weight) if spread is not None else None
         if inner is None:
             found.append((node, weight))  # type: ignore[arg-type]
