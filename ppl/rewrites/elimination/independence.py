@@ -7,6 +7,7 @@ A log-density is a sum. Where each entry of each summand depends on one number a
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Collection, Iterable, Sequence
 from math import prod
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import ppl.tensor as tt
-from ppl.graph import Node, topological
+from ppl.graph import Node
 from ppl.rewrites.elimination.affine import data_value, is_data
 from ppl.rewrites.elimination.program import NoMatch, Program, log_density
 from ppl.rewrites.elimination.supports import Sites, Support
@@ -82,16 +83,19 @@ def summands(
     `whole` is not spread out further."""
     weights: dict[Node, _Weight] = {}
     found: list[tuple[Tensor, _Weight]] = []
+    latest: list[tuple[int, Node]] = []  # whatever uses a node is younger than it
 
     def add(node: Node, weight: _Weight) -> None:
-        weights[node] = weights[node] + weight if node in weights else weight
+        if node in weights:
+            weights[node] = weights[node] + weight
+        else:
+            weights[node] = weight
+            heapq.heappush(latest, (-node.serial, node))
 
     for term in terms:
         add(term, 1.0)
-    order = topological(terms, blockers=values)
-    for node in reversed(order):
-        if node not in weights:
-            continue
+    while latest:
+        node = heapq.heappop(latest)[1]
         weight = weights.pop(node)
         spread = None if node in values or whole(node) else _SPREADS.get(node.op.name)
         inner = spread(node, weight) if spread is not None else None
@@ -100,7 +104,7 @@ def summands(
         else:
             for x, weight in inner:
                 add(x, weight)
-    return [*found, *weights.items()]  # type: ignore[list-item]  # conditions of single entries are new
+    return found
 
 
 def _times(node: Any, x: Any) -> float | None:

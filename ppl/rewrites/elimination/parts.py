@@ -70,7 +70,7 @@ class Division(NamedTuple):
         shown = self.parts if self.whole else self.chains
         costs = [part.cost for part in shown]
         chain = "" if self.whole else "by a chain" if len(shown) == 1 else "by a chain, with "
-        share = lambda cost: f"{cost / sum(costs):.1%} of the arithmetic" if len(shown) > 1 else ""
+        share = lambda cost: f"{cost / max(sum(costs), 1.0):.1%} of the arithmetic" if len(shown) > 1 else ""
         found = [(part, chain + share(cost)) for part, cost in zip(shown, costs, strict=True)]
         return [*found, (self.numbers, "by quadrature")] if self.numbers is not None else found
 
@@ -153,6 +153,7 @@ def parts(terms: Sequence[Tensor], values: Sequence[Tensor]) -> list[Part]:
             own[met.first(term)].append(term)
             continue
         for x, weight in summands([term], met.values, whole=met.one):
+            assert met.one(x), f"{x!r} joins parts that were taken for independent"
             own[met.first(x)].append(weight * x)
     return [Part(tuple(each), tuple(own[each[0]])) for each in met.sets]
 
@@ -165,9 +166,10 @@ class Meetings:
         self._order = list(values)
         self._reached: dict[Node, int] = {value: 1 << i for i, value in enumerate(values)}  # sets of values, as bits
         joined: Partition[Tensor] = Partition()
-        for x, _ in summands(terms, self.values):
-            if met := self._values(x):
-                joined.join(met)
+        for term in terms:  # one by one: how far one spreads does not depend on others
+            for x, _ in summands([term], self.values):
+                if met := self._values(x):
+                    joined.join(met)
         self.sets = list(joined.sets(values).values())
         self._set = {value: sum(self._reached[v] for v in each) for each in self.sets for value in each}
 
@@ -181,8 +183,11 @@ class Meetings:
         return self._order[_lowest(self._set[self._order[_lowest(self._reach(x) or 1)]])]
 
     def _values(self, x: Node) -> list[Tensor]:
-        reached = self._reach(x)
-        return [self._order[i] for i in range(reached.bit_length()) if reached >> i & 1]
+        reached, found = self._reach(x), []
+        while reached:
+            found.append(self._order[_lowest(reached)])
+            reached &= reached - 1
+        return found
 
     def _reach(self, x: Node) -> int:
         if x not in self._reached:
