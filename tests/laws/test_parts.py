@@ -42,7 +42,7 @@ def check(terms, values, at):
     at_point = lambda outputs: function(list(values), outputs, on_unused_input="ignore")(*at)
     *of_parts, expected = at_point([*sums, total])
     np.testing.assert_allclose(np.sum(of_parts), expected, rtol=1e-10, atol=1e-10)
-    for one, other in zip(at_point(sum(slopes, [])), at_point(whole), strict=True):
+    for one, other in zip(at_point([g for each in slopes for g in each]), at_point(whole), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-10)
     for part, each in zip(found, sums, strict=True):  # no part knows of the values of others
         assert ancestors([each]).intersection(values) <= set(part.values)
@@ -87,7 +87,7 @@ def test_values_are_joined_where_they_meet_in_a_summand(name):
 
 def test_parts_of_random_models():
     several = 0
-    for seed in range(40):
+    for seed in range(60):
         model = built(Models(np.random.default_rng(seed)).draw())
         for rewrite in (False, True):
             posterior = rewritten(model, rewrite)
@@ -97,6 +97,12 @@ def test_parts_of_random_models():
                 at = [(point[v.name] + e).astype(v.dtype) for v, e in zip(posterior.values, noise, strict=True)]
                 several += len(check(list(posterior.terms.values()), list(posterior.values), at)) > 1
     assert several >= 20, "too few models have parts to mean anything"
+
+
+def test_a_planted_split_is_found(monkeypatch):
+    monkeypatch.setattr("ppl.rewrites.elimination.parts.Partition.join", lambda self, things: None)
+    with pytest.raises(AssertionError, match="taken for independent"):
+        parts([-tt.exp(x[GROUP] + y)], [x, y])
 
 
 ROWS = np.random.default_rng(1).normal(size=(60, 2))
