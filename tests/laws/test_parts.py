@@ -18,7 +18,8 @@ from ppl.model.inference import checks, sampling
 from ppl.model.inference.engines.in_parts import MERGED, InParts, joined
 from ppl.model.rewriting import rewritten
 from ppl.rewrites.elimination.parts import divided, parts
-from ppl.samplers.chain import TIMES
+from ppl.samplers import ChainError
+from ppl.samplers.chain import TIMES, Chain
 from ppl.samplers.run import ChainRecord, assemble
 from ppl.samplers.warmup import STATS
 from ppl.tensor.tensor import TensorType, placeholder
@@ -402,6 +403,27 @@ def test_a_run_that_is_stopped_before_the_last_part_has_no_draw(monkeypatch):
     monkeypatch.setattr(sampling, "display", lambda mode: Pressed(1, 300))
     with pytest.raises(KeyboardInterrupt):
         pm.sample(model=model_of(regression, hierarchy), **FEW | {"draws": 10_000_000, "tune": 200})
+
+
+@pytest.mark.usefixtures("little_is_much")
+def test_a_chain_that_fails_leaves_the_draws_that_all_parts_have(monkeypatch):
+    def failing(chain, *given):
+        if chain.layout.shapes["positions"].row == (2,) and chain.number == 1 and chain.done > 250:
+            raise RuntimeError("no more")
+        return taken(chain, *given)
+
+    taken = Chain.take
+    monkeypatch.setattr(Chain, "take", failing)
+    with pytest.raises(ChainError, match="no more") as caught:
+        pm.sample(model=model_of(regression, hierarchy, number), **FEW | {"draws": 3000})
+    found = caught.value.partial.posterior
+    assert {"b", "mu", "tau", "theta", "nu"} <= set(found.data_vars) and found.sizes["draw"] > 50
+
+
+@pytest.mark.usefixtures("little_is_much")
+def test_no_draws_may_be_asked_for():
+    found = pm.sample(model=model_of(regression, hierarchy, number), **FEW | {"draws": 0, "tune": 20})
+    assert found.posterior.sizes["draw"] == 0 and set(found.posterior.data_vars) == {"b", "mu", "tau", "theta", "nu"}
 
 
 @pytest.mark.usefixtures("little_is_much")

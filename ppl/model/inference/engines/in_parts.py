@@ -89,15 +89,16 @@ class InTurn:
             self._beside = [(starts.columns(division.numbers.values), lp_alone)]
             self._drawn_by.append(f"quadrature of {posterior.words(division.numbers)}")
             self._facts["quadrature_error"] = numbers.facts["quadrature_error"]
+        keyed = [*(seed_for(part.names, starts.seed) for part in division.chains[:-1]), starts.seed]
+        own = [starts.of(part.values, seed) for part, seed in zip(division.chains, keyed, strict=True)]
+        made = [_density(posterior, part, each) for part, each in zip(division.chains, own, strict=True)]
         self._parts: list[Chained] = []
-        for part in division.chains:
-            dearest = part is division.chains[-1]
-            own = starts.of(part.values, starts.seed if dearest else seed_for(part.names, starts.seed))
-            handle = begin(_density(posterior, part, own), own)
+        for part, each, density in zip(division.chains, own, made, strict=True):
+            handle = begin(density, each)
             if self._parts:
                 handle.pause()
-            names = labels(own.slots, posterior.names)
-            self._parts.append(Chained(posterior.words(part), names, starts.columns(part.values), own, handle))
+            names = labels(each.slots, posterior.names)
+            self._parts.append(Chained(posterior.words(part), names, starts.columns(part.values), each, handle))
 
     def watch(self, display: Display | None = None) -> InParts:
         """The finished run; when Ctrl-C is pressed the draws that all parts have, or KeyboardInterrupt where one has
