@@ -15,7 +15,7 @@ from ppl.compile import function
 from ppl.graph import ancestors
 from ppl.model.errors import SamplingError
 from ppl.model.inference import checks, sampling
-from ppl.model.inference.engines.in_parts import MERGED, InParts, joined
+from ppl.model.inference.engines.in_parts import MERGED, InParts, Piece, joined
 from ppl.model.rewriting import rewritten
 from ppl.rewrites.elimination.parts import divided, parts
 from ppl.samplers import ChainError
@@ -297,8 +297,8 @@ def test_draws_are_put_together_by_chain_and_number():
     at = lambda chains, draws: np.array([[[100.0 * c + d] for d in range(draws)] for c in chains])
     lp = lambda chains, draws: {"lp": at(chains, draws)[..., 0]}
     pieces = [
-        (np.array([1]), [0, 2, 3], at([0, 2, 3], 4), lp([0, 2, 3], 4)),
-        (np.array([0]), [3, 0], at([3, 0], 5), lp([3, 0], 5)),
+        Piece(np.array([1]), [0, 2, 3], at([0, 2, 3], 4), lp([0, 2, 3], 4)),
+        Piece(np.array([0]), [3, 0], at([3, 0], 5), lp([3, 0], 5)),
     ]
     positions, stats = joined(pieces, [0, 3])
     assert positions.shape == (2, 4, 2)

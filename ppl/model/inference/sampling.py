@@ -17,7 +17,7 @@ from ppl.model.errors import SamplingError
 from ppl.model.inference.background import Sampling
 from ppl.model.inference.callbacks import Reporter
 from ppl.model.inference.engines import ENGINES
-from ppl.model.inference.engines.in_parts import InTurn
+from ppl.model.inference.engines.in_parts import in_turn
 from ppl.model.inference.engines.independent import Independent, drawn_by_quadrature, drawn_from_data
 from ppl.model.inference.finishing import Finisher, Request, refuse_too_large
 from ppl.model.inference.optimum import maximum_of
@@ -212,7 +212,7 @@ def sample(
         if division is None or division.whole:
             handle: Any = begin(density(), starts)
         else:
-            handle = InTurn(posterior, division, starts, begin, numbers)
+            handle = in_turn(posterior, division, starts, begin, numbers)
         if reporter is not None:
             reporter.attach(handle)
         if not blocking:

@@ -7,8 +7,8 @@ their values, so that none depends on what stands beside it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -73,32 +73,40 @@ class InParts(Drawn):
 Begin = Callable[[FlatProgram, Starts], Handle]
 
 
+def in_turn(
+    posterior: Posterior, division: Division, starts: Starts, begin: Begin, numbers: Independent | None
+) -> InTurn:
+    """The run of a division that has begun: all programs are compiled, and the chains of one part go."""
+    keyed = [*(seed_for(part.names, starts.seed) for part in division.chains[:-1]), starts.seed]
+    own = [starts.of(part.values, seed) for part, seed in zip(division.chains, keyed, strict=True)]
+    made = [_density(posterior, part, each) for part, each in zip(division.chains, own, strict=True)]
+    found = []
+    for part, each, density in zip(division.chains, own, made, strict=True):
+        handle = begin(density, each)
+        if found:
+            handle.pause()
+        names = labels(each.slots, posterior.names)
+        found.append(Chained(posterior.words(part), names, starts.columns(part.values), each, handle))
+    if division.numbers is None or numbers is None:
+        return InTurn(starts, found, None)
+    return InTurn(
+        starts, found, Beside(posterior.words(division.numbers), starts.columns(division.numbers.values), numbers)
+    )
+
+
+class Beside(NamedTuple):
+    """Numbers that quadrature has drawn, and where they lie in a position of all."""
+
+    words: str
+    columns: np.ndarray
+    run: Independent
+
+
 class InTurn:
     """Chains of parts, the one part after the other, beside numbers that quadrature has drawn."""
 
-    def __init__(
-        self, posterior: Posterior, division: Division, starts: Starts, begin: Begin, numbers: Independent | None
-    ) -> None:
-        self._clock, self._starts, self._beside = Clock(), starts, []
-        self._drawn_by = [f"NUTS of {posterior.words(part)}" for part in division.chains]
-        self._facts: dict[str, Any] = {}
-        if numbers is not None:
-            assert division.numbers is not None
-            only = lambda stats: {"lp": stats["lp"]}  # they have no trajectories
-            lp_alone = replace(numbers, stats=only(numbers.stats), warmup_stats=only(numbers.warmup_stats))
-            self._beside = [(starts.columns(division.numbers.values), lp_alone)]
-            self._drawn_by.append(f"quadrature of {posterior.words(division.numbers)}")
-            self._facts["quadrature_error"] = numbers.facts["quadrature_error"]
-        keyed = [*(seed_for(part.names, starts.seed) for part in division.chains[:-1]), starts.seed]
-        own = [starts.of(part.values, seed) for part, seed in zip(division.chains, keyed, strict=True)]
-        made = [_density(posterior, part, each) for part, each in zip(division.chains, own, strict=True)]
-        self._parts: list[Chained] = []
-        for part, each, density in zip(division.chains, own, made, strict=True):
-            handle = begin(density, each)
-            if self._parts:
-                handle.pause()
-            names = labels(each.slots, posterior.names)
-            self._parts.append(Chained(posterior.words(part), names, starts.columns(part.values), each, handle))
+    def __init__(self, starts: Starts, parts: Sequence[Chained], beside: Beside | None) -> None:
+        self._clock, self._starts, self._parts, self._beside = Clock(), starts, parts, beside
 
     def watch(self, display: Display | None = None) -> InParts:
         """The finished run; when Ctrl-C is pressed the draws that all parts have, or KeyboardInterrupt where one has
@@ -133,29 +141,49 @@ class InTurn:
     def _together(self, runs: Sequence[Run]) -> InParts:
         """The draws that all parts have."""
         chains = [c for c in runs[0].chains if all(c in run.chains for run in runs)]
-        pieces = [*((part.columns, run) for part, run in zip(self._parts, runs, strict=True)), *self._beside]
-        positions, stats = joined([(at, run.chains, run.positions, run.stats) for at, run in pieces], chains)
-        tuning, tuning_stats = None, {}
-        if all(run.warmup_positions is not None for run in runs):
-            warm = [(at, run.chains, run.warmup_positions, run.warmup_stats) for at, run in pieces]
-            tuning, tuning_stats = joined(warm, chains)
+        each = list(zip(self._parts, runs, strict=True))
+        drawn = [Piece(part.columns, run.chains, run.positions, run.stats) for part, run in each]
+        tuned = [Piece(part.columns, run.chains, run.warmup_positions, run.warmup_stats) for part, run in each]
         compiling = max(run.compile_seconds for run in runs)
-        how = [f"{part.words}: {_how(run)}" for part, run in zip(self._parts, runs, strict=True)]
+        seconds = max(0.0, self._clock.seconds - compiling)
+        facts: dict[str, Any] = {
+            "drawn_by": "; ".join(f"NUTS of {part.words}" for part in self._parts),
+            "parts": "\n".join(f"{part.words}: {_how(run)}" for part, run in each),
+        }
+        if self._beside is not None:
+            words, columns, numbers = self._beside
+            drawn.append(Piece(columns, numbers.chains, numbers.positions, _lp(numbers.stats)))
+            tuned.append(Piece(columns, numbers.chains, numbers.warmup_positions, _lp(numbers.warmup_stats)))
+            compiling, seconds = compiling + numbers.compile_seconds, seconds + numbers.sampling_seconds
+            facts["drawn_by"] += f"; quadrature of {words}"
+            facts["quadrature_error"] = numbers.facts["quadrature_error"]
+        positions, stats = joined(drawn, chains)
+        kept = all(run.warmup_positions is not None for run in runs)
+        tuning, tuning_stats = joined(tuned, chains) if kept else (None, {})
         return InParts(
-            positions, stats, max(0.0, self._clock.seconds - compiling), tuning, tuning_stats, compiling,
-            any(run.interrupted for run in runs),
-            self._facts | {"drawn_by": "; ".join(self._drawn_by), "parts": "\n".join(how)},
-            chains, [(part.words, part.names, run) for part, run in zip(self._parts, runs, strict=True)],
+            positions, stats, seconds, tuning, tuning_stats, compiling, any(run.interrupted for run in runs), facts,
+            chains, [(part.words, part.names, run) for part, run in each],
         )  # fmt: skip
 
 
-Piece = tuple[np.ndarray, Sequence[int], Any, dict[str, np.ndarray]]  # columns, chains, positions, statistics
+def _lp(stats: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """What numbers add to the statistics of a draw: they have no trajectories."""
+    return {"lp": stats["lp"]}
+
+
+class Piece(NamedTuple):
+    """Some columns of draws, and their statistics."""
+
+    columns: np.ndarray
+    chains: Sequence[int]
+    positions: Any
+    stats: Mapping[str, np.ndarray]
 
 
 def joined(pieces: Sequence[Piece], chains: Sequence[int]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """Positions and statistics of some chains, for the draws that all pieces have."""
-    draws = min(positions.shape[1] for _, _, positions, _ in pieces)
-    whole = np.empty((len(chains), draws, sum(len(columns) for columns, *_ in pieces)))
+    draws = min(piece.positions.shape[1] for piece in pieces)
+    whole = np.empty((len(chains), draws, sum(len(piece.columns) for piece in pieces)))
     found: dict[str, list[np.ndarray]] = {}
     for columns, own, positions, stats in pieces:
         rows = [list(own).index(chain) for chain in chains]
