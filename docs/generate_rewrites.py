@@ -74,9 +74,10 @@ NOT_REWRITTEN = {
         as many precisions stay. 20 groups of 5 rows and 50 of 20 had three quarters and half of the effective draws
         for a step of NUTS, each at about twice the time; 8 of one row each had ten times as many (three seeds each,
         by hand). Write them so where rows are that few""",
-    "parts of several numbers that have nothing in common": """they are one posterior in one program; the metric has a
-        scale for each dimension. A logistic regression had 1,770 effective draws a second beside a hierarchy, 1,360
-        alone (by hand). Where each part is one number, draws are independent, by quadrature""",
+    "chains for parts of about equal arithmetic": """parts that nothing joins are drawn apart where they are
+        numbers, by quadrature, or one has three quarters of the arithmetic and that is much. A hurdle model of two
+        hierarchies had 1.1 times as many effective draws a second with two chains, two equal regressions 0.6 to 1.0
+        times, and first runs took 1.6 and 2.1 s longer (by hand)""",
     "Poisson with a log-normal rate, Bernoulli with a logit-normal one, a half-Cauchy scale": "no closed form is known",
     "sums of log-normal, Student's t or Beta draws, of Gamma draws with different rates": """no closed form is known; a
         law of the same mean and variance is not the same law""",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -37,11 +37,14 @@ class Slot:
 
 def layout(variables: Sequence[Tensor], point: Mapping[str, np.ndarray]) -> list[Slot]:
     """The places of values in a flat vector, by the shapes they have at `point`."""
+    return in_a_row([(variable, np.shape(point[variable.name or ""])) for variable in variables])
+
+
+def in_a_row(shapes: Iterable[tuple[Tensor, tuple[int, ...]]]) -> list[Slot]:
+    """The places of values of such shapes, one after the other."""
     slots: list[Slot] = []
-    start = 0
-    for variable in variables:
-        slots.append(Slot(variable, np.shape(point[variable.name or ""]), start))
-        start = slots[-1].stop
+    for variable, shape in shapes:
+        slots.append(Slot(variable, shape, slots[-1].stop if slots else 0))
     return slots
 
 

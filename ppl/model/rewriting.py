@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import prod
 from typing import TYPE_CHECKING, Any, overload
 
 import ppl.tensor as tt
 from ppl.compile.density import Slot, labels
 from ppl.distributions import RandomVariable
 from ppl.distributions.transforms import default_transform
-from ppl.graph import Node, ancestors, substitute
+from ppl.graph import Node, substitute
 from ppl.model.context import modelcontext
 from ppl.model.density import Joint, add_all
 from ppl.model.point import Point, at_point, initial_point
@@ -26,8 +25,9 @@ from ppl.rewrites import Trace, optimize, simplify
 from ppl.rewrites.elimination import Observation, Plan, Program, Term, plan
 from ppl.rewrites.elimination.affine import is_data
 from ppl.rewrites.elimination.coordinates import Coordinate
-from ppl.rewrites.elimination.independence import MOST_NUMBERS, by_number
-from ppl.tensor.shaping import specify_shape
+from ppl.rewrites.elimination.parts import Division, Part, divided
+from ppl.rewrites.elimination.planner import Kept
+from ppl.rewrites.elimination.program import shortened
 from ppl.tensor.tensor import Tensor, TensorType, placeholder
 
 if TYPE_CHECKING:
@@ -70,22 +70,21 @@ class Posterior:
         return optimize([total], once=is_data)[0]  # type: ignore[return-value]
 
     @property
-    def by_number(self) -> Tensor | None:
-        """The log-densities of all numbers in turn, where these are few and none of them depends on another."""
-        found: Tensor | None = self.once(("by number", *self.values), self._by_number)
+    def division(self) -> Division | None:
+        """The parts of it that nothing joins, and how each is drawn; None where no gradient moves all of it."""
+        found: Division | None = self.once(("division", *self.values), self._division)
         return found
 
-    def _by_number(self) -> Tensor | None:
-        if not all(value.dtype[0] == "f" for value in self.values):
+    def _division(self) -> Division | None:
+        if not self.values or any(value.dtype[0] != "f" for value in self.values):
             return None
-        shaped = {node.inputs[0]: node for node in ancestors(list(self.terms.values())) if node.op is specify_shape}
-        values: list[Any] = [
-            value if None not in value.type.shape else shaped.get(value, value) for value in self.values
-        ]
-        shapes = [value.type.shape for value in values]
-        if any(None in shape for shape in shapes) or not 1 <= sum(map(prod, shapes)) <= MOST_NUMBERS:
-            return None
-        return by_number(self.terms.values(), values)
+        return divided(list(self.terms.values()), self.values)
+
+    def words(self, part: Part) -> str:
+        """The names of the variables of a part."""
+        names = [self.names.get(value, value.name or "") for value in part.values]
+        each = [name for many in names for name in (many if isinstance(many, tuple) else (many,))]
+        return ", ".join(shortened(each))
 
     def start(self, initvals: Mapping[Any, Any] | None = None, seed: Any = 0) -> Point:
         """A value for each of `values`, by name."""
@@ -221,8 +220,19 @@ def _posterior(
         plan=made,
     )
     if made is not None:
-        made.apart = found.by_number is not None
+        _tell_of_parts(made, found)
     return found
+
+
+def _tell_of_parts(made: Plan, found: Posterior) -> None:
+    """What a plan says of parts that nothing joins."""
+    division = found.division
+    if division is None:
+        return
+    made.apart = not division.chains
+    if division.chains and len(division.parts) > 1:
+        made.heading = division.words
+        made.parts = [Kept(found.words(part), why) for part, why in division.told()]
 
 
 def _with_vectors(

@@ -71,9 +71,14 @@ class Handle:
 
     def abort(self) -> Run:
         """Stop all chains after their current dispatches and return what is finished."""
-        self._request_stop()
+        self.stop()
         self._thread.join()
         return self.partial()
+
+    def stop(self) -> None:
+        """Ask all chains to stop after their current dispatches, and do not wait for it."""
+        self._stop.set()
+        self._go.set()
 
     def wait(self, timeout: float | None = None, display: Display | None = None) -> Run:
         """The finished run; raises TimeoutError when it takes longer than ``timeout`` seconds."""
@@ -95,14 +100,10 @@ class Handle:
                     return self._result()
             except KeyboardInterrupt:  # from a callback, or where Ctrl-C is not ours to count
                 pass
-            self._request_stop()
+            self.stop()
             if presses.count > 1 or not any(chain.done for chain in self._chains):
                 raise KeyboardInterrupt  # a compiler cannot be stopped, but need not be waited for
             return self.abort()
-
-    def _request_stop(self) -> None:
-        self._stop.set()
-        self._go.set()
 
     def _show(self, display: Display | None, seconds_left: Callable[[], float]) -> None:
         """Keep ``display`` up to date until the run is done or no time is left."""

@@ -201,5 +201,5 @@ def test_a_number_without_a_law_sends_all_to_nuts_and_is_named():
 
 
 def test_many_numbers_go_to_nuts(monkeypatch):
-    monkeypatch.setattr("ppl.model.rewriting.MOST_NUMBERS", 3)
+    monkeypatch.setattr("ppl.rewrites.elimination.parts.MOST_NUMBERS", 3)
     assert not pm.explain(rates()).apart

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ppl.model.inference.engines.in_parts import InParts
 from ppl.model.inference.engines.independent import Independent
 from ppl.model.log import log
 from ppl.samplers.diagnostics import notices
@@ -25,11 +26,22 @@ def convergence(run: Any, names: Sequence[str]) -> list[SamplerWarning]:
     """Divergences, tree depth, energy, R-hat and effective sample sizes, each with the worst variable and a remedy."""
     if isinstance(run, Independent):
         return []
-    found = [SamplerWarning(n.level, n.text) for n in notices(run, names)]
+    if isinstance(run, InParts):
+        found = _part_by_part(run)
+    else:
+        found = [SamplerWarning(n.level, n.text) for n in notices(run, names)]
     if 1 < len(run.chains) < FEW_CHAINS and run.draws >= 100:
         text = f"We recommend running at least {FEW_CHAINS} chains for robust computation of convergence diagnostics."
         found.append(SamplerWarning("info", text))
     return found
+
+
+def _part_by_part(run: InParts) -> list[SamplerWarning]:
+    """What is to say of each part, and once what is to say of all."""
+    each = [(words, notices(part, names)) for words, names, part in run.parts]
+    of_all = [n for n in each[0][1] if all(n in told for _, told in each)]
+    found = [SamplerWarning(n.level, f"{words}: {n.text}") for words, told in each for n in told if n not in of_all]
+    return [*(SamplerWarning(n.level, n.text) for n in of_all), *found]
 
 
 def tell(found: Sequence[SamplerWarning]) -> None:

@@ -17,7 +17,8 @@ from ppl.model.errors import SamplingError
 from ppl.model.inference.background import Sampling
 from ppl.model.inference.callbacks import Reporter
 from ppl.model.inference.engines import ENGINES
-from ppl.model.inference.engines.independent import Independent, apart, drawn_by_quadrature, drawn_from_data
+from ppl.model.inference.engines.in_parts import in_turn
+from ppl.model.inference.engines.independent import Independent, drawn_by_quadrature, drawn_from_data
 from ppl.model.inference.finishing import Finisher, Request, refuse_too_large
 from ppl.model.inference.optimum import maximum_of
 from ppl.model.inference.progress import display
@@ -43,7 +44,7 @@ from ppl.model.output import results
 from ppl.model.output.sample_stats import NUTPIE
 from ppl.model.rewriting import Posterior, rewritten
 from ppl.model.seeds import seed_of
-from ppl.samplers import ChainError, StartError, StorageError, UnresolvedError
+from ppl.samplers import ChainError, Handle, StartError, StorageError, UnresolvedError
 from ppl.samplers import sample as run_nuts
 from ppl.samplers.launch import check_storage
 from ppl.samplers.steps_sample import sample_steps
@@ -97,11 +98,13 @@ def sample(
     ("threads", "vectorized" or "interleaved": see `ppl.samplers.sample`). The same `random_seed` gives the same draws
     whatever `cores` is, and the first chains of a run with more chains are those of a run with fewer.
 
-    `rewrite`, `protect` and `eliminate` say how far the model may be rewritten. Where that leaves one number to move,
-    or numbers that nothing joins, draws are independent, by quadrature, unless an argument chooses, steers or watches
-    NUTS (`step`, `nuts_sampler`, `init`, `target_accept` and its kin, `nuts`; `callback`, `blocking`, `resume`;
-    `rewrite=False`): the attribute `drawn_by` of the result says what made the draws, and `quadrature_error` how well
-    their law is known.
+    `rewrite`, `protect` and `eliminate` say how far the model may be rewritten. Numbers that nothing joins to the rest
+    are drawn independently, by quadrature; a part that nothing joins to the rest and that has most of the arithmetic
+    gets chains of its own. `ppl.explain` tells which. Neither is done where an argument chooses, steers or watches NUTS
+    (`step`, `nuts_sampler`, `init`, `target_accept` and its kin, `nuts`; `callback`, `blocking`, `resume`;
+    `rewrite=False`). The attribute `drawn_by` of the result says what made the draws, `quadrature_error` how well the
+    law of numbers is known, and `parts` how chains of parts moved. Of a draw of several parts, `lp`, `energy` and
+    `n_steps` are sums, `acceptance_rate` is the mean, `tree_depth` the greatest and `step_size` the smallest.
 
     With `blocking=False` sampling goes on in the background and a handle comes back. `resume` is a directory: draws are
     saved there while sampling, and the same call goes on where an earlier one was stopped; with `storage="zarr"` they
@@ -159,27 +162,35 @@ def sample(
     if not starts.dim and not watched:
         return _finished(finish, drawn_from_data(posterior, starts, plan))
     finish.prepare(chains, draws)
-    if rewrite and not (watched or steered) and methods.only_nuts and (lines := apart(posterior, starts.slots)):
+    division = posterior.division if rewrite and not (watched or steered) and methods.only_nuts else None
+    numbers = None
+    if division is not None and division.numbers is not None:
         try:
-            return _finished(finish, drawn_by_quadrature(posterior, lines, starts, plan, not discard_tuned_samples))
+            numbers = drawn_by_quadrature(posterior, division.numbers, starts, plan, not discard_tuned_samples)
         except UnresolvedError as reason:
+            division = None
             finish.facts["drawn_by"] += f", since draws are not independent here: {reason}"
             with silenced(quiet):
                 log.info("Drawing by %s", finish.facts["drawn_by"])
+    if numbers is not None and division is not None and not division.chains:
+        return _finished(finish, numbers)
     palette = methods.palette(posterior, starts.slots)
-    density = posterior.once(
-        ("density", *palette.terms, *((slot.variable, slot.shape) for slot in starts.slots)),
-        lambda: FlatProgram([posterior.logp(), *palette.terms], starts.slots, once=posterior.of_data),
-    )
+
+    def density() -> FlatProgram:
+        key = ("density", *palette.terms, *((slot.variable, slot.shape) for slot in starts.slots))
+        make = lambda: FlatProgram([posterior.logp(), *palette.terms], starts.slots, once=posterior.of_data)
+        found: FlatProgram = posterior.once(key, make)
+        return found
+
     if nuts.at_map:
-        starts._flat = [maximum_of(density, flat) for flat in starts._flat]
+        starts._flat = [maximum_of(density(), flat) for flat in starts._flat]
     with silenced(quiet):
         _announce(draws, tune, chains, cores, methods)
         if not own and starts.dim:
             _only_nuts(methods, nuts_sampler, blocking=blocking, resume=resume, callback=callback)
             from_elsewhere = _external(nuts_sampler)
             run = from_elsewhere(
-                density, starts, nuts, {**plan, "cores": cores, "progress": bool(progressbar) and not quiet},
+                density(), starts, nuts, {**plan, "cores": cores, "progress": bool(progressbar) and not quiet},
                 dict(nuts_sampler_kwargs or {}),
             )  # fmt: skip
             return finish(run, True)
@@ -188,13 +199,20 @@ def sample(
             everything = request._replace(names=list(posterior.outputs), options={"include_transformed": True})
             reporter = Reporter(callback, Finisher(posterior, starts.slots, everything).rows, tune + draws)
         common = {
-            **plan, "cores": cores, "data": density.data, "dim": starts.dim,
-            "names": labels(starts.slots, posterior.entries),
+            **plan, "cores": cores,
             "keep_warmup": not discard_tuned_samples or callback is not None, "callback": reporter,
-            "attempts": max(1, jitter_max_retries) if nuts.jitter else 1, "key": ("logp", density.key),
-            "blocking": False, **stored,
+            "attempts": max(1, jitter_max_retries) if nuts.jitter else 1, "blocking": False, **stored,
         }  # fmt: skip
-        handle = _start(density, starts, nuts, methods, palette, common)
+
+        def begin(density: FlatProgram, starts: Starts) -> Handle:
+            own = {"data": density.data, "dim": starts.dim, "names": labels(starts.slots, posterior.entries),
+                   "key": ("logp", density.key), "seed": starts.seed}  # fmt: skip
+            return _start(density, starts, nuts, methods, palette, common | own)
+
+        if division is None or division.whole:
+            handle: Any = begin(density(), starts)
+        else:
+            handle = in_turn(posterior, division, starts, begin, numbers)
         if reporter is not None:
             reporter.attach(handle)
         if not blocking:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ppl.compile.density import Slot, flattened, layout
-from ppl.model.point import Point, starts_at_random
+from ppl.compile.density import Slot, flattened, in_a_row, layout
+from ppl.model.point import starts_at_random
 from ppl.model.rewriting import Posterior
+from ppl.tensor.tensor import Tensor
 
 Begin = Callable[[int, int], np.ndarray]
 
@@ -17,9 +18,9 @@ Begin = Callable[[int, int], np.ndarray]
 class Starts:
     """Starting positions of chains, and the last one that was tried for each."""
 
-    def __init__(self, points: list[Point], slots: list[Slot], seed: int, jitter: bool) -> None:
+    def __init__(self, flat: list[np.ndarray], slots: list[Slot], seed: int, jitter: bool) -> None:
         self.slots, self.seed, self.jitter = slots, seed, jitter
-        self._flat = [flattened(slots, point) for point in points]
+        self._flat = flat
         self._moves = np.array([slot.variable.dtype[0] == "f" for slot in slots for _ in range(slot.stop - slot.start)])
         self.tried: dict[int, np.ndarray] = {}
 
@@ -31,6 +32,17 @@ class Starts:
     def points(self) -> list[np.ndarray]:
         """The starts without jitter, one for all chains or one for each."""
         return self._flat
+
+    def columns(self, values: Collection[Tensor]) -> np.ndarray:
+        """Where some of the values lie in a position."""
+        mine = frozenset(values)
+        return np.concatenate([np.arange(slot.start, slot.stop) for slot in self.slots if slot.variable in mine])
+
+    def of(self, values: Collection[Tensor], seed: int) -> Starts:
+        """The starts of some of the values, with a jitter that depends on nothing else."""
+        mine, at = frozenset(values), self.columns(values)
+        shapes = [(slot.variable, slot.shape) for slot in self.slots if slot.variable in mine]
+        return Starts([flat[at] for flat in self._flat], in_a_row(shapes), seed, self.jitter)
 
     def __call__(self, chain: int, attempt: int) -> np.ndarray:
         flat = self._flat[chain % len(self._flat)]
@@ -52,4 +64,5 @@ def starts_for(posterior: Posterior, initvals: Any, chains: int, seed: int, jitt
         points = [posterior.start(each, [seed, chain]) for chain, each in enumerate(initvals)]
     else:
         raise TypeError(f"initvals is a dict, or a list with one dict a chain, got {type(initvals).__name__}")
-    return Starts(points, layout(posterior.values, points[0]), seed, jitter)
+    slots = layout(posterior.values, points[0])
+    return Starts([flattened(slots, point) for point in points], slots, seed, jitter)

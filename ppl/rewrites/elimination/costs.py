@@ -79,9 +79,9 @@ def _density(f: Factor) -> Tensor:
     return variable.family.log_density(value, *variable.parameters)
 
 
-def arithmetic(outputs: Sequence[Node]) -> float:
-    """Operations of the nodes that depend on a random variable."""
-    return _count(outputs)[0]
+def arithmetic(outputs: Sequence[Node], varying: Collection[Node] = ()) -> float:
+    """Operations of the nodes that depend on a random variable or on what varies."""
+    return _count(outputs, varying)[0]
 
 
 def _count(outputs: Sequence[Node], varying: Collection[Node] = ()) -> tuple[float, set[Node]]:

@@ -7,14 +7,15 @@ A log-density is a sum. Where each entry of each summand depends on one number a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import heapq
+from collections.abc import Callable, Collection, Iterable, Sequence
 from math import prod
 from typing import Any
 
 import numpy as np
 
 import ppl.tensor as tt
-from ppl.graph import Node, topological
+from ppl.graph import Node
 from ppl.rewrites.elimination.affine import data_value, is_data
 from ppl.rewrites.elimination.program import NoMatch, Program, log_density
 from ppl.rewrites.elimination.supports import Sites, Support
@@ -52,7 +53,7 @@ def by_number(terms: Iterable[Tensor], values: Sequence[Tensor]) -> Tensor | Non
     if sites.count == 1:  # whatever is done to it
         return sum([tt.sum(term) for term in terms], start=densities)
     try:
-        for x, weight in _summands(terms, frozenset(values)):
+        for x, weight in summands(terms, frozenset(values)):
             densities = densities + weight * _sums(x, sites.support(x), sites.count)
     except NoMatch:
         return None
@@ -75,29 +76,35 @@ _Weight = Any  # a number, or an expression of data that is one
 _Spread = Callable[[Any, _Weight], list[tuple[Node, _Weight]]]
 
 
-def _summands(terms: Sequence[Tensor], values: frozenset[Tensor]) -> list[tuple[Tensor, _Weight]]:
-    """Expressions and weights: the sum of the entries of all terms is that of the weighted entries of these."""
+def summands(
+    terms: Sequence[Tensor], values: Collection[Tensor], whole: Callable[[Node], bool] = lambda node: False
+) -> list[tuple[Tensor, _Weight]]:
+    """Expressions and weights: the sum of the entries of all terms is that of the weighted entries of these. What is
+    `whole` is not spread out further."""
     weights: dict[Node, _Weight] = {}
     found: list[tuple[Tensor, _Weight]] = []
+    latest: list[tuple[int, Node]] = []  # whatever uses a node is younger than it
 
     def add(node: Node, weight: _Weight) -> None:
-        weights[node] = weights[node] + weight if node in weights else weight
+        if node in weights:
+            weights[node] = weights[node] + weight
+        else:
+            weights[node] = weight
+            heapq.heappush(latest, (-node.serial, node))
 
     for term in terms:
         add(term, 1.0)
-    order = topological(terms, blockers=values)
-    for node in reversed(order):
-        if node not in weights:
-            continue
+    while latest:
+        node = heapq.heappop(latest)[1]
         weight = weights.pop(node)
-        spread = None if node in values else _SPREADS.get(node.op.name)
+        spread = None if node in values or whole(node) else _SPREADS.get(node.op.name)
         inner = spread(node, weight) if spread is not None else None
         if inner is None:
             found.append((node, weight))  # type: ignore[arg-type]
         else:
             for x, weight in inner:
                 add(x, weight)
-    return [*found, *weights.items()]  # type: ignore[list-item]  # conditions of single entries are new
+    return found
 
 
 def _times(node: Any, x: Any) -> float | None:

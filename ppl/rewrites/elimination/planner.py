@@ -39,6 +39,7 @@ from ppl.rewrites.elimination.label_values import states_of
 from ppl.rewrites.elimination.labels import meet_in_a_row
 from ppl.rewrites.elimination.pairs import prior_of
 from ppl.rewrites.elimination.program import (
+    MOST_NAMES,
     Factor,
     NoMatch,
     Observation,
@@ -89,6 +90,8 @@ class Plan:
     deadline: float = float("inf")  # on the clock, after which no further theorem is tried
     stopped: bool = False
     apart: bool = False  # whether the values of what is left are numbers that do not depend on each other
+    heading: str = ""  # what becomes of parts that nothing joins
+    parts: list[Kept] = field(default_factory=list)
     # How many times less arithmetic one evaluation takes: infinite without a sampler, 1 where there were labels, which
     # no gradient moves. How many evaluations an effective draw needs is not known before sampling: of ten effects and
     # their scale NUTS may draw as well as of the scale alone, or twenty times worse.
@@ -138,6 +141,10 @@ class Plan:
         if self.rows:
             lines.append("  rows that each evaluation goes over:")
             lines += [f"    {kept.name}: {kept.why}" for kept in self.rows]
+        if self.parts:
+            lines.append(f"  {self.heading}:")
+            shown, more = self.parts[:MOST_NAMES], len(self.parts) - MOST_NAMES
+            lines += [f"    {part.name}: {part.why}" for part in shown] + [f"    and {more} more"] * (more > 0)
         if self.outlook:
             lines.append(f"  {self.outlook}")
         return "\n".join(lines)
@@ -153,13 +160,15 @@ class Plan:
         )
         kept = "".join(
             f"<tr><td>{what}</td><td>{html.escape(k.name)}</td><td>{html.escape(k.why)}</td></tr>"
-            for what, stay in (("kept", self.kept), ("rows", self.rows))
+            for what, stay in (("kept", self.kept), ("rows", self.rows), ("part", self.parts[:MOST_NAMES]))
             for k in stay
         )
         head = f"{self.ndim_before} dimensions become {self.ndim}"
         head += f"; {STOPPED.format(BUDGET)}" if self.stopped else ""
         table = f"<table><tr><th>rule</th><th>variables</th><th>why</th></tr>{rows}{kept}</table>"
-        return f"<p>{head}</p>{table}" + (f"<p>{html.escape(self.outlook)}</p>" if self.outlook else "")
+        return f"<p>{head}</p>{table}" + "".join(
+            f"<p>{html.escape(words)}</p>" for words in (self.heading, self.outlook) if words
+        )
 
 
 BUDGET = (

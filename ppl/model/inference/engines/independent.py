@@ -17,6 +17,7 @@ from ppl.model.inference.starting import Starts
 from ppl.model.rewriting import Posterior
 from ppl.rewrites import optimize
 from ppl.rewrites.elimination.affine import is_data
+from ppl.rewrites.elimination.parts import Part, densities
 from ppl.samplers.quadrature import BATCH, MOST_LOOKS, quadrature
 
 TUNING, DRAWING = 1, 0  # what draws are for
@@ -37,22 +38,14 @@ def drawn_from_data(posterior: Posterior, starts: Starts, plan: dict[str, Any]) 
     return _run(draws, {}, tuning, {}, drawn_by="recovery of what was integrated out")
 
 
-def apart(posterior: Posterior, slots: Sequence[Slot]) -> FlatProgram | None:
-    """The log-densities of the numbers left, where none of them depends on another."""
-    densities = posterior.by_number
-    if densities is None:
-        return None
-    make = lambda: FlatProgram(optimize([densities], once=is_data), slots, once=posterior.of_data)
-    found: FlatProgram = posterior.once(("lines", *((slot.variable, slot.shape) for slot in slots)), make)
-    return found
-
-
 def drawn_by_quadrature(
-    posterior: Posterior, density: FlatProgram, starts: Starts, plan: dict[str, Any], tuned: bool
+    posterior: Posterior, numbers: Part, starts: Starts, plan: dict[str, Any], tuned: bool
 ) -> Independent:
-    """The run of a model that rewriting has left independent numbers of, by their distribution functions: those are
-    found once."""
+    """The run of numbers that rewriting has left and nothing joins, by their distribution functions: those are found
+    once."""
     clock = Clock()
+    starts = starts.of(numbers.values, starts.seed)
+    density = _each(posterior, numbers, starts.slots)
     places = np.stack(starts.points)
     known = posterior.made.get("quadrature")
     if known is None or not np.array_equal(known[0], places):
@@ -73,6 +66,13 @@ def drawn_by_quadrature(
         positions, {"lp": lp}, tuning, {"lp": tuning_lp}, clock.seconds, source.compile_seconds,
         drawn_by=f"quadrature of {what}", quadrature_error=source.error,
     )  # fmt: skip
+
+
+def _each(posterior: Posterior, numbers: Part, slots: Sequence[Slot]) -> FlatProgram:
+    """The log-densities of numbers that do not depend on each other, or on anything else that is left."""
+    make = lambda: FlatProgram(optimize([densities(numbers)], once=is_data), slots, once=posterior.of_data)
+    found: FlatProgram = posterior.once(("lines", *((slot.variable, slot.shape) for slot in slots)), make)
+    return found
 
 
 def _by_numpy(density: FlatProgram) -> Callable[[np.ndarray], np.ndarray | None] | None:
