@@ -32,7 +32,7 @@ from ppl.graph import ancestors, substitute
 from ppl.rewrites import optimize
 from ppl.rewrites.elimination import Observation, Program, plan
 from ppl.rewrites.elimination.affine import is_data
-from ppl.rewrites.elimination.costs import arithmetic, densities
+from ppl.rewrites.elimination.costs import arithmetic, densities, evaluation
 from ppl.rewrites.elimination.gaussian import residuals
 from ppl.rewrites.elimination.gaussian.spectral import turned
 from ppl.tensor.block_chains import chain_solution
@@ -156,6 +156,18 @@ def coefficients_of_unknown_covariance(s):
     x = np.cos(np.outer(np.arange(len(Y)), np.arange(1.0, 7.0)))
     b = MvNormal.dist(np.zeros(6), cov=s.tau * np.eye(6) + 0.5, name="b")
     return [b], [seen(40.0 + tt.dot(x, b), s.sigma)]
+
+
+def a_scale_for_each_kind_of_row(s):
+    mu, b = normal(40.0, 20.0, name="mu"), normal(0.0, 2.0, shape=(2,), name="b")
+    scales = tt.stack([s.sigma, s.sigma * s.tau])
+    return [mu, b], [seen(mu + tt.dot(COVARIATES, b), scales[OTHER % 2] * (1.0 + OTHER))]
+
+
+def groups_with_a_scale_for_each_kind_of_row(s):
+    mu = normal(0.0, 20.0, name="mu")
+    theta = normal(mu, s.tau, shape=(3,), name="theta")
+    return [mu, theta], [seen(theta[OTHER], tt.stack([s.sigma, 2.0 * s.tau])[GROUPS % 2])]
 
 
 def a_walk(s):
@@ -286,7 +298,8 @@ def an_observed_matrix(s):
 
 CASES = [
     many_coefficients, many_coefficients_of_one_scale, many_coefficients_and_an_intercept_of_known_scale,
-    many_coefficients_and_a_flat_one, a_process_of_unknown_length_about_a_mean, coefficients_of_unknown_covariance,
+    many_coefficients_and_a_flat_one, a_scale_for_each_kind_of_row, groups_with_a_scale_for_each_kind_of_row,
+    a_process_of_unknown_length_about_a_mean, coefficients_of_unknown_covariance,
     nested_intercepts, regression_and_varying_slopes, crossed_effects, known_scales_of_rows, three_levels,
     three_levels_of_many,
     correlated_intercepts_and_slopes, correlated_non_centred, correlated_non_centred_by_rows, intercepts_non_centred,
@@ -334,8 +347,10 @@ def dense_law(variables, observed, fixed):
 
 def recovered_law(variables, fixed, result):
     """Mean and covariance of the recovered variables: their draws are affine in standard normal noise."""
-    by_variable = {r.variable: r.draw for r in result.program.recoveries}
-    recovered = tt.concatenate([substitute(by_variable[rv], fixed).reshape((-1,)) for rv in variables])
+    values = dict(fixed)
+    for back in reversed(result.program.recoveries):  # the last elimination is undone first
+        values.setdefault(back.variable, substitute(back.draw, values))
+    recovered = tt.concatenate([values[rv].reshape((-1,)) for rv in variables])
     draws = [n for n in ancestors(recovered) if n.op.name == "draw"]
     noise = [tt.tensor(None, "float64", shape=d.type.shape) for d in draws]
     expression = substitute(recovered, dict(zip(draws, noise, strict=True)))
@@ -579,3 +594,18 @@ def test_a_planted_fault_is_found(fault, monkeypatch):
         monkeypatch.setattr(path, wrong)
     with pytest.raises(AssertionError):
         test_joint_is_marginal_times_conditional(model)
+
+
+def test_rows_of_a_few_scales_take_as_long_as_few_rows():
+    """The arithmetic of an evaluation does not grow with the rows."""
+
+    def work(rows):
+        x, b, s = np.linspace(-1, 1, rows), Normal.dist(0.0, 1.0, shape=(2,), name="b"), Scales()
+        scales = tt.stack([s.sigma, 2.0 * s.sigma, s.sigma**2])[np.arange(rows) % 3]
+        observed = seen(b[0] + b[1] * x, scales, np.sin(x))
+        fixed = [s.sigma]
+        made = plan(Program((*fixed, b), (observed,)), protect=[s.sigma.name])
+        assert made.free == (s.sigma.name,)
+        return evaluation(made.program.factors)
+
+    assert work(3000) == work(300)

@@ -18,7 +18,7 @@ from ppl.rewrites.elimination.affine import is_data, known_shape
 from ppl.rewrites.elimination.gaussian.chain import Chain, Sums
 from ppl.rewrites.elimination.gaussian.layout import choose_layout
 from ppl.rewrites.elimination.gaussian.residuals import Residual
-from ppl.rewrites.elimination.gaussian.rows import Key, Rows, rows_of
+from ppl.rewrites.elimination.gaussian.rows import Key, Rows, rows_of, scales_of
 from ppl.rewrites.elimination.gaussian.spd import Column, DenseFactor, Factor
 from ppl.rewrites.elimination.gaussian.spectral import DiagonalFactor, Rotation, turned
 from ppl.rewrites.elimination.gaussian.terms import Scaled, total
@@ -101,6 +101,8 @@ class Block:
                 self.starts[rv] = self.ndense
                 self.ndense += prod(known_shape(rv))
         self.residuals = list(residuals)
+        self.rows: list[Rows] = []
+        self.scales: list[Tensor] = []  # that have to be positive
         self.u_shift: list[Tensor] | None = None
         self.v_shift: Tensor | None = None
         self.rotation: Rotation | None = None
@@ -122,7 +124,12 @@ class Block:
     def lay_out(self) -> None:
         """Write the residuals as rows, and measure them from a least-squares fit of the data where sums take their
         place."""
-        self.rows = [rows_of(r, self.layout, self.starts, self.ndense) for r in self.residuals]
+        self.rows, self.scales = [], []
+        for r in self.residuals:
+            rows = rows_of(r, self.layout, self.starts, self.ndense)
+            pieces = [rows] if self._few(rows) else rows.by_scale(scales_of(r))
+            self.rows += pieces
+            self.scales += [piece.scale for piece in pieces] if len(pieces) > 1 else [r.scale]
         if config.floatX != "float64" or not all(map(self._few, self.rows)):
             centre(self)
         self.rotation = turned(self.rows, self.ndense)

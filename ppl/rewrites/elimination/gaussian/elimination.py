@@ -87,7 +87,7 @@ def _without_block(
     values |= {rv: as_tensor(substitute(i.value, values)) for rv, i in inner.items()}
     recoveries = [Recovery(rv, values[rv]) for rv in members]
     density = marginal.volume() - 0.5 * marginal.squares()
-    positive = [*(r.scale for r in block.residuals), *(i.scale for i in inner.values() if i.scale is not None)]
+    positive = [*block.scales, *(i.scale for i in inner.values() if i.scale is not None)]
     if common is not None:
         density = common.density(marginal)
         positive += common.variable.parameters

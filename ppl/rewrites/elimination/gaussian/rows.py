@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -12,11 +12,12 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.graph import Node
-from ppl.rewrites.elimination.affine import Dense, Part, is_data, known_shape
+from ppl.rewrites.elimination.affine import Dense, Part, data_value, is_data, is_read, known_shape
 from ppl.rewrites.elimination.gaussian.layout import Layout, touched
 from ppl.rewrites.elimination.gaussian.residuals import Residual
 from ppl.rewrites.elimination.gaussian.terms import Scaled, collected, terms, total
 from ppl.rewrites.elimination.program import Observation
+from ppl.tensor.config import config
 from ppl.tensor.segments import segment_sum
 from ppl.tensor.tensor import Tensor, as_tensor
 
@@ -64,6 +65,28 @@ class Rows:
             return values
         return values[np.maximum(self.group - lag, 0)]
 
+    def at(self, places: np.ndarray, scale: Tensor, weight: Tensor) -> Rows:
+        """Some of the rows, of another scale."""
+        terms = {
+            key: [Scaled(t.number, t.data[places] if t.data.ndim else t.data) for t in parts]
+            for key, parts in self.terms.items()
+        }
+        group, x = None if self.group is None else self.group[places], None if self.x is None else self.x[places]
+        return Rows(len(places), group, self.groups, terms, x, self.e[places], scale, weight, self.observed)
+
+    def by_scale(self, scales: Sequence[Scaled]) -> list[Rows]:
+        """The rows of each scale, where each row has one of a few: their sums are sums of data then."""
+        if len(scales) < 2 or not all(is_read(s.data) for s in scales):
+            return [self]
+        sizes = [data_value(s.data) for s in scales]
+        if any(np.any(size < 0) for size in sizes) or not np.all(np.sum([size > 0 for size in sizes], axis=0) == 1):
+            return [self]
+        places = [np.flatnonzero(size) for size in sizes]
+        weights = [
+            as_tensor(np.asarray(size[at], config.floatX) ** -2.0) for size, at in zip(sizes, places, strict=True)
+        ]
+        return [self.at(at, s.number, w) for at, s, w in zip(places, scales, weights, strict=True)]
+
     def is_data(self) -> bool:
         """Whether all but the coefficients of the groups is known before any parameter is."""
         return all(is_data(t) for t in (self.e, self.weight, *([] if self.x is None else [self.x])))
@@ -99,6 +122,11 @@ def rows_of(r: Residual, layout: Layout, starts: Mapping[Node, int], ndense: int
     e = -_row(r.map.offset, r.map.shape, n)
     together = {key: collected(parts) for key, parts in found.items()}
     return Rows(n, group, layout.count, together, x, e, scale, weight, isinstance(r.factor, Observation))
+
+
+def scales_of(r: Residual) -> list[Scaled]:
+    """The scale of a residual as a sum of numbers times data, these one number a row."""
+    return [Scaled(s.number, _row(s.data, r.map.shape, prod(r.map.shape))) for s in terms(r.scale)]
 
 
 def _beside_zeros(blocks: Mapping[Node, Tensor], starts: Mapping[Node, int], n: int) -> list[Tensor]:
