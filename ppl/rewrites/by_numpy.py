@@ -224,7 +224,7 @@ _BY_OP: dict[Any, Callable[[Node, Values], Any]] = {
     log_det_definite: lambda _, values: _log_det_definite(*values),
     decompositions.eigh: lambda node, values: tuple(np.linalg.eigh(values[0], **node.attrs)),
     decompositions._solve_general: lambda _, values: np.linalg.solve(*values),
-    decompositions._solve_triangular: _solve_triangular,
+    decompositions.SOLVE_TRIANGULAR: _solve_triangular,
     pack_triangular: _packed,
     unpack_triangular: _unpacked,
     reductions.softmax: _by_exponentials,

@@ -123,6 +123,12 @@ def _product(call: _Call) -> Tensor:
     return call.with_inputs(call.aligned())
 
 
+def _triangles(call: _Call) -> Tensor | None:
+    """Equations of matrices, or of stacks of as many axes."""
+    a, b = (x.type.ndim - moved for x, moved in zip(call.inputs, call.moved, strict=True))
+    return _stacked(call) if a - 2 == b - call.node.attrs["b_ndim"] else None
+
+
 def _of_vectors(call: _Call) -> Tensor | None:
     return None if any(call.moved[1:]) else _stacked(call)
 
@@ -184,6 +190,7 @@ _RULES: dict[Op, Callable[[_Call], Tensor | None]] = {
     triangular.pack_triangular: _stacked,
     triangular.unpack_triangular: _stacked,
     decompositions.cholesky: _stacked,
+    decompositions.SOLVE_TRIANGULAR: _triangles,
     definite.log_det_definite: _stacked,
     of_words: _of_words,
 }

@@ -144,7 +144,7 @@ class _Shaped:
         return repr(self.node)
 
 
-_solve_triangular = _SolveTriangular("solve_triangular_op", unrolled.solve_triangular, (), to_float=True)
+SOLVE_TRIANGULAR = _SolveTriangular("solve_triangular_op", unrolled.solve_triangular, (), to_float=True)
 _lu_solve = JaxOp("lu_solve_op", lambda lu, b, pivots, *, trans: jsl.lu_solve((lu, pivots), b, trans))
 _lstsq = _linear("lstsq_op", lambda a, b, *, rcond: tuple(jnp.linalg.lstsq(a, b, rcond)))
 tensorsolve = _linear("tensorsolve", lambda a, b: jnp.linalg.tensorsolve(a, b))
@@ -216,7 +216,7 @@ def solve_triangular(
     if code not in (0, 1, 2):
         raise ValueError(f"solve_triangular: trans is 0, 1, 2, 'N', 'T' or 'C', got {trans!r}")
     a, b, ndim = _sides("solve_triangular", a, b, b_ndim)
-    return _solve_triangular(a, b, lower=bool(lower), unit_diagonal=bool(unit_diagonal), trans=code, b_ndim=ndim)
+    return SOLVE_TRIANGULAR(a, b, lower=bool(lower), unit_diagonal=bool(unit_diagonal), trans=code, b_ndim=ndim)
 
 
 @function()
