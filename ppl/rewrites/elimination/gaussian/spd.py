@@ -95,7 +95,7 @@ class Factor:
 
 
 class DenseFactor:
-    """The same for one matrix and vectors. One or two numbers are written out, which NumPy does faster for all draws."""
+    """The same for one matrix and vectors. One or two numbers are written out, which NumPy does faster for many."""
 
     def __init__(self, matrix: Tensor) -> None:
         n = int(matrix.type.shape[0] or 0)
