@@ -24,7 +24,7 @@ def _linear(name: str, lower: Any, *also: str) -> JaxOp:
     return JaxOp(name, lower, also, to_float=True)
 
 
-class _OfSquare(JaxOp):
+class OfSquare(JaxOp):
     """A square matrix from a square matrix. (Asking JAX for the shape takes `import ppl` a tenth of a second.)"""
 
     def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType:
@@ -52,7 +52,7 @@ norm = _linear("norm", lambda x, *, ord=None, axis=None, keepdims=False: jnp.lin
 trace = JaxOp("trace", lambda a, *, offset=0, axis1=0, axis2=1: jnp.trace(a, offset, axis1, axis2))
 
 # --- inverses and powers
-inv = _OfSquare("inv", lambda a: jnp.linalg.inv(a), ("matrix_inverse",), to_float=True)
+inv = OfSquare("inv", lambda a: jnp.linalg.inv(a), ("matrix_inverse",), to_float=True)
 pinv = _linear("pinv", lambda a, *, hermitian=False: jnp.linalg.pinv(a, hermitian=hermitian))
 _matrix_power = JaxOp("matrix_power_op", lambda a, *, n: jnp.linalg.matrix_power(a, n))
 tensorinv = _linear("tensorinv", lambda a, *, ind=2: jnp.linalg.tensorinv(a, ind))
@@ -81,7 +81,7 @@ def _cholesky(a: Any, *, lower: bool = True) -> Any:
     return factor if lower else jnp.swapaxes(factor, -1, -2).conj()
 
 
-cholesky = _OfSquare("cholesky", _cholesky, to_float=True)
+cholesky = OfSquare("cholesky", _cholesky, to_float=True)
 
 
 def _mirrored(a: Any, uplo: str) -> Any:

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 
 from ppl.graph import Attrs, Node
 from ppl.tensor import unrolled
-from ppl.tensor.ops import JaxOp
+from ppl.tensor.decompositions import OfSquare
 from ppl.tensor.tensor import TensorType
 
 
@@ -39,13 +39,12 @@ def _by_inverse(primals: Any, tangents: Any) -> Any:
     return _twice_the_logs(lower), jnp.sum(inverse * da, axis=(-1, -2))
 
 
-class _OfDefinite(JaxOp):
+class _OfDefinite(OfSquare):
+    """A number from a square matrix."""
+
     def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType:
-        (a,) = inputs
-        shape = a.type.shape
-        if len(shape) < 2 or (None not in shape[-2:] and shape[-2] != shape[-1]):
-            raise ValueError(f"{self.name}({a!r}): a square matrix is needed, got an array of shape {shape}")
-        return TensorType(a.type.dtype, shape[:-2])
+        square = super().infer(inputs, attrs)
+        return TensorType(square.dtype, square.shape[:-2])
 
 
 log_det_definite = _OfDefinite("log_det_definite", _log_det_definite, to_float=True)

@@ -12,6 +12,7 @@ import pytest
 from scipy.linalg import block_diag, null_space
 from some_slow import every
 
+import ppl as pm
 import ppl.tensor as tt
 from ppl.compile import function
 from ppl.distributions import (
@@ -609,3 +610,16 @@ def test_rows_of_a_few_scales_take_as_long_as_few_rows():
         return evaluation(made.program.factors)
 
     assert work(3000) == work(300)
+
+
+def test_a_process_without_a_covariance_has_the_density_zero():
+    """As it was written: where a parameter makes the covariance indefinite the density is -inf, not nan."""
+    away = 1.0 - np.eye(6)
+    with pm.Model() as model:
+        r = pm.Uniform("r", -1, 1)
+        f = pm.MvNormal("f", np.zeros(6), cov=np.eye(6) + r * away)
+        pm.Normal("y", f, 1.0, observed=np.arange(6.0))
+    density = model.compile_logp(rewrite=True)
+    at = lambda r: float(density({"r_interval__": np.log((r + 1) / (1 - r))}))
+    assert pm.explain(model).free == ("r",)
+    assert np.isfinite(at(0.5)) and at(-0.9) == -np.inf

@@ -154,7 +154,7 @@ def _growth_of_dirichlet(a: Change) -> Tensor:
     return log_rising(each, more) - log_rising(tt.sum(each, axis=-1), tt.sum(more, axis=-1))
 
 
-# So near to the end of the support that what rows lose and gain there, c y θ₀ say, takes no digits, however large
+# So near to the end of the support that what rows lose and gain there, y θ₀ say, is a trillionth of their size
 NEAR_ZERO = 2.0**-40
 
 
