@@ -99,6 +99,11 @@ def models() -> list[str]:
         lines.append(f"| x ~ {rule.latent.__name__} in {rule.slot} of one {rule.child.__name__} row | {_cell(doc)} |")
     lines.append("| θ ~ Pareto, y ~ Uniform with upper = θ | θ integrated out: Pareto again, given the largest y |")
     lines.append(
+        "| f ~ MvNormal of an unknown covariance K, rows y ~ Normal(c·f[p] + b, σ), not more than f has entries | "
+        "f integrated out: y ~ MvNormal with the covariance cc'·K[p, p] + σ²I, and f comes back; another beside it "
+        "after it |"
+    )
+    lines.append(
         "| f ~ KroneckerNormal or MatrixNormal, one row y ~ Normal(c·f + b, σ) for each entry | "
         "f integrated out: y ~ KroneckerNormal with the noise σ, and f comes back in the basis of the factors |"
     )

@@ -135,6 +135,20 @@ def both_sides(before: Program, after: Program, seed: int) -> Sides:
         return Sides(*by_numpy(jax.vmap(at), *places.numbers))
 
 
+def along_a_line(posterior: Any, seed: int) -> tuple[float, float]:
+    """The slope of a log-density along a line, by its gradient and by five points."""
+    density = posterior.logp()
+    f = posterior.model.compile_fn([density, *tt.grad(density, list(posterior.values))], inputs=posterior.values)
+    rng = np.random.default_rng(seed)
+    at = {v.name: 0.3 * rng.normal(size=v.type.shape) for v in posterior.values}
+    way = {v.name: rng.normal(size=v.type.shape) for v in posterior.values}
+    there = lambda h: f({name: at[name] + h * way[name] for name in at})
+    slope = sum(np.sum(g * way[v.name]) for g, v in zip(there(0.0)[1:], posterior.values, strict=True))
+    h = 1e-3
+    ends = [there(k * h)[0] for k in (-2, -1, 1, 2)]
+    return slope, (ends[0] - 8 * ends[1] + 8 * ends[2] - ends[3]) / (12 * h)
+
+
 def in_order(draws: Any) -> list[Any]:
     """Parents before children."""
     return sorted(draws, key=lambda rv: rv.serial)

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from exact_elimination import both_sides
+from exact_elimination import along_a_line, both_sides
 from scipy import stats
 
 import ppl as pm
@@ -282,17 +282,8 @@ def test_the_joint_is_the_marginal_of_a_block_times_its_recovery(which):
 def test_slopes_of_the_marginal_are_those_of_finite_differences(which):
     model = made({**BLOCKS, **GRIDS}[which])
     gone = sorted({rv.name for rv in model.free_RVs} & NAMES)
-    posterior = rewritten(model, eliminate=gone, moved=False)
-    density = posterior.logp()
-    f = model.compile_fn([density, *pm.grad(density, list(posterior.values))], inputs=posterior.values)
-    rng = np.random.default_rng(8)
-    at = {v.name: 0.3 * rng.normal(size=v.type.shape) for v in posterior.values}
-    way = {v.name: rng.normal(size=v.type.shape) for v in posterior.values}
-    along = lambda h: f({name: at[name] + h * way[name] for name in at})
-    slope = sum(np.sum(g * way[v.name]) for g, v in zip(along(0.0)[1:], posterior.values, strict=True))
-    h = 1e-3
-    ends = [along(k * h)[0] for k in (-2, -1, 1, 2)]
-    np.testing.assert_allclose(slope, (ends[0] - 8 * ends[1] + 8 * ends[2] - ends[3]) / (12 * h), rtol=1e-7, atol=1e-7)
+    slope, expected = along_a_line(rewritten(model, eliminate=gone, moved=False), 8)
+    np.testing.assert_allclose(slope, expected, rtol=1e-7, atol=1e-7)
 
 
 DECLINED = {

@@ -23,13 +23,13 @@ import ppl.tensor as tt
 from ppl.distributions import KroneckerNormal, MatrixNormal, Normal, RandomVariable
 from ppl.distributions.draw import draw
 from ppl.distributions.eigenbasis import Eigenbasis, spectrum
-from ppl.distributions.kronecker_normal import add, constant_or, surely_zero, with_factors
-from ppl.graph import ancestors
-from ppl.rewrites.elimination.affine import NotAffine, Select, affine, data_value, is_always, is_read, known_shape
+from ppl.distributions.kronecker_normal import add, surely_zero, with_factors
+from ppl.rewrites.elimination.affine import data_value, is_always, is_read, known_shape
 from ppl.rewrites.elimination.compounds import domains
 from ppl.rewrites.elimination.gaussian.terms import terms
-from ppl.rewrites.elimination.program import NoMatch, Observation, Program, Recovery, children, in_the_way
-from ppl.rewrites.elimination.spectrum import known_factor
+from ppl.rewrites.elimination.picked import only_observation, picked_by
+from ppl.rewrites.elimination.program import NoMatch, Observation, Program, Recovery
+from ppl.rewrites.elimination.spectrum import covariance_of
 from ppl.tensor.tensor import Tensor, as_tensor
 
 
@@ -49,17 +49,11 @@ class Grid:
         if rv.family is MatrixNormal:
             mu, *roots = rv.parameters
             flat = (*shape[:-2], shape[-2] * shape[-1])
-            return cls(tt.reshape(tt.broadcast_to(mu, shape), flat), as_tensor(0.0), tuple(map(_square, roots)), flat)
-        mu, sigma, *covs = rv.parameters
-        return cls(mu, sigma, tuple(covs), shape)
-
-
-def _square(root: Any) -> Tensor:
-    """The matrix of a Cholesky factor, as it was before where it is known."""
-    if root.op.name == "cholesky" and root.attrs["lower"]:
-        return root.inputs[0]
-    number, known = known_factor(root)
-    return number**2 * constant_or(lambda x: x @ x.T, known)
+            return cls(
+                tt.reshape(tt.broadcast_to(mu, shape), flat), as_tensor(0.0), tuple(map(covariance_of, roots)), flat
+            )
+        mu, sigma, *given = rv.parameters
+        return cls(mu, sigma, tuple(given), shape)
 
 
 @dataclass(frozen=True)
@@ -96,15 +90,7 @@ def suits(rv: RandomVariable) -> bool:
 
 def eliminate_one(program: Program, variable: RandomVariable) -> Program:
     """The program with a process integrated out of its rows; raises `NoMatch` with the reason."""
-    if None in variable.type.shape:
-        raise NoMatch("its shape is only known when the program runs")
-    used = children(program, variable)
-    if len(used) != 1:
-        names = " and ".join(f'"{_name(f)}"' for f in used) or "none"
-        raise NoMatch(f"{names} depend on it, not one alone")
-    (seen,) = used
-    if not isinstance(seen, Observation):
-        raise NoMatch(in_the_way(seen))
+    seen = only_observation(program, variable)
     f = Grid.of(variable)
     rows = _rows(variable, seen, f)
     after = program.without([variable, seen])
@@ -114,36 +100,21 @@ def eliminate_one(program: Program, variable: RandomVariable) -> Program:
     return after.plus(recoveries=[Recovery(variable, back)])
 
 
-def _name(factor: Any) -> str:
-    return (factor.variable.name if isinstance(factor, Observation) else factor.name) or "a draw"
-
-
 def _rows(variable: RandomVariable, seen: Observation, f: Grid) -> Rows:
     """What is seen as rows of a process; raises `NoMatch` where they are none."""
     child, label = seen.variable, f'"{seen.variable.name}"'
     if child.family is not Normal:
         raise NoMatch(f"{label} is {child.family.__name__}, not Normal, given it")
-    mu, sigma = child.parameters
-    if variable in ancestors([sigma, seen.value]):
-        raise NoMatch(f"the scale or the value of {label} depends on it")
-    if None in child.type.shape or seen.rows is not None:
-        raise NoMatch(f"which rows of {label} there are is only known when the program runs")
-    scale, shape = _number(sigma), known_shape(child)
+    picked = picked_by(seen, variable)
+    scale, c = _number(child.parameters[1]), _number(picked.c)
     if scale is None:
         raise NoMatch(f"the rows of {label} have more than one scale")
-    try:
-        form = affine(tt.broadcast_to(mu, shape), {variable})
-    except NotAffine as why:
-        raise NoMatch(f"the mean of {label} is not affine in it: {why}") from why
-    part, *more = form.parts
-    c = _number(part.coefficient) if isinstance(part, Select) else None
-    if more or not isinstance(part, Select) or c is None:
+    if c is None:
         raise NoMatch(f"the mean of {label} is not one number times its entries")
-    positions, n = part.positions.ravel(), prod(known_shape(variable))
-    order = np.argsort(positions, kind="stable")
-    if not np.array_equal(positions[order], np.arange(n)):
+    n = prod(known_shape(variable))
+    if not np.array_equal(picked.positions, np.arange(n)):
         raise NoMatch(f"not one row of {label} for each of its {n} entries")
-    y, b = (_sorted(x, order, shape, f) for x in (tt.cast(seen.value, child.dtype), form.offset))
+    y, b = (_of_grid(x, f) for x in (picked.sorted(tt.cast(seen.value, child.dtype)), picked.b))
     return Rows(y, c, b, scale)
 
 
@@ -157,8 +128,5 @@ def _number(x: Any) -> Tensor | None:
     return reduce(add, [t.number * tt.reshape(t.data, (-1,))[0] for t in found])
 
 
-def _sorted(x: Any, order: np.ndarray, shape: tuple[int, ...], f: Grid) -> Tensor:
-    """Values of rows in the order of the process."""
-    flat = tt.reshape(tt.broadcast_to(x, shape), (-1,))
-    whole = np.array_equal(order, np.arange(order.size))
-    return tt.reshape(flat if whole else flat[order], f.shape)
+def _of_grid(x: Tensor, f: Grid) -> Tensor:
+    return tt.reshape(x, f.shape) if x.ndim else x

@@ -26,6 +26,7 @@ from ppl.rewrites.elimination import (
     gaussian,
     grids,
     largest,
+    noisy,
     processes,
     survivors,
     thinning,
@@ -368,6 +369,7 @@ def _by_one_family(family: Any, eliminate_one: Callable[[Program, RandomVariable
 
 def _compounds(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
     _each(result, protected, "compound", compounds.eliminate_one, compounds.suits, {})  # later theorems say why not
+    _each(result, protected, "compound", noisy.eliminate_one, noisy.suits, {})
     small = lambda rv: grids.suits(rv) and gaussian.is_written_out(rv)
     large = lambda rv: grids.suits(rv) and not gaussian.is_written_out(rv)
     _each(result, protected, "compound", grids.eliminate_one, small, {})

@@ -18,6 +18,7 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.distributions.constants import LOG_2PI
+from ppl.distributions.kronecker_normal import constant_or
 from ppl.rewrites.elimination.affine import data_value, is_data, known_shape
 from ppl.rewrites.elimination.gaussian.terms import Scaled, terms
 from ppl.rewrites.elimination.program import NoMatch, Observation, Term, where_valid
@@ -93,11 +94,24 @@ def _spread(matrix: np.ndarray) -> float:
     return float(diagonal.min() / diagonal.max())
 
 
+def is_known(matrix: Any) -> bool:
+    """Whether a matrix is a number times one that does not depend on parameters."""
+    found = terms(matrix)
+    return len(found) == 1 and is_data(found[0].data) and found[0].data.type.shape == matrix.type.shape
+
+
 def known_factor(chol: Any) -> tuple[Tensor, Tensor]:
     """The factor of a covariance as a number times a known matrix, where it is one; else as once itself."""
     inner = chol.inputs[0] if chol.op.name == "cholesky" else chol
-    found = terms(inner)
-    if len(found) != 1 or not is_data(found[0].data) or found[0].data.type.shape != chol.type.shape:
+    if not is_known(inner):
         return as_tensor(1.0), chol
-    number, matrix = found[0]
+    ((number, matrix),) = terms(inner)
     return (tt.sqrt(number), tt.cholesky(matrix)) if inner is not chol else (number, matrix)
+
+
+def covariance_of(chol: Any) -> Tensor:
+    """The matrix of a Cholesky factor, as it was before where it is known."""
+    if chol.op.name == "cholesky" and chol.attrs["lower"]:
+        return chol.inputs[0]
+    number, known = known_factor(chol)
+    return number**2 * constant_or(lambda x: x @ x.T, known)
