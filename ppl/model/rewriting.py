@@ -26,7 +26,7 @@ from ppl.rewrites.elimination import Observation, Plan, Program, Term, plan
 from ppl.rewrites.elimination.affine import is_data
 from ppl.rewrites.elimination.coordinates import Coordinate
 from ppl.rewrites.elimination.parts import Division, Part, divided
-from ppl.rewrites.elimination.planner import Kept
+from ppl.rewrites.elimination.plans import Kept
 from ppl.rewrites.elimination.program import shortened
 from ppl.tensor.tensor import Tensor, TensorType, placeholder
 

@@ -1,7 +1,7 @@
 """Random variables integrated out before sampling, and drawn again after it."""
 
-from ppl.rewrites.elimination.planner import Plan as Plan
 from ppl.rewrites.elimination.planner import plan as plan
+from ppl.rewrites.elimination.plans import Plan as Plan
 from ppl.rewrites.elimination.program import Observation as Observation
 from ppl.rewrites.elimination.program import Program as Program
 from ppl.rewrites.elimination.program import Recovery as Recovery
