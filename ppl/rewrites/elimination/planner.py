@@ -249,9 +249,10 @@ def _by_one_family(family: Any, eliminate_one: Callable[[Program, RandomVariable
 
 def _compounds(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
     _each(result, protected, "compound", compounds.eliminate_one, compounds.suits, {})  # later theorems say why not
-    _each(result, protected, "compound", noisy.eliminate_one, noisy.suits, {})
-    small = lambda rv: grids.suits(rv) and gaussian.is_written_out(rv)
-    large = lambda rv: grids.suits(rv) and not gaussian.is_written_out(rv)
+    alone = lambda rv: _few_copies(result.program, rv, protected)
+    small = lambda rv: grids.suits(rv) and gaussian.is_written_out(rv) and alone(rv)
+    large = lambda rv: grids.suits(rv) and not gaussian.is_written_out(rv) and alone(rv)
+    _each(result, protected, "compound", noisy.eliminate_one, lambda rv: noisy.suits(rv) and alone(rv), {})
     _each(result, protected, "compound", grids.eliminate_one, small, {})
     _each(result, protected, "compound", grids.eliminate_one, large, reasons)  # no other theorem takes these
 
@@ -365,16 +366,26 @@ def _few_states(labels: Sequence[RandomVariable], factors: Sequence[Factor], kep
     return states is not None and states <= (MOST_BRANCHES if meet_in_a_row(labels, factors) else MOST_COPIES)
 
 
+def _labels(program: Program, rv: RandomVariable) -> list[RandomVariable]:
+    """The labels that steer the law of a variable or of what depends on it."""
+    seen = ancestors([*rv.inputs, *(n for f in children(program, rv) for n in parts(f))])
+    return [z for z in program.free if z in seen and z.dtype[0] != "f"]
+
+
+def _few_copies(program: Program, rv: RandomVariable, kept: frozenset[RandomVariable]) -> bool:
+    """Whether the rows of a variable may become one factor: the labels in it are then summed out all together."""
+    summed = [z for z in _labels(program, rv) if states_of([z], kept) is not None]
+    return not summed or (states_of(summed, kept) or 0) <= MOST_COPIES
+
+
 def _in_branches(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
     """Conjugate variables whose laws a few labels steer, integrated out in each state of the labels."""
 
     def steered(rv: RandomVariable) -> bool:
         if not _is_conjugate(rv):
             return False
-        factors = children(result.program, rv)
-        seen = ancestors([*rv.inputs, *(n for f in factors for n in parts(f))])
-        labels = [z for z in result.program.free if z in seen and z.dtype[0] != "f"]
-        return bool(labels) and _few_states(labels, factors, protected)
+        labels = _labels(result.program, rv)
+        return bool(labels) and _few_states(labels, children(result.program, rv), protected)
 
     _each(result, protected, "conjugate", conjugate.eliminate_one, steered, reasons)
     result.program = settled(result.program)
