@@ -11,11 +11,11 @@ from scipy import stats
 
 import ppl.tensor as tt
 from ppl.compile import function
-from ppl.distributions import FAMILIES, Bernoulli, Binomial, Categorical, LogNormal, Normal, Poisson
+from ppl.distributions import FAMILIES, Bernoulli, Binomial, Categorical, Censored, LogNormal, Normal, Poisson
 from ppl.graph import ancestors, substitute
 from ppl.rewrites.elimination import Observation, Program, Term, conjugate, plan, thinning
 from ppl.rewrites.elimination.affine import Select, affine, is_data
-from ppl.rewrites.elimination.bijections import BIJECTIONS, closed, opened
+from ppl.rewrites.elimination.bijections import BIJECTIONS, WAITING, closed, opened
 from ppl.rewrites.elimination.conjugate import eliminate_one
 from ppl.rewrites.elimination.pairs import PAIRS, PRIORS
 from ppl.rewrites.elimination.program import NoMatch, log_density
@@ -196,18 +196,40 @@ def test_every_prior_has_a_pair():
     assert {p.prior for p in PAIRS} == {p.family for p in PRIORS.values()}
 
 
-@pytest.mark.parametrize("written", BIJECTIONS)
+@pytest.mark.parametrize("written", sorted(BIJECTIONS.keys() & FAMILIES.keys()))
 def test_a_value_in_other_coordinates_has_the_same_density(written):
     """Up to the slope, at data that are shared by many families; with the example values of its parameters."""
-    law = FAMILIES[written]
+    seen = Observation(inside_unit_interval(written, shape=(4,), name="y"), tt.as_tensor(SHARED))
+    same_density_in_other_coordinates(seen, BIJECTIONS[written].becomes)
+
+
+@pytest.mark.parametrize("law", WAITING)
+def test_a_waiting_time_that_may_be_cut_off_has_the_density_of_a_count(law):
+    bound = tt.as_tensor(np.array([1.0, 0.45, 0.8, 0.93]))
+    inner = inside_unit_interval(law)
+    seen = Observation(Censored.dist(inner, None, bound, shape=(4,), name="y"), tt.as_tensor(SHARED))
+    same_density_in_other_coordinates(seen, "Poisson")
+    for bounds, y in (((0.31, 1.0), SHARED), ((None, 0.9), SHARED)):  # cut off at the start, and beyond the bound
+        seen = Observation(Censored.dist(inner, *bounds, shape=(4,), name="y"), tt.as_tensor(y))
+        assert opened(Program((), (seen,)))[1] == {}
+
+
+SHARED = np.array([0.31, 0.45, 0.7, 0.93])
+
+
+def inside_unit_interval(family, **options):
+    """A law with the example values of its parameters, on whose support all of SHARED lies."""
+    law = FAMILIES[family]
     given = {name: tt.as_tensor(0.3 if name == "m" else p.domain.examples[0]) for name, p in law.params.items()}
-    values = np.array([0.31, 0.45, 0.7, 0.93])
-    seen = Observation(law.dist(**given, shape=(4,), name="y"), tt.as_tensor(values))
+    return law.dist(**given, **options)
+
+
+def same_density_in_other_coordinates(seen, becomes):
     program, (known,) = (made := opened(Program((), (seen,))))[0], made[1].values()
     (new,) = program.observed
     change = log_density(new) + known.slope.density - log_density(seen)
     np.testing.assert_allclose(change.eval(), 0.0, atol=1e-12)
-    assert new.variable.family.__name__ == BIJECTIONS[written].becomes
+    assert new.variable.family.__name__ == becomes
     assert closed(program, made[1])[0] == Program((), (seen,))
 
 

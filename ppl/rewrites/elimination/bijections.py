@@ -5,6 +5,11 @@ A log-normal value is a normal one in log y, a Pareto value an exponential one i
 .. math:: \log p(y) = \log q(g(y)) + \log |g'(y)|,
 
 and the last term depends on data alone. What no theorem takes in the new form stays as it was written.
+
+A waiting time y of rate θ that may be cut off at a bound tells of θ as a count does that is one where the end was seen
+and none where it was not, Poisson of mean θy:
+
+.. math:: θ^d e^{-θy} = \mathrm{Poisson}(d; θy)\, y^{-d}
 """
 
 from __future__ import annotations
@@ -33,16 +38,17 @@ class Bijection:
     of: Callable[..., tuple[Any, tuple[Any, ...], Any]]  # of (y, parameters): g(y), parameters there, log |g'(y)|
     words: str  # for g(y)
     data: tuple[str, ...] = ()
+    suits: Callable[[Observation], bool] | None = None  # values that have one; by default all inside the support
 
 
 BIJECTIONS: dict[str, Bijection] = {}
 
 
-def observed_as(family: str, becomes: str, words: str, *, data: tuple[str, ...] = ()) -> Callable[..., Any]:
+def observed_as(family: str, becomes: str, words: str, **conditions: Any) -> Callable[..., Any]:
     """State a bijection by the value, the parameters and the log-slope that it leads to."""
 
     def state(of: Callable[..., Any]) -> Callable[..., Any]:
-        BIJECTIONS[family] = Bijection(family, becomes, of, words, data)
+        BIJECTIONS[family] = Bijection(family, becomes, of, words, **conditions)
         return of
 
     return state
@@ -93,6 +99,32 @@ def inverse_gamma(y: Any, alpha: Any, beta: Any) -> Any:
     return 1.0 / y, (alpha, beta), -2.0 * tt.log(y)
 
 
+WAITING = ("Exponential", "Weibull", "Pareto", "Lomax", "Kumaraswamy")  # exponential in what grows with the value
+
+
+def _as_waiting_time(y: Any, law: Any) -> Any:
+    """A value as an exponential one."""
+    name = law.family.__name__
+    return (y, law.parameters, 0.0) if name == "Exponential" else BIJECTIONS[name].of(y, *law.parameters)
+
+
+def _is_waiting_time(o: Observation) -> bool:
+    """Whether a censored value is a waiting time, whose start was seen."""
+    law, *bounds = o.variable.parameters
+    inner = BIJECTIONS.get(law.family.__name__)
+    if law.family.__name__ not in WAITING or not all(map(is_data, bounds)) or (inner and not _knows(inner, law)):
+        return False
+    y, lower, upper = map(data_value, (o.value, *bounds))
+    return bool(np.all((y > lower) & (y <= upper))) and _inside(law, y)
+
+
+@observed_as("Censored", "Poisson", "whether the end of {} was seen", suits=_is_waiting_time)
+def censored(y: Any, law: Any, lower: Any, upper: Any) -> Any:
+    seen = y < upper
+    time, (rate,), slope = _as_waiting_time(y, law)
+    return seen, (rate * time,), tt.switch(seen, slope - tt.log(time), 0.0)
+
+
 # --- in a program -------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Opened:
@@ -101,6 +133,12 @@ class Opened:
     written: Observation
     slope: Term
     words: str
+
+    def as_written(self, why: str) -> str:
+        """A reason in which it has its own law again."""
+        rv = self.written.variable
+        name, family = rv.name, rv.family.__name__
+        return why.replace(f'"{name}" is {BIJECTIONS[family].becomes},', f'"{name}" is {family},')
 
 
 def opened(program: Program) -> tuple[Program, Mapping[int, Opened]]:
@@ -125,13 +163,24 @@ def opened(program: Program) -> tuple[Program, Mapping[int, Opened]]:
 
 
 def _applies(bijection: Bijection, o: Observation) -> bool:
-    """Whether the values are data inside the support, away from its ends."""
+    """Whether values are data that the bijection is for."""
     rv = o.variable
-    parameters = dict(zip(rv.family.params, rv.parameters, strict=True))
-    known = [o.value, *(parameters[name] for name in bijection.data)]
-    if None in rv.type.shape or o.rows is not None or not all(map(is_data, known)):
+    if None in rv.type.shape or o.rows is not None or not is_data(o.value):
         return False
-    support, y = rv.family.support_for(rv.parameters), data_value(o.value)
+    if bijection.suits is not None:
+        return bijection.suits(o)
+    return _knows(bijection, rv) and _inside(rv, data_value(o.value))
+
+
+def _knows(bijection: Bijection, law: Any) -> bool:
+    """Whether the parameters of which it makes data are data."""
+    parameters = dict(zip(law.family.params, law.parameters, strict=True))
+    return all(is_data(parameters[name]) for name in bijection.data)
+
+
+def _inside(law: Any, y: Any) -> bool:
+    """Whether values are inside the support of a law, away from its ends."""
+    support = law.family.support_for(law.parameters)
     ends = [data_value(as_tensor(end)) for end in (support.lower, support.upper) if end is not None and _known(end)]
     if len(ends) < (support.lower is not None) + (support.upper is not None):
         return False

@@ -229,6 +229,8 @@ class Moved:
 
     def close(self, result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
         result.program, taken = bijections.closed(result.program, self.known)
+        for o in [o for o in self.known.values() if o not in taken]:
+            reasons.update({name: o.as_written(why) for name, why in reasons.items()})
         steps = [Step("observed bijection", (), o.written.variable.name or "", o.slope.name, o.words) for o in taken]
         result.steps[:0] = steps
 
