@@ -16,6 +16,7 @@ from ppl.rewrites.elimination.centring import (
     BalancedLogarithm,
     BalancedProcess,
     BalancedVectors,
+    KnownProcess,
     PartiallyCentred,
     ScaledLogarithm,
     Whitened,
@@ -587,21 +588,42 @@ def test_a_walk_that_starts_otherwise_is_not_pulled():
     assert "pulled" not in [c.name for c in pm.explain(model).coordinates.values()]
 
 
-def test_a_process_keeps_its_law():
+GAPS = np.arange(6.0)[:, None] - np.arange(6.0)
+AT_ONE = 2.0 * np.exp(-0.5 * GAPS**2) + 0.1 * np.eye(6)
+PROCESSES = {
+    "unknown": lambda i, t: (BalancedProcess(i), 2.0 * tt.exp(-0.5 * (GAPS / t) ** 2) + 0.1 * np.eye(6)),
+    "known up to a number": lambda i, t: (KnownProcess(np.linalg.cholesky(AT_ONE), i), t**2 * AT_ONE),
+}
+
+
+@pytest.mark.parametrize("covariance", PROCESSES)
+def test_a_process_keeps_its_law(covariance):
     """There and back, and the density of what moves is that of the vector times the slope, at two covariances."""
-    information, gaps = np.array([0.5, 0.0, 2.0, 7.0, 0.0, 1.0]), np.arange(6.0)[:, None] - np.arange(6.0)
-    coordinate, z, length = BalancedProcess(information), tt.tensor("z", "float64", (6,)), tt.dscalar("length")
-    mu, covariance = tt.as_tensor(np.arange(6.0)), 2.0 * tt.exp(-0.5 * (gaps / length) ** 2) + 0.1 * np.eye(6)
-    chol = tt.cholesky(covariance)
+    z, t = tt.tensor("z", "float64", (6,)), tt.dscalar("t")
+    coordinate, cov = PROCESSES[covariance](np.array([0.5, 0.0, 2.0, 7.0, 0.0, 1.0]), t)
+    mu, chol = tt.as_tensor(np.arange(6.0)), tt.cholesky(cov)
     x = coordinate.backward(z, mu, chol)
     slope = tt.stack([tt.grad(x[i], z) for i in range(6)])
     whole = FAMILIES["MvNormal"].log_density(x, mu, chol) + tt.slogdet(slope)[1]
-    f = function([z, length], [coordinate.log_density(z, mu, chol), whole, coordinate.forward(x, mu, chol), x])
+    f = function([z, t], [coordinate.log_density(z, mu, chol), whole, coordinate.forward(x, mu, chol), x])
     for at in (0.3, 2.0):
         point = RNG.normal(size=6)
         moved, expected, back, _ = f(point, at)
         np.testing.assert_allclose(moved, expected, rtol=1e-9)
         np.testing.assert_allclose(back, point, rtol=1e-9)
+
+
+@pytest.mark.parametrize("amplitude", ["unknown", "known"])
+def test_a_process_of_a_known_shape_is_turned_once(amplitude):
+    known = np.exp(-0.5 * (np.arange(9.0)[:, None] - np.arange(9.0)) ** 2) + 1e-3 * np.eye(9)
+    with pm.Model() as model:
+        cov = known if amplitude == "known" else pm.HalfNormal("eta") ** 2 * known
+        f = pm.MvNormal("f", np.zeros(9), cov=cov)
+        pm.Poisson("y", tt.exp(f), observed=np.arange(9))
+    ((_, chosen),) = [(rv, c) for rv, c in pm.explain(model).coordinates.items() if rv.name == "f"]
+    assert chosen.name == "known_process"
+    np.testing.assert_allclose(chosen.information, np.arange(9) + 0.5)
+    np.testing.assert_allclose(chosen.known @ chosen.known.T, known, atol=1e-12)
 
 
 @pytest.mark.parametrize("mean", ["known", "random"])

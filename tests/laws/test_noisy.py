@@ -6,9 +6,11 @@ from exact_elimination import along_a_line, both_sides
 
 import ppl as pm
 import ppl.tensor as tt
+from ppl.graph import ancestors
 from ppl.model.rewriting import program_of, rewritten
 from ppl.rewrites import strict
 from ppl.rewrites.elimination import noisy
+from ppl.rewrites.elimination.gaussian import residuals
 
 pytestmark = [
     pytest.mark.usefixtures("module_compiled_quickly"),
@@ -117,6 +119,34 @@ def test_the_joint_is_the_law_of_what_is_seen_times_that_of_the_vectors(which):
 def test_slopes_of_the_marginal_are_those_of_finite_differences(which):
     slope, expected = along_a_line(rewritten(made(CASES[which]), moved=False), 8)
     np.testing.assert_allclose(slope, expected, rtol=1e-7, atol=1e-7)
+
+
+def amplitude():
+    return pm.HalfNormal("eta", 2.0) ** 2 * KNOWN
+
+
+BY_EIGENVECTORS = {
+    "one row for each entry": lambda: seen(1.0 - 2.0 * vector(cov=amplitude())[::-1]),
+    "by its factor": lambda: seen(pm.MvNormal("f", X[:, 0], chol=pm.HalfNormal("t") * np.linalg.cholesky(KNOWN))),
+    "several vectors": lambda: seen(pm.MvNormal("f", X[:, 0], cov=amplitude(), shape=(2, N)), PAIR),
+    "a mean": lambda: seen(vector(mu=pm.Normal("g", 0.0, 5.0) + X @ pm.Normal("h", shape=2), cov=amplitude())),
+}
+BY_CHOLESKY = {
+    "some entries": lambda: seen(vector(cov=amplitude())[SOME], Y[SOME]),
+    "random scales": lambda: seen(vector(cov=amplitude()), sigma=pm.HalfNormal("sigma", 1.0, shape=N)),
+}
+
+
+@pytest.mark.parametrize("which", [*BY_EIGENVECTORS, *BY_CHOLESKY])
+def test_known_covariances_too_large_for_a_block_are_decomposed_once(which, monkeypatch):
+    monkeypatch.setattr(residuals, "MOST_TOGETHER", 4)
+    model = made({**BY_EIGENVECTORS, **BY_CHOLESKY}[which])
+    plan = pm.explain(model)
+    assert any(s.rule == "compound" and s.eliminated == ("f",) for s in plan.steps), str(plan)
+    ops = {n.op.name for n in ancestors([t.density for t in plan.program.terms])}
+    assert ("kron_times" in ops) == (which in BY_EIGENVECTORS)
+    sides = both_sides(program_of(model), plan.program, 3)
+    np.testing.assert_allclose(sides.product, sides.joint, rtol=1e-9, atol=1e-9)
 
 
 def test_noise_that_is_forgotten_is_found_out(monkeypatch):

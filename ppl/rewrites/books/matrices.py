@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from ppl.rewrites.facts import (
     positive_definite,
     upper_triangular,
 )
+from ppl.rewrites.normal import PRODUCT, SUM, weighted
 from ppl.rewrites.rule import Safety
 from ppl.rewrites.statement import equal, rewrites
 from ppl.tensor import reductions as red
@@ -154,6 +156,30 @@ def cholesky_of_diagonal(node: Node, engine: Engine) -> Node | None:
     if not is_diagonal(x) or not positive.holds(engine.facts(x.inputs[0])):
         return None
     return engine.make(DIAGONAL_MATRIX, (engine.make(sqrt, x.inputs),), x.attrs)
+
+
+@rewrites(cholesky, example=lambda c, M: cholesky(c * (matmul(M, M.T) + np.eye(3))), types={"M": SQUARE}, c=positive,
+          more=[lambda c, M: cholesky(M / c, lower=False), lambda M: cholesky(3.0 * matmul(M, M.T))],
+          safety=Safety.domain)  # fmt: skip
+def cholesky_of_multiple(node: Node, engine: Engine) -> Node | None:
+    """The Cholesky factor of cA is √c times that of A, for a number c > 0: a known A is then factorised once."""
+    x = node.inputs[0]
+    if x.op is SUM:
+        ((a, weight), *others) = weighted(x)
+        if others or weight < 0 or x.attrs["shift"]:
+            return None
+        return engine.total([(engine.make(cholesky, (a,), node.attrs), math.sqrt(weight))], 0, [node])
+    if x.op is not PRODUCT:
+        return None
+    is_number = lambda c: not c.type.ndim and positive.holds(engine.facts(c))
+    numbers = [(c, p) for c, p in weighted(x) if is_number(c)]
+    rest = [(a, p) for a, p in weighted(x) if not is_number(a)]
+    if not numbers or not rest:
+        return None
+    a = engine.product(rest, [each for each, _ in rest])
+    if not engine.same_size(a, x):
+        return None
+    return engine.product([(engine.make(cholesky, (a,), node.attrs), 1), *[(c, p / 2) for c, p in numbers]], [node])
 
 
 # --- determinants
@@ -344,7 +370,7 @@ def sum_of_matrix_product(node: Node, engine: Engine) -> Node | None:
 matrices = Book(
     "matrices",
     inverse_of_inverse, inverse_times, solve_with_triangle, solve_positive_definite, inverse_of_diagonal,
-    cholesky_of_square, cholesky_of_diagonal, log_of_determinant, log_of_positive_determinant, log_determinant,
-    determinant_of_triangle, product_with_diagonal, association, trace_of_product, diagonal_of_product,
+    cholesky_of_square, cholesky_of_diagonal, cholesky_of_multiple, log_of_determinant, log_of_positive_determinant,
+    log_determinant, determinant_of_triangle, product_with_diagonal, association, trace_of_product, diagonal_of_product,
     sum_of_matrix_product,
 )  # fmt: skip

@@ -7,6 +7,7 @@ nearly the same.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -203,6 +204,50 @@ class BalancedProcess(Coordinate):
         root = self._root(chol)
         e = tt.solve_triangular(root.mT, z, lower=False)
         return tt.sum(-0.5 * e**2 - 0.5 * LOG_2PI) - tt.sum(tt.log(tt.diagonal(root)))
+
+
+@dataclass(frozen=True)
+class KnownProcess(Coordinate):
+    r"""The same where the covariance is known up to a number, L = tL₀. With L₀' diag(I) L₀ = QΛQ', found once,
+
+    .. math:: z = (1 + t^2 Λ)^{1/2} Q'e
+
+    does, and an evaluation takes a product with a matrix, not a decomposition.
+    """
+
+    known: np.ndarray  # L₀
+    information: np.ndarray
+    name: str = "known_process"
+
+    def words(self) -> str:
+        return (
+            "is moved along the eigenvectors of what rows tell of it, where its numbers are about independent"
+        )
+
+    @functools.cached_property
+    def _eigen(self) -> tuple[np.ndarray, np.ndarray]:
+        values, vectors = np.linalg.eigh((self.known.T * self.information) @ self.known)
+        return np.maximum(values, 0.0), vectors
+
+    def _number(self, chol: Any) -> Tensor:
+        """t."""
+        return as_tensor(chol)[0, 0] / self.known[0, 0]
+
+    def _lengths(self, number: Tensor) -> Tensor:
+        """(1 + t²Λ)^½"""
+        return tt.sqrt(1.0 + number**2 * self._eigen[0])
+
+    def backward(self, z: Any, mu: Any, chol: Any) -> Tensor:
+        t = self._number(chol)
+        return mu + t * tt.times_vectors(self.known @ self._eigen[1], z / self._lengths(t))
+
+    def forward(self, x: Any, mu: Any, chol: Any) -> Tensor:
+        t = self._number(chol)
+        return self._lengths(t) * tt.times_vectors(self._eigen[1].T, tt.solve_lower(self.known, x - mu)) / t
+
+    def log_density(self, z: Any, mu: Any, chol: Any) -> Tensor:
+        lengths = self._lengths(self._number(chol))
+        return tt.sum(-0.5 * (z / lengths) ** 2 - 0.5 * LOG_2PI - tt.log(lengths))
 
 
 def _reversed_entries(vectors: Tensor) -> list[Tensor]:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 import ppl.tensor as tt
-from ppl.distributions import KroneckerNormal, MatrixNormal, Normal, RandomVariable
+from ppl.distributions import KroneckerNormal, MatrixNormal, MvNormal, Normal, RandomVariable
 from ppl.distributions.draw import draw
 from ppl.distributions.eigenbasis import Eigenbasis, spectrum
 from ppl.distributions.kronecker_normal import add, surely_zero, with_factors
@@ -29,7 +29,7 @@ from ppl.rewrites.elimination.compounds import domains
 from ppl.rewrites.elimination.gaussian.terms import terms
 from ppl.rewrites.elimination.picked import only_observation, picked_by
 from ppl.rewrites.elimination.program import NoMatch, Observation, Program, Recovery
-from ppl.rewrites.elimination.spectrum import covariance_of
+from ppl.rewrites.elimination.spectrum import MOST, covariance_of, is_known
 from ppl.tensor.tensor import Tensor, as_tensor
 
 
@@ -52,6 +52,9 @@ class Grid:
             return cls(
                 tt.reshape(tt.broadcast_to(mu, shape), flat), as_tensor(0.0), tuple(map(covariance_of, roots)), flat
             )
+        if rv.family is MvNormal:
+            mu, chol = rv.parameters
+            return cls(tt.broadcast_to(mu, shape), as_tensor(0.0), (covariance_of(chol),), shape)
         mu, sigma, *given = rv.parameters
         return cls(mu, sigma, tuple(given), shape)
 
@@ -84,7 +87,10 @@ class Rows:
 
 
 def suits(rv: RandomVariable) -> bool:
-    """Whether a variable is a normal vector whose covariance is a Kronecker product."""
+    """Whether a variable is a normal vector whose covariance is a Kronecker product, or one known matrix."""
+    if rv.family is MvNormal:
+        chol, n = rv.parameters[1], rv.type.shape[-1]
+        return chol.ndim == 2 and n is not None and n <= MOST and is_known(covariance_of(chol))
     return rv.family is MatrixNormal or issubclass(rv.family, KroneckerNormal)
 
 

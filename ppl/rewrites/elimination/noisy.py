@@ -141,6 +141,8 @@ def _rows(seen: Observation, variable: RandomVariable) -> Rows:
 
 def _blocks_have_it(program: Program, seen: Observation, variable: RandomVariable, rows: Rows) -> str | None:
     """Why a Gaussian block takes less work, where it does."""
+    if not gaussian.is_written_out(variable):
+        return None  # too large for one
     mean = ancestors(seen.variable.parameters[0], program.free)
     beside = [rv for rv in program.free if rv is not variable and rv in mean and rv.family in gaussian.LAWS]
     effects = sum(prod(known_shape(rv)) for rv in beside if not suits(rv) and None not in rv.type.shape)

@@ -38,6 +38,7 @@ from ppl.rewrites.elimination.centring import (
     BalancedLogarithm,
     BalancedProcess,
     BalancedVectors,
+    KnownProcess,
     PartiallyCentred,
     ScaledLogarithm,
     Whitened,
@@ -48,6 +49,7 @@ from ppl.rewrites.elimination.gaussian.spd import UNROLLED
 from ppl.rewrites.elimination.information import blocks, entries, squares, told, told_of_logarithm
 from ppl.rewrites.elimination.positive import known_positive
 from ppl.rewrites.elimination.program import NoMatch, Observation, Program, children, parts, reaches
+from ppl.rewrites.elimination.spectrum import MOST, known_factor
 from ppl.rewrites.elimination.starts import start_of
 from ppl.rewrites.elimination.walks import Pulled, PulledSteps
 from ppl.tensor.tensor import Tensor
@@ -73,7 +75,7 @@ def coordinates(
             chosen = _without_scale(written, rv)
         elif rv.family is LKJCholeskyCov and rv.ndim == 1:
             chosen = SpreadAndCorrelation()
-        elif rv.family is MvNormal and not all(map(is_data, rv.parameters)):
+        elif rv.family is MvNormal:
             chosen = _centred_vectors(written, rv) or _centred_process(written, rv)
         elif rv.family is GaussianRandomWalk and rv.ndim == 1:
             chosen = _pulled(written, rv)
@@ -145,19 +147,27 @@ def _without_scale(program: Program, rv: RandomVariable) -> ScaledLogarithm | No
 def _centred_vectors(program: Program, rv: RandomVariable) -> BalancedVectors | None:
     """Vectors that share a covariance; None where nothing is known of the data or of where it starts."""
     chol = rv.parameters[1]
+    if all(map(is_data, rv.parameters)):
+        return None
     start = start_of(program, chol) if chol.ndim == 2 and known_shape(rv)[-1] <= UNROLLED else None
     information = None if start is None else told(program, rv, blocks)
     return None if information is None or start is None else BalancedVectors.at(information, start)
 
 
-def _centred_process(program: Program, rv: RandomVariable) -> BalancedProcess | None:
+def _centred_process(program: Program, rv: RandomVariable) -> BalancedProcess | KnownProcess | None:
     """One vector of a known mean whose covariance joins many entries; None where nothing is known of the data. A mean
     that varies is pinned down by data through all entries together, and mixes better as written."""
     mu, chol = rv.parameters
     if rv.ndim != 1 or chol.ndim != 2 or known_shape(rv)[0] <= UNROLLED or not is_data(mu):
         return None
+    known = known_factor(chol)[1]
+    if is_data(known) and known_shape(rv)[0] > MOST:
+        return None
     information = told(program, rv)
-    return None if information is None else BalancedProcess(np.broadcast_to(information, known_shape(rv)))
+    if information is None:
+        return None
+    information = np.broadcast_to(information, known_shape(rv))
+    return KnownProcess(data_value(known), information) if is_data(known) else BalancedProcess(information)
 
 
 def _share_in_design(program: Program, rv: RandomVariable, spread: np.ndarray) -> np.ndarray | None:
