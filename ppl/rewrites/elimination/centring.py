@@ -220,9 +220,7 @@ class KnownProcess(Coordinate):
     name: str = "known_process"
 
     def words(self) -> str:
-        return (
-            "is moved along the eigenvectors of what rows tell of it, where its numbers are about independent"
-        )
+        return "is moved along the eigenvectors of what rows tell of it, where its numbers are about independent"
 
     @functools.cached_property
     def _eigen(self) -> tuple[np.ndarray, np.ndarray]:
