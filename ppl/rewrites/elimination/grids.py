@@ -90,7 +90,7 @@ def suits(rv: RandomVariable) -> bool:
     """Whether a variable is a normal vector whose covariance is a Kronecker product, or one known matrix."""
     if rv.family is MvNormal:
         chol, n = rv.parameters[1], rv.type.shape[-1]
-        return chol.ndim == 2 and n is not None and n <= MOST and is_known(covariance_of(chol))
+        return chol.ndim == 2 and n is not None and n <= MOST and is_known(chol)
     return rv.family is MatrixNormal or issubclass(rv.family, KroneckerNormal)
 
 

@@ -148,5 +148,5 @@ def _blocks_have_it(program: Program, seen: Observation, variable: RandomVariabl
     effects = sum(prod(known_shape(rv)) for rv in beside if not suits(rv) and None not in rv.type.shape)
     if effects > MOST_EFFECTS * prod(known_shape(rows.y)):
         return "the many effects beside it go in one Gaussian block with it"
-    known = is_known(covariance_of(variable.parameters[1])) and isinstance(rows.noise, Independent)
+    known = is_known(variable.parameters[1]) and isinstance(rows.noise, Independent)
     return "its eigenvectors are known" if known and not any(map(suits, beside)) else None

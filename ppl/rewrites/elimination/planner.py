@@ -252,8 +252,8 @@ def _by_one_family(family: Any, eliminate_one: Callable[[Program, RandomVariable
 def _compounds(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
     _each(result, protected, "compound", compounds.eliminate_one, compounds.suits, {})  # later theorems say why not
     alone = lambda rv: _few_copies(result.program, rv, protected)
-    small = lambda rv: grids.suits(rv) and rv.family is not MvNormal and gaussian.is_written_out(rv) and alone(rv)
-    large = lambda rv: grids.suits(rv) and not gaussian.is_written_out(rv) and alone(rv)
+    small = lambda rv: rv.family is not MvNormal and gaussian.is_written_out(rv) and grids.suits(rv) and alone(rv)
+    large = lambda rv: not gaussian.is_written_out(rv) and grids.suits(rv) and alone(rv)
     noisy_one = lambda rv: noisy.suits(rv) and alone(rv)
     _each(result, protected, "compound", grids.eliminate_one, large, reasons)  # no other theorem takes these
     _each(result, protected, "compound", grids.eliminate_one, small, {})

@@ -94,19 +94,25 @@ def _spread(matrix: np.ndarray) -> float:
     return float(diagonal.min() / diagonal.max())
 
 
-def is_known(matrix: Any) -> bool:
-    """Whether a matrix is a number times one that does not depend on parameters."""
-    found = terms(matrix)
-    return len(found) == 1 and is_data(found[0].data) and found[0].data.type.shape == matrix.type.shape
+def is_known(chol: Any) -> bool:
+    """Whether the matrix of a Cholesky factor is a number times one that does not depend on parameters."""
+    given = _given(chol)
+    found = terms(given)
+    return len(found) == 1 and is_data(found[0].data) and found[0].data.type.shape == given.type.shape
+
+
+def _given(chol: Any) -> Any:
+    """The matrix of which a factor was taken, or the factor that was given."""
+    return chol.inputs[0] if chol.op.name == "cholesky" else chol
 
 
 def known_factor(chol: Any) -> tuple[Tensor, Tensor]:
     """The factor of a covariance as a number times a known matrix, where it is one; else as once itself."""
-    inner = chol.inputs[0] if chol.op.name == "cholesky" else chol
-    if not is_known(inner):
+    if not is_known(chol):
         return as_tensor(1.0), chol
-    ((number, matrix),) = terms(inner)
-    return (tt.sqrt(number), tt.cholesky(matrix)) if inner is not chol else (number, matrix)
+    given = _given(chol)
+    ((number, matrix),) = terms(given)
+    return (number, matrix) if given is chol else (tt.sqrt(number), tt.cholesky(matrix))
 
 
 def covariance_of(chol: Any) -> Tensor:
