@@ -164,6 +164,16 @@ def process(pm: Any) -> None:
     pm.MvNormal("y", np.zeros(100), cov=amplitude**2 * shape + noise**2 * np.eye(100), observed=y)
 
 
+def latent(pm: Any) -> None:
+    """Fifteen values of a latent Gaussian process of unknown length, amplitude and noise, each seen once."""
+    rng, x = np.random.default_rng(9), np.linspace(0, 10, 15)
+    length, amplitude, noise = pm.InverseGamma("length", 5, 5), pm.HalfNormal("amplitude", 2), pm.HalfNormal("noise", 1)
+    gaps = (x[:, None] - x) ** 2
+    cov = amplitude**2 * pm.math.exp(-0.5 * gaps / length**2) + 1e-4 * np.eye(15)
+    f = pm.MvNormal("f", np.zeros(15), cov=cov)
+    pm.Normal("y", f, noise, observed=np.sin(x) + 0.3 * rng.normal(size=15))
+
+
 def loop(pm: Any) -> None:
     """20 logistic regressions with a common law of levels, each variable written by itself in a Python loop."""
     mu, tau = pm.Normal("mu", 0, 1), pm.HalfNormal("tau", 1)
@@ -178,7 +188,8 @@ def loop(pm: Any) -> None:
 HIERARCHIES = (pumps, rats, counts, votes)  # whose latents are conjugate
 CENTRED = (election, slopes)  # of which nothing can be integrated out
 MODELS: dict[str, Callable[..., None]] = {
-    f.__name__: f for f in (*HIERARCHIES, *CENTRED, schools, radon, loop, regression, iid, coal, nile, rates, process)
+    f.__name__: f
+    for f in (*HIERARCHIES, *CENTRED, schools, radon, loop, regression, iid, coal, nile, rates, process, latent)
 }
 DISCRETE = {"coal", "nile"}
 
