@@ -626,6 +626,14 @@ def test_a_process_of_a_known_shape_is_turned_once(amplitude):
     np.testing.assert_allclose(chosen.known @ chosen.known.T, known, atol=1e-12)
 
 
+def test_a_matrix_that_is_no_covariance_has_no_eigenvectors_to_move_along():
+    with pm.Model() as model:
+        f = pm.MvNormal("f", np.zeros(9), cov=pm.HalfNormal("eta") ** 2 * (1.0 - 2.0 * np.eye(9)))
+        pm.Poisson("y", tt.exp(f), observed=np.arange(9))
+    assert "f" not in {rv.name for rv in pm.explain(model).coordinates}
+    assert model.compile_logp()(model.initial_point()) == -np.inf
+
+
 @pytest.mark.parametrize("mean", ["known", "random"])
 def test_a_process_of_a_known_mean_is_balanced_by_its_rows(mean):
     gaps = np.arange(8.0)[:, None] - np.arange(8.0)

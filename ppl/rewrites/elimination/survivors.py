@@ -160,14 +160,16 @@ def _centred_process(program: Program, rv: RandomVariable) -> BalancedProcess | 
     mu, chol = rv.parameters
     if rv.ndim != 1 or chol.ndim != 2 or known_shape(rv)[0] <= UNROLLED or not is_data(mu):
         return None
-    known = known_factor(chol)[1]
-    if is_data(known) and known_shape(rv)[0] > MOST:
-        return None
     information = told(program, rv)
     if information is None:
         return None
     information = np.broadcast_to(information, known_shape(rv))
-    return KnownProcess(data_value(known), information) if is_data(known) else BalancedProcess(information)
+    known = known_factor(chol)[1]
+    if not is_data(known):
+        return BalancedProcess(information)
+    if known_shape(rv)[0] > MOST or not np.isfinite(data_value(known)).all():
+        return None
+    return KnownProcess(data_value(known), information)
 
 
 def _share_in_design(program: Program, rv: RandomVariable, spread: np.ndarray) -> np.ndarray | None:
