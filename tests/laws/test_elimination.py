@@ -9,6 +9,7 @@ import pytest
 from by_numpy import by_numpy
 from scipy import stats
 
+import ppl as pm
 import ppl.tensor as tt
 from ppl.compile import function
 from ppl.distributions import FAMILIES, Bernoulli, Binomial, Categorical, Censored, LogNormal, Normal, Poisson
@@ -405,3 +406,10 @@ def test_only_the_variable_in_the_way_stays():
     assert plan(Program((a, b), (seen,))).free == ("b",)
     product = Observation(Normal.dist(a * b, 1.0, name="y"), tt.as_tensor(0.3))
     assert len(plan(Program((a, b), (product,))).free) == 1
+
+
+def test_reasons_name_the_law_that_the_model_has():
+    with pm.Model() as model:
+        b = pm.Normal("b")
+        pm.Censored("y", pm.Exponential.dist(tt.exp(b * np.linspace(-1.0, 1.0, 4))), None, 1.0, observed=SHARED)
+    assert [k.why for k in pm.explain(model).kept] == ['"y" is Censored, not Normal, given it']

@@ -39,6 +39,7 @@ class Bijection:
     words: str  # for g(y)
     data: tuple[str, ...] = ()
     suits: Callable[[Observation], bool] | None = None  # values that have one; by default all inside the support
+    for_rows: bool = True  # whether rows that are counted or summed are served by it, and not only latent variables
 
 
 BIJECTIONS: dict[str, Bijection] = {}
@@ -118,7 +119,7 @@ def _is_waiting_time(o: Observation) -> bool:
     return bool(np.all((y > lower) & (y <= upper))) and _inside(law, y)
 
 
-@observed_as("Censored", "Poisson", "whether the end of {} was seen", suits=_is_waiting_time)
+@observed_as("Censored", "Poisson", "whether the end of {} was seen", suits=_is_waiting_time, for_rows=False)
 def censored(y: Any, law: Any, lower: Any, upper: Any) -> Any:
     seen = y < upper
     time, (rate,), slope = _as_waiting_time(y, law)
@@ -133,6 +134,10 @@ class Opened:
     written: Observation
     slope: Term
     words: str
+
+    @property
+    def for_rows(self) -> bool:
+        return BIJECTIONS[self.written.variable.family.__name__].for_rows
 
     def as_written(self, why: str) -> str:
         """A reason in which it has its own law again."""

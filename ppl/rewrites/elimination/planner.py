@@ -93,13 +93,14 @@ def _planned(
     program = result.program
     moved = Moved()
     _attempt("observed bijection", moved.open, result, protected, reasons)
-    start_of_all = result.program
+    start_of_all = bijections.closed(result.program, moved.for_latent)[0]
     while True:
         before = len(result.program.free)
         for theorem, apply in THEOREMS.items():
             _attempt(theorem, apply, result, protected, reasons)
         if len(result.program.free) == before:
             break
+    _attempt("observed bijection", moved.close_for_latent, result, protected, reasons)
     _attempt("compaction", _compaction, result, protected, reasons)
     _attempt("rows as they are written", lambda *given: _rows_first(start_of_all, *given), result, protected, reasons)
     _attempt("observed bijection", moved.close, result, protected, reasons)
@@ -227,9 +228,22 @@ class Moved:
     def open(self, result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
         result.program, self.known = bijections.opened(result.program)
 
+    @property
+    def for_latent(self) -> dict[int, bijections.Opened]:
+        """Those that serve latent variables alone."""
+        return {key: o for key, o in self.known.items() if not o.for_rows}
+
+    def close_for_latent(self, result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
+        self._close(self.for_latent, result, reasons)
+
     def close(self, result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
-        result.program, taken = bijections.closed(result.program, self.known)
-        for o in [o for o in self.known.values() if o not in taken]:
+        self._close({key: o for key, o in self.known.items() if o.for_rows}, result, reasons)
+
+    def _close(self, known: Mapping[int, bijections.Opened], result: Plan, reasons: Reasons) -> None:
+        """Back to what was written where no theorem took it."""
+        result.program, taken = bijections.closed(result.program, known)
+        gone = set(map(id, taken))
+        for o in [o for o in known.values() if id(o) not in gone]:
             reasons.update({name: o.as_written(why) for name, why in reasons.items()})
         steps = [Step("observed bijection", (), o.written.variable.name or "", o.slope.name, o.words) for o in taken]
         result.steps[:0] = steps
