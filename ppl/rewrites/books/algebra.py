@@ -15,6 +15,7 @@ from ppl.rewrites.statement import equal, rewrites
 from ppl.rewrites.work import work
 from ppl.tensor.elementwise import abs, cos, cosh, exp, log, power, sign, sin, sinh
 from ppl.tensor.ops import OPS, Elementwise
+from ppl.tensor.shaping import BROADCAST_TO
 from ppl.tensor.special_functions import gammaln
 
 
@@ -149,6 +150,8 @@ def power_of_one(a):
 def product_that_cancels(node: Node, engine: Engine) -> Node | None:
     """x·(y + z/x) = x·y + z: a factor is multiplied into a sum where it cancels inside."""
     parts = weighted(node)
+    if any(x.op is BROADCAST_TO for x, _ in parts):
+        return None  # entries that repeat are computed once first, or work would be counted for each
     for base, exponent in parts:
         if base.op is not SUM or exponent != 1:
             continue
