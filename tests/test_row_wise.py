@@ -61,10 +61,35 @@ def vector(n, dtype="float64"):
     return placeholder(TensorType(dtype, (n,)), "x")
 
 
+X = placeholder(TensorType("float64", (2, 3, 4)), "x")
+ONE, SOME, MANY = (placeholder(TensorType("int64", shape), "i") for shape in ((), (3,), (5, 2)))
+
+
+@pytest.mark.parametrize(
+    ("made", "place"),
+    [
+        (X[ONE], ONE), (X[0, ONE], ONE), (X[:, ONE], ONE), (X[0][0][ONE], ONE), (X[:, :, SOME], SOME),
+        (X[:, None, SOME], SOME), (X[SOME % 2, SOME], SOME), (X[:, SOME, SOME[:, None]], SOME), (X[:, MANY], MANY),
+        (X[1, MANY], MANY), (X[:, 1, MANY], MANY), (X[:, MANY, 1:], MANY), (X[-1, SOME, np.array([0, 3, 1])], SOME),
+        (tt.take_along_axis(X[0], tt.stack([SOME, SOME + 1]).T % 4, axis=1), SOME),
+    ],
+    ids=lambda x: None,
+)  # fmt: skip
+@pytest.mark.parametrize("array_too", [True, False])
+def test_rows_have_places_of_their_own(made, place, array_too):
+    rng = np.random.default_rng(0)
+    moved = [place, *([X] if array_too else [])]
+    inputs, [rows] = for_rows([made], moved, 6)
+    places, arrays = rng.integers(0, 2, (6, *place.type.shape)), rng.normal(size=(6, *X.type.shape))
+    held = {inputs[0]: places} | ({inputs[1]: arrays} if array_too else {X: arrays[0]})
+    together = step_by_step([rows], held)[0]
+    alone = [step_by_step([made], {place: places[r], X: arrays[r if array_too else 0]})[0] for r in range(6)]
+    np.testing.assert_array_equal(together, np.stack(alone))
+
+
 @pytest.mark.parametrize(
     "refused",
     [
-        lambda x, i: x[0][0][i],  # places that differ from row to row
         lambda x, i: x[np.array([0, 1]), :, np.array([1, 0])],  # NumPy would put these before the rows
         lambda x, i: x[0, :, np.array([1, 0])],
         lambda x, i: tt.scan(lambda e: e + 1, sequences=x)[0],

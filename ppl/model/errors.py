@@ -5,6 +5,14 @@ class SamplingError(RuntimeError):
     """Sampling could not start or go on."""
 
 
+class CertificateError(SamplingError):
+    """Draws that contradict the model as it is written: a fault of this package. `result` holds them."""
+
+    def __init__(self, message: str, result: object = None) -> None:
+        super().__init__(message)
+        self.result = result
+
+
 class IncorrectArgumentsError(ValueError):
     """Arguments that contradict each other."""
 

@@ -19,6 +19,7 @@ from ppl.graph import Node, substitute
 from ppl.model.context import modelcontext
 from ppl.model.density import Joint, add_all
 from ppl.model.point import Point, at_point, initial_point
+from ppl.model.output.run_report import HasPosterior, RunReport, run_report
 from ppl.model.present import Present, at_present
 from ppl.model.values import Remembered
 from ppl.rewrites import Trace, optimize, simplify
@@ -46,6 +47,8 @@ class Posterior:
     names: Mapping[Tensor, str | tuple[str, ...]] = field(default_factory=dict)
     plan: Plan | None = None  # None: as written
     starts: Mapping[Tensor, Tensor] = field(default_factory=dict)  # of values that are not the model's, from those
+    moved: Mapping[Tensor, Tensor] = field(default_factory=dict)  # the variable behind each value in new coordinates
+    jacobians: Mapping[Tensor, Tensor] = field(default_factory=dict)  # log-determinants of the transforms of the others
     made: dict[Any, Any] = field(default_factory=dict)  # what follows from it and is wanted again
     of_data: Remembered = field(default_factory=Remembered)  # what its programs compute from data alone
 
@@ -117,11 +120,17 @@ def program_of(model: Present) -> Program:
 def explain(model: Model | None = None, *, protect: Collection[Any] = (), eliminate: Collection[Any] = ()) -> Plan: ...
 @overload
 def explain(model: Tensor) -> Trace: ...
+@overload
+def explain(model: HasPosterior) -> RunReport: ...
 def explain(
-    model: Model | Tensor | None = None, *, protect: Collection[Any] = (), eliminate: Collection[Any] = ()
-) -> Plan | Trace:
+    model: Model | Tensor | HasPosterior | None = None,
+    *,
+    protect: Collection[Any] = (),
+    eliminate: Collection[Any] = (),
+) -> Plan | Trace | RunReport:
     """What sampling would rewrite of a model, and what it would leave, with reasons; of an expression, each step to its
-    simplest form.
+    simplest form; of the result of `pm.sample`, what was rewritten and whether its draws agree with the model as
+    written.
 
     >>> import ppl as pm
     >>> with pm.Model() as model:
@@ -140,6 +149,10 @@ def explain(
         if protect or eliminate:
             raise TypeError("explain: protect= and eliminate= name variables of a model; an expression has none")
         return simplify(model, trace=True)[1]
+    if model is not None and hasattr(model, "posterior"):
+        if protect or eliminate:
+            raise TypeError("explain: protect= and eliminate= are for a model; this is the result of a run")
+        return run_report(model)
     model = modelcontext(model)
     found = rewritten(model, True, protect, eliminate).plan
     assert found is not None, "rewriting has a plan"
@@ -217,6 +230,8 @@ def _posterior(
             for rv, value in sampled.items()
         },
         starts=_starts(now, coordinates, members if moved else {}),
+        moved={value: joint.values[rv] for rv, (value, _) in coordinates.items()},  # type: ignore[misc]
+        jacobians={now.inputs[rv]: joint.jacobians[rv] for rv in left if rv in joint.jacobians},
         plan=made,
     )
     if made is not None:

@@ -57,7 +57,7 @@ def is_known(node: Node) -> bool:
         return _of_entries(node.op.name) is not None
     if isinstance(node.op, Draw):
         return node.op.known_to_numpy(node)
-    return node.op.name in _REDUCTIONS if isinstance(node.op, Reduction) else node.op in _BY_OP
+    return node.op in _BY_OP or (isinstance(node.op, Reduction) and node.op.name in _REDUCTIONS)
 
 
 def has_a_function(node: Node) -> bool:
@@ -123,6 +123,14 @@ def _by_exponentials(node: Node, values: Values) -> Any:
     if not values[0].ndim:  # SciPy makes a vector of one
         return None
     return np.asarray(getattr(scipy.special, node.op.name)(values[0], **node.attrs), node.type.dtype)
+
+
+def _place_of_extreme(node: Node, values: Values) -> Any:
+    axes = node.attrs["axis"]
+    if len(axes) != 1 or not values[0].size:  # of all entries it is the place in the flat array
+        return None
+    find = np.argmax if node.op is reductions.argmax else np.argmin
+    return find(values[0], axis=axes[0], keepdims=node.attrs["keepdims"]).astype(node.type.dtype)
 
 
 def _segment_sum(node: Node, values: Values) -> Any:
@@ -194,7 +202,11 @@ def _solve_triangular(node: Node, values: Values) -> Any:
         a = a - a * np.eye(a.shape[-1], dtype=a.dtype) + np.eye(a.shape[-1], dtype=a.dtype)
     a = np.swapaxes(a, -1, -2) if how["trans"] else a
     a = a.conj() if how["trans"] == 2 else a
-    return np.linalg.solve(a, b) if how["b_ndim"] == 2 else np.linalg.solve(a, b[..., None])[..., 0]
+    if how["b_ndim"] == 2:
+        return np.linalg.solve(a, b)
+    if a.ndim == 2:  # one matrix for all vectors
+        return np.linalg.solve(a, b.reshape(-1, b.shape[-1]).T).T.reshape(b.shape)
+    return np.linalg.solve(a, b[..., None])[..., 0]
 
 
 def _kron_times(x: np.ndarray, *matrices: np.ndarray) -> Any:
@@ -230,6 +242,8 @@ _BY_OP: dict[Any, Callable[[Node, Values], Any]] = {
     reductions.softmax: _by_exponentials,
     reductions.log_softmax: _by_exponentials,
     reductions.logsumexp: _by_exponentials,
+    reductions.argmax: _place_of_extreme,
+    reductions.argmin: _place_of_extreme,
     reductions.cumsum: lambda node, values: np.cumsum(values[0], axis=node.attrs["axis"]).astype(node.type.dtype),
     reductions.cumprod: lambda node, values: np.cumprod(values[0], axis=node.attrs["axis"]).astype(node.type.dtype),
     segment_sum: _segment_sum,

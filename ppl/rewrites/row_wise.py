@@ -1,10 +1,12 @@
 """An operation for every row of an array by the operation itself: exp(x) of each x is exp([x₁, …, xₙ]), a sum of each
-is a sum along other axes. What has no such form (loops, labels that differ) is left to a map."""
+is a sum along other axes. What has no such form (loops) is left to a map."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from ppl.graph import Node, Op, topological
 from ppl.tensor import decompositions, definite, diagonals, indexing, kronecker, linalg, reductions, shaping, triangular
@@ -12,7 +14,7 @@ from ppl.tensor.draws import Draw, of_words
 from ppl.tensor.names import NAMED
 from ppl.tensor.ops import Elementwise, Reduction
 from ppl.tensor.segments import segment_sum
-from ppl.tensor.tensor import Tensor, TensorType, placeholder
+from ppl.tensor.tensor import Tensor, TensorType, constant, placeholder
 
 _WHOLE = ("slice", None, None, None)
 
@@ -134,13 +136,39 @@ def _of_vectors(call: _Call) -> Tensor | None:
 
 
 def _indexed(call: _Call) -> Tensor | None:
-    """At places that are the same for all rows. Arrays with other parts between them would come before the rows."""
+    """At places that are the same for all rows, or that each row has of its own. Arrays with other parts between them
+    would come before the rows."""
     plan = call.node.attrs["plan"]
     at = [i for i, part in enumerate(plan) if part[0] in ("array", "int")]
     apart = bool(at) and at != list(range(at[0], at[-1] + 1))
-    if any(call.moved[1:]) or (apart and any(part[0] == "array" for part in plan)):
+    if apart and any(part[0] == "array" for part in plan):
         return None
+    if any(call.moved[1:]):
+        return _at_own_places(call, at[0]) if ("array",) in plan else None
     return call.with_inputs(call.inputs, plan=(_WHOLE, *plan))
+
+
+def _at_own_places(call: _Call, before: int) -> Tensor | None:
+    """The entries that each row asks for; of the result, `before` axes stand in front of those of the places."""
+    plan, (x, *places) = call.node.attrs["plan"], call.inputs
+    if any("in" in part for part in plan):
+        return None
+    rank = max(place.type.ndim for place in call.node.inputs[1:])
+    aligned = [_padded(i, rank) if own else i for i, own in zip(places, call.moved[1:], strict=True)]
+    if not call.moved[0]:
+        found = call.with_inputs([x, *aligned])
+        return shaping.moveaxis(found, before, 0) if before else found
+    rows = constant(np.arange(call.rows).reshape(call.rows, *[1] * rank))
+    found = call.with_inputs([x, rows, *aligned], plan=(("array",), *plan))
+    if not before:
+        return found
+    own, others = range(1, 1 + rank), range(1 + rank, 1 + rank + before)
+    return shaping.transpose(found, (0, *others, *own, *range(1 + rank + before, found.ndim)))
+
+
+def _taken_along(call: _Call) -> Tensor:
+    both = [x if own else _repeated(x, call.rows) for x, own in zip(call.inputs, call.moved, strict=True)]
+    return call.with_inputs(both, axis=call.node.attrs["axis"] + 1)
 
 
 def _diagonal(call: _Call) -> Tensor:
@@ -178,6 +206,7 @@ _RULES: dict[Op, Callable[[_Call], Tensor | None]] = {
     linalg.MATMUL: _product,
     kronecker.kron_times: _of_vectors,
     indexing.GETITEM: _indexed,
+    indexing.take_along_axis: _taken_along,
     diagonals.diagonal: _diagonal,
     diagonals.tril: _stacked,
     diagonals.triu: _stacked,

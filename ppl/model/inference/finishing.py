@@ -16,6 +16,7 @@ from ppl.distributions.drawing import expand_draws
 from ppl.graph import Node, ancestors, substitute
 from ppl.model.errors import SamplingError
 from ppl.model.inference import checks
+from ppl.model.inference.certificate import Certificate, CertificateError, Notary, failure, not_judged
 from ppl.model.inference.draw_rows import RowProgram, compiled, draw_keys, over_draws
 from ppl.model.inference.forwards import keys_of_streams
 from ppl.model.inference.pointwise import log_likelihood_values, log_prior_values
@@ -45,6 +46,10 @@ class Request(NamedTuple):
     as_arviz: bool
     options: Mapping[str, Any]
     stat_names: Mapping[str, str]
+    certified: bool = True
+    lp_of_draws: bool = (
+        True  # whether the statistic `lp` is the log-density of the draw, not of a step on the way to it
+    )
 
 
 def _transformed(posterior: Posterior, slots: Sequence[Slot]) -> dict[str, Tensor]:
@@ -83,7 +88,9 @@ class Finisher:
         if request.options.get("include_transformed") or plain:
             wanted |= _transformed(posterior, slots)
         self._names = list(wanted)
+        self._preparing: threading.Thread | None = None
         self.facts: dict[str, Any] = {}  # further attributes of the result
+        self._wanted = wanted
         variables = tuple(slot.variable for slot in slots)
         key = ("results", *map(id, variables), *self._names)
         self._keys, self.program = posterior.once(
@@ -96,9 +103,16 @@ class Finisher:
         if self._keys is not None:
             kinds.append((self._keys.input.dtype, self._keys.input.type.shape))
         columns = [np.broadcast_to(np.zeros((), dtype), (chains, draws, *shape)) for dtype, shape in kinds]
-        compiling = threading.Thread(target=compiled, args=(self.program, columns), name="compile-results")
+
+        def both() -> None:
+            compiled(self.program, columns)
+            if self.request.certified:
+                self._notary()
+
+        compiling = threading.Thread(target=both, name="compile-results")
         if columns:
             self.posterior.once(("compiling", self.program, draws), compiling.start)
+            self._preparing = compiling if compiling.ident is not None else None
 
     def values(self, positions: np.ndarray) -> dict[str, np.ndarray]:
         """Every name for every draw, (chains, draws, ...)."""
@@ -108,6 +122,23 @@ class Finisher:
         if not columns:
             return {}
         return dict(zip(self._names, over_draws(self.program, columns), strict=True))
+
+    def _notary(self) -> Notary:
+        """What certifies the draws."""
+        key = ("certificate", *(slot.variable for slot in self.slots), *self._names)
+        found: Notary = self.posterior.once(key, lambda: Notary(self.posterior, self.slots, self._wanted))
+        return found
+
+    def _certificate(self, run: Any, stats: Mapping[str, np.ndarray], values: Mapping[str, np.ndarray]) -> Certificate:
+        """Whether the draws of a run agree with the model as it is written."""
+        if not self.request.certified:
+            return not_judged("certificate=False")
+        if not run.draws:
+            return not_judged("there are no draws")
+        if self._preparing is not None:
+            self._preparing.join()
+        lp = stats.get("lp") if self.request.lp_of_draws else None
+        return self._notary().certify(run, lp, values, self.request.seed)
 
     def rows(self, chain: int, first: int, positions: np.ndarray) -> dict[str, np.ndarray]:
         """Every name for some draws of one chain, warm-up counted, in blocks of one size: one program serves all."""
@@ -128,9 +159,9 @@ class Finisher:
     def __call__(self, run: Any, final: bool) -> Any:
         request = self.request
         with silenced(request.quiet or not final):
-            return self._result(run, final and request.checked)
+            return self._result(run, final and request.checked, final)
 
-    def _result(self, run: Any, checked: bool) -> Any:
+    def _result(self, run: Any, checked: bool, final: bool) -> Any:
         request, model = self.request, self.posterior.model
         found = []
         if checked and not run.draws:
@@ -142,9 +173,10 @@ class Finisher:
         checks.tell(found)
         values = self.values(run.positions)
         stats = complete(run.stats, request.stat_names)
+        certificate = self._certificate(run, stats, values) if final else not_judged("sampling goes on")
         if not request.as_arviz:
-            return MultiTrace(values, stats, run.chains, found)
-        attrs = self._attrs(run, found)
+            return self._unless_refuted(MultiTrace(values, stats, run.chains, found), certificate, values)
+        attrs = self._attrs(run, found) | {"certificate": str(certificate), "certificate_error": certificate.error}
         more = {k: request.options.get(k) for k in ("coords", "dims")}
         chains = {"chain": np.asarray(run.chains)}
         groups = {
@@ -157,7 +189,14 @@ class Finisher:
             groups["warmup_posterior"] = results.dataset(model, tuned, attrs=attrs, sample_coords=chains, **more)
             groups["warmup_sample_stats"] = results.dataset(model, warm_stats, attrs=attrs, sample_coords=chains)
         groups |= self._densities(values, run, chains, more)
-        return results.collect({**groups, **results.given_groups(model, **more)})
+        result = results.collect({**groups, **results.given_groups(model, **more)})
+        return self._unless_refuted(result, certificate, values)
+
+    def _unless_refuted(self, result: Any, certificate: Certificate, values: Mapping[str, np.ndarray]) -> Any:
+        """The result, where its draws do not contradict the model."""
+        if certificate.verdict == "fails":
+            raise CertificateError(failure(certificate, self.posterior, values, self.request.seed), result)
+        return result
 
     def _densities(self, values: Mapping[str, np.ndarray], run: Any, chains: Any, more: Any) -> dict[str, Any]:
         """The groups of pointwise log-densities that were asked for."""

@@ -88,6 +88,7 @@ def sample(
     blocking: bool = True,
     resume: str | os.PathLike[str] | None = None,
     storage: str = "npy",
+    certificate: bool = True,
     **options: Any,
 ) -> Any:
     """Draw from the posterior of the model, by PyMC's arguments.
@@ -106,6 +107,11 @@ def sample(
     law of numbers is known, and `parts` how chains of parts moved. Of a draw of several parts, `lp`, `energy` and
     `n_steps` are sums, `acceptance_rate` is the mean, `tree_depth` the greatest and `step_size` the smallest.
 
+    Each run checks itself: at 32 of its draws the joint density of the model as written is compared with the density
+    that was sampled, times that of the variables drawn back after it. The attribute `certificate` of the posterior
+    says what was found (`ppl.explain(result)` prints it); draws that contradict the model are a `CertificateError`.
+    `certificate=False` leaves the check out.
+
     With `blocking=False` sampling goes on in the background and a handle comes back. `resume` is a directory: draws are
     saved there while sampling, and the same call goes on where an earlier one was stopped; with `storage="zarr"` they
     are arrays of a Zarr group, not files that NumPy reads.
@@ -116,7 +122,7 @@ def sample(
     )  # fmt: skip
     check_truths(
         quiet=quiet, discard_tuned_samples=discard_tuned_samples, compute_convergence_checks=compute_convergence_checks,
-        return_inferencedata=return_inferencedata, rewrite=rewrite, blocking=blocking,
+        return_inferencedata=return_inferencedata, rewrite=rewrite, blocking=blocking, certificate=certificate,
     )  # fmt: skip
     if callback is not None and not callable(callback):
         raise TypeError(f"callback is a function of (trace, draw), got {callback!r}.")
@@ -152,7 +158,7 @@ def sample(
     starts = starts_for(posterior, initvals, chains, seed, nuts.jitter)
     request = Request(
         names, seed, tune, not discard_tuned_samples, compute_convergence_checks, quiet, return_inferencedata, extras,
-        NUTPIE if nuts_sampler == "nutpie" else {},
+        NUTPIE if nuts_sampler == "nutpie" else {}, certificate, methods.only_nuts,
     )  # fmt: skip
     finish = Finisher(posterior, starts.slots, request)
     refuse_too_large(_sizes(finish, starts), chains, draws)

@@ -1,0 +1,189 @@
+"""A run checks itself: some of its draws are held against the model as the user wrote it (`identity`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import ppl.tensor as tt
+from ppl.compile.density import Slot, flattened, layout
+from ppl.model.at_once import LITTLE
+from ppl.model.errors import CertificateError
+from ppl.model.inference.draw_rows import RowProgram, draw_keys, over_draws
+from ppl.model.inference.identity import Identity, Sides
+from ppl.model.inference.volumes import NoVolume
+from ppl.model.rewriting import Posterior, rewritten
+from ppl.rewrites.engine import strict
+
+DRAWS = 32  # of a run that are checked
+FEWEST = 2  # with which a constant can be told
+WORK = 2 * LITTLE  # numbers that NumPy goes over: more draws are not worth it
+TOLERANCE = {"float64": 1e-8, "float32": 1e-3}  # of the size of the terms
+ROUNDING = 50  # how many times less a difference may move when its inputs move by rounding, to be no rounding itself
+POINTS = 6  # at which the steps of a plan are tried one by one, where a certificate fails
+
+
+class Certificate(NamedTuple):
+    """What a run found out about itself: whether its draws agree with the model as written, and how closely."""
+
+    verdict: str  # "holds", "fails" or "not judged"
+    draws: int
+    error: float  # the largest difference, relative to the size of the log-density
+    reason: str = ""
+
+    def __str__(self) -> str:
+        if self.verdict == "holds":
+            return (
+                f"holds: at {self.draws} draws, joint density as written = density sampled × density of the variables "
+                f"drawn back, up to one constant and a relative difference of {self.error:.0e}"
+            )
+        return f"{self.verdict}: {self.reason}"
+
+
+def not_judged(reason: str) -> Certificate:
+    """A certificate that says nothing, and why."""
+    return Certificate("not judged", 0, float("nan"), reason)
+
+
+class Notary:
+    """Certifies runs of one posterior."""
+
+    def __init__(self, posterior: Posterior, slots: Sequence[Slot], outputs: Mapping[str, tt.Tensor]) -> None:
+        self.posterior, self.slots, self.reason = posterior, list(slots), ""
+        self.identity: Identity | None = None
+        try:
+            self.identity = Identity(posterior, slots, outputs)
+        except NoVolume as why:
+            self.reason = str(why)
+        except Exception as error:
+            if strict.on:
+                raise
+            self.reason = f"{type(error).__name__}: {error}"
+
+    def certify(self, run: Any, lp: np.ndarray | None, values: Mapping[str, np.ndarray], seed: int) -> Certificate:
+        """The certificate of a run: `lp` has the log-density of each draw, `values` every name for every draw."""
+        if self.identity is None:
+            return not_judged(self.reason)
+        try:
+            return self._judged(self.identity, run, lp, values, seed)
+        except Exception as error:
+            if strict.on:
+                raise
+            return not_judged(f"{type(error).__name__}: {error}")
+
+    def _judged(
+        self, identity: Identity, run: Any, lp: np.ndarray | None, values: Mapping[str, np.ndarray], seed: int
+    ) -> Certificate:
+        chains, draws = run.positions.shape[:2]
+        count = int(np.clip(WORK / max(1.0, identity.work), FEWEST, DRAWS))
+        picked = np.unique(np.linspace(0, chains * draws - 1, count).round().astype(int))
+        at = np.unravel_index(picked, (chains, draws))
+        positions, keys = run.positions[at], draw_keys(seed, "recover", chains, draws)[at]
+        result = {name: x[at] for name, x in values.items()}
+        sides = identity.at(positions, result, keys)
+        sampled = self._log_density(positions) if lp is None or not np.isfinite(lp[at]).all() else lp[at]
+        tolerance = TOLERANCE[tt.config.floatX]
+        for name, again in sides.again.items():
+            apart = _apart(result[name], again)
+            if not apart <= tolerance:
+                what = f"{name} of the result is not what follows from the variables: they differ by {apart:.1e}"
+                return Certificate("fails", len(picked), apart, what)
+        known = np.isfinite(sampled)
+        if not np.isfinite(sides.left[known]).all():
+            where = int(np.argmin(np.isfinite(sides.left) | ~known))
+            what = f"a draw has the log-density {sides.left[where]} in the model as written, and {sampled[where]} as sampled"
+            return Certificate("fails", len(picked), float("inf"), what)
+        apart = (sides.left - sampled)[known]
+        size = 1.0 + (sides.size + abs(sampled))[known]
+        error = float(np.max(abs(apart - np.median(apart)) / size, initial=0.0))
+        if error <= tolerance:
+            return Certificate("holds", len(picked), error)
+        if error * np.median(size) <= ROUNDING * self._rounding(identity, positions, result, keys):
+            return not_judged(f"rounding in the log-density is as large as the difference found, {error:.0e}")
+        what = (
+            f"the log-densities of draws as written and as sampled differ by more than a constant, "
+            f"by up to {np.ptp(apart):.3g} where they are about {np.median(size):.3g}"
+        )
+        return Certificate("fails", len(picked), error, what)
+
+    def _rounding(
+        self, identity: Identity, positions: np.ndarray, result: Mapping[str, np.ndarray], keys: np.ndarray
+    ) -> float:
+        """How far the difference of the sides moves when their inputs move by rounding, relative to their size."""
+        here, nearby = (
+            identity.at(x, result, keys).left - self._log_density(x)
+            for x in (positions, positions * (1 + 4 * np.finfo(float).eps))
+        )
+        change = nearby - here
+        return float(np.max(abs(change[np.isfinite(change)]), initial=0.0))
+
+    def _log_density(self, positions: np.ndarray) -> np.ndarray:
+        """The log-density that the sampler was given."""
+        if not self.slots:
+            return np.zeros(len(positions))
+        make = lambda: RowProgram([s.variable for s in self.slots], [self.posterior.logp()], self.posterior.of_data)
+        program = self.posterior.once(("rows of logp", *map(id, self.slots)), make)
+        (found,) = over_draws(program, [slot.read(positions)[None] for slot in self.slots])
+        return np.asarray(found[0])
+
+
+def _apart(result: np.ndarray, again: np.ndarray) -> float:
+    """The largest difference of two arrays, relative to their size; infinite where one is finite alone."""
+    a, b = np.asarray(result, float), np.asarray(again, float)
+    same = (a == b) | (np.isnan(a) & np.isnan(b))
+    if same.all():
+        return 0.0
+    apart = abs(a - b)[~same]
+    size = np.maximum(1.0, np.max(abs(b[np.isfinite(b)]), initial=0.0))
+    return float(np.max(np.where(np.isfinite(apart), apart, np.inf))) / float(size)
+
+
+def culprits(posterior: Posterior, values: Mapping[str, np.ndarray], seed: int) -> list[str]:
+    """The steps of a plan without which the identity holds: rule and variables of each."""
+    model, plan = posterior.model, posterior.plan
+    found: list[str] = []
+    if plan is None or any(rv.name not in values for rv in model.free_RVs):
+        return found
+    for step in plan.steps:
+        if step.eliminated and _holds(rewritten(model, True, step.eliminated), values, seed):
+            found.append(f"{step.rule!r}, which integrated out {', '.join(step.eliminated)}")
+    return found
+
+
+def _holds(posterior: Posterior, values: Mapping[str, np.ndarray], seed: int) -> bool:
+    """Whether the identity holds for a posterior at some draws that another one has made."""
+    free = [rv.name or "" for rv in posterior.model.free_RVs]
+    chains, draws = values[free[0]].shape[:2]
+    at = np.unravel_index(np.linspace(0, chains * draws - 1, POINTS).round().astype(int), (chains, draws))
+    result = {name: x[at] for name, x in values.items()}
+    points = [posterior.start({name: result[name][i] for name in free}) for i in range(POINTS)]
+    slots = layout(posterior.values, points[0])
+    positions = np.stack([flattened(slots, point) for point in points])
+    notary = Notary(posterior, slots, {name: posterior.outputs[name] for name in free})
+    if notary.identity is None:
+        return False
+    sides: Sides = notary.identity.at(positions, result, draw_keys(seed, "recover", chains, draws)[at])
+    sampled = notary._log_density(positions)
+    apart, size = sides.left - sampled, 1.0 + sides.size + abs(sampled)
+    return bool(np.max(abs(apart - np.median(apart)) / size) <= TOLERANCE[tt.config.floatX])
+
+
+def failure(certificate: Certificate, posterior: Posterior, values: Mapping[str, np.ndarray], seed: int) -> str:
+    """What to say of a certificate that fails."""
+    plan = posterior.plan
+    text = f"The draws contradict the model: {certificate.reason}."
+    if plan is None:
+        return f"{text} This is a fault of ppl, not of your model: please report it with the model."
+    found = culprits(posterior, values, seed)
+    rules = ", ".join(dict.fromkeys(repr(step.rule) for step in plan.steps)) or "none"
+    blame = f"The fault lies in the rule {'; or '.join(found)}." if found else f"The rules used were {rules}."
+    return (
+        f"{text} {blame} This is a fault of ppl, not of your model: please report it with the model. Until it is mended,"
+        " pm.sample(..., rewrite=False) samples the model as it is written. The draws are kept as `result` of this"
+        " error; do not use them."
+    )
+
+
+__all__ = ["Certificate", "CertificateError", "Notary", "failure", "not_judged"]

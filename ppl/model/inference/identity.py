@@ -1,0 +1,175 @@
+r"""The identity between the joint density of a model, the marginal that is sampled, and the recovery.
+
+Rewriting integrates variables out of a model and draws them back after sampling. Let u be what the sampler moves, with
+log-density log m(u), and ε the random numbers of the recovery, with density q(ε | u). Every variable of the model, x, is
+a function of both. If marginal and recovery are right, then
+
+.. math:: \log p(y, x(u, ε)) - \log q(ε \mid u) + \log\left|\frac{∂x}{∂(u, ε)}\right| - \log m(u)
+
+is the same for all u and ε. The density p is that of the model as the user wrote it, which no rule has touched, and the
+derivative is taken numerically. A sign, an index, a Jacobian or a scale that is wrong in any rule makes it vary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+import ppl.tensor as tt
+from ppl.distributions import RandomVariable, is_draw
+from ppl.distributions.drawing import sampled, subkeys
+from ppl.distributions.inner import laws_of
+from ppl.distributions.transforms import Transform, default_transform
+from ppl.graph import Node, rebuilt, substitute, topological
+from ppl.model.density import add_all
+from ppl.model.inference.draw_rows import RowProgram, over_draws
+from ppl.model.inference.forwards import keys_of_streams
+from ppl.model.inference.volumes import Volume
+from ppl.model.present import Present, at_present
+from ppl.rewrites import optimize
+from ppl.rewrites.by_numpy import work
+from ppl.tensor.draws import KEY_TYPE
+from ppl.tensor.keys import Key
+from ppl.tensor.subkeys import Subkeys
+from ppl.tensor.tensor import Tensor, placeholder
+
+if TYPE_CHECKING:
+    from ppl.compile.density import Slot
+    from ppl.model.rewriting import Posterior
+
+
+def noise_of(outputs: Sequence[Node]) -> list[RandomVariable]:
+    """The draws whose values some expressions use, parents first; a draw that only stands for its law is none."""
+    found: set[Node] = set()
+    seen: set[tuple[Node, bool]] = set()
+    left = [(node, False) for node in outputs]
+    while left:
+        node, as_law = left.pop()
+        if (node, as_law) in seen:
+            continue
+        seen.add((node, as_law))
+        if is_draw(node) and not as_law:
+            found.add(node)
+        laws = set(laws_of(node))
+        left += [(x, x in laws) for x in node.inputs]
+    return [node for node in topological(list(outputs)) if node in found]  # type: ignore[misc]
+
+
+def joint_as_written(now: Present, values: Mapping[Node, Node]) -> list[Tensor]:
+    """The log-densities of a model at values of its variables, term by term, as the user wrote it."""
+    terms: list[Tensor] = []
+    for rv in now.basic_RVs:
+        assert isinstance(rv, RandomVariable)
+        value = values[rv] if rv in values else substitute(now.rvs_to_values[rv], values)
+        density = rv.family.log_density(value, *substitute(list(rv.parameters), values))
+        scale = now.rvs_to_total_sizes.get(rv)
+        terms.append(density if scale is None else density * scale)
+    return [*terms, *(substitute(p, values) for p in now.potentials)]  # type: ignore[list-item]
+
+
+class Sides(NamedTuple):
+    """What is known of some draws, one entry a draw."""
+
+    left: np.ndarray  # the left side without the marginal
+    size: np.ndarray  # the sum of its terms without their signs
+    again: dict[str, np.ndarray]  # variables and Deterministics as they follow from the model as written
+
+
+class Identity:
+    """The left side of the identity, and every name of the model, as programs over draws of a run.
+
+    Their inputs are what the sampler moved, the recovered variables that are draws as they stand, and a key, from which
+    the random numbers behind all other recovered variables are made once more. `outputs` are the names of a result.
+    """
+
+    def __init__(self, posterior: Posterior, slots: Sequence[Slot], outputs: Mapping[str, Tensor]) -> None:
+        now = at_present(posterior.model)
+        made = {rv.name or "": posterior.outputs[rv.name or ""] for rv in now.free_RVs}
+        written: dict[Node, Node] = dict(zip(now.free_RVs, made.values(), strict=True))
+        noise = noise_of(list(made.values()))
+        drawn = frozenset(noise)
+        self.slots = list(slots)
+        self.plain = {name: x for name, x in made.items() if x in drawn and name in outputs}
+        self._place: dict[Node, Node] = {x: placeholder(x.type, name) for name, x in self.plain.items()}
+        self._again = self._noise = [d for d in noise if d not in self._place]
+        stretched = self._stretched(made)
+        terms = joint_as_written(now, written)
+        density = [d.family.log_density(d, *d.parameters) for d in noise]
+        jacobians = [*posterior.jacobians.values(), *(self._slope(d, t) for d, t in stretched.items() if t)]
+        left = _sum(terms) - _sum(density) + _sum(jacobians)
+        size = _sum(map(abs, [*terms, *density, *jacobians]))
+        shown = [t.forward(d, *d.parameters) if (t := stretched.get(d)) else d for d in self._noise]
+        again = {rv.name or "": substitute(rv, written) for rv in now.unobserved_RVs}
+        whole = made.keys() <= outputs.keys()  # else a key gives other random numbers than in the result
+        self.names = [name for name in again if whole and name in outputs and name not in self.plain]
+        self.volume = self._volume(posterior, list(made.values()), stretched)
+        behind = list(outputs.values()) if whole else list(made.values())
+        self._program([left, size, *(again[name] for name in self.names), *shown], behind, posterior)
+
+    def _stretched(self, made: Mapping[str, Tensor]) -> dict[Node, Transform | None]:
+        """The draws that are values of no variable as they stand, and coordinates in which they move freely."""
+        values = frozenset(made.values())
+        bent = [d for d in self._noise if d.dtype[0] == "f" and d not in values]
+        return {d: default_transform(d.family, d.parameters) for d in bent}
+
+    def _slope(self, d: Any, transform: Transform) -> Tensor:
+        return -transform.log_jac_det(transform.forward(d, *d.parameters), *d.parameters)
+
+    def _volume(
+        self, posterior: Posterior, made: Sequence[Tensor], stretched: Mapping[Node, Transform | None]
+    ) -> Volume | None:
+        """The map from what moves to what it makes, where that is more than draws as they stand."""
+        values = dict(self._place)
+        self._symbols: list[Tensor] = []
+        sources = list(posterior.moved)
+        others = [slot.variable for slot in self.slots if slot.variable not in posterior.moved]
+        others += self._place.values()  # type: ignore[arg-type]
+        for d in self._noise:
+            transform, inputs = stretched.get(d), substitute(list(d.parameters), values)
+            symbol = placeholder(d.type if transform is None else transform.forward(d, *d.parameters).type)
+            values[d] = symbol if transform is None else transform.backward(symbol, *inputs)
+            self._symbols.append(symbol)
+            (sources if d in stretched else others).append(symbol)
+        bent = lambda x: x.dtype[0] == "f" and not is_draw(x) and not stretched.keys().isdisjoint(noise_of([x]))
+        targets = [*posterior.moved.values(), *filter(bent, made)]
+        return Volume(sources, substitute(targets, values), others) if sources else None  # type: ignore[arg-type]
+
+    def _program(self, wanted: list[Tensor], behind: Sequence[Tensor], posterior: Posterior) -> None:
+        """The program of the inputs, and of keys: the random numbers are those of a program of what lies `behind`."""
+        self._given: list[Any] = [*[slot.variable for slot in self.slots], *self._place.values()]
+        key = placeholder(KEY_TYPE, "key")
+        streams = keys_of_streams(behind, key, {})
+        keys = subkeys([node for node in topological(behind, blockers=streams) if is_draw(node)], Key(key))
+        values = dict(self._place)
+        for d in self._noise:
+            law = rebuilt(d, tuple(substitute(list(d.inputs), values)))
+            values[d] = sampled(law, keys[d])  # type: ignore[arg-type]
+        self._keys = Subkeys(substitute(wanted, values), key) if self._noise else None  # type: ignore[arg-type]
+        outputs = substitute(wanted, values) if self._keys is None else self._keys.outputs
+        inputs = self._given if self._keys is None else [*self._given, self._keys.input]
+        self.program = RowProgram(inputs, optimize(outputs), once=posterior.of_data)  # type: ignore[arg-type]
+
+    @property
+    def work(self) -> float:
+        """About how many numbers one draw takes NumPy."""
+        each = sum(map(work, topological(self.program.inner.left)))
+        return each if self.volume is None else each + self.volume.work
+
+    def at(self, positions: np.ndarray, recovered: Mapping[str, np.ndarray], keys: np.ndarray) -> Sides:
+        """The sides at draws: (draws, numbers), the values of recovered variables by name, and the keys of the draws."""
+        given = [slot.read(positions) for slot in self.slots]
+        given += [recovered[name].astype(x.dtype) for name, x in self.plain.items()]
+        drawn = [] if self._keys is None else [self._keys.of(keys)]
+        left, size, *rest = [x[0] for x in over_draws(self.program, [x[None] for x in (*given, *drawn)])]
+        again = dict(zip(self.names, rest, strict=False))
+        if self.volume is None:
+            return Sides(left, size, again)
+        noise = rest[len(self.names) :]
+        volume = self.volume.at(dict(zip([*self._given, *self._symbols], [*given, *noise], strict=True)))
+        return Sides(left + volume, size + abs(volume), again)
+
+
+def _sum(terms: Any) -> Tensor:
+    return add_all([tt.sum(term) for term in terms])

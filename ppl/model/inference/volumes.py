@@ -1,0 +1,156 @@
+r"""How much a map stretches volume: log |det ∂x/∂z| of a program, from its values alone.
+
+Columns of the derivative are differences of values. Entries of z that no entry of x has in common move together, so
+that a thousand effects of groups take as many evaluations as one. A map that is affine in z has exact differences;
+otherwise a central difference of eighth order is used, whose error is below rounding for what coordinates are made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ppl.graph import Node, ancestors, substitute
+from ppl.model.at_once import LITTLE
+from ppl.model.inference.draw_rows import RowProgram, over_draws
+from ppl.rewrites import optimize
+from ppl.rewrites.by_numpy import work
+from ppl.rewrites.elimination.program import NoMatch
+from ppl.rewrites.elimination.supports import Sites
+from ppl.rewrites.folding import step_by_step
+from ppl.rewrites.invariants import last_still
+from ppl.rewrites.row_wise import for_rows
+from ppl.tensor.tensor import CONSTANT, Tensor, placeholder
+
+STEP = 1 / 32
+WEIGHTS = {1: 4 / 5, 2: -1 / 5, 3: 4 / 105, 4: -1 / 280}  # of x(z + kh) - x(z - kh), over h
+AFFINE = 1e-10  # how far an affine map may be from its differences
+MOST_TOGETHER = 64  # entries of z that an entry of x may depend on, for entries to be moved together
+
+
+class NoVolume(Exception):  # noqa: N818  an answer, not an error
+    """A map has no volume of this kind; the message says why."""
+
+
+class Volume:
+    """The map from `sources` z to `made` x, which have as many entries, given `others`."""
+
+    def __init__(self, sources: Sequence[Tensor], made: Sequence[Tensor], others: Sequence[Tensor]) -> None:
+        if any(None in x.type.shape for x in (*sources, *made)):
+            raise NoVolume("the length of a variable is known only when the program runs")
+        self.sizes = [prod(z.type.shape) for z in sources]  # type: ignore[arg-type]
+        self.size, entries = sum(self.sizes), sum(prod(x.type.shape) for x in made)  # type: ignore[arg-type]
+        if self.size != entries:
+            raise NoVolume(f"{self.size} random numbers make {entries}")
+        self.groups, self.reached = _groups(sources, made, self.size)
+        self.sources, self.others = list(sources), list(others)
+        moving, simple = frozenset(sources), optimize(list(made))
+        still = last_still(simple, lambda node: node in moving, cheap=lambda node: node.op is CONSTANT)
+        cuts: dict[Node, Node] = {node: placeholder(node.type) for node in still}
+        self._rest: list[Tensor] = substitute(simple, cuts)  # type: ignore[assignment]
+        used = ancestors(self._rest)
+        self._held = [*cuts.values(), *(x for x in self.others if x in used)]
+        self._inputs = [*self.others, *self.sources]
+        self._before = RowProgram(self._inputs, [*cuts, *self._held[len(cuts) :]])  # type: ignore[list-item]
+        self._each = sum(map(work, ancestors(self._rest)))
+        self.work = (max(self.groups) + 2) * self._each + self.size**3 / 10
+        self._for_rows: dict[int, Any] = {}
+
+    def at(self, values: Mapping[Node, np.ndarray]) -> np.ndarray:
+        """log |det| at points: each input has one array, (points, ...)."""
+        held = [x[0] for x in over_draws(self._before, [values[x][None] for x in self._inputs])] if self._held else []
+        z = [values[each] for each in self.sources]
+        count = max(self.groups) + 1
+        moves = (self.groups == np.arange(count)[:, None]).astype(float)
+        everywhere = np.cos(7.0 * np.arange(self.size)) - 1.5  # a way in which all move, and none by 1
+        x = self._moved(z, held, np.stack([np.zeros(self.size), *moves, everywhere]))
+        base, there, far = x[:, 0], x[:, 1:-1], x[:, -1]
+        slopes = self._matrices(there - base[:, None])
+        size = np.maximum(abs(base), abs(far)).max(initial=1.0)
+        if not np.max(abs(far - base - slopes @ everywhere), initial=0.0) <= AFFINE * size:
+            slopes = self._matrices(self._differences(z, held, moves))
+        return np.linalg.slogdet(slopes)[1]  # type: ignore[no-any-return]
+
+    def _differences(self, z: Sequence[np.ndarray], held: Sequence[np.ndarray], moves: np.ndarray) -> np.ndarray:
+        ways = np.array([sign * k * STEP for k in WEIGHTS for sign in (1, -1)])
+        x = self._moved(z, held, (ways[:, None, None] * moves).reshape(-1, self.size))
+        both = x.reshape(len(x), len(WEIGHTS), 2, len(moves), -1)
+        return np.einsum("pkme,k->pme", both[:, :, 0] - both[:, :, 1], np.array(list(WEIGHTS.values())) / STEP)
+
+    def _matrices(self, differences: np.ndarray) -> np.ndarray:
+        """Derivatives, (points, entries of x, entries of z), from those along each move."""
+        by_entry = np.swapaxes(differences[:, self.groups], 1, 2)
+        return by_entry if self.reached is None else by_entry * self.reached
+
+    def _moved(self, z: Sequence[np.ndarray], held: Sequence[np.ndarray], moves: np.ndarray) -> np.ndarray:
+        """All entries of x, (points, moves, entries), with z moved in several ways at each point."""
+        points, many = len(z[0]), len(moves)
+        if points * many * self._each <= LITTLE:  # all points at once
+            parts = np.split(moves, np.cumsum(self.sizes)[:-1], axis=1)
+            rows = [x[:, None] + part.reshape(many, *x.shape[1:]) for x, part in zip(z, parts, strict=True)]
+            still = [np.broadcast_to(x[:, None], (points, many, *x.shape[1:])) for x in held]
+            flat = [x.reshape(1, points * many, *x.shape[2:]) for x in (*rows, *still)]
+            found = over_draws(self._program, flat)
+            return np.concatenate([x.reshape(points, many, -1) for x in found], axis=-1)
+        return np.stack([self._at_a_point([x[i] for x in z], [x[i] for x in held], moves) for i in range(points)])
+
+    def _at_a_point(self, z: Sequence[np.ndarray], held: Sequence[np.ndarray], moves: np.ndarray) -> np.ndarray:
+        """The same at one point: what does not depend on z, such as a factor of a matrix, is there once."""
+        parts = np.split(moves, np.cumsum(self.sizes)[:-1], axis=1)
+        rows = [x + part.reshape(-1, *x.shape) for x, part in zip(z, parts, strict=True)]
+        found = self._by_numpy(rows, held)
+        if found is None:
+            still = [np.broadcast_to(x, (len(moves), *x.shape)) for x in held]
+            found = [x[0] for x in over_draws(self._program, [x[None] for x in (*rows, *still)])]
+        return np.concatenate([x.reshape(len(moves), -1) for x in found], axis=1)
+
+    def _by_numpy(self, rows: Sequence[np.ndarray], held: Sequence[np.ndarray]) -> list[np.ndarray] | None:
+        count = len(rows[0])
+        if count not in self._for_rows:
+            self._for_rows[count] = for_rows(self._rest, self.sources, count)
+        if self._for_rows[count] is None:
+            return None
+        inputs, outputs = self._for_rows[count]
+        return step_by_step(outputs, dict(zip([*inputs, *self._held], [*rows, *held], strict=True)))
+
+    @property
+    def _program(self) -> RowProgram:
+        if not hasattr(self, "_compiled"):
+            self._compiled = RowProgram([*self.sources, *self._held], self._rest)  # type: ignore[list-item]
+        return self._compiled
+
+
+def _groups(sources: Sequence[Tensor], made: Sequence[Tensor], size: int) -> tuple[np.ndarray, np.ndarray | None]:
+    """A number for each entry of z, the same for those that no entry of x has in common; and which entries of x depend
+    on which of z, None where that is not known."""
+    sites = Sites(sources, most=MOST_TOGETHER)
+    reached = np.zeros((size, size), bool)
+    start = 0
+    for x in made:
+        count = prod(x.type.shape)  # type: ignore[arg-type]
+        try:
+            support = sites.support(x)
+        except NoMatch:
+            return np.arange(size), None
+        if support is not None:
+            rows = support.reshape(count, -1)
+            i, j = np.nonzero(rows >= 0)
+            reached[start + i, rows[i, j]] = True
+        start += count
+    return _coloured(reached), reached
+
+
+def _coloured(reached: np.ndarray) -> np.ndarray:
+    """Colours of columns, such that no row has two of one colour."""
+    colours = np.zeros(reached.shape[1], int)
+    used: list[np.ndarray] = []  # the rows that each colour has
+    for j, column in enumerate(reached.T):
+        place = next((c for c, rows in enumerate(used) if not (rows & column).any()), len(used))
+        if place == len(used):
+            used.append(np.zeros(len(column), bool))
+        used[place] |= column
+        colours[j] = place
+    return colours

@@ -1,0 +1,148 @@
+"""Every run checks itself against the model as written; the planted faults are in `laws/test_planted_faults.py`."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ppl as pm
+from ppl.distributions import Gamma
+from ppl.model.inference import certificate as certificates
+from ppl.model.inference.volumes import NoVolume, Volume
+from ppl.rewrites.elimination import conjugate
+from ppl.tensor.tensor import TensorType, placeholder
+
+pytestmark = pytest.mark.usefixtures("compiled_quickly")
+Y = np.array([28.0, 8, -3, 7, -1, 1, 18, 12])
+S = np.array([15.0, 10, 16, 11, 9, 11, 10, 18])
+FEW = {"draws": 60, "tune": 100, "chains": 2, "progressbar": False, "quiet": True, "random_seed": 3}
+
+
+def schools():
+    with pm.Model() as model:
+        mu, tau = pm.Normal("mu", 0, 5), pm.HalfCauchy("tau", 5)
+        theta = pm.Normal("theta", mu, tau, shape=8)
+        pm.Normal("y", theta, S, observed=Y)
+        pm.Deterministic("share", theta / mu)
+    return model
+
+
+def counts():
+    with pm.Model() as model:
+        rate = pm.Gamma("rate", 2, 1, shape=4)
+        pm.Poisson("y", rate, observed=[0, 1, 2, 5])
+    return model
+
+
+def labels():
+    with pm.Model() as model:
+        w = pm.Dirichlet("w", np.ones(3))
+        mu = pm.Normal("mu", 0, [1, 2, 3.0], shape=3)
+        label = pm.Categorical("label", w, shape=20)
+        pm.Normal("y", mu[label], 1, observed=np.linspace(-3, 3, 20))
+    return model
+
+
+def waiting():
+    with pm.Model() as model:
+        v = pm.Exponential("v", 1, shape=5)
+        pm.Normal("y", 0, pm.math.sqrt(v), observed=[0.1, -1, 2, 0.3, 1])
+        pm.Exponential("unused", v)
+    return model
+
+
+def walk():
+    with pm.Model() as model:
+        s = pm.HalfNormal("s", 1)
+        x = pm.GaussianRandomWalk("x", sigma=s, init_dist=pm.Normal.dist(0, 1), shape=12)
+        pm.Normal("y", x, 0.5, observed=np.sin(np.arange(12.0)))
+    return model
+
+
+def steps():
+    with pm.Model() as model:
+        k = pm.Poisson("k", 3)
+        a = pm.Normal("a", k, 1)
+        pm.Poisson("y", pm.math.exp(a), observed=3)
+    return model
+
+
+@pytest.mark.parametrize("make", [schools, counts, labels, waiting, walk, steps])
+def test_runs_certify_themselves(make):
+    found = pm.sample(model=make(), **FEW).posterior.attrs
+    assert found["certificate"].startswith("holds: at 32 draws"), found["certificate"]
+    assert found["certificate_error"] < 1e-11
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"rewrite": False}, {"var_names": ["mu"]}, {"protect": ["theta"]}, {"target_accept": 0.9}, {"draws": 1}],
+)
+def test_whatever_was_asked_for(options):
+    assert pm.explain(pm.sample(model=schools(), **{**FEW, **options})).certified
+
+
+def test_a_result_tells():
+    result = pm.sample(model=counts(), **FEW)
+    told = pm.explain(result)
+    assert told.certified and told.certificate_error < 1e-12
+    assert "Gamma with Poisson" in str(told) and "certificate holds" in str(told)
+    assert "<td>holds" in told._repr_html_()
+    with pytest.raises(TypeError, match="for a model; this is the result of a run"):
+        pm.explain(result, protect=["rate"])
+
+
+def test_it_can_be_left_out():
+    found = pm.sample(model=counts(), certificate=False, **FEW)
+    assert found.posterior.attrs["certificate"] == "not judged: certificate=False"
+    assert not pm.explain(found).certified
+
+
+def test_a_fault_is_an_error_that_names_the_rule_and_keeps_the_draws(monkeypatch):
+    real = conjugate.draw
+    wrong = lambda family, parameters, *more: real(
+        family, (parameters[0] + 1.0, *parameters[1:]) if family is Gamma else parameters, *more
+    )
+    monkeypatch.setattr(conjugate, "draw", wrong)
+    with pytest.raises(certificates.CertificateError) as caught:
+        pm.sample(model=counts(), **FEW)
+    for part in ("contradict the model", "'conjugate', which integrated out rate", "report it", "rewrite=False"):
+        assert part in str(caught.value)
+    assert caught.value.result.posterior["rate"].shape == (2, 60, 4)
+    monkeypatch.setattr(conjugate, "draw", real)
+    assert pm.explain(pm.sample(model=counts(), **FEW)).certified
+
+
+def test_deterministics_are_worked_out_again(monkeypatch):
+    from ppl.model.inference import finishing
+
+    values = finishing.Finisher.values
+    bent = lambda self, positions: {n: x + (n == "share") * 1e-4 for n, x in values(self, positions).items()}
+    monkeypatch.setattr(finishing.Finisher, "values", bent)
+    with pytest.raises(certificates.CertificateError, match="share of the result is not what follows"):
+        pm.sample(model=schools(), **FEW)
+
+
+X = placeholder(TensorType("float64", (4,)), "x")
+A = np.random.default_rng(1).normal(size=(4, 4))
+
+
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [
+        ([pm.math.dot(A, X) + 3], lambda x: np.linalg.slogdet(A)[1]),
+        ([pm.math.exp(X)], np.sum),
+        ([pm.math.exp(X[:2]), 5 * X[::-1][:2]], lambda x: x[0] + x[1] + 2 * np.log(5)),
+        ([pm.math.dot(A, pm.math.tanh(X))], lambda x: np.linalg.slogdet(A)[1] + np.log(1 - np.tanh(x) ** 2).sum()),
+        ([pm.math.cumsum(X) ** 3], lambda x: np.log(3 * np.cumsum(x) ** 2).sum()),
+    ],
+)
+def test_volumes(made, expected):
+    x = np.random.default_rng(2).normal(size=(3, 4))
+    found = Volume([X], made, []).at({X: x})
+    np.testing.assert_allclose(found, [expected(row) for row in x], rtol=1e-9, atol=1e-9)
+
+
+def test_a_map_without_volume_says_so():
+    with pytest.raises(NoVolume, match="4 random numbers make 2"):
+        Volume([X], [X[:2]], [])
