@@ -18,8 +18,8 @@ from ppl.distributions.transforms import default_transform
 from ppl.graph import Node, substitute
 from ppl.model.context import modelcontext
 from ppl.model.density import Joint, add_all
-from ppl.model.point import Point, at_point, initial_point
 from ppl.model.output.run_report import HasPosterior, RunReport, run_report
+from ppl.model.point import Point, at_point, initial_point
 from ppl.model.present import Present, at_present
 from ppl.model.values import Remembered
 from ppl.rewrites import Trace, optimize, simplify

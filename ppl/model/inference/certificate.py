@@ -93,7 +93,8 @@ class Notary:
         known = np.isfinite(sampled)
         if not np.isfinite(sides.left[known]).all():
             where = int(np.argmin(np.isfinite(sides.left) | ~known))
-            what = f"a draw has the log-density {sides.left[where]} in the model as written, and {sampled[where]} as sampled"
+            both = f"{sides.left[where]} in the model as written, and {sampled[where]} as sampled"
+            what = f"a draw has the log-density {both}"
             return Certificate("fails", len(picked), float("inf"), what)
         apart = (sides.left - sampled)[known]
         size = 1.0 + (sides.size + abs(sampled))[known]
@@ -180,7 +181,7 @@ def failure(certificate: Certificate, posterior: Posterior, values: Mapping[str,
     rules = ", ".join(dict.fromkeys(repr(step.rule) for step in plan.steps)) or "none"
     blame = f"The fault lies in the rule {'; or '.join(found)}." if found else f"The rules used were {rules}."
     return (
-        f"{text} {blame} This is a fault of ppl, not of your model: please report it with the model. Until it is mended,"
+        f"{text} {blame} This is a fault of ppl, not of your model: please report it with the model. Until then"
         " pm.sample(..., rewrite=False) samples the model as it is written. The draws are kept as `result` of this"
         " error; do not use them."
     )

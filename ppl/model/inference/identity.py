@@ -1,7 +1,7 @@
 r"""The identity between the joint density of a model, the marginal that is sampled, and the recovery.
 
 Rewriting integrates variables out of a model and draws them back after sampling. Let u be what the sampler moves, with
-log-density log m(u), and ε the random numbers of the recovery, with density q(ε | u). Every variable of the model, x, is
+log-density log m(u), and ε the random numbers of the recovery, with density q(ε | u). Every variable x of the model is
 a function of both. If marginal and recovery are right, then
 
 .. math:: \log p(y, x(u, ε)) - \log q(ε \mid u) + \log\left|\frac{∂x}{∂(u, ε)}\right| - \log m(u)
@@ -158,7 +158,7 @@ class Identity:
         return each if self.volume is None else each + self.volume.work
 
     def at(self, positions: np.ndarray, recovered: Mapping[str, np.ndarray], keys: np.ndarray) -> Sides:
-        """The sides at draws: (draws, numbers), the values of recovered variables by name, and the keys of the draws."""
+        """The sides at draws: their positions, the values of recovered variables by name, and their keys."""
         given = [slot.read(positions) for slot in self.slots]
         given += [recovered[name].astype(x.dtype) for name, x in self.plain.items()]
         drawn = [] if self._keys is None else [self._keys.of(keys)]
