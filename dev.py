@@ -2,7 +2,9 @@
 """Set up and run ppl with nothing but Python and pip.
 
 python3 dev.py demo                        run the main example; its plots go to examples/output/
-python3 dev.py test [--full] [PYTEST ...]  run the tests; --full adds the slow statistical ones
+python3 dev.py test [PYTEST ...]           run the tests, all but the slow statistical ones
+python3 dev.py test --full [SLICE ...]     run the slow ones too, in slices, with a report; what is green for this very
+                                           tree is not run again
 python3 dev.py lint                        formatting, lint, types
 python3 dev.py bench [--keep] [NAME ...]   run benchmarks/NAME.py, or all of them, against the rivals;
                                            --keep writes what they print to benchmarks/results/
@@ -164,13 +166,95 @@ def demo(args):
 
 
 def test(args):
+    if "--full" in args:
+        return full([a for a in args if a != "--full"])
     command = ["-m", "pytest"]
-    rest = [a for a in args if a != "--full"]
-    if "--full" not in args and "-m" not in rest:
+    if "-m" not in args:
         command += ["-m", "not slow"]
-    if not rest:  # a chosen few tests start sooner in one process
-        command += ["-n", str(min(os.cpu_count() or 1, 8))]
-    return run("test", *command, *rest)
+    if not args:  # a chosen few tests start sooner in one process
+        command += PARALLEL
+    return run("test", *command, *args)
+
+
+# The full suite
+
+
+FULL = ROOT / ".full"  # what slices printed, and which of them are green
+PARALLEL = ["-n", str(min(os.cpu_count() or 1, 8))]
+
+
+def slices():
+    """The slices of the full suite: the fast tests, and the slow ones of each file that has some."""
+    tests = ROOT / "tests"
+    has_slow = re.compile(r"mark\.slow|some_slow|every\(")
+    has = lambda file: file.parent.name == "laws" or has_slow.search(file.read_text())  # conftest marks cases of laws
+    files = sorted(filter(has, tests.rglob("test_*.py")))
+    names = {str(f.relative_to(tests).with_suffix("")).replace(os.sep, "/"): f for f in files}
+    return {"fast": ["-m", "not slow"], **{name: ["-m", "slow", str(f)] for name, f in names.items()}}
+
+
+def tree():
+    """A digest of every file that a test could depend on."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    found = hashlib.sha256(sys.version.encode())
+    for name in sorted(listed):
+        if (ROOT / name).is_file():
+            found.update(name.encode() + b"\0" + (ROOT / name).read_bytes())
+    return found.hexdigest()[:16]
+
+
+def full(chosen):
+    """Run slices that are not green yet, and print what is known of each."""
+    known = slices()
+    unknown = [name for name in chosen if name not in known]
+    if unknown:
+        raise SetupError(f"no slice {', '.join(unknown)}: there are {', '.join(known)}")
+    place = FULL / tree()
+    place.mkdir(parents=True, exist_ok=True)
+    python, env = environment("test")
+    for name in chosen or known:
+        log = place / f"{name.replace('/', '.')}.txt"
+        if log.is_file() and told(log)[0] == "green":
+            continue
+        print(f"dev.py: {name} ...", flush=True)
+        with log.open("w") as out:
+            done = subprocess.run(
+                [python, "-m", "pytest", *PARALLEL, *known[name]], cwd=ROOT, env=env, stdout=out, stderr=out
+            )
+            out.write(f"\nexit {done.returncode}\n")
+    return report(place, known)
+
+
+def told(log):
+    """The verdict of a slice and the line that sums it up; pytest's 5 is a file none of whose tests was slow."""
+    lines = log.read_text().split("\n") if log.is_file() else []
+    codes = [line.split()[1] for line in lines[-3:] if line.startswith("exit ")]
+    summary = next(
+        (
+            line.strip("= ")
+            for line in reversed(lines)
+            if re.search(r"\d+ (passed|failed|deselected)|no tests ran", line)
+        ),
+        "",
+    )
+    if not codes:
+        return "not run" if not lines else "cut off", summary
+    return "green" if codes[0] in "05" else "red", summary
+
+
+def report(place, known):
+    """Print a line a slice; the status is that of the worst."""
+    results = {name: told(place / f"{name.replace('/', '.')}.txt") for name in known}
+    width = max(map(len, known))
+    for name, (verdict, summary) in results.items():
+        print(f"{name:{width}}  {verdict:8} {summary}")
+    left = [name for name, (verdict, _) in results.items() if verdict != "green"]
+    print(
+        f"{len(known) - len(left)} of {len(known)} slices are green for this tree; what they printed is in {FULL.name}/"
+    )
+    return 1 if left else 0
 
 
 def lint(args):

@@ -97,3 +97,23 @@ def test_the_report_of_samplers_leaves_targets_out_and_measuring_does_not(tmp_pa
     assert "0.50 (0.50)" in called(*report, "--without", "hard").stdout
     refused = called("--without", "hard")
     assert refused.returncode and "--without belongs to --report" in refused.stderr
+
+
+def test_slices_of_the_full_suite_cover_every_file_with_slow_tests():
+    known = dev["slices"]()
+    assert known["fast"] == ["-m", "not slow"]
+    assert {"laws/test_random_models", "test_proof_models", "samplers/test_calibration"} <= known.keys()
+
+
+def test_a_report_of_slices(tmp_path, capsys):
+    (tmp_path / "good.txt").write_text("...\n12 passed, 1 skipped in 3.2s\n\nexit 0\n")
+    (tmp_path / "none.txt").write_text("5 deselected in 0.2s\n\nexit 5\n")
+    (tmp_path / "bad.txt").write_text("F\n1 failed, 11 passed in 3.2s\n\nexit 1\n")
+    (tmp_path / "killed.txt").write_text("....\n")
+    names = ["good", "none", "bad", "killed", "never"]
+    assert dev["report"](tmp_path, names) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[1] for line in lines[:3]] == ["green", "green", "red"]
+    assert "cut off" in lines[3] and "not run" in lines[4]
+    assert lines[-1].startswith("2 of 5 slices are green")
+    assert dev["report"](tmp_path, ["good", "none"]) == 0
