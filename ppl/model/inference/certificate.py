@@ -12,7 +12,7 @@ from ppl.compile.density import Slot, flattened, layout
 from ppl.model.at_once import LITTLE
 from ppl.model.errors import CertificateError
 from ppl.model.inference.draw_rows import RowProgram, draw_keys, over_draws
-from ppl.model.inference.identity import Identity, Sides
+from ppl.model.inference.identity import Identity, NoIdentity, Sides
 from ppl.model.inference.volumes import NoVolume
 from ppl.model.rewriting import Posterior, rewritten
 from ppl.rewrites.engine import strict
@@ -55,7 +55,7 @@ class Notary:
         self.identity: Identity | None = None
         try:
             self.identity = Identity(posterior, slots, outputs)
-        except NoVolume as why:
+        except (NoVolume, NoIdentity) as why:
             self.reason = str(why)
         except Exception as error:
             if strict.on:

@@ -69,6 +69,15 @@ def joint_as_written(now: Present, values: Mapping[Node, Node]) -> list[Tensor]:
     return [*terms, *(substitute(p, values) for p in now.potentials)]  # type: ignore[list-item]
 
 
+def _random(x: Tensor) -> bool:
+    """Whether an expression uses a stream of random numbers, which goes on with every evaluation."""
+    return bool(keys_of_streams([x], placeholder(KEY_TYPE, "key"), {}))
+
+
+class NoIdentity(Exception):  # noqa: N818  an answer, not an error
+    """The identity cannot be worked out for a posterior; the message says why."""
+
+
 class Sides(NamedTuple):
     """What is known of some draws, one entry a draw."""
 
@@ -103,7 +112,10 @@ class Identity:
         shown = [t.forward(d, *d.parameters) if (t := stretched.get(d)) else d for d in self._noise]
         again = {rv.name or "": substitute(rv, written) for rv in now.unobserved_RVs}
         whole = made.keys() <= outputs.keys()  # else a key gives other random numbers than in the result
-        self.names = [name for name in again if whole and name in outputs and name not in self.plain]
+        told = [name for name in again if whole and name in outputs and name not in self.plain]
+        self.names = [name for name in told if not _random(again[name])]
+        if _random(left):
+            raise NoIdentity("the density uses random numbers of a stream, which are others at every evaluation")
         self.volume = self._volume(posterior, list(made.values()), stretched)
         behind = list(outputs.values()) if whole else list(made.values())
         self._program([left, size, *(again[name] for name in self.names), *shown], behind, posterior)
