@@ -20,6 +20,7 @@ from ppl.distributions.distribution import Distribution, param
 from ppl.distributions.domains import Domain, a_whole, integer, real, real_vector
 from ppl.distributions.draw import RandomVariable, draw
 from ppl.distributions.inner import log_density_of, support_point_of
+from ppl.distributions.transforms import IntervalTransform
 from ppl.tensor import broadcast_to, concatenate, ravel
 from ppl.tensor.tensor import Tensor, as_tensor, value_of
 
@@ -112,6 +113,6 @@ def vector_of(entry: Domain | None) -> Domain:
         discrete=entry.discrete,
         lower=entry.lower,
         upper=entry.upper,
-        transform=entry.transform,
+        transform="interval" if isinstance(entry.transform, IntervalTransform) else entry.transform,
         entry=entry,
     )

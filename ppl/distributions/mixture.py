@@ -1,15 +1,18 @@
 import functools
+import warnings
 
 import numpy as np
 
 from ppl.distributions.distribution import param
 from ppl.distributions.domains import Domain, simplex
+from ppl.distributions.images import same_number, same_transform
 from ppl.distributions.inner import as_law, log_density_of, support_point_of
 from ppl.distributions.modifier import Modifier, sample_law
 from ppl.distributions.normal import Normal
 from ppl.distributions.probability import log_of
+from ppl.distributions.transforms import IntervalTransform, default_transform
 from ppl.tensor import cast, cumsum, equal, expand_dims, logsumexp, moveaxis, round, shape, stack, sum
-from ppl.tensor.tensor import as_tensor
+from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
 
 
 class Mixture(Modifier, abstract=True):
@@ -63,16 +66,17 @@ class Mixture(Modifier, abstract=True):
         else:
             any_of = lambda x: functools.reduce(lambda a, b: a | b, [d.contains(x) for d in domains])
         first = domains[0]
-        alike = all(d.name == first.name for d in domains) and first.transform != "interval"
+        same_name = all(d.name == first.name for d in domains)
+        shared = _shared_transform(laws)
         return Domain(
-            first.name if alike else "in the support of a component",
+            first.name if same_name else "in the support of a component",
             any_of,
             ndim=first.ndim,
             discrete=all(d.discrete for d in domains),
-            lower=first.lower if alike else None,
-            upper=first.upper if alike else None,
-            transform=first.transform if alike else None,
-            entry=first.entry if alike else None,
+            lower=_common([d.lower for d in domains], len(laws) == 1),
+            upper=_common([d.upper for d in domains], len(laws) == 1),
+            transform=shared,
+            entry=first.entry if same_name else None,
         )
 
     def logp(x, w, *laws):
@@ -113,6 +117,61 @@ class Mixture(Modifier, abstract=True):
         points = [support_point_of(law) for law in laws]
         point = weighted(w, laws, points)
         return cast(round(point), "int64") if laws[0].dtype[0] != "f" else point
+
+
+class MixtureTransformWarning(UserWarning):
+    """A mixture to be sampled whose components have no transform in common."""
+
+
+def warn_of_no_transform(rv):
+    """Say so where a variable is a mixture of laws on different sets, so that it moves without a transform."""
+    if issubclass(rv.family, Mixture) and rv.dtype[0] == "f" and not _same_transforms(rv.parameters[1:]):
+        warnings.warn(
+            f'No safe default transform found for Mixture distribution "{rv.name}": its components have different '
+            "supports or default transforms. A transform= of your own serves where one is appropriate.",
+            MixtureTransformWarning,
+            stacklevel=6,
+        )
+
+
+def _same_transforms(laws):
+    """Whether the transforms of all components are the same; those of one law also along its components."""
+    each = [default_transform(law.family, law.parameters) for law in laws]
+    if len(laws) == 1 and isinstance(each[0], IntervalTransform):
+        return all(end is None or _alone(end) is not None for end in each[0].bounds(*laws[0].parameters))
+    pairs = zip(each, laws, strict=True)
+    return all(same_transform(each[0], t, laws[0].parameters, law.parameters) for t, law in pairs)
+
+
+def _shared_transform(laws):
+    """The transform that all components have."""
+    shared = default_transform(laws[0].family, laws[0].parameters)
+    if shared is None or not _same_transforms(laws):
+        return None
+    if not isinstance(shared, IntervalTransform):
+        return shared
+    return IntervalTransform.of_parameters(lambda w, *laws: tuple(_bounds(laws)))
+
+
+def _bounds(laws):
+    ends = default_transform(laws[0].family, laws[0].parameters).bounds(*laws[0].parameters)
+    return [_alone(end) for end in ends] if len(laws) == 1 else ends
+
+
+def _common(bounds, one_law):
+    """The bound that all components have; None where they have none in common."""
+    if one_law:
+        return _alone(bounds[0])
+    return bounds[0] if all(same_number(bounds[0], bound) for bound in bounds) else None
+
+
+def _alone(bound):
+    """The bound of one law, which is the same for all of its components; None where it is not known to be."""
+    if not isinstance(bound, Tensor | np.ndarray) or bound.ndim == 0:
+        return bound
+    known = value_of(bound) if isinstance(bound, Tensor) and is_constant(bound) else bound
+    alike = isinstance(known, np.ndarray) and known.size and np.all(known == known.flat[0])
+    return float(known.flat[0]) if alike else None
 
 
 def stacked(terms):

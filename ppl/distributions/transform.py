@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ppl.distributions.domains import Domain
 from ppl.tensor.tensor import Tensor
 
 
@@ -24,6 +25,10 @@ class Transform:
     def log_jac_det(self, value: Any, *inputs: Any) -> Tensor:
         """log |d backward / d value| at an unconstrained value, summed over the axes of one value."""
         raise NotImplementedError(f"{type(self).__name__} has no log_jac_det")
+
+    def image(self, *inputs: Any) -> Domain | None:
+        """A set that holds all values to which `backward` leads; None where no more is known of them."""
+        return None
 
     def __repr__(self) -> str:
         return self.name

@@ -6,17 +6,21 @@ number for each value. All take the parameters of the distribution after the val
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
 
 import ppl.tensor as tt
-from ppl.distributions.domains import Domain
+from ppl.distributions.domains import Domain, between, circle, open_unit, positive, real
+from ppl.distributions.domains import ordered as increasing
+from ppl.distributions.domains import simplex as probabilities
 from ppl.distributions.transform import Transform
 from ppl.distributions.transforms_multivariate import CholeskyCovPacked as CholeskyCovPacked
 from ppl.distributions.transforms_multivariate import ZeroSumTransform as ZeroSumTransform
-from ppl.tensor.tensor import Tensor, as_tensor
+from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
 
 
 class LogTransform(Transform):
@@ -33,6 +37,9 @@ class LogTransform(Transform):
     def log_jac_det(self, value: Any, *inputs: Any) -> Tensor:
         return as_tensor(value)
 
+    def image(self, *inputs: Any) -> Domain:
+        return positive
+
 
 class LogExpM1(Transform):
     """Positive numbers x by log(exp(x) - 1), which is nearly x for large x."""
@@ -47,6 +54,9 @@ class LogExpM1(Transform):
 
     def log_jac_det(self, value: Any, *inputs: Any) -> Tensor:
         return -tt.softplus(-as_tensor(value))
+
+    def image(self, *inputs: Any) -> Domain:
+        return positive
 
 
 class LogOddsTransform(Transform):
@@ -64,6 +74,9 @@ class LogOddsTransform(Transform):
         value = as_tensor(value)
         return -tt.softplus(value) - tt.softplus(-value)
 
+    def image(self, *inputs: Any) -> Domain:
+        return open_unit
+
 
 Bounds = Callable[..., tuple[Any, Any]]
 
@@ -71,40 +84,63 @@ Bounds = Callable[..., tuple[Any, Any]]
 class IntervalTransform(Transform):
     """Numbers between bounds, one of which may be None; bounds may depend on the parameters of the distribution.
 
-    `Interval(lower, upper)`, or `Interval(lambda *parameters: (lower, upper))`.
+    `Interval(lower, upper)`, or `Interval(bounds_fn=...)` of a function from the parameters to the two bounds: either
+    of the parameters alone, or, as in PyMC, of two arguments before them, which are None here, as in
+    `lambda rng, size, mu, sigma: (mu, None)`. One that takes `*args` is given the latter.
     """
 
     name = "interval"
 
     def __init__(self, lower: Any = None, upper: Any = None, *, bounds_fn: Bounds | None = None) -> None:
-        self._bounds: Bounds
         if callable(lower) and upper is None and not isinstance(lower, Tensor):
             bounds_fn = lower
+        self.args_fn: Bounds
+        self._of_parameters = bounds_fn is None  # whether the function is given these alone
         if bounds_fn is not None:
-            self._bounds = bounds_fn
+            self.args_fn = bounds_fn
             return
         lower, upper = _finite(lower), _finite(upper)
         if lower is None and upper is None:
             raise ValueError("Interval needs a lower or an upper bound that is finite")
         if isinstance(lower, float) and isinstance(upper, float) and lower >= upper:
             raise ValueError(f"Interval: the lower bound {lower} is not below the upper bound {upper}")
-        self._bounds = lambda *inputs: (lower, upper)
+        self.args_fn = lambda *inputs: (lower, upper)
 
-    def _ends(self, inputs: Any) -> tuple[Any, Any]:
-        return self._bounds(*inputs)
+    @classmethod
+    def of_parameters(cls, bounds: Bounds) -> Self:
+        """The transform between bounds that a function of the parameters alone gives."""
+        made = cls(bounds_fn=bounds)
+        made._of_parameters = True
+        return made
+
+    def bounds(self, *inputs: Any) -> tuple[Any, Any]:
+        """The bounds for these parameters; None for one that is known to be infinite."""
+        alone = self._of_parameters or _takes(self.args_fn) == len(inputs)
+        try:
+            lower, upper = self.args_fn(*inputs) if alone else self.args_fn(None, None, *inputs)
+        except TypeError as error:
+            raise TypeError(
+                f"Interval: bounds_fn is called with the {len(inputs)} parameters of the law, or with two arguments "
+                f"before them, and gives a lower and an upper bound: {error}"
+            ) from error
+        return _unless_infinite(lower), _unless_infinite(upper)
 
     def forward(self, value: Any, *inputs: Any) -> Tensor:
-        low, high = self._ends(inputs)
+        low, high = self.bounds(*inputs)
+        value = as_tensor(value)
         if high is None and low is None:
-            return as_tensor(value)
+            return value
         if high is None:
             return tt.log(value - low)
         if low is None:
             return tt.log(high - value)
-        return tt.log(value - low) - tt.log(high - value)
+        both, (is_low, low), (is_high, high) = _some_infinite(low, high, value - 1.0, value + 1.0)
+        left, right = tt.log(value - low), tt.log(high - value)
+        inner = left - right
+        return inner if both is True else tt.switch(both, inner, tt.switch(is_low, left, tt.switch(is_high, right, value)))
 
     def backward(self, value: Any, *inputs: Any) -> Tensor:
-        low, high = self._ends(inputs)
+        low, high = self.bounds(*inputs)
         value = as_tensor(value)
         if high is None and low is None:
             return value
@@ -112,17 +148,29 @@ class IntervalTransform(Transform):
             return tt.exp(value) + low
         if low is None:
             return high - tt.exp(value)
+        both, (is_low, low), (is_high, high) = _some_infinite(low, high, 0.0, 0.0)
         share = tt.sigmoid(value)
-        return share * high + (1 - share) * low
+        inner = share * high + (1 - share) * low
+        if both is True:
+            return inner
+        width = tt.exp(tt.switch(np.logical_xor(is_low, is_high), value, 0.0))
+        return tt.switch(both, inner, tt.switch(is_low, low + width, tt.switch(is_high, high - width, value)))
 
     def log_jac_det(self, value: Any, *inputs: Any) -> Tensor:
-        low, high = self._ends(inputs)
+        low, high = self.bounds(*inputs)
         value = as_tensor(value)
         if high is None and low is None:
             return tt.zeros_like(value)
         if high is None or low is None:
             return value
-        return tt.log(high - low) - 2 * tt.softplus(-value) - value
+        both, (is_low, low), (is_high, high) = _some_infinite(low, high, 0.0, 1.0)
+        if both is True:
+            return tt.log(high - low) - 2 * tt.softplus(-value) - value
+        inner = tt.log(tt.switch(both, high - low, 1.0)) - 2 * tt.softplus(-value) - value
+        return tt.switch(both, inner, tt.switch(np.logical_xor(is_low, is_high), value, tt.zeros_like(value)))
+
+    def image(self, *inputs: Any) -> Domain:
+        return between(*self.bounds(*inputs))
 
 
 Interval = IntervalTransform
@@ -133,6 +181,44 @@ def _finite(bound: Any) -> Any:
     if bound is None or isinstance(bound, Tensor) or np.ndim(bound) > 0:
         return bound
     return None if np.isinf(bound) else float(bound)
+
+
+def _takes(function: Bounds) -> int | None:
+    """How many arguments a function must be given; None where it takes any number, or does not tell."""
+    try:
+        arguments = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    if any(a.kind is a.VAR_POSITIONAL for a in arguments):
+        return None
+    return sum(a.default is a.empty and a.kind in (a.POSITIONAL_ONLY, a.POSITIONAL_OR_KEYWORD) for a in arguments)
+
+
+def _known(bound: Any) -> Any:
+    """A bound as an array where it is a constant, as it is otherwise."""
+    if isinstance(bound, Tensor):
+        return value_of(bound) if is_constant(bound) else bound
+    return np.asarray(bound)
+
+
+def _unless_infinite(bound: Any) -> Any:
+    """A bound, None for one that is known to be infinite everywhere."""
+    known = None if bound is None else _known(bound)
+    return None if known is None or (isinstance(known, np.ndarray) and np.all(np.isinf(known))) else bound
+
+
+def _some_infinite(low: Any, high: Any, no_low: Any, no_high: Any) -> tuple[Any, tuple[Any, Any], tuple[Any, Any]]:
+    """Which entries of two bounds are both finite (True for all), and of each bound which are and what it is, with
+    another number in the place of infinite ones."""
+    known = [_known(low), _known(high)]
+    finite = [np.isfinite(k) if isinstance(k, np.ndarray) else np.True_ for k in known]
+    if all(np.all(f) for f in finite):
+        return True, (True, low), (True, high)
+    ends = [
+        x if np.all(f) else tt.switch(f, np.where(f, k, 0.0), other)
+        for x, k, f, other in zip((low, high), known, finite, (no_low, no_high), strict=True)
+    ]
+    return finite[0] & finite[1], (finite[0], ends[0]), (finite[1], ends[1])
 
 
 class SimplexTransform(Transform):
@@ -155,6 +241,9 @@ class SimplexTransform(Transform):
         total = tt.sum(value, axis=-1)
         centred = tt.concatenate([value + tt.expand_dims(total, -1), tt.zeros_like(value[..., :1])], axis=-1)
         return tt.log(tt.cast(n, "floatX")) + n * total - n * tt.logsumexp(centred, axis=-1)
+
+    def image(self, *inputs: Any) -> Domain:
+        return probabilities
 
 
 class Ordered(Transform):
@@ -183,6 +272,9 @@ class Ordered(Transform):
     def log_jac_det(self, value: Any, *inputs: Any) -> Tensor:
         value = as_tensor(value)
         return tt.sum(value if self.positive else value[..., 1:], axis=-1)
+
+    def image(self, *inputs: Any) -> Domain:
+        return replace(increasing, entry=positive if self.positive else real)
 
 
 class SumTo1(Transform):
@@ -215,6 +307,9 @@ class CircularTransform(Transform):
 
     def log_jac_det(self, value: Any, *inputs: Any) -> Tensor:
         return tt.zeros_like(as_tensor(value))
+
+    def image(self, *inputs: Any) -> Domain:
+        return circle
 
 
 class Chain(Transform):
@@ -249,6 +344,9 @@ class Chain(Transform):
             value = t.backward(value, *inputs)
         return total
 
+    def image(self, *inputs: Any) -> Domain | None:
+        return self.transform_list[0].image(*inputs)
+
 
 ChainedTransform = Chain
 log, logodds, log_exp_m1 = LogTransform(), LogOddsTransform(), LogExpM1()
@@ -273,7 +371,7 @@ def default_transform(family: Any, parameters: Any) -> Transform | None:
         return domain.transform
     if domain.transform != "interval":
         return BY_NAME[domain.transform]
-    return Interval(bounds_fn=lambda *inputs: _bounds_of(family.support_for(inputs)))
+    return Interval.of_parameters(lambda *inputs: _bounds_of(family.support_for(inputs)))
 
 
 def _bounds_of(domain: Domain) -> tuple[Any, Any]:

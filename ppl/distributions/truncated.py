@@ -7,11 +7,14 @@ from ppl.distributions.domains import Domain, a_distribution
 from ppl.distributions.inner import as_law, log_density_of, require_distribution_function, support_point_of
 from ppl.distributions.modifier import Modifier, sample_law
 from ppl.distributions.quantile import is_searched, or_searched, searched
+from ppl.distributions.transforms import IntervalTransform
 from ppl.tensor import cast, clip, equal, exp, full, log, log1p, logaddexp, maximum, minimum, switch
 from ppl.tensor.rejection import draw_until
 from ppl.tensor.roots import carried_root
 from ppl.tensor.tensor import as_tensor, is_constant, value_of
 
+# As in PyMC, also where the law's own support ends before a bound: values beyond it have the density 0.
+BETWEEN = IntervalTransform.of_parameters(lambda law, lower, upper: (lower, upper))
 OFTEN = 1 / 8  # of the draws inside: proposing until one is takes less time than searching for a quantile
 
 
@@ -55,7 +58,7 @@ class Truncated(Modifier, abstract=True):
             discrete=inner.discrete,
             lower=low,
             upper=high,
-            transform=None if inner.discrete or (low is None and high is None) else "interval",
+            transform=None if inner.discrete or (low is None and high is None) else BETWEEN,
         )
 
     def logp(x, law, lower, upper):

@@ -17,6 +17,8 @@ import numpy as np
 from ppl.distributions import RandomVariable
 from ppl.distributions.inner import laws_in_density
 from ppl.distributions.measure import sources
+from ppl.distributions.images import check_transform
+from ppl.distributions.mixture import warn_of_no_transform
 from ppl.distributions.transforms import Chain, Transform, default_transform
 from ppl.graph import NodeDict
 from ppl.model import context
@@ -249,10 +251,15 @@ class Books(metaclass=_MadeInItsBlock):
         """Enter a random variable that is to be sampled."""
         chosen = _transform_for(rv, transform, default_transform_)
         check_start(rv, initval)
+        self.enter_free(rv, chosen, dims, initval)
+
+    def enter_free(self, rv: Tensor, transform: Transform | None, dims: Any = None, initval: Any = None) -> None:
+        """Enter a random variable that is to be sampled, by a transform that suits it."""
+        check_transform(rv, transform)
         self.add_named_variable(rv, dims)
         self.free_RVs.append(rv)
-        self.rvs_to_transforms[rv] = chosen
-        self.rvs_to_values[rv] = self.create_value_var(rv, chosen)
+        self.rvs_to_transforms[rv] = transform
+        self.rvs_to_values[rv] = self.create_value_var(rv, transform)
         self.rvs_to_initial_values[rv] = initval
 
     def create_value_var(self, rv: Tensor, transform: Transform | None) -> Tensor:
@@ -366,15 +373,22 @@ def _same_labels(a: Sequence[Any], b: Sequence[Any]) -> bool:
 
 def _transform_for(rv: Tensor, transform: Any, default: Any) -> Transform | None:
     """The transform of a free variable: none for counts; the user's after the default one; the one of its support."""
-    if not isinstance(rv, RandomVariable) or rv.dtype[0] != "f":
-        return None
     for name, given in (("transform", transform), ("default_transform", default)):
         if given is not UNSET and given is not None and not callable(getattr(given, "backward", None)):
             raise TypeError(
                 f'"{rv.name}": {name} is a transform, such as pm.distributions.transforms.log; got {given!r}'
             )
     if default is UNSET:
-        default = default_transform(rv.family, rv.parameters)
+        default = _usual(rv, warned=transform is UNSET)
     if transform is UNSET or transform is None:
         return default if transform is UNSET else None
     return transform if default is None else Chain([default, transform])
+
+
+def _usual(rv: Tensor, warned: bool) -> Transform | None:
+    """The transform of a variable's family."""
+    if not isinstance(rv, RandomVariable) or rv.dtype[0] != "f":
+        return None
+    if warned:
+        warn_of_no_transform(rv)
+    return default_transform(rv.family, rv.parameters)

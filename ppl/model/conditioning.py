@@ -69,12 +69,9 @@ class _Rebuilding:
         self._enter(named(self.at(var), var.name or ""), var.name or "")
 
     def free(self, var: RandomVariable, transform: Transform | None) -> None:
-        fresh = self._draw(var)
-        self.new.add_free(fresh, self.dims(var.name or ""))
-        self.new.rvs_to_transforms[fresh] = transform
-        self.new.rvs_to_values[fresh] = self.new.create_value_var(fresh, transform)
-        initval = self.old.rvs_to_initial_values[var]
-        self.new.rvs_to_initial_values[fresh] = self.at(initval) if isinstance(initval, Tensor) else initval
+        fresh, initval = self._draw(var), self.old.rvs_to_initial_values[var]
+        initval = self.at(initval) if isinstance(initval, Tensor) else initval
+        self.new.enter_free(fresh, transform, self.dims(var.name or ""), initval)
 
     def observed(self, var: RandomVariable) -> None:
         fresh = self._draw(var)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import ppl.tensor as tt
 from ppl.distributions import RandomVariable
 from ppl.distributions.domains import Domain
+from ppl.distributions.images import stays_inside
 from ppl.graph import Node, substitute
 from ppl.model.books import Books
 from ppl.rewrites.elimination.coordinates import Coordinate
@@ -48,6 +49,7 @@ class Joint:
         assert isinstance(rv, RandomVariable)
         inputs = [self.at_values(p) for p in rv.parameters]
         value, transform = model.rvs_to_values[rv], model.rvs_to_transforms.get(rv)
+        checked = transform is None or not stays_inside(rv, transform)
         if rv in self.moved:
             value, coordinate = self.moved[rv]
             inputs += [self.at_values(p) for p in coordinate.further]
@@ -55,13 +57,13 @@ class Joint:
             term = coordinate.log_density(value, *inputs)
         elif rv in self.given:
             self.values[rv] = self.given[rv]
-            term = rv.family.log_density(self.given[rv], *inputs, checked=transform is None)
+            term = rv.family.log_density(self.given[rv], *inputs, checked=checked)
         elif transform is None:
             self.values[rv] = self.at_values(value)
             term = rv.family.log_density(self.values[rv], *inputs)
         else:
             self.values[rv] = transform.backward(value, *inputs)
-            term = rv.family.log_density(self.values[rv], *inputs, checked=False)
+            term = rv.family.log_density(self.values[rv], *inputs, checked=checked)
             self.jacobians[rv] = transform.log_jac_det(value, *inputs)
         scale = model.rvs_to_total_sizes.get(rv)
         self.terms[rv] = term if scale is None else term * scale

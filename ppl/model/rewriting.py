@@ -19,6 +19,7 @@ from ppl.graph import Node, substitute
 from ppl.model.context import modelcontext
 from ppl.model.density import Joint, add_all
 from ppl.model.output.run_report import HasPosterior, RunReport, run_report
+from ppl.model.own_transforms import kept_for_transforms
 from ppl.model.point import Point, at_point, initial_point
 from ppl.model.present import Present, at_present
 from ppl.model.values import Remembered
@@ -159,17 +160,6 @@ def explain(
     return found
 
 
-def _bent(model: Model) -> list[str]:
-    """Variables whose law the user changed by a transform of his own: they are not of their family any more."""
-    found = []
-    for rv in model.free_RVs:
-        chosen = model.rvs_to_transforms[rv]
-        usual = default_transform(rv.family, rv.parameters) if isinstance(rv, RandomVariable) else None
-        if type(chosen) is not type(usual):
-            found.append(rv.name or "")
-    return found
-
-
 def rewritten(
     model: Model,
     rewrite: bool = True,
@@ -188,15 +178,19 @@ def rewritten(
     kept, gone = _names(model, protect, "protect"), _names(model, eliminate, "eliminate")
     if gone and not rewrite:
         raise ValueError("eliminate= asks for rewriting, and rewrite=False forbids it: give one of them")
-    key = (rewrite, moved, *map(frozenset, (kept, gone, _bent(model))), tt.config.floatX, now.identity)
+    own = kept_for_transforms(model)
+    for name in own.keys() & set(gone):
+        raise ValueError(f'cannot eliminate "{name}": {own[name]}. Leave the transform or eliminate= out')
+    key = (rewrite, moved, *map(frozenset, (kept, gone, own)), tt.config.floatX, now.identity)
     known = model.last_posterior
     if now.identity is None or known is None or known[0] != key:
-        known = model.last_posterior = (key, _posterior(model, now, rewrite, {*kept, *_bent(model)}, gone, moved), now)
+        stay = own | dict.fromkeys(kept, "protected")
+        known = model.last_posterior = (key, _posterior(model, now, rewrite, stay, gone, moved), now)
     return known[1]
 
 
 def _posterior(
-    model: Model, now: Present, rewrite: bool, kept: Collection[str], gone: Collection[str], moved: bool
+    model: Model, now: Present, rewrite: bool, kept: Mapping[str, str], gone: Collection[str], moved: bool
 ) -> Posterior:
     made = None
     program = program_of(now)

@@ -59,8 +59,11 @@ MANDATORY = ("vectors for loops", "observed bijection", "barren", "sum over valu
 
 
 @collector_paused()
-def plan(program: Program, protect: Collection[str] = (), eliminate: Collection[str] = ()) -> Plan:
-    """The plan for a program. `protect` names stay, `eliminate` names must go (an error says why one cannot)."""
+def plan(
+    program: Program, protect: Collection[str] | Mapping[str, str] = (), eliminate: Collection[str] = ()
+) -> Plan:
+    """The plan for a program. `protect` names stay, for the reasons a mapping gives, `eliminate` names must go (an
+    error says why one cannot)."""
     names = {rv.name for rv in program.free}
     for asked in (*protect, *eliminate):
         if asked not in names:
@@ -81,14 +84,17 @@ def plan(program: Program, protect: Collection[str] = (), eliminate: Collection[
 
 
 def _planned(
-    program: Program, protect: Collection[str], eliminate: Collection[str], apart: frozenset[RandomVariable]
+    program: Program,
+    protect: Collection[str] | Mapping[str, str],
+    eliminate: Collection[str],
+    apart: frozenset[RandomVariable],
 ) -> Plan:
     """The plan, in which the variables `apart` are not the entries of a vector."""
     asked_for = frozenset(rv for rv in program.free if rv.name in eliminate)
     result = Plan(program, asked=asked_for, ndim_before=program.ndim, nodes_before=program.nodes)
     result.deadline = time.perf_counter() + 1e-3 * BUDGET
     protected = frozenset(rv for rv in program.free if rv.name in protect)
-    reasons: dict[str, str] = {rv.name or "": "protected" for rv in protected}
+    reasons: dict[str, str] = dict(protect) if isinstance(protect, Mapping) else dict.fromkeys(protect, "protected")
     _attempt("vectors for loops", lambda *given: _stacked(apart, *given), result, protected, reasons)
     program = result.program
     moved = Moved()
