@@ -10,6 +10,7 @@ import numpy as np
 from ppl.model.context import modelcontext
 from ppl.model.inference.pointwise import log_likelihood_values, log_prior_values
 from ppl.model.output import results
+from ppl.model.output.hidden import shown
 from ppl.model.output.multitrace import MultiTrace
 from ppl.model.output.sample_stats import complete
 from ppl.model.output.traces import from_trace
@@ -40,9 +41,8 @@ def to_inference_data(
     groups: dict[str, Any] = {}
     if trace is not None:
         draws = from_trace(trace, sample_dims)
-        hidden = set() if include_transformed else {v.name for v in model.value_vars if v.name not in model.named_vars}
-        shown = {name: value for name, value in draws.values.items() if name not in hidden}
-        groups["posterior"] = draws.as_dataset(model, shown, **more)
+        names = draws.values if include_transformed else shown(draws.values)
+        groups["posterior"] = draws.as_dataset(model, {name: draws.values[name] for name in names}, **more)
         if isinstance(trace, MultiTrace):
             stats = {
                 name: np.stack(trace.get_sampler_stats(name, combine=False, squeeze=False)) for name in trace.stat_names

@@ -22,6 +22,7 @@ from ppl.model.inference.forwards import keys_of_streams
 from ppl.model.inference.pointwise import log_likelihood_values, log_prior_values
 from ppl.model.log import silenced
 from ppl.model.output import results
+from ppl.model.output.hidden import shown
 from ppl.model.output.multitrace import MultiTrace
 from ppl.model.output.sample_stats import complete
 from ppl.model.rewriting import Posterior
@@ -50,6 +51,13 @@ class Request(NamedTuple):
     lp_of_draws: bool = (
         True  # whether the statistic `lp` is the log-density of the draw, not of a step on the way to it
     )
+    chosen: bool = False  # whether the names are those that the user listed
+
+    def shown(self, values: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
+        """The values that the result holds."""
+        if self.chosen or self.options.get("include_transformed"):
+            return values
+        return {name: values[name] for name in shown(values)}
 
 
 def _transformed(posterior: Posterior, slots: Sequence[Slot]) -> dict[str, Tensor]:
@@ -180,13 +188,13 @@ class Finisher:
         more = {k: request.options.get(k) for k in ("coords", "dims")}
         chains = {"chain": np.asarray(run.chains)}
         groups = {
-            "posterior": results.dataset(model, values, attrs=attrs, sample_coords=chains, **more),
+            "posterior": results.dataset(model, request.shown(values), attrs=attrs, sample_coords=chains, **more),
             "sample_stats": results.dataset(model, stats, attrs=attrs, sample_coords=chains),
         }
         if request.keep_warmup and run.warmup_positions is not None:
             tuned = self.values(run.warmup_positions)
             warm_stats = complete(run.warmup_stats, request.stat_names)
-            groups["warmup_posterior"] = results.dataset(model, tuned, attrs=attrs, sample_coords=chains, **more)
+            groups["warmup_posterior"] = results.dataset(model, request.shown(tuned), attrs=attrs, sample_coords=chains, **more)
             groups["warmup_sample_stats"] = results.dataset(model, warm_stats, attrs=attrs, sample_coords=chains)
         groups |= self._densities(values, run, chains, more)
         result = results.collect({**groups, **results.given_groups(model, **more)})

@@ -22,8 +22,10 @@ from ppl.model.errors import ParameterValueError, ShapeError
 from ppl.model.inference.bar import Bar
 from ppl.model.inference.draw_rows import draw_keys
 from ppl.model.inference.forwards import drawn_over
+from ppl.model.inference.restricted_priors import restricted_draws
 from ppl.model.log import log
 from ppl.model.output import results
+from ppl.model.output.hidden import shown
 from ppl.model.output.traces import Draws, from_trace
 from ppl.model.present import naming_data
 from ppl.model.seeds import seed_of
@@ -78,12 +80,12 @@ def sample_prior_predictive(
     check_keys("compile_kwargs", compile_kwargs, ("mode",))
     model = modelcontext(model)
     known = [v.name or "" for v in (*model.basic_RVs, *model.deterministics)]
-    names = known if var_names is None else chosen_names("var_names", var_names, known)
+    names = shown(known) if var_names is None else chosen_names("var_names", var_names, known)
     _tell_of_potentials(model, "prior")
     drawn = [rv.name for rv in model.basic_RVs if rv in ancestors([model.named_vars[n] for n in names])]
     log.info("Sampling: [%s]", ", ".join(sorted(map(str, drawn))))
     with naming_data(model):
-        found = forward([model.named_vars[name] for name in names], seed_of(random_seed), draws)
+        found = _of_prior(model, [model.named_vars[name] for name in names], seed_of(random_seed), draws)
     values = dict(zip(names, found, strict=True))
     if not return_inferencedata:
         return {name: value[0] for name, value in values.items()}
@@ -94,6 +96,16 @@ def sample_prior_predictive(
         if part:
             groups[group] = results.dataset(model, part, **options)
     return results.collect({**groups, **results.given_groups(model, **options)})
+
+
+def _of_prior(model: Model, outputs: Sequence[Tensor], seed: int, draws: int) -> list[np.ndarray]:
+    """Draws from the prior: where a transform restricts a variable, from the law that the model gives it."""
+    given, columns = restricted_draws(model, outputs, seed, draws)
+    places: dict[Node, Tensor] = {
+        rv: placeholder(TensorType(rv.dtype, column.shape[2:]), rv.name)
+        for rv, column in zip(given, columns, strict=True)
+    }
+    return drawn_over(outputs, places, [draw_keys(seed, "forward", 1, draws), *columns])
 
 
 def _tell_of_potentials(model: Model, what: str) -> None:
@@ -143,7 +155,7 @@ def sample_posterior_predictive(
     draws = from_trace(trace, sample_dims)
     known = [v.name or "" for v in (*model.basic_RVs, *model.deterministics)]
     observed = _depending_on_observed(model)
-    names = [n for n in known if n in observed] if var_names is None else chosen_names("var_names", var_names, known)
+    names = shown([n for n in known if n in observed]) if var_names is None else chosen_names("var_names", var_names, known)
     if not names:
         raise ValueError("the model has no observed variables: say with var_names= what to draw")
     _tell_of_potentials(model, "posterior")
