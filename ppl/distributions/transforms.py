@@ -371,8 +371,14 @@ def default_transform(family: Any, parameters: Any) -> Transform | None:
         return domain.transform
     if domain.transform != "interval":
         return BY_NAME[domain.transform]
-    return Interval.of_parameters(lambda *inputs: _bounds_of(family.support_for(inputs)))
+    return between_ends(family)
 
 
-def _bounds_of(domain: Domain) -> tuple[Any, Any]:
-    return domain.lower, domain.upper
+def between_ends(family: Any) -> IntervalTransform:
+    """The transform between the ends of a family's support."""
+
+    def ends(*parameters: Any) -> tuple[Any, Any]:
+        domain: Domain = family.support_for(parameters)
+        return domain.lower, domain.upper
+
+    return Interval.of_parameters(ends)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ppl.distributions import RandomVariable, Wishart
 from ppl.model.inference.engines.in_parts import InParts
 from ppl.model.inference.engines.independent import Independent
 from ppl.model.log import log
+from ppl.model.rewriting import Posterior
 from ppl.samplers.diagnostics import notices
 
 LEVELS = {"error": logging.ERROR, "warning": logging.WARNING, "info": logging.INFO}
@@ -48,3 +51,15 @@ def tell(found: Sequence[SamplerWarning]) -> None:
     """Log the findings."""
     for each in found:
         log.log(LEVELS[each.level], each.message)
+
+
+def warn_of_matrices(posterior: Posterior) -> None:
+    """Warn where a sampler would have to move the entries of a symmetric matrix one by one."""
+    moved = [posterior.model.named_vars.get(str(name)) for name in posterior.names.values()]
+    names = [f'"{rv.name}"' for rv in moved if isinstance(rv, RandomVariable) and rv.family is Wishart]
+    if names:
+        text = (
+            f"{', '.join(names)}: the Wishart distribution cannot be used for MCMC sampling, since a step to a "
+            "symmetric matrix has probability zero. Use LKJCholeskyCov, LKJCorr or WishartBartlett instead."
+        )
+        warnings.warn(text, UserWarning, stacklevel=3)

@@ -14,6 +14,7 @@ from ppl.compile.density import FlatProgram, labels, scalar
 from ppl.model.arguments import as_list, check_keys, check_truths, chosen_names, count, unknown
 from ppl.model.context import modelcontext
 from ppl.model.errors import SamplingError
+from ppl.model.inference import checks
 from ppl.model.inference.background import Sampling
 from ppl.model.inference.callbacks import Reporter
 from ppl.model.inference.engines import ENGINES
@@ -147,6 +148,7 @@ def sample(
         results.prepare()
     posterior = rewritten(model, rewrite, [*as_list(protect), *stepped(model, step)], eliminate)
     refuse_minibatches(posterior.terms.values())
+    checks.warn_of_matrices(posterior)
     names = list(posterior.outputs) if var_names is None else chosen_names("var_names", var_names, posterior.outputs)
     methods = assign(posterior, step)
     if methods.settings and any(given is not None for given in direct.values()):

@@ -21,6 +21,8 @@ import numpy as np
 import ppl.tensor as tt
 from ppl.distributions import FAMILIES, RandomVariable
 from ppl.distributions.constants import LOG_2, LOG_2PI
+from ppl.distributions.distribution import Distribution
+from ppl.distributions.transforms import IntervalTransform, between_ends
 from ppl.rewrites.elimination.affine import is_data
 from ppl.tensor.tensor import Tensor, as_tensor
 
@@ -85,6 +87,31 @@ class ShortLog(Coordinate):
 def _hazard(z: Any) -> Tensor:
     """The slope of log Φ(z)."""
     return tt.exp(-0.5 * z**2 - 0.5 * LOG_2PI - tt.log_ndtr(z))
+
+
+@dataclass(frozen=True)
+class BetweenEnds(Coordinate):
+    """A number between the ends of its support, where the transform of the model leads beyond them."""
+
+    family: type[Distribution]
+    name: str = "between_ends"
+
+    def words(self) -> str:
+        return "is moved between the ends of its support, beyond which the transform of the model leads"
+
+    @property
+    def _transform(self) -> IntervalTransform:
+        return between_ends(self.family)
+
+    def backward(self, z: Any, *parameters: Any) -> Tensor:
+        return self._transform.backward(z, *parameters)
+
+    def forward(self, x: Any, *parameters: Any) -> Tensor:
+        return self._transform.forward(x, *parameters)
+
+    def log_density(self, z: Any, *parameters: Any) -> Tensor:
+        inner = self.family.log_density(self.backward(z, *parameters), *parameters, checked=False)
+        return inner + self._transform.log_jac_det(z, *parameters)
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,9 @@ from ppl.distributions import (
     RandomVariable,
     StudentT,
 )
+from ppl.distributions.images import stays_inside
 from ppl.distributions.location_scale import LOCATION_AND_SCALE, SCALES
+from ppl.distributions.transforms import default_transform
 from ppl.graph import ancestors
 from ppl.rewrites.elimination.affine import NotAffine, data_value, is_data, known_shape
 from ppl.rewrites.elimination.centring import (
@@ -43,7 +45,7 @@ from ppl.rewrites.elimination.centring import (
     ScaledLogarithm,
     Whitened,
 )
-from ppl.rewrites.elimination.coordinates import COORDINATES, Coordinate, NearScore, fixed_coordinate
+from ppl.rewrites.elimination.coordinates import COORDINATES, BetweenEnds, Coordinate, NearScore, fixed_coordinate
 from ppl.rewrites.elimination.covariances import SpreadAndCorrelation
 from ppl.rewrites.elimination.gaussian.spd import UNROLLED
 from ppl.rewrites.elimination.information import blocks, entries, squares, told, told_of_logarithm
@@ -83,9 +85,17 @@ def coordinates(
             chosen = NearScore()
         elif rv.family in COEFFICIENTS and rv.ndim == 1:
             chosen = _pulled_steps(written, rv) or _whitened(written, rv)
+        else:
+            chosen = _between_ends(rv)
         if chosen is not None:
             found[rv] = chosen
     return found
+
+
+def _between_ends(rv: RandomVariable) -> BetweenEnds | None:
+    """The ends of the support, where the transform of the family leads beyond these, as that of truncated laws may."""
+    usual = None if rv.event_ndim else default_transform(rv.family, rv.parameters)
+    return None if usual is None or stays_inside(rv, usual) else BetweenEnds(rv.family)
 
 
 HEAVY = 5.0  # degrees of freedom, up to which tails hinder
