@@ -14,6 +14,7 @@ from ppl.distributions import RandomVariable, is_draw
 from ppl.distributions.distribution import default_point
 from ppl.distributions.draw import draw
 from ppl.distributions.drawing import expanded
+from ppl.distributions.images import is_own
 from ppl.graph import Node, ancestors, substitute
 from ppl.model.starts import as_numbers, check_inside, check_shape
 from ppl.model.values import values_of
@@ -128,8 +129,16 @@ def _start(rv: Tensor, inputs: Any, given: Mapping[str, Any], model: Model, valu
         domain = rv.family.support_for(inputs)
         inside = domain.contains(array)
         check_inside(rv, array, domain, evaluated([inside])[0] if isinstance(inside, Tensor) else inside)
-    sized = substitute_shape(rv, values)
-    return tt.broadcast_to(tt.cast(start, rv.dtype), sized), False
+    sized, transform = substitute_shape(rv, values), model.rvs_to_transforms[rv]
+    start = tt.broadcast_to(tt.cast(start, rv.dtype), sized)
+    if chosen is None and transform is not None and is_own(rv, transform):
+        return _in_image(transform.forward(start, *inputs)), True
+    return start, False
+
+
+def _in_image(unconstrained: Tensor) -> Tensor:
+    """A start in the image of a user's transform, where the support point has no unconstrained value."""
+    return tt.switch(tt.isfinite(unconstrained), unconstrained, 0.0)
 
 
 def substitute_shape(rv: Tensor, values: Any) -> tuple[Any, ...]:
