@@ -42,7 +42,7 @@ def same_transform(a: Transform | None, b: Transform | None, parameters: Any, ot
 
 
 def same_number(a: Any, b: Any) -> bool:
-    """Whether two numbers or tensors are the same wherever they are used: constants by value, symbols as expressions."""
+    """Whether two numbers or tensors are the same: constants by value, symbols as expressions."""
     if a is b or a is None or b is None:
         return a is b
     known = [_constant(x) for x in (a, b)]

@@ -130,7 +130,7 @@ def warn_of_no_transform(rv):
             f'No safe default transform found for Mixture distribution "{rv.name}": its components have different '
             "supports or default transforms. A transform= of your own serves where one is appropriate.",
             MixtureTransformWarning,
-            stacklevel=6,
+            stacklevel=7,  # the call that makes the variable
         )
 
 

@@ -137,7 +137,9 @@ class IntervalTransform(Transform):
         both, (is_low, low), (is_high, high) = _some_infinite(low, high, value - 1.0, value + 1.0)
         left, right = tt.log(value - low), tt.log(high - value)
         inner = left - right
-        return inner if both is True else tt.switch(both, inner, tt.switch(is_low, left, tt.switch(is_high, right, value)))
+        return (
+            inner if both is True else tt.switch(both, inner, tt.switch(is_low, left, tt.switch(is_high, right, value)))
+        )
 
     def backward(self, value: Any, *inputs: Any) -> Tensor:
         low, high = self.bounds(*inputs)

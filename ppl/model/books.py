@@ -15,9 +15,9 @@ from typing import Any, Self
 import numpy as np
 
 from ppl.distributions import RandomVariable
+from ppl.distributions.images import check_transform
 from ppl.distributions.inner import laws_in_density
 from ppl.distributions.measure import sources
-from ppl.distributions.images import check_transform
 from ppl.distributions.mixture import warn_of_no_transform
 from ppl.distributions.transforms import Chain, Transform, default_transform
 from ppl.graph import NodeDict

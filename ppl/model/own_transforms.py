@@ -25,7 +25,9 @@ def kept_for_transforms(model: Books) -> dict[str, str]:
     own = own_transforms(model)
     for rv, transform in own.items():
         behind = set() if transform is None else depends_on(rv, transform)
-        found |= {x.name or "": f'the bounds of the transform of "{rv.name}" follow from it' for x in _free(model, behind)}
+        found |= {
+            x.name or "": f'the bounds of the transform of "{rv.name}" follow from it' for x in _free(model, behind)
+        }
     words = {rv.name or "": "none" if transform is None else f'"{transform.name}"' for rv, transform in own.items()}
     return found | {name: f"its transform was chosen by the user: {word}" for name, word in words.items()}
 

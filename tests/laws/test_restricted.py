@@ -77,7 +77,13 @@ PRIORS = {
     "Beta": lambda t: pm.Beta("x", 2.0, 1.5, shape=3, default_transform=t),
     "Dirichlet": lambda t: pm.Dirichlet("x", [1.2, 2.0, 0.7], shape=(3, 3), transform=t),
 }
-OTHERS = {"Gamma": {"alpha": 1.9}, "Normal": {"mu": 0.4}, "Binomial": {"n": 9}, "NegativeBinomial": {"n": 3}, "Multinomial": {"n": 4}}
+OTHERS = {
+    "Gamma": {"alpha": 1.9},
+    "Normal": {"mu": 0.4},
+    "Binomial": {"n": 9},
+    "NegativeBinomial": {"n": 3},
+    "Multinomial": {"n": 4},
+}
 DATA = {
     **dict.fromkeys(("Poisson", "Binomial", "NegativeBinomial", "Geometric"), 1 + COUNTS),
     "Exponential": np.exp(NUMBERS),
@@ -200,24 +206,29 @@ def test_bounds_keep_what_they_follow_from():
     check(model, ["u", "x"])
 
 
+def likelihood(p):
+    return np.prod(stats.norm(p, 1).pdf(NUMBERS))
+
+
 def quadrature_mean(density, low, high):
     mass, first = (integrate.quad(lambda p, k=k: p**k * density(p), low, high)[0] for k in (0, 1))
     return first / mass
 
 
+N = stats.norm.pdf
 SINGLE = {
     "alone": (alone, lambda p: stats.binom(10, p).pmf(3)),
-    "above a label": (above_a_label, lambda p: np.prod(p * stats.norm(2, 1).pdf(NUMBERS) + (1 - p) * stats.norm.pdf(NUMBERS))),
+    "above a label": (above_a_label, lambda p: np.prod(p * N(NUMBERS - 2) + (1 - p) * N(NUMBERS))),
     "childless": (childless, lambda p: 1.0),
     "bound of rows": (bound_of_rows, lambda p: p**-3.0 * p**-2.0 * (p > 0.15)),
-    "of a mean": (of_a_mean, lambda p: stats.norm(0, np.sqrt(5)).pdf(p) * np.prod(stats.norm(p, 1).pdf(NUMBERS))),
-    "below a label": (below_a_label, lambda p: (0.3 * stats.norm.pdf(p + 1) + 0.7 * stats.norm.pdf(p - 1)) * np.prod(stats.norm(p, 1).pdf(NUMBERS))),
+    "of a mean": (of_a_mean, lambda p: stats.norm(0, np.sqrt(5)).pdf(p) * likelihood(p)),
+    "below a label": (below_a_label, lambda p: (0.3 * N(p + 1) + 0.7 * N(p - 1)) * likelihood(p)),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("write, density", SINGLE.values(), ids=SINGLE)
 def test_draws_are_of_the_restricted_posterior(write, density):
-    with pm.Model() as model:
+    with pm.Model():
         write(Interval(0.2, 0.6))
         found = pm.sample(500, tune=500, chains=2, progressbar=False, random_seed=3).posterior["p"].values
     assert 0.2 <= found.min() < 0.25

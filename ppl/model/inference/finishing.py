@@ -194,7 +194,9 @@ class Finisher:
         if request.keep_warmup and run.warmup_positions is not None:
             tuned = self.values(run.warmup_positions)
             warm_stats = complete(run.warmup_stats, request.stat_names)
-            groups["warmup_posterior"] = results.dataset(model, request.shown(tuned), attrs=attrs, sample_coords=chains, **more)
+            groups["warmup_posterior"] = results.dataset(
+                model, request.shown(tuned), attrs=attrs, sample_coords=chains, **more
+            )
             groups["warmup_sample_stats"] = results.dataset(model, warm_stats, attrs=attrs, sample_coords=chains)
         groups |= self._densities(values, run, chains, more)
         result = results.collect({**groups, **results.given_groups(model, **more)})

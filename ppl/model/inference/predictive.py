@@ -25,7 +25,7 @@ from ppl.model.inference.forwards import drawn_over
 from ppl.model.inference.restricted_priors import restricted_draws
 from ppl.model.log import log
 from ppl.model.output import results
-from ppl.model.output.hidden import shown
+from ppl.model.output.hidden import is_hidden, shown
 from ppl.model.output.traces import Draws, from_trace
 from ppl.model.present import naming_data
 from ppl.model.seeds import seed_of
@@ -155,10 +155,13 @@ def sample_posterior_predictive(
     draws = from_trace(trace, sample_dims)
     known = [v.name or "" for v in (*model.basic_RVs, *model.deterministics)]
     observed = _depending_on_observed(model)
-    names = shown([n for n in known if n in observed]) if var_names is None else chosen_names("var_names", var_names, known)
+    names = (
+        shown([n for n in known if n in observed]) if var_names is None else chosen_names("var_names", var_names, known)
+    )
     if not names:
         raise ValueError("the model has no observed variables: say with var_names= what to draw")
     _tell_of_potentials(model, "posterior")
+    _refuse_hidden(model, names, draws)
     bar = Bar("Sampling", progressbar)
     given = _taken_from_draws(model, names, draws, _changed_data(model, trace), _relabelled(model, trace))
     values = _drawn(model, names, draws, given, seed_of(random_seed), bar)
@@ -171,6 +174,18 @@ def sample_posterior_predictive(
         return results.collect(groups)
     there = set() if predictions else set(results.group_names(trace)) - {name}
     return results.extend(trace, {key: each for key, each in groups.items() if key not in there})
+
+
+def _refuse_hidden(model: Model, names: Sequence[str], draws: Draws) -> None:
+    """Refuse to draw from the prior what the posterior has, but the result leaves out for its name."""
+    behind = ancestors([model.named_vars[name] for name in names])
+    known = {*draws.values, *names}
+    for rv in model.free_RVs:
+        if rv in behind and rv.name not in known and is_hidden(rv.name or ""):
+            raise ValueError(
+                f'the draws do not hold "{rv.name}", whose name looks like that of an unconstrained value: sample with '
+                'idata_kwargs={"include_transformed": True}, call it otherwise, or draw it anew by naming it in var_names'
+            )
 
 
 def _drawn(

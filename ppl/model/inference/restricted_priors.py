@@ -50,7 +50,7 @@ def restricted_draws(
     while found < draws:
         if proposed >= MOST:
             raise _too_rare(chosen, found, proposed)
-        size = draws if not proposed else min(AT_ONCE, 2 * (draws - found) * proposed // max(found, 1))
+        size = draws if not proposed else min(AT_ONCE, MOST, 2 * (draws - found) * proposed // max(found, 1))
         keys = draw_keys(seed, f"restricted {len(kept)}", 1, size)
         *columns, accepted = drawn_over([*values, inside], {}, [keys])
         kept.append([column[:, accepted[0]] for column in columns])

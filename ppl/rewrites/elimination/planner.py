@@ -59,9 +59,7 @@ MANDATORY = ("vectors for loops", "observed bijection", "barren", "sum over valu
 
 
 @collector_paused()
-def plan(
-    program: Program, protect: Collection[str] | Mapping[str, str] = (), eliminate: Collection[str] = ()
-) -> Plan:
+def plan(program: Program, protect: Collection[str] | Mapping[str, str] = (), eliminate: Collection[str] = ()) -> Plan:
     """The plan for a program. `protect` names stay, for the reasons a mapping gives, `eliminate` names must go (an
     error says why one cannot)."""
     names = {rv.name for rv in program.free}
