@@ -184,7 +184,7 @@ def _refuse_hidden(model: Model, names: Sequence[str], draws: Draws) -> None:
         if rv in behind and rv.name not in known and is_hidden(rv.name or ""):
             raise ValueError(
                 f'the draws do not hold "{rv.name}", whose name looks like that of an unconstrained value: sample with '
-                'idata_kwargs={"include_transformed": True}, call it otherwise, or draw it anew by naming it in var_names'
+                'idata_kwargs={"include_transformed": True}, call it otherwise, or name it in var_names to draw it'
             )
 
 
