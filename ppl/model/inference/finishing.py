@@ -48,9 +48,7 @@ class Request(NamedTuple):
     options: Mapping[str, Any]
     stat_names: Mapping[str, str]
     certified: bool = True
-    lp_of_draws: bool = (
-        True  # whether the statistic `lp` is the log-density of the draw, not of a step on the way to it
-    )
+    lp_of_draws: bool = True  # whether `lp` is the log-density of the draw, not of a step on the way to it
     chosen: bool = False  # whether the names are those that the user listed
 
     def shown(self, values: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:

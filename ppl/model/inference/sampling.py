@@ -160,8 +160,7 @@ def sample(
     starts = starts_for(posterior, initvals, chains, seed, nuts.jitter)
     request = Request(
         names, seed, tune, not discard_tuned_samples, compute_convergence_checks, quiet, return_inferencedata, extras,
-        NUTPIE if nuts_sampler == "nutpie" else {}, certificate, methods.only_nuts,
-        var_names is not None,
+        NUTPIE if nuts_sampler == "nutpie" else {}, certificate, methods.only_nuts, var_names is not None,
     )  # fmt: skip
     finish = Finisher(posterior, starts.slots, request)
     refuse_too_large(_sizes(finish, starts), chains, draws)
