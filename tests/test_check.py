@@ -404,6 +404,14 @@ def test_the_shapes_of_tails_are_those_of_arviz():
     np.testing.assert_allclose(pareto_k(ratios), arviz.psislw(ratios.T.copy())[1], atol=1e-8)
 
 
+def test_rows_with_parameters_of_their_own_are_told_as_such_and_a_single_one_is_not():
+    draws = {"a": RNG.normal(size=(4, 500))}
+    heavy = -(RNG.normal(size=(4, 500, 9)) ** 2) * 3
+    (finding,) = pm.check(results(draws, log_likelihood={"y": heavy}))
+    assert finding.severity == "note" and "parameters of their own" in finding.sentence
+    assert not pm.check(results(draws, log_likelihood={"y": heavy[:, :, :1]})).findings
+
+
 def test_rows_that_tell_nothing_are_not_influential():
     assert np.all(pareto_k(np.zeros((1000, 2))) == -np.inf)
 

@@ -16,6 +16,7 @@ from ppl.model.checking.outcome import Outcome
 KINDS = ("influential rows",)
 
 MOST_K, MOST_NUMBERS, FEWEST_TAIL = 0.7, 20_000_000, 5
+MANY = 0.2  # of the rows, from which it is the model rather than the rows
 
 
 def find(outcome: Outcome) -> Iterator[Finding]:
@@ -38,15 +39,27 @@ def find(outcome: Outcome) -> Iterator[Finding]:
             continue
         each = pareto_k(-rows)
         bad = np.flatnonzero(each > MOST_K)
-        if len(bad):
-            worst = bad[np.argsort(-each[bad])]
-            yield Finding(
-                "influential rows", (str(name),), "warning",
-                f'{len(bad)} of {len(each)} rows of "{name}" are so influential that approximate leave-one-out does '
-                f"not hold for them (Pareto k above {MOST_K}, up to {each.max():.2f}): rows {listed(list(worst))}.",
-                f'Look at these rows of "{name}": where they are right, take a law with heavier tails (StudentT, '
-                "NegativeBinomial); for comparing models fit again without each of them.",
-            )  # fmt: skip
+        if len(bad) and len(each) > 1:  # without a single row nothing would be left
+            yield _told(str(name), each, bad[np.argsort(-each[bad])])
+
+
+def _told(name: str, each: np.ndarray, worst: np.ndarray) -> Finding:
+    what = f'{len(worst)} of {len(each)} rows of "{name}"'
+    if len(worst) > MANY * len(each):
+        return Finding(
+            "influential rows", (name,), "note",
+            f"{what} have a Pareto k above {MOST_K} (up to {each.max():.2f}), so that approximate leave-one-out does "
+            "not hold: rows have parameters of their own, most likely, which are lost with the row.",
+            f'Compare models by leaving out groups of rows of "{name}" and fitting again (k-fold), or by the '
+            "likelihood with the parameters of single rows integrated out.",
+        )  # fmt: skip
+    return Finding(
+        "influential rows", (name,), "warning",
+        f"{what} are so influential that approximate leave-one-out does not hold for them (Pareto k above {MOST_K}, "
+        f"up to {each.max():.2f}): rows {listed(list(worst))}.",
+        f'Look at these rows of "{name}": where they are right, take a law with heavier tails (StudentT, '
+        "NegativeBinomial); for comparing models fit again without each of them.",
+    )  # fmt: skip
 
 
 def pareto_k(log_ratios: np.ndarray) -> np.ndarray:

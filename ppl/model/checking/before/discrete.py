@@ -22,8 +22,7 @@ def find(survey: Survey) -> Iterator[Finding]:
         domain = rv.family.support_for(rv.parameters)
         mend = (
             f'Write what depends on "{rv.name}" as pm.Mixture over its values, so that no latent variable stands '
-            "between it "
-            "and the data"
+            "between it and the data"
             if domain.upper is not None
             else f'Give "{rv.name}" a finite support so that it is summed out, or write its sum into the law of the '
             "data, as NegativeBinomial and BetaBinomial do"
