@@ -20,7 +20,7 @@ from ppl.rewrites.folding import step_by_step
 from ppl.tensor.draws import KEY_TYPE
 from ppl.tensor.names import NAMED
 from ppl.tensor.subkeys import Subkeys
-from ppl.tensor.tensor import Tensor, as_tensor, placeholder
+from ppl.tensor.tensor import Tensor, as_tensor, is_constant, placeholder
 from ppl.tensor.variables import Variable
 
 DRAWS, FEWER, SEED = 64, 8, 20
@@ -34,7 +34,7 @@ class PriorDraws(NamedTuple):
     count: int
     free: Mapping[RandomVariable, np.ndarray]  # (draws, ...)
     data: Mapping[RandomVariable, np.ndarray]
-    lawful: Mapping[tuple[RandomVariable, str, Domain], np.ndarray]  # by variable and parameter
+    lawful: Mapping[tuple[RandomVariable, str, Domain, int], np.ndarray]  # by variable and parameter
     inside: Mapping[RandomVariable, np.ndarray]  # whether the observed values are in the support, entry by entry
 
 
@@ -47,7 +47,11 @@ def prior_draws(
         return f'"{undrawable[0].name}" is a {undrawable[0].family.__name__}, which declares no draws'
     wanted: dict[Any, Node] = {("free", rv): rv for rv in free}
     of_data: dict[Any, Node] = {("data", rv): rv for rv in observed}
-    lawful = {("lawful", rv, *what): holds for rv in (*free, *observed) for *what, holds in _conditions(rv)}
+    lawful = {
+        ("lawful", rv, name, domain, place): holds
+        for rv in (*free, *observed)
+        for place, (name, domain, holds) in enumerate(_conditions(rv))
+    }
     inside = {("inside", rv): check for rv in observed if (check := _support(rv, values.get(rv))) is not None}
     attempts = [(DRAWS, wanted | of_data | lawful | inside), (FEWER, wanted | of_data | lawful | inside),
                 (DRAWS, wanted | lawful | inside), (FEWER, wanted | lawful | inside)]  # fmt: skip
@@ -118,11 +122,11 @@ def _sorted(found: Mapping[Any, np.ndarray]) -> PriorDraws:
 
 def _conditions(rv: RandomVariable) -> Iterator[tuple[str, Domain, Tensor]]:
     """Of each parameter that is not surely in its domain, whether it is; those of laws among the parameters too."""
-    laws = set(laws_of(rv))
-    for law in laws:
+    for law in laws_of(rv):
         yield from _conditions(law)
+    laws = set(laws_of(rv))
     for (name, p), value in zip(rv.family.params.items(), rv.parameters, strict=False):
-        if value not in laws and p.domain.ndim == 0:
+        if value not in laws and p.domain.ndim == 0 and not is_constant(value):
             holds = p.domain.closure_contains(value)
             if isinstance(holds, Tensor):
                 yield name, p.domain, holds | tt.isnan(value) if value.dtype[0] == "f" else holds

@@ -124,7 +124,10 @@ def _empty_components(survey: Survey, rv: RandomVariable, flat: set[Node]) -> It
     else:
         behind = [{v for p in law.parameters for v in survey.parents(p)} for law in laws]
         own = [
-            v for i, b in enumerate(behind) for v in b & flat if not any(v in o for j, o in enumerate(behind) if j != i)
+            v
+            for i, b in enumerate(behind)
+            for v in sorted(b & flat, key=lambda node: node.serial)
+            if not any(v in o for j, o in enumerate(behind) if j != i)
         ]
     for v in dict.fromkeys(own):
         name = getattr(v, "name", None) or ""

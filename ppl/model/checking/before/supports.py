@@ -42,7 +42,7 @@ def find(survey: Survey) -> Iterator[Finding]:
             f'Widen the prior of {parents}, check the units of the data, or take a family for "{rv.name}" whose '
             "support holds them.",
         )  # fmt: skip
-    for (rv, parameter, domain), holds in prior.lawful.items():
+    for (rv, parameter, domain, _), holds in prior.lawful.items():
         share = float(np.mean(~holds.reshape(prior.count, -1).all(axis=1)))
         if share < OFTEN:
             continue
