@@ -373,3 +373,13 @@ def test_a_walk_asks_a_table_of_blockers_and_does_not_copy_it():
     x = tt.dscalar("x")
     y = tt.exp(x)
     assert ppl.graph.topological(y + 1, blockers=Table({y: None}))[0] is not x
+
+
+def test_the_truth_of_an_equation_is_identity():
+    """As in PyTensor: programs ask `if scale == 0:` and `x in variables`."""
+    x, y = tt.dvector("x"), tt.dscalar("y")
+    truths = [bool(e) for e in (x == x, x == y, x == 0, x != y, x != x)]
+    assert truths == [True, False, False, True, False]
+    assert y in [x, y] and y not in [x]
+    with pytest.raises(TypeError, match="not known before the program runs"):
+        bool(y > 0)

@@ -2,6 +2,7 @@
 
 from types import ModuleType as _ModuleType
 
+from ppl.model.checking.check import check as check
 from ppl.model.conditioning import change_value_transforms as change_value_transforms
 from ppl.model.conditioning import clone_model as clone_model
 from ppl.model.conditioning import do as do

@@ -149,7 +149,11 @@ class Tensor(Node):
         FUNCTIONS["set_label"](self, value)
 
     # --- what symbols cannot do -----------------------------------------------------------------------------------
-    def __bool__(self) -> NoReturn:
+    def __bool__(self) -> bool:
+        """Of `a == b` whether both are the same expression, as in PyTensor, so that `if scale == 0:` and
+        `x in variables` work; the truth of other symbols is not known."""
+        if self.op.name in ("equal", "not_equal"):
+            return (self.inputs[0] is self.inputs[1]) == (self.op.name == "equal")
         raise TypeError(
             f"the truth of {self!r} is not known before the program runs. "
             "Use switch(condition, a, b) or ifelse, and & | ~ instead of and, or, not."

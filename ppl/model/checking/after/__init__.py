@@ -1,0 +1,1 @@
+"""Findings on results, one file for each kind."""

@@ -1,0 +1,1 @@
+"""Findings on a model before sampling, one file for each kind."""
