@@ -5,6 +5,7 @@ python3 dev.py demo                        run the main example; its plots go to
 python3 dev.py test [PYTEST ...]           run the tests, all but the slow statistical ones
 python3 dev.py test --full [SLICE ...]     run the slow ones too, in slices, with a report; what is green for this very
                                            tree is not run again
+python3 dev.py test --oldest [PYTEST ...]  the tests with the oldest dependencies that pyproject.toml allows
 python3 dev.py lint                        formatting, lint, types
 python3 dev.py bench [--keep] [NAME ...]   run benchmarks/NAME.py, or all of them, against the rivals;
                                            --keep writes what they print to benchmarks/results/
@@ -84,7 +85,7 @@ def install(group):
     log = []
     locked = ["--no-deps", "--require-hashes", "-r", ROOT / f"requirements/{group}.txt"]
     if VENV.exists() and not same_python():
-        print("dev.py: .venv belongs to another Python, making it anew", flush=True)
+        print(f"dev.py: {VENV.name} belongs to another Python, making it anew", flush=True)
         shutil.rmtree(VENV)
 
     uv = shutil.which("uv")
@@ -165,15 +166,24 @@ def demo(args):
     return failed
 
 
+def with_oldest():
+    """From here on there is one environment, that of the oldest versions."""
+    global VENV, DEPS, GROUPS
+    VENV, DEPS, GROUPS = ROOT / ".venv-oldest", ROOT / ".deps-oldest", ["oldest"]
+
+
 def test(args):
     if "--full" in args:
         return full([a for a in args if a != "--full"])
+    if "--oldest" in args:
+        with_oldest()
+        args = [a for a in args if a != "--oldest"]
     command = ["-m", "pytest"]
     if "-m" not in args:
         command += ["-m", "not slow"]
     if not args:  # a chosen few tests start sooner in one process
         command += PARALLEL
-    return run("test", *command, *args)
+    return run("oldest" if "oldest" in GROUPS else "test", *command, *args)
 
 
 # The full suite

@@ -632,6 +632,29 @@ def _(model):
     assert abs(found - exact) < 0.1
 
 
+class SeriesOfPandas2:
+    """As pandas 2 has it: a stand-in for missing values is refused where the values are integers."""
+
+    name = "x"
+
+    def __init__(self, values):
+        self.values = np.asarray(values)
+
+    def isna(self):
+        return np.zeros(len(self.values), bool)
+
+    def to_numpy(self, dtype=None, na_value=None):
+        if na_value is not None and self.values.dtype.kind in "iu":
+            raise ValueError("cannot convert float NaN to integer")
+        return self.values
+
+
+@works(64, "integers of pandas 2")
+def _(model):
+    pm.Poisson("y", 2, observed=SeriesOfPandas2([1, 2, 3]))
+    assert pm.Data("x", SeriesOfPandas2(np.array([0, 1], "int8"))).get_value().tolist() == [0, 1]
+
+
 @works(64, "integers of pandas with a missing one")
 def _(model):
     pandas = pytest.importorskip("pandas")

@@ -22,11 +22,10 @@ def as_data(value: Any, name: str, family: str = "") -> np.ndarray | np.ma.Maske
     missing = None
     if hasattr(value, "isna") and hasattr(value, "to_numpy"):  # pandas
         missing = np.asarray(value.isna())
-        value = (
-            value.to_numpy(dtype=None if not missing.any() else np.float64, na_value=np.nan)
-            if hasattr(value, "name")
-            else value.to_numpy()
-        )
+        filled = {"dtype": np.float64, "na_value": np.nan} if missing.any() and hasattr(value, "name") else {}
+        value = value.to_numpy(
+            **filled
+        )  # without a missing value no stand-in is given: pandas 2 refuses nan for integers
     elif hasattr(value, "to_numpy"):  # polars
         value = value.to_numpy()
     elif hasattr(value, "values") and hasattr(value, "dims"):  # xarray
