@@ -104,7 +104,7 @@ STEPS = {"nuts": None, "metropolis": pm.Metropolis, "slice": pm.Slice, "past": p
 SAID = {
     "sqrt": "The sqrt of -0.[0-9]+ is not finite: keep the parameters away from there by a prior",
     "overflow": "The exp of [0-9.]+ is not finite: keep",
-    "factor": r"A matrix is not positive definite as far as rounding tells \(its eigenvalues go from -[0-9.]+ to .*jitter",
+    "factor": r"A matrix is not positive definite as far as rounding tells \(its eigenvalues go from -.* to .*jitter",
 }
 
 
@@ -141,18 +141,21 @@ def test_nothing_is_told_where_numbers_do_not_end(caplog):
     assert not any("not finite" in message for message in caplog.messages)
 
 
-def test_points_of_a_part_are_told_as_well():
-    """Two parts that nothing joins have chains of their own; one of them meets a wall."""
+def test_points_of_a_part_are_told_as_well(monkeypatch):
+    """Parts that nothing joins have chains of their own, and positions of a part are told as positions of all."""
+    monkeypatch.setattr("ppl.rewrites.elimination.parts.MUCH", 0.0)
+    monkeypatch.setattr("ppl.rewrites.elimination.parts.MOSTLY", 0.5)
     with pm.Model():
         x = pm.Normal("x", 0, 1, shape=2)
         pm.Potential("wall", 0 * pm.math.sqrt(0.5 - x[0] - x[1]))
-        beta = pm.Normal("beta", 0, 1, shape=20)
-        rows = np.random.default_rng(0).normal(size=(400, 20))
-        pm.Bernoulli("y", logit_p=rows @ beta, observed=np.arange(400) % 2)
+        slopes = pm.Normal("slopes", 0, 1, shape=5)
+        rows = np.random.default_rng(0).normal(size=(200, 5))
+        pm.Bernoulli("y", logit_p=pm.math.dot(rows, slopes), observed=np.arange(200) % 2)
         found = pm.sample(200, tune=200, **QUICK, quiet=True)
     attrs = found.sample_stats.attrs
     assert "; NUTS of" in attrs["drawn_by"]
-    assert attrs["not_finite"] > 0 and 'the term "wall" is nan at x = [' in attrs["not_finite_at"]
+    assert attrs["not_finite"] == int(np.isinf(found.sample_stats["max_energy_error"]).sum()) > 0
+    assert 'the term "wall" is nan at x = [' in attrs["not_finite_at"]
 
 
 # Starts

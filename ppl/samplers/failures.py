@@ -5,10 +5,11 @@ infinite energy: the proposal is rejected and the chain goes on. Other moves rej
 A density of zero is a wall for a trajectory, and nothing unusual for other moves.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from .run import Run
 from .steps_sweep import NOT_FINITE
 
 MOST_PLACES = 5
@@ -30,8 +31,11 @@ class Failures(NamedTuple):
     places: list[Place]
 
 
-def failures(run: Any, most: int = MOST_PLACES) -> Failures:
-    """The failures of a run that knows its divergences; places are of draws after the warm-up if there are any.
+NO_FAILURES = Failures(0, 0, [])
+
+
+def failures(run: Run, most: int = MOST_PLACES) -> Failures:
+    """The failures of a run; places are of draws after the warm-up if there are any.
 
     >>> import jax.numpy as jnp
     >>> from ppl.samplers import sample

@@ -46,7 +46,11 @@ def slice_moves(start: int, stop: int, width: Any = 1.0, tune: bool = True, limi
             low, left, bad = _step_out(at, low, -w, height, limit, none_failed(old))
             high, right, bad = _step_out(at, low + w + left * w, w, height, limit, bad)
             found = _shrink(at, fold(key, 2), low, high, old, logp, height, limit, bad)
-            failed = failed.joined(found.failed.number, position.at[start + i].set(found.failed.first))
+            failed = lax.cond(
+                found.failed.number > 0,
+                lambda: failed.joined(found.failed.number, position.at[start + i].set(found.failed.first)),
+                lambda: failed,
+            )
             position = position.at[start + i].set(found.value)
             return position, found.logp, lengths.at[i].set(high - low), out + left + right, inside + found.tries, failed
 

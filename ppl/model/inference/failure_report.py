@@ -13,11 +13,10 @@ from ppl.distributions import is_draw
 from ppl.graph import ancestors
 from ppl.model.inference.origins import origin
 from ppl.model.rewriting import Posterior
-from ppl.samplers import Failures, failures
+from ppl.samplers import NO_FAILURES, Failures, Run, failures
 from ppl.tensor.tensor import Tensor
 
 SHOWN = 6  # variables whose values are written out
-NONE = Failures(0, 0, [])
 
 
 class FailureReport(NamedTuple):
@@ -50,7 +49,10 @@ class FailureReport(NamedTuple):
 
 def failure_report(run: Any, posterior: Posterior, slots: Sequence[Slot]) -> FailureReport:
     """The failures of a run and the reasons of the first few; of engines that do not tell, none."""
-    found = failures(run) if getattr(run, "divergences", None) is not None and slots else NONE
+    known = (
+        NO_FAILURES if not slots else failures(run) if isinstance(run, Run) else getattr(run, "failures", NO_FAILURES)
+    )
+    found: Failures = known
     shown = _shown(posterior, slots) if found.places else {}
     reasons = [_reason(posterior, slots, place.position) for place in found.places]
     places = [

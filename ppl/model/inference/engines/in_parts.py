@@ -8,7 +8,7 @@ their values, so that none depends on what stands beside it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,9 +24,8 @@ from ppl.model.rewriting import Posterior
 from ppl.rewrites import optimize
 from ppl.rewrites.elimination.affine import is_data
 from ppl.rewrites.elimination.parts import Division, Part
-from ppl.samplers import ChainError, Handle, Run, StartError
+from ppl.samplers import NO_FAILURES, ChainError, Failures, Handle, Run, StartError, failures
 from ppl.samplers.progress import Display
-from ppl.samplers.run import Divergence
 
 
 def _farthest(each: Sequence[np.ndarray]) -> np.ndarray:
@@ -65,8 +64,7 @@ class InParts(Drawn):
 
     kept: Sequence[int] = ()  # the numbers of the chains
     parts: Sequence[tuple[str, Sequence[str], Run]] = ()  # in words, the names of entries, and the run of each
-    # Where trajectories of parts diverged, for each chain; the other parts are where they started.
-    divergences: Mapping[int, Sequence[Divergence]] = field(default_factory=dict)
+    failures: Failures = NO_FAILURES  # of all parts; where one failed, the others are where they started
 
     @property
     def chains(self) -> list[int]:
@@ -166,18 +164,19 @@ class InTurn:
         return InParts(
             positions, stats, seconds, tuning, tuning_stats, compiling, any(run.interrupted for run in runs), facts,
             chains, [(part.words, part.names, run) for part, run in each],
-            {chain: [d for part, run in each for d in self._of_all(part, chain, run.divergences[chain])]
-             for chain in chains},
+            self._failures(each),
         )  # fmt: skip
 
-    def _of_all(self, part: Chained, chain: int, places: Sequence[Divergence]) -> list[Divergence]:
-        """Places of a part as positions of all."""
-        found = []
-        for place in places:
-            position = self._starts.points[chain % len(self._starts.points)].copy()
-            position[part.columns] = place.position
-            found.append(place._replace(position=position))
-        return found
+    def _failures(self, each: Sequence[tuple[Chained, Run]]) -> Failures:
+        """The failures of all parts, as positions of all."""
+        found = [(part, failures(run)) for part, run in each]
+        places = []
+        for part, of_part in found:
+            for place in of_part.places:
+                position = self._starts.points[place.chain % len(self._starts.points)].copy()
+                position[part.columns] = place.position
+                places.append(place._replace(position=position))
+        return Failures(sum(f.drawn for _, f in found), sum(f.tuning for _, f in found), places)
 
 
 def _lp(stats: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
