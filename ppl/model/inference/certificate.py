@@ -147,6 +147,8 @@ def culprits(posterior: Posterior, values: Mapping[str, np.ndarray], seed: int) 
     found: list[str] = []
     if plan is None or any(rv.name not in values for rv in model.free_RVs):
         return found
+    if any(np.isnan(values[rv.name or ""]).any() for rv in model.free_RVs):  # from there no other plan can start
+        return found
     for step in plan.steps:
         if step.eliminated and _holds(rewritten(model, True, step.eliminated), values, seed):
             found.append(f"{step.rule!r}, which integrated out {', '.join(step.eliminated)}")
