@@ -67,7 +67,8 @@ class Notary:
         if self.identity is None:
             return not_judged(self.reason)
         try:
-            return self._judged(self.identity, run, lp, values, seed)
+            with np.errstate(all="ignore"):  # beside a draw numbers may end
+                return self._judged(self.identity, run, lp, values, seed)
         except Exception as error:
             if strict.on:
                 raise
