@@ -72,7 +72,7 @@ def test_a_covariance_that_becomes_singular_rejects_the_proposal(jitter):
         length, size = pm.LogNormal("length", -2.5, 0.5), pm.HalfNormal("size", 1.0)
         covariance = size**2 * pm.math.exp(-0.5 * ((x[:, None] - x) / length) ** 2)
         pm.MvNormal("y", np.zeros(20), covariance + jitter * np.eye(20), observed=np.sin(3 * x))
-        found = pm.sample(200, tune=200, **QUICK, quiet=True)
+        found = pm.sample(200, tune=200, **QUICK, quiet=True, certificate=False)  # rounding is as large as the density
     attrs = found.sample_stats.attrs
     assert np.isfinite(found.posterior["length"]).all()
     assert (attrs["not_finite"] + attrs["not_finite_in_tuning"] > 0) is (jitter == 0)
