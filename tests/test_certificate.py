@@ -146,3 +146,26 @@ def test_volumes(made, expected):
 def test_a_map_without_volume_says_so():
     with pytest.raises(NoVolume, match="4 random numbers make 2"):
         Volume([X], [X[:2]], [])
+
+
+def test_a_variable_that_nothing_observed_depends_on_still_needs_a_law():
+    """As written the density is 0 where the law of y has a negative scale: drawing y later must not forget that."""
+    with pm.Model() as model:
+        a = pm.Normal("a", 0, 1)
+        pm.Normal("z", a, 1, observed=0.3)
+        pm.Normal("y", 0, 1.0 - a)
+        pm.Bernoulli("b", pm.math.sigmoid(a))  # whose probability is proved to be one
+    plan = pm.explain(model)
+    assert plan.free == ("a",) and [k.why for k in plan.kept] == ['"domain of y" depends on it']
+    found = pm.sample(model=model, **FEW)
+    assert float(found.posterior["a"].max()) < 1 and pm.explain(found).certified
+
+
+def test_a_law_that_does_not_exist_at_a_draw_is_a_fault():
+    """Whether a covariance is one is not asked while sampling: where it is none, the draws are refused."""
+    with pm.Model() as model:
+        a = pm.Normal("a", 0, 1)
+        pm.Normal("z", a, 1, observed=0.3)
+        pm.MvNormal("y", np.zeros(3), np.eye(3) * (0.5 - a))
+    with pytest.raises(certificates.CertificateError, match="a draw has the log-density"):
+        pm.sample(model=model, **FEW)

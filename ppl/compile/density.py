@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -96,6 +97,15 @@ class FlatProgram:
     def __call__(self, position: Any, *data: Any) -> list[Any]:
         given, arrays = data[: self._extra], data[self._extra :]
         return self.program([*[slot.read(position) for slot in self.slots], *given], *arrays)
+
+
+def values_at(
+    outputs: Sequence[Tensor], slots: Sequence[Slot], position: np.ndarray, of_data: Once = computed
+) -> list[np.ndarray]:
+    """The values of expressions at one position, computed step by step: nothing but work on data is compiled."""
+    program = FlatProgram(outputs, slots, once=of_data)
+    with jax.enable_x64(True), np.errstate(all="ignore"):
+        return [np.asarray(value) for value in program(np.asarray(position), *program.data)]
 
 
 def scalar(program: FlatProgram) -> Callable[..., Any]:

@@ -20,6 +20,9 @@ from .errors import SamplingError as SamplingError
 from .errors import StartError as StartError
 from .errors import StorageError as StorageError
 from .errors import UnresolvedError as UnresolvedError
+from .failures import NO_FAILURES as NO_FAILURES
+from .failures import Failures as Failures
+from .failures import failures as failures
 from .programs import DRAWS as DRAWS
 from .programs import ONCE as ONCE
 from .programs import PROGRAMS as PROGRAMS

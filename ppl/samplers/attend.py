@@ -21,9 +21,11 @@ def metric_chooser(
     """The host's part of warm-up: always the ``wanted`` metric, or with "auto" the one that the policy chooses.
 
     What columns take counts for the draws that are kept. Until then they count for nothing: where correlations are
-    strong, draws of the next window are what shows it.
+    strong, draws of the next window are what shows it. Numbers that overflow are no error: a metric that is not finite
+    is not taken.
     """
 
+    @np.errstate(all="ignore")
     def attend(plan: Plan, state: State, window: Window) -> State:
         state = state._replace(attention=on_host(False, np.bool_))
         begin = int(state.foreground_from)
@@ -38,6 +40,8 @@ def metric_chooser(
             found = policy.candidates(x, g, columns, work_of_gradient if last else policy.without_price)
             name = policy.choose(found, current)
         metric = padded(policy.fit(name, x, g, columns), columns, state.position.dtype)
+        if not all(np.all(np.isfinite(part)) for part in metric):
+            return state
         state = state._replace(metric=metric, estimator=on_host(ESTIMATORS[name], np.int32))
         if name == current != "low_rank":
             return state

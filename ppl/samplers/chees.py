@@ -94,7 +94,15 @@ def chees(logp: LogDensity, integrator: Integrator) -> Kernel:
             walkers.position, momentum, walkers.gradient, walkers.logp
         )
         further = jax.vmap(lambda point: step(target_of(logp, data), integrator, metric, size, point))
-        end: Point = lax.fori_loop(0, n_steps, lambda _, points: further(points), begin)
+
+        def on(_: Array, carry: tuple[Point, Array, Array]) -> tuple[Point, Array, Array]:
+            points, place, whole = carry
+            points = further(points)
+            place = jnp.where(whole[:, None], points.position, place)
+            return points, place, whole & jnp.isfinite(points.logp + jnp.sum(points.momentum, axis=1))
+
+        everywhere = jnp.ones(begin.logp.shape, bool)  # is a trajectory finite so far?
+        end, place, _ = lax.fori_loop(0, n_steps, on, (begin, begin.position, everywhere))
 
         energy = _energies(begin)
         error = _energies(end) - energy
@@ -131,7 +139,7 @@ def chees(logp: LogDensity, integrator: Integrator) -> Kernel:
             each(n_steps == most),
         ]  # fmt: skip
         return after, Outcome(
-            position, gradient, jnp.stack([s.astype(jnp.float64) for s in stats], axis=1), end.position,
+            position, gradient, jnp.stack([s.astype(jnp.float64) for s in stats], axis=1), place,
             diverging & evaluated, each(evaluated),
         )  # fmt: skip
 

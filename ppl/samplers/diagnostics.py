@@ -45,7 +45,8 @@ def ess_mean(draws: np.ndarray) -> np.ndarray:
 
 def bfmi(energy: np.ndarray) -> np.ndarray:
     """For each chain, how well momenta drawn afresh explore the energy (Betancourt 2016); low is below 0.3."""
-    return np.mean(np.diff(energy, axis=1) ** 2, axis=1) / np.var(energy, axis=1, ddof=1)
+    with np.errstate(all="ignore"):  # of a chain that never moved the energy has no variance
+        return np.mean(np.diff(energy, axis=1) ** 2, axis=1) / np.var(energy, axis=1, ddof=1)
 
 
 class Notice(NamedTuple):
@@ -96,17 +97,18 @@ def _convergence(run: Run, names: Sequence[str] | None) -> list[Notice]:
     if len(run.chains) < 2:
         text = "Only one chain was sampled, so convergence cannot be checked. Sample at least four."
         return [*found, Notice("info", text)]
-    r, size = rhat(positions), ess_bulk(positions)
-    if np.nanmax(r) > MOST_RHAT:
-        worst = int(np.nanargmax(r))
+    r = np.nan_to_num(rhat(positions), nan=-np.inf, posinf=np.inf)  # none where no chain has moved
+    size = np.nan_to_num(ess_bulk(positions), nan=np.inf)
+    if np.max(r) > MOST_RHAT:
+        worst = int(np.argmax(r))
         text = (
             f"The rhat statistic is larger than {MOST_RHAT} for some parameters (largest: {r[worst]:.3f} for"
             f" {label(worst)}), so the chains do not agree yet. Run longer or reparameterize; see"
             " https://arxiv.org/abs/1903.08008 for details."
         )
         found.append(Notice("info" if r[worst] < 1.1 else "error", text))
-    if np.nanmin(size) < LEAST_ESS_PER_CHAIN * len(run.chains):
-        worst = int(np.nanargmin(size))
+    if np.min(size) < LEAST_ESS_PER_CHAIN * len(run.chains):
+        worst = int(np.argmin(size))
         text = (
             f"The effective sample size per chain is smaller than {LEAST_ESS_PER_CHAIN} for some parameters (smallest:"
             f" {size[worst]:.0f} in all for {label(worst)}). Run longer for reliable rhat and ess; see"

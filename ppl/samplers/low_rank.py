@@ -33,7 +33,10 @@ def diagonal(scale: np.ndarray) -> Whitening:
 def low_rank(
     x: np.ndarray, g: np.ndarray, most: int, gamma: float = REGULARISATION, cutoff: float = CUTOFF
 ) -> Whitening:
-    """The whitening with at most ``most`` columns for draws ``x`` and gradients ``g``, both (draws, dim)."""
+    """The whitening with at most ``most`` columns for draws ``x`` and gradients ``g``, both (draws, dim).
+
+    Without columns where rounding leaves no matrix to be factorised, as when gradients lie sixteen digits apart.
+    """
     scale = np.sqrt(np.sqrt(np.var(x, axis=0) / np.var(g, axis=0)))
     scale = np.where(np.isfinite(scale) & (scale > 0), scale, 1.0)
     n = len(x)
@@ -42,14 +45,18 @@ def low_rank(
     basis = _span(white_x, white_g)
     in_x, in_g = white_x @ basis, white_g @ basis
     identity = np.eye(basis.shape[1])
-    mean = spd_mean(in_x.T @ in_x / (n * gamma) + identity, in_g.T @ in_g / (n * gamma) + identity)
-    values, vectors = np.linalg.eigh(mean)
+    try:
+        mean = spd_mean(in_x.T @ in_x / (n * gamma) + identity, in_g.T @ in_g / (n * gamma) + identity)
+        values, vectors = np.linalg.eigh(mean)
+    except np.linalg.LinAlgError:
+        return diagonal(scale)
     values = np.maximum(values, SMALLEST)
     below, above, middle = outside(np.log(values), scale.size > values.size, most, 2 * np.log(cutoff))
     columns = np.r_[:below, values.size - above : values.size]
-    return Whitening(
+    found = Whitening(
         scale * np.exp(middle / 2), basis @ vectors[:, columns], np.sqrt(values[columns] / np.exp(middle)) - 1
     )
+    return found if all(np.all(np.isfinite(part)) for part in found) else diagonal(scale)
 
 
 def outside(logs: np.ndarray, unseen: bool, most: int, width: float) -> tuple[int, int, float]:

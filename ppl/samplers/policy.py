@@ -138,6 +138,8 @@ def _spread(rows: np.ndarray) -> float:
         return np.inf
     if min(rows.shape) <= FEW_DIMENSIONS:
         gram = rows.T @ rows if rows.shape[1] <= len(rows) else rows @ rows.T
+        if not np.all(np.isfinite(gram)):
+            return np.inf
         return float(np.sqrt(np.linalg.eigvalsh(gram)[-1] / len(rows)))
     direction = rows[np.argmax(np.sum(rows**2, axis=1))]
     for _ in range(30):

@@ -11,7 +11,7 @@ import numpy as np
 from jax import Array, lax
 
 from .randomness import fold
-from .steps_moves import Context, Move, Population, Proposal, accepts, chance, tuned_scale, uniforms
+from .steps_moves import Context, Move, Population, Proposal, accepts, chance, none_failed, tuned_scale, uniforms
 
 STATS: dict[str, type] = {"accept": np.float64, "accepted": np.bool_, "scaling": np.float64, "lambda": np.float64}
 LEAST_CHAINS = 3  # of a population: a chain and two others
@@ -72,7 +72,8 @@ def population_evolution(
         taken = yes.astype(jnp.float64)
         state = state._replace(accepted=state.accepted + taken, seen=state.seen + 1)
         row = jnp.stack([chance(lp, logp), taken, state.scaling, state.lamb])
-        return jnp.where(yes, new, position), jnp.where(yes, lp, logp), state, row
+        failed = none_failed(position).tried(new, lp)
+        return jnp.where(yes, new, position), jnp.where(yes, lp, logp), state, row, failed
 
     key = ("population", start, stop, proposal_key, weight, scaling, tune, interval)
     return Move(start, stop, init, step, STATS, key, population=True)
@@ -127,6 +128,7 @@ def differential_evolution(
         new = lax.dynamic_update_slice(position, old + jump + noise, (start,))
         lp = context.density(new)
         yes, likely = accepts(fold(context.key, 3), lp, logp), chance(lp, logp)
+        failed = none_failed(position).tried(new, lp)
         position, logp = jnp.where(yes, new, position), jnp.where(yes, lp, logp)
         history = lax.dynamic_update_slice(
             state.history,
@@ -138,7 +140,7 @@ def differential_evolution(
             accepted=state.accepted + taken, seen=state.seen + 1, history=history,
             length=jnp.minimum(state.length + 1, rows),
         )  # fmt: skip
-        return position, logp, state, jnp.stack([likely, taken, state.scaling, state.lamb])
+        return position, logp, state, jnp.stack([likely, taken, state.scaling, state.lamb]), failed
 
     key = ("evolution", start, stop, proposal_key, rows, weight, scaling, tune, interval, drop_fraction)
     return Move(start, stop, init, step, STATS, key)

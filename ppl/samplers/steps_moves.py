@@ -25,6 +25,31 @@ class Population(NamedTuple):
     chain: Array
 
 
+class Failed(NamedTuple):
+    """Points that were tried and have no log-density, or an infinite one: how many, and the first of them."""
+
+    number: Array
+    first: Array
+
+    def tried(self, point: Array, logp: Array) -> "Failed":
+        """With one more point."""
+        return self.joined(no_number(logp).astype(jnp.int64), point)
+
+    def joined(self, more: Array, first: Array) -> "Failed":
+        """With so many more points."""
+        return Failed(self.number + more, jnp.where((self.number == 0) & (more > 0), first, self.first))
+
+
+def none_failed(point: Array) -> Failed:
+    """No point has failed yet."""
+    return Failed(jnp.zeros((), jnp.int64), point)
+
+
+def no_number(logp: Array) -> Array:
+    """Is this no log-density? Minus infinity is one: there the density is zero."""
+    return jnp.isnan(logp) | (logp == jnp.inf)
+
+
 class Context(NamedTuple):
     """What a move may look at."""
 
@@ -37,12 +62,12 @@ class Context(NamedTuple):
 
 
 class Move(NamedTuple):
-    """``step(context, position, logp, state) -> (position, logp, state, statistics)``."""
+    """``step(context, position, logp, state) -> (position, logp, state, statistics, failed)``."""
 
     start: int
     stop: int
     init: Callable[[np.ndarray], Any]
-    step: Callable[[Context, Array, Array, Any], tuple[Array, Array, Any, Array]]
+    step: Callable[[Context, Array, Array, Any], tuple[Array, Array, Any, Array, Failed]]
     stats: dict[str, type]
     key: Hashable
     population: bool = False  # does it learn from the other chains?
@@ -71,7 +96,7 @@ def chance(new: Array, old: Array) -> Array:
 
 def accepts_each(uniform: Array, change: Array) -> tuple[Array, Array]:
     """Metropolis' rule for many entries, by the changes of their log-densities; and the chances."""
-    likely = jnp.where(jnp.isnan(change), 0.0, jnp.exp(jnp.minimum(change, 0.0)))
+    likely = jnp.where(no_number(change), 0.0, jnp.exp(jnp.minimum(change, 0.0)))
     return uniform < likely, likely
 
 
@@ -144,9 +169,11 @@ def metropolis(
         state = adapted(state, context.tuning, interval, tune)
         moves = proposal(fold(context.key, 0), n) * state.scaling
         moves = jnp.rint(moves) if discrete else moves
+        failed = none_failed(position)
         if together:
             new = lax.dynamic_update_slice(position, position[start:stop] + moves, (start,))
             lp = context.density(new)
+            failed = failed.tried(new, lp)
             yes, chances = accepts(fold(context.key, 1), lp, logp), chance(lp, logp)[None]
             position, logp = jnp.where(yes, new, position), jnp.where(yes, lp, logp)
             taken = yes[None].astype(jnp.float64)
@@ -154,17 +181,19 @@ def metropolis(
             order = shuffled(fold(context.key, 1), n, True)
 
             def one(i: Array, carry: Any) -> Any:
-                position, logp, taken, chances = carry
+                position, logp, taken, chances, failed = carry
                 j = order[i]
                 new = position.at[start + j].add(moves[j])
                 lp = context.density(new)
+                failed = failed.tried(new, lp)
                 yes = accepts(fold(context.key, 2 + i), lp, logp)
                 taken, chances = taken.at[j].set(yes.astype(jnp.float64)), chances.at[j].set(chance(lp, logp))
-                return jnp.where(yes, new, position), jnp.where(yes, lp, logp), taken, chances
+                return jnp.where(yes, new, position), jnp.where(yes, lp, logp), taken, chances, failed
 
-            position, logp, taken, chances = lax.fori_loop(0, n, one, (position, logp, jnp.zeros(n), jnp.zeros(n)))
+            begin = (position, logp, jnp.zeros(n), jnp.zeros(n), failed)
+            position, logp, taken, chances, failed = lax.fori_loop(0, n, one, begin)
         state = _Scale(state.scaling, state.accepted + taken, state.seen + 1)
-        return position, logp, state, jnp.stack([chances.mean(), taken.mean(), state.scaling.mean()])
+        return position, logp, state, jnp.stack([chances.mean(), taken.mean(), state.scaling.mean()]), failed
 
     key = ("metropolis", start, stop, proposal_key, discrete, together, first.tobytes(), tune, interval)
     return Move(start, stop, init, step, dict.fromkeys(("accept", "accepted", "scaling"), np.float64), key)
@@ -181,7 +210,8 @@ def binary_flips(start: int, stop: int, scaling: float = 1.0) -> Move:
         lp = context.density(new)
         yes = accepts(fold(context.key, 1), lp, logp)
         row = jnp.stack([chance(lp, logp), jnp.full((), share)])
-        return jnp.where(yes, new, position), jnp.where(yes, lp, logp), state, row
+        failed = none_failed(position).tried(new, lp)
+        return jnp.where(yes, new, position), jnp.where(yes, lp, logp), state, row, failed
 
     stats: dict[str, type] = {"accept": np.float64, "p_jump": np.float64}
     return Move(start, stop, _stateless, step, stats, ("binary", start, stop, scaling))
@@ -197,15 +227,17 @@ def binary_gibbs(start: int, stop: int, transit_p: float = 0.8, order: Any = "ra
         tries = uniforms(fold(context.key, 1), (n,)) < transit_p
 
         def one(i: Array, carry: Any) -> Any:
-            position, logp, count = carry
+            position, logp, count, failed = carry
             j = start + visits[i]
             new = position.at[j].set(1 - position[j])
             lp = context.density(new)
+            failed = failed.joined((tries[i] & no_number(lp)).astype(jnp.int64), new)
             yes = tries[i] & accepts(fold(context.key, 2 + i), lp, logp)
-            return jnp.where(yes, new, position), jnp.where(yes, lp, logp), count + yes
+            return jnp.where(yes, new, position), jnp.where(yes, lp, logp), count + yes, failed
 
-        position, logp, count = lax.fori_loop(0, n, one, (position, logp, jnp.zeros((), jnp.int64)))
-        return position, logp, state, (count / n)[None]
+        begin = (position, logp, jnp.zeros((), jnp.int64), none_failed(position))
+        position, logp, count, failed = lax.fori_loop(0, n, one, begin)
+        return position, logp, state, (count / n)[None], failed
 
     name = None if fixed is None else fixed.tobytes()
     return Move(start, stop, _stateless, step, {"accept": np.float64}, ("binary gibbs", start, stop, transit_p, name))
@@ -225,13 +257,16 @@ def categorical_gibbs(start: int, stop: int, categories: Any, proposal: str = "u
         new = position.at[start + j].set(jnp.where(other >= old, other + 1, other))
         lp = context.density(new)
         yes = (k > 1) & accepts(fold(key, 1), lp, logp)
-        return jnp.where(yes, new, position), jnp.where(yes, lp, logp), yes
+        failed = none_failed(position).tried(new, lp)
+        return jnp.where(yes, new, position), jnp.where(yes, lp, logp), yes, failed
 
     def by_density(key: Array, context: Context, position: Array, logp: Array, j: Array) -> Any:
         """Liu's (1996) Metropolised Gibbs: another category by its share, accepted so that the law is kept."""
         values = jnp.arange(most, dtype=position.dtype)
         k, old = jnp.asarray(counts)[j], position[start + j].astype(jnp.int64)
         lps = lax.map(lambda v: context.density(position.at[start + j].set(v)), values)
+        bad = (jnp.arange(most) < k) & no_number(lps)
+        failed = Failed(jnp.sum(bad), position.at[start + j].set(values[jnp.argmax(bad)]))
         lps = jnp.where((jnp.arange(most) < k) & (lps < jnp.inf), lps, -jnp.inf)
         log_p = lps - jax.scipy.special.logsumexp(lps)
         others = jnp.where(jnp.arange(most) == old, -jnp.inf, log_p)
@@ -239,7 +274,7 @@ def categorical_gibbs(start: int, stop: int, categories: Any, proposal: str = "u
         rest = lambda i: jnp.log1p(-jnp.minimum(jnp.exp(log_p[i]), 1 - 1e-16))
         yes = (k > 1) & (jnp.log(uniforms(fold(key, 1))) < rest(old) - rest(new)) & jnp.isfinite(log_p[new])
         moved = position.at[start + j].set(new.astype(position.dtype))
-        return jnp.where(yes, moved, position), jnp.where(yes, lps[new], logp), yes
+        return jnp.where(yes, moved, position), jnp.where(yes, lps[new], logp), yes, failed
 
     visit = at_random if proposal == "uniform" else by_density
 
@@ -247,12 +282,13 @@ def categorical_gibbs(start: int, stop: int, categories: Any, proposal: str = "u
         visits = shuffled(fold(context.key, 0), n, True) if fixed is None else jnp.asarray(fixed)
 
         def one(i: Array, carry: Any) -> Any:
-            position, logp, count = carry
-            position, logp, yes = visit(fold(context.key, 2 + i), context, position, logp, visits[i])
-            return position, logp, count + yes
+            position, logp, count, failed = carry
+            position, logp, yes, bad = visit(fold(context.key, 2 + i), context, position, logp, visits[i])
+            return position, logp, count + yes, failed.joined(*bad)
 
-        position, logp, count = lax.fori_loop(0, n, one, (position, logp, jnp.zeros((), jnp.int64)))
-        return position, logp, state, (count / n)[None]
+        begin = (position, logp, jnp.zeros((), jnp.int64), none_failed(position))
+        position, logp, count, failed = lax.fori_loop(0, n, one, begin)
+        return position, logp, state, (count / n)[None], failed
 
     name = None if fixed is None else fixed.tobytes()
     key = ("categorical gibbs", start, stop, counts.tobytes(), proposal, name)

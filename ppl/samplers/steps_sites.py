@@ -14,7 +14,7 @@ import numpy as np
 from jax import Array, lax
 
 from .randomness import fold
-from .steps_moves import Context, Move, Proposal, accepts_each, adapted, scale_of, uniforms
+from .steps_moves import Context, Move, Proposal, accepts_each, adapted, no_number, none_failed, scale_of, uniforms
 
 
 class Colours(NamedTuple):
@@ -61,9 +61,9 @@ def counting_sites(
 
     def step(context: Context, position: Array, logp: Array, state: Any) -> Any:
         state = adapted(state, context.tuning, interval, tune)
-        position, logp, taken, chances = _swept(context, position, colours, start, propose, state)
+        position, logp, taken, chances, failed = _swept(context, position, colours, start, propose, state)
         state = state._replace(accepted=state.accepted + taken, seen=state.seen + 1)
-        return position, logp, state, jnp.stack([chances.mean(), taken.mean(), state.scaling.mean()])
+        return position, logp, state, jnp.stack([chances.mean(), taken.mean(), state.scaling.mean()]), failed
 
     stats: dict[str, type] = dict.fromkeys(("accept", "accepted", "scaling"), np.float64)
     return move._replace(init=lambda position: scale_of(first), step=step, stats=stats)
@@ -71,21 +71,21 @@ def counting_sites(
 
 def _move(start: int, stop: int, colours: Colours, propose: Any, key: Any) -> Move:
     def step(context: Context, position: Array, logp: Array, state: Any) -> Any:
-        position, logp, taken, _ = _swept(context, position, colours, start, propose, state)
-        return position, logp, state, taken.mean()[None]
+        position, logp, taken, _, failed = _swept(context, position, colours, start, propose, state)
+        return position, logp, state, taken.mean()[None], failed
 
     full = (start, stop, *key, colours.owners.tobytes())
     return Move(start, stop, lambda position: (), step, {"accept": np.float64}, full, terms=colours.terms)
 
 
 def _swept(context: Context, position: Array, colours: Colours, start: int, propose: Any, state: Any) -> Any:
-    """All colours in turn; which entries moved, and with what chance."""
+    """All colours in turn; which entries moved, with what chance, and which could not be tried."""
     assert context.terms is not None
     density_terms, n = context.terms, colours.colour.shape[0]
     owners, colour = jnp.asarray(colours.owners), jnp.asarray(colours.colour)
 
     def one(c: Array, carry: Any) -> Any:
-        position, terms, taken, chances = carry
+        position, terms, taken, chances, failed = carry
         key = fold(context.key, 1 + c)
         old = position[start : start + n]
         new, tried = propose(fold(key, 0), old, state)
@@ -93,12 +93,13 @@ def _swept(context: Context, position: Array, colours: Colours, start: int, prop
         candidate = lax.dynamic_update_slice(position, jnp.where(tried, new, old), (start,))
         after = density_terms(candidate)
         change = jax.ops.segment_sum(after - terms, owners[c], n + 1)[:n]
+        failed = failed.joined(jnp.sum(tried & no_number(change)), candidate)
         yes, likely = accepts_each(uniforms(fold(key, 1), (n,)), change)
         yes &= tried
         moved = jnp.append(yes, False)[owners[c]]
         position = lax.dynamic_update_slice(position, jnp.where(yes, new, old), (start,))
-        return position, jnp.where(moved, after, terms), taken + yes, jnp.where(tried, likely, chances)
+        return position, jnp.where(moved, after, terms), taken + yes, jnp.where(tried, likely, chances), failed
 
-    begin = (position, density_terms(position), jnp.zeros(n), jnp.zeros(n))
-    position, _, taken, chances = lax.fori_loop(0, colours.owners.shape[0], one, begin)
-    return position, context.density(position), taken, chances
+    begin = (position, density_terms(position), jnp.zeros(n), jnp.zeros(n), none_failed(position))
+    position, _, taken, chances, failed = lax.fori_loop(0, colours.owners.shape[0], one, begin)
+    return position, context.density(position), taken, chances, failed

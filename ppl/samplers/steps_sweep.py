@@ -14,8 +14,11 @@ from jax import Array, lax
 
 from .kernel import Data, Kernel, LogDensity, Outcome, Window
 from .randomness import fold
-from .steps_moves import Context, Move, Population
+from .steps_moves import Context, Move, Population, none_failed
 
+NOT_FINITE = (
+    "not_finite"  # the statistic: points that moves have tried and that have no log-density, or an infinite one
+)
 FIRST_KEY = 16  # children of a draw's key below it belong to NUTS
 
 
@@ -53,6 +56,8 @@ def sweep(logp: LogDensity, nuts: tuple[Stretch, Kernel] | None, moves: Sequence
     names: dict[str, type] = dict(nuts[1].stats) if nuts else {"lp": np.float64}
     for i, move in enumerate(moves):
         names |= {f"{name}[{i}]": kind for name, kind in move.stats.items()}
+    if moves:
+        names[NOT_FINITE] = np.int64
 
     def init(position: np.ndarray) -> Sweep:
         none, no = np.zeros((), np.int64), np.zeros((), bool)
@@ -66,16 +71,18 @@ def sweep(logp: LogDensity, nuts: tuple[Stretch, Kernel] | None, moves: Sequence
     ) -> Any:
         """All moves but NUTS."""
         draw_key = fold(key, state.draw)
-        parts, rows = [], []
+        parts, rows, failed = [], [], none_failed(position)
         for i, (move, part) in enumerate(zip(moves, state.parts, strict=True)):
             context = Context(
                 fold(draw_key, FIRST_KEY + i), state.draw, state.draw < plan.tune,
                 lambda x: _number(logp(x, *data)), _with(move.terms, data), population,
             )  # fmt: skip
-            position, logp_now, part, row = move.step(context, position, logp_now, part)
+            position, logp_now, part, row, bad = move.step(context, position, logp_now, part)
             parts.append(part)
             rows.append(row.astype(jnp.float64))
-        return position, logp_now, tuple(parts), jnp.concatenate(rows) if rows else jnp.zeros(0)
+            failed = failed.joined(*bad)
+        rows += [failed.number[None].astype(jnp.float64)] if moves else []
+        return position, logp_now, tuple(parts), jnp.concatenate(rows) if rows else jnp.zeros(0), failed
 
     def step(key: Array, plan: Any, data: Data, state: Sweep, population: Any = ()) -> tuple[Sweep, Outcome]:
         inner: Any = ()
@@ -91,12 +98,13 @@ def sweep(logp: LogDensity, nuts: tuple[Stretch, Kernel] | None, moves: Sequence
             position, gradient, counts = state.position, state.gradient, state.evaluated
             logp_now = lax.cond(counts, lambda: state.logp, lambda: _number(logp(position, *data)))
             attention, evaluated, row = ~state.evaluated, jnp.ones((), bool), None
-        skipped = jnp.zeros(sum(len(move.stats) for move in moves))
-        position, logp_now, parts, more = lax.cond(
+        skipped = jnp.zeros(len(names) - (1 if row is None else row.size))
+        position, logp_now, parts, more, failed = lax.cond(
             counts,
             lambda: others(key, plan, data, position, logp_now, state, population),
-            lambda: (position, logp_now, state.parts, skipped),
+            lambda: (position, logp_now, state.parts, skipped, none_failed(position)),
         )
+        mark, marked = jnp.where(marked, mark, failed.first), marked | (failed.number > 0)
         stats = jnp.concatenate([logp_now[None] if row is None else row, more])
         after = Sweep(state.draw + counts, position, gradient, logp_now, evaluated, attention, inner, parts)
         return after, Outcome(position, gradient, stats, mark, marked, counts)

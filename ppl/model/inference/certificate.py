@@ -22,6 +22,7 @@ FEWEST = 2  # with which a constant can be told
 WORK = 2 * LITTLE  # numbers that NumPy goes over: more draws are not worth it
 TOLERANCE = {"float64": 1e-8, "float32": 1e-3}  # of the size of the terms
 ROUNDING = 50  # how many times less a difference may move when its inputs move by rounding, to be no rounding itself
+NEARBY = (4, 64, 1024)  # units in the last place of a number, by which inputs are moved to see what rounding does
 POINTS = 6  # at which the steps of a plan are tried one by one, where a certificate fails
 
 
@@ -67,7 +68,8 @@ class Notary:
         if self.identity is None:
             return not_judged(self.reason)
         try:
-            return self._judged(self.identity, run, lp, values, seed)
+            with np.errstate(all="ignore"):  # beside a draw numbers may end
+                return self._judged(self.identity, run, lp, values, seed)
         except Exception as error:
             if strict.on:
                 raise
@@ -90,9 +92,13 @@ class Notary:
             if not apart <= tolerance:
                 what = f"{name} of the result is not what follows from the variables: they differ by {apart:.1e}"
                 return Certificate("fails", len(picked), apart, what)
-        known = np.isfinite(sampled)
+        ended = _ended(result, len(picked)) | np.isneginf(sides.drawn)  # a law that a variable was drawn from is none
+        unknown = np.isnan(sides.left) & ~ended  # a factor that fails by rounding in the model as written
+        known = np.isfinite(sampled) & ~unknown
+        if known.sum() < min(FEWEST, len(picked)):
+            return not_judged("the density of the model as written is not a number at the draws")
         if not np.isfinite(sides.left[known]).all():
-            where = int(np.argmin(np.isfinite(sides.left) | ~known))
+            where = int(np.argmax(known & ~np.isfinite(sides.left)))
             both = f"{sides.left[where]} in the model as written, and {sampled[where]} as sampled"
             what = f"a draw has the log-density {both}"
             return Certificate("fails", len(picked), float("inf"), what)
@@ -112,12 +118,10 @@ class Notary:
     def _rounding(
         self, identity: Identity, positions: np.ndarray, result: Mapping[str, np.ndarray], keys: np.ndarray
     ) -> float:
-        """How far the difference of the sides moves when their inputs move by rounding, relative to their size."""
-        here, nearby = (
-            identity.at(x, result, keys).left - self._log_density(x)
-            for x in (positions, positions * (1 + 4 * np.finfo(float).eps))
-        )
-        change = nearby - here
+        """How far the sides move when their inputs move by about what rounding does to them."""
+        both = lambda x: np.stack([identity.at(x, result, keys).left, self._log_density(x)])
+        here = both(positions)
+        change = np.stack([both(positions * (1 + n * np.finfo(float).eps)) - here for n in NEARBY])
         return float(np.max(abs(change[np.isfinite(change)]), initial=0.0))
 
     def _log_density(self, positions: np.ndarray) -> np.ndarray:
@@ -128,6 +132,12 @@ class Notary:
         program = self.posterior.once(("rows of logp", *map(id, self.slots)), make)
         (found,) = over_draws(program, [slot.read(positions)[None] for slot in self.slots])
         return np.asarray(found[0])
+
+
+def _ended(result: Mapping[str, np.ndarray], count: int) -> np.ndarray:
+    """At which draws a variable is nan."""
+    each = [np.isnan(x).reshape(count, -1).any(axis=1) for x in result.values() if x.dtype.kind == "f"]
+    return np.any(each, axis=0) if each else np.zeros(count, bool)
 
 
 def _apart(result: np.ndarray, again: np.ndarray) -> float:
@@ -146,6 +156,8 @@ def culprits(posterior: Posterior, values: Mapping[str, np.ndarray], seed: int) 
     model, plan = posterior.model, posterior.plan
     found: list[str] = []
     if plan is None or any(rv.name not in values for rv in model.free_RVs):
+        return found
+    if any(np.isnan(values[rv.name or ""]).any() for rv in model.free_RVs):  # from there no other plan can start
         return found
     for step in plan.steps:
         if step.eliminated and _holds(rewritten(model, True, step.eliminated), values, seed):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from ppl.distributions import RandomVariable, Wishart
 from ppl.model.inference.engines.in_parts import InParts
@@ -36,6 +38,38 @@ def convergence(run: Any, names: Sequence[str]) -> list[SamplerWarning]:
     if 1 < len(run.chains) < FEW_CHAINS and run.draws >= 100:
         text = f"We recommend running at least {FEW_CHAINS} chains for robust computation of convergence diagnostics."
         found.append(SamplerWarning("info", text))
+    return found
+
+
+def failed(line: str) -> list[SamplerWarning]:
+    """What is to say of proposals that were turned away because numbers end there."""
+    return [SamplerWarning("warning", line)] if line else []
+
+
+def not_numbers(values: Mapping[str, np.ndarray], what: str = "draws", lowest: float = -np.inf) -> list[SamplerWarning]:
+    """Which variables are nan in some draws, (chains, draws, ...), or below the `lowest`, and in how many.
+
+    An entry that is nan in every draw, while others are not, is meant to be: a Deterministic may hold such data.
+    """
+    found = []
+    for name, value in values.items():
+        if value.dtype.kind != "f" or not value.size:
+            continue
+        with np.errstate(all="ignore"):
+            if np.min(value) >= lowest:
+                continue
+            bad = ~(value >= lowest)
+        always = bad.all(axis=(0, 1))
+        bad = bad & ~always if not always.all() else bad
+        count, total = int(bad.reshape(*bad.shape[:2], -1).any(axis=2).sum()), bad.shape[0] * bad.shape[1]
+        if count:
+            chain, draw = (int(i) for i in np.argwhere(bad)[0][:2])
+            text = (
+                f'"{name}" is {value[bad][0]:g} in {count} of {total} {what}, first in draw {draw} of chain {chain}.'
+                " Numbers end there, as in the factor of a matrix that is not positive definite: add a jitter to its"
+                " diagonal, as in K + 1e-6 * pm.math.eye(n), or leave these draws out."
+            )
+            found.append(SamplerWarning("warning", text))
     return found
 
 

@@ -18,6 +18,7 @@ from ppl.model.errors import SamplingError
 from ppl.model.inference import checks
 from ppl.model.inference.certificate import Certificate, CertificateError, Notary, failure, not_judged
 from ppl.model.inference.draw_rows import RowProgram, compiled, draw_keys, over_draws
+from ppl.model.inference.failure_report import failure_report
 from ppl.model.inference.forwards import keys_of_streams
 from ppl.model.inference.pointwise import log_likelihood_values, log_prior_values
 from ppl.model.log import silenced
@@ -165,24 +166,29 @@ class Finisher:
     def __call__(self, run: Any, final: bool) -> Any:
         request = self.request
         with silenced(request.quiet or not final):
-            return self._result(run, final and request.checked, final)
+            return self._result(run, final)
 
-    def _result(self, run: Any, checked: bool, final: bool) -> Any:
+    def _result(self, run: Any, final: bool) -> Any:
         request, model = self.request, self.posterior.model
-        found = []
+        checked, found = final and request.checked, []
         if checked and not run.draws:
             stopped = "Sampling was stopped while it was tuning" if run.interrupted else "No draws were asked for"
             text = f"{stopped}: there is no draw to check."
             found = [checks.SamplerWarning("info", text)]
         elif checked:
             found = checks.convergence(run, labels(self.slots, self.posterior.names))
-        checks.tell(found)
+        failed = failure_report(run, self.posterior, self.slots) if final else None
         values = self.values(run.positions)
+        if failed is not None:
+            found += checks.failed(failed.line())
+            found += checks.not_numbers(values)
+        checks.tell(found)
         stats = complete(run.stats, request.stat_names)
         certificate = self._certificate(run, stats, values) if final else not_judged("sampling goes on")
         if not request.as_arviz:
             return self._unless_refuted(MultiTrace(values, stats, run.chains, found), certificate, values)
         attrs = self._attrs(run, found) | {"certificate": str(certificate), "certificate_error": certificate.error}
+        attrs |= failed.attrs() if failed is not None else {}
         more = {k: request.options.get(k) for k in ("coords", "dims")}
         chains = {"chain": np.asarray(run.chains)}
         groups = {

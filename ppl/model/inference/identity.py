@@ -83,6 +83,7 @@ class Sides(NamedTuple):
 
     left: np.ndarray  # the left side without the marginal
     size: np.ndarray  # the sum of its terms without their signs
+    drawn: np.ndarray  # the log-density of the random numbers of the recovery
     again: dict[str, np.ndarray]  # variables and Deterministics as they follow from the model as written
 
 
@@ -107,7 +108,8 @@ class Identity:
         terms = joint_as_written(now, written)
         density = [d.family.log_density(d, *d.parameters) for d in noise]
         jacobians = [*posterior.jacobians.values(), *(self._slope(d, t) for d, t in stretched.items() if t)]
-        left = _sum(terms) - _sum(density) + _sum(jacobians)
+        drawn = _sum(density)
+        left = _sum(terms) - drawn + _sum(jacobians)
         size = _sum(map(abs, [*terms, *density, *jacobians]))
         shown = [t.forward(d, *d.parameters) if (t := stretched.get(d)) else d for d in self._noise]
         again = {rv.name or "": substitute(rv, written) for rv in now.unobserved_RVs}
@@ -118,7 +120,7 @@ class Identity:
             raise NoIdentity("the density uses random numbers of a stream, which are others at every evaluation")
         self.volume = self._volume(posterior, list(made.values()), stretched)
         behind = list(outputs.values()) if whole else list(made.values())
-        self._program([left, size, *(again[name] for name in self.names), *shown], behind, posterior)
+        self._program([left, size, drawn, *(again[name] for name in self.names), *shown], behind, posterior)
 
     def _stretched(self, made: Mapping[str, Tensor]) -> dict[Node, Transform | None]:
         """The draws that are values of no variable as they stand, and coordinates in which they move freely."""
@@ -174,13 +176,13 @@ class Identity:
         given = [slot.read(positions) for slot in self.slots]
         given += [recovered[name].astype(x.dtype) for name, x in self.plain.items()]
         drawn = [] if self._keys is None else [self._keys.of(keys)]
-        left, size, *rest = [x[0] for x in over_draws(self.program, [x[None] for x in (*given, *drawn)])]
+        left, size, density, *rest = [x[0] for x in over_draws(self.program, [x[None] for x in (*given, *drawn)])]
         again = dict(zip(self.names, rest, strict=False))
         if self.volume is None:
-            return Sides(left, size, again)
+            return Sides(left, size, density, again)
         noise = rest[len(self.names) :]
         volume = self.volume.at(dict(zip([*self._given, *self._symbols], [*given, *noise], strict=True)))
-        return Sides(left + volume, size + abs(volume), again)
+        return Sides(left + volume, size + abs(volume), density, again)
 
 
 def _sum(terms: Any) -> Tensor:

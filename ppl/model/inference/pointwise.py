@@ -11,6 +11,7 @@ import numpy as np
 from ppl.model.arguments import check_keys, chosen_names
 from ppl.model.context import modelcontext
 from ppl.model.density import Joint
+from ppl.model.inference import checks
 from ppl.model.inference.bar import Bar
 from ppl.model.inference.draw_rows import RowProgram, draw_keys, over_draws
 from ppl.model.inference.forwards import drawn_over, keys_of_streams
@@ -48,7 +49,9 @@ def _terms(
     joint = at_draws(model)
     by_name = {rv.name or "": term for rv, term in joint.terms.items()}
     refuse_minibatches(by_name[name] for name in wanted)
-    return evaluated(joint, {name: by_name[name] for name in wanted}, values, bar)
+    found = evaluated(joint, {name: by_name[name] for name in wanted}, values, bar)
+    checks.tell(checks.not_numbers(found, f"draws of the {what}", lowest=-np.finfo(float).max))
+    return found
 
 
 def at_draws(model: Model) -> Joint:
@@ -138,5 +141,6 @@ def compute_deterministics(
     outputs = {name: joint.at_values(model.named_vars[name]) for name in wanted}
     bar = Bar("Computing deterministics", progressbar)
     values = evaluated(joint, outputs, draws.values, bar) if outputs else {}
+    checks.tell(checks.not_numbers(values))
     found = draws.as_dataset(model, values)
     return dataset.assign({name: found[name] for name in found.data_vars}) if merge_dataset else found

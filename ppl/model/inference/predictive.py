@@ -19,6 +19,7 @@ from ppl.graph import Node, ancestors, topological
 from ppl.model.arguments import check_keys, check_truths, chosen_names, count
 from ppl.model.context import modelcontext
 from ppl.model.errors import ParameterValueError, ShapeError
+from ppl.model.inference import checks
 from ppl.model.inference.bar import Bar
 from ppl.model.inference.draw_rows import draw_keys
 from ppl.model.inference.forwards import drawn_over
@@ -205,12 +206,15 @@ def _drawn(
     log.info("Sampling: [%s]", ", ".join(sorted(resampled)))
     chains, length = next(iter(draws.values.values())).shape[:2] if draws.values else draws.shape
     try:
-        found = drawn_over(outputs, places, [draw_keys(seed, "predict", chains, length), *columns], shown=bar)
+        keys = draw_keys(seed, "predict", chains, length)
+        found = drawn_over(outputs, places, [keys, *columns], shown=bar, spare=True)
     except ParameterValueError:
         raise
     except (TypeError, ValueError) as error:
         raise _shape_clash(model, error, given, columns) from error
-    return dict(zip(names, found, strict=True))
+    values = dict(zip(names, found, strict=True))
+    checks.tell(checks.not_numbers(values, "predictive draws"))
+    return values
 
 
 def _taken_from_draws(

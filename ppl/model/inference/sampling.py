@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ppl.compile.density import FlatProgram, labels, scalar
+from ppl.compile.density import FlatProgram, labels, scalar, values_at
 from ppl.model.arguments import as_list, check_keys, check_truths, chosen_names, count, unknown
 from ppl.model.context import modelcontext
 from ppl.model.errors import SamplingError
@@ -34,7 +34,7 @@ from ppl.model.inference.sampling_options import (
     refuse_unsupported,
     steers_nuts,
 )
-from ppl.model.inference.start_report import start_report, values_at
+from ppl.model.inference.start_report import start_report
 from ppl.model.inference.starting import Starts, starts_for
 from ppl.model.inference.steps import Assignment, assign
 from ppl.model.inference.steps.assignment import stepped

@@ -5,27 +5,17 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 
-import jax
 import numpy as np
 
-from ppl.compile.density import FlatProgram, Slot, flattened, layout
-from ppl.compile.hoisting import Once, computed
+from ppl.compile.density import Slot, flattened, layout, values_at
 from ppl.distributions import RandomVariable
 from ppl.distributions.domains import Domain
 from ppl.model.density import Joint
+from ppl.model.inference.origins import origin
 from ppl.model.rewriting import Posterior, rewritten
 from ppl.tensor.tensor import Tensor, as_tensor
 
 SHOWN = 5
-
-
-def values_at(
-    outputs: list[Tensor], slots: list[Slot], position: np.ndarray, of_data: Once = computed
-) -> list[np.ndarray]:
-    """The values of expressions at one position, computed step by step: nothing but work on data is compiled."""
-    program = FlatProgram(outputs, slots, once=of_data)
-    with jax.enable_x64(True), np.errstate(all="ignore"):
-        return [np.asarray(value) for value in program(np.asarray(position), *program.data)]
 
 
 def start_report(posterior: Posterior, slots: list[Slot], position: np.ndarray) -> str:
@@ -61,7 +51,11 @@ def _reasons(
     at = _first(~np.isfinite(term))
     rv = posterior.model.named_vars.get(name)
     if not isinstance(rv, RandomVariable):
-        yield f'The term "{name}" is {term[at]}{_where(at)}: it must be finite where sampling starts.'
+        why = origin(posterior.terms[name], slots, position)
+        yield (
+            f'The term "{name}" is {term[at]}{_where(at)}: it must be finite where sampling starts.'
+            + f" {why}" * bool(why)
+        )
         return
     joint = Joint(posterior.model)
     labels, domains, parameters = zip(*joint.parameters(rv), strict=True) if rv.parameters else ((), (), ())
@@ -72,6 +66,9 @@ def _reasons(
         yield from _as_written(posterior) or [f'The density of "{name}" is {term[at]}{_where(at)}.']
         return
     reasons = list(_outside(rv, name, found[0], labels, domains, found[1:]))
+    if any(np.isnan(array).any() for array in found[1:] if array.dtype.kind == "f"):
+        why = origin(posterior.terms[name], slots, position)
+        reasons += [why] if why else []
     if not reasons:
         shown = ", ".join(
             f"{label} = {_entry(array, at, term.shape)}" for label, array in zip(labels, found[1:], strict=True)

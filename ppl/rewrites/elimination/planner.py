@@ -37,6 +37,7 @@ from ppl.rewrites.elimination.label_values import states_of
 from ppl.rewrites.elimination.labels import meet_in_a_row
 from ppl.rewrites.elimination.pairs import prior_of
 from ppl.rewrites.elimination.plans import Kept, Plan, Step
+from ppl.rewrites.elimination.positive import open_conditions
 from ppl.rewrites.elimination.program import (
     Factor,
     NoMatch,
@@ -47,9 +48,11 @@ from ppl.rewrites.elimination.program import (
     children,
     parts,
     shortened,
+    where_valid,
 )
 from ppl.rewrites.engine import strict
 from ppl.rewrites.pause import collector_paused
+from ppl.tensor.tensor import Tensor, as_tensor
 
 BUDGET = (
     10_000.0  # milliseconds, many times what planning takes: the same model is to have the same plan on any machine
@@ -191,9 +194,15 @@ def _barren(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons
             return
         recoveries = [Recovery(rv, rv) for rv in idle]
         names = tuple(rv.name or "" for rv in idle)
-        after = program.without(idle).plus(recoveries=recoveries)
+        terms = [_domain(rv, conditions) for rv in idle if (conditions := open_conditions(rv))]
+        after = program.without(idle).plus(terms=terms, recoveries=recoveries)
         they = "it: it is" if len(names) == 1 else "them: they are"
         _note(result, "barren", names, after, f"Nothing observed depends on {they} drawn forward.")
+
+
+def _domain(rv: RandomVariable, conditions: Sequence[Tensor]) -> Term:
+    """That a law which is drawn from later has to exist: its density, were it there, would be 0 where it does not."""
+    return Term(f"domain of {rv.name}", where_valid(as_tensor(0.0), conditions))
 
 
 def _can_draw(rv: RandomVariable) -> bool:

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from ppl.distributions import RandomVariable
 from ppl.distributions.domains import Domain
 from ppl.distributions.evaluation import REALS
 from ppl.rewrites.elimination.affine import data_value, is_read
-from ppl.tensor.tensor import Tensor
+from ppl.rewrites.simplify import simplify_given_draws
+from ppl.tensor.tensor import Tensor, is_constant, value_of
 
 _POSITIVE_OPS = ("exp", "softplus", "sigmoid", "cosh")
 _KEEPS_SIGN = (
@@ -53,6 +55,24 @@ def known_inside(domain: Domain, node: Any) -> bool:
         support = node.family.support_for(node.parameters)
         return _reaches(support.lower, domain.lower, 1) and _reaches(support.upper, domain.upper, -1)
     return domain.lower == 0 and domain.upper is None and known_positive(node)
+
+
+def open_conditions(rv: RandomVariable) -> list[Tensor]:
+    """What must hold of the numbers among the parameters of a law for it to exist, up to the ends of their domains,
+    where that is not proved. That a matrix is a covariance is taken for granted: a draw tells where it is none."""
+    pairs = [(declared.domain, p) for declared, p in zip(rv.family.params.values(), rv.parameters, strict=False)]
+    asked = [(d, p) for d, p in pairs if d.name not in REALS and not d.ndim and not known_inside(d, p)]
+    ends = [(p, end, lower) for d, p in asked for end, lower in ((d.lower, True), (d.upper, False)) if _is_number(end)]
+    conditions = [p >= end if lower else p <= end for p, end, lower in ends]
+    return [c for c in conditions if not _always(simplify_given_draws(c))]
+
+
+def _is_number(end: Any) -> bool:
+    return isinstance(end, int | float) and bool(np.isfinite(end))
+
+
+def _always(condition: Tensor) -> bool:
+    return is_constant(condition) and bool(np.all(value_of(condition)))
 
 
 def unproved(family: Any, parameters: Sequence[Any]) -> list[Tensor]:

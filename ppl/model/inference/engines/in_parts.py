@@ -24,7 +24,7 @@ from ppl.model.rewriting import Posterior
 from ppl.rewrites import optimize
 from ppl.rewrites.elimination.affine import is_data
 from ppl.rewrites.elimination.parts import Division, Part
-from ppl.samplers import ChainError, Handle, Run, StartError
+from ppl.samplers import NO_FAILURES, ChainError, Failures, Handle, Run, StartError, failures
 from ppl.samplers.progress import Display
 
 
@@ -64,6 +64,7 @@ class InParts(Drawn):
 
     kept: Sequence[int] = ()  # the numbers of the chains
     parts: Sequence[tuple[str, Sequence[str], Run]] = ()  # in words, the names of entries, and the run of each
+    failures: Failures = NO_FAILURES  # of all parts; where one failed, the others are where they started
 
     @property
     def chains(self) -> list[int]:
@@ -163,7 +164,19 @@ class InTurn:
         return InParts(
             positions, stats, seconds, tuning, tuning_stats, compiling, any(run.interrupted for run in runs), facts,
             chains, [(part.words, part.names, run) for part, run in each],
+            self._failures(each),
         )  # fmt: skip
+
+    def _failures(self, each: Sequence[tuple[Chained, Run]]) -> Failures:
+        """The failures of all parts, as positions of all."""
+        found = [(part, failures(run)) for part, run in each]
+        places = []
+        for part, of_part in found:
+            for place in of_part.places:
+                position = self._starts.points[place.chain % len(self._starts.points)].copy()
+                position[part.columns] = place.position
+                places.append(place._replace(position=position))
+        return Failures(sum(f.drawn for _, f in found), sum(f.tuning for _, f in found), places)
 
 
 def _lp(stats: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

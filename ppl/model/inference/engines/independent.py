@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ppl.compile.density import FlatProgram, Slot, labels, scalar
+from ppl.compile.density import FlatProgram, Slot, labels, scalar, values_at
 from ppl.model.at_once import at_once
 from ppl.model.errors import SamplingError
 from ppl.model.inference.engines.drawn import Clock, Drawn
-from ppl.model.inference.start_report import start_report, values_at
+from ppl.model.inference.start_report import start_report
 from ppl.model.inference.starting import Starts
 from ppl.model.rewriting import Posterior
 from ppl.rewrites import optimize
