@@ -79,6 +79,8 @@ def _thinned(program: Program, count: RandomVariable) -> tuple[Observation, Tens
     if seen.variable.family is not Binomial or count in ancestors([seen.variable.parameters[1], seen.value]):
         raise NoMatch(f'it has infinitely many values, and "{seen.variable.name}" is not binomial out of it')
     n, p = seen.variable.parameters
+    if count.family is Binomial and count.parameters[0].dtype[0] == "f":
+        raise NoMatch("the number of its trials need not be whole, and then its probabilities do not add up to one")
     shape = known_shape(count)
     if seen.variable.type.shape != shape:
         raise NoMatch(f'it has infinitely many values, and "{seen.variable.name}" sees it more than once')
