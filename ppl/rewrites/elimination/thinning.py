@@ -33,6 +33,13 @@ class Thinning:
     rest: Callable[..., dict[str, Any]]  # of (y, p, the parameters of the count)
 
 
+def _missed(p: Any, q: Any) -> Tensor:
+    """How probable it is that a trial that was not seen to succeed did; 0 where no trial fails or is missed."""
+    both = q * (1.0 - p)
+    unseen = (1.0 - q) + both
+    return both / tt.switch(tt.eq(unseen, 0.0), 1.0, unseen)
+
+
 THINNINGS: dict[str, Thinning] = {
     "Poisson": Thinning(
         lambda p, mu: {"mu": p * mu},
@@ -40,7 +47,7 @@ THINNINGS: dict[str, Thinning] = {
     ),
     "Binomial": Thinning(
         lambda p, n, q: {"n": n, "p": p * q},
-        lambda y, p, n, q: {"n": n - y, "p": q * (1.0 - p) / (1.0 - p * q)},
+        lambda y, p, n, q: {"n": n - y, "p": _missed(p, q)},
     ),
     "NegativeBinomial": Thinning(
         lambda p, n, q: {"n": n, "p": q / (q + p * (1.0 - q))},
