@@ -1,8 +1,9 @@
+from ppl.distributions.binomial import left, near
 from ppl.distributions.distribution import Distribution, param
 from ppl.distributions.domains import integers_between, natural, positive
 from ppl.distributions.summation import log_tails, summed_where_few
 from ppl.distributions.urn import log_urn
-from ppl.tensor import cast, clip, floor, log_beta_below_beta, maximum, round, switch
+from ppl.tensor import cast, clip, floor, log_beta_below_beta, switch
 
 
 class BetaBinomial(Distribution):
@@ -20,11 +21,11 @@ class BetaBinomial(Distribution):
         return log_urn(x, n - x, alpha, beta)
 
     def logcdf(x, alpha, beta, n):
-        integral = lambda: log_beta_below_beta(maximum(n - x, 1), x + 1, beta, alpha)  # asked for x < n only
+        integral = lambda: log_beta_below_beta(left(n, x), x + 1, beta, alpha)
         return summed_where_few(n, lambda n: _log_tails(x, alpha, beta, n)[0], integral)
 
     def logccdf(x, alpha, beta, n):
-        integral = lambda: log_beta_below_beta(beta, alpha, maximum(n - x, 1), x + 1)
+        integral = lambda: log_beta_below_beta(beta, alpha, left(n, x), x + 1)
         return summed_where_few(n, lambda n: _log_tails(x, alpha, beta, n)[1], integral)
 
     def sample(key, shape, alpha, beta, n):
@@ -44,7 +45,7 @@ class BetaBinomial(Distribution):
         return cast(switch(total > 0, clip(inner, 0, n), end), "int64")
 
     def support_point(alpha, beta, n):
-        return cast(round(n * alpha / (alpha + beta)), "int64")
+        return near(n, n * alpha / (alpha + beta))
 
 
 def _log_tails(x, alpha, beta, n):

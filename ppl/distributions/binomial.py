@@ -9,7 +9,7 @@ from ppl.distributions.probability import (
     log_for,
     log_of,
 )
-from ppl.tensor import cast, deviance, floor, log, maximum, minimum, round, sigmoid, stirling
+from ppl.tensor import cast, deviance, floor, log, maximum, minimum, round, sigmoid, stirling, switch
 
 
 class Binomial(Distribution):
@@ -31,10 +31,10 @@ class Binomial(Distribution):
         return ways - deviance(x, n * p, log_n + log_p) - deviance(n - x, n * q, log_n + log_q)
 
     def logcdf(x, n, p):
-        return log_beta_above(x + 1, maximum(n - x, 1), p)  # asked for x < n only
+        return log_beta_above(x + 1, left(n, x), p)
 
     def logccdf(x, n, p):
-        return log_beta_below(x + 1, maximum(n - x, 1), p)
+        return log_beta_below(x + 1, left(n, x), p)
 
     def sample(key, shape, n, p):
         return key.binomial(n, p, shape)
@@ -49,7 +49,7 @@ class Binomial(Distribution):
         return cast(minimum(floor((n + 1) * p), n), "int64")
 
     def support_point(n, p):
-        return cast(round(n * p), "int64")
+        return near(n, n * p)
 
     fixed = ("n",)
 
@@ -61,3 +61,13 @@ class Binomial(Distribution):
 
     def log_normaliser(n, p):
         return -n * log_complement(p)
+
+
+def left(n, x):
+    """Trials that are left after x of n; tails are asked for x < n only."""
+    return switch(n > x, n - x, 1) if n.dtype[0] == "f" else maximum(n - x, 1)
+
+
+def near(n, mean):
+    """A count next to a mean; where n need not be whole, the nearest one may be above it."""
+    return cast(floor(minimum(round(mean), n)) if n.dtype[0] == "f" else round(mean), "int64")

@@ -1,6 +1,7 @@
 from ppl.distributions.distribution import Distribution, param, requires
 from ppl.distributions.domains import integer, integers_between
-from ppl.tensor import cast, ceil, log, maximum
+from ppl.tensor import cast, ceil, floor, log, maximum
+from ppl.tensor.tensor import Tensor, is_constant
 
 
 class DiscreteUniform(Distribution):
@@ -10,6 +11,9 @@ class DiscreteUniform(Distribution):
     """
 
     lower, upper = param(integer), param(integer)
+
+    def accept(lower, upper):
+        return {"lower": _whole(lower), "upper": _whole(upper)}
 
     def support(lower, upper):
         return integers_between(lower, upper)
@@ -46,3 +50,8 @@ class DiscreteUniform(Distribution):
 
     def support_point(lower, upper):
         return (lower + upper) // 2
+
+
+def _whole(bound):
+    """A bound that an expression gives, without its fraction, as in PyMC; one that is written down has to be whole."""
+    return floor(bound) if isinstance(bound, Tensor) and bound.dtype[0] == "f" and not is_constant(bound) else bound

@@ -31,11 +31,17 @@ class Domain:
     atoms: tuple[Any, ...] = ()  # points of a continuous support that have a probability, not a density
     entry: Domain | None = None  # for values with axes: where each entry lies, whatever the others are
     transform: Any = None  # key of ppl.distributions.transforms, or a transform
+    continued: Callable[[Any], Any] | None = None  # which further parameters a density takes, though none can be drawn
     remedy: str = ""  # what to do with a value outside
     examples: tuple[Any, ...] = field(default=(), compare=False)
 
     def __repr__(self) -> str:
         return self.name if isinstance(self.name, str) else self.name()
+
+    def evaluates(self, x: Any) -> Any:
+        """Whether a density takes a parameter that is given by an expression: a count of trials may be any number
+        between, where the density has gamma functions for its factorials."""
+        return (self.continued or self.contains)(x)
 
     def closure_contains(self, x: Any) -> Any:
         """Whether values lie in the domain or at an open end of it, as 0 is of the positive numbers."""
@@ -117,6 +123,7 @@ natural = Domain(
     lambda x: (x >= 0) & _whole(x),
     discrete=True,
     lower=0,
+    continued=lambda x: x >= 0,
     remedy="count something, or round it",
     examples=(0, 3, 7),
 )

@@ -110,8 +110,8 @@ class Evaluated:
 
     @classmethod
     def in_domains(cls, parameters: Any) -> Tensor | None:
-        """Whether the parameters lie in their domains, as far as this is not known when the graph is built."""
-        return cls._all_hold(parameters, lambda domain, value: domain.name in REALS or domain.contains(value))
+        """Whether a density takes the parameters, as far as this is not known when the graph is built."""
+        return cls._all_hold(parameters, lambda domain, value: domain.name in REALS or domain.evaluates(value))
 
     @classmethod
     def drawable(cls, *parameters: Any) -> Tensor | None:

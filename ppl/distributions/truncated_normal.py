@@ -3,7 +3,26 @@ import numpy as np
 from ppl.distributions.constants import LOG_2PI
 from ppl.distributions.distribution import Distribution, alternative, param, requires
 from ppl.distributions.domains import between, extended_real, positive, real
-from ppl.tensor import clip, exp, isfinite, log, log_ndtr, log_ndtr_between, logaddexp, ndtri_exp, rsqrt, switch
+from ppl.tensor import (
+    clip,
+    exp,
+    expm1,
+    isfinite,
+    log,
+    log1p,
+    log_ndtr,
+    log_ndtr_between,
+    logaddexp,
+    maximum,
+    minimum,
+    ndtri_exp,
+    rsqrt,
+    sqrt,
+    stop_gradient,
+    switch,
+)
+
+FAR = 1e4  # standard deviations: a number so large has few digits for how far a draw is beyond a bound
 
 
 class TruncatedNormal(Distribution):
@@ -42,7 +61,12 @@ class TruncatedNormal(Distribution):
         return clip(mu + sigma * switch(low > 0, right, left), lower, upper)
 
     def sample(key, shape, mu, sigma, lower, upper):
-        return clip(mu + sigma * key.truncated_normal(*_standard(mu, sigma, lower, upper), shape), lower, upper)
+        low, high = _standard(mu, sigma, lower, upper)
+        near, u = mu + sigma * key.truncated_normal(low, high, shape), key.uniform(shape)
+        both = isfinite(lower) & isfinite(upper)
+        width = switch(both, (switch(both, upper, 1.0) - switch(both, lower, 0.0)) / sigma, 1e10)
+        right = switch(low > FAR, lower + sigma * _beyond(low, width, u), near)
+        return clip(switch(high < -FAR, upper - sigma * _beyond(-high, width, u), right), lower, upper)
 
     def mean(mu, sigma, lower, upper):
         at_low, at_high, _, _ = _heights(mu, sigma, lower, upper)
@@ -65,10 +89,22 @@ class TruncatedNormal(Distribution):
 
 
 def _standard(mu, sigma, lower, upper):
-    """Both bounds in standard units; an infinite one becomes ±1e10, so that gradients stay finite."""
-    low = switch(isfinite(lower), (switch(isfinite(lower), lower, 0.0) - mu) / sigma, -1e10)
-    high = switch(isfinite(upper), (switch(isfinite(upper), upper, 0.0) - mu) / sigma, 1e10)
-    return low, high
+    """Both bounds in standard units; an infinite one becomes ±1e10 or is far beyond the other, so that gradients stay
+    finite."""
+    low = (switch(isfinite(lower), lower, 0.0) - mu) / sigma
+    high = (switch(isfinite(upper), upper, 0.0) - mu) / sigma
+    return (
+        switch(isfinite(lower), low, minimum(-1e10, 2 * stop_gradient(high))),
+        switch(isfinite(upper), high, maximum(1e10, 2 * stop_gradient(low))),
+    )
+
+
+def _beyond(low, width, u):
+    """How far a standard normal variable is above a large bound, given that it is by less than a width: its square has
+    an exponential law, but for a share of 1/low²."""
+    low = maximum(low, FAR)
+    twice = -2 * log1p(u * expm1(-width * (low + 0.5 * width)))
+    return twice / (low + low * sqrt(1 + twice / low / low))
 
 
 def _heights(mu, sigma, lower, upper):

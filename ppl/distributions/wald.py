@@ -3,11 +3,12 @@ import numpy as np
 from ppl.distributions.constants import LOG_2, LOG_2PI
 from ppl.distributions.distribution import Distribution, alternative, param
 from ppl.distributions.domains import above, nonnegative, positive
-from ppl.tensor import erfcx, log, log1mexp, log1p, log_ndtr, logaddexp, maximum, minimum, sqrt, switch
+from ppl.tensor import erfcx, isinf, log, log1mexp, log1p, log_ndtr, logaddexp, maximum, minimum, sqrt, switch
 
 
 class Wald(Distribution):
     r"""When a Brownian motion of drift 1 and variance μ²/λ first reaches μ, shifted by α: the inverse Gaussian law.
+    An infinite μ stands for no drift.
 
     .. math:: \log f(x) = \tfrac12\log\frac{λ}{2π} - \tfrac32\log y - \frac{λ(y - μ)^2}{2μ^2 y}, \qquad y = x - α > 0
     """
@@ -22,7 +23,7 @@ class Wald(Distribution):
 
     def logp(x, mu, lam, alpha):
         y = x - alpha
-        return 0.5 * (log(lam) - LOG_2PI) - 1.5 * log(y) - 0.5 * lam / y * ((y - mu) / mu) ** 2
+        return 0.5 * (log(lam) - LOG_2PI) - 1.5 * log(y) - 0.5 * lam / y * _off(y, mu) ** 2
 
     def logcdf(x, mu, lam, alpha):
         v, w = _scores(x - alpha, mu, lam)
@@ -35,9 +36,9 @@ class Wald(Distribution):
         return log_ndtr(-v) + switch(v > 0, log1p(-share), log1mexp(_log_reflected(left, w) - log_ndtr(-left)))
 
     def sample(key, shape, mu, lam, alpha):
-        r = 0.5 * mu / lam * key.normal(shape) ** 2
-        smaller = mu / (1 + r + sqrt(r * (r + 2)))
-        return alpha + switch(key.uniform(shape) * (mu + smaller) <= mu, smaller, mu * (mu / smaller))
+        rate, s = 1 / mu, 0.5 * key.normal(shape) ** 2 / lam
+        root = rate + s + sqrt(s) * sqrt(s + 2 * rate)  # 1/x of the smaller of the two x of this s
+        return alpha + switch(key.uniform(shape) * (root + rate) <= root, 1 / root, mu * (mu * root))
 
     def mean(mu, lam, alpha):
         return mu + alpha
@@ -48,6 +49,11 @@ class Wald(Distribution):
     def mode(mu, lam, alpha):
         r = 1.5 * mu / lam
         return alpha + mu / (r + sqrt(1 + r**2))
+
+
+def _off(y, mu):
+    """y/μ - 1, with all digits where y is near μ; -1 where there is no drift and μ is infinite, as of a Lévy law."""
+    return switch(isinf(mu), -1.0, (y - mu) / mu)
 
 
 def _scores(y, mu, lam):

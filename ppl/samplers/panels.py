@@ -15,6 +15,7 @@ from .errors import UnresolvedError
 from .region import Region, Search
 
 NODES = 16
+GOLDEN = (5**0.5 - 1) / 2  # its multiples fall evenly and on no grid
 TOLERANCE = 1e-11  # of a panel, as a share of the mass
 ACCEPTED = 1e-7  # of all panels together: no test of fewer than 1e13 draws sees it
 MOST_EVALUATIONS = 1 << 15
@@ -62,6 +63,19 @@ class Panels(NamedTuple):
     def log_mass(self) -> float:
         """The logarithm of the integral of the density."""
         return float(self.reference + np.log(self.up_to[-1]))
+
+    def between(self, count: int) -> np.ndarray:
+        """So many points of each panel, of which its polynomial knows nothing: they fall on no grid."""
+        z = 2 * np.mod(np.arange(1, 1 + count * len(self.middle)) * GOLDEN, 1.0).reshape(-1, count) - 1
+        return self.middle[:, None] + self.half[:, None] * z
+
+    def off(self, points: np.ndarray, log_density: np.ndarray) -> np.ndarray:
+        """What share of the mass is lost or added, as far as points of each panel tell."""
+        z = (points - self.middle[:, None]) / self.half[:, None]
+        height = chebyshev.chebval(z.T, self.density.T[:, None], tensor=False).T
+        with np.errstate(over="ignore"):
+            wrong = np.abs(np.exp(log_density - self.reference) - height)
+        return wrong * (2 * self.half / (self.up_to[-1] * points.shape[1]))[:, None]
 
     def quantiles(self, probabilities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Where the distribution function has these values, and the log-density there."""

@@ -4,8 +4,9 @@ The density is followed by polynomials on panels that are halved until two resol
 a uniform number. There is no warm-up and no autocorrelation, and peaks far apart have their due shares. The one program
 that is compiled evaluates a batch of points. Where the density cannot be followed (a tail without finite mass, points
 amid the mass where it is not a number, more kinks than evaluations allow), ``UnresolvedError`` says why. The panels are
-compared with the density once more at points they were not made from: a peak that hid between the points of the grid,
-too narrow to show slopes, is found where one of these meets it, and the search begins anew from there.
+compared with the density once more at points they were not made from, in each panel and evenly over the mass: a peak or
+a gap that hid between the points of the grid, too narrow to show slopes, is found where one of these meets it, and the
+search begins anew from there.
 
 Several numbers that do not depend on each other are looked for side by side: a position holds a point for each.
 """
@@ -20,14 +21,15 @@ from jax import Array
 
 from .errors import UnresolvedError
 from .kernel import Data, LogDensity
-from .panels import Panels, panels
+from .panels import ACCEPTED, GOLDEN, Panels, panels
 from .programs import DRAWS, PROGRAMS, expand_program, turn
 from .randomness import own_settings
 from .region import Result, Search, region
 from .work import TURNS
 
 BATCH = 512
-PROBES = 512
+PROBES, SHARP_PROBES = 512, 4096  # the latter where some have been surprises
+INNER = 2  # points of each panel that it was not made from
 AGREED = 1e-3  # log-densities; the distribution function has its own bound
 MOST_LOOKS, SURPRISES = 4, 8
 
@@ -124,15 +126,30 @@ def side_by_side(searches: Mapping[str, Search[Result]], evaluate: Evaluate, fir
 
 def followed(starts: Sequence[float]) -> Search[Panels]:
     """Panels that hold what is seen from ``starts``, and from wherever they turn out to be wrong."""
-    for _ in range(MOST_LOOKS):
+    for look in range(MOST_LOOKS):
         found = yield from panels((yield from region(starts)))
-        points, expected = found.quantiles((np.arange(PROBES) + 0.5) / PROBES)  # spread evenly over the mass
-        seen = yield points
-        wrong = points[~(np.abs(seen - expected) < AGREED)]
+        wrong, missed = yield from _surprises(found, SHARP_PROBES if look else PROBES)
         if not len(wrong):
             return found
         starts = [*starts, *wrong[:SURPRISES]]
-    raise UnresolvedError(f"the log-density at {wrong[0]:.6g} is not what it is around that point")
+    raise UnresolvedError(f"the log-density at {wrong[0]:.6g} is not what it is around that point{missed}")
+
+
+def _surprises(found: Panels, probes: int) -> Search[tuple[np.ndarray, str]]:
+    """Points where the density is not what panels say, the worst first, and in words what share of it they miss.
+
+    None of the points is one that the panels were made from: some lie in each, the others evenly over the mass."""
+    inner = found.between(INNER)
+    evenly = probes - inner.size if inner.size <= probes // 8 else probes
+    anywhere = np.mod(np.arange(1, evenly + 1) * GOLDEN, 1.0)
+    points, expected = found.quantiles((np.arange(evenly) + anywhere) / evenly)
+    seen = yield np.concatenate([points, inner.ravel()])
+    off = found.off(inner, seen[evenly:].reshape(inner.shape))
+    lost = float(off.sum())
+    worst = np.argsort(-off, axis=None)[: 0 if lost <= found.error + ACCEPTED else SURPRISES // 2]
+    missed = f", and points between those it was made from put its error at {lost:.1e}" if len(worst) else ""
+    other = points[~(np.abs(seen[:evenly] - expected) < AGREED)]
+    return np.concatenate([inner.ravel()[worst], other]), missed
 
 
 def batches(logp: LogDensity, numbers: int, data: Data, key: Hashable, at_once: AtOnce | None = None) -> Evaluate:

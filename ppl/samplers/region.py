@@ -17,6 +17,8 @@ Result = TypeVar("Result")
 Search = Generator[np.ndarray, np.ndarray, Result]  # yields points to look at, is sent the log-densities there
 
 NEGLIGIBLE = 1e-15
+SHORT = 1e-12  # beside numbers of unit size
+FAR = 30.0  # at log-odds so far out, numbers hardly tell a value from the end of its interval
 MOST_PEAKS = 32  # the highest are closed in upon
 MOST_ROUNDS = 60
 BETWEEN = 7  # parts that each side of a peak is cut into, each round
@@ -53,6 +55,16 @@ class _Seen(NamedTuple):
         at = 1 + np.flatnonzero(inner)
         return at[np.argsort(-self.f[at], kind="stable")][:MOST_PEAKS]
 
+    def alone(self) -> np.ndarray:
+        """Points that are far higher than the numbers next to them on both sides; and those that stand amid zero, in so
+        short a stretch that it may be one point of another coordinate."""
+        x, f = self.x, self.f
+        near = (np.diff(x) <= 4 * np.spacing(np.abs(x[1:]))) & ~self.unknown[:-1] & ~self.unknown[1:]
+        high = near[:-1] & near[1:] & (f[1:-1] > f[:-2] + 1) & (f[1:-1] > f[2:] + 1)
+        zero = np.flatnonzero(np.isneginf(f) & ~self.unknown)
+        short = (np.diff(zero) > 1) & (np.diff(x[zero]) <= SHORT * np.maximum(1.0, np.abs(x[zero[1:]])))
+        return np.concatenate([x[1:-1][high], x[zero[:-1][short] + 1]])
+
     def log_cells(self) -> tuple[np.ndarray, np.ndarray]:
         """The least and the most that the logarithm of each cell's mass is, if the density is monotone there."""
         with np.errstate(over="ignore"):
@@ -68,6 +80,11 @@ def region(starts: Sequence[float]) -> Search[Region]:
     if not np.any(np.isfinite(seen.f)):
         raise UnresolvedError(f"the log-density is finite at none of {len(seen.x)} points")
     seen = yield from _closed_in(seen)
+    alone = seen.alone()
+    if len(alone):
+        raise UnresolvedError(
+            f"the density at {alone[0]:.6g} is not what it is next to it: it is zero, or less, but for single points"
+        )
     least, most = seen.log_cells()
     mass = np.logaddexp.reduce(least)
     if not np.isfinite(mass):
@@ -83,6 +100,8 @@ def region(starts: Sequence[float]) -> Search[Region]:
                 f"the log-density is greatest at {seen.x[inner]:.6g}, next to where it is nan or inf: it may rise "
                 "there without bound"
             )
+    if np.min(np.abs(seen.x[np.isfinite(seen.f), None] - np.array(starts))) > FAR:
+        raise UnresolvedError(f"the density is zero at the start, {starts[0]:.6g}, and as far as {FAR:g} from it")
     outside = float(np.exp(np.logaddexp.reduce(np.concatenate([most[:first], most[last:]])) - mass))
     return Region(_edges(seen, first, last), outside)
 

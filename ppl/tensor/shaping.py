@@ -29,15 +29,13 @@ class _Reshape(TensorOp):
     def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType:
         x = inputs[0].type
         static = attrs["shape"]
-        if None in static:
+        if None in static or (-1 in static and None in x.shape):
             return TensorType(x.dtype, tuple(None if n == -1 else n for n in static))
-        if -1 in static and None in x.shape:
-            return TensorType(x.dtype, tuple(None if n == -1 else n for n in static))
-        return TensorType(x.dtype, static)
+        return TensorType(x.dtype, _resolved(inputs[0], static) if -1 in static else static)
 
 
-def _resolved(x: Tensor, sizes: Sequence[Any]) -> tuple[int, ...]:
-    total = math.prod(x.type.shape)  # type: ignore[arg-type]
+def _resolved(x: Any, sizes: Sequence[Any]) -> tuple[int, ...]:
+    total = math.prod(x.type.shape)
     known = math.prod(n for n in sizes if n != -1)
     if list(sizes).count(-1) > 1 or any(n < -1 for n in sizes):
         raise ValueError(f"reshape: {tuple(sizes)} is no shape; at most one entry may be -1, the others not negative")

@@ -216,3 +216,94 @@ def test_mass_in_one_point_is_refused() -> None:
     """As of equal data about an unknown mean, whose density rises without bound where the noise is zero."""
     with pytest.raises(UnresolvedError, match="one point"):
         next(panels_module.panels(Region(np.array([0.3]), 0.0)))
+
+
+def _where(condition: Line, logp: Line = stats.norm.logpdf, other: float = -np.inf) -> Line:
+    """A log-density in some places, and another number elsewhere."""
+    return lambda x: np.where(condition(x), logp(x), other)
+
+
+def _whole(x: np.ndarray) -> np.ndarray:
+    return np.equal(x, np.floor(x))
+
+
+def _of_interval(low: float, high: float, logp: Line) -> Line:
+    """The log-density of a number between two, as a function of the logarithm of its odds."""
+
+    def of_odds(x: np.ndarray) -> np.ndarray:
+        share = special.expit(x)
+        return logp(low + (high - low) * share) + special.log_expit(x) + special.log_expit(-x)
+
+    return of_odds
+
+
+GRID = np.unique(np.concatenate([np.linspace(-12, 12.1, 240_001), np.linspace(0.29, 0.3217, 30_001)]))
+SHARP: dict[str, Line] = {
+    "a gap": _where(lambda x: abs(x - 0.3) > 0.05),
+    "a narrow gap": _where(lambda x: abs(x - 0.3) > 0.005),
+    "a hidden step up": lambda x: stats.norm.logpdf(x) + 3.0 * (abs(x - 0.31) < 0.003),
+    "cut off on one side": _where(lambda x: x > 0.123),
+    "cut off on both": _where(lambda x: (x > 0.123) & (x < 0.45)),
+    "two islands": _where(lambda x: (abs(x + 1.3) < 0.3) | (abs(x - 2.2) < 0.1)),
+    "stairs": lambda x: -0.5 * np.floor(x) ** 2,
+    "fine stairs": lambda x: -0.5 * np.floor(20 * x) ** 2 / 400,
+    "stairs of numbers": lambda x: -0.5 * (np.floor(1e3 * x) / 1e3) ** 2,
+    "a comb": _where(lambda x: np.floor(200 * x) % 2 == 0),
+    "a comb of few teeth": _where(lambda x: np.floor(2 * x) % 2 == 0),
+    "whole numbers alone": _where(_whole),
+    "whole numbers of an interval, begun at one": _of_interval(30, 500, _where(_whole, lambda x: -0.01 * x)),
+    "whole numbers of an interval, begun at none": _of_interval(30, 501, _where(_whole, lambda x: -0.01 * x)),
+    "whole numbers, and half as much between": _where(lambda x: ~_whole(x), other=3.0),
+    "a point": _where(lambda x: x != 0, other=50.0),
+    "a point that no grid holds": _where(lambda x: x != 0.7234, other=50.0),
+    "nan in a gap": _where(lambda x: abs(x - 0.3) > 0.01, other=np.nan),
+    "infinite in a gap": _where(lambda x: abs(x - 0.3) > 0.01, other=np.inf),
+    "a pole that has no integral": lambda x: stats.norm.logpdf(x) - np.log(abs(x - 0.3)),
+    "a pole that nearly has none": lambda x: stats.norm.logpdf(x) - 0.99 * np.log(abs(x - 0.3)),
+    "a spike": lambda x: np.logaddexp(stats.norm.logpdf(x), stats.norm.logpdf(x, 0.31, 1e-3)),
+    "a wide spike": lambda x: np.logaddexp(stats.norm.logpdf(x), stats.norm.logpdf(x, 0.31, 1e-2)),
+    "a ripple": lambda x: stats.norm.logpdf(x) + np.sin(3e4 * x),
+    "a slow ripple": lambda x: stats.norm.logpdf(x) + np.sin(30 * x),
+    "rare zeros": _where(lambda x: np.mod(x, 0.25) > 0.004),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SHARP)
+def test_what_is_zero_infinite_or_sharp_between_nodes_is_drawn_right_or_refused(name: str) -> None:
+    """By the distribution function on a grid that is a thousand times finer than the panels begin with."""
+    logp = SHARP[name]
+    try:
+        found = panels_of(logp)
+    except UnresolvedError:
+        return
+    with np.errstate(all="ignore"):
+        density = np.exp(logp(GRID))
+    below = np.cumsum(np.append(0.0, np.diff(GRID) * (density[1:] + density[:-1]) / 2))
+    probabilities = np.linspace(0.001, 0.999, 999)
+    drawn = np.interp(found.quantiles(probabilities)[0], GRID, below / below[-1])
+    assert np.max(np.abs(drawn - probabilities)) < 1e-3
+
+
+@pytest.mark.parametrize(
+    ("name", "most"), [("normal", 1527), ("Student, 3", 2915), ("gamma by its logarithm, 50", 1540)]
+)
+def test_an_ordinary_density_is_looked_at_as_often_as_before(name: str, most: int) -> None:
+    """The points that its panels are checked at are among those that it was compared at anyway, or a few more."""
+    seen = []
+
+    def logp(x: np.ndarray) -> np.ndarray:
+        seen.append(x.size)
+        return np.asarray(LAWS[name].logp(x))
+
+    panels_of(logp)
+    assert sum(seen) <= most
+
+
+def test_many_sharp_places_are_looked_for_once_one_is_found() -> None:
+    """A first look sees some of these gaps; the next ones look at more points, until none is left."""
+    middles = np.linspace(-2, 2, 11) + 0.0123
+    logp = _where(lambda x: np.all(abs(x[..., None] - middles) > 0.01, axis=-1))
+    found = panels_of(logp)
+    assert found.log_mass == pytest.approx(
+        np.log(1 - np.sum(stats.norm.cdf(middles + 0.01) - stats.norm.cdf(middles - 0.01))), abs=1e-7
+    )

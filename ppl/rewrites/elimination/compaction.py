@@ -24,11 +24,12 @@ import numpy as np
 import ppl.tensor as tt
 from ppl.distributions import AsymmetricLaplace, Laplace, MvNormal, Normal
 from ppl.distributions.constants import LOG_2PI
+from ppl.distributions.probability import FORMS
 from ppl.rewrites.elimination.affine import data_value, is_data, known_shape
 from ppl.rewrites.elimination.bounded import BOUNDED
 from ppl.rewrites.elimination.cells import Rows, cells, in_one_axis, looks
 from ppl.rewrites.elimination.linear import compact_linear
-from ppl.rewrites.elimination.positive import unproved
+from ppl.rewrites.elimination.positive import known_positive, unproved
 from ppl.rewrites.elimination.program import NoMatch, Observation, Program, Term, where_valid
 from ppl.rewrites.elimination.separation import Separation
 from ppl.rewrites.elimination.spectrum import compact_spectral
@@ -140,11 +141,52 @@ def _exponential(variable: Any, y: Tensor, parameters: tuple[Tensor, ...], sums:
     """Any exponential family, from its natural parameters, statistics and log-normaliser; the base measure is what is
     left of the density at any one value of the parameters."""
     family = variable.family
-    statistics = family.statistics(y)
-    density = -tt.sum(sums.counts * family.log_normaliser(*parameters))
-    for w, t in zip(family.natural(*parameters), statistics, strict=True):
-        density = density + tt.sum(w * sums(t))
-    return density + _base_measure(variable, y, len(sums.cell))
+    if y.ndim == 1 and any(map(_may_be_at_an_end, family.params.values(), parameters)):
+        return _exponential_or_sure(variable, y, parameters, sums)
+    density = _of_statistics(family, y, parameters, sums)
+    return tt.sum(density) + _base_measure(variable, y, len(sums.cell))
+
+
+def _of_statistics(family: Any, y: Tensor, parameters: tuple[Tensor, ...], sums: _Sums) -> Tensor:
+    """The log-density of each cell without its base measure."""
+    density = -sums.counts * family.log_normaliser(*parameters)
+    for w, t in zip(family.natural(*parameters), family.statistics(y), strict=True):
+        term = w * sums(t)
+        density = density + (term if term.ndim == 1 else tt.sum(term, axis=tuple(range(1, term.ndim))))
+    return density
+
+
+def _may_be_at_an_end(declared: Any, parameter: Tensor) -> bool:
+    """Whether a parameter may be at an end of its domain that belongs to it, where the law is a point: a mean of 0, as
+    of rows without exposure. Probabilities that are written as functions of other numbers never get there."""
+    domain = declared.domain
+    ends = [end for end in (domain.lower, domain.upper) if isinstance(end, float) and domain.contains(end)]
+    inner = parameter
+    while inner.op.name in ("named", "broadcast_to", "getitem", "reshape"):
+        inner = inner.inputs[0]  # type: ignore[assignment]
+    if domain.ndim or not ends or inner.op.name == "draw" or inner.op in FORMS:
+        return False
+    if is_data(parameter):
+        return bool(np.isin(data_value(parameter), ends).any())
+    return ends != [0.0] or not known_positive(parameter)
+
+
+def _exponential_or_sure(variable: Any, y: Tensor, parameters: tuple[Tensor, ...], sums: _Sums) -> Tensor:
+    """The same where natural parameters may be infinite: the law of such a cell is a point, and the least and the
+    greatest of its values say whether that is where all of them are."""
+    family = variable.family
+    finite = tt.isfinite(as_tensor(family.log_normaliser(*parameters)))
+    for w in family.natural(*parameters):
+        finite = finite & tt.isfinite(w)
+    inside = [_example(declared.domain, p) for declared, p in zip(family.params.values(), parameters, strict=True)]
+    safe = tuple(tt.switch(finite, p, other) for p, other in zip(parameters, inside, strict=True))
+    values = np.asarray(data_value(y))
+    order = np.lexsort((values, sums.cell))
+    starts = np.searchsorted(sums.cell[order], np.arange(sums.cells + 1))
+    least, most = (values[order[at]] for at in (starts[:-1], starts[1:] - 1))
+    surely = tt.minimum(*(family.log_density(as_tensor(v), *parameters) for v in (least, most)))
+    base = _base_of_rows(variable, y, len(sums.cell))
+    return tt.sum(tt.switch(finite, _of_statistics(family, y, safe, sums) + sums(base), sums.counts * surely))
 
 
 def _separated(variable: Any, value: Tensor, count: int) -> tuple[Term, str]:
@@ -174,15 +216,20 @@ def _separated(variable: Any, value: Tensor, count: int) -> tuple[Term, str]:
 
 def _base_measure(variable: Any, y: Tensor, count: int) -> Tensor:
     """The sum of log h(y): what is left of the density at any one value of the parameters."""
+    return tt.sum(_base_of_rows(variable, y, count))
+
+
+def _base_of_rows(variable: Any, y: Tensor, count: int) -> Tensor:
+    """The same of each row."""
     family = variable.family
     reference = [
         p if is_data(p) else _example(declared.domain, p)
         for p, declared in zip(variable.parameters, family.params.values(), strict=True)
     ]
-    whole = tt.broadcast_to(as_tensor(family.log_normaliser(*reference)), (count,))
-    base = tt.sum(family.logp(y, *reference)) + tt.sum(whole)
+    base = tt.broadcast_to(as_tensor(family.log_normaliser(*reference)), (count,)) + family.logp(y, *reference)
     for w, t in zip(family.natural(*reference), family.statistics(y), strict=True):
-        base = base - tt.sum(w * t)
+        term = as_tensor(w * t)
+        base = base - (term if term.ndim < 2 else tt.sum(term, axis=tuple(range(1, term.ndim))))
     return base
 
 

@@ -231,7 +231,9 @@ def _chain(count: int, path: np.ndarray, pools: Mapping[Roles, Pool]) -> Done:
     elif downward.any():
         between = tt.switch(downward[..., None, None], tt.swapaxes(between, -1, -2), between)
     alpha = log_forward(single[0], between + tt.expand_dims(single[1:], -2))
-    back = tt.swapaxes(tt.softmax(tt.expand_dims(alpha[:-1], -1) + between, axis=-2), -1, -2)[::-1]
+    before = tt.expand_dims(alpha[:-1], -1) + between
+    none = tt.isneginf(tt.max(before, axis=-2, keepdims=True))  # nothing leads to a value that cannot be: any law does
+    back = tt.swapaxes(tt.softmax(tt.switch(none, 0.0, before), axis=-2), -1, -2)[::-1]
     law = (tt.softmax(alpha[-1], axis=-1), tt.moveaxis(back, 0, 1))
     chain = draw(DiscreteMarkovChain, law, (parts,))  # the last site first
     return Done(tt.logsumexp(alpha[-1], axis=-1), [(slice(None, None, -1), chain)])

@@ -33,6 +33,13 @@ class Thinning:
     rest: Callable[..., dict[str, Any]]  # of (y, p, the parameters of the count)
 
 
+def _missed(p: Any, q: Any) -> Tensor:
+    """How probable it is that a trial that was not seen to succeed did; 0 where no trial fails or is missed."""
+    both = q * (1.0 - p)
+    unseen = (1.0 - q) + both
+    return both / tt.switch(tt.eq(unseen, 0.0), 1.0, unseen)
+
+
 THINNINGS: dict[str, Thinning] = {
     "Poisson": Thinning(
         lambda p, mu: {"mu": p * mu},
@@ -40,7 +47,7 @@ THINNINGS: dict[str, Thinning] = {
     ),
     "Binomial": Thinning(
         lambda p, n, q: {"n": n, "p": p * q},
-        lambda y, p, n, q: {"n": n - y, "p": q * (1.0 - p) / (1.0 - p * q)},
+        lambda y, p, n, q: {"n": n - y, "p": _missed(p, q)},
     ),
     "NegativeBinomial": Thinning(
         lambda p, n, q: {"n": n, "p": q / (q + p * (1.0 - q))},
@@ -79,6 +86,8 @@ def _thinned(program: Program, count: RandomVariable) -> tuple[Observation, Tens
     if seen.variable.family is not Binomial or count in ancestors([seen.variable.parameters[1], seen.value]):
         raise NoMatch(f'it has infinitely many values, and "{seen.variable.name}" is not binomial out of it')
     n, p = seen.variable.parameters
+    if count.family is Binomial and count.parameters[0].dtype[0] == "f":
+        raise NoMatch("the number of its trials need not be whole, and then its probabilities do not add up to one")
     shape = known_shape(count)
     if seen.variable.type.shape != shape:
         raise NoMatch(f'it has infinitely many values, and "{seen.variable.name}" sees it more than once')
