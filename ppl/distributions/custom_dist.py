@@ -21,6 +21,7 @@ from ppl.distributions.measure import Measure, NoDensityError, shown, sources
 from ppl.graph import ancestors, substitute
 from ppl.tensor.host_draw import host_draw
 from ppl.tensor.ops import broadcast_shape
+from ppl.tensor.sizes import sizes_of
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, dtype_name, placeholder
 
 
@@ -69,8 +70,7 @@ class CustomDist(Distribution, abstract=True):
             raise ValueError(f"{class_name}: {len(axes)} parameters are described, but {len(parameters)} are given")
         if shape is not None and size is not None:
             raise ValueError(f"{class_name}: give shape or size, not both")
-        shape = (shape,) if np.ndim(shape) == 0 and shape is not None else shape
-        size = (size,) if np.ndim(size) == 0 and size is not None else size
+        shape, size = (None if n is None else sizes_of(n) for n in (shape, size))
         if dist is not None:
             family, own = family_of_expression(class_name, axes, dist, ndim_supp, parameters)
             size = own if shape is None and size is None else size
