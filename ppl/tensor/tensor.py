@@ -460,6 +460,11 @@ def constant(value: Any, name: str | None = None, ndim: int | None = None, dtype
     return node if name is None else FUNCTIONS["named"](node, name)
 
 
+def known_as(name: str, array: np.ndarray) -> Tensor:
+    """A constant that is itself by its name, whatever others have the same value: another may be put in its place."""
+    return Node(CONSTANT, (), Attrs(value=FrozenArray(np.asarray(array)), name=name))  # type: ignore[return-value]
+
+
 def as_tensor(value: Any, name: str | None = None, ndim: int | None = None, dtype: Any = None) -> Tensor:
     """A tensor from a tensor, a number, an array, or a (nested) sequence that may hold tensors."""
     if isinstance(value, Tensor):
