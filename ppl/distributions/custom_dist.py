@@ -13,7 +13,7 @@ import ppl.tensor as tt
 from ppl.distributions.distribution import Distribution, Param
 from ppl.distributions.domains import Domain
 from ppl.distributions.draw import RandomVariable, draw, is_draw
-from ppl.distributions.drawing import expand_draws
+from ppl.distributions.drawing import centred, expand_draws
 from ppl.distributions.evaluation import all_of
 from ppl.distributions.inner import laws_of
 from ppl.distributions.logprob import the_law
@@ -247,7 +247,13 @@ def family_of_expression(
         domain = anything(ndim or 0, example.dtype[0] != "f")
         facts = {"logp": fact("logp"), "sample": sample}
     batch, event = example.type.shape[: example.ndim - domain.ndim], example.type.shape[example.ndim - domain.ndim :]
-    facts |= {"dtype": example.dtype, "event_shape": lambda *_: event, "drawable": staticmethod(drawable)}
+    centre = lambda *parameters: centred(expression(parameters, None), parameters)
+    facts |= {
+        "dtype": example.dtype,
+        "event_shape": lambda *_: event,
+        "drawable": staticmethod(drawable),
+        "support_point": centre,
+    }
     if axes is not None or None in batch or batch == _together(examples):
         return new_family(class_name, axes or (0,) * len(examples), domain, facts), None
     return new_family(class_name, tuple(p.ndim for p in examples), domain, facts), batch
