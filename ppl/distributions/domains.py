@@ -207,9 +207,16 @@ nonnegative_vector = Domain(
     "a vector of numbers, none negative", lambda x: np.all(x >= 0, axis=-1), ndim=1, entry=nonnegative,
     lower=0.0, remedy="write exp(x) or abs(x)", examples=([0.2, 1.0, 0.4], [1.0, 0.0, 2.0]),
 )  # fmt: skip
+
+
+def sum_to_one(x: Any) -> Any:
+    """Whether the entries along the last axis sum to 1, up to the rounding of single precision: NumPy's `isclose`."""
+    return np.abs(np.sum(x, axis=-1) - 1) <= 1e-5 + 1e-8
+
+
 simplex = Domain(
     "probabilities that sum to 1",
-    lambda x: np.all(x >= 0, axis=-1) & (np.abs(np.sum(x, axis=-1) - 1) < 1e-6),
+    lambda x: np.all(x >= 0, axis=-1) & sum_to_one(x),
     ndim=1,
     transform="simplex",
     remedy="divide by the sum, or write softmax(x)",
