@@ -15,7 +15,7 @@ import numpy as np
 
 from ppl.distributions import is_draw
 from ppl.distributions.inner import laws_of
-from ppl.graph import Node, ancestors, topological
+from ppl.graph import Node, ancestors, substitute, topological
 from ppl.model.arguments import check_keys, check_truths, chosen_names, count
 from ppl.model.context import modelcontext
 from ppl.model.errors import ParameterValueError, ShapeError
@@ -331,7 +331,22 @@ def _relabelled(model: Model, trace: Any) -> set[str]:
 def _shape_clash(model: Model, error: Exception, given: Sequence[Tensor], columns: Sequence[np.ndarray]) -> Exception:
     data = {v.name: np.shape(v.value) for v in model.data_vars}
     kept = {node.name: column.shape[2:] for node, column in zip(given, columns, strict=True)}
+    why = _clash(model, given, columns) or str(error).rstrip(".")
     return ShapeError(
-        f"the draws do not fit the model's data any more: {error}. Data now: {data}; from the posterior: {kept}. Give "
+        f"the draws do not fit the model's data any more: {why}. Data now: {data}; from the posterior: {kept}. Give "
         "every Data that shares a dimension a new value in one set_data call, or draw the variable anew with var_names."
     )
+
+
+def _clash(model: Model, given: Sequence[Tensor], columns: Sequence[np.ndarray]) -> str | None:
+    """The first variable whose shape cannot be had from data of now and draws of then, and why."""
+    known: dict[Node, Node] = {v: placeholder(TensorType(v.dtype, np.shape(v.value)), v.name) for v in model.data_vars}
+    for node, column in zip(given, columns, strict=True):
+        known[node] = placeholder(TensorType(node.dtype, column.shape[2:]), node.name)
+    for var in sorted((*model.basic_RVs, *model.deterministics), key=lambda var: var.serial):
+        try:
+            if var not in known:
+                known[var] = substitute(var, known)
+        except (TypeError, ValueError) as error:
+            return f'"{var.name}": {str(error).removesuffix(".")}'
+    return None
