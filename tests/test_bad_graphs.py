@@ -8,6 +8,7 @@ import traceback
 
 import numpy as np
 import pytest
+from plain_words import require_plain
 
 import ppl
 import ppl.tensor as tt
@@ -107,6 +108,7 @@ def test_bad_input_is_refused(case):
     message = str(caught.value)
     lacking = [part for part in parts if part not in message]
     assert not lacking, f"the message lacks {lacking}: {message}"
+    require_plain(message)
 
 
 def test_the_error_comes_from_the_line_that_made_it():

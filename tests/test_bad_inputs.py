@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from plain_words import require_plain
 
 import ppl as pm
 from ppl.samplers import PROGRAMS
@@ -730,6 +731,7 @@ def test_a_bad_input_is_met_as_it_should_be(row):
     message = str(caught.value)
     missing = [part for part in row.parts if part not in message]
     assert not missing, f"the message lacks {missing}: {message}"
+    require_plain(message)
     assert len(message) < 1200, f"the message is too long: {message}"
     assert row.late or PROGRAMS.compilations == before, "something was compiled before the error"
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from plain_words import require_plain
 
 import ppl as pm
 import ppl.distributions as pd
@@ -99,5 +100,6 @@ REFUSED = {
 
 @pytest.mark.parametrize("message", REFUSED)
 def test_it_says_who_what_and_what_to_do(message):
-    with pytest.raises((TypeError, ValueError, NotImplementedError), match=message):
+    with pytest.raises((TypeError, ValueError, NotImplementedError), match=message) as caught:
         REFUSED[message]()
+    require_plain(str(caught.value))

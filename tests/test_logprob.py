@@ -339,3 +339,43 @@ def test_a_draw_used_twice_is_one_draw_when_terms_are_collected():
     x, at = d.Normal.dist(0.0, 1.0), np.linspace(-3, 3, 7)
     got, want = pm.logp(x + 2 * x, at), logp(d.Normal.dist(0.0, 3.0), at)
     np.testing.assert_allclose(got.eval(), want.eval(), rtol=1e-13)
+
+
+N = tt.iscalar("n")
+OF_A_SIZE = {
+    "a draw": (lambda size: d.Normal.dist(0.0, 1.0, size=size), ()),
+    "a map of a draw": (lambda size: tt.arctan(d.Normal.dist(0.0, 1.0, size=size)), ()),
+    "a law by a rule": (lambda size: tt.exp(d.Normal.dist(0.0, 1.0, size=size)), ()),
+    "a vector": (lambda size: d.MvNormal.dist(np.zeros(2), np.eye(2), size=size), (2,)),
+    "a mixture": (lambda size: d.Mixture.dist([0.5, 0.5], d.Normal.dist([0.0, 1.0], 1.0), size=size), ()),
+    "a user's law": (lambda size: d.CustomDist.dist(0.0, logp=lambda x, m: -((x - m) ** 2), size=size), ()),
+}
+
+
+@pytest.mark.parametrize("size", [3, (2, 3), N, (2, N)], ids=str)
+@pytest.mark.parametrize("kind", OF_A_SIZE)
+def test_each_of_the_draws_that_were_asked_for_has_its_number(kind, size):
+    make, event = OF_A_SIZE[kind]
+    rv, shape = make(size), (2, 3) if isinstance(size, tuple) else (3,)
+    given = {N: 3} if any(n is N for n in (size if isinstance(size, tuple) else (size,))) else {}
+    for f in (pm.logp,) if kind in ("a vector", "a user's law") else (pm.logp, pm.logcdf, pm.logccdf, pm.icdf):
+        one, full = (f(rv, np.full(form, 0.4)).eval(given) for form in (event, (*shape, *event)))
+        assert one.shape == shape
+        np.testing.assert_array_equal(one, full)
+    many = np.full((5, *(1,) * len(shape), *event), 0.4)
+    assert pm.logp(rv, many).eval(given).shape == (5, *shape)
+
+
+def test_a_value_of_one_entry_may_stand_for_all():
+    value = tt.dvector("value")
+    density = logp(d.Normal.dist(0.0, 1.0, size=N), value)
+    assert density.eval({N: 3, value: [1.0]}).shape == density.eval({N: 3, value: [1.0, 2.0, 3.0]}).shape == (3,)
+    draws = d.Normal.dist(0.0, 1.0, size=3)
+    (factor,) = d.conditional_logp({draws: 1.0}).values()
+    np.testing.assert_array_equal(factor.eval(), logp(draws, np.ones(3)).eval())
+
+
+def test_sizes_agree_with_pymc(pymc5):
+    for value in (5.0, [5.0], np.zeros((3, 1))):
+        theirs = pymc5.logp(pymc5.Normal.dist(size=2), value).eval()
+        np.testing.assert_allclose(pm.logp(d.Normal.dist(size=2), value).eval(), theirs, rtol=1e-12)

@@ -262,3 +262,38 @@ def test_a_size_takes_the_place_of_the_laws_own_as_in_pymc(name):
         assert RESIZED[name](law, shape=(5, 2)).type.shape == (5, 2)
     with pytest.raises(ValueError, match="do not broadcast"):
         RESIZED[name](lambda size: d.Normal.dist([0.0, 1.0, 2.0], size=size), size=4)
+
+
+WEIGHTED = {
+    "Categorical": lambda pm, w: pm.logp(pm.Categorical.dist(w), 1),
+    "Multinomial": lambda pm, w: pm.logp(pm.Multinomial.dist(3, w), [1, 1, 1]),
+    "Mixture": lambda pm, w: pm.logp(pm.Mixture.dist(w, pm.Normal.dist([0.0, 1.0, 2.0], 1.0)), 0.5),
+    "NormalMixture": lambda pm, w: pm.logp(pm.NormalMixture.dist(w, [0.0, 1.0, 2.0], 1.0), 0.5),
+    "Mixture of several": lambda pm, w: pm.logp(
+        pm.Mixture.dist(w, [pm.Poisson.dist(1.0), pm.Poisson.dist(2.0), pm.Poisson.dist(3.0)]), 2
+    ),
+    "StickBreakingWeights": lambda pm, w: pm.logp(pm.StickBreakingWeights.dist(2.0, K=2), w),
+}
+
+
+@pytest.mark.parametrize("excess", [0.0, 9e-6, -9e-6, 2e-5, -2e-5])
+@pytest.mark.parametrize("family", WEIGHTED)
+def test_weights_sum_to_one_as_closely_as_in_pymc(family, excess, pymc5):
+    import pytensor
+
+    weights = np.array([0.2, 0.3, 0.5 + excess])
+    found = WEIGHTED[family](ppl, ppl.shared(weights))
+    theirs = WEIGHTED[family](pymc5, pytensor.shared(weights))
+    try:
+        expected = theirs.eval()
+    except pymc5.logprob.utils.ParameterValueError:
+        expected = -np.inf
+    np.testing.assert_allclose(found.eval(), expected, rtol=5e-5)  # unnormalised in other places
+    assert np.isfinite(found.eval()) == (abs(excess) < 1e-5)
+
+
+def test_constant_weights_are_rescaled_where_they_do_not_sum_to_one_as_closely():
+    near, far = [0.2, 0.3, 0.5 + 9e-6], [0.2, 0.3, 0.5 + 2e-5]
+    assert d.Categorical.dist(near).parameters[0].eval().tolist() == near
+    with pytest.warns(UserWarning, match="rescaled"):
+        np.testing.assert_allclose(d.Categorical.dist(far).parameters[0].eval().sum(), 1.0, rtol=1e-15)

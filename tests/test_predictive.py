@@ -417,3 +417,69 @@ def test_no_draws_by_parameters_that_computation_put_outside_their_domains():
         values = collect({"posterior": dataset(model, {"sigma": np.array([[1.0, -2.0]])})})
         ppl.sample_posterior_predictive(values, model, var_names=["x"], progressbar=False)
     assert ppl.draw(ppl.Normal.dist(3.0, below * 0), random_seed=1).tolist() == [3.0, 3.0]
+
+
+def _regression(pm):
+    with pm.Model() as model:
+        x = pm.Data("x", np.zeros(2))
+        pm.Normal("z", x, 0.01, shape=2)
+        seen = pm.Data("seen", np.zeros(2))
+        pm.Normal("y", model["z"], 0.01, observed=seen)
+    return model
+
+
+FORMS = {
+    "all": lambda az, result: result,
+    "no constant data": lambda az, result: az.InferenceData(posterior=result.posterior),
+    "the posterior": lambda az, result: result.posterior,
+    "points": lambda az, result: [{"z": z} for z in result.posterior.z.values[0]],
+}
+
+
+@pytest.mark.parametrize("x", [0.0, 7.0])
+@pytest.mark.parametrize("form", FORMS)
+def test_what_depends_on_data_that_the_trace_does_not_tell_is_drawn_anew_as_pymc_does(form, x, pymc5, caplog):
+    az = pytest.importorskip("arviz", "0.12", reason="the layout of PyMC 5")
+    if not hasattr(az, "InferenceData"):
+        pytest.skip("arviz of another layout")
+    found = []
+    for library in (ppl, pymc5):
+        model = _regression(library)
+        data = {"x": np.zeros(2), "seen": np.zeros(2)}
+        result = az.from_dict(posterior={"z": np.full((1, 20, 2), 50.0)}, constant_data=data)
+        with model:
+            library.set_data({"x": np.full(2, x)})
+            predicted = library.sample_posterior_predictive(
+                FORMS[form](az, result), random_seed=1, progressbar=False, return_inferencedata=False
+            )
+        found.append(np.round(predicted["y"].mean()))
+    kept = form == "all" and x == 0
+    assert found == ([50.0, 50.0] if kept else [x, x])
+    assert ("z: drawn anew" in caplog.text) is (form != "all")
+
+
+@pytest.mark.parametrize("changed", [False, True])
+def test_draws_without_arviz_tell_their_data(changed):
+    model = _regression(ppl)
+    options = {"draws": 20, "tune": 20, "chains": 1, "progressbar": False, "quiet": True, "random_seed": 1}
+    with model:
+        ppl.set_data({"seen": np.full(2, 0.02)})
+        trace = ppl.sample(**options, return_inferencedata=False)
+        if changed:
+            ppl.set_data({"x": np.full(2, 7.0)})
+        predicted = ppl.sample_posterior_predictive(trace[5:], progressbar=False, return_inferencedata=False)
+    assert np.round(predicted["y"].mean()) == 7 * changed
+    z = trace["z"][5:]
+    near = np.abs(predicted["y"][0] - z).max()
+    assert changed is bool(near > 1)
+
+
+def test_data_that_are_observed_are_told_by_what_was_observed():
+    with ppl.Model() as model:
+        seen = ppl.Data("seen", np.zeros(2))
+        z = ppl.Normal("z", 0, 1, shape=seen.shape[0])
+        ppl.Normal("y", z, 0.01, observed=seen)
+        result = ppl.sample(20, tune=20, chains=1, progressbar=False, quiet=True, random_seed=1)
+        anew = ppl.sample_posterior_predictive(result, progressbar=False)
+    assert np.abs(anew.posterior_predictive.y - result.posterior.z.values).max() < 1
+    assert model["z"] is z

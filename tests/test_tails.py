@@ -217,3 +217,13 @@ def test_tails_of_polya_gamma_have_the_density_as_slope() -> None:
     np.testing.assert_allclose(np.exp(below) + np.exp(above), 1, rtol=1e-14)
     np.testing.assert_allclose(rise, np.exp(density - below), rtol=1e-10)
     np.testing.assert_allclose(-fall, np.exp(density - above), rtol=1e-10)
+
+
+def test_the_difference_of_what_is_nothing_is_nothing():
+    a, b = tt.dscalar("a"), tt.dscalar("b")
+    slopes = pm.grad(tt.logdiffexp(a, b), [a, b])
+    for more, value in ((-np.inf, -np.inf), (0.5, 0.5), (np.inf, np.inf)):
+        at = {a: more, b: -np.inf}
+        assert tt.logdiffexp(a, b).eval(at) == pm.math.logdiffexp(a, b).eval(at) == value
+        assert [s.eval(at).item() for s in slopes] == [1.0, 0.0]
+    assert np.isnan(tt.logdiffexp(a, b).eval({a: 0.0, b: 1.0}))

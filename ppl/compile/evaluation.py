@@ -18,7 +18,7 @@ from ppl.rewrites.folding import step_by_step
 from ppl.rewrites.simplify import optimize
 from ppl.tensor.evaluate import evaluate
 from ppl.tensor.keys import Key
-from ppl.tensor.tensor import INPUT, Tensor, enter
+from ppl.tensor.tensor import INPUT, Tensor, enter, told
 from ppl.tensor.variables import VARIABLE
 
 LITTLE = 1e6  # numbers, five nanoseconds each
@@ -74,7 +74,7 @@ def _by_node(graphs: Sequence[Node], givens: Mapping[Any, Any]) -> dict[Tensor, 
         if isinstance(key, str):
             named = [n for n in ancestors(graphs) if isinstance(n, Tensor) and n.name == key and n.op is INPUT]
             if len(named) != 1:
-                who = ", ".join(map(repr, graphs))
+                who = ", ".join(map(told, graphs))
                 raise KeyError(f"{len(named)} inputs of {who} are called {key!r}; give the tensor itself as the key")
             key = named[0]
         if not isinstance(key, Tensor):

@@ -13,7 +13,7 @@ import ppl.tensor as tt
 from ppl.distributions.distribution import Distribution, Param
 from ppl.distributions.domains import Domain
 from ppl.distributions.draw import RandomVariable, draw, is_draw
-from ppl.distributions.drawing import expand_draws
+from ppl.distributions.drawing import centred, expand_draws
 from ppl.distributions.evaluation import all_of
 from ppl.distributions.inner import laws_of
 from ppl.distributions.logprob import the_law
@@ -21,6 +21,7 @@ from ppl.distributions.measure import Measure, NoDensityError, shown, sources
 from ppl.graph import ancestors, substitute
 from ppl.tensor.host_draw import host_draw
 from ppl.tensor.ops import broadcast_shape
+from ppl.tensor.sizes import sizes_of
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, dtype_name, placeholder
 
 
@@ -69,8 +70,7 @@ class CustomDist(Distribution, abstract=True):
             raise ValueError(f"{class_name}: {len(axes)} parameters are described, but {len(parameters)} are given")
         if shape is not None and size is not None:
             raise ValueError(f"{class_name}: give shape or size, not both")
-        shape = (shape,) if np.ndim(shape) == 0 and shape is not None else shape
-        size = (size,) if np.ndim(size) == 0 and size is not None else size
+        shape, size = (None if n is None else sizes_of(n) for n in (shape, size))
         if dist is not None:
             family, own = family_of_expression(class_name, axes, dist, ndim_supp, parameters)
             size = own if shape is None and size is None else size
@@ -247,7 +247,13 @@ def family_of_expression(
         domain = anything(ndim or 0, example.dtype[0] != "f")
         facts = {"logp": fact("logp"), "sample": sample}
     batch, event = example.type.shape[: example.ndim - domain.ndim], example.type.shape[example.ndim - domain.ndim :]
-    facts |= {"dtype": example.dtype, "event_shape": lambda *_: event, "drawable": staticmethod(drawable)}
+    centre = lambda *parameters: centred(expression(parameters, None), parameters)
+    facts |= {
+        "dtype": example.dtype,
+        "event_shape": lambda *_: event,
+        "drawable": staticmethod(drawable),
+        "support_point": centre,
+    }
     if axes is not None or None in batch or batch == _together(examples):
         return new_family(class_name, axes or (0,) * len(examples), domain, facts), None
     return new_family(class_name, tuple(p.ndim for p in examples), domain, facts), batch

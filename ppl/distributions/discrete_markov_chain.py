@@ -2,7 +2,7 @@ import numpy as np
 
 from ppl.distributions.categorical import Categorical, entry
 from ppl.distributions.distribution import Distribution, param
-from ppl.distributions.domains import Domain, integers_between, simplex
+from ppl.distributions.domains import Domain, integers_between, simplex, sum_to_one
 from ppl.distributions.draw import is_draw
 from ppl.distributions.probability import log_of
 from ppl.distributions.sizes import length, steps_from
@@ -24,7 +24,7 @@ from ppl.tensor.tensor import is_constant, value_of
 
 transitions = Domain(
     "matrices of probabilities, each row of which sums to 1",
-    lambda x: np.all(x >= 0, axis=(-3, -2, -1)) & np.all(np.abs(np.sum(x, axis=-1) - 1) < 1e-6, axis=(-2, -1)),
+    lambda x: np.all(x >= 0, axis=(-3, -2, -1)) & np.all(sum_to_one(x), axis=(-2, -1)),
     ndim=3,
     remedy="divide each row by its sum, or give logit_P",
     examples=([[[0.8, 0.1, 0.1], [0.2, 0.7, 0.1], [0.0, 0.3, 0.7]]] * 3,),

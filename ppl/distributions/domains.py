@@ -14,7 +14,7 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.tensor.diagonals import triu
-from ppl.tensor.tensor import Tensor, is_constant, value_of
+from ppl.tensor.tensor import Tensor, is_constant, told, value_of
 from ppl.tensor.triangular import surely_lower
 
 
@@ -22,7 +22,7 @@ from ppl.tensor.triangular import surely_lower
 class Domain:
     """A set of values; `contains` answers per value (axes of one value reduced)."""
 
-    name: str | Callable[[], str]  # a function where bounds must be shown, since that takes time
+    name: str | Callable[..., str]  # a function where bounds must be shown, those of a value at a place if it is given
     contains: Callable[[Any], Any]
     ndim: int = 0  # axes of one value
     discrete: bool = False
@@ -42,6 +42,10 @@ class Domain:
         """Whether a density takes a parameter that is given by an expression: a count of trials may be any number
         between, where the density has gamma functions for its factorials."""
         return (self.continued or self.contains)(x)
+
+    def at(self, place: tuple[int, ...]) -> str:
+        """What it is called for the value at a place."""
+        return self.name if isinstance(self.name, str) else self.name(place)
 
     def closure_contains(self, x: Any) -> Any:
         """Whether values lie in the domain or at an open end of it, as 0 is of the positive numbers."""
@@ -140,7 +144,7 @@ boolean = Domain(
 def integers_between(lower: Any, upper: Any) -> Domain:
     """lower, lower + 1, ..., upper; the bounds may be symbols."""
     return Domain(
-        lambda: f"an integer from {_shown(lower)} to {_shown(upper)}",
+        lambda at=None: f"an integer from {_shown(lower, at)} to {_shown(upper, at)}",
         lambda x: (x >= lower) & (x <= upper) & np.equal(x, np.floor(x)),
         discrete=True,
         lower=lower,
@@ -154,11 +158,15 @@ def between(lower: Any, upper: Any) -> Domain:
     if lower is None and upper is None:
         return real
     if upper is None:
-        return Domain(lambda: f"at least {_shown(lower)}", lambda x: x >= lower, lower=lower, transform="interval")
+        return Domain(
+            lambda at=None: f"at least {_shown(lower, at)}", lambda x: x >= lower, lower=lower, transform="interval"
+        )
     if lower is None:
-        return Domain(lambda: f"at most {_shown(upper)}", lambda x: x <= upper, upper=upper, transform="interval")
+        return Domain(
+            lambda at=None: f"at most {_shown(upper, at)}", lambda x: x <= upper, upper=upper, transform="interval"
+        )
     return Domain(
-        lambda: f"between {_shown(lower)} and {_shown(upper)}",
+        lambda at=None: f"between {_shown(lower, at)} and {_shown(upper, at)}",
         lambda x: (x >= lower) & (x <= upper),
         lower=lower,
         upper=upper,
@@ -176,21 +184,28 @@ def above(lower: Any) -> Domain:
     """Numbers above a bound that is not among them; the bound may be a symbol."""
     if isinstance(lower, Tensor) and is_constant(lower) and not np.any(value_of(lower)):
         return positive
-    return Domain(lambda: f"greater than {_shown(lower)}", lambda x: x > lower, lower=lower, transform="interval")
+    return Domain(
+        lambda at=None: f"greater than {_shown(lower, at)}", lambda x: x > lower, lower=lower, transform="interval"
+    )
 
 
 def greater_than(lower: float) -> Domain:
     """Numbers above a constant, which is not among them."""
     return Domain(
-        lambda: f"greater than {_shown(lower)}", lambda x: x > lower, lower=lower, transform="interval",
+        lambda at=None: f"greater than {_shown(lower, at)}", lambda x: x > lower, lower=lower, transform="interval",
         examples=(lower + 0.5, lower + 1.7),
     )  # fmt: skip
 
 
-def _shown(bound: Any) -> str:
-    if isinstance(bound, Tensor):
-        return bound.name or str(bound)
-    return f"{bound:g}" if np.ndim(bound) == 0 else "its bounds"
+def _shown(bound: Any, at: tuple[int, ...] | None = None) -> str:
+    """A bound in words, of many the one that belongs to the value at a place."""
+    if isinstance(bound, Tensor) and not is_constant(bound):
+        return told(bound)
+    array = np.asarray(value_of(bound) if isinstance(bound, Tensor) else bound)
+    if at is not None and len(at) >= array.ndim:
+        place = [0 if n == 1 else i for n, i in zip(array.shape, at[len(at) - array.ndim :], strict=True)]
+        array = array[tuple(place)]
+    return f"{array:g}" if array.ndim == 0 else f"one of {array.min():g} to {array.max():g}"
 
 
 # --- vectors and matrices
@@ -214,9 +229,16 @@ nonnegative_vector = Domain(
     "a vector of numbers, none negative", lambda x: np.all(x >= 0, axis=-1), ndim=1, entry=nonnegative,
     lower=0.0, remedy="write exp(x) or abs(x)", examples=([0.2, 1.0, 0.4], [1.0, 0.0, 2.0]),
 )  # fmt: skip
+
+
+def sum_to_one(x: Any) -> Any:
+    """Whether the entries along the last axis sum to 1, up to the rounding of single precision: NumPy's `isclose`."""
+    return np.abs(np.sum(x, axis=-1) - 1) <= 1e-5 + 1e-8
+
+
 simplex = Domain(
     "probabilities that sum to 1",
-    lambda x: np.all(x >= 0, axis=-1) & (np.abs(np.sum(x, axis=-1) - 1) < 1e-6),
+    lambda x: np.all(x >= 0, axis=-1) & sum_to_one(x),
     ndim=1,
     transform="simplex",
     remedy="divide by the sum, or write softmax(x)",

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from ppl.distributions.draw import RandomVariable, is_draw
+from ppl.distributions.evaluation import default_point
 from ppl.distributions.inner import laws_of
 from ppl.graph import Node, bodies, rebuilt, topological
 from ppl.tensor.draws import KEY_TYPE
@@ -54,8 +55,14 @@ class Expanded(NamedTuple):
         raise ValueError(f"{law.family.who(law.name)}: its parameters are outside their domains, so there are no draws")
 
 
-def expanded(outputs: Sequence[Node], key: Any, values: Mapping[Node, Node] | None = None) -> Expanded:
-    """`expand_draws`, with the laws of the draws that were made."""
+def expanded(
+    outputs: Sequence[Node],
+    key: Any,
+    values: Mapping[Node, Node] | None = None,
+    one: Callable[[RandomVariable, Key], Tensor] | None = None,
+) -> Expanded:
+    """`expand_draws`, with the laws of the draws that were made; `one` gives the value of one, if that is no sample."""
+    value_of_draw = one or sampled
     given = dict(values or {})
     order = topological(outputs, blockers=given)
     keys = subkeys([node for node in order if is_draw(node)], key if isinstance(key, Key) else Key(key))
@@ -64,7 +71,7 @@ def expanded(outputs: Sequence[Node], key: Any, values: Mapping[Node, Node] | No
 
     def value(node: Node) -> Node:
         if node not in results:
-            results[node] = sampled(laws[node], keys[node])  # type: ignore[arg-type]
+            results[node] = value_of_draw(laws[node], keys[node])  # type: ignore[arg-type]
         return results[node]
 
     for node in order:
@@ -78,6 +85,18 @@ def expanded(outputs: Sequence[Node], key: Any, values: Mapping[Node, Node] | No
     conditions = [(law, law.family.drawable(*law.parameters)) for law in laws.values()]  # type: ignore[attr-defined]
     certain = FUNCTIONS["all"]
     return Expanded(drawn, [(law, certain(c)) for law, c in conditions if c is not None])  # type: ignore[misc,arg-type]
+
+
+def centred(output: Node, given: Sequence[Node] = ()) -> Tensor:
+    """An expression with each draw replaced by the support point of its law, given its parents' points. Draws that are
+    `given` stay."""
+    key = placeholder(KEY_TYPE, "key")
+    return expanded([output], key, {node: node for node in given}, lambda rv, _: _centre(rv)).outputs[0]
+
+
+def _centre(rv: RandomVariable) -> Tensor:
+    point = default_point(rv.family, rv.parameters, rv.family.support_for(rv.parameters))
+    return FUNCTIONS["broadcast_to"](FUNCTIONS["cast"](as_tensor(point), rv.dtype), shape_of_draw(rv))
 
 
 def subkeys(draws: Sequence[Node], key: Key) -> dict[Node, Key]:

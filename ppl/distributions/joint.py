@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ppl.distributions.batches import over_parts
 from ppl.distributions.measure import NoDensityError, dependent, measure, shown, sources
 from ppl.graph import Node, substitute
 from ppl.tensor.names import NAMED
@@ -40,7 +41,8 @@ def joint_factors(pairs: Sequence[tuple[Node, Tensor]], whole: Tensor | None) ->
                 raise dependent(what, cores[i][0], cores[j][0], common)
     results = []
     for (original, _), (rv, value), new in zip(pairs, cores, given, strict=True):
-        factor = measure(new).logp(value)
+        law = measure(new)
+        factor = over_parts(law.logp(value), new, law.ndim)
         results.append(_reshaped(factor, original, rv))
     return results
 

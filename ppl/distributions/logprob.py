@@ -23,13 +23,13 @@ from ppl.distributions import measures_of_folds as measures_of_folds
 from ppl.distributions import measures_of_loops as measures_of_loops
 from ppl.distributions import measures_of_maps as measures_of_maps
 from ppl.distributions import measures_of_steps as measures_of_steps
+from ppl.distributions.batches import entry_by_entry, over_parts
 from ppl.distributions.distribution import Distribution
 from ppl.distributions.draw import RandomVariable, is_draw
 from ppl.distributions.drawing import refuse_inner_draws
 from ppl.distributions.joint import joint_factors
 from ppl.distributions.measure import Function, Measure, measure, shown, sources
 from ppl.graph import Node, ancestors
-from ppl.tensor.ops import Elementwise
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, placeholder
 
 
@@ -92,9 +92,14 @@ def numbers(value: Any, rv: Tensor) -> Tensor:
 
 
 def at(f: Function, x: Tensor, rv: Tensor, law: Measure) -> Tensor:
-    """A function of the law at a value, or at many: their axes come first. Expressions made of operations that are not
-    entry by entry are asked for one value of their very shape at a time."""
+    """A function of the law at a value, or at many: their axes come first. There is one number for each independent
+    part, of which a value may be that of all."""
     require_fitting(x, rv, law.ndim)
+    return over_parts(_at(f, x, rv), rv, law.ndim)
+
+
+def _at(f: Function, x: Tensor, rv: Tensor) -> Tensor:
+    """Expressions of operations that are not entry by entry are asked for one value of their very shape at a time."""
     shape, more = rv.type.shape, max(x.ndim - rv.ndim, 0)
     if None in shape or entry_by_entry(rv):
         return f(x)
@@ -117,19 +122,6 @@ def require_fitting(x: Tensor, rv: Tensor, ndim: int) -> None:
     last = "last axis makes" if ndim == 1 else f"last {ndim} axes make"
     axes = f", whose {last} up one value" if ndim else ""
     raise ValueError(f"{shown(rv)} has the shape {want}{axes}; a value of the shape {have} does not fit it")
-
-
-def entry_by_entry(rv: Tensor) -> bool:
-    """Whether only operations that take each entry by itself lie between the expression and its draws."""
-    stack: list[Node] = [rv]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, RandomVariable) or not sources(node):
-            continue
-        if not isinstance(node.op, Elementwise) and node.op.name not in ("named", "cast"):
-            return False
-        stack.extend(node.inputs)
-    return True
 
 
 def _warned(result: Tensor, rv: Tensor, value: Any, warn_rvs: bool) -> Tensor:

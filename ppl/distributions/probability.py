@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 import ppl.tensor as tt
+from ppl.distributions.domains import sum_to_one
 from ppl.distributions.draw import RandomVariable
 from ppl.tensor.ops import Elementwise
 from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
@@ -150,21 +151,19 @@ def log_complement(p: Any) -> Tensor:
 
 
 def rescaled(p: Any, who: str) -> Any:
-    """Constant weights divided by their sum where that is not 1: with a warning, as in PyMC, but for the rounding of
-    single precision. What else is wrong with them is for the checks of parameters to say."""
+    """Constant weights divided by their sum where that is not 1, with a warning, as in PyMC. What else is wrong with
+    them is for the checks of parameters to say."""
     p = as_tensor(p)
     if not is_constant(p) or p.ndim == 0 or p.dtype[0] not in "fui":
         return p
     weights = value_of(p).astype(float)
     total = weights.sum(axis=-1, keepdims=True)
-    off = np.abs(total - 1)
-    if not ((weights >= 0).all() and (total > 0).all() and np.isfinite(total).all()) or (off < 1e-6).all():
+    if not ((weights >= 0).all() and (total > 0).all() and np.isfinite(total).all()) or sum_to_one(weights).all():
         return p
-    if (off > 1e-5).any():
-        warnings.warn(
-            f"{who}: p parameters sum to {total.squeeze()}, instead of 1. They will be automatically rescaled: p is "
-            "divided by its sum. Divide it yourself to be rid of this warning.",
-            UserWarning,
-            stacklevel=5,
-        )
+    warnings.warn(
+        f"{who}: p parameters sum to {total.squeeze()}, instead of 1. They will be automatically rescaled: p is "
+        "divided by its sum. Divide it yourself to be rid of this warning.",
+        UserWarning,
+        stacklevel=5,
+    )
     return as_tensor(weights / total)

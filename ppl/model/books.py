@@ -268,7 +268,7 @@ class Books(metaclass=_MadeInItsBlock):
             return placeholder(TensorType(rv.dtype, rv.type.shape), rv.name)
         inputs = rv.parameters if isinstance(rv, RandomVariable) else ()
         kind = transform.forward(rv, *inputs).type
-        return placeholder(TensorType(kind.dtype, kind.shape), f"{rv.name}_{transform.name}__")
+        return placeholder(TensorType(rv.dtype, kind.shape), f"{rv.name}_{transform.name}__")
 
     def add_observed(self, rv: Tensor, value: Tensor, dims: Any = None, total_size: Any = None) -> None:
         """Enter a random variable whose value is known."""

@@ -6,11 +6,13 @@ not, into the books of a new model.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+import ppl.tensor as tt
 from ppl.distributions import DRAW, RandomVariable
 from ppl.distributions.draw import draw
 from ppl.distributions.transforms import Transform
@@ -23,7 +25,7 @@ from ppl.model.inputs.observing import observe_variable
 from ppl.model.model import Model
 from ppl.rewrites.present import at_present_sizes
 from ppl.tensor.names import NAMED, named
-from ppl.tensor.tensor import Tensor, as_tensor
+from ppl.tensor.tensor import Tensor, as_tensor, is_constant, known_as, value_of
 from ppl.tensor.variables import Variable, shared
 
 
@@ -50,23 +52,24 @@ class _Rebuilding:
 
     def data(self, var: Variable, frozen: bool) -> None:
         if frozen:
-            self.done[var] = as_tensor(var.get_value())
-            self.fixed(var)
+            self.done[var] = known_as(var.name or "", var.get_value())
+            self.fixed(self.done[var], var.name or "")
             return
         fresh = shared(var.get_value(), var.name)
         self.done[var] = fresh
         self.new.data_vars.append(fresh)
         self._enter(fresh, var.name or "")
 
-    def _enter(self, fresh: Tensor, name: str) -> None:
+    def _enter(self, fresh: Tensor, name: str, dims: Any = None) -> None:
         """Enter data by name, with their dimensions."""
+        dims = dims or self.dims(name)
         self.new.named_vars[name] = fresh
-        if self.dims(name) is not None:
-            self.new.named_vars_to_dims[name] = self.dims(name)
+        if dims is not None:
+            self.new.named_vars_to_dims[name] = dims
 
-    def fixed(self, var: Tensor) -> None:
+    def fixed(self, constant: Any, name: str) -> None:
         """A constant with a name: what was Data is still found by it, and shown in results."""
-        self._enter(named(self.at(var), var.name or ""), var.name or "")
+        self._enter(constant, name)
 
     def free(self, var: RandomVariable, transform: Transform | None) -> None:
         fresh, initval = self._draw(var), self.old.rvs_to_initial_values[var]
@@ -106,16 +109,49 @@ class _Rebuilding:
 
     def intervene(self, var: Tensor, value: Any, as_data_variable: bool) -> None:
         name = var.name or ""
-        if isinstance(value, Tensor):
-            fresh = named(self.at(value), name)
+        if isinstance(value, Tensor) and not is_constant(value):
+            name = f"do_{name}" if refers(value, var) else name
+            fresh = named(_fitted(self.at(var), self.at(value), var), name)
         else:
             (now,) = at_present_sizes([self.at(var)], {})
-            array = _intervention(var, now.type.shape, value)
-            fresh = shared(array, name) if as_data_variable else named(as_tensor(array), name)
+            array = _intervention(var, now.type.shape, value_of(value) if isinstance(value, Tensor) else value)
+            was_data = is_constant(var) or isinstance(var, Variable)
+            fixed = known_as(name, array) if was_data else named(as_tensor(array), name)
+            fresh = shared(array, name) if as_data_variable else fixed
         self.done[var] = fresh
-        self._enter(fresh, name)
-        book: list[Any] = self.new.data_vars if isinstance(fresh, Variable) else self.new.deterministics
-        book.append(fresh)
+        if name in self.new.named_vars:
+            raise ValueError(f'do: the model has a variable "{name}" already, and "{var.name}" shall be called so')
+        self._enter(fresh, name, self.dims(var.name or ""))
+        if isinstance(fresh, Variable):
+            self.new.data_vars.append(fresh)
+        elif not is_constant(fresh):
+            self.new.deterministics.append(fresh)
+
+
+def refers(value: Tensor, var: Tensor) -> bool:
+    """Whether an intervention is written with the very variable that it is for."""
+    return var in ancestors([value])
+
+
+def _fitted(var: Tensor, value: Tensor, asked: Tensor) -> Tensor:
+    """An expression that a variable is set to, of its shape and dtype; what these would change is refused."""
+    have, want = value.type.shape, var.type.shape
+    padded = (*(1,) * (len(want) - len(have)), *have)
+    if len(have) > len(want) or any(
+        None not in pair and pair[0] not in (1, pair[1]) for pair in zip(padded, want, strict=True)
+    ):
+        raise ShapeError(
+            f'do: "{asked.name}" has shape {_told(want)}, and shall be set to an expression of shape {_told(have)}'
+        )
+    if var.dtype[0] != "f" and not np.can_cast(value.dtype, var.dtype, "same_kind"):
+        raise TypeError(f'do: "{asked.name}" is {var.dtype}, and shall be set to an expression of {value.dtype}')
+    spread = any(m == 1 and n != 1 for m, n in zip(padded, want, strict=True))
+    value = tt.broadcast_to(value, var.shape) if spread else value
+    return value if value.dtype == var.dtype else tt.cast(value, var.dtype)
+
+
+def _told(shape: tuple[int | None, ...]) -> str:
+    return str(shape).replace("None", "?")
 
 
 def _intervention(var: Tensor, known: tuple[int | None, ...], value: Any) -> np.ndarray:
@@ -147,28 +183,64 @@ def rebuilt(
     walk = _Rebuilding(model)
     done, seen, bent = interventions or {}, observations or {}, transforms or {}
     for var in model.data_vars:
-        if var.name not in left_out:
+        value = done.get(var)
+        if var in done and not _is_expression(value):
+            walk.intervene(var, value, as_data_variables and var.name not in frozen)
+        elif var.name not in left_out and (var not in done or refers(value, var)):
             walk.data(var, var.name in frozen)
     walk.dimensions()
-    for name, var in model.named_vars.items():
-        if isinstance(var, Variable) or name in left_out:
+    for name in _order(model, done):
+        var = model.named_vars[name]
+        if name in left_out or (isinstance(var, Variable) and not _is_expression(done.get(var))):
             continue
-        if var in done:
+        if var in done and not (_is_expression(done[var]) and refers(done[var], var)):
             walk.intervene(var, done[var], as_data_variables)
+            continue
+        if isinstance(var, Variable):
+            pass  # entered with the data
         elif not isinstance(var, RandomVariable):
             if any(var is d for d in model.deterministics):
                 walk.expression(var, walk.new.deterministics)
             elif any(var is p for p in model.potentials):
                 walk.expression(var, walk.new.potentials)
             else:
-                walk.fixed(var)
+                walk.fixed(var, name)
         elif var in seen:
             walk.observe(var, seen[var])
         elif any(var is rv for rv in model.observed_RVs):
             walk.observed(var)
         else:
             walk.free(var, bent.get(var, model.rvs_to_transforms[var]))
+        if var in done:
+            walk.intervene(var, done[var], as_data_variables)
     return walk.new
+
+
+def _is_expression(value: Any) -> bool:
+    return isinstance(value, Tensor) and not is_constant(value)
+
+
+def _order(model: Books, interventions: Mapping[Tensor, Any]) -> list[str]:
+    """The names of a model, each after those that it depends on, also by what it shall be set to."""
+    order: dict[str, None] = {}
+    behind = {v: ancestors([value]) for v, value in interventions.items() if _is_expression(value)}
+
+    def enter(name: str, opened: tuple[str, ...]) -> None:
+        if name in order:
+            return
+        var = model.named_vars[name]
+        for other, v in model.named_vars.items() if var in behind else ():
+            if v is not var and v in behind[var]:
+                if other in opened or var in ancestors([v]):
+                    raise ValueError(
+                        f'do: "{name}" shall be set to an expression of "{other}", which depends on "{name}" itself'
+                    )
+                enter(other, (*opened, name))
+        order[name] = None
+
+    for name in model.named_vars:
+        enter(name, ())
+    return list(order)
 
 
 def _variables(model: Books, chosen: Mapping[Any, Any], what: str) -> dict[Tensor, Any]:
@@ -188,23 +260,34 @@ def do(
     make_interventions_shared: bool = True,
     prune_vars: bool = False,
 ) -> Model:
-    """The model in which some variables are set from outside: what they depended on has no influence on them any more.
+    """The model in which some variables or data are set from outside: what they depended on has no influence on them
+    any more. What is set to an expression of itself stays, and others use `do_` and its name in its place.
 
     Interventions become Data, or fixed values with `make_interventions_shared=False`; `prune_vars` leaves out variables
     that no observed variable and no potential needs.
     """
     chosen = _variables(model, vars_to_interventions, "do")
     for var in chosen:
-        if any(var is p for p in model.potentials) or isinstance(var, Variable):
+        if any(var is p for p in model.potentials):
             raise ValueError(
-                f"do: {var.name!r} is a potential or data; intervene on a random variable or a deterministic"
+                f"do: {var.name!r} is a potential; intervene on a random variable, a deterministic or data"
             )
     left_out: frozenset[str] = frozenset()
     if prune_vars:
         seen = [rv for rv in model.observed_RVs if rv not in chosen]
         needed = ancestors([*model.potentials, *seen, *(model.rvs_to_values[rv] for rv in seen)], blockers=chosen)
+        needed |= ancestors([value for var, value in chosen.items() if var in needed and _is_expression(value)])
         left_out = frozenset(name for name, v in model.named_vars.items() if v not in needed)
-    return rebuilt(model, interventions=chosen, as_data_variables=make_interventions_shared, left_out=left_out)
+    made = rebuilt(model, interventions=chosen, as_data_variables=make_interventions_shared, left_out=left_out)
+    for var, value in chosen.items():
+        if _is_expression(value) and refers(value, var):
+            warnings.warn(
+                f"Intervention expression references the variable that is being intervened: {var.name}. It is called "
+                f"do_{var.name}, and {var.name} stays as it is.",
+                UserWarning,
+                stacklevel=2,
+            )
+    return made
 
 
 def observe(model: Books, vars_to_observations: Mapping[Any, Any]) -> Model:

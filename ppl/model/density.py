@@ -53,7 +53,7 @@ class Joint:
         if rv in self.moved:
             value, coordinate = self.moved[rv]
             inputs += [self.at_values(p) for p in coordinate.further]
-            self.values[rv] = coordinate.backward(value, *inputs)
+            self.values[rv] = tt.cast(coordinate.backward(value, *inputs), rv.dtype)
             term = coordinate.log_density(value, *inputs)
         elif rv in self.given:
             self.values[rv] = self.given[rv]
@@ -62,7 +62,7 @@ class Joint:
             self.values[rv] = self.at_values(value)
             term = rv.family.log_density(self.values[rv], *inputs)
         else:
-            self.values[rv] = transform.backward(value, *inputs)
+            self.values[rv] = tt.cast(transform.backward(value, *inputs), rv.dtype)
             term = rv.family.log_density(self.values[rv], *inputs, checked=checked)
             self.jacobians[rv] = transform.log_jac_det(value, *inputs)
         scale = model.rvs_to_total_sizes.get(rv)

@@ -13,7 +13,7 @@ from ppl.tensor.bodies import agree, check_state, hoisted, is_number, lazily_clo
 from ppl.tensor.creation import arange
 from ppl.tensor.loops import carry_scan
 from ppl.tensor.ops import TensorOp, cast_to
-from ppl.tensor.tensor import Tensor, TensorType, as_tensor, function
+from ppl.tensor.tensor import Tensor, TensorType, as_tensor, function, told
 
 
 # --- one of two branches
@@ -51,7 +51,9 @@ def _choice(condition: Any, then: Sequence[Tensor], otherwise: Sequence[Tensor],
         raise ValueError(f"{where}: one branch has {len(then)} results, the other {len(otherwise)}")
     for a, b in zip(then, otherwise, strict=True):
         if a.dtype != b.dtype or not agree(a, b):
-            raise TypeError(f"{where}: the branches differ: {a!r} is {a.type!r}, {b!r} is {b.type!r}; make them alike")
+            raise TypeError(
+                f"{where}: the branches differ: {told(a)} is {a.type!r}, {told(b)} is {b.type!r}; make them alike"
+            )
     (first, first_needs), (second, second_needs) = lazily_closed(then, otherwise)
     attrs = Attrs(then=first, otherwise=second, split=len(first_needs))
     node: Any = Node(COND, (cast_to(condition, "bool"), *first_needs, *second_needs), attrs)

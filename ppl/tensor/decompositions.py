@@ -17,7 +17,7 @@ from ppl.tensor.ops import JaxOp, broadcast_shape, cast_to, floats, unify
 from ppl.tensor.products import matmul
 from ppl.tensor.shaping import broadcast_to, expand_dims, swapaxes
 from ppl.tensor.sizes import shape as shape_of
-from ppl.tensor.tensor import Dim, Tensor, TensorType, as_tensor, function
+from ppl.tensor.tensor import Dim, Tensor, TensorType, as_tensor, function, told
 
 
 def _linear(name: str, lower: Any, *also: str) -> JaxOp:
@@ -162,7 +162,7 @@ def _sides(name: str, a: Any, b: Any, b_ndim: int | None) -> tuple[Tensor, Tenso
         raise ValueError(f"{name}: the right side is a vector or a matrix, got {b!r}")
     rows, size = b.type.shape[-ndim], a.type.shape[-1]
     if rows is not None and size is not None and rows != size:
-        raise ValueError(f"{name}: {a!r} has {size} rows, the right side {b!r} has {rows}")
+        raise ValueError(f"{name}: {told(a)} has {size} rows, the right side {told(b)} has {rows}")
     return a, b, ndim
 
 

@@ -20,7 +20,7 @@ from ppl.tensor.ops import Elementwise, TensorOp
 from ppl.tensor.reductions import sum as sum_all
 from ppl.tensor.shaping import expand_dims
 from ppl.tensor.sizing import deciding
-from ppl.tensor.tensor import Tensor, TensorType, as_tensor, function, placeholder
+from ppl.tensor.tensor import Tensor, TensorType, as_tensor, function, placeholder, told
 
 
 class _Derivative(TensorOp):
@@ -134,7 +134,7 @@ def _connected(cost: Sequence[Tensor], wrt: Sequence[Tensor], disconnected_input
     found = [x in reached for x in wrt]
     lost = [x for x, there in zip(wrt, found, strict=True) if not there]
     if lost and disconnected_inputs != "ignore":
-        text = f"the cost {cost[0]!r} does not depend on {', '.join(map(repr, lost))}"
+        text = f"the cost {told(cost[0])} does not depend on {', '.join(map(told, lost))}"
         if disconnected_inputs == "raise":
             raise ValueError(f"{text}. Pass disconnected_inputs='ignore' for a derivative of zero.")
         warnings.warn(f"{text}: its derivative is zero", stacklevel=4)
@@ -145,10 +145,10 @@ def _scalar(cost: Any) -> Tensor:
     cost = as_tensor(cost)
     if cost.ndim != 0:
         raise ValueError(
-            f"a gradient is taken of a scalar, got {cost!r} of shape {cost.type.shape}. Sum it, or use jacobian()."
+            f"a gradient is taken of a scalar, got {told(cost)} of shape {cost.type.shape}. Sum it, or use jacobian()."
         )
     if cost.dtype[0] != "f":
-        raise TypeError(f"a gradient is taken of a real float, got {cost!r} of dtype {cost.dtype}")
+        raise TypeError(f"a gradient is taken of a real float, got {told(cost)} of dtype {cost.dtype}")
     return cost
 
 

@@ -19,7 +19,18 @@ from ppl.graph import Attrs, Node
 from ppl.tensor.elementwise import not_equal
 from ppl.tensor.ops import TensorOp, broadcast_shape, normal_axis, unify
 from ppl.tensor.sizes import filled, known_size, split_sizes
-from ppl.tensor.tensor import FUNCTIONS, WHOLE, Dim, Tensor, TensorType, as_tensor, function, is_constant, value_of
+from ppl.tensor.tensor import (
+    FUNCTIONS,
+    WHOLE,
+    Dim,
+    Tensor,
+    TensorType,
+    as_tensor,
+    function,
+    is_constant,
+    told,
+    value_of,
+)
 
 Plan = tuple[tuple[Any, ...], ...]
 
@@ -64,7 +75,7 @@ def make_plan(x: Tensor, index: Any) -> tuple[Plan, list[Tensor]]:
                     else f" (at position {int(np.flatnonzero(array.ravel() == worst)[0])} of the index)"
                 )
                 raise IndexError(
-                    f"index {worst}{where} is out of range for axis {axis} of {x!r}, which has length {dim}"
+                    f"index {worst}{where} is out of range for axis {axis} of {told(x)}, which has length {dim}"
                 )
             if array.ndim == 0:
                 plan.append(("int", int(array) if dim is None else int(array) % dim))

@@ -30,6 +30,7 @@ from ppl.tensor.tensor import (
     constant,
     dtype_name,
     enter,
+    told,
     viewed,
 )  # fmt: skip
 
@@ -186,7 +187,7 @@ def broadcast_shape(name: str, inputs: tuple[Node, ...]) -> tuple[Dim, ...]:
             if known == 1 or known is None:
                 result[axis] = dim
             elif dim is not None:
-                shown = " and ".join(f"{node!r} of shape {node.type.shape}" for node in inputs)
+                shown = " and ".join(f"{told(node)} of shape {node.type.shape}" for node in inputs)
                 raise ValueError(
                     f"{name}: the shapes {' and '.join(str(s) for s in shapes)} do not broadcast, in {shown}. Axis "
                     f"{axis - rank} has lengths {known} and {dim}; make them equal or one of them 1."

@@ -8,7 +8,7 @@ from ppl.graph import Attrs, Node
 from ppl.tensor import unrolled
 from ppl.tensor.ops import TensorOp, broadcast_shape, unify
 from ppl.tensor.shaping import expand_dims, moveaxis, squeeze
-from ppl.tensor.tensor import Dim, Tensor, TensorType, as_tensor, function
+from ppl.tensor.tensor import Dim, Tensor, TensorType, as_tensor, function, told
 
 
 class _MatMul(TensorOp):
@@ -42,7 +42,7 @@ def _check_lengths(a: Node, b: Node) -> None:
     inner, outer = a.type.shape[-1], b.type.shape[max(b.type.ndim - 2, 0)]
     if inner is not None and outer is not None and inner != outer:
         raise ValueError(
-            f"matmul: {a!r} of shape {a.type.shape} and {b!r} of shape {b.type.shape} do not fit: "
+            f"matmul: {told(a)} of shape {a.type.shape} and {told(b)} of shape {b.type.shape} do not fit: "
             f"{inner} columns meet {outer} rows"
         )
 

@@ -16,7 +16,7 @@ from ppl.tensor.later import jsp
 from ppl.tensor.ops import Reduction, TensorOp, as_summed, cast_to, normal_axis
 from ppl.tensor.shaping import broadcast_to, moveaxis
 from ppl.tensor.sizes import common_shape, size_along
-from ppl.tensor.tensor import Tensor, TensorType, as_tensor, function
+from ppl.tensor.tensor import Tensor, TensorType, as_tensor, function, told
 
 
 def _tupled(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -185,7 +185,7 @@ def average(x: Any, axis: Any = None, weights: Any = None) -> Tensor:
     if weights.ndim == 1 and x.ndim > 1:
         along = normal_axis("average", x, axis)
         if None not in (weights.type.shape[0], x.type.shape[along]) and weights.type.shape[0] != x.type.shape[along]:
-            raise ValueError(f"average: {weights!r} are not as many as axis {along} of {x!r} is long")
+            raise ValueError(f"average: {told(weights)} are not as many as axis {along} of {told(x)} is long")
         weights = moveaxis(weights.reshape((1,) * (x.ndim - 1) + (-1,)), -1, along)
     return sum(x * weights, axis) / sum(broadcast_to(weights, common_shape([x, weights])), axis)
 

@@ -162,9 +162,10 @@ def xlogx(x: Any) -> Tensor:
 
 @function()
 def logdiffexp(a: Any, b: Any) -> Tensor:
-    """ln(exp(a) - exp(b)) for a >= b."""
-    a = as_tensor(a)
-    return a + log1mexp(b - a)
+    """ln(exp(a) - exp(b)) for a >= b; where exp(b) is 0, a, which may be -inf too."""
+    a, b = floats((a, b))
+    none = equal(b, -INF)
+    return switch(none, a, a + log1mexp(switch(none, -1.0, b - a)))
 
 
 @function()

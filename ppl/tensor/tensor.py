@@ -155,13 +155,13 @@ class Tensor(Node):
         if self.op.name in ("equal", "not_equal"):
             return (self.inputs[0] is self.inputs[1]) == (self.op.name == "equal")
         raise TypeError(
-            f"the truth of {self!r} is not known before the program runs. "
+            f"the truth of {told(self)} is not known before the program runs. "
             "Use switch(condition, a, b) or ifelse, and & | ~ instead of and, or, not."
         )
 
     def _no_number(self, what: str) -> NoReturn:
         raise TypeError(
-            f"{self!r} has no value yet, so it cannot become a Python {what}. Use the functions of ppl.tensor (or "
+            f"{told(self)} has no value yet, so it cannot become a Python {what}. Use the functions of ppl.tensor (or "
             "pm.math) in place of Python's math module, or x.eval({...}) for a value."
         )
 
@@ -183,7 +183,7 @@ class Tensor(Node):
 
     def __iter__(self) -> Iterator[Tensor]:
         if not self.type.shape:
-            raise TypeError(f"{self!r} is a scalar: it cannot be iterated over")
+            raise TypeError(f"{told(self)} is a scalar: it cannot be iterated over")
         return (self[i] for i in range(len(self)))
 
     def __contains__(self, item: object) -> NoReturn:
@@ -437,12 +437,36 @@ class _Input(Op):
 
 
 CONSTANT, INPUT = _Constant(), _Input()
+SMALL = 6  # entries of a constant that an error shows
 
 
 def placeholder(type: TensorType, name: str | None = None) -> Tensor:
     """A leaf whose value is given when the program runs."""
     attrs = Attrs(type=type, identity=Identity()) if name is None else Attrs(type=type, identity=Identity(), name=name)
     return Node(INPUT, (), attrs)  # type: ignore[return-value]
+
+
+def told(x: Any) -> str:
+    """What an error calls a tensor: by its name, or as what it is computed from; anything else as Python shows it."""
+    if not isinstance(x, Tensor):
+        return repr(x)
+    if x.op is CONSTANT:
+        value = value_of(x)
+        return str(value.tolist()) if value.size <= SMALL else f"an array of shape {value.shape}"
+    family = x.attrs.get("family")
+    if x.name:
+        return f'{family.__name__} "{x.name}"' if family else f'"{x.name}"' if x.inputs else repr(x)
+    if family:
+        return f"a draw of {family.__name__}"
+    return f"{x.op.name}({', '.join(map(_brief, x.inputs))})" if x.inputs else repr(x)
+
+
+def _brief(x: Node) -> str:
+    """An operand of what is told: one level of it."""
+    name = getattr(x, "name", None)
+    if name or not x.inputs:
+        return str(name) if name else told(x)
+    return told(x) if x.attrs.get("family") else f"{x.op.name}(...)"
 
 
 def constant(value: Any, name: str | None = None, ndim: int | None = None, dtype: Any = None) -> Tensor:
@@ -458,6 +482,11 @@ def constant(value: Any, name: str | None = None, ndim: int | None = None, dtype
         raise ValueError(f"asked for {ndim} dimensions, but {value!r} has {array.ndim}")
     node: Tensor = Node(CONSTANT, (), Attrs(value=FrozenArray(array)))  # type: ignore[assignment]
     return node if name is None else FUNCTIONS["named"](node, name)
+
+
+def known_as(name: str, array: np.ndarray) -> Tensor:
+    """A constant that is itself by its name, whatever others have the same value: another may be put in its place."""
+    return Node(CONSTANT, (), Attrs(value=FrozenArray(np.asarray(array)), name=name))  # type: ignore[return-value]
 
 
 def as_tensor(value: Any, name: str | None = None, ndim: int | None = None, dtype: Any = None) -> Tensor:

@@ -15,7 +15,7 @@ from ppl.tensor.indexing import getitem
 from ppl.tensor.loops import loop, names_of, with_rows
 from ppl.tensor.ops import cast_to
 from ppl.tensor.sizes import shape as shape_of
-from ppl.tensor.tensor import CONSTANT, Tensor, as_tensor, constant
+from ppl.tensor.tensor import CONSTANT, Tensor, as_tensor, constant, told
 from ppl.tensor.variables import Variable
 
 
@@ -247,7 +247,7 @@ class _Traced:
             if not info.fed_back:
                 continue
             start = info.start
-            title = f'output {i} "{start.name}"' if start is not None and start.name else f"output {i} ({start!r})"
+            title = f'output {i} "{start.name}"' if start is not None and start.name else f"output {i} ({told(start)})"
             check_state("scan", [title], states[-1:], self.outputs[i : i + 1])
             results += [*states[1:], self.outputs[i]]
         check_state(

@@ -23,7 +23,7 @@ from ppl.graph.node import living
 from ppl.tensor.config import config
 from ppl.tensor.names import current_scope, first_in_scope, flat_name, matching, other_names
 from ppl.tensor.ops import cast_to
-from ppl.tensor.tensor import Tensor, TensorType, as_tensor, dtype_name, function, is_constant, value_of
+from ppl.tensor.tensor import Tensor, TensorType, as_tensor, dtype_name, function, is_constant, told, value_of
 
 
 class Cell:
@@ -142,7 +142,7 @@ def fitting_update(variable: Variable, value: Any) -> Tensor:
         )
     known, given = variable.type.shape, update.type.shape
     if len(known) != len(given) or any(None not in (n, m) and n != m for n, m in zip(known, given, strict=True)):
-        raise ValueError(f"the update of {variable!r} has shape {given}, the variable has {known}: {update!r}")
+        raise ValueError(f"the update of {variable!r} has shape {given}, the variable has {known}: {told(update)}")
     return update
 
 

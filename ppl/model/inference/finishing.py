@@ -186,7 +186,8 @@ class Finisher:
         stats = complete(run.stats, request.stat_names)
         certificate = self._certificate(run, stats, values) if final else not_judged("sampling goes on")
         if not request.as_arviz:
-            return self._unless_refuted(MultiTrace(values, stats, run.chains, found), certificate, values)
+            data = {v.name or "": v.get_value() for v in model.data_vars}
+            return self._unless_refuted(MultiTrace(values, stats, run.chains, found, data), certificate, values)
         attrs = self._attrs(run, found) | {"certificate": str(certificate), "certificate_error": certificate.error}
         attrs |= failed.attrs() if failed is not None else {}
         more = {k: request.options.get(k) for k in ("coords", "dims")}

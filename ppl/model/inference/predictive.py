@@ -15,7 +15,7 @@ import numpy as np
 
 from ppl.distributions import is_draw
 from ppl.distributions.inner import laws_of
-from ppl.graph import Node, ancestors, topological
+from ppl.graph import Node, ancestors, substitute, topological
 from ppl.model.arguments import check_keys, check_truths, chosen_names, count
 from ppl.model.context import modelcontext
 from ppl.model.errors import ParameterValueError, ShapeError
@@ -27,7 +27,7 @@ from ppl.model.inference.restricted_priors import restricted_draws
 from ppl.model.log import log
 from ppl.model.output import results
 from ppl.model.output.hidden import is_hidden, shown
-from ppl.model.output.traces import Draws, from_trace
+from ppl.model.output.traces import Draws, data_then, from_trace
 from ppl.model.present import naming_data
 from ppl.model.seeds import seed_of
 from ppl.tensor.sizes import DIM
@@ -164,7 +164,9 @@ def sample_posterior_predictive(
     _tell_of_potentials(model, "posterior")
     _refuse_hidden(model, names, draws)
     bar = Bar("Sampling", progressbar)
-    given = _taken_from_draws(model, names, draws, _changed_data(model, trace), _relabelled(model, trace))
+    changed = _changed_data(model, trace)
+    given = _taken_from_draws(model, names, draws, changed, _relabelled(model, trace))
+    _tell_of_unknown_data(model, names, draws, given, changed)
     values = _drawn(model, names, draws, given, seed_of(random_seed), bar)
     if not return_inferencedata:
         return {name: draws.laid_out(value) for name, value in values.items()}
@@ -187,6 +189,23 @@ def _refuse_hidden(model: Model, names: Sequence[str], draws: Draws) -> None:
                 f'the draws do not hold "{rv.name}", whose name looks like that of an unconstrained value: sample with '
                 'idata_kwargs={"include_transformed": True}, call it otherwise, or name it in var_names to draw it'
             )
+
+
+def _tell_of_unknown_data(
+    model: Model, names: Sequence[str], draws: Draws, given: Sequence[Tensor], changed: Mapping[Variable, Any]
+) -> None:
+    """Say which variables are drawn anew though the posterior has them, for want of the data it was drawn with."""
+    unknown = [v for v, before in changed.items() if before is None]
+    outputs = [model.named_vars[name] for name in names]
+    behind = ancestors(outputs, blockers=given) - set(outputs) - set(given)
+    anew = [rv.name or "" for rv in model.free_RVs if rv in behind and rv.name in draws.values]
+    found = [name for name in anew if not ancestors([model.named_vars[name]]).isdisjoint(unknown)]
+    if found:
+        log.warning(
+            "%s: drawn anew, not taken from the trace, since it does not tell which %s its draws were made with. "
+            "Give the whole result of sample(), with its constant_data, to keep those draws.",
+            ", ".join(found), ", ".join(v.name or "" for v in unknown),
+        )  # fmt: skip
 
 
 def _drawn(
@@ -218,7 +237,7 @@ def _drawn(
 
 
 def _taken_from_draws(
-    model: Model, names: Sequence[str], draws: Draws, changed: Mapping[Variable, np.ndarray], relabelled: set[str]
+    model: Model, names: Sequence[str], draws: Draws, changed: Mapping[Variable, Any], relabelled: set[str]
 ) -> list[Tensor]:
     """The variables whose values come from the posterior: those it holds that nothing resampled leads to."""
     outputs = [model.named_vars[name] for name in names]
@@ -232,8 +251,7 @@ def _taken_from_draws(
     for node in topological(outputs):
         fresh = node in changed or node in moved or any(parent in volatile for parent in node.inputs)
         if node.op is DIM and node.inputs[0] in changed:
-            before, after = changed[node.inputs[0]].shape, node.inputs[0].value.shape
-            fresh = before[node.attrs["axis"]] != after[node.attrs["axis"]]
+            fresh = not _same_length(model, draws, node.inputs[0], node.attrs["axis"], changed[node.inputs[0]])
         if isinstance(node, Tensor) and node in in_model and node.name in values and node not in wanted and not fresh:
             held.add(node)
         elif fresh or node in wanted or (is_draw(node) and node not in laws):
@@ -268,14 +286,38 @@ def _column(node: Tensor, value: np.ndarray) -> np.ndarray:
     return value.astype(node.dtype, copy=False)
 
 
-def _changed_data(model: Model, trace: Any) -> dict[Variable, np.ndarray]:
-    """Data whose value is another one now than when the posterior was drawn, as far as the result tells, with what it
-    was then."""
-    kept = results.group_of(trace, "constant_data") if hasattr(trace, "groups") else None
-    if kept is None:
-        return {}
-    before = {v: np.asarray(kept[v.name].values) for v in model.data_vars if v.name in kept.data_vars}
-    return {v: value for v, value in before.items() if not np.array_equal(value, v.value)}
+def _changed_data(model: Model, trace: Any) -> dict[Variable, np.ndarray | None]:
+    """Data whose value is another one now than when the posterior was drawn, with what it was then; None where the
+    trace does not tell, as of draws without their data: then these are taken for changed, as in PyMC."""
+    then = data_then(trace, model)
+    changed: dict[Variable, np.ndarray | None] = {}
+    for v in model.data_vars:
+        before = then.get(v.name or "")
+        if before is None or not _alike(before, v.value):
+            changed[v] = before
+    return changed
+
+
+def _alike(before: np.ndarray, now: np.ndarray) -> bool:
+    """Whether data are the same; a number may be kept as a vector of one."""
+    before = before.reshape(now.shape) if before.size == now.size == 1 else before
+    return np.array_equal(before, now, equal_nan=before.dtype.kind == now.dtype.kind == "f")
+
+
+def _same_length(model: Model, draws: Draws, data: Variable, axis: int, before: np.ndarray | None) -> bool:
+    """Whether an axis of data has the length that it had when the posterior was drawn; where the data of then are not
+    there, by the variables of the posterior that have its dimension."""
+    now = data.value.shape[axis]
+    if before is not None:
+        return before.shape[axis] == now
+    dims = model.named_vars_to_dims.get(data.name or "", (None,) * data.ndim)
+    known = [
+        draws.values[name].shape[2 + place]
+        for name, names in model.named_vars_to_dims.items()
+        for place, dim in enumerate(names)
+        if name in draws.values and dim is not None and dim == dims[axis] and draws.values[name].ndim == 2 + len(names)
+    ]
+    return bool(known) and all(n == now for n in known)
 
 
 def _relabelled(model: Model, trace: Any) -> set[str]:
@@ -293,7 +335,22 @@ def _relabelled(model: Model, trace: Any) -> set[str]:
 def _shape_clash(model: Model, error: Exception, given: Sequence[Tensor], columns: Sequence[np.ndarray]) -> Exception:
     data = {v.name: np.shape(v.value) for v in model.data_vars}
     kept = {node.name: column.shape[2:] for node, column in zip(given, columns, strict=True)}
+    why = _clash(model, given, columns) or str(error).rstrip(".")
     return ShapeError(
-        f"the draws do not fit the model's data any more: {error}. Data now: {data}; from the posterior: {kept}. Give "
+        f"the draws do not fit the model's data any more: {why}. Data now: {data}; from the posterior: {kept}. Give "
         "every Data that shares a dimension a new value in one set_data call, or draw the variable anew with var_names."
     )
+
+
+def _clash(model: Model, given: Sequence[Tensor], columns: Sequence[np.ndarray]) -> str | None:
+    """The first variable whose shape cannot be had from data of now and draws of then, and why."""
+    known: dict[Node, Node] = {v: placeholder(TensorType(v.dtype, np.shape(v.value)), v.name) for v in model.data_vars}
+    for node, column in zip(given, columns, strict=True):
+        known[node] = placeholder(TensorType(node.dtype, column.shape[2:]), node.name)
+    for var in sorted((*model.basic_RVs, *model.deterministics), key=lambda var: var.serial):
+        try:
+            if var not in known:
+                known[var] = substitute(var, known)
+        except (TypeError, ValueError) as error:
+            return f'"{var.name}": {str(error).removesuffix(".")}'
+    return None

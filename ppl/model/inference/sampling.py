@@ -104,9 +104,10 @@ def sample(
     are drawn independently, by quadrature; a part that nothing joins to the rest and that has most of the arithmetic
     gets chains of its own. `ppl.explain` tells which. Neither is done where an argument chooses, steers or watches NUTS
     (`step`, `nuts_sampler`, `init`, `target_accept` and its kin, `nuts`; `callback`, `blocking`, `resume`;
-    `rewrite=False`). The attribute `drawn_by` of the result says what made the draws, `quadrature_error` how well the
-    law of numbers is known, and `parts` how chains of parts moved. Of a draw of several parts, `lp`, `energy` and
-    `n_steps` are sums, `acceptance_rate` is the mean, `tree_depth` the greatest and `step_size` the smallest.
+    `rewrite=False`). Where rewriting would leave nothing to move, a choice of NUTS keeps all that it can move. The
+    attribute `drawn_by` of the result says what made the draws, `quadrature_error` how well the law of numbers is
+    known, and `parts` how chains of parts moved. Of a draw of several parts, `lp`, `energy` and `n_steps` are sums,
+    `acceptance_rate` is the mean, `tree_depth` the greatest and `step_size` the smallest.
 
     Each run checks itself: at 32 of its draws the joint density of the model as written is compared with the density
     that was sampled, times that of the variables drawn back after it. The attribute `certificate` of the posterior
@@ -147,6 +148,8 @@ def sample(
     if return_inferencedata:
         results.prepare()
     posterior = rewritten(model, rewrite, [*as_list(protect), *stepped(model, step)], eliminate)
+    if steered and not posterior.values and not as_list(eliminate):  # NUTS is to run: what it can move stays
+        posterior = rewritten(model, rewrite, [rv for rv in model.free_RVs if rv.dtype[0] == "f"])
     refuse_minibatches(posterior.terms.values())
     checks.warn_of_matrices(posterior)
     names = list(posterior.outputs) if var_names is None else chosen_names("var_names", var_names, posterior.outputs)
@@ -168,7 +171,7 @@ def sample(
     finish.facts["drawn_by"] = _named(methods, nuts) if own else nuts_sampler
     watched = not blocking or callback is not None or resume is not None
     if not starts.dim and not watched:
-        return _finished(finish, drawn_from_data(posterior, starts, plan))
+        return _finished(finish, drawn_from_data(posterior, starts, plan), initvals)
     finish.prepare(chains, draws)
     division = posterior.division if rewrite and not (watched or steered) and methods.only_nuts else None
     numbers = None
@@ -181,7 +184,7 @@ def sample(
             with silenced(quiet):
                 log.info("Drawing by %s", finish.facts["drawn_by"])
     if numbers is not None and division is not None and not division.chains:
-        return _finished(finish, numbers)
+        return _finished(finish, numbers, initvals)
     palette = methods.palette(posterior, starts.slots)
 
     def density() -> FlatProgram:
@@ -272,9 +275,13 @@ def _named(methods: Assignment, nuts: Nuts) -> str:
     return methods.settings.get("kernel", nuts.kernel).upper() if methods.only_nuts else methods.describe()
 
 
-def _finished(finish: Finisher, run: Independent) -> Any:
+def _finished(finish: Finisher, run: Independent, initvals: Any) -> Any:
     """The result of draws that no chain had to be run for."""
     with silenced(finish.request.quiet):
+        if initvals:
+            log.warning(
+                "initvals: no chain is run, so that none starts there. With rewrite=False NUTS moves all variables."
+            )
         log.info("Made %d × %s independent draws: %s", len(run.chains), f"{run.draws:_}", run.facts["drawn_by"])
     return finish(run, True)
 

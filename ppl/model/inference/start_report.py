@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ppl.compile.density import Slot, flattened, layout, values_at
-from ppl.distributions import RandomVariable
+from ppl.distributions import RandomVariable, is_draw
 from ppl.distributions.domains import Domain
+from ppl.graph import ancestors
 from ppl.model.density import Joint
 from ppl.model.inference.origins import origin
 from ppl.model.rewriting import Posterior, rewritten
@@ -26,12 +27,25 @@ def start_report(posterior: Posterior, slots: list[Slot], position: np.ndarray) 
     shown = ", ".join(f"{name} = {value}" for name, value in start.items())
     sums = ", ".join(f"{name}: {np.sum(value):.6g}" for name, value in terms.items())
     lines = [f"Starting values: {shown}."] if shown else []
+    lines += _at_bounds(posterior, slots, position)
     lines += [f"Log-density of each term: {sums}."]
     bad = [name for name, value in terms.items() if not np.all(np.isfinite(value))]
     lines += [reason for name in bad for reason in _reasons(posterior, name, terms[name], slots, position)]
     if any(name not in posterior.model.named_vars for name in bad):
         lines += _as_written(posterior)
     return "\n".join(dict.fromkeys(lines))
+
+
+def _at_bounds(posterior: Posterior, slots: list[Slot], position: np.ndarray) -> Iterator[str]:
+    """Variables that start at an end of their support, where no transform has a finite value."""
+    values = {value.name: rv.name for rv, value in posterior.model.rvs_to_values.items()}
+    for slot in slots:
+        rv, value = values.get(slot.variable.name), slot.variable.name
+        if rv is not None and rv != value and np.isinf(slot.read(position)).any():
+            yield (
+                f'"{rv}" starts at a bound of its support, where "{value}" is infinite: give it a start inside, by '
+                f"initval= or initvals={{{rv!r}: ...}}."
+            )
 
 
 def _as_written(posterior: Posterior) -> list[str]:
@@ -95,10 +109,12 @@ def _outside(
             yield from _bad(array, domain, f"{who}: {label}", domain.remedy)
     if all(domain is not None for domain in domains) and len(parameters) == len(rv.family.params):
         support = rv.family.support_for([as_tensor(p) for p in parameters])
-        yield from _bad(value, support, f"{who}: the value", "")
+        of_starts = any(is_draw(node) for node in ancestors(rv.parameters))
+        where = " where its parameters start" if of_starts else ""
+        yield from _bad(value, support, f"{who}: the value", "", where)
 
 
-def _bad(array: np.ndarray, domain: Domain, who: str, remedy: str) -> Iterator[str]:
+def _bad(array: np.ndarray, domain: Domain, who: str, remedy: str, when: str = "") -> Iterator[str]:
     nan = np.isnan(array) if array.dtype.kind == "f" else np.zeros(array.shape, bool)
     if nan.any():
         at = _first(nan)
@@ -112,7 +128,8 @@ def _bad(array: np.ndarray, domain: Domain, who: str, remedy: str) -> Iterator[s
         at = _first(~inside)
         hint = f" To mend it: {remedy}." if remedy else ""
         shown = np.array2string(array[at] if array.ndim else array, threshold=6, precision=6)
-        yield f"{who} must be {domain}, it is {shown}{_where(at)} ({int((~inside).sum())} of {inside.size}).{hint}"
+        many = f"({int((~inside).sum())} of {inside.size})"
+        yield f"{who} must be {domain.at(at)}{when}, it is {shown}{_where(at)} {many}.{hint}"
 
 
 def _first(bad: np.ndarray) -> tuple[int, ...]:

@@ -47,7 +47,8 @@ class Starts:
     def __call__(self, chain: int, attempt: int) -> np.ndarray:
         flat = self._flat[chain % len(self._flat)]
         if self.jitter:
-            noise = np.random.default_rng([self.seed, chain, attempt]).uniform(-1, 1, flat.size)
+            width = 0.5 ** max(0, attempt - 2)  # of a small region even a start near its support point may lie outside
+            noise = np.random.default_rng([self.seed, chain, attempt]).uniform(-1, 1, flat.size) * width
             flat = flat + np.where(self._moves, noise, 0.0) if flat.size else flat
         self.tried[chain] = flat
         return flat

@@ -57,13 +57,13 @@ def ConstantData(name: str, value: Any, **options: Any) -> Variable:
 
 
 def _numbers(value: Any, name: str) -> np.ndarray:
-    """The data as an array, nan where they are missing; whole numbers have 64 bits, others at least those of floatX."""
+    """The data as an array, nan where they are missing; whole numbers have 64 bits, others those of floatX."""
     array = as_data(value, name)
     if isinstance(array, np.ma.MaskedArray):
         array = array.astype(np.float64).filled(np.nan)
     array = np.asarray(array)
     if array.dtype.kind == "f":
-        return array.astype(np.promote_types(array.dtype, config.floatX), copy=False)
+        return array.astype(config.floatX, copy=False)
     return array.astype(np.int64) if array.dtype.kind in "ui" else array
 
 

@@ -55,5 +55,5 @@ def constant_data(model: Model) -> dict[str, np.ndarray]:
     }
     found = {v.name or "": v.get_value() for v in model.data_vars if v not in observed}
     known = {*model.basic_RVs, *model.deterministics, *model.potentials, *model.data_vars}
-    frozen = {name: v.inputs[0] for name, v in model.named_vars.items() if v not in known}
+    frozen = {name: v for name, v in model.named_vars.items() if v not in known}
     return found | {name: np.array(value_of(v)) for name, v in frozen.items() if v not in observed}

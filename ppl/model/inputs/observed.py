@@ -92,7 +92,7 @@ def check_support(array: np.ndarray, inside: np.ndarray, domain: Domain, family:
     at = tuple(int(i) for i in np.argwhere(~np.broadcast_to(inside, np.shape(inside)))[0])
     shown = np.array2string(np.asarray(array)[at], threshold=8) if at or np.ndim(array) == 0 else str(array)
     raise DataError(
-        f'{family} "{name}": observed value {shown} at position {_at(at)} is outside the support: {domain}.'
+        f'{family} "{name}": observed value {shown} at position {_at(at)} is outside the support: {domain.at(at)}.'
     )
 
 

@@ -13,7 +13,7 @@ from ppl.tensor.tensor import Tensor, as_tensor
 _FROM_TENSOR = """
 abs and_ arccos arccosh arcsin arcsinh arctan arctanh as_tensor broadcast_to ceil clip concatenate constant
 cos cosh cumprod cumsum diff dot eq erf erfc erfcinv erfinv exp floor full full_like ge gt invlogit le log
-log1mexp log1pexp log_softmax logit logsumexp lt matmul matrix_inverse max maximum mean min minimum neq ones
+log1mexp log1pexp log_softmax logdiffexp logit logsumexp lt matmul matrix_inverse max maximum mean min minimum neq ones
 ones_like or_ prod round sigmoid sgn sin sinh softmax sqr sqrt stack sum switch tan tanh where zeros
 zeros_like expand_packed_triangular
 """.split()
@@ -47,12 +47,6 @@ def logdet(m: Any) -> Tensor:
 def logaddexp(*xs: Any) -> Tensor:
     """log(exp(a) + exp(b) + ...) entry by entry."""
     return reduce(tt.logaddexp, map(as_tensor, xs))
-
-
-def logdiffexp(a: Any, b: Any) -> Tensor:
-    """log(exp(a) - exp(b)) for a > b."""
-    a = as_tensor(a)
-    return a + tt.log1mexp(b - a)
 
 
 def logbern(log_p: Any, rng: Any = None) -> bool:

@@ -23,9 +23,15 @@ class MultiTrace:
         stats: Mapping[str, np.ndarray],
         chains: Sequence[int],
         report: Any = None,
+        data: Mapping[str, np.ndarray] | None = None,
     ) -> None:
         self._values, self._stats, self._chains = dict(values), dict(stats), list(chains)
         self.report = report
+        self._data = dict(data or {})  # the data that the draws were made with
+
+    def data_then(self) -> dict[str, np.ndarray]:
+        """The data that the draws were made with."""
+        return dict(self._data)
 
     @property
     def varnames(self) -> list[str]:
@@ -70,6 +76,7 @@ class MultiTrace:
                 {name: value[:, index] for name, value in self._stats.items()},
                 self._chains,
                 self.report,
+                self._data,
             )
         if isinstance(index, int | np.integer):
             return self.point(int(index))

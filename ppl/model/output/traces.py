@@ -10,6 +10,8 @@ import numpy as np
 
 from ppl.model.output import results
 from ppl.model.output.multitrace import MultiTrace
+from ppl.tensor.names import plain
+from ppl.tensor.ops import CAST
 
 if TYPE_CHECKING:
     from ppl.model.model import Model
@@ -59,6 +61,24 @@ def from_trace(trace: Any, sample_dims: Sequence[str] | None = None, group: str 
             f"got {type(trace).__name__}"
         )
     return _from_dataset(trace, tuple(sample_dims or results.CHAINS))
+
+
+def data_then(trace: Any, model: Model) -> dict[str, np.ndarray]:
+    """The values that the data of a model had when draws were made, as far as the trace tells."""
+    if isinstance(trace, MultiTrace):
+        return trace.data_then()
+    if not hasattr(trace, "groups"):
+        return {}
+    kept, seen = (results.group_of(trace, group) for group in ("constant_data", "observed_data"))
+    sources = {rv.name: plain(model.rvs_to_values[rv]) for rv in model.observed_RVs}
+    observed = {
+        source.inputs[0] if source.op is CAST else source: seen[name]
+        for name, source in sources.items()
+        if seen is not None and name in seen.data_vars
+    }
+    found = {v: observed[v] for v in model.data_vars if v in observed}
+    found |= {v: kept[v.name] for v in model.data_vars if kept is not None and v.name in kept.data_vars}
+    return {v.name or "": np.asarray(then.values) for v, then in found.items()}
 
 
 def _plain(values: dict[str, np.ndarray], chains: Sequence[int]) -> Draws:

@@ -25,7 +25,9 @@ from ppl.rewrites.laws.entries import entry
 from ppl.rewrites.laws.images import image
 from ppl.rewrites.laws.together import choice_as_sum, steps_of_walk, sum_of_two
 from ppl.rewrites.laws.winners import shares, winner
+from ppl.rewrites.sizes import Size, sizes
 from ppl.tensor.ops import Elementwise
+from ppl.tensor.sizes import DIM
 from ppl.tensor.tensor import Tensor, TensorType, is_constant, placeholder, value_of
 
 Binding = dict[Node, Node]
@@ -220,7 +222,7 @@ def _of_shape(right: Tensor, node: Tensor) -> Tensor:
     if right.type.shape == node.type.shape:
         return right
     if is_draw(right):
-        return draw(right.attrs["family"], right.parameters, node.shape)
+        return draw(right.attrs["family"], right.parameters, _lengths(node))
     return _spread(right, node)
 
 
@@ -230,6 +232,21 @@ def _spread(right: Tensor, node: Tensor) -> Tensor:
     for n in topological(right):
         new = rebuilt(n, tuple(done[i] for i in n.inputs))
         if is_draw(new):
-            new = draw(new.attrs["family"], new.parameters, node.shape)  # type: ignore[attr-defined]
+            new = draw(new.attrs["family"], new.parameters, _lengths(node))  # type: ignore[attr-defined]
         done[n] = new
     return tt.as_tensor(done[right])
+
+
+def _lengths(node: Tensor) -> tuple[Any, ...]:
+    """The lengths of the axes of an expression, by the sizes that its draws were asked for: they do not go with it."""
+    return tuple(_length(size, dim) for size, dim in zip(sizes(node, {}), node.shape, strict=True))
+
+
+def _length(size: Size, dim: Any) -> Any:
+    if isinstance(size, int) or len(size) != 1:
+        return dim
+    source, axis = next(iter(size))
+    asked = source.attrs["size"] if isinstance(source, RandomVariable) else None
+    if asked is None or asked[axis] is not None:
+        return DIM(source, axis=axis)
+    return source.inputs[len(source.parameters) + asked[:axis].count(None)]  # type: ignore[attr-defined]

@@ -1,0 +1,117 @@
+"""`do` in every spelling: on variables, on Data, frozen or not, by values and by expressions, of itself too."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import ppl
+import ppl.tensor as tt
+
+
+def effect(pm):
+    with pm.Model() as model:
+        x = pm.Data("x", 1.0)
+        z = pm.Normal("z", x, 1)
+        pm.Normal("y", z, 1, observed=2.0)
+        pm.Deterministic("d", z + 1)
+    return model
+
+
+def shared(pm, value):
+    if pm is ppl:
+        return ppl.shared(value)
+    import pytensor
+
+    return pytensor.shared(value)
+
+
+SPELLINGS = {
+    "data": lambda pm: pm.do(effect(pm), {"x": 105.0}),
+    "frozen data": lambda pm: pm.do(frozen(pm)(effect(pm)), {"x": 105.0}),
+    "frozen, and fixed": lambda pm: pm.do(frozen(pm)(effect(pm)), {"x": 105.0}, make_interventions_shared=False),
+    "data and itself": lambda pm: with_model(pm, lambda m: {m["x"]: m["x"] + 100}),
+    "a variable and itself": lambda pm: with_model(pm, lambda m: {"z": m["z"] * shared(pm, 2.0)}),
+    "a deterministic and itself": lambda pm: with_model(pm, lambda m: {"d": m["d"] * 2}),
+    "an observed variable and itself": lambda pm: with_model(pm, lambda m: {"y": m["y"] * 2}),
+    "a variable and data": lambda pm: with_model(pm, lambda m: {"z": m["x"] * 3}),
+}
+
+
+def frozen(pm):
+    if pm is ppl:
+        return ppl.freeze_dims_and_data
+    from pymc.model.transform.optimization import freeze_dims_and_data
+
+    return freeze_dims_and_data
+
+
+def with_model(pm, chosen):
+    model = effect(pm)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Intervention expression")
+        return pm.do(model, chosen(model))
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_it_has_the_variables_and_the_density_that_pymc_has(spelling, pymc5):
+    found, theirs = (SPELLINGS[spelling](pm) for pm in (ppl, pymc5))
+    assert set(found.named_vars) == set(theirs.named_vars)
+    for book in ("free_RVs", "observed_RVs"):
+        assert [v.name for v in getattr(found, book)] == [v.name for v in getattr(theirs, book)]
+    point = {v.name: 0.7 for v in theirs.value_vars}
+    np.testing.assert_allclose(found.compile_logp()(point), theirs.compile_logp()(point), rtol=1e-12)
+    datalogp = found.datalogp.eval(dict.fromkeys(found.value_vars, 0.7))
+    np.testing.assert_allclose(datalogp, theirs.compile_fn(theirs.datalogp)(point), rtol=1e-12)
+
+
+def test_frozen_data_are_themselves_whatever_has_the_same_value():
+    with ppl.Model() as model:
+        x, twin = ppl.Data("x", 1.0), ppl.Data("twin", 1.0)
+        ppl.Normal("z", x, 1.0)
+        ppl.Normal("w", twin, 1.0)
+    still = ppl.freeze_dims_and_data(model)
+    done = ppl.do(still, {"x": 105.0})
+    assert abs(ppl.draw(done["z"], random_seed=1) - 105) < 10 > abs(ppl.draw(done["w"], random_seed=1))
+    assert abs(ppl.draw(still["z"], random_seed=1)) < 10
+    again = ppl.do(ppl.do(still, {"x": 105.0}, make_interventions_shared=False).copy(), {"x": -105.0})
+    assert abs(ppl.draw(again["z"], random_seed=1) + 105) < 10
+    with done:
+        done.set_data("x", 7.0)
+    assert abs(ppl.draw(done["z"], random_seed=1) - 7) < 10
+
+
+def test_an_expression_of_itself_is_warned_of():
+    model = effect(ppl)
+    with pytest.warns(UserWarning, match="references the variable that is being intervened: x. It is called do_x"):
+        ppl.do(model, {"x": model["x"] + 100})
+
+
+def test_an_expression_of_later_variables_comes_after_them():
+    with ppl.Model() as model:
+        x = ppl.Normal("x")
+        ppl.Normal("w", x, 1)
+        ppl.Normal("z")
+    done = ppl.do(model, {"x": model["z"] * 2})
+    assert list(done.named_vars) == ["z", "x", "w"]
+    np.testing.assert_allclose(done.compile_logp()({"z": 1.0, "w": 2.0}), -np.log(2 * np.pi) - 0.5)
+    with pytest.raises(ValueError, match='"x" shall be set to an expression of "w", which depends on "x" itself'):
+        ppl.do(model, {"x": model["w"]})
+    with pytest.raises(ValueError, match=r'expression of "[xz]", which depends on'):
+        ppl.do(model, {"x": model["z"] * 2, "z": model["x"]})
+
+
+def test_what_does_not_fit_is_refused():
+    model = effect(ppl)
+    with pytest.raises(ppl.ShapeError, match=r'"z" has shape \(\), and shall be set to an expression of shape \(\?,\)'):
+        ppl.do(model, {"z": tt.dvector("v")})
+    with pytest.raises(ppl.ShapeError, match=r'"x" has shape \(\), and shall be set to a value of shape \(3,\)'):
+        ppl.do(model, {"x": np.zeros(3)})
+    with ppl.Model() as counts:
+        ppl.Poisson("n", 2.0)
+    with pytest.raises(TypeError, match='"n" is int64, and shall be set to an expression of float64'):
+        ppl.do(counts, {"n": tt.exp(ppl.shared(1.0))})
+    with ppl.Model() as added:
+        ppl.Potential("p", ppl.Normal("x"))
+    with pytest.raises(ValueError, match="'p' is a potential; intervene on"):
+        ppl.do(added, {"p": 1.0})
