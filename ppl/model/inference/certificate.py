@@ -13,13 +13,13 @@ from ppl.model.at_once import LITTLE
 from ppl.model.errors import CertificateError
 from ppl.model.inference.draw_rows import RowProgram, draw_keys, over_draws
 from ppl.model.inference.identity import Identity, NoIdentity, Sides
-from ppl.model.inference.volumes import NoVolume
+from ppl.model.inference.volumes import Degenerate, NoVolume
 from ppl.model.rewriting import Posterior, rewritten
 from ppl.rewrites.engine import strict
 
 DRAWS = 32  # of a run that are checked
 FEWEST = 2  # with which a constant can be told
-WORK = 2 * LITTLE  # numbers that NumPy goes over: more draws are not worth it
+WORK = 0.5 * LITTLE  # numbers that NumPy goes over: more draws are not worth it
 TOLERANCE = {"float64": 1e-8, "float32": 1e-3}  # of the size of the terms
 ROUNDING = 50  # how many times less a difference may move when its inputs move by rounding, to be no rounding itself
 POINTS = 6  # at which the steps of a plan are tried one by one, where a certificate fails
@@ -51,10 +51,12 @@ class Notary:
     """Certifies runs of one posterior."""
 
     def __init__(self, posterior: Posterior, slots: Sequence[Slot], outputs: Mapping[str, tt.Tensor]) -> None:
-        self.posterior, self.slots, self.reason = posterior, list(slots), ""
+        self.posterior, self.slots, self.reason, self.verdict = posterior, list(slots), "", "not judged"
         self.identity: Identity | None = None
         try:
             self.identity = Identity(posterior, slots, outputs)
+        except Degenerate as why:
+            self.reason, self.verdict = f"{why}: some are not random", "fails"
         except (NoVolume, NoIdentity) as why:
             self.reason = str(why)
         except Exception as error:
@@ -65,7 +67,7 @@ class Notary:
     def certify(self, run: Any, lp: np.ndarray | None, values: Mapping[str, np.ndarray], seed: int) -> Certificate:
         """The certificate of a run: `lp` has the log-density of each draw, `values` every name for every draw."""
         if self.identity is None:
-            return not_judged(self.reason)
+            return Certificate(self.verdict, 0, float("nan"), self.reason)
         try:
             return self._judged(self.identity, run, lp, values, seed)
         except Exception as error:
@@ -147,8 +149,10 @@ def culprits(posterior: Posterior, values: Mapping[str, np.ndarray], seed: int) 
     found: list[str] = []
     if plan is None or any(rv.name not in values for rv in model.free_RVs):
         return found
+    entries = {many.name: [rv.name for rv in each] for many, each in plan.members.items()}
     for step in plan.steps:
-        if step.eliminated and _holds(rewritten(model, True, step.eliminated), values, seed):
+        written = [name for gone in step.eliminated for name in entries.get(gone, [gone])]
+        if written and _holds(rewritten(model, True, written), values, seed):
             found.append(f"{step.rule!r}, which integrated out {', '.join(step.eliminated)}")
     return found
 
@@ -177,7 +181,10 @@ def failure(certificate: Certificate, posterior: Posterior, values: Mapping[str,
     text = f"The draws contradict the model: {certificate.reason}."
     if plan is None:
         return f"{text} This is a fault of ppl, not of your model: please report it with the model."
-    found = culprits(posterior, values, seed)
+    try:
+        found = culprits(posterior, values, seed)
+    except Exception:  # draws may lie where a model cannot begin; that they are wrong is what has to be said
+        found = []
     rules = ", ".join(dict.fromkeys(repr(step.rule) for step in plan.steps)) or "none"
     blame = f"The fault lies in the rule {'; or '.join(found)}." if found else f"The rules used were {rules}."
     return (

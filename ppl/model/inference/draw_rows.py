@@ -19,7 +19,7 @@ import numpy as np
 
 from ppl.compile.hoisting import DataFirst, Once
 from ppl.compile.pure import Program
-from ppl.model.at_once import AtOnce, at_once
+from ppl.model.at_once import LITTLE, AtOnce, at_once
 from ppl.model.inference.bar import Bar
 from ppl.rewrites.columns import Columns
 from ppl.samplers import DRAWS, PROGRAMS, turn
@@ -43,16 +43,18 @@ class RowProgram:
         inputs: Sequence[Tensor],
         outputs: Sequence[Tensor],
         once: Once | None = None,
+        little: float = LITTLE,
     ) -> None:
         self.outputs, self.columns = list(outputs), Columns(inputs, outputs)
         given = self.columns.inputs, self.columns.outputs
         self.inner = Program(*given) if once is None else DataFirst(*given, once=once)
         self._at_once: dict[int, AtOnce | None] = {}
+        self._little = little  # numbers that NumPy goes over, up to which no program is compiled
 
     def at_once(self, rows: int) -> AtOnce | None:
         """The program by NumPy, if it does little work on so many rows."""
         if rows not in self._at_once:
-            self._at_once[rows] = at_once(self.inner, rows)
+            self._at_once[rows] = at_once(self.inner, rows, most=self._little)
         return self._at_once[rows]
 
 

@@ -21,12 +21,12 @@ import ppl.tensor as tt
 from ppl.distributions import RandomVariable, is_draw
 from ppl.distributions.drawing import sampled, subkeys
 from ppl.distributions.inner import laws_of
-from ppl.distributions.transforms import Transform, default_transform
+from ppl.distributions.transforms import Transform, ZeroSumTransform, default_transform
 from ppl.graph import Node, rebuilt, substitute, topological
 from ppl.model.density import add_all
 from ppl.model.inference.draw_rows import RowProgram, over_draws
 from ppl.model.inference.forwards import keys_of_streams
-from ppl.model.inference.volumes import Volume
+from ppl.model.inference.volumes import RARE, Volume
 from ppl.model.present import Present, at_present
 from ppl.rewrites import optimize
 from ppl.rewrites.by_numpy import work
@@ -97,14 +97,16 @@ class Identity:
         now = at_present(posterior.model)
         made = {rv.name or "": posterior.outputs[rv.name or ""] for rv in now.free_RVs}
         written: dict[Node, Node] = dict(zip(now.free_RVs, made.values(), strict=True))
-        noise = noise_of(list(made.values()))
+        noise, self._beside = noise_of(list(made.values())), posterior.beside
         drawn = frozenset(noise)
         self.slots = list(slots)
         self.plain = {name: x for name, x in made.items() if x in drawn and name in outputs}
         self._place: dict[Node, Node] = {x: placeholder(x.type, name) for name, x in self.plain.items()}
         self._again = self._noise = [d for d in noise if d not in self._place]
         stretched = self._stretched(made)
+        self._on_plane = _coordinates_on_planes(now, made)
         terms = joint_as_written(now, written)
+        terms += [law.family.log_density(x, *law.parameters) for x, law in posterior.beside]
         density = [d.family.log_density(d, *d.parameters) for d in noise]
         jacobians = [*posterior.jacobians.values(), *(self._slope(d, t) for d, t in stretched.items() if t)]
         left = _sum(terms) - _sum(density) + _sum(jacobians)
@@ -122,7 +124,7 @@ class Identity:
 
     def _stretched(self, made: Mapping[str, Tensor]) -> dict[Node, Transform | None]:
         """The draws that are values of no variable as they stand, and coordinates in which they move freely."""
-        values = frozenset(made.values())
+        values = frozenset([*made.values(), *(x for x, _ in self._beside)])
         bent = [d for d in self._noise if d.dtype[0] == "f" and d not in values]
         return {d: default_transform(d.family, d.parameters) for d in bent}
 
@@ -145,7 +147,8 @@ class Identity:
             self._symbols.append(symbol)
             (sources if d in stretched else others).append(symbol)
         bent = lambda x: x.dtype[0] == "f" and not is_draw(x) and not stretched.keys().isdisjoint(noise_of([x]))
-        targets = [*posterior.moved.values(), *filter(bent, made)]
+        targets = [*posterior.moved.values(), *filter(bent, [*made, *(x for x, _ in self._beside)])]
+        targets = [self._on_plane.get(x, x) for x in targets]
         return Volume(sources, substitute(targets, values), others) if sources else None  # type: ignore[arg-type]
 
     def _program(self, wanted: list[Tensor], behind: Sequence[Tensor], posterior: Posterior) -> None:
@@ -161,7 +164,7 @@ class Identity:
         self._keys = Subkeys(substitute(wanted, values), key) if self._noise else None  # type: ignore[arg-type]
         outputs = substitute(wanted, values) if self._keys is None else self._keys.outputs
         inputs = self._given if self._keys is None else [*self._given, self._keys.input]
-        self.program = RowProgram(inputs, optimize(outputs), once=posterior.of_data)  # type: ignore[arg-type]
+        self.program = RowProgram(inputs, optimize(outputs), once=posterior.of_data, little=RARE)  # type: ignore[arg-type]
 
     @property
     def work(self) -> float:
@@ -181,6 +184,17 @@ class Identity:
         noise = rest[len(self.names) :]
         volume = self.volume.at(dict(zip([*self._given, *self._symbols], [*given, *noise], strict=True)))
         return Sides(left + volume, size + abs(volume), again)
+
+
+def _coordinates_on_planes(now: Present, made: Mapping[str, Tensor]) -> dict[Tensor, Tensor]:
+    """For variables that lie on a plane, such as those that add up to zero, coordinates there that keep volumes."""
+    found: dict[Tensor, Tensor] = {}
+    for rv in now.free_RVs:
+        transform = now.rvs_to_transforms[rv]
+        if isinstance(transform, ZeroSumTransform):
+            x = made[rv.name or ""]
+            found[x] = transform.forward(x)
+    return found
 
 
 def _sum(terms: Any) -> Tensor:

@@ -19,20 +19,27 @@ from ppl.model.inference.draw_rows import RowProgram, over_draws
 from ppl.rewrites import optimize
 from ppl.rewrites.by_numpy import work
 from ppl.rewrites.elimination.program import NoMatch
-from ppl.rewrites.elimination.supports import Sites
+from ppl.rewrites.elimination.supports import Sites, Support, collapsed, merged, over_last
 from ppl.rewrites.folding import step_by_step
 from ppl.rewrites.invariants import last_still
 from ppl.rewrites.row_wise import for_rows
+from ppl.tensor.decompositions import SOLVE_TRIANGULAR
+from ppl.tensor.linalg import MATMUL
 from ppl.tensor.tensor import CONSTANT, Tensor, placeholder
 
 STEP = 1 / 32
 WEIGHTS = {1: 4 / 5, 2: -1 / 5, 3: 4 / 105, 4: -1 / 280}  # of x(z + kh) - x(z - kh), over h
 AFFINE = 1e-10  # how far an affine map may be from its differences
+RARE = 1e8  # numbers, half a second of NumPy: a program would take longer to compile, and runs once
 MOST_TOGETHER = 64  # entries of z that an entry of x may depend on, for entries to be moved together
 
 
 class NoVolume(Exception):  # noqa: N818  an answer, not an error
     """A map has no volume of this kind; the message says why."""
+
+
+class Degenerate(NoVolume):
+    """A map makes more numbers than it is given: they have no density."""
 
 
 class Volume:
@@ -44,7 +51,8 @@ class Volume:
         self.sizes = [prod(z.type.shape) for z in sources]  # type: ignore[arg-type]
         self.size, entries = sum(self.sizes), sum(prod(x.type.shape) for x in made)  # type: ignore[arg-type]
         if self.size != entries:
-            raise NoVolume(f"{self.size} random numbers make {entries}")
+            kind = Degenerate if self.size < entries else NoVolume
+            raise kind(f"{self.size} random numbers make {entries}")
         self.groups, self.reached = _groups(sources, made, self.size)
         self.sources, self.others = list(sources), list(others)
         moving, simple = frozenset(sources), optimize(list(made))
@@ -54,7 +62,8 @@ class Volume:
         used = ancestors(self._rest)
         self._held = [*cuts.values(), *(x for x in self.others if x in used)]
         self._inputs = [*self.others, *self.sources]
-        self._before = RowProgram(self._inputs, [*cuts, *self._held[len(cuts) :]])  # type: ignore[list-item]
+        before = [*cuts, *self._held[len(cuts) :]]
+        self._before = RowProgram(self._inputs, before, little=RARE)  # type: ignore[arg-type]
         self._each = sum(map(work, ancestors(self._rest)))
         self.work = (max(self.groups) + 2) * self._each + self.size**3 / 10
         self._for_rows: dict[int, Any] = {}
@@ -119,14 +128,15 @@ class Volume:
     @property
     def _program(self) -> RowProgram:
         if not hasattr(self, "_compiled"):
-            self._compiled = RowProgram([*self.sources, *self._held], self._rest)  # type: ignore[list-item]
+            inputs = [*self.sources, *self._held]
+            self._compiled = RowProgram(inputs, self._rest, little=RARE)  # type: ignore[arg-type]
         return self._compiled
 
 
 def _groups(sources: Sequence[Tensor], made: Sequence[Tensor], size: int) -> tuple[np.ndarray, np.ndarray | None]:
     """A number for each entry of z, the same for those that no entry of x has in common; and which entries of x depend
     on which of z, None where that is not known."""
-    sites = Sites(sources, most=MOST_TOGETHER)
+    sites = _Reached(sources, most=MOST_TOGETHER)
     reached = np.zeros((size, size), bool)
     start = 0
     for x in made:
@@ -141,6 +151,31 @@ def _groups(sources: Sequence[Tensor], made: Sequence[Tensor], size: int) -> tup
             reached[start + i, rows[i, j]] = True
         start += count
     return _coloured(reached), reached
+
+
+class _Reached(Sites):
+    """Which entries of z the entries of an expression depend on, through products of matrices too."""
+
+    def _support(self, e: Any) -> Support | None:
+        rule = {MATMUL: self._of_product, SOLVE_TRIANGULAR: self._of_equations}.get(e.op)
+        return super()._support(e) if rule is None or not self._reach(e) else rule(e)
+
+    def _of_product(self, e: Any) -> Support | None:
+        """An entry depends on a row of the left matrix and a column of the right one."""
+        left, right = map(self.support, e.inputs)
+        rows = None if left is None else np.expand_dims(collapsed(left, [left.ndim - 2], self.most), -2)
+        columns = None if right is None else np.expand_dims(collapsed(right, [right.ndim - 3], self.most), -3)
+        return merged([rows, columns], e.type.shape, self.most)
+
+    def _of_equations(self, e: Any) -> Support | None:
+        """An entry of the solution depends on the whole matrix, and on a column of the right-hand side."""
+        a, b = map(self.support, e.inputs)
+        whole = over_last(a, 2, self.most)
+        if whole is not None:
+            whole = whole.reshape(*whole.shape[:-1], *(1,) * e.attrs["b_ndim"], whole.shape[-1])
+        axis = None if b is None else b.ndim - 1 - e.attrs["b_ndim"]
+        columns = None if b is None else np.expand_dims(collapsed(b, [axis], self.most), axis)
+        return merged([whole, columns], e.type.shape, self.most)
 
 
 def _coloured(reached: np.ndarray) -> np.ndarray:
