@@ -50,7 +50,9 @@ class Posterior:
     starts: Mapping[Tensor, Tensor] = field(default_factory=dict)  # of values that are not the model's, from those
     moved: Mapping[Tensor, Tensor] = field(default_factory=dict)  # the variable behind each value in new coordinates
     jacobians: Mapping[Tensor, Tensor] = field(default_factory=dict)  # log-determinants of the transforms of the others
-    beside: Sequence[tuple[Tensor, RandomVariable]] = ()  # what recoveries draw and forget, with laws given all variables
+    beside: Sequence[
+        tuple[Tensor, RandomVariable]
+    ] = ()  # what recoveries draw and forget, with laws given all variables
     made: dict[Any, Any] = field(default_factory=dict)  # what follows from it and is wanted again
     of_data: Remembered = field(default_factory=Remembered)  # what its programs compute from data alone
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,8 +19,8 @@ from ppl.model.rewriting import Posterior, rewritten
 from ppl.rewrites.engine import strict
 
 DRAWS = 32  # of a run that are checked
-FEWEST = 2  # with which a constant can be told
-WORK = 0.5 * LITTLE  # numbers that NumPy goes over: more draws are not worth it
+FEWEST = 4  # of those whose check is much work
+WORK = 1.5 * LITTLE  # numbers that NumPy goes over: more draws are not worth it
 TOLERANCE = {"float64": 1e-8, "float32": 1e-3}  # of the size of the terms
 ROUNDING = 50  # how many times less a difference may move when its inputs move by rounding, to be no rounding itself
 POINTS = 6  # at which the steps of a plan are tried one by one, where a certificate fails
@@ -64,6 +65,17 @@ class Notary:
                 raise
             self.reason = f"{type(error).__name__}: {error}"
 
+    def prepare(self, draws: int) -> None:
+        """Make ready for a run of so many draws, while these are made."""
+        if self.identity is not None:
+            with suppress(Exception):  # they are told of when there is something to certify
+                self.identity.prepare(len(self._picked(self.identity, draws)))
+
+    def _picked(self, identity: Identity, draws: int) -> np.ndarray:
+        """The numbers of the draws that are checked, of so many."""
+        count = int(np.clip(WORK / max(1.0, identity.work), FEWEST, DRAWS))
+        return np.unique(np.linspace(0, draws - 1, count).round().astype(int))
+
     def certify(self, run: Any, lp: np.ndarray | None, values: Mapping[str, np.ndarray], seed: int) -> Certificate:
         """The certificate of a run: `lp` has the log-density of each draw, `values` every name for every draw."""
         if self.identity is None:
@@ -79,8 +91,7 @@ class Notary:
         self, identity: Identity, run: Any, lp: np.ndarray | None, values: Mapping[str, np.ndarray], seed: int
     ) -> Certificate:
         chains, draws = run.positions.shape[:2]
-        count = int(np.clip(WORK / max(1.0, identity.work), FEWEST, DRAWS))
-        picked = np.unique(np.linspace(0, chains * draws - 1, count).round().astype(int))
+        picked = self._picked(identity, chains * draws)
         at = np.unravel_index(picked, (chains, draws))
         positions, keys = run.positions[at], draw_keys(seed, "recover", chains, draws)[at]
         result = {name: x[at] for name, x in values.items()}

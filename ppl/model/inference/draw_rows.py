@@ -45,7 +45,7 @@ class RowProgram:
         once: Once | None = None,
         little: float = LITTLE,
     ) -> None:
-        self.outputs, self.columns = list(outputs), Columns(inputs, outputs)
+        self.inputs, self.outputs, self.columns = list(inputs), list(outputs), Columns(inputs, outputs)
         given = self.columns.inputs, self.columns.outputs
         self.inner = Program(*given) if once is None else DataFirst(*given, once=once)
         self._at_once: dict[int, AtOnce | None] = {}
@@ -96,6 +96,13 @@ def over_draws(
 def compiled(program: RowProgram, columns: Sequence[np.ndarray]) -> Chunks:
     """The program for columns of these shapes; what stands in them does not matter."""
     return _compiled(program, program.columns.given(columns, axis=2))
+
+
+def prepared(program: RowProgram, draws: int) -> None:
+    """Make what the program needs for so many draws of one chain, and compile it where it has to be compiled."""
+    kinds = [x.type for x in program.inputs]
+    if not any(None in kind.shape for kind in kinds):
+        compiled(program, [np.broadcast_to(np.zeros((), kind.dtype), (1, draws, *kind.shape)) for kind in kinds])
 
 
 def _compiled(rows_of: RowProgram, columns: Sequence[np.ndarray], chunk_bytes: int | None = None) -> Chunks:

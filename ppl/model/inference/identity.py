@@ -24,7 +24,7 @@ from ppl.distributions.inner import laws_of
 from ppl.distributions.transforms import Transform, ZeroSumTransform, default_transform
 from ppl.graph import Node, rebuilt, substitute, topological
 from ppl.model.density import add_all
-from ppl.model.inference.draw_rows import RowProgram, over_draws
+from ppl.model.inference.draw_rows import RowProgram, over_draws, prepared
 from ppl.model.inference.forwards import keys_of_streams
 from ppl.model.inference.volumes import RARE, Volume
 from ppl.model.present import Present, at_present
@@ -146,10 +146,13 @@ class Identity:
             values[d] = symbol if transform is None else transform.backward(symbol, *inputs)
             self._symbols.append(symbol)
             (sources if d in stretched else others).append(symbol)
-        bent = lambda x: x.dtype[0] == "f" and not is_draw(x) and not stretched.keys().isdisjoint(noise_of([x]))
-        targets = [*posterior.moved.values(), *filter(bent, [*made, *(x for x, _ in self._beside)])]
+        made_of_noise = lambda x: (
+            x.dtype[0] == "f" and not is_draw(x) and not stretched.keys().isdisjoint(noise_of([x]))
+        )
+        targets = [*posterior.moved.values(), *filter(made_of_noise, [*made, *(x for x, _ in self._beside)])]
         targets = [self._on_plane.get(x, x) for x in targets]
-        return Volume(sources, substitute(targets, values), others) if sources else None  # type: ignore[arg-type]
+        bent = bool(posterior.moved) or any(stretched.values())
+        return Volume(sources, substitute(targets, values), others, bent) if sources else None  # type: ignore[arg-type]
 
     def _program(self, wanted: list[Tensor], behind: Sequence[Tensor], posterior: Posterior) -> None:
         """The program of the inputs, and of keys: the random numbers are those of a program of what lies `behind`."""
@@ -171,6 +174,12 @@ class Identity:
         """About how many numbers one draw takes NumPy."""
         each = sum(map(work, topological(self.program.inner.left)))
         return each if self.volume is None else each + self.volume.work
+
+    def prepare(self, draws: int) -> None:
+        """Make what so many draws need, before they are there."""
+        prepared(self.program, draws)
+        if self.volume is not None:
+            self.volume.prepare(draws)
 
     def at(self, positions: np.ndarray, recovered: Mapping[str, np.ndarray], keys: np.ndarray) -> Sides:
         """The sides at draws: their positions, the values of recovered variables by name, and their keys."""

@@ -12,10 +12,12 @@ from math import prod
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
 
 from ppl.graph import Node, ancestors, substitute
 from ppl.model.at_once import LITTLE
-from ppl.model.inference.draw_rows import RowProgram, over_draws
+from ppl.model.inference.draw_rows import RowProgram, over_draws, prepared
 from ppl.rewrites import optimize
 from ppl.rewrites.by_numpy import work
 from ppl.rewrites.elimination.program import NoMatch
@@ -43,9 +45,12 @@ class Degenerate(NoVolume):
 
 
 class Volume:
-    """The map from `sources` z to `made` x, which have as many entries, given `others`."""
+    """The map from `sources` z to `made` x, which have as many entries, given `others`; `bent` where it is not likely
+    to be affine."""
 
-    def __init__(self, sources: Sequence[Tensor], made: Sequence[Tensor], others: Sequence[Tensor]) -> None:
+    def __init__(
+        self, sources: Sequence[Tensor], made: Sequence[Tensor], others: Sequence[Tensor], bent: bool = False
+    ) -> None:
         if any(None in x.type.shape for x in (*sources, *made)):
             raise NoVolume("the length of a variable is known only when the program runs")
         self.sizes = [prod(z.type.shape) for z in sources]  # type: ignore[arg-type]
@@ -53,7 +58,7 @@ class Volume:
         if self.size != entries:
             kind = Degenerate if self.size < entries else NoVolume
             raise kind(f"{self.size} random numbers make {entries}")
-        self.groups, self.reached = _groups(sources, made, self.size)
+        self.groups, self.pattern = _groups(sources, made, self.size)
         self.sources, self.others = list(sources), list(others)
         moving, simple = frozenset(sources), optimize(list(made))
         still = last_still(simple, lambda node: node in moving, cheap=lambda node: node.op is CONSTANT)
@@ -65,7 +70,8 @@ class Volume:
         before = [*cuts, *self._held[len(cuts) :]]
         self._before = RowProgram(self._inputs, before, little=RARE)  # type: ignore[arg-type]
         self._each = sum(map(work, ancestors(self._rest)))
-        self.work = (max(self.groups) + 2) * self._each + self.size**3 / 10
+        moves = (max(self.groups) + 1) * (2 * len(WEIGHTS) if bent else 1)
+        self.work = (moves + 2) * self._each + self.pattern.work
         self._for_rows: dict[int, Any] = {}
 
     def at(self, values: Mapping[Node, np.ndarray]) -> np.ndarray:
@@ -77,11 +83,19 @@ class Volume:
         everywhere = np.cos(7.0 * np.arange(self.size)) - 1.5  # a way in which all move, and none by 1
         x = self._moved(z, held, np.stack([np.zeros(self.size), *moves, everywhere]))
         base, there, far = x[:, 0], x[:, 1:-1], x[:, -1]
-        slopes = self._matrices(there - base[:, None])
+        slopes = self.pattern.entries(there - base[:, None], self.groups)
         size = np.maximum(abs(base), abs(far)).max(initial=1.0)
-        if not np.max(abs(far - base - slopes @ everywhere), initial=0.0) <= AFFINE * size:
-            slopes = self._matrices(self._differences(z, held, moves))
-        return np.linalg.slogdet(slopes)[1]  # type: ignore[no-any-return]
+        if not np.max(abs(far - base - self.pattern.times(slopes, everywhere)), initial=0.0) <= AFFINE * size:
+            slopes = self.pattern.entries(self._differences(z, held, moves), self.groups)
+        return self.pattern.log_det(slopes)
+
+    def prepare(self, points: int) -> None:
+        """Make what so many points need, before they are there."""
+        if self._held:
+            prepared(self._before, points)
+        many = max(self.groups) + 3
+        if points * many * self._each <= LITTLE:
+            prepared(self._program, points * many)
 
     def _differences(self, z: Sequence[np.ndarray], held: Sequence[np.ndarray], moves: np.ndarray) -> np.ndarray:
         ways = np.array([sign * k * STEP for k in WEIGHTS for sign in (1, -1)])
@@ -89,15 +103,14 @@ class Volume:
         both = x.reshape(len(x), len(WEIGHTS), 2, len(moves), -1)
         return np.einsum("pkme,k->pme", both[:, :, 0] - both[:, :, 1], np.array(list(WEIGHTS.values())) / STEP)
 
-    def _matrices(self, differences: np.ndarray) -> np.ndarray:
-        """Derivatives, (points, entries of x, entries of z), from those along each move."""
-        by_entry = np.swapaxes(differences[:, self.groups], 1, 2)
-        return by_entry if self.reached is None else by_entry * self.reached
-
     def _moved(self, z: Sequence[np.ndarray], held: Sequence[np.ndarray], moves: np.ndarray) -> np.ndarray:
         """All entries of x, (points, moves, entries), with z moved in several ways at each point."""
         points, many = len(z[0]), len(moves)
-        if points * many * self._each <= LITTLE:  # all points at once
+        together = [n for n in range(1, points + 1) if not points % n and n * many * self._each <= LITTLE]
+        if together and together[-1] > 1 and together[-1] < points:
+            places = np.split(np.arange(points), points // together[-1])
+            return np.concatenate([self._moved([x[i] for x in z], [x[i] for x in held], moves) for i in places])
+        if together and together[-1] == points:
             parts = np.split(moves, np.cumsum(self.sizes)[:-1], axis=1)
             rows = [x[:, None] + part.reshape(many, *x.shape[1:]) for x, part in zip(z, parts, strict=True)]
             still = [np.broadcast_to(x[:, None], (points, many, *x.shape[1:])) for x in held]
@@ -133,9 +146,62 @@ class Volume:
         return self._compiled
 
 
-def _groups(sources: Sequence[Tensor], made: Sequence[Tensor], size: int) -> tuple[np.ndarray, np.ndarray | None]:
+class Pattern:
+    """Which entries of a square matrix may not be zero. With rows and columns in an order in which it is block
+    triangular, its determinant is that of its blocks on the diagonal."""
+
+    def __init__(self, filled: np.ndarray) -> None:
+        self.size = len(filled)
+        self.rows, self.columns = np.nonzero(filled)
+        self.blocks: list[tuple[np.ndarray, np.ndarray]] = []  # rows and columns, (blocks of one size, size)
+        graph = csr_matrix(filled)
+        partner = maximum_bipartite_matching(graph, perm_type="column")  # a column for each row
+        self.singular = bool((partner < 0).any())
+        if self.singular or not self.size:
+            return
+        _, block = connected_components(graph[:, partner], connection="strong")
+        order = np.argsort(block, kind="stable")
+        members = np.split(order, np.cumsum(np.bincount(block))[:-1])
+        for size in sorted({len(each) for each in members}):
+            rows = np.stack([each for each in members if len(each) == size])
+            self.blocks.append((rows, partner[rows]))
+
+    @property
+    def work(self) -> float:
+        """About how many numbers the determinant takes NumPy."""
+        return len(self.rows) + sum(len(rows) * rows.shape[1] ** 3 / 10 for rows, _ in self.blocks)
+
+    def entries(self, by_move: np.ndarray, move: np.ndarray) -> np.ndarray:
+        """The entries, (points, number of them), of what changes by each move; a column has the number of its move."""
+        found: np.ndarray = by_move[:, move[self.columns], self.rows]
+        return found
+
+    def times(self, entries: np.ndarray, vector: np.ndarray) -> np.ndarray:
+        """The matrices times a vector, (points, size)."""
+        found = np.zeros((self.size, len(entries)))
+        np.add.at(found, self.rows, (entries * vector[self.columns]).T)
+        return found.T
+
+    def log_det(self, entries: np.ndarray) -> np.ndarray:
+        """log |det| of each matrix."""
+        if self.singular:
+            return np.full(len(entries), -np.inf)
+        place = np.full((self.size, self.size), len(self.rows))  # of an entry; behind all, a zero
+        place[self.rows, self.columns] = np.arange(len(self.rows))
+        padded = np.concatenate([entries, np.zeros((len(entries), 1))], axis=1)
+        total = np.zeros(len(entries))
+        for rows, columns in self.blocks:
+            matrices = padded[:, place[rows[:, :, None], columns[:, None, :]]]
+            one = matrices.shape[-1] == 1
+            with np.errstate(divide="ignore"):
+                each = np.log(abs(matrices[..., 0, 0])) if one else np.linalg.slogdet(matrices)[1]
+            total = total + each.sum(axis=1)
+        return total
+
+
+def _groups(sources: Sequence[Tensor], made: Sequence[Tensor], size: int) -> tuple[np.ndarray, Pattern]:
     """A number for each entry of z, the same for those that no entry of x has in common; and which entries of x depend
-    on which of z, None where that is not known."""
+    on which of z."""
     sites = _Reached(sources, most=MOST_TOGETHER)
     reached = np.zeros((size, size), bool)
     start = 0
@@ -144,13 +210,13 @@ def _groups(sources: Sequence[Tensor], made: Sequence[Tensor], size: int) -> tup
         try:
             support = sites.support(x)
         except NoMatch:
-            return np.arange(size), None
+            return np.arange(size), Pattern(np.ones((size, size), bool))
         if support is not None:
             rows = support.reshape(count, -1)
             i, j = np.nonzero(rows >= 0)
             reached[start + i, rows[i, j]] = True
         start += count
-    return _coloured(reached), reached
+    return _coloured(reached), Pattern(reached)
 
 
 class _Reached(Sites):

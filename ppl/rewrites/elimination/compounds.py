@@ -55,7 +55,8 @@ class Row:
 
 
 class Found(NamedTuple):
-    """Family and parameters of what is seen, its value, and x given y; what is drawn `beside` x, and its law given x."""
+    """Family and parameters of what is seen, its value, and x given y; what is drawn `beside` x, with its law given
+    x."""
 
     family: Any
     parameters: tuple[Any, ...]
