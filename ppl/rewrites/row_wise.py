@@ -188,7 +188,7 @@ def _updated(call: _Call) -> Tensor | None:
     apart = bool(at) and at != list(range(at[0], at[-1] + 1))
     if any(call.moved[2:]) or (apart and any(part[0] == "array" for part in plan)):
         return None
-    rank = len(indexing.indexed_shape(call.node.inputs[0].type, plan, places))
+    rank = len(indexing.indexed_shape(call.node.inputs[0].type, plan, tuple(places)))
     whole = x if call.moved[0] else _repeated(x, call.rows)
     return call.with_inputs([whole, _padded(y, rank) if call.moved[1] else y, *places], plan=(_WHOLE, *plan))
 
@@ -217,7 +217,9 @@ def _mapped(call: _Call) -> Tensor | None:
     if found is None:
         return None
     inputs, outputs = found
-    (rows,) = substitute(outputs, {**held, **dict(zip(inputs, flat.values(), strict=True))})
+    for place, rows in zip(inputs, flat.values(), strict=True):
+        held[place] = rows
+    (rows,) = substitute(outputs, held)
     return shaping.RESHAPE(rows, (call.rows, *call.node.type.shape))
 
 

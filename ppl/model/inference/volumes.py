@@ -12,8 +12,6 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
 
 from ppl.graph import Node, ancestors, substitute
 from ppl.model.at_once import LITTLE
@@ -151,6 +149,9 @@ class Pattern:
     triangular, its determinant is that of its blocks on the diagonal."""
 
     def __init__(self, filled: np.ndarray) -> None:
+        from scipy.sparse import csr_matrix
+        from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
+
         self.size = len(filled)
         self.rows, self.columns = np.nonzero(filled)
         self.blocks: list[tuple[np.ndarray, np.ndarray]] = []  # rows and columns, (blocks of one size, size)
