@@ -68,7 +68,7 @@ pytestmark = [
     pytest.mark.usefixtures("compiled_quickly"),
     pytest.mark.filterwarnings("ignore::ppl.model.errors.ImputationWarning"),
 ]
-RUN = {"draws": 12, "tune": 12, "chains": 1, "progressbar": False, "quiet": True, "compute_convergence_checks": False}
+RUN = {"draws": 12, "tune": 40, "chains": 1, "progressbar": False, "quiet": True, "compute_convergence_checks": False}
 
 
 class Fault(NamedTuple):
@@ -727,7 +727,7 @@ FAULTS = [
           "return first[::-1], cell.ravel()"),
     Fault("a normaliser counted for each cell", count_rows, compaction._exponential, "sums.counts * family",
           "family"),
-    Fault("an exposure lost", exposed, separation._exp, "data = data * tt.exp(p.data)", "data = data"),
+    Fault("an exposure lost", exposed, separation._multiply, "p.data * q.data", "q.data"),
     Fault("counted once", counted, compaction.compact, "as_tensor(counts) * family", "family"),
     Fault("below is above", skewed_rows, compaction._asymmetric_laplace, "kappa * above + below / kappa",
           "kappa * below + above / kappa"),

@@ -78,6 +78,8 @@ class Notary:
 
     def certify(self, run: Any, lp: np.ndarray | None, values: Mapping[str, np.ndarray], seed: int) -> Certificate:
         """The certificate of a run: `lp` has the log-density of each draw, `values` every name for every draw."""
+        if self.identity is not None and self.identity.is_fixed:
+            return not_judged("nothing is random")
         if self.identity is None:
             return Certificate(self.verdict, 0, float("nan"), self.reason)
         try:
@@ -94,6 +96,9 @@ class Notary:
         picked = self._picked(identity, chains * draws)
         at = np.unravel_index(picked, (chains, draws))
         positions, keys = run.positions[at], draw_keys(seed, "recover", chains, draws)[at]
+        different = len(np.unique(positions, axis=0)) if self.slots else len(picked)
+        if different < 2:
+            return not_judged("the draws that were looked at are all the same, of which any density is a constant")
         result = {name: x[at] for name, x in values.items()}
         sides = identity.at(positions, result, keys)
         sampled = self._log_density(positions) if lp is None or not np.isfinite(lp[at]).all() else lp[at]

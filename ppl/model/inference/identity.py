@@ -175,6 +175,11 @@ class Identity:
         each = sum(map(work, topological(self.program.inner.left)))
         return each if self.volume is None else each + self.volume.work
 
+    @property
+    def is_fixed(self) -> bool:
+        """Whether there is nothing that differs from draw to draw."""
+        return not self._given and self._keys is None
+
     def prepare(self, draws: int) -> None:
         """Make what so many draws need, before they are there."""
         prepared(self.program, draws)
