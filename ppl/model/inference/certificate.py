@@ -19,7 +19,7 @@ from ppl.model.rewriting import Posterior, rewritten
 from ppl.rewrites.engine import strict
 
 DRAWS = 32  # of a run that are checked
-FEWEST = 4  # of those whose check is much work
+FEWEST = 2  # of those whose check is much work
 WORK = 1.5 * LITTLE  # numbers that NumPy goes over: more draws are not worth it
 TOLERANCE = {"float64": 1e-8, "float32": 1e-3}  # of the size of the terms
 ROUNDING = 50  # how many times less a difference may move when its inputs move by rounding, to be no rounding itself

@@ -152,7 +152,7 @@ class Identity:
         targets = [*posterior.moved.values(), *filter(made_of_noise, [*made, *(x for x, _ in self._beside)])]
         targets = [self._on_plane.get(x, x) for x in targets]
         bent = bool(posterior.moved) or any(stretched.values())
-        return Volume(sources, substitute(targets, values), others, bent) if sources else None  # type: ignore[arg-type]
+        return Volume(sources, substitute(targets, values), others, bent, posterior.of_data) if sources else None  # type: ignore[arg-type]
 
     def _program(self, wanted: list[Tensor], behind: Sequence[Tensor], posterior: Posterior) -> None:
         """The program of the inputs, and of keys: the random numbers are those of a program of what lies `behind`."""

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ppl.compile.hoisting import Once
 from ppl.graph import Node, ancestors, substitute
 from ppl.model.at_once import LITTLE
 from ppl.model.inference.draw_rows import RowProgram, over_draws, prepared
@@ -44,10 +45,15 @@ class Degenerate(NoVolume):
 
 class Volume:
     """The map from `sources` z to `made` x, which have as many entries, given `others`; `bent` where it is not likely
-    to be affine."""
+    to be affine. What depends on data alone is worked out by `once`."""
 
     def __init__(
-        self, sources: Sequence[Tensor], made: Sequence[Tensor], others: Sequence[Tensor], bent: bool = False
+        self,
+        sources: Sequence[Tensor],
+        made: Sequence[Tensor],
+        others: Sequence[Tensor],
+        bent: bool = False,
+        once: Once | None = None,
     ) -> None:
         if any(None in x.type.shape for x in (*sources, *made)):
             raise NoVolume("the length of a variable is known only when the program runs")
@@ -66,7 +72,7 @@ class Volume:
         self._held = [*cuts.values(), *(x for x in self.others if x in used)]
         self._inputs = [*self.others, *self.sources]
         before = [*cuts, *self._held[len(cuts) :]]
-        self._before = RowProgram(self._inputs, before, little=RARE)  # type: ignore[arg-type]
+        self._before = RowProgram(self._inputs, before, once, little=RARE)  # type: ignore[arg-type]
         self._each = sum(map(work, ancestors(self._rest)))
         moves = (max(self.groups) + 1) * (2 * len(WEIGHTS) if bent else 1)
         self.work = (moves + 2) * self._each + self.pattern.work
@@ -149,23 +155,19 @@ class Pattern:
     triangular, its determinant is that of its blocks on the diagonal."""
 
     def __init__(self, filled: np.ndarray) -> None:
-        from scipy.sparse import csr_matrix
-        from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
-
         self.size = len(filled)
         self.rows, self.columns = np.nonzero(filled)
         self.blocks: list[tuple[np.ndarray, np.ndarray]] = []  # rows and columns, (blocks of one size, size)
-        graph = csr_matrix(filled)
-        partner = maximum_bipartite_matching(graph, perm_type="column")  # a column for each row
-        self.singular = bool((partner < 0).any())
-        if self.singular or not self.size:
-            return
-        _, block = connected_components(graph[:, partner], connection="strong")
-        order = np.argsort(block, kind="stable")
-        members = np.split(order, np.cumsum(np.bincount(block))[:-1])
-        for size in sorted({len(each) for each in members}):
-            rows = np.stack([each for each in members if len(each) == size])
-            self.blocks.append((rows, partner[rows]))
+        if filled.all():
+            partner: np.ndarray | None = np.arange(self.size)
+            members = [list(range(self.size))] if self.size else []
+        else:
+            partner = _partners([np.flatnonzero(row).tolist() for row in filled])
+            members = [] if partner is None else _strong([np.flatnonzero(row).tolist() for row in filled[:, partner]])
+        self.singular = partner is None
+        for size in sorted(set(map(len, members))):
+            rows = np.array([each for each in members if len(each) == size])
+            self.blocks.append((rows, partner[rows]))  # type: ignore[index]
 
     @property
     def work(self) -> float:
@@ -198,6 +200,69 @@ class Pattern:
                 each = np.log(abs(matrices[..., 0, 0])) if one else np.linalg.slogdet(matrices)[1]
             total = total + each.sum(axis=1)
         return total
+
+
+def _partners(near: Sequence[Sequence[int]]) -> np.ndarray | None:
+    """A column for each row among those where it is filled, no two the same; None where there are none such."""
+    owner: dict[int, int] = {}
+    for start in range(len(near)):
+        came: dict[int, int] = {}  # from which row each column was reached
+        pending, free = [start], None
+        while pending and free is None:
+            row = pending.pop()
+            for column in near[row]:
+                if column not in came:
+                    came[column] = row
+                    if column not in owner:
+                        free = column
+                        break
+                    pending.append(owner[column])
+        if free is None:
+            return None
+        partner = {row: column for column, row in owner.items()}
+        while True:  # each row on the way takes the column that was found from it
+            row = came[free]
+            owner[free] = row
+            if row == start:
+                break
+            free = partner[row]
+    found = np.empty(len(near), int)
+    for column, row in owner.items():
+        found[row] = column
+    return found
+
+
+def _strong(near: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Nodes that can be reached from each other (Tarjan 1972), without a call for each."""
+    found: list[list[int]] = []
+    number: dict[int, int] = {}
+    lowest: dict[int, int] = {}
+    stack: list[int] = []
+    inside: set[int] = set()
+    for root in range(len(near)):
+        path = [] if root in number else [(root, iter(near[root]))]
+        while path:
+            node, more = path[-1]
+            if node not in number:
+                number[node] = lowest[node] = len(number)
+                stack.append(node)
+                inside.add(node)
+            onward = next((x for x in more if x not in number or x in inside), None)
+            if onward is not None and onward not in number:
+                path.append((onward, iter(near[onward])))
+                continue
+            if onward is not None:
+                lowest[node] = min(lowest[node], number[onward])
+                continue
+            path.pop()
+            if path:
+                lowest[path[-1][0]] = min(lowest[path[-1][0]], lowest[node])
+            if lowest[node] == number[node]:
+                at = stack.index(node)
+                found.append(stack[at:])
+                inside.difference_update(stack[at:])
+                del stack[at:]
+    return found
 
 
 def _groups(sources: Sequence[Tensor], made: Sequence[Tensor], size: int) -> tuple[np.ndarray, Pattern]:
