@@ -23,14 +23,19 @@ GIVEN = {
     "X": np.array([[1.0, 0.2], [1.0, -1.0], [1.0, 0.5], [1.0, 1.5], [1.0, -0.3]]),
     "w": np.array([0.5, 1.0, 2.0, 0.7, 1.3]),
 }
-SHAPES = {1: "", GROUPS: "(3,)", ROWS: "(5,)"}  # by the number of entries
+
+
+def given(rows: int) -> dict[str, object]:
+    """What a program may use; of more than five rows each is like one of the first five, so that they are counted."""
+    columns = {name: np.resize(x, (rows, *x.shape[1:])) for name, x in GIVEN.items() if isinstance(x, np.ndarray)}
+    return {**GIVEN, **columns, "time": np.arange(rows)}
 
 
 class Models:
-    """Writes models from one generator."""
+    """Writes models from one generator, of some number of rows of data."""
 
-    def __init__(self, rng: np.random.Generator) -> None:
-        self.rng = rng
+    def __init__(self, rng: np.random.Generator, rows: int = ROWS) -> None:
+        self.rng, self.rows = rng, rows
         self.lines: list[str] = []
         self.names: list[str] = []
         self.used: set[str] = set()
@@ -73,11 +78,11 @@ class Models:
         for text, m, *_ in pool:
             if m in (1, n):
                 found.append(text)
-            if m == GROUPS and n == ROWS:
+            if m == GROUPS and n == self.rows:
                 found += [f"{text}[group]", f"{text}[other]"]
             if m > 1 and n == 1:
                 found.append(f"{text}[{int(self.rng.integers(m))}]")
-            if m == ROWS and n == GROUPS:
+            if m == self.rows and n == GROUPS:
                 found.append(f"{text}[:3]")
         return found
 
@@ -95,7 +100,7 @@ class Models:
             lambda: f"pm.math.tanh({below()})",
             lambda: f"({below()} * {self.pick([below(), self.positive_of(n, 0)])})",
         ]
-        if n == ROWS:
+        if n == self.rows:
             pairs = [text for text, m in self.real if m == 2]
             forms += [lambda: f"({below()} + x * {below()})"] * 2
             forms += [lambda: f"({below()} + pm.math.dot(X, {self.known(pairs)}))"] * (2 if pairs else 0)
@@ -120,7 +125,7 @@ class Models:
             lambda: f"({self.positive_of(n, 0)} ** -0.5)",
             lambda: f"pm.math.exp(0.3 * {self.real_of(n, depth - 1)})",
         ]
-        if n == ROWS:
+        if n == self.rows:
             forms.append(lambda: f"(w * {below()})")
         choices = self._choices(n, below, lambda k: self.numbers(k, 0.4, 3), self.positive)
         return self.pick(forms + choices)()
@@ -149,7 +154,7 @@ class Models:
             tables = [t for t, k, *_ in pool if k == count]
             if tables:
                 found.append(lambda label=label, tables=tables: f"{self.known(tables)}[{label}]")
-            if n == ROWS and count >= ROWS:
+            if n == self.rows and count >= self.rows:
                 found.append(lambda label=label: f"pm.math.switch(time < {label}, {below()}, {below()})")
         return found
 
@@ -196,12 +201,12 @@ class Models:
         return f"[{', '.join(f'{v / 20:.2f}' for v in parts)}]"
 
     def _label(self) -> None:
-        n = self.pick([1, 1, GROUPS, ROWS])
+        n = self.pick([1, 1, GROUPS, self.rows])
         count = self.pick([2, 3])
         forms = [
             lambda: (f"Bernoulli({self.unit_of(n)})", 2),
             lambda: (f"Categorical(np.array({self._weights(count)}))", count),
-            lambda: (f"DiscreteUniform(0, {ROWS})", ROWS + 1),
+            lambda: (f"DiscreteUniform(0, {self.rows})", self.rows + 1),
             lambda: (f"Binomial(2, {self.unit_of(n)})", 3),
         ]
         scalars = [(text, k) for text, m, k in self.labels if m == 1]
@@ -211,7 +216,7 @@ class Models:
             forms += [
                 lambda: (f"Categorical(np.array([{rows}])[{text}])".replace("np.array", "pm.math.constant"), count)
             ] * 3
-            forms += [lambda: (f"DiscreteUniform({text}, {ROWS})", ROWS + 1)] * (k == ROWS + 1)
+            forms += [lambda: (f"DiscreteUniform({text}, {self.rows})", self.rows + 1)] * (k == self.rows + 1)
             n = 1
         text, count = self.pick(forms)()
         if count**n > 300:
@@ -221,7 +226,7 @@ class Models:
 
     def _chain(self) -> None:
         """Labels one after the other, written as a loop or as a family."""
-        count, n = self.pick([2, 3]), self.pick([GROUPS, ROWS])
+        count, n = self.pick([2, 3]), self.pick([GROUPS, self.rows])
         matrix = f"[{', '.join(self._weights(count) for _ in range(count))}]"
         start = f"np.array({self._weights(count)})"
         name = self.name("z")
@@ -242,18 +247,18 @@ class Models:
         form = self.pick(["HalfNormal", "Exponential", "variance"])
         name = self.name("e")
         family = "Exponential" if form == "variance" else form
-        self.lines.append(f'{name} = pm.{family}("{name}", {self.positive_of(1, 1)}, shape={ROWS})')
-        mean, scale = self.real_of(ROWS), self.positive_of(1, 1)
+        self.lines.append(f'{name} = pm.{family}("{name}", {self.positive_of(1, 1)}, shape={self.rows})')
+        mean, scale = self.real_of(self.rows), self.positive_of(1, 1)
         if form == "variance":
             scale = f"pm.math.sqrt({self.number(0.3, 2)} * {name})"
         else:
             mean = f"{mean} + {self.pick(['w', '-w', self.number(0.3, 2)])} * {name}"
-        values = ", ".join(map(str, self.rng.normal(0.5, 1, ROWS).round(2).tolist()))
+        values = ", ".join(map(str, self.rng.normal(0.5, 1, self.rows).round(2).tolist()))
         label = self.name("y")
         self.lines.append(f'pm.Normal("{label}", {mean}, {scale}, observed=np.array([{values}]))')
 
     def likelihood(self) -> None:
-        n = self.pick([1, GROUPS, ROWS, ROWS, ROWS])
+        n = self.pick([1, GROUPS, self.rows, self.rows, self.rows])
         rng = self.rng
         counts = lambda mean: rng.poisson(mean, n)
         forms = [lambda: (f"Normal({self.real_of(n)}, {self.positive_of(n)})", rng.normal(0.5, 1, n).round(2))] * 6
@@ -289,8 +294,8 @@ class Models:
         return "\n".join(["with pm.Model() as model:", *(f"    {line}" for line in self.lines)])
 
 
-def built(program: str):
+def built(program: str, rows: int = ROWS):
     """The model of a program."""
-    names = dict(GIVEN)
+    names = given(rows)
     exec(program, names)
     return names["model"]

@@ -17,5 +17,5 @@ def every(step: int, cases: Iterable[Any]) -> list[Any]:
 
 
 def _marked(case: Any, fast: bool) -> Any:
-    values = case if isinstance(case, tuple) else (case,)
+    values = case if type(case) is tuple else (case,)
     return pytest.param(*values, marks=[] if fast else pytest.mark.slow)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import ppl as pm
+import ppl.tensor as tt
 from ppl.distributions import Gamma
 from ppl.model.inference import certificate as certificates
-from ppl.model.inference.volumes import NoVolume, Volume
+from ppl.model.inference.volumes import Degenerate, NoVolume, Pattern, Volume
 from ppl.rewrites.elimination import conjugate
 from ppl.tensor.tensor import TensorType, placeholder
 
@@ -169,3 +172,59 @@ def test_a_law_that_does_not_exist_at_a_draw_is_a_fault():
         pm.MvNormal("y", np.zeros(3), np.eye(3) * (0.5 - a))
     with pytest.raises(certificates.CertificateError, match="a draw has the log-density"):
         pm.sample(model=model, **FEW)
+
+
+def test_more_numbers_than_are_random_is_a_fault():
+    """Noise that is used twice, say."""
+    with pytest.raises(Degenerate, match="2 random numbers make 4"):
+        Volume([X[:2]], [pm.math.concatenate([X[:2], X[:2]])], [])
+
+
+MATRICES = placeholder(TensorType("float64", (5, 2)), "m")
+TRIANGLE = placeholder(TensorType("float64", (2, 2)), "t")
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        pm.math.dot(MATRICES, tt.tril(TRIANGLE).T) + TRIANGLE[0],
+        tt.solve_lower(tt.tril(TRIANGLE), MATRICES),
+        tt.solve_triangular(tt.tril(TRIANGLE), MATRICES.T, lower=True),
+        tt.times_vectors(TRIANGLE, MATRICES),
+    ],
+)
+def test_rows_that_share_a_matrix_move_together(made):
+    """Their determinant is that of the whole derivative, by blocks."""
+    rng = np.random.default_rng(3)
+    values = {TRIANGLE: rng.normal(size=(3, 2, 2)) + 2 * np.eye(2), MATRICES: rng.normal(size=(3, 5, 2))}
+    volume = Volume([TRIANGLE, MATRICES], [pm.math.exp(TRIANGLE), made], [])
+    assert max(volume.groups) < 8 and max(rows.shape[1] for rows, _ in volume.pattern.blocks) <= 2
+    whole = Volume([TRIANGLE, MATRICES], [pm.math.exp(TRIANGLE), made], [])
+    whole.groups, whole.pattern = np.arange(14), Pattern(np.ones((14, 14), bool))
+    np.testing.assert_allclose(volume.at(values), whole.at(values), rtol=1e-9, atol=1e-9)
+
+
+def test_blocks_of_a_determinant():
+    rng = np.random.default_rng(4)
+    filled = np.kron(np.triu(np.ones((4, 4))), np.ones((3, 3))) > 0
+    filled = filled[rng.permutation(12)][:, rng.permutation(12)]
+    matrices = rng.normal(size=(5, 12, 12)) * filled
+    pattern = Pattern(filled)
+    assert [rows.shape for rows, _ in pattern.blocks] == [(4, 3)]
+    entries = matrices[:, pattern.rows, pattern.columns]
+    np.testing.assert_allclose(pattern.log_det(entries), np.linalg.slogdet(matrices)[1], rtol=1e-10)
+    np.testing.assert_allclose(pattern.times(entries, np.arange(12.0)), matrices @ np.arange(12.0), rtol=1e-12)
+    assert Pattern(np.array([[True, True], [False, False]])).log_det(np.ones((1, 2)))[0] == -np.inf
+
+
+def test_a_sampler_that_stands_still_proves_nothing(monkeypatch):
+    from ppl.model.inference import finishing
+
+    judge = finishing.Finisher._certificate
+    at_one_place = lambda run: SimpleNamespace(positions=0 * run.positions, draws=run.draws)
+    still = lambda self, run, stats, values: judge(self, at_one_place(run), {}, values)
+    monkeypatch.setattr(finishing.Finisher, "_certificate", still)
+    with pm.Model():
+        pm.Poisson("y", pm.math.exp(pm.Normal("a", 0, pm.HalfNormal("s", 1), shape=3)), observed=[1, 2, 3])
+        found = pm.sample(**FEW).posterior.attrs["certificate"]
+    assert found.startswith("not judged: the draws that were looked at are all the same")

@@ -7,7 +7,7 @@ import pytest
 from op_table import TABLE, built
 
 import ppl.tensor as tt
-from ppl.graph import Node
+from ppl.graph import Node, ancestors
 from ppl.rewrites.folding import step_by_step
 from ppl.rewrites.row_wise import for_rows
 from ppl.tensor.draws import OF_ONE_WORD, of_words
@@ -85,6 +85,35 @@ def test_rows_have_places_of_their_own(made, place, array_too):
     together = step_by_step([rows], held)[0]
     alone = [step_by_step([made], {place: places[r], X: arrays[r if array_too else 0]})[0] for r in range(6)]
     np.testing.assert_array_equal(together, np.stack(alone))
+
+
+V, W = placeholder(TensorType("float64", (4,)), "v"), placeholder(TensorType("float64", (5, 4)), "w")
+L = placeholder(TensorType("float64", (4, 4)), "l")
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        tt.vectorize(lambda v: tt.cumsum(v) * tt.sum(V), "(n)->(n)")(W),
+        tt.vectorize(lambda v, c: tt.dot(v, V) + c, "(n),()->()")(W, np.arange(5.0)),
+        tt.vectorize(lambda x: x * V[0], "()->()")(W),
+        tt.solve_triangular(tt.tril(L) + 3 * np.eye(4), W, lower=True, b_ndim=1),
+        tt.solve_triangular(tt.tril(L) + 3 * np.eye(4), tt.stack([W, W + 1]), lower=True, b_ndim=1),
+        tt.set_subtensor(W[1:3, np.array([0, 2])], V[:2]),
+        tt.inc_subtensor(W[:, np.array([0, 0, 1])], V[0]),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("which", ["v", "w", "vw", "wl", "vwl"])
+def test_maps_equations_and_updates_have_rows(made, which):
+    rng = np.random.default_rng(0)
+    moved = dict.fromkeys(x for x in (V, W, L) if x.name in which)
+    held = {x: rng.normal(size=(6, *x.type.shape)) for x in (V, W, L)}
+    still = {x: value if x in moved else value[0] for x, value in held.items()}
+    inputs, [rows] = for_rows([made], list(moved), 6)
+    together = step_by_step([rows], {**still, **{i: held[x] for i, x in zip(inputs, moved, strict=True)}})[0]
+    each = [{x: value[r] if x in moved else value for x, value in still.items()} for r in range(6)]
+    alone = [np.asarray(made.eval({x: v for x, v in at.items() if x in ancestors(made)})) for at in each]
+    np.testing.assert_allclose(together, np.stack(alone), rtol=1e-10)
 
 
 @pytest.mark.parametrize(

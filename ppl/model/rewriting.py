@@ -50,6 +50,9 @@ class Posterior:
     starts: Mapping[Tensor, Tensor] = field(default_factory=dict)  # of values that are not the model's, from those
     moved: Mapping[Tensor, Tensor] = field(default_factory=dict)  # the variable behind each value in new coordinates
     jacobians: Mapping[Tensor, Tensor] = field(default_factory=dict)  # log-determinants of the transforms of the others
+    beside: Sequence[
+        tuple[Tensor, RandomVariable]
+    ] = ()  # what recoveries draw and forget, with laws given all variables
     made: dict[Any, Any] = field(default_factory=dict)  # what follows from it and is wanted again
     of_data: Remembered = field(default_factory=Remembered)  # what its programs compute from data alone
 
@@ -210,8 +213,12 @@ def _posterior(
     for term in program.terms:
         terms[term.name] = joint.at_values(term.density)
     values: dict[Node, Node] = dict(joint.values)
+    beside: list[tuple[Tensor, RandomVariable]] = []
     for recovery in reversed(program.recoveries):
-        values[recovery.variable] = substitute(recovery.draw, values)
+        made_of = [recovery.draw, *(x for x, _ in recovery.beside)]
+        values[recovery.variable], *numbers = substitute(made_of, values)
+        laws = [substitute(law, values) for _, law in recovery.beside]
+        beside += zip(numbers, laws, strict=True)  # type: ignore[arg-type]
     found = Posterior(
         model=model,
         values=list(sampled.values()),
@@ -225,6 +232,7 @@ def _posterior(
         },
         starts=_starts(now, coordinates, members if moved else {}),
         moved={value: joint.values[rv] for rv, (value, _) in coordinates.items()},  # type: ignore[misc]
+        beside=beside,
         jacobians={now.inputs[rv]: joint.jacobians[rv] for rv in left if rv in joint.jacobians},
         plan=made,
     )

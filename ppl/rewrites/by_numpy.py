@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ppl.graph import Node
-from ppl.tensor import decompositions, diagonals, indexing, linalg, reductions, shaping, special_counts
+from ppl.graph import Node, topological
+from ppl.tensor import chains, decompositions, diagonals, indexing, linalg, reductions, shaping, special_counts
 from ppl.tensor.creation import eye
 from ppl.tensor.definite import log_det_definite
 from ppl.tensor.draws import Draw, key_fold_in, key_split, of_words
@@ -25,6 +25,7 @@ from ppl.tensor.segments import segment_sum
 from ppl.tensor.special_functions import log_exp_difference
 from ppl.tensor.special_normal import log1p_square, log_ndtr_between
 from ppl.tensor.triangular import diagonal_of, pack_triangular, unpack_triangular
+from ppl.tensor.vectorizing import VECTORIZED
 
 Values = list[np.ndarray]
 DRAWN = 40  # numbers that take NumPy as long as one that it draws
@@ -72,6 +73,10 @@ def work(node: Node) -> float:
     ]
     if any(n is None for shape in shapes for n in shape):
         return inf
+    if node.op is VECTORIZED:
+        body = node.attrs["body"]
+        stack = prod(shapes[0]) / max(1, prod(body.outputs[0].type.shape))
+        return stack * sum(map(work, topological(body.outputs)))
     return DRAWN * prod(shapes[0]) if isinstance(node.op, Draw) else sum(map(prod, shapes))
 
 
@@ -131,6 +136,30 @@ def _place_of_extreme(node: Node, values: Values) -> Any:
         return None
     find = np.argmax if node.op is reductions.argmax else np.argmin
     return find(values[0], axis=axes[0], keepdims=node.attrs["keepdims"]).astype(node.type.dtype)
+
+
+def _set(node: Node, values: Values) -> Any:
+    x, y, *places = values
+    found = x.copy()
+    found[indexing.real_index(node.attrs["plan"], places)] = y
+    return found
+
+
+def _added_at(node: Node, values: Values) -> Any:
+    x, y, *places = values
+    found = x.copy()
+    np.add.at(found, indexing.real_index(node.attrs["plan"], places), y)
+    return found
+
+
+def _log_forward(node: Node, values: Values) -> Any:
+    import scipy.special
+
+    first, steps = values
+    found = [first]
+    for step in steps:
+        found.append(scipy.special.logsumexp(found[-1][..., None] + step, axis=-2))
+    return np.stack(found).astype(node.type.dtype)
 
 
 def _segment_sum(node: Node, values: Values) -> Any:
@@ -206,6 +235,8 @@ def _solve_triangular(node: Node, values: Values) -> Any:
         return np.linalg.solve(a, b)
     if a.ndim == 2:  # one matrix for all vectors
         return np.linalg.solve(a, b.reshape(-1, b.shape[-1]).T).T.reshape(b.shape)
+    if a.shape[-3] == 1 and b.ndim == a.ndim - 1:  # one for all vectors of a row
+        return np.swapaxes(np.linalg.solve(a[..., 0, :, :], np.swapaxes(b, -1, -2)), -1, -2)
     return np.linalg.solve(a, b[..., None])[..., 0]
 
 
@@ -252,6 +283,9 @@ _BY_OP: dict[Any, Callable[[Node, Values], Any]] = {
     of_words: lambda node, values: of_words.lower(values[0], **node.attrs),
     CAST: _cast,
     indexing.take_along_axis: _take_along_axis,
+    indexing.index_update: _set,
+    indexing.index_add: _added_at,
+    chains.log_forward: _log_forward,
     indexing.GETITEM: lambda node, values: np.asarray(
         values[0][indexing.real_index(node.attrs["plan"], values[1:])]
     ),

@@ -4,17 +4,30 @@ is a sum along other axes. What has no such form (loops) is left to a map."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ppl.graph import Node, Op, topological
-from ppl.tensor import decompositions, definite, diagonals, indexing, kronecker, linalg, reductions, shaping, triangular
+from ppl.graph import Node, Op, substitute, topological
+from ppl.tensor import (
+    chains,
+    decompositions,
+    definite,
+    diagonals,
+    indexing,
+    kronecker,
+    linalg,
+    reductions,
+    shaping,
+    triangular,
+)
 from ppl.tensor.draws import Draw, of_words
 from ppl.tensor.names import NAMED
 from ppl.tensor.ops import Elementwise, Reduction
 from ppl.tensor.segments import segment_sum
 from ppl.tensor.tensor import Tensor, TensorType, constant, placeholder
+from ppl.tensor.vectorizing import VECTORIZED
 
 _WHOLE = ("slice", None, None, None)
 
@@ -125,10 +138,12 @@ def _product(call: _Call) -> Tensor:
     return call.with_inputs(call.aligned())
 
 
-def _triangles(call: _Call) -> Tensor | None:
-    """Equations of matrices, or of stacks of as many axes."""
-    a, b = (x.type.ndim - moved for x, moved in zip(call.inputs, call.moved, strict=True))
-    return _stacked(call) if a - 2 == b - call.node.attrs["b_ndim"] else None
+def _triangles(call: _Call) -> Tensor:
+    """Equations of stacks that broadcast."""
+    own = 2, call.node.attrs["b_ndim"]
+    stacks = max(x.type.ndim - n for x, n in zip(call.node.inputs, own, strict=True))
+    each = zip(call.inputs, call.moved, own, strict=True)
+    return call.with_inputs([_padded(x, stacks + n) if moved else x for x, moved, n in each])
 
 
 def _of_vectors(call: _Call) -> Tensor | None:
@@ -164,6 +179,54 @@ def _at_own_places(call: _Call, before: int) -> Tensor | None:
         return found
     own, others = range(1, 1 + rank), range(1 + rank, 1 + rank + before)
     return shaping.transpose(found, (0, *others, *own, *range(1 + rank + before, found.ndim)))
+
+
+def _updated(call: _Call) -> Tensor | None:
+    """Entries set at places that are the same for all rows."""
+    plan, (x, y, *places) = call.node.attrs["plan"], call.inputs
+    at = [i for i, part in enumerate(plan) if part[0] in ("array", "int")]
+    apart = bool(at) and at != list(range(at[0], at[-1] + 1))
+    if any(call.moved[2:]) or (apart and any(part[0] == "array" for part in plan)):
+        return None
+    rank = len(indexing.indexed_shape(call.node.inputs[0].type, plan, tuple(places)))
+    whole = x if call.moved[0] else _repeated(x, call.rows)
+    return call.with_inputs([whole, _padded(y, rank) if call.moved[1] else y, *places], plan=(_WHOLE, *plan))
+
+
+def _mapped(call: _Call) -> Tensor | None:
+    """A function mapped over a stack, as its operations for all rows of the stack at once."""
+    body, ranks = call.node.attrs["body"], call.node.attrs["ranks"]
+    if len(body.outputs) > 1:
+        return None
+    (result,) = body.outputs
+    stack = call.node.type.shape[: call.node.type.ndim - result.type.ndim]
+    count = call.rows * prod(stack)
+    flat: dict[Node, Node] = {}
+    held: dict[Node, Node] = {}
+    for i, (point, x, moved) in enumerate(zip(body.params, call.inputs, call.moved, strict=True)):
+        core = call.node.inputs[i].type.shape
+        core = core[len(core) - ranks[i] :] if i < len(ranks) else core
+        if not moved and x.type.shape == core:
+            held[point] = x
+            continue
+        own = x.type.shape[1:] if moved else x.type.shape
+        missing = len(stack) - (len(own) - len(core))
+        spread = shaping.RESHAPE(x, (call.rows if moved else 1, *[1] * missing, *own))
+        flat[point] = shaping.RESHAPE(shaping.BROADCAST_TO(spread, (call.rows, *stack, *core)), (count, *core))
+    found = for_rows(body.outputs, list(flat), count)  # type: ignore[arg-type]
+    if found is None:
+        return None
+    inputs, outputs = found
+    for place, rows in zip(inputs, flat.values(), strict=True):
+        held[place] = rows
+    (rows,) = substitute(outputs, held)
+    return shaping.RESHAPE(rows, (call.rows, *call.node.type.shape))
+
+
+def _along_a_chain(call: _Call) -> Tensor:
+    """Rows beside each other at each step."""
+    first, steps = (x if own else _repeated(x, call.rows) for x, own in zip(call.inputs, call.moved, strict=True))
+    return shaping.moveaxis(call.with_inputs([first, shaping.moveaxis(steps, 0, 1)]), 1, 0)
 
 
 def _taken_along(call: _Call) -> Tensor:
@@ -207,6 +270,10 @@ _RULES: dict[Op, Callable[[_Call], Tensor | None]] = {
     kronecker.kron_times: _of_vectors,
     indexing.GETITEM: _indexed,
     indexing.take_along_axis: _taken_along,
+    indexing.index_update: _updated,
+    indexing.index_add: _updated,
+    VECTORIZED: _mapped,
+    chains.log_forward: _along_a_chain,
     diagonals.diagonal: _diagonal,
     diagonals.tril: _stacked,
     diagonals.triu: _stacked,

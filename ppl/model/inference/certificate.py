@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,13 +14,13 @@ from ppl.model.at_once import LITTLE
 from ppl.model.errors import CertificateError
 from ppl.model.inference.draw_rows import RowProgram, draw_keys, over_draws
 from ppl.model.inference.identity import Identity, NoIdentity, Sides
-from ppl.model.inference.volumes import NoVolume
+from ppl.model.inference.volumes import Degenerate, NoVolume
 from ppl.model.rewriting import Posterior, rewritten
 from ppl.rewrites.engine import strict
 
 DRAWS = 32  # of a run that are checked
-FEWEST = 2  # with which a constant can be told
-WORK = 2 * LITTLE  # numbers that NumPy goes over: more draws are not worth it
+FEWEST = 2  # of those whose check is much work
+WORK = 1.5 * LITTLE  # numbers that NumPy goes over: more draws are not worth it
 TOLERANCE = {"float64": 1e-8, "float32": 1e-3}  # of the size of the terms
 ROUNDING = 50  # how many times less a difference may move when its inputs move by rounding, to be no rounding itself
 NEARBY = (4, 64, 1024)  # units in the last place of a number, by which inputs are moved to see what rounding does
@@ -52,10 +53,12 @@ class Notary:
     """Certifies runs of one posterior."""
 
     def __init__(self, posterior: Posterior, slots: Sequence[Slot], outputs: Mapping[str, tt.Tensor]) -> None:
-        self.posterior, self.slots, self.reason = posterior, list(slots), ""
+        self.posterior, self.slots, self.reason, self.verdict = posterior, list(slots), "", "not judged"
         self.identity: Identity | None = None
         try:
             self.identity = Identity(posterior, slots, outputs)
+        except Degenerate as why:
+            self.reason, self.verdict = f"{why}: some are not random", "fails"
         except (NoVolume, NoIdentity) as why:
             self.reason = str(why)
         except Exception as error:
@@ -63,10 +66,23 @@ class Notary:
                 raise
             self.reason = f"{type(error).__name__}: {error}"
 
+    def prepare(self, draws: int) -> None:
+        """Make ready for a run of so many draws, while these are made."""
+        if self.identity is not None:
+            with suppress(Exception):  # they are told of when there is something to certify
+                self.identity.prepare(len(self._picked(self.identity, draws)))
+
+    def _picked(self, identity: Identity, draws: int) -> np.ndarray:
+        """The numbers of the draws that are checked, of so many."""
+        count = int(np.clip(WORK / max(1.0, identity.work), FEWEST, DRAWS))
+        return np.unique(np.linspace(0, draws - 1, count).round().astype(int))
+
     def certify(self, run: Any, lp: np.ndarray | None, values: Mapping[str, np.ndarray], seed: int) -> Certificate:
         """The certificate of a run: `lp` has the log-density of each draw, `values` every name for every draw."""
+        if self.identity is not None and self.identity.is_fixed:
+            return not_judged("nothing is random")
         if self.identity is None:
-            return not_judged(self.reason)
+            return Certificate(self.verdict, 0, float("nan"), self.reason)
         try:
             with np.errstate(all="ignore"):  # beside a draw numbers may end
                 return self._judged(self.identity, run, lp, values, seed)
@@ -79,10 +95,12 @@ class Notary:
         self, identity: Identity, run: Any, lp: np.ndarray | None, values: Mapping[str, np.ndarray], seed: int
     ) -> Certificate:
         chains, draws = run.positions.shape[:2]
-        count = int(np.clip(WORK / max(1.0, identity.work), FEWEST, DRAWS))
-        picked = np.unique(np.linspace(0, chains * draws - 1, count).round().astype(int))
+        picked = self._picked(identity, chains * draws)
         at = np.unravel_index(picked, (chains, draws))
         positions, keys = run.positions[at], draw_keys(seed, "recover", chains, draws)[at]
+        different = len(np.unique(positions, axis=0)) if self.slots else len(picked)
+        if different < 2:
+            return not_judged("the draws that were looked at are all the same, of which any density is a constant")
         result = {name: x[at] for name, x in values.items()}
         sides = identity.at(positions, result, keys)
         sampled = self._log_density(positions) if lp is None or not np.isfinite(lp[at]).all() else lp[at]
@@ -159,8 +177,10 @@ def culprits(posterior: Posterior, values: Mapping[str, np.ndarray], seed: int) 
         return found
     if any(np.isnan(values[rv.name or ""]).any() for rv in model.free_RVs):  # from there no other plan can start
         return found
+    entries = {many.name: [rv.name for rv in each] for many, each in plan.members.items()}
     for step in plan.steps:
-        if step.eliminated and _holds(rewritten(model, True, step.eliminated), values, seed):
+        written = [name for gone in step.eliminated for name in entries.get(gone, [gone])]
+        if written and _holds(rewritten(model, True, written), values, seed):
             found.append(f"{step.rule!r}, which integrated out {', '.join(step.eliminated)}")
     return found
 
@@ -189,7 +209,10 @@ def failure(certificate: Certificate, posterior: Posterior, values: Mapping[str,
     text = f"The draws contradict the model: {certificate.reason}."
     if plan is None:
         return f"{text} This is a fault of ppl, not of your model: please report it with the model."
-    found = culprits(posterior, values, seed)
+    try:
+        found = culprits(posterior, values, seed)
+    except Exception:  # draws may lie where a model cannot begin; that they are wrong is what has to be said
+        found = []
     rules = ", ".join(dict.fromkeys(repr(step.rule) for step in plan.steps)) or "none"
     blame = f"The fault lies in the rule {'; or '.join(found)}." if found else f"The rules used were {rules}."
     return (

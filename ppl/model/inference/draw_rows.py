@@ -19,7 +19,7 @@ import numpy as np
 
 from ppl.compile.hoisting import DataFirst, Once
 from ppl.compile.pure import Program
-from ppl.model.at_once import AtOnce, at_once
+from ppl.model.at_once import LITTLE, AtOnce, at_once
 from ppl.model.inference.bar import Bar
 from ppl.rewrites.columns import Columns
 from ppl.samplers import DRAWS, PROGRAMS, turn
@@ -43,16 +43,18 @@ class RowProgram:
         inputs: Sequence[Tensor],
         outputs: Sequence[Tensor],
         once: Once | None = None,
+        little: float = LITTLE,
     ) -> None:
-        self.outputs, self.columns = list(outputs), Columns(inputs, outputs)
+        self.inputs, self.outputs, self.columns = list(inputs), list(outputs), Columns(inputs, outputs)
         given = self.columns.inputs, self.columns.outputs
         self.inner = Program(*given) if once is None else DataFirst(*given, once=once)
         self._at_once: dict[int, AtOnce | None] = {}
+        self._little = little  # numbers that NumPy goes over, up to which no program is compiled
 
     def at_once(self, rows: int) -> AtOnce | None:
         """The program by NumPy, if it does little work on so many rows."""
         if rows not in self._at_once:
-            self._at_once[rows] = at_once(self.inner, rows)
+            self._at_once[rows] = at_once(self.inner, rows, most=self._little)
         return self._at_once[rows]
 
 
@@ -94,6 +96,13 @@ def over_draws(
 def compiled(program: RowProgram, columns: Sequence[np.ndarray]) -> Chunks:
     """The program for columns of these shapes; what stands in them does not matter."""
     return _compiled(program, program.columns.given(columns, axis=2))
+
+
+def prepared(program: RowProgram, draws: int) -> None:
+    """Make what the program needs for so many draws of one chain, and compile it where it has to be compiled."""
+    kinds = [x.type for x in program.inputs]
+    if not any(None in kind.shape for kind in kinds):
+        compiled(program, [np.broadcast_to(np.zeros((), kind.dtype), (1, draws, *kind.shape)) for kind in kinds])
 
 
 def _compiled(rows_of: RowProgram, columns: Sequence[np.ndarray], chunk_bytes: int | None = None) -> Chunks:

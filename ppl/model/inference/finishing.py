@@ -114,7 +114,7 @@ class Finisher:
         def both() -> None:
             compiled(self.program, columns)
             if self.request.certified:
-                self._notary()
+                self._notary().prepare(chains * draws)
 
         compiling = threading.Thread(target=both, name="compile-results")
         if columns:

@@ -21,12 +21,12 @@ import ppl.tensor as tt
 from ppl.distributions import RandomVariable, is_draw
 from ppl.distributions.drawing import sampled, subkeys
 from ppl.distributions.inner import laws_of
-from ppl.distributions.transforms import Transform, default_transform
+from ppl.distributions.transforms import Transform, ZeroSumTransform, default_transform
 from ppl.graph import Node, rebuilt, substitute, topological
 from ppl.model.density import add_all
-from ppl.model.inference.draw_rows import RowProgram, over_draws
+from ppl.model.inference.draw_rows import RowProgram, over_draws, prepared
 from ppl.model.inference.forwards import keys_of_streams
-from ppl.model.inference.volumes import Volume
+from ppl.model.inference.volumes import RARE, Volume
 from ppl.model.present import Present, at_present
 from ppl.rewrites import optimize
 from ppl.rewrites.by_numpy import work
@@ -98,14 +98,16 @@ class Identity:
         now = at_present(posterior.model)
         made = {rv.name or "": posterior.outputs[rv.name or ""] for rv in now.free_RVs}
         written: dict[Node, Node] = dict(zip(now.free_RVs, made.values(), strict=True))
-        noise = noise_of(list(made.values()))
+        noise, self._beside = noise_of(list(made.values())), posterior.beside
         drawn = frozenset(noise)
         self.slots = list(slots)
         self.plain = {name: x for name, x in made.items() if x in drawn and name in outputs}
         self._place: dict[Node, Node] = {x: placeholder(x.type, name) for name, x in self.plain.items()}
         self._again = self._noise = [d for d in noise if d not in self._place]
         stretched = self._stretched(made)
+        self._on_plane = _coordinates_on_planes(now, made)
         terms = joint_as_written(now, written)
+        terms += [law.family.log_density(x, *law.parameters) for x, law in posterior.beside]
         density = [d.family.log_density(d, *d.parameters) for d in noise]
         jacobians = [*posterior.jacobians.values(), *(self._slope(d, t) for d, t in stretched.items() if t)]
         drawn = _sum(density)
@@ -124,7 +126,7 @@ class Identity:
 
     def _stretched(self, made: Mapping[str, Tensor]) -> dict[Node, Transform | None]:
         """The draws that are values of no variable as they stand, and coordinates in which they move freely."""
-        values = frozenset(made.values())
+        values = frozenset([*made.values(), *(x for x, _ in self._beside)])
         bent = [d for d in self._noise if d.dtype[0] == "f" and d not in values]
         return {d: default_transform(d.family, d.parameters) for d in bent}
 
@@ -146,9 +148,13 @@ class Identity:
             values[d] = symbol if transform is None else transform.backward(symbol, *inputs)
             self._symbols.append(symbol)
             (sources if d in stretched else others).append(symbol)
-        bent = lambda x: x.dtype[0] == "f" and not is_draw(x) and not stretched.keys().isdisjoint(noise_of([x]))
-        targets = [*posterior.moved.values(), *filter(bent, made)]
-        return Volume(sources, substitute(targets, values), others) if sources else None  # type: ignore[arg-type]
+        made_of_noise = lambda x: (
+            x.dtype[0] == "f" and not is_draw(x) and not stretched.keys().isdisjoint(noise_of([x]))
+        )
+        targets = [*posterior.moved.values(), *filter(made_of_noise, [*made, *(x for x, _ in self._beside)])]
+        targets = [self._on_plane.get(x, x) for x in targets]
+        bent = bool(posterior.moved) or any(stretched.values())
+        return Volume(sources, substitute(targets, values), others, bent, posterior.of_data) if sources else None  # type: ignore[arg-type]
 
     def _program(self, wanted: list[Tensor], behind: Sequence[Tensor], posterior: Posterior) -> None:
         """The program of the inputs, and of keys: the random numbers are those of a program of what lies `behind`."""
@@ -163,13 +169,24 @@ class Identity:
         self._keys = Subkeys(substitute(wanted, values), key) if self._noise else None  # type: ignore[arg-type]
         outputs = substitute(wanted, values) if self._keys is None else self._keys.outputs
         inputs = self._given if self._keys is None else [*self._given, self._keys.input]
-        self.program = RowProgram(inputs, optimize(outputs), once=posterior.of_data)  # type: ignore[arg-type]
+        self.program = RowProgram(inputs, optimize(outputs), once=posterior.of_data, little=RARE)  # type: ignore[arg-type]
 
     @property
     def work(self) -> float:
         """About how many numbers one draw takes NumPy."""
         each = sum(map(work, topological(self.program.inner.left)))
         return each if self.volume is None else each + self.volume.work
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether there is nothing that differs from draw to draw."""
+        return not self._given and self._keys is None
+
+    def prepare(self, draws: int) -> None:
+        """Make what so many draws need, before they are there."""
+        prepared(self.program, draws)
+        if self.volume is not None:
+            self.volume.prepare(draws)
 
     def at(self, positions: np.ndarray, recovered: Mapping[str, np.ndarray], keys: np.ndarray) -> Sides:
         """The sides at draws: their positions, the values of recovered variables by name, and their keys."""
@@ -183,6 +200,17 @@ class Identity:
         noise = rest[len(self.names) :]
         volume = self.volume.at(dict(zip([*self._given, *self._symbols], [*given, *noise], strict=True)))
         return Sides(left + volume, size + abs(volume), density, again)
+
+
+def _coordinates_on_planes(now: Present, made: Mapping[str, Tensor]) -> dict[Tensor, Tensor]:
+    """For variables that lie on a plane, such as those that add up to zero, coordinates there that keep volumes."""
+    found: dict[Tensor, Tensor] = {}
+    for rv in now.free_RVs:
+        transform = now.rvs_to_transforms[rv]
+        if isinstance(transform, ZeroSumTransform):
+            x = made[rv.name or ""]
+            found[x] = transform.forward(x)
+    return found
 
 
 def _sum(terms: Any) -> Tensor:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -54,7 +54,15 @@ class Row:
         return draw(family, tuple(tt.broadcast_to(as_tensor(p), self.shape) for p in parameters), self.shape, name)
 
 
-Found = tuple[Any, tuple[Any, ...], Any, Any]  # family and parameters of what is seen, its value, and x given y
+class Found(NamedTuple):
+    """Family and parameters of what is seen, its value, and x given y; what is drawn `beside` x, with its law given
+    x."""
+
+    family: Any
+    parameters: tuple[Any, ...]
+    value: Any
+    back: Any
+    beside: Callable[[Any], list[tuple[Any, Any]]] = lambda x: []
 
 
 @dataclass(frozen=True)
@@ -88,7 +96,7 @@ def exponential_and_noise(row: Row, lam: Tensor) -> Found:
     (sigma,), side, size = row.rest, tt.sign(row.c), abs(row.c)
     mean = (row.y - row.b) / row.c - lam * (sigma / row.c) ** 2
     back = row.draw(TruncatedNormal, mean, sigma / size, 0.0, np.inf)
-    return ExGaussian, (side * row.b, sigma, size / lam), side * row.y, back
+    return Found(ExGaussian, (side * row.b, sigma, size / lam), side * row.y, back)
 
 
 @compound(HalfNormal, Normal, "mu")
@@ -97,7 +105,7 @@ def half_normal_and_noise(row: Row, s: Tensor) -> Found:
     (sigma,), wide = row.rest, tt.hypot(row.rest[0], row.c * s)
     mean = row.c * (row.y - row.b) * (s / wide) ** 2
     back = row.draw(TruncatedNormal, mean, s * sigma / wide, 0.0, np.inf)
-    return SkewNormal, (row.c * s / sigma, row.b, wide), row.y, back
+    return Found(SkewNormal, (row.c * s / sigma, row.b, wide), row.y, back)
 
 
 @compound(Exponential, Normal, "sigma", power=0.5)
@@ -106,7 +114,7 @@ def exponential_variance(row: Row, lam: Tensor) -> Found:
     (mu,), rate = row.rest, lam / row.c  # of the whole variance c x
     scale = (2.0 * rate) ** -0.5
     precision = row.draw(Wald, 1.0 / (scale * abs(row.y - mu)), 2.0 * rate, 0.0)
-    return Laplace, (mu, scale), row.y, 1.0 / (row.c * precision)
+    return Found(Laplace, (mu, scale), row.y, 1.0 / (row.c * precision))
 
 
 @compound(Normal, Bernoulli, "p", link="ndtr")
@@ -114,9 +122,11 @@ def probit_of_normal(row: Row, m: Tensor, s: Tensor) -> Found:
     """P(y) = Φ((b + c m)/√(1 + c² s²)), since y says whether z ~ N(b + c x, 1) is positive; z comes back first."""
     centre, wide = row.b + row.c * m, tt.hypot(1.0, row.c * s)
     up = tt.eq(row.y, 1)
-    z = row.draw(TruncatedNormal, centre, wide, tt.switch(up, 0.0, -np.inf), tt.switch(up, np.inf, 0.0))
+    side = tt.switch(up, 0.0, -np.inf), tt.switch(up, np.inf, 0.0)
+    z = row.draw(TruncatedNormal, centre, wide, *side)
     back = row.draw(Normal, m + row.c * s**2 * (z - centre) / wide**2, s / wide)
-    return Bernoulli, (tt.ndtr(centre / wide),), row.y, back
+    given = lambda x: [(z, row.draw(TruncatedNormal, row.b + row.c * x, 1.0, *side))]
+    return Found(Bernoulli, (tt.ndtr(centre / wide),), row.y, back, given)
 
 
 def suits(rv: RandomVariable) -> bool:
@@ -137,12 +147,13 @@ def eliminate_one(program: Program, variable: RandomVariable) -> Program:
     if not rows:
         raise NoMatch(f'"{seen.variable.name}" is {seen.variable.family.__name__}, and has no other law without it')
     rule, row = rows[0]
-    family, parameters, value, back = rule.state(row, *variable.parameters)
+    family, parameters, value, back, beside = rule.state(row, *variable.parameters)
     law = row.draw(family, *parameters, name=seen.variable.name)
     laws = [variable, *([] if rule.link else [seen.variable])]
     after = program.without([variable, seen])
     after = after.plus(observed=[Observation(law, as_tensor(value))], terms=domains(laws, variable))
-    return after.plus(recoveries=[Recovery(variable, tt.reshape(back, known_shape(variable)))])
+    given = tuple(beside(tt.reshape(variable, row.shape)))
+    return after.plus(recoveries=[Recovery(variable, tt.reshape(back, known_shape(variable)), given)])
 
 
 def domains(laws: Sequence[RandomVariable], variable: RandomVariable) -> list[Term]:

@@ -62,10 +62,14 @@ Factor = RandomVariable | Observation | Term
 
 @dataclass(frozen=True)
 class Recovery:
-    """How an eliminated variable is drawn once everything eliminated after it is known."""
+    """How an eliminated variable is drawn once everything eliminated after it is known.
+
+    Random numbers that are made on the way and forgotten stand `beside` it, each with its law given all variables.
+    """
 
     variable: RandomVariable
     draw: Tensor
+    beside: tuple[tuple[Tensor, RandomVariable], ...] = ()
 
 
 @dataclass(frozen=True)

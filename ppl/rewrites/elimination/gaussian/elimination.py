@@ -84,8 +84,9 @@ def _without_block(
     block.lay_out()
     marginal = block.eliminate()
     values = marginal.values(as_tensor(1.0) if common is None else common.scale)
+    forgotten = {rv: tuple((as_tensor(substitute(x, values)), law) for x, law in i.beside) for rv, i in inner.items()}
     values |= {rv: as_tensor(substitute(i.value, values)) for rv, i in inner.items()}
-    recoveries = [Recovery(rv, values[rv]) for rv in members]
+    recoveries = [Recovery(rv, values[rv], forgotten.get(rv, ())) for rv in members]
     density = marginal.volume() - 0.5 * marginal.squares()
     positive = [*block.scales, *(i.scale for i in inner.values() if i.scale is not None)]
     if common is not None:

@@ -108,11 +108,14 @@ class _Given:
         left = {id(f) for f in after.factors}
         new = [t for t in after.terms if id(t) not in self.old]
         home = {stand: node for node, stand in self.there.items() if isinstance(node, RandomVariable)}
-        found: list[Any] = substitute([*(t.density for t in new), *(r.draw for r in after.recoveries)], home)
+        made = [r.draw for r in after.recoveries]
+        beside = [x for r in after.recoveries for pair in r.beside for x in pair]
+        found: list[Any] = substitute([*(t.density for t in new), *made, *beside], home)
         terms = [t.but(d) for t, d in zip(new, found, strict=False)]
+        pairs = iter(found[len(new) + len(made) :])
         recoveries = [
-            Recovery(home.get(r.variable, r.variable), d)
-            for r, d in zip(after.recoveries, found[len(new) :], strict=True)
+            Recovery(home.get(r.variable, r.variable), d, tuple((next(pairs), next(pairs)) for _ in r.beside))
+            for r, d in zip(after.recoveries, found[len(new) :], strict=False)
         ]
         return self.written.without([old for key, old in self.old.items() if key not in left]).plus(
             terms=terms, recoveries=recoveries

@@ -20,6 +20,7 @@ from typing import Any
 import ppl.tensor as tt
 from ppl.distributions import MvNormal, Normal, RandomVariable, ZeroSumNormal
 from ppl.distributions.draw import draw
+from ppl.distributions.transforms import ZeroSumTransform
 from ppl.graph import Node, ancestors, substitute, topological
 from ppl.rewrites.elimination.affine import is_data, known_shape
 from ppl.rewrites.elimination.gaussian.block import FEW_ROWS
@@ -41,6 +42,7 @@ class Inner:
     own_value: Tensor  # in the symbol
     value: Tensor  # of the variable itself
     scale: Tensor | None = None  # that has to be positive, where the law of the symbol has none
+    beside: tuple[tuple[Tensor, RandomVariable], ...] = ()  # numbers in the symbol that the value forgets; their laws
 
 
 def inner_coordinates(members: Sequence[RandomVariable], rows: Sequence[Residual]) -> dict[RandomVariable, Inner]:
@@ -94,11 +96,16 @@ def _few_touch(rv: RandomVariable, rows: Sequence[Residual]) -> bool:
 
 def _free_of_sums(rv: RandomVariable) -> Inner:
     axes = tuple(range(-known_shape(rv.parameters[1])[0], 0))
-    free = draw(Normal, (as_tensor(0.0), tt.expand_dims(rv.parameters[0], axes)), known_shape(rv))
+    sigma = tt.expand_dims(rv.parameters[0], axes)
+    free = draw(Normal, (as_tensor(0.0), sigma), known_shape(rv))
     value: Any = free
+    means: list[tuple[Tensor, RandomVariable]] = []
     for axis in axes:
-        value = value - tt.mean(value, axis=axis, keepdims=True)
-    return Inner(free, free, free, value)
+        mean = tt.mean(value, axis=axis, keepdims=True)
+        whole = ZeroSumTransform(axes[: axes.index(axis)]).forward(mean * float(known_shape(rv)[axis]) ** 0.5)
+        means.append((whole, draw(Normal, (as_tensor(0.0), sigma), known_shape(whole))))
+        value = value - mean
+    return Inner(free, free, free, value, beside=tuple(means))
 
 
 def _mean_in(rv: RandomVariable, block: set[RandomVariable]) -> Tensor | None:
