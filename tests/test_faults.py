@@ -165,3 +165,55 @@ def test_damaged_checkpoints_give_documented_errors_or_the_same_draws(model, tmp
         for other, data in whole.items():
             other.write_bytes(data)
     assert refused > files / 3
+
+
+# --- whose run it is
+
+
+def grouped(y=(0.5, 1.5, 2.5), x=(1.0, 2.0, 3.0), scale=1.0, extra=False, labels="abc", factor=2.0):
+    with pm.Model(coords={"row": list(labels)}) as model:
+        data = pm.Data("x", np.array(x))
+        b, sigma = pm.Normal("b", 0, scale), pm.HalfNormal("sigma", 1)
+        if extra:
+            pm.Normal("tau", 0, 1)
+        f = pm.from_jax(lambda v: factor * v, name="user_function")
+        pm.Normal("y", f(b) * data, sigma, observed=np.array(y), dims="row")
+    return model
+
+
+DIFFERENT = {
+    "the data of observed variable 'y' differs": {"y": (0.5, 1.5, 3.5)},
+    "the data 'x' differs": {"x": (1.0, 2.0, 4.0)},
+    "variable 'b' differs": {"scale": 2.0},
+    "variable 'tau' is new": {"extra": True},
+    "the coordinates of dimension 'row' differs": {"labels": "abd"},
+    "variable 'y' differs": {"factor": 3.0},
+}
+
+
+@pytest.mark.parametrize("storage", ["npy", "zarr"])
+@pytest.mark.parametrize(("text", "change"), DIFFERENT.items(), ids=DIFFERENT)
+def test_a_run_of_another_model_or_other_data_is_refused(tmp_path, text, change, storage):
+    if storage == "zarr":
+        pytest.importorskip("zarr")
+    how = {**QUIET, "checkpoint": tmp_path / "run", "resume": "auto", "storage": storage}
+    first = pm.sample(10, model=grouped(), **how)
+    with pytest.raises(StorageError, match=text):
+        pm.sample(10, model=grouped(**change), **how)
+    again = pm.sample(10, model=grouped(), **how)
+    assert np.array_equal(first.posterior.b, again.posterior.b)
+
+
+def test_a_run_that_is_asked_for_otherwise_is_refused(tmp_path):
+    model, how = grouped(), {**QUIET, "resume": tmp_path / "run"}
+    pm.sample(10, model=model, **how)
+    with pytest.raises(StorageError, match=r"the argument protect was .*, now "):
+        pm.sample(10, model=model, protect=["b"], **how)
+    with pytest.raises(StorageError, match="the start of 'b' differs"):
+        pm.sample(10, model=model, initvals={"b": 1.0}, **how)
+    with pytest.raises(StorageError, match="step method 1"):
+        pm.sample(10, model=model, step=pm.Metropolis(model=model), **how)
+    with pytest.raises(StorageError, match="already holds a run"):
+        pm.sample(10, model=model, **QUIET, checkpoint=tmp_path / "run")
+    with pytest.raises(ValueError, match="checkpoint="):
+        pm.sample(10, model=model, **QUIET, resume="auto")

@@ -93,6 +93,9 @@ class Function:
         self._bare = len(self.graph_outputs) == 1  # then the program's result is no list
         self._one = isinstance(plan.rebuild([*range(self._count)]), int)
 
+    def __reduce__(self) -> Any:
+        return Function, (self.plan,)  # what it was made from: where it is loaded, it compiles again
+
     @property
     def compilations(self) -> int:
         """How many programs have been compiled for this graph, one for each combination of sizes. Functions of one

@@ -6,6 +6,7 @@ number for each value. All take the parameters of the distribution after the val
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import replace
@@ -104,7 +105,7 @@ class IntervalTransform(Transform):
             raise ValueError("Interval needs a lower or an upper bound that is finite")
         if isinstance(lower, float) and isinstance(upper, float) and lower >= upper:
             raise ValueError(f"Interval: the lower bound {lower} is not below the upper bound {upper}")
-        self.args_fn = lambda *inputs: (lower, upper)
+        self.args_fn = functools.partial(_given, (lower, upper))
 
     @classmethod
     def of_parameters(cls, bounds: Bounds) -> Self:
@@ -379,8 +380,14 @@ def default_transform(family: Any, parameters: Any) -> Transform | None:
 def between_ends(family: Any) -> IntervalTransform:
     """The transform between the ends of a family's support."""
 
-    def ends(*parameters: Any) -> tuple[Any, Any]:
-        domain: Domain = family.support_for(parameters)
-        return domain.lower, domain.upper
+    return Interval.of_parameters(functools.partial(_ends, family))
 
-    return Interval.of_parameters(ends)
+
+# Functions of the module with arguments, and no closures, since models are pickled.
+def _ends(family: Any, *parameters: Any) -> tuple[Any, Any]:
+    domain: Domain = family.support_for(parameters)
+    return domain.lower, domain.upper
+
+
+def _given(bounds: tuple[Any, Any], *inputs: Any) -> tuple[Any, Any]:
+    return bounds

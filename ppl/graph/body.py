@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ppl.graph.node import Attrs, Node, Op
+from ppl.graph.pickling import in_order, standing_for
 from ppl.graph.replace import substitute
 from ppl.graph.walk import topological
 
@@ -48,8 +49,16 @@ class Body:
         """The outputs with `arguments` in place of the parameters."""
         return substitute(self.outputs, dict(zip(self.params, arguments, strict=True)))
 
+    def __reduce__(self) -> Any:
+        before = in_order((*self.params, *self.outputs))
+        return _loaded, (before, standing_for(self.params), standing_for(self.outputs))
+
     def __repr__(self) -> str:
         return f"<body of {len(topological(self.outputs))} nodes>"
+
+
+def _loaded(before: list[Node], params: tuple[Node, ...], outputs: tuple[Node, ...]) -> Body:
+    return Body(params, outputs)
 
 
 def bodies(node: Node) -> list[Body]:

@@ -9,7 +9,7 @@ Functions that a user wrapped are known only to the process, and so are the dige
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -24,10 +24,11 @@ from ppl.graph.walk import Nodes, as_nodes
 _SIZE = 20
 
 
-def digest(outputs: Nodes) -> str:
+def digest(outputs: Nodes, own: Callable[[Any], bytes] | None = None) -> str:
     """A hash of what the graph computes, the same in every process.
 
-    Leaves and draws with an identity count by the order in which a walk from the outputs first meets them.
+    Leaves and draws with an identity count by the order in which a walk from the outputs first meets them. `own` says
+    what marks a user's function or operation, where the digest shall outlive the process.
 
     >>> import ppl.tensor as tt
     >>> x, y = tt.dscalars("x", "x")
@@ -41,10 +42,10 @@ def digest(outputs: Nodes) -> str:
         hasher = blake2b(digest_size=_SIZE)
         hasher.update(f"{node.op.name}/{len(node.inputs)}".encode())
         if OPS.get(node.op.name) is not node.op:
-            hasher.update(_own(node.op))
+            hasher.update((own or _own)(node.op))
         for key in sorted(node.attrs):
             hasher.update(f"|{key}=".encode())
-            hasher.update(_bytes_of(node.attrs[key], numbers, found))
+            hasher.update(_bytes_of(node.attrs[key], numbers, found, own or _own))
         for parent in node.inputs:
             hasher.update(found[parent])
         found[node] = hasher.digest()
@@ -76,7 +77,7 @@ def _hash(*parts: bytes) -> bytes:
     return blake2b(b"".join(parts), digest_size=_SIZE).digest()
 
 
-def _bytes_of(value: Any, numbers: dict[Any, int], found: Mapping[Node, bytes]) -> bytes:
+def _bytes_of(value: Any, numbers: dict[Any, int], found: Mapping[Node, bytes], own: Callable[[Any], bytes]) -> bytes:
     """An attribute as bytes, each kind with a mark of its own."""
     if isinstance(value, Body):
         parts = [found[node] for node in (*value.params, *value.outputs)]
@@ -84,15 +85,15 @@ def _bytes_of(value: Any, numbers: dict[Any, int], found: Mapping[Node, bytes]) 
     if isinstance(value, FrozenArray):
         return f"A{value.array.dtype.name}{value.array.shape}".encode() + _hash(value.content)
     if isinstance(value, tuple):
-        return b"T%d," % len(value) + _hash(*[_bytes_of(item, numbers, found) for item in value])
+        return b"T%d," % len(value) + _hash(*[_bytes_of(item, numbers, found, own) for item in value])
     if value is None or isinstance(value, bool | int | float | complex | str | bytes | np.generic):
         return f"{type(value).__name__}:{value!r}".encode()
     codec = CODECS.get(type(value)) or next((c for c in CODECS.values() if isinstance(value, c.kind)), None)
     if codec is not None and not codec.has_identity:
-        return codec.mark.encode() + _bytes_of(codec.parts(value), numbers, found)
+        return codec.mark.encode() + _bytes_of(codec.parts(value), numbers, found, own)
     if codec is not None or isinstance(value, Identity):
         return b"I%d" % numbers.setdefault(value, len(numbers))  # equal only to itself, so its place says all
-    return _own(value)
+    return own(value)
 
 
 def _own(value: Any) -> bytes:

@@ -16,7 +16,7 @@ import operator
 import struct
 import threading
 import weakref
-from collections.abc import Hashable, ItemsView, Iterator, KeysView, Mapping, ValuesView
+from collections.abc import Callable, Hashable, ItemsView, Iterator, KeysView, Mapping, ValuesView
 from hashlib import blake2b
 from typing import Any, ClassVar, Protocol
 
@@ -42,6 +42,9 @@ class Identity:
 
     def __repr__(self) -> str:
         return f"#{self.number}"
+
+    def __reduce__(self) -> Any:
+        return Identity, ()
 
 
 class FrozenArray:
@@ -70,6 +73,9 @@ class FrozenArray:
 
     def __repr__(self) -> str:
         return np.array2string(self.array, threshold=6, edgeitems=2)
+
+    def __reduce__(self) -> Any:
+        return FrozenArray, (self.array,)
 
 
 class Attrs(Mapping[str, Any]):
@@ -118,9 +124,16 @@ class Attrs(Mapping[str, Any]):
     def __repr__(self) -> str:
         return ", ".join(f"{key}={value!r}" for key, value in self._items.items())
 
+    def __reduce__(self) -> Any:
+        return _attrs, tuple(self._items.items())  # a dictionary is filled too late where a value leads back to it
+
     def but(self, **changes: Hashable) -> Attrs:
         """The same attributes with some of them changed."""
         return Attrs(**{**self._items, **changes})
+
+
+def _attrs(*items: tuple[str, Hashable]) -> Attrs:
+    return Attrs(**dict(items))
 
 
 _bits = struct.Struct("d").pack
@@ -150,12 +163,17 @@ class Op:
         False  # whether a node without inputs has a value of its own: a constant, an array made from nothing
     )
 
+    reduction: ClassVar[Callable[[Op], Any]]  # how operations are pickled: see `registry`
+
     def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> Type:
         """The type of the result; raises where the inputs do not fit, naming them."""
         raise NotImplementedError(f"{type(self).__name__} does not say the type of its result")
 
     def __repr__(self) -> str:
         return self.name
+
+    def __reduce__(self) -> Any:
+        return Op.reduction(self)
 
 
 class Node:
@@ -171,6 +189,7 @@ class Node:
     attrs: Attrs
     type: Any
     serial: int
+    reduction: ClassVar[Callable[[Node], Any]]  # how nodes are pickled: see `pickling`
 
     def __new__(cls, op: Op, inputs: tuple[Node, ...] = (), attrs: Attrs = NO_ATTRS) -> Node:
         content = hash((op, tuple(map(id, inputs)), attrs._hash))  # a living node keeps its inputs and so their ids
@@ -209,7 +228,7 @@ class Node:
         return self
 
     def __reduce__(self) -> Any:
-        raise TypeError("graphs are not pickled: save them with ppl.save, which writes JSON and arrays only")
+        return Node.reduction(self)
 
 
 class TupleType:
@@ -229,6 +248,9 @@ class TupleType:
 
     def __repr__(self) -> str:
         return f"({', '.join(map(repr, self.items))})"
+
+    def __reduce__(self) -> Any:
+        return TupleType, (self.items,)
 
 
 class TupleNode(Node):

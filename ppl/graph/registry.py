@@ -5,6 +5,7 @@ Each part that declares operations or kinds of attributes enters them here; a fi
 
 from __future__ import annotations
 
+import copyreg
 from collections import ChainMap
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -13,6 +14,24 @@ from ppl.graph.body import BOUND
 from ppl.graph.node import GET, Node, Op, TupleType
 
 OPS: ChainMap[str, Op] = ChainMap({BOUND.name: BOUND, GET.name: GET})
+
+
+def _pickled(op: Op) -> Any:
+    """Known operations are named; those of a user are taken apart."""
+    known = OPS.get(op.name) is op
+    return (_known, (op.name,)) if known else (copyreg.__newobj__, (type(op),), vars(op))  # type: ignore[attr-defined]
+
+
+def _known(name: str) -> Op:
+    if name not in OPS:
+        raise LookupError(
+            f"a pickled graph has the operation {name!r}, which this ppl does not know: it comes from a newer version "
+            "or from a package that has to be imported first"
+        )
+    return OPS[name]
+
+
+Op.reduction = staticmethod(_pickled)
 
 
 class Codec(NamedTuple):

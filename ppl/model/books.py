@@ -10,7 +10,7 @@ import warnings
 import weakref
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from ppl.distributions.measure import sources
 from ppl.distributions.mixture import warn_of_no_transform
 from ppl.distributions.transforms import Chain, Transform, default_transform
 from ppl.graph import NodeDict
+from ppl.graph.pickling import in_order, nodes_in, standing_for
 from ppl.model import context
 from ppl.model.own_lists import Book, Tensors
 from ppl.model.starts import check_start
@@ -67,6 +68,8 @@ class _MadeInItsBlock(type):
 class Books(metaclass=_MadeInItsBlock):
     """Names, dimensions and values of a model, and the `with` block that says which model is meant."""
 
+    _not_pickled: ClassVar[frozenset[str]] = frozenset()  # what a model remembers and can work out again
+
     def __init__(
         self, name: str = "", coords: Mapping[str, Any] | None = None, check_bounds: bool = True, *, model: Any = UNSET
     ) -> None:
@@ -90,6 +93,28 @@ class Books(metaclass=_MadeInItsBlock):
         self._dim_lengths: dict[str, Any] = self.parent._dim_lengths if self.parent else {}  # an int, or a symbol
         if coords:
             self.add_coords(coords)
+
+    # --- pickles ----------------------------------------------------------------------------------------------------
+    def __getstate__(self) -> dict[str, Any]:
+        """All but what can be worked out again; the nodes first, from the oldest on, so that they keep their order."""
+        rest = {name: value for name, value in self.__dict__.items() if name not in self._not_pickled}
+        books = {name: rest.pop(name) for name, value in [*rest.items()] if isinstance(value, Book | Tensors)}
+        written = {name: standing_for(book) for name, book in books.items()}
+        return {"nodes": in_order(nodes_in(list(books.values()))), "books": written, "rest": rest}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state["rest"])
+        for name, content in state["books"].items():
+            outer = getattr(self.parent, name, None)
+            if isinstance(content, dict):
+                book: Any = Book(outer)
+                dict.update(book, content)
+            else:
+                book = Tensors(content, outer=outer)
+            self.__dict__[name] = book
+        for var in self.named_vars.values():
+            if self.parent is None or home_of(var) is None:
+                _homes[var] = weakref.ref(self)
 
     # --- blocks -----------------------------------------------------------------------------------------------------
     def __enter__(self: Self) -> Self:

@@ -41,6 +41,7 @@ class Model(Registration):
     """
 
     last_posterior: Any = None  # what was rewritten last, with what it was made from; see rewriting
+    _not_pickled = frozenset({"last_posterior"})
 
     def __getattr__(self, name: str) -> Any:
         """A variable of this model as an attribute, where nothing else is called so."""

@@ -23,9 +23,10 @@ from .rows import PARSING, FileRows, MemoryRows, Rows, Shape
 from .run import Divergence
 from .zarr_rows import ZarrRows, zarr_package
 
-VERSION = 3
+VERSION = 4
 STATE_SECONDS = 0.5
-FREE = {"cores", "draws"}  # settings that do not reach the random numbers
+FREE = {"cores", "draws", "identity"}  # settings that do not reach the random numbers, and what is compared by itself
+MOST_TOLD = 5  # differences in one error
 
 
 class MemoryStore:
@@ -164,12 +165,31 @@ def _read_json(file: Path) -> dict[str, Any]:
 
 
 def _compare(file: Path, saved: dict[str, Any], asked: dict[str, Any]) -> None:
+    found = _differences(saved.get("identity") or {}, asked.get("identity") or {})
+    if found and saved.get("version") == asked["version"]:
+        more = "" if len(found) <= MOST_TOLD else f"; and {len(found) - MOST_TOLD} more"
+        raise StorageError(
+            f"{file.parent} holds a run of another model, other data or another plan: {'; '.join(found[:MOST_TOLD])}"
+            f"{more}. Resume with what it was made with, or give another directory."
+        )
     for name in sorted((saved.keys() | asked.keys()) - FREE):
         if saved.get(name) != asked.get(name):
             raise StorageError(
                 f"{file.parent} was made with {name}={saved.get(name)!r}, now it is {asked.get(name)!r}; the draws"
                 " would not be those of one run. Resume with what it was made with."
             )
+
+
+def _differences(saved: dict[str, str], asked: dict[str, str]) -> list[str]:
+    """What differs between two runs, in words."""
+    new = [f"{name} is new" for name in asked if name not in saved]
+    gone = [f"{name} is gone" for name in saved if name not in asked]
+    other = [name for name in asked if name in saved and asked[name] != saved[name]]
+    shown = [
+        f"{name} was {saved[name]}, now {asked[name]}" if name.startswith("the argument ") else f"{name} differs"
+        for name in other
+    ]
+    return new + gone + shown
 
 
 def _replace(file: Path, content: bytes) -> None:

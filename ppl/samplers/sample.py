@@ -1,7 +1,7 @@
 """``sample``: from a JAX log-density to draws."""
 
 import os
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -57,6 +57,7 @@ def sample(
     checkpoint: str | os.PathLike[str] | None = None,
     resume: str | os.PathLike[str] | None = None,
     storage: str = "npy",
+    identity: Mapping[str, str] | None = None,
 ) -> Run | Handle:
     """Draw from the density whose logarithm is ``logp(position, *data)``, by NUTS with its own warm-up.
 
@@ -80,6 +81,7 @@ def sample(
     result is a ``Handle``. ``checkpoint`` is a directory to save to while sampling, ``resume`` one to go on from: the
     draws are then the same, bit for bit, as those of a run that was never interrupted. Its tables are .npy files, or
     with ``storage="zarr"`` compressed arrays of the Zarr group ``draws.zarr`` there (install ``ppl[zarr]``).
+    ``identity`` names what the run is of, with a digest each: who resumes with other ones is refused, and told which.
 
     >>> import jax.numpy as jnp, numpy as np
     >>> run = sample(lambda x: -0.5 * jnp.sum(x**2), np.zeros((2, 3)), chains=2, draws=200, tune=200)
@@ -120,7 +122,7 @@ def sample(
         terms=terms,
         keep_warmup=keep_warmup,
         callback=callback,
-        store=store_for(checkpoint, resume, storage, settings),
+        store=store_for(checkpoint, resume, storage, {**settings, "identity": dict(identity or {})}),
         settings=settings,
     )
     return launch(job, progress=progress, blocking=blocking)

@@ -1,7 +1,7 @@
 """``sample_steps``: draws by a sweep over several moves, run by the same driver as NUTS alone."""
 
 import os
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 
 import jax
 import numpy as np
@@ -47,6 +47,7 @@ def sample_steps(
     checkpoint: str | os.PathLike[str] | None = None,
     resume: str | os.PathLike[str] | None = None,
     storage: str = "npy",
+    identity: Mapping[str, str] | None = None,
 ) -> Run | Handle:
     """Draw from a density whose entries are moved by several methods: NUTS on one stretch, moves on the others.
 
@@ -98,7 +99,7 @@ def sample_steps(
         names=names,
         keep_warmup=keep_warmup,
         callback=callback,
-        store=store_for(checkpoint, resume, storage, settings),
+        store=store_for(checkpoint, resume, storage, {**settings, "identity": dict(identity or {})}),
         settings=settings,
     )
     if together:

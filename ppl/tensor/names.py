@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any, NoReturn
 
-from ppl.graph import Attrs, Node, NodeDict
+from ppl.graph import Attrs, Node, NodeDict, pickling
 from ppl.graph.node import living
 from ppl.tensor.ops import TensorOp
 from ppl.tensor.tensor import CONSTANT, INPUT, Tensor, as_tensor, function, value_of
@@ -103,6 +103,9 @@ def set_label(node: Node, label: Any) -> None:
         _labels[node] = label
     else:
         raise TypeError(f"a name is a string, got {label!r}")
+
+
+pickling.labels.append((label_of, set_label))
 
 
 @function()

@@ -39,6 +39,15 @@ class Cell:
         self.default_update: Tensor | None = None  # applied by every function that needs the variable
         self.collected_update: Tensor | None = None  # handed out by get_updates()
 
+    def __reduce__(self) -> Any:
+        updates = {name: getattr(self, name) for name in ("default_update", "collected_update")}
+        given = np.asarray(self.value), np.asarray(self.initializer())
+        return _pickled_cell, given, (None, {name: node for name, node in updates.items() if node is not None})
+
+
+def _pickled_cell(value: np.ndarray, initial: np.ndarray) -> Cell:
+    return Cell(value, lambda: initial)
+
 
 class Variable(Tensor):
     """A tensor with a value of its own."""

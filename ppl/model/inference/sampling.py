@@ -39,6 +39,7 @@ from ppl.model.inference.starting import Starts, starts_for
 from ppl.model.inference.steps import Assignment, assign
 from ppl.model.inference.steps.assignment import stepped
 from ppl.model.inference.steps.colours import Palette
+from ppl.model.inference.whose_run import identity_of
 from ppl.model.inputs.minibatches import refuse_minibatches
 from ppl.model.log import log, silenced
 from ppl.model.output import results
@@ -87,6 +88,7 @@ def sample(
     protect: Any = (),
     eliminate: Any = (),
     blocking: bool = True,
+    checkpoint: str | os.PathLike[str] | None = None,
     resume: str | os.PathLike[str] | None = None,
     storage: str = "npy",
     certificate: bool = True,
@@ -116,7 +118,10 @@ def sample(
 
     With `blocking=False` sampling goes on in the background and a handle comes back. `resume` is a directory: draws are
     saved there while sampling, and the same call goes on where an earlier one was stopped; with `storage="zarr"` they
-    are arrays of a Zarr group, not files that NumPy reads.
+    are arrays of a Zarr group, not files that NumPy reads. A directory with a run of another model, of other data or
+    steered otherwise is refused, by an error that says what differs; `draws` and `cores` may differ. `checkpoint` is a
+    directory for a new run; with `resume="auto"` the run there goes on, or begins where there is none. Give the
+    `random_seed` too: without one each call has another.
     """
     refuse_unsupported(
         trace=trace, progressbar_theme=progressbar_theme, keep_warning_stat=keep_warning_stat, n_init=n_init,
@@ -139,6 +144,16 @@ def sample(
     if nuts_sampler not in SAMPLERS:
         raise ValueError(unknown("nuts_sampler: there is no sampler", str(nuts_sampler), SAMPLERS))
     extras = check_keys("idata_kwargs", idata_kwargs, RESULT_OPTIONS)
+    if resume is not None and os.fspath(resume) == "auto":
+        if checkpoint is None:
+            raise ValueError('resume="auto" goes on where there is a run in checkpoint=: give that directory too.')
+        resume = checkpoint
+    elif checkpoint is not None and resume is None:
+        if os.path.exists(os.path.join(os.fspath(checkpoint), "run.json")):
+            raise StorageError(f'{checkpoint} already holds a run: go on with it by resume="auto".')
+        resume = checkpoint
+    elif checkpoint is not None and os.fspath(checkpoint) != os.fspath(resume):
+        raise ValueError('checkpoint= goes with resume="auto"; resume= with a directory of its own needs no other.')
     stored = _store(resume, storage)
     draws, tune, chains, cores = layout_of_chains(draws, tune, chains, cores)
     seed = seed_of(random_seed)
@@ -185,6 +200,9 @@ def sample(
                 log.info("Drawing by %s", finish.facts["drawn_by"])
     if numbers is not None and division is not None and not division.chains:
         return _finished(finish, numbers, initvals)
+    if stored:
+        asked = {"rewrite": rewrite, "protect": _written(protect), "eliminate": _written(eliminate), "init": init}
+        stored["identity"] = identity_of(posterior, starts, methods, asked)
     palette = methods.palette(posterior, starts.slots)
 
     def density() -> FlatProgram:
@@ -293,6 +311,10 @@ def _store(resume: Any, storage: str) -> dict[str, Any]:
         return {}
     known = os.path.exists(os.path.join(os.fspath(resume), "run.json"))
     return {"resume" if known else "checkpoint": resume, "storage": storage}
+
+
+def _written(variables: Any) -> list[str]:
+    return sorted(str(getattr(each, "name", each)) for each in as_list(variables))
 
 
 def _sizes(finish: Finisher, starts: Starts) -> dict[str, int]:

@@ -210,12 +210,25 @@ def _uniform_rank(x: Any, lower: Any, upper: Any) -> Tensor:
     return tt.switch(below < above, tt.ndtri(below), -tt.ndtri(above))
 
 
+# Functions of the module, since plans are pickled and functions go by their names there.
+def _last(*parameters: Any) -> Any:
+    return parameters[-1]
+
+
+def _mean(lam: Any) -> Any:
+    return 1.0 / lam
+
+
+def _mean_or_more(alpha: Any, beta: Any) -> Any:
+    return tt.maximum(alpha, 1.0) / beta
+
+
 SHORT_LOGS = [
-    ShortLog("HalfNormal", lambda sigma: sigma),
-    ShortLog("HalfCauchy", lambda beta: beta),
-    ShortLog("HalfStudentT", lambda nu, sigma: sigma),
-    ShortLog("Exponential", lambda lam: 1.0 / lam),
-    ShortLog("Gamma", lambda alpha, beta: tt.maximum(alpha, 1.0) / beta),
+    ShortLog("HalfNormal", _last),
+    ShortLog("HalfCauchy", _last),
+    ShortLog("HalfStudentT", _last),
+    ShortLog("Exponential", _mean),
+    ShortLog("Gamma", _mean_or_more),
 ]
 COORDINATES: dict[str, Coordinate] = {
     **{c.family: c for c in SHORT_LOGS},
