@@ -150,12 +150,12 @@ def _shared_transform(laws):
         return None
     if not isinstance(shared, IntervalTransform):
         return shared
-    return IntervalTransform.of_parameters(lambda w, *laws: tuple(_bounds(laws)))
+    return IntervalTransform.of_parameters(_bounds)
 
 
-def _bounds(laws):
+def _bounds(w, *laws):
     ends = default_transform(laws[0].family, laws[0].parameters).bounds(*laws[0].parameters)
-    return [_alone(end) for end in ends] if len(laws) == 1 else ends
+    return tuple([_alone(end) for end in ends]) if len(laws) == 1 else ends
 
 
 def _common(bounds, one_law):

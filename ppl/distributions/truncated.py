@@ -13,8 +13,13 @@ from ppl.tensor.rejection import draw_until
 from ppl.tensor.roots import carried_root
 from ppl.tensor.tensor import as_tensor, is_constant, value_of
 
+
+def _bounds(law, lower, upper):
+    return lower, upper
+
+
 # As in PyMC, also where the law's own support ends before a bound: values beyond it have the density 0.
-BETWEEN = IntervalTransform.of_parameters(lambda law, lower, upper: (lower, upper))
+BETWEEN = IntervalTransform.of_parameters(_bounds)
 OFTEN = 1 / 8  # of the draws inside: proposing until one is takes less time than searching for a quantile
 
 
