@@ -100,7 +100,7 @@ def test_a_device_without_memory_gets_smaller_chunks_then_a_clear_error(model, m
         return get
 
     plain = draw_rows.PROGRAMS.get
-    monkeypatch.setattr(draw_rows, "at_once", lambda *_: None)  # so little is else done by NumPy
+    monkeypatch.setattr(draw_rows, "at_once", lambda *_, **__: None)  # so little is else done by NumPy
     trace = pm.sample(200, model=model, **QUIET)
     expected = pm.compute_log_likelihood(trace, model=model, extend_inferencedata=False)
     monkeypatch.setitem(draw_rows.CHUNK_BYTES, jax.default_backend(), 1 << 12)

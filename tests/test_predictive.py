@@ -93,7 +93,7 @@ def test_a_draw_does_not_depend_on_what_else_is_drawn():
 def test_keys_made_beforehand_give_the_draws_of_the_key_itself(monkeypatch):
     """Of draws with names and without, of several with one key, of a key that is split; and where nothing is drawn."""
     monkeypatch.setattr(
-        "ppl.model.inference.draw_rows.at_once", lambda *_: None
+        "ppl.model.inference.draw_rows.at_once", lambda *_, **__: None
     )  # NumPy rounds its logarithms otherwise
     scale = HalfNormal.dist(1, name="scale")
     walk = GaussianRandomWalk.dist(0, scale, init_dist=Normal.dist(0, 1), steps=2)
