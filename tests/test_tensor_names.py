@@ -12,6 +12,7 @@ import scipy.special
 
 import ppl
 import ppl.tensor as tt
+from ppl.tensor.tensor import _METHODS
 
 
 def because(reason, names):
@@ -189,3 +190,14 @@ def test_methods_that_programs_use():
     assert [name for name in methods.split() if not hasattr(x, name)] == []
     of_variables = "value update reset initializer trainable get_value set_value default_update"
     assert [name for name in of_variables.split() if not hasattr(v, name)] == []
+
+
+def test_functions_are_methods_too():
+    """Those of PyTensor's variables; `dir` shows them, so that editors complete them."""
+    x = tt.dvector("x")
+    for name in _METHODS:
+        assert callable(getattr(x, name)) and name in dir(x), name
+    for name in ["exp", "log1p", "sqrt", "ceil", "arctanh", "zeros_like", "nonzero_values"]:
+        assert getattr(x, name)() is getattr(tt, name)(x), name
+    assert x.get_parents() == [] and x.exp().get_parents() == [tt.exp(x)]
+    assert x.exp().dprint(file="str") == ppl.debugprint(tt.exp(x), file="str")

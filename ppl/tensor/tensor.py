@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
-from ppl.graph import Attrs, FrozenArray, Identity, Node, Op
+from ppl.graph import Attrs, FrozenArray, Identity, Node, Op, debugprint
 from ppl.tensor.config import config
 
 Dim = int | None
@@ -372,6 +372,17 @@ class Tensor(Node):
     def dot(self, other: Any) -> Tensor:
         return FUNCTIONS["dot"](self, other)
 
+    def get_parents(self) -> list[Node]:
+        """The operation that computes it, as a list; empty for a leaf (PyTensor's name)."""
+        return [self] if self.inputs else []
+
+    def dprint(self, **options: Any) -> str:
+        """Print the tree of operations behind it."""
+        return debugprint(self, **options)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *_METHODS})
+
     def __getattr__(self, method: str) -> Any:
         if method in _METHODS:
             f = FUNCTIONS[method]
@@ -402,6 +413,9 @@ _METHODS = frozenset([
     "round", "conj", "conjugate", "flatten", "ravel", "squeeze", "repeat", "swapaxes", "take", "diagonal", "trace",
     "sort", "argsort", "nonzero", "fill", "norm", "ptp", "searchsorted", "eval", "clone", "get", "cast", "expand_dims",
     "matmul", "set", "inc", "choose", "compress", "flatten2d",
+    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "sin", "cos", "tan", "arcsin", "arccos", "arctan",
+    "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "ceil", "floor", "trunc", "deg2rad", "rad2deg",
+    "zeros_like", "ones_like", "nonzero_values",
 ])  # fmt: skip
 _REDUCE = {
     "add": "sum",
