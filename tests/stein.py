@@ -72,7 +72,7 @@ def _of_flips(model: Any, values: list[Any], columns: list[np.ndarray]) -> dict[
         moved[(..., *at)] = moved[(..., *at)] + step if moved.dtype != bool else ~moved[(..., *at)]
         (there,) = over_draws(density, [moved if j == i else c for j, c in enumerate(columns)])
         share = np.where(np.isfinite(there), 1 / (1 + np.exp(np.clip(here - there, -700, 700))), 0.0)
-        told[f"moves of {values[i].name}{list(at)}"] = _z(share * step)
+        told[f"moves of {values[i].name}{list(at)}"] = _z(share * step, jump=1.0)
     return told
 
 
@@ -81,10 +81,11 @@ def _spread(u: np.ndarray) -> np.ndarray:
     return np.maximum((high - low) / 2, 1e-300)
 
 
-def _z(x: np.ndarray) -> float:
-    """The mean in standard errors; x is (chains, draws)."""
+def _z(x: np.ndarray, jump: float = 0.0) -> float:
+    """The mean in standard errors; x is (chains, draws). Where it may take a value as large as `jump` so rarely that no
+    draw has it (a label that is never met), two such draws are within the error."""
     deviation = x.std()
     if deviation < 1e-12 * max(1.0, abs(x).max()):
         return 0.0 if abs(x.mean()) < 1e-9 * max(1.0, abs(x).max()) else np.inf
     size = min(float(ess_mean(x[..., None])[0]), x.size)
-    return float(abs(x.mean()) / (deviation / np.sqrt(size)))
+    return float(abs(x.mean()) / np.hypot(deviation / np.sqrt(size), 2 * jump / size))
