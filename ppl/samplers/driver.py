@@ -100,6 +100,9 @@ class Handle:
                     return self._result()
             except KeyboardInterrupt:  # from a callback, or where Ctrl-C is not ours to count
                 pass
+            except BaseException:  # of the display: nobody waits any more
+                self.stop()
+                raise
             self.stop()
             if presses.count > 1 or not any(chain.done for chain in self._chains):
                 raise KeyboardInterrupt  # a compiler cannot be stopped, but need not be waited for

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import warnings
 from collections.abc import Callable, Mapping
@@ -22,7 +23,7 @@ from ppl.model.inference.engines.in_parts import in_turn
 from ppl.model.inference.engines.independent import Independent, drawn_by_quadrature, drawn_from_data
 from ppl.model.inference.finishing import Finisher, Request, refuse_too_large
 from ppl.model.inference.optimum import maximum_of
-from ppl.model.inference.progress import display
+from ppl.model.inference.progress import Attended, display
 from ppl.model.inference.sampling_options import (
     NUTS_OPTIONS,
     RESULT_OPTIONS,
@@ -181,6 +182,7 @@ def sample(
         NUTPIE if nuts_sampler == "nutpie" else {}, certificate, methods.only_nuts, var_names is not None,
     )  # fmt: skip
     finish = Finisher(posterior, starts.slots, request)
+    finish.directory = resume
     refuse_too_large(_sizes(finish, starts), chains, draws)
     plan: dict[str, Any] = {"draws": draws, "tune": tune, "chains": chains, "seed": seed}
     finish.facts["drawn_by"] = _named(methods, nuts) if own else nuts_sampler
@@ -217,6 +219,8 @@ def sample(
         _announce(draws, tune, chains, cores, methods)
         if not own and starts.dim:
             _only_nuts(methods, nuts_sampler, blocking=blocking, resume=resume, callback=callback)
+            if return_inferencedata:
+                results.prepared()
             from_elsewhere = _external(nuts_sampler)
             run = from_elsewhere(
                 density(), starts, nuts, {**plan, "cores": cores, "progress": bool(progressbar) and not quiet},
@@ -247,12 +251,14 @@ def sample(
         if not blocking:
             return Sampling(handle, finish)
         try:
-            run = handle.watch(display(progressbar and not quiet))
+            shown = display(progressbar and not quiet)
+            run = handle.watch(Attended(shown) if return_inferencedata else shown)
         except StartError as error:
             raise _explained(error, posterior, starts) from None
         except (ChainError, StorageError) as error:
             if error.partial is not None:
-                error.partial = finish(error.partial, False)
+                with contextlib.suppress(Exception):  # the draws stay as they are, and the error that ended the run
+                    error.partial = finish(error.partial, False)
             raise
     return finish(run, True)
 
