@@ -51,6 +51,7 @@ from ppl.samplers import ChainError, Handle, StartError, StorageError, Unresolve
 from ppl.samplers import sample as run_nuts
 from ppl.samplers.launch import check_storage
 from ppl.samplers.steps_sample import sample_steps
+from ppl.xla import backend
 
 if TYPE_CHECKING:
     from ppl.model.model import Model
@@ -163,6 +164,7 @@ def sample(
         raise SamplingError("Cannot sample from the model: it has no free random variables.")
     if return_inferencedata:
         results.prepare()
+    backend.check()
     posterior = rewritten(model, rewrite, [*as_list(protect), *stepped(model, step)], eliminate)
     if steered and not posterior.values and not as_list(eliminate):  # NUTS is to run: what it can move stays
         posterior = rewritten(model, rewrite, [rv for rv in model.free_RVs if rv.dtype[0] == "f"])
