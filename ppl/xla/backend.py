@@ -10,6 +10,8 @@ import sys
 
 import jax
 
+BACKENDS = "jax.extend.backend"  # it takes its time to load, and is asked for where something is amiss alone
+
 ready = False  # whether programs can be run, as far as is known
 _used_at_fork = False
 _lost = False  # this process was forked from one that had used JAX
@@ -56,7 +58,7 @@ def _open() -> None:
 
 def _there(asked: str) -> list[str]:
     """The platforms that JAX finds by itself. Nothing stays open: the choice is left to the user."""
-    jax_backend = importlib.import_module("jax.extend.backend")  # it takes its time to load
+    jax_backend = importlib.import_module(BACKENDS)
     try:
         jax.config.update("jax_platforms", None)
         return sorted(jax_backend.backends())
