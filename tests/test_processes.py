@@ -101,3 +101,63 @@ def test_a_platform_that_is_not_there_is_told_in_one_sentence(asked):
     assert told[0].startswith(
         f"JAX_PLATFORMS asks for {asked!r}, and JAX has no such device here, but cpu: leave it out"
     )
+
+
+TERMINATED = """
+import os, signal, sys, threading, time
+import numpy as np
+import ppl as pm
+
+with pm.Model() as model:
+    pm.Normal("y", pm.Normal("m"), pm.HalfNormal("s"), observed=[0.5, 1.5])
+signals = []
+def sample(draws, wanted=None, **more):
+    def look(trace, draw):
+        if wanted is not None and draw.draw_idx > 300 and not signals:
+            signals.append(wanted)
+            os.kill(os.getpid(), wanted)
+        return None
+    common = dict(tune=100, chains=2, cores=1, random_seed=1, progressbar=False, certificate=False, rewrite=False)
+    return pm.sample(draws, model=model, compute_convergence_checks=False, callback=look, **common, **more)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends SIGTERM")
+def test_sigterm_saves_a_run_and_leaves_with_the_code_to_start_it_again(tmp_path):
+    place = str(tmp_path / "run")
+    said = f"""
+try:
+    sample(10**6, signal.SIGTERM, checkpoint={place!r})
+except SystemExit:
+    print("restored", signal.getsignal(signal.SIGTERM) is signal.SIG_DFL, flush=True)
+    raise
+print("went on")
+"""
+    told = run(TERMINATED + said, code=75)
+    assert "restored True" in told
+    assert "went on" not in told
+    assert f"SIGTERM: the run is saved in {place}; resume={place!r} goes on with it." in told
+    assert (tmp_path / "run" / "chain-0" / "state.npz").exists()
+    said = f"""
+whole = sample(500)
+resumed = sample(500, resume={place!r})
+print("the same", np.array_equal(whole.posterior.m, resumed.posterior.m))
+"""
+    assert "the same True" in run(TERMINATED + said)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends SIGTERM")
+def test_sigterm_is_left_alone_where_nothing_is_saved():
+    run(TERMINATED + "sample(10**6, signal.SIGTERM)", code=-15)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends SIGTERM")
+def test_sigterm_goes_to_a_handler_of_the_user(tmp_path):
+    said = f"""
+seen = []
+mine = lambda number, frame: seen.append(number)
+signal.signal(signal.SIGTERM, mine)
+trace = sample(600, signal.SIGTERM, checkpoint={str(tmp_path / "run")!r})
+print(len(seen), trace.posterior.sizes["draw"], signal.getsignal(signal.SIGTERM) is mine)
+"""
+    assert "1 600 True" in run(TERMINATED + said)

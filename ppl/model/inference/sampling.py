@@ -123,7 +123,9 @@ def sample(
     are arrays of a Zarr group, not files that NumPy reads. A directory with a run of another model, of other data or
     steered otherwise is refused, by an error that says what differs; `draws` and `cores` may differ. `checkpoint` is a
     directory for a new run; with `resume="auto"` the run there goes on, or begins where there is none. Give the
-    `random_seed` too: without one each call has another.
+    `random_seed` too: without one each call has another. SIGTERM saves such a run and leaves with code 75, by which a
+    batch system starts it again; a handler of your own is left alone. Where no result can be built after sampling, the
+    SamplingError has the draws (`.draws`, `.stats`) and names the file they are saved in.
     """
     refuse_unsupported(
         trace=trace, progressbar_theme=progressbar_theme, keep_warning_stat=keep_warning_stat, n_init=n_init,
