@@ -19,7 +19,7 @@ BELOW = {
     "graph": "",
     "tensor": "graph xla",
     "distributions": "tensor graph",
-    "rewrites": "distributions tensor graph",
+    "rewrites": "distributions tensor graph xla",
     "compile": "rewrites distributions tensor graph xla",
     "samplers": "xla",
     "nn": "compile distributions tensor graph",

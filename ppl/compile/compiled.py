@@ -23,6 +23,7 @@ from ppl.graph.printing import debugprint
 from ppl.tensor.sizing import deciding
 from ppl.tensor.tensor import Tensor
 from ppl.tensor.variables import VARIABLE, Cell, Variable
+from ppl.xla import backend
 
 # A call takes microseconds: no look-ups in modules.
 _ARRAY, _as_array, _Tracer = np.ndarray, np.asarray, jax.core.Tracer
@@ -115,6 +116,8 @@ class Function:
                 ):
                     values = tuple([self._fitting(i, v) for i, v in enumerate(values)])
                     break
+        if not backend.ready:
+            backend.check()
         for lock in self._locks:
             lock.acquire()
         try:

@@ -13,6 +13,17 @@ class CertificateError(SamplingError):
         self.result = result
 
 
+class ResultError(SamplingError):
+    """Draws are made, but building the result failed. `draws` holds what the sampler moved and what was worked out from
+    it before, `stats` the statistics, by name as (chains, draws, ...); `path` is the file they are saved in, if any."""
+
+    def __init__(self, message: str, draws: object = None, stats: object = None, path: str | None = None) -> None:
+        super().__init__(message)
+        self.draws = draws
+        self.stats = stats
+        self.path = path
+
+
 class IncorrectArgumentsError(ValueError):
     """Arguments that contradict each other."""
 

@@ -23,6 +23,7 @@ from ppl.tensor.sizes import DIM
 from ppl.tensor.tensor import CONSTANT, constant, value_of
 from ppl.tensor.triangular import pack_triangular, unpack_triangular
 from ppl.tensor.vectorizing import VECTORIZED
+from ppl.xla import backend
 
 _LARGEST = 100_000
 _MOST_STEPS = 5_000  # operations, some microseconds each, that a map takes row by row
@@ -131,6 +132,7 @@ def _computed(node: Node, values: list[np.ndarray], programs: bool = True) -> np
 
 def _by_jax(node: Node, values: list[np.ndarray]) -> np.ndarray | None:
     """As one program: operation by operation, JAX compiles each of them, a twentieth of a second for every one."""
+    backend.check()
     for call in (_program(node.op, node.attrs), functools.partial(_lower, node.op, node.attrs)):
         with contextlib.suppress(Exception), jax.enable_x64(True), jax.ensure_compile_time_eval():
             return np.asarray(call(*values))  # some operations want to see their values

@@ -32,6 +32,8 @@ MOST_TOLD = 5  # differences in one error
 class MemoryStore:
     """Everything is kept in memory and nothing survives the process."""
 
+    place: str | None = None
+
     def rows(self, chain: int, name: str, shape: Shape) -> Rows:
         """A table in memory."""
         return MemoryRows(shape)
@@ -57,6 +59,7 @@ class DirectoryStore:
         if storage == "zarr":
             zarr_package()  # asked for before anything is written
         self.path, self._storage = Path(path), storage
+        self.place: str | None = str(self.path)
         self._tables: dict[int, dict[str, FileRows | ZarrRows]] = {}
         self._written: dict[int, float] = {}
         described = json.loads(json.dumps({"version": VERSION, "storage": storage, **settings}))

@@ -21,6 +21,8 @@ import jax
 import jaxlib.version
 from jax.experimental.compilation_cache import compilation_cache
 
+from . import damaged_programs
+
 VARIABLE = "PPL_DISK_CACHE"  # 0: keep nothing on disk; otherwise a folder
 LEAST_SECONDS = 0.03  # a program that compiles faster is not worth a file
 MOST_BYTES = 1 << 30
@@ -44,6 +46,7 @@ def enable_disk_cache(directory: str | os.PathLike[str] | None = None) -> Path:
     programs are compiled anew.
     """
     place = private(Path(directory) if directory is not None else default())
+    damaged_programs.drop_from(str(place))
     _set(str(place), 0.0, -1)
     return place
 
@@ -127,6 +130,7 @@ def _enter(place: Path) -> None:
         if _open == 1:
             _found = tuple(getattr(jax.config, name) for name in _SETTINGS)
             if _found[0] is None:
+                damaged_programs.drop_from(str(place))
                 _set(str(place), LEAST_SECONDS, -1)
 
 

@@ -5,10 +5,12 @@ Nothing that happens there reaches the random numbers: a chain's draws depend on
 """
 
 import atexit
+import logging
 import threading
 import time
 import weakref
 from collections.abc import Callable
+from typing import NoReturn
 
 import jax
 import numpy as np
@@ -16,7 +18,7 @@ import numpy as np
 from . import alone, together
 from .chain import Chain, Layout
 from .errors import ChainError, SamplingError, StartError, StorageError
-from .interrupt import Presses
+from .interrupt import Presses, Termination
 from .job import Compiled, Job, Signals
 from .progress import ChainProgress, Display, Nothing, Report, as_html
 from .randomness import chain_key, own_settings
@@ -91,19 +93,37 @@ class Handle:
     def watch(self, display: Display | None = None) -> Run:
         """The finished run, or what there is of it when Ctrl-C is pressed.
 
-        Where there is no draw yet, and when the key is pressed twice, KeyboardInterrupt is raised at once.
+        Where there is no draw yet, and when the key is pressed twice, KeyboardInterrupt is raised at once. Where the
+        run is saved in a directory, SIGTERM ends the program by SystemExit, with all that is finished in its place.
         """
-        with Presses() as presses:
+        place = self._job.store.place
+        with Presses() as presses, Termination(place is not None) as termination:
             try:
-                self._show(display, lambda: 0.0 if presses.count else REFRESH_SECONDS)
+                self._show(display, lambda: 0.0 if presses.count or termination.asked else REFRESH_SECONDS)
+                if termination.asked:
+                    self._leave()
                 if self._done.is_set():
                     return self._result()
             except KeyboardInterrupt:  # from a callback, or where Ctrl-C is not ours to count
                 pass
+            except BaseException:  # of the display: nobody waits any more
+                self.stop()
+                raise
             self.stop()
             if presses.count > 1 or not any(chain.done for chain in self._chains):
                 raise KeyboardInterrupt  # a compiler cannot be stopped, but need not be waited for
             return self.abort()
+
+    def _leave(self) -> NoReturn:
+        """Save the run and end the program; what went wrong before that is raised instead."""
+        self.stop()
+        self._thread.join()
+        if self._error is not None:
+            self._raise()
+        logging.getLogger("ppl").warning(
+            "SIGTERM: the run is saved in %s; resume=%r goes on with it.", self._job.store.place, self._job.store.place
+        )
+        raise SystemExit(Termination.CODE)
 
     def _show(self, display: Display | None, seconds_left: Callable[[], float]) -> None:
         """Keep ``display`` up to date until the run is done or no time is left."""

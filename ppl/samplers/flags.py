@@ -9,7 +9,8 @@ chosen by the user wins. ``PPL_NO_XLA_FLAGS=1`` leaves the environment alone.
 
 import logging
 import os
-import sys
+
+from ppl.xla.backend import lives as _backend_lives
 
 OPTION = "xla_cpu_small_while_loop_byte_threshold"
 LIMIT = 1_000_000_000
@@ -41,12 +42,6 @@ def with_option(flags: str) -> str:
         if word.startswith(GROUP):
             return " ".join([*words[:i], f"{word},{setting}", *words[i + 1 :]])
     return " ".join([*words, GROUP + setting])
-
-
-def _backend_lives() -> bool:
-    bridge = sys.modules.get("jax._src.xla_bridge")
-    alive = getattr(bridge, "backends_are_initialized", None)
-    return bool(alive()) if alive is not None else False
 
 
 def _tell_once() -> None:

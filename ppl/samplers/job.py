@@ -22,6 +22,8 @@ Callback = Callable[[list[ChainProgress]], None]
 class Store(Protocol):
     """Where chains keep their rows and states."""
 
+    place: str | None  # the directory, where they outlive the process
+
     def rows(self, chain: int, name: str, shape: Shape) -> Rows:
         """A table of a chain."""
 

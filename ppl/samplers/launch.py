@@ -3,6 +3,8 @@
 import os
 from typing import Any
 
+from ppl.xla import backend
+
 from .checkpoint import STORAGES, DirectoryStore, MemoryStore
 from .driver import Handle
 from .job import Job, Store
@@ -12,6 +14,7 @@ from .run import Run
 
 def launch(job: Job, *, progress: bool | str | None, blocking: bool) -> Run | Handle:
     """Run the job; Ctrl-C returns what is finished. Without ``blocking`` its handle comes back at once."""
+    backend.check()
     display = display_for(progress)
     handle = Handle(job).start()
     return handle.watch(display) if blocking else handle

@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from ppl.xla import stacks
+from ppl.xla import backend, stacks
 
 from . import disk_cache
 from .kernel import Data, Kernel
@@ -197,6 +197,7 @@ class Programs:
         It may use the memory of the ``donated`` arguments for its results: who calls it gives these away. Where it
         does little work in all its ``runs``, it is compiled as soon as can be in place of with ``polish``.
         """
+        backend.check()
         leaves, structure = jax.tree.flatten(arguments)
         shapes = tuple((np.shape(leaf), np.asarray(leaf).dtype) for leaf in leaves)
         full = (key, structure, shapes, jax.default_backend())

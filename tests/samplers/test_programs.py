@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from ppl.samplers import blas, disk_cache, programs
+from ppl.samplers import blas, damaged_programs, disk_cache, programs
 from ppl.samplers.packing import Packing, on_host
 from ppl.samplers.programs import Programs, turn
 from ppl.samplers.randomness import normals, own_settings
@@ -42,6 +42,56 @@ def test_another_process_need_not_compile(tmp_path):
     assert files
     assert run() == first
     assert {f.name: f.stat().st_mtime_ns for f in tmp_path.iterdir() if f.name.endswith("-cache")} == files
+
+
+@pytest.mark.parametrize("damage", [lambda data: data[: len(data) // 2], lambda data: b"", lambda data: b"x" * 999])
+def test_damaged_programs_on_disk_are_dropped_with_one_line(tmp_path, damage):
+    script = textwrap.dedent(f"""
+        import sys; sys.path[:0] = [{str(ROOT)!r}]
+        from ppl.samplers import flags; flags.apply()
+        import jax.numpy as jnp, numpy as np
+        from ppl.samplers.programs import Programs
+        for k in (1.0, 2.0):
+            big = lambda x: jnp.linalg.cholesky(jnp.cov(jnp.sin(k * jnp.outer(x, x)) ** 3 + jnp.eye(30)))
+            print(Programs().get(k, lambda: big, (np.arange(30.0),))(np.arange(30.0)).shape)
+    """)
+    environment = {**os.environ, disk_cache.VARIABLE: str(tmp_path)}
+    run = lambda: (
+        subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment
+        ).stderr
+    )
+    kept = lambda: [file for file in tmp_path.iterdir() if file.name.endswith("-cache")]
+    assert not run()
+    assert len(kept()) == 2
+    for file in kept():
+        file.write_bytes(damage(file.read_bytes()))
+    told = run()
+    assert told.count("\n") == 1
+    assert f"A compiled program kept in {tmp_path} could not be read" in told
+    assert not run()  # they were written anew
+
+
+def test_a_program_that_cannot_be_written_whole_does_not_stay(tmp_path, monkeypatch, caplog):
+    (tmp_path / "key-cache").write_bytes(b"half")
+    monkeypatch.setattr(damaged_programs, "_told", set())
+    monkeypatch.setattr(damaged_programs, "_ours", {str(tmp_path)})
+
+    def full(key):
+        raise OSError(28, "No space left on device")
+
+    before = jax.config.jax_compilation_cache_dir
+    try:
+        jax.config.update("jax_compilation_cache_dir", str(tmp_path))
+        damaged_programs._dropping(full, "written")("key")
+        damaged_programs._dropping(full, "written")("key")
+        jax.config.update("jax_compilation_cache_dir", str(tmp_path / "theirs"))
+        with pytest.raises(OSError, match="No space left"):
+            damaged_programs._dropping(full, "written")("key")
+    finally:
+        jax.config.update("jax_compilation_cache_dir", before)
+    assert not list(tmp_path.iterdir())
+    assert [r.message.count("could not be written") for r in caplog.records] == [1]
 
 
 def test_a_place_that_the_user_gave_to_jax_is_used_as_it_is(tmp_path, monkeypatch):

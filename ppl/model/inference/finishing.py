@@ -20,6 +20,7 @@ from ppl.model.inference.certificate import Certificate, CertificateError, Notar
 from ppl.model.inference.draw_rows import RowProgram, compiled, draw_keys, over_draws
 from ppl.model.inference.failure_report import failure_report
 from ppl.model.inference.forwards import keys_of_streams
+from ppl.model.inference.kept_draws import result_error
 from ppl.model.inference.pointwise import log_likelihood_values, log_prior_values
 from ppl.model.log import silenced
 from ppl.model.output import results
@@ -97,7 +98,9 @@ class Finisher:
         self._names = list(wanted)
         self._preparing: threading.Thread | None = None
         self.facts: dict[str, Any] = {}  # further attributes of the result
+        self.directory: Any = None  # where the run is saved, if it is
         self._wanted = wanted
+        self._refuse_densities()
         variables = tuple(slot.variable for slot in slots)
         key = ("results", *map(id, variables), *self._names)
         self._keys, self.program = posterior.once(
@@ -164,12 +167,28 @@ class Finisher:
         return {name: np.concatenate([part[name] for part in parts]) for name in self._names} if parts else {}
 
     def __call__(self, run: Any, final: bool) -> Any:
-        request = self.request
-        with silenced(request.quiet or not final):
-            return self._result(run, final)
+        known: dict[str, np.ndarray] = {}
+        try:
+            with silenced(self.request.quiet or not final):
+                return self._result(run, final, known)
+        except CertificateError:  # it has the result
+            raise
+        except BaseException as error:
+            if not final or not run.draws:
+                raise
+            moved = {slot.variable.name or "": slot.read(run.positions) for slot in self.slots}
+            kept = result_error(error, {**moved, **known}, run.stats, self.directory)
+            if isinstance(error, Exception):
+                raise kept from error
+            if kept.path:
+                error.add_note(f"The draws are saved in {kept.path}.")
+            raise
 
-    def _result(self, run: Any, final: bool) -> Any:
+    def _result(self, run: Any, final: bool, known: dict[str, np.ndarray]) -> Any:
+        """The result of a run; what its names are worth goes into `known` as soon as that is worked out."""
         request, model = self.request, self.posterior.model
+        if request.as_arviz:
+            results.prepared()
         checked, found = final and request.checked, []
         if checked and not run.draws:
             stopped = "Sampling was stopped while it was tuning" if run.interrupted else "No draws were asked for"
@@ -179,6 +198,7 @@ class Finisher:
             found = checks.convergence(run, labels(self.slots, self.posterior.names))
         failed = failure_report(run, self.posterior, self.slots) if final else None
         values = self.values(run.positions)
+        known.update(values)
         if failed is not None:
             found += checks.failed(failed.line())
             found += checks.not_numbers(values)
@@ -216,19 +236,22 @@ class Finisher:
     def _densities(self, values: Mapping[str, np.ndarray], run: Any, chains: Any, more: Any) -> dict[str, Any]:
         """The groups of pointwise log-densities that were asked for."""
         groups, model = {}, self.posterior.model
-        complete_values = dict(values)
         for name, compute in (("log_likelihood", log_likelihood_values), ("log_prior", log_prior_values)):
             wanted = self.request.options.get(name)
             if not wanted:
                 continue
-            missing = [rv.name for rv in model.free_RVs if rv.name not in complete_values]
-            if missing:
+            terms = compute(model, dict(values), None if wanted is True else wanted)
+            groups[name] = results.dataset(model, terms, sample_coords=chains, **more)
+        return groups
+
+    def _refuse_densities(self) -> None:
+        """Raise before sampling where log-densities are asked for that the result cannot have."""
+        missing = [rv.name for rv in self.posterior.model.free_RVs if rv.name not in self._wanted]
+        for name in ("log_likelihood", "log_prior"):
+            if missing and self.request.options.get(name):
                 raise ValueError(
                     f"idata_kwargs {name}: it needs every free variable, but var_names leaves out {missing}"
                 )
-            terms = compute(model, complete_values, None if wanted is True else wanted)
-            groups[name] = results.dataset(model, terms, sample_coords=chains, **more)
-        return groups
 
     def _attrs(self, run: Any, found: Sequence[checks.SamplerWarning]) -> dict[str, Any]:
         device = jax.devices()[0]

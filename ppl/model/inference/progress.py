@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Any, Self
 
+from ppl.model.output import results
 from ppl.samplers import ChainProgress
 from ppl.samplers.progress import Display, Report, display_for
 
@@ -33,6 +34,26 @@ class _Combined:
                 max(c.seconds for c in chains),
             )  # fmt: skip
             report = report._replace(chains=[whole])
+        self._inner.show(report)
+
+
+class Attended:
+    """A display of a run that is stopped as soon as it is known that no result can come of it."""
+
+    def __init__(self, inner: Display) -> None:
+        self._inner = inner
+
+    def __enter__(self) -> Self:
+        self._inner.__enter__()
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._inner.__exit__(kind, error, trace)
+
+    def show(self, report: Report) -> None:
+        """Show how far the chains are."""
+        if report.phase != "done":
+            results.refuse_failed()
         self._inner.show(report)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import warnings
 from collections.abc import Callable, Mapping
@@ -22,7 +23,7 @@ from ppl.model.inference.engines.in_parts import in_turn
 from ppl.model.inference.engines.independent import Independent, drawn_by_quadrature, drawn_from_data
 from ppl.model.inference.finishing import Finisher, Request, refuse_too_large
 from ppl.model.inference.optimum import maximum_of
-from ppl.model.inference.progress import display
+from ppl.model.inference.progress import Attended, display
 from ppl.model.inference.sampling_options import (
     NUTS_OPTIONS,
     RESULT_OPTIONS,
@@ -50,6 +51,7 @@ from ppl.samplers import ChainError, Handle, StartError, StorageError, Unresolve
 from ppl.samplers import sample as run_nuts
 from ppl.samplers.launch import check_storage
 from ppl.samplers.steps_sample import sample_steps
+from ppl.xla import backend
 
 if TYPE_CHECKING:
     from ppl.model.model import Model
@@ -121,7 +123,9 @@ def sample(
     are arrays of a Zarr group, not files that NumPy reads. A directory with a run of another model, of other data or
     steered otherwise is refused, by an error that says what differs; `draws` and `cores` may differ. `checkpoint` is a
     directory for a new run; with `resume="auto"` the run there goes on, or begins where there is none. Give the
-    `random_seed` too: without one each call has another.
+    `random_seed` too: without one each call has another. SIGTERM saves such a run and leaves with code 75, by which a
+    batch system starts it again; a handler of your own is left alone. Where no result can be built after sampling, the
+    SamplingError has the draws (`.draws`, `.stats`) and names the file they are saved in.
     """
     refuse_unsupported(
         trace=trace, progressbar_theme=progressbar_theme, keep_warning_stat=keep_warning_stat, n_init=n_init,
@@ -162,6 +166,7 @@ def sample(
         raise SamplingError("Cannot sample from the model: it has no free random variables.")
     if return_inferencedata:
         results.prepare()
+    backend.check()
     posterior = rewritten(model, rewrite, [*as_list(protect), *stepped(model, step)], eliminate)
     if steered and not posterior.values and not as_list(eliminate):  # NUTS is to run: what it can move stays
         posterior = rewritten(model, rewrite, [rv for rv in model.free_RVs if rv.dtype[0] == "f"])
@@ -181,6 +186,7 @@ def sample(
         NUTPIE if nuts_sampler == "nutpie" else {}, certificate, methods.only_nuts, var_names is not None,
     )  # fmt: skip
     finish = Finisher(posterior, starts.slots, request)
+    finish.directory = resume
     refuse_too_large(_sizes(finish, starts), chains, draws)
     plan: dict[str, Any] = {"draws": draws, "tune": tune, "chains": chains, "seed": seed}
     finish.facts["drawn_by"] = _named(methods, nuts) if own else nuts_sampler
@@ -217,6 +223,8 @@ def sample(
         _announce(draws, tune, chains, cores, methods)
         if not own and starts.dim:
             _only_nuts(methods, nuts_sampler, blocking=blocking, resume=resume, callback=callback)
+            if return_inferencedata:
+                results.prepared()
             from_elsewhere = _external(nuts_sampler)
             run = from_elsewhere(
                 density(), starts, nuts, {**plan, "cores": cores, "progress": bool(progressbar) and not quiet},
@@ -247,12 +255,14 @@ def sample(
         if not blocking:
             return Sampling(handle, finish)
         try:
-            run = handle.watch(display(progressbar and not quiet))
+            shown = display(progressbar and not quiet)
+            run = handle.watch(Attended(shown) if return_inferencedata else shown)
         except StartError as error:
             raise _explained(error, posterior, starts) from None
         except (ChainError, StorageError) as error:
             if error.partial is not None:
-                error.partial = finish(error.partial, False)
+                with contextlib.suppress(Exception):  # the draws stay as they are, and the error that ended the run
+                    error.partial = finish(error.partial, False)
             raise
     return finish(run, True)
 

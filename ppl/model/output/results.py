@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ppl.model.errors import SamplingError
 from ppl.model.inputs.data_values import constant_data, observed_data
 from ppl.model.version import __version__
 
@@ -37,9 +38,52 @@ def has_inference_data() -> bool:
 
 def prepare() -> None:
     """Begin to import what results need; it takes longer than sampling a small model, so both go on at once."""
-    needed = {"xarray", "arviz"} if has_inference_data() else {"xarray"}
-    if not needed <= sys.modules.keys():
-        threading.Thread(target=_import_all, name="import-arviz", daemon=True).start()
+    global _importing
+    if not _loaded():
+        _importing = _Import()
+        _importing.start()
+    elif _importing is not None and _importing.error is not None:
+        _importing = None  # the user has imported it since
+
+
+def prepared() -> None:
+    """Wait until what results need is there; raise where it cannot be imported."""
+    if _importing is not None:
+        _importing.join()
+    refuse_failed()
+
+
+def refuse_failed() -> None:
+    """Raise where what results need is known not to be importable."""
+    if _importing is not None and _importing.error is not None:
+        error = _importing.error
+        raise SamplingError(
+            f"Results need ArviZ, and importing it failed: {type(error).__name__}: {error}. Mend that (does `import"
+            " arviz` work? It wants a home directory that can be written to: set HOME), or pass"
+            " return_inferencedata=False."
+        ) from error
+
+
+def _loaded() -> bool:
+    return sys.modules.keys() >= ({"xarray", "arviz"} if has_inference_data() else {"xarray"})
+
+
+class _Import(threading.Thread):
+    """Imports what results need; `error` is what went wrong."""
+
+    def __init__(self) -> None:
+        super().__init__(name="import-arviz", daemon=True)
+        self.error: Exception | None = None
+
+    def run(self) -> None:
+        """Import, and keep the error for whoever waits."""
+        try:
+            _import_all()
+        except Exception as error:
+            self.error = error
+
+
+_importing: _Import | None = None
 
 
 def _import_all() -> None:
