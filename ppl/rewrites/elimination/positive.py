@@ -71,7 +71,9 @@ def _is_number(end: Any) -> bool:
     return isinstance(end, int | float) and bool(np.isfinite(end))
 
 
-def _always(condition: Tensor) -> bool:
+def _always(condition: Any) -> bool:
+    while condition.op.name == "broadcast_to":
+        condition = condition.inputs[0]
     return is_constant(condition) and bool(np.all(value_of(condition)))
 
 
