@@ -122,7 +122,7 @@ class Notary:
             return Certificate("fails", len(picked), float("inf"), what)
         apart = (sides.left - sampled)[known]
         size = 1.0 + (sides.size + abs(sampled))[known]
-        error = float(np.max(abs(apart - np.median(apart)) / size, initial=0.0))
+        error = _largest(apart, size)
         if error <= tolerance:
             return Certificate("holds", len(picked), error)
         if error * np.median(size) <= ROUNDING * self._rounding(identity, positions, result, keys):
@@ -150,6 +150,13 @@ class Notary:
         program = self.posterior.once(("rows of logp", *map(id, self.slots)), make)
         (found,) = over_draws(program, [slot.read(positions)[None] for slot in self.slots])
         return np.asarray(found[0])
+
+
+def _largest(apart: np.ndarray, size: np.ndarray) -> float:
+    """How far differences are from one constant, relative to the size of their terms. The constant is taken where the
+    terms are smallest, since there it has most digits."""
+    best = int(np.argmin(size)) if len(size) else 0
+    return float(np.max(abs(apart - apart[best]) / size, initial=0.0)) if len(size) else 0.0
 
 
 def _ended(result: Mapping[str, np.ndarray], count: int) -> np.ndarray:
@@ -200,7 +207,7 @@ def _holds(posterior: Posterior, values: Mapping[str, np.ndarray], seed: int) ->
     sides: Sides = notary.identity.at(positions, result, draw_keys(seed, "recover", chains, draws)[at])
     sampled = notary._log_density(positions)
     apart, size = sides.left - sampled, 1.0 + sides.size + abs(sampled)
-    return bool(np.max(abs(apart - np.median(apart)) / size) <= TOLERANCE[tt.config.floatX])
+    return _largest(apart, size) <= TOLERANCE[tt.config.floatX]
 
 
 def failure(certificate: Certificate, posterior: Posterior, values: Mapping[str, np.ndarray], seed: int) -> str:
