@@ -137,9 +137,16 @@ class Notary:
         self, identity: Identity, positions: np.ndarray, result: Mapping[str, np.ndarray], keys: np.ndarray
     ) -> float:
         """How far the sides move when their inputs move by about what rounding does to them."""
-        both = lambda x: np.stack([identity.at(x, result, keys).left, self._log_density(x)])
-        here = both(positions)
-        change = np.stack([both(positions * (1 + n * np.finfo(float).eps)) - here for n in NEARBY])
+
+        def densities(units: int) -> np.ndarray:
+            """That of the model as written, and that which was sampled, at numbers some units in the last place off."""
+            written = identity.as_written({name: _nearby(x, units) for name, x in result.items()})
+            if written is None:
+                written = identity.at(_nearby(positions, units), result, keys).left
+            return np.stack([written, self._log_density(_nearby(positions, units))])
+
+        here = densities(0)
+        change = np.stack([densities(n) - here for n in NEARBY])
         return float(np.max(abs(change[np.isfinite(change)]), initial=0.0))
 
     def _log_density(self, positions: np.ndarray) -> np.ndarray:
@@ -150,6 +157,13 @@ class Notary:
         program = self.posterior.once(("rows of logp", *map(id, self.slots)), make)
         (found,) = over_draws(program, [slot.read(positions)[None] for slot in self.slots])
         return np.asarray(found[0])
+
+
+def _nearby(x: np.ndarray, units: int) -> np.ndarray:
+    """Numbers that differ by some units in the last place, each in a direction of its own."""
+    if x.dtype.kind != "f":
+        return x
+    return x * (1 + units * np.finfo(float).eps * np.cos(7.0 * np.arange(x.size))).reshape(x.shape)
 
 
 def _largest(apart: np.ndarray, size: np.ndarray) -> float:

@@ -100,7 +100,7 @@ class Identity:
         written: dict[Node, Node] = dict(zip(now.free_RVs, made.values(), strict=True))
         noise, self._beside = noise_of(list(made.values())), posterior.beside
         drawn = frozenset(noise)
-        self.slots = list(slots)
+        self.slots, self._now = list(slots), now
         self.plain = {name: x for name, x in made.items() if x in drawn and name in outputs}
         self._place: dict[Node, Node] = {x: placeholder(x.type, name) for name, x in self.plain.items()}
         self._again = self._noise = [d for d in noise if d not in self._place]
@@ -110,8 +110,8 @@ class Identity:
         terms += [law.family.log_density(x, *law.parameters) for x, law in posterior.beside]
         density = [d.family.log_density(d, *d.parameters) for d in noise]
         jacobians = [*posterior.jacobians.values(), *(self._slope(d, t) for d, t in stretched.items() if t)]
-        drawn = _sum(density)
-        left = _sum(terms) - drawn + _sum(jacobians)
+        recovered = _sum(density)
+        left = _sum(terms) - recovered + _sum(jacobians)
         size = _sum(map(abs, [*terms, *density, *jacobians]))
         shown = [t.forward(d, *d.parameters) if (t := stretched.get(d)) else d for d in self._noise]
         again = {rv.name or "": substitute(rv, written) for rv in now.unobserved_RVs}
@@ -122,7 +122,7 @@ class Identity:
             raise NoIdentity("the density uses random numbers of a stream, which are others at every evaluation")
         self.volume = self._volume(posterior, list(made.values()), stretched)
         behind = list(outputs.values()) if whole else list(made.values())
-        self._program([left, size, drawn, *(again[name] for name in self.names), *shown], behind, posterior)
+        self._program([left, size, recovered, *(again[name] for name in self.names), *shown], behind, posterior)
 
     def _stretched(self, made: Mapping[str, Tensor]) -> dict[Node, Transform | None]:
         """The draws that are values of no variable as they stand, and coordinates in which they move freely."""
@@ -170,6 +170,16 @@ class Identity:
         outputs = substitute(wanted, values) if self._keys is None else self._keys.outputs
         inputs = self._given if self._keys is None else [*self._given, self._keys.input]
         self.program = RowProgram(inputs, optimize(outputs), once=posterior.of_data, little=RARE)  # type: ignore[arg-type]
+
+    def as_written(self, values: Mapping[str, np.ndarray]) -> np.ndarray | None:
+        """The joint log-density of the model as written at values of all its variables; None where some are missing."""
+        if any((rv.name or "") not in values for rv in self._now.free_RVs):
+            return None
+        places: dict[Node, Node] = {rv: placeholder(rv.type, rv.name) for rv in self._now.free_RVs}
+        columns = [values[rv.name or ""][None].astype(rv.dtype) for rv in self._now.free_RVs]
+        program = RowProgram(list(places.values()), [_sum(joint_as_written(self._now, places))])  # type: ignore[arg-type]
+        found: np.ndarray = over_draws(program, columns)[0][0]
+        return found
 
     @property
     def work(self) -> float:
