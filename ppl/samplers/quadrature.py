@@ -73,6 +73,7 @@ def quadrature(
     key: Hashable = None,
     at_once: AtOnce | None = None,
     names: Sequence[str] | None = None,
+    reach: Sequence[float] | None = None,
 ) -> Independent:
     """Independent draws from the density whose logarithm is ``logp(position, *data)``, for positions of length one.
 
@@ -80,7 +81,8 @@ def quadrature(
     log-densities of all entries, each of which depends on that entry alone; they should have ``names``, as their draws
     depend on these. ``key`` stands for the content of ``logp`` where that is built anew for each call, as in
     ``sample``. ``at_once`` gives the log-densities of ``BATCH`` positions, (BATCH, n) -> (BATCH, n), without a program,
-    or None; then there is nothing to compile.
+    or None; then there is nothing to compile. ``reach`` says of each number how far from its starts mass may be if there
+    is none at them: far out on a scale of log-odds, say, numbers do not tell a value from the end of its interval.
 
     >>> source = quadrature(lambda x: -0.5 * x[0] ** 2, [3.0])
     >>> values, log_densities = source.draws(seed=1, chain=0, count=1000)
@@ -96,7 +98,8 @@ def quadrature(
         raise ValueError(f"names: each of the {numbers} numbers of a position needs one of its own, got {list(names)}")
     evaluate = batches(logp, numbers, data, key, at_once)
     compiling = time.perf_counter() - began
-    searches = {name: followed(list(dict.fromkeys(each))) for name, each in zip(names, places.T, strict=True)}
+    each = zip(names, places.T, reach if reach is not None else [np.inf] * numbers, strict=True)
+    searches = {name: followed(list(dict.fromkeys(line)), far) for name, line, far in each}
     found = side_by_side(searches, evaluate, places[0])
     return Independent(tuple(found), tuple(names), compiling)
 
@@ -124,10 +127,10 @@ def side_by_side(searches: Mapping[str, Search[Result]], evaluate: Evaluate, fir
     return [found[k] for k in range(len(each))]
 
 
-def followed(starts: Sequence[float]) -> Search[Panels]:
+def followed(starts: Sequence[float], reach: float = np.inf) -> Search[Panels]:
     """Panels that hold what is seen from ``starts``, and from wherever they turn out to be wrong."""
     for look in range(MOST_LOOKS):
-        found = yield from panels((yield from region(starts)))
+        found = yield from panels((yield from region(starts, reach)))
         wrong, missed = yield from _surprises(found, SHARP_PROBES if look else PROBES)
         if not len(wrong):
             return found

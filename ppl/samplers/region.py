@@ -18,7 +18,6 @@ Search = Generator[np.ndarray, np.ndarray, Result]  # yields points to look at, 
 
 NEGLIGIBLE = 1e-15
 SHORT = 1e-12  # beside numbers of unit size
-FAR = 30.0  # at log-odds so far out, numbers hardly tell a value from the end of its interval
 MOST_PEAKS = 32  # the highest are closed in upon
 MOST_ROUNDS = 60
 BETWEEN = 7  # parts that each side of a peak is cut into, each round
@@ -72,8 +71,8 @@ class _Seen(NamedTuple):
         return width + np.minimum(self.f[:-1], self.f[1:]), width + np.maximum(self.f[:-1], self.f[1:])
 
 
-def region(starts: Sequence[float]) -> Search[Region]:
-    """The region of mass of a density around one or more ``starts``."""
+def region(starts: Sequence[float], reach: float = np.inf) -> Search[Region]:
+    """The region of mass of a density around one or more ``starts``, not further from all of them than ``reach``."""
     nothing = np.zeros(0)
     grid = np.concatenate([start + np.concatenate([-DISTANCES, [0.0], DISTANCES]) for start in starts])
     seen = yield from _Seen(nothing, nothing, nothing.astype(bool)).with_more(grid)
@@ -100,8 +99,8 @@ def region(starts: Sequence[float]) -> Search[Region]:
                 f"the log-density is greatest at {seen.x[inner]:.6g}, next to where it is nan or inf: it may rise "
                 "there without bound"
             )
-    if np.min(np.abs(seen.x[np.isfinite(seen.f), None] - np.array(starts))) > FAR:
-        raise UnresolvedError(f"the density is zero at the start, {starts[0]:.6g}, and as far as {FAR:g} from it")
+    if np.min(np.abs(seen.x[np.isfinite(seen.f), None] - np.array(starts))) > reach:
+        raise UnresolvedError(f"the density is zero at the start, {starts[0]:.6g}, and as far as {reach:g} from it")
     outside = float(np.exp(np.logaddexp.reduce(np.concatenate([most[:first], most[last:]])) - mass))
     return Region(_edges(seen, first, last), outside)
 

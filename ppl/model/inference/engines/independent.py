@@ -21,6 +21,7 @@ from ppl.rewrites.elimination.parts import Part, densities
 from ppl.samplers.quadrature import BATCH, MOST_LOOKS, quadrature
 
 TUNING, DRAWING = 1, 0  # what draws are for
+TELLING = 30.0  # at log-odds so far out, numbers hardly tell a value from the end of its interval
 
 
 class Independent(Drawn):
@@ -51,7 +52,7 @@ def drawn_by_quadrature(
     if known is None or not np.array_equal(known[0], places):
         source = quadrature(
             scalar(density), places, data=density.data, key=("logp", density.key), at_once=_by_numpy(density),
-            names=labels(starts.slots, posterior.names),
+            names=labels(starts.slots, posterior.names), reach=_reach(posterior, starts.slots),
         )  # fmt: skip
         posterior.made["quadrature"] = places, source._replace(compile_seconds=0.0)
     else:
@@ -66,6 +67,13 @@ def drawn_by_quadrature(
         positions, {"lp": lp}, tuning, {"lp": tuning_lp}, clock.seconds, source.compile_seconds,
         drawn_by=f"quadrature of {what}", quadrature_error=source.error,
     )  # fmt: skip
+
+
+def _reach(posterior: Posterior, slots: Sequence[Slot]) -> list[float]:
+    """How far from a start values of each number can be told from each other."""
+    bent = posterior.moved.keys() | posterior.jacobians.keys()
+    reach = [(TELLING if slot.variable in bent else np.inf, slot.stop - slot.start) for slot in slots]
+    return [far for far, count in reach for _ in range(count)]
 
 
 def _each(posterior: Posterior, numbers: Part, slots: Sequence[Slot]) -> FlatProgram:
