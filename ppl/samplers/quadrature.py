@@ -81,8 +81,8 @@ def quadrature(
     log-densities of all entries, each of which depends on that entry alone; they should have ``names``, as their draws
     depend on these. ``key`` stands for the content of ``logp`` where that is built anew for each call, as in
     ``sample``. ``at_once`` gives the log-densities of ``BATCH`` positions, (BATCH, n) -> (BATCH, n), without a program,
-    or None; then there is nothing to compile. ``reach`` says of each number how far from its starts mass may be if there
-    is none at them: far out on a scale of log-odds, say, numbers do not tell a value from the end of its interval.
+    or None; then there is nothing to compile. ``reach`` says of each number how far from its starts mass may be if
+    there is none at them: far out on a scale of log-odds numbers do not tell a value from the end of its interval.
 
     >>> source = quadrature(lambda x: -0.5 * x[0] ** 2, [3.0])
     >>> values, log_densities = source.draws(seed=1, chain=0, count=1000)
