@@ -401,11 +401,11 @@ class Pressed:
 @pytest.mark.usefixtures("little_is_much")
 def test_a_run_that_is_stopped_keeps_the_draws_that_all_parts_have(monkeypatch):
     model = model_of(regression, hierarchy, number)
-    long = FEW | {"draws": 20_000, "tune": 200}
+    long = FEW | {"draws": 300_000, "tune": 200}
     monkeypatch.setattr(sampling, "display", lambda mode: Pressed(2, 300))
     found = pm.sample(model=model, **long)
     count = found.posterior.sizes["draw"]
-    assert found.posterior.attrs["interrupted"] == 1 and 0 < count <= 20_000
+    assert found.posterior.attrs["interrupted"] == 1 and 0 < count <= 300_000
     assert np.isfinite(found.sample_stats.lp).all()
     monkeypatch.undo()
 
