@@ -103,7 +103,7 @@ class Identity:
         self.slots, self._now = list(slots), now
         self.plain = {name: x for name, x in made.items() if x in drawn and name in outputs}
         self._place: dict[Node, Node] = {x: placeholder(x.type, name) for name, x in self.plain.items()}
-        self._again = self._noise = [d for d in noise if d not in self._place]
+        self._noise = [d for d in noise if d not in self._place]
         stretched = self._stretched(made)
         self._on_plane = _coordinates_on_planes(now, made)
         terms = joint_as_written(now, written)

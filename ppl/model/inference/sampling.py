@@ -113,8 +113,8 @@ def sample(
     known, and `parts` how chains of parts moved. Of a draw of several parts, `lp`, `energy` and `n_steps` are sums,
     `acceptance_rate` is the mean, `tree_depth` the greatest and `step_size` the smallest.
 
-    Each run checks itself: at 32 of its draws the joint density of the model as written is compared with the density
-    that was sampled, times that of the variables drawn back after it. The attribute `certificate` of the posterior
+    Each run checks itself: at up to 32 of its draws the joint density of the model as written is compared with the
+    density that was sampled, times that of the variables drawn back after it. The attribute `certificate` of the posterior
     says what was found (`ppl.explain(result)` prints it); draws that contradict the model are a `CertificateError`.
     `certificate=False` leaves the check out.
 
