@@ -114,9 +114,9 @@ def sample(
     `acceptance_rate` is the mean, `tree_depth` the greatest and `step_size` the smallest.
 
     Each run checks itself: at up to 32 of its draws the joint density of the model as written is compared with the
-    density that was sampled, times that of the variables drawn back after it. The attribute `certificate` of the posterior
-    says what was found (`ppl.explain(result)` prints it); draws that contradict the model are a `CertificateError`.
-    `certificate=False` leaves the check out.
+    density that was sampled, times that of the variables drawn back after it. The attribute `certificate` of the
+    posterior says what was found (`ppl.explain(result)` prints it); draws that contradict the model are a
+    `CertificateError`. `certificate=False` leaves the check out.
 
     With `blocking=False` sampling goes on in the background and a handle comes back. `resume` is a directory: draws are
     saved there while sampling, and the same call goes on where an earlier one was stopped; with `storage="zarr"` they
