@@ -29,7 +29,7 @@ def run(name: str) -> dict[str, Any]:
     """Milliseconds of the certificate and seconds of the run, the first and the least of later ones; how many draws
     were checked, and what was found."""
     import ppl as pm
-    from ppl.model.inference.finishing import Finisher
+    from ppl.model.finishing.finishing import Finisher
 
     judged: list[float] = []
     judge = Finisher._certificate

@@ -21,8 +21,8 @@ from distribution_cases import GROUPS, Case, N
 
 import ppl
 from ppl.compile import function
-from ppl.distributions.drawing import expand_draws
-from ppl.tensor.draws import KEY_TYPE
+from ppl.distributions.draws.drawing import expand_draws
+from ppl.tensor.sampling.draws import KEY_TYPE
 from ppl.tensor.tensor import placeholder
 
 

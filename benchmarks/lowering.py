@@ -5,7 +5,7 @@ python benchmarks/lowering.py
 A step is one of the leapfrog integrator inside NUTS (microseconds of processor time, warm-up included), since what
 matters is whether XLA folds the sampler's loops into one kernel; milliseconds to compile stand beside it. `written` is
 what ppl does up to its threshold, `library` what it does beyond. The thresholds are UNROLLED, COLUMNS and
-MULTIPLICATIONS in ppl/tensor/unrolled.py, and _PADDING in ppl/compile/grouping.py; the reasons stand in
+MULTIPLICATIONS in ppl/tensor/linear_algebra/unrolled.py, and _PADDING in ppl/compile/grouping.py; the reasons stand in
 docs/decisions/007-folding.md.
 """
 
@@ -25,7 +25,8 @@ import numpy as np
 from sampler_targets import Target
 
 from ppl.compile import grouping
-from ppl.tensor import grouped, unrolled
+from ppl.tensor.arrays import grouped
+from ppl.tensor.linear_algebra import unrolled
 from samplers import ours
 
 DRAWS, ROUNDS = 3000, 5

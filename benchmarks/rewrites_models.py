@@ -247,7 +247,7 @@ def least_ess(result: Any, *methods: str) -> float:
 def rows() -> dict[str, float]:
     """Microseconds a gradient of the two models with many rows, of 100 in a loop, by the number of rows."""
     import ppl as pm
-    from ppl.model.rewriting import rewritten
+    from ppl.model.posterior.rewriting import rewritten
 
     found = {}
     for name, model_of in (("iid", iid), ("regression", regression)):
@@ -264,7 +264,7 @@ def _microseconds(posterior: Any, in_turn: int = 1) -> float:
     import jax
 
     from ppl.compile.density import FlatProgram, scalar
-    from ppl.model.inference.starting import starts_for
+    from ppl.model.starting.start_points import starts_for
 
     starts = starts_for(posterior, None, 1, 1, False)
     density = FlatProgram([posterior.logp()], starts.slots, once=posterior.of_data)
@@ -287,7 +287,7 @@ def _microseconds(posterior: Any, in_turn: int = 1) -> float:
 def chains() -> dict[str, float]:
     """Seconds of a first run less a second, and microseconds a gradient, of latent paths rewritten and as written."""
     import ppl as pm
-    from ppl.model.rewriting import rewritten
+    from ppl.model.posterior.rewriting import rewritten
 
     found, few = {}, {**DRAWS, "draws": 10, "tune": 10, "chains": 1, "quiet": True, "compute_convergence_checks": False}
     with pm.Model():  # what a first run of any model takes is not counted

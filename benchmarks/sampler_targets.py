@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.nn import log_sigmoid
 
-from ppl.samplers import gather
+from ppl.samplers.programs import gather
 
 
 class Target(NamedTuple):

@@ -38,9 +38,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import ppl.samplers.flags
+import ppl.samplers.programs.flags
 
-ppl.samplers.flags.apply()
+ppl.samplers.programs.flags.apply()
 warnings.simplefilter("ignore")
 
 import jax  # noqa: E402
@@ -49,9 +49,9 @@ from _process import environment  # noqa: E402
 from sampler_targets import TARGETS, Target  # noqa: E402
 
 from ppl.samplers import sample  # noqa: E402
-from ppl.samplers.diagnostics import ess_bulk  # noqa: E402
-from ppl.samplers.programs import PROGRAMS  # noqa: E402
-from ppl.samplers.randomness import own_settings  # noqa: E402
+from ppl.samplers.programs.programs import PROGRAMS  # noqa: E402
+from ppl.samplers.programs.randomness import own_settings  # noqa: E402
+from ppl.samplers.runs.diagnostics import ess_bulk  # noqa: E402
 
 TUNE, DRAWS, LONG = 400, 1000, 5000
 CORES = 2
@@ -273,7 +273,7 @@ def ratios(rows: list[dict[str, Any]]) -> None:
 
 COLD = {
     "ppl": """
-import ppl.samplers.flags; ppl.samplers.flags.apply()
+import ppl.samplers.programs.flags; ppl.samplers.programs.flags.apply()
 from ppl.samplers import sample
 from sampler_targets import TARGETS
 import numpy as np, sys

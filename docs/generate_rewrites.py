@@ -11,11 +11,11 @@ sys.path.insert(0, str(ROOT / "tests"))
 from checklist_rewrites import CHECKLIST, HOLES, Item  # noqa: E402
 
 from ppl.rewrites import everything, text  # noqa: E402
-from ppl.rewrites.elimination.bijections import BIJECTIONS  # noqa: E402
-from ppl.rewrites.elimination.compounds import COMPOUNDS  # noqa: E402
-from ppl.rewrites.elimination.pairs import PAIRS  # noqa: E402
-from ppl.rewrites.elimination.thinning import THINNINGS  # noqa: E402
-from ppl.rewrites.rule import Safety  # noqa: E402
+from ppl.rewrites.engine.rule import Safety  # noqa: E402
+from ppl.rewrites.marginalization.conjugate.compounds import COMPOUNDS  # noqa: E402
+from ppl.rewrites.marginalization.conjugate.pairs import PAIRS  # noqa: E402
+from ppl.rewrites.marginalization.conjugate.thinning import THINNINGS  # noqa: E402
+from ppl.rewrites.marginalization.expressions.bijections import BIJECTIONS  # noqa: E402
 
 PAGE = ROOT / "docs" / "rewrites.md"
 INTRODUCTION = """# Rewriting

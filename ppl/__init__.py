@@ -55,39 +55,40 @@ from ppl.model.version import __version__ as __version__
 
 # Samplers.
 from ppl.samplers import enable_disk_cache as enable_disk_cache
-from ppl.samplers import flags as _flags
+from ppl.samplers.programs import flags as _flags
 
 # Tensors: settings, names, variables, derivatives, files.
 from ppl.tensor import config as config
 from ppl.tensor import from_jax as from_jax
-from ppl.tensor import iteration as _iteration
 from ppl.tensor import printing as printing
 from ppl.tensor import shared as shared
 from ppl.tensor import theano_gradient as _theano_gradient
-from ppl.tensor import theano_loops as _theano_loops
 from ppl.tensor import to_jax as to_jax
-from ppl.tensor.branches import cond as cond
-from ppl.tensor.branches import fori_loop as fori_loop
-from ppl.tensor.branches import ifelse as ifelse
-from ppl.tensor.branches import while_loop as while_loop
-from ppl.tensor.derivatives import grad as grad
-from ppl.tensor.derivatives import gradients as gradients
-from ppl.tensor.derivatives import hessian as hessian
-from ppl.tensor.derivatives import jacobian as jacobian
-from ppl.tensor.derivatives import jacobians as jacobians
-from ppl.tensor.derivatives import value_and_grad as value_and_grad
-from ppl.tensor.files import GraphFileError as GraphFileError
-from ppl.tensor.files import load as load
-from ppl.tensor.files import save as save
-from ppl.tensor.iteration import foldl as foldl
-from ppl.tensor.iteration import foldr as foldr
-from ppl.tensor.iteration import reduce as reduce
-from ppl.tensor.iteration import scan as scan
-from ppl.tensor.names import Scope as Scope
-from ppl.tensor.names import current_graph as current_graph
-from ppl.tensor.names import current_scope as current_scope
-from ppl.tensor.names import get_ops as get_ops
-from ppl.tensor.names import get_placeholders as get_placeholders
+from ppl.tensor.core.derivatives import grad as grad
+from ppl.tensor.core.derivatives import gradients as gradients
+from ppl.tensor.core.derivatives import hessian as hessian
+from ppl.tensor.core.derivatives import jacobian as jacobian
+from ppl.tensor.core.derivatives import jacobians as jacobians
+from ppl.tensor.core.derivatives import value_and_grad as value_and_grad
+from ppl.tensor.core.files import GraphFileError as GraphFileError
+from ppl.tensor.core.files import load as load
+from ppl.tensor.core.files import save as save
+from ppl.tensor.core.names import Scope as Scope
+from ppl.tensor.core.names import current_graph as current_graph
+from ppl.tensor.core.names import current_scope as current_scope
+from ppl.tensor.core.names import get_ops as get_ops
+from ppl.tensor.core.names import get_placeholders as get_placeholders
+from ppl.tensor.core.vectorizing import vectorize_graph as vectorize_graph
+from ppl.tensor.loops import iteration as _iteration
+from ppl.tensor.loops import theano_loops as _theano_loops
+from ppl.tensor.loops.branches import cond as cond
+from ppl.tensor.loops.branches import fori_loop as fori_loop
+from ppl.tensor.loops.branches import ifelse as ifelse
+from ppl.tensor.loops.branches import while_loop as while_loop
+from ppl.tensor.loops.iteration import foldl as foldl
+from ppl.tensor.loops.iteration import foldr as foldr
+from ppl.tensor.loops.iteration import reduce as reduce
+from ppl.tensor.loops.iteration import scan as scan
 from ppl.tensor.theano_gradient import Lop as Lop
 from ppl.tensor.theano_gradient import Rop as Rop
 from ppl.tensor.variables import add_updates as add_updates
@@ -96,7 +97,6 @@ from ppl.tensor.variables import get_variables as get_variables
 from ppl.tensor.variables import load_variables as load_variables
 from ppl.tensor.variables import reset_variables as reset_variables
 from ppl.tensor.variables import save_variables as save_variables
-from ppl.tensor.vectorizing import vectorize_graph as vectorize_graph
 
 _longer_paths.enter()
 _flags.apply()  # XLA reads its flags once, when the first device is used; no import above uses one

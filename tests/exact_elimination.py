@@ -24,9 +24,9 @@ import ppl.tensor as tt
 from ppl.distributions import is_draw
 from ppl.distributions.transforms import default_transform
 from ppl.graph import Node, substitute, topological
-from ppl.rewrites.elimination import Observation, Program, Term
-from ppl.rewrites.elimination.label_values import values_of
-from ppl.rewrites.elimination.program import NoMatch
+from ppl.rewrites.marginalization import Observation, Program, Term
+from ppl.rewrites.marginalization.discrete.latent_values import values_of
+from ppl.rewrites.marginalization.program import NoMatch
 from ppl.tensor.tensor import Tensor, placeholder
 
 POINTS = 4  # at which the equation is checked

@@ -15,11 +15,11 @@ import jax
 import numpy as np
 
 from ppl.graph import GET, Attrs, Body, Node, Op, TupleType, topological
-from ppl.tensor.elementwise import power
-from ppl.tensor.evaluate import lowered
-from ppl.tensor.indexing import GETITEM, real_index
-from ppl.tensor.ops import Elementwise
-from ppl.tensor.shaping import BROADCAST_TO, CONCATENATE, EXPAND_DIMS, RESHAPE, SQUEEZE, TRANSPOSE
+from ppl.tensor.arrays.indexing import GETITEM, real_index
+from ppl.tensor.arrays.shaping import BROADCAST_TO, CONCATENATE, EXPAND_DIMS, RESHAPE, SQUEEZE, TRANSPOSE
+from ppl.tensor.core.elementwise import power
+from ppl.tensor.core.evaluate import lowered
+from ppl.tensor.core.ops import Elementwise
 from ppl.tensor.tensor import CONSTANT, TensorType, value_of
 
 Array = Any  # of a node with several results, a list of arrays

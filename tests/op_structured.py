@@ -12,7 +12,7 @@ import scipy.signal
 import scipy.special as sp
 from op_rows import Row, call, complexes, oracle_of, positive_definite, positives, reals, symmetric, truths, wholes
 
-from ppl.tensor.grouped import places_of
+from ppl.tensor.arrays.grouped import places_of
 
 
 def row(oracle, *calls, **options):

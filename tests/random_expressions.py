@@ -8,7 +8,7 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.graph import Attrs, Node
-from ppl.rewrites.facts import ASSUME, CONDITIONS, promised
+from ppl.rewrites.facts.facts import ASSUME, CONDITIONS, promised
 from ppl.tensor.tensor import TensorType, placeholder
 
 UNARY = [

@@ -8,7 +8,7 @@ import node_by_node
 import numpy as np
 
 from ppl.graph import Attrs, Node, ancestors, bodies, topological
-from ppl.rewrites.facts import ASSUME, promised
+from ppl.rewrites.facts.facts import ASSUME, promised
 from ppl.tensor.tensor import TensorType, placeholder
 
 
@@ -45,7 +45,7 @@ def case(example, shapes=None, dtype="float64", assumed=True, without=(), known=
 
 def rebuilt_for(expression, replaced, dtype):
     """Substitution through the operations' own constructors, so that constants follow the dtype of the inputs."""
-    from ppl.tensor.ops import Elementwise, unify
+    from ppl.tensor.core.ops import Elementwise, unify
     from ppl.tensor.tensor import CONSTANT, constant, value_of
 
     done = dict(replaced)

@@ -21,8 +21,8 @@ import numpy as np
 
 import ppl as pm
 import ppl.tensor as tt
-from ppl.model.inference.draw_rows import RowProgram, over_draws
-from ppl.samplers.diagnostics import ess_mean
+from ppl.model.prediction.draw_rows import RowProgram, over_draws
+from ppl.samplers.runs.diagnostics import ess_mean
 
 PAIRS = 40  # of entries that are looked at together
 FLIPS = 20  # discrete entries

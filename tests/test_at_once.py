@@ -8,10 +8,10 @@ import pytest
 import ppl as pm
 import ppl.tensor as tt
 from ppl.compile.pure import Program
-from ppl.model.at_once import at_once
-from ppl.model.inference import draw_rows
-from ppl.model.inference.draw_rows import RowProgram, over_draws
 from ppl.model.inference.engines import independent
+from ppl.model.posterior.at_once import at_once
+from ppl.model.prediction import draw_rows
+from ppl.model.prediction.draw_rows import RowProgram, over_draws
 from ppl.samplers import PROGRAMS
 from ppl.tensor.tensor import TensorType, placeholder
 

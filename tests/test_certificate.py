@@ -10,9 +10,9 @@ import pytest
 import ppl as pm
 import ppl.tensor as tt
 from ppl.distributions import Gamma
-from ppl.model.inference import certificate as certificates
-from ppl.model.inference.volumes import Degenerate, NoVolume, Pattern, Volume
-from ppl.rewrites.elimination import conjugate
+from ppl.model.certificate import certificate as certificates
+from ppl.model.certificate.volumes import Degenerate, NoVolume, Pattern, Volume
+from ppl.rewrites.marginalization.conjugate import conjugate
 from ppl.tensor.tensor import TensorType, placeholder
 
 pytestmark = pytest.mark.usefixtures("compiled_quickly")
@@ -117,7 +117,7 @@ def test_a_fault_is_an_error_that_names_the_rule_and_keeps_the_draws(monkeypatch
 
 
 def test_deterministics_are_worked_out_again(monkeypatch):
-    from ppl.model.inference import finishing
+    from ppl.model.finishing import finishing
 
     values = finishing.Finisher.values
     bent = lambda self, positions: {n: x + (n == "share") * 1e-4 for n, x in values(self, positions).items()}
@@ -218,7 +218,7 @@ def test_blocks_of_a_determinant():
 
 
 def test_a_sampler_that_stands_still_proves_nothing(monkeypatch):
-    from ppl.model.inference import finishing
+    from ppl.model.finishing import finishing
 
     judge = finishing.Finisher._certificate
     at_one_place = lambda run: SimpleNamespace(positions=0 * run.positions, draws=run.draws)

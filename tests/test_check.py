@@ -272,7 +272,7 @@ def test_something_else_is_refused():
 
 
 def test_a_check_that_fails_is_named_and_the_others_go_on(monkeypatch):
-    from ppl.rewrites.engine import strict
+    from ppl.rewrites.engine.engine import strict
 
     def fails(survey):
         raise RuntimeError("planted")

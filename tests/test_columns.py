@@ -12,12 +12,12 @@ import ppl as pm
 import ppl.tensor as tt
 from ppl.compile.hoisting import hoisted
 from ppl.compile.pure import Program
-from ppl.distributions.drawing import expand_draws
+from ppl.distributions.draws.drawing import expand_draws
 from ppl.graph import ancestors
-from ppl.model.inference.draw_rows import RowProgram, draw_keys, over_draws
-from ppl.rewrites.columns import FEWEST, LARGEST, Columns
-from ppl.tensor.draws import KEY_TYPE, Draw
-from ppl.tensor.indexing import GETITEM
+from ppl.model.prediction.draw_rows import RowProgram, draw_keys, over_draws
+from ppl.rewrites.sharing.columns import FEWEST, LARGEST, Columns
+from ppl.tensor.arrays.indexing import GETITEM
+from ppl.tensor.sampling.draws import KEY_TYPE, Draw
 from ppl.tensor.tensor import Tensor, TensorType, placeholder
 
 pytestmark = pytest.mark.usefixtures("module_compiled_quickly")

@@ -8,7 +8,7 @@ import ppl
 import ppl.tensor as tt
 from ppl.compile import function
 from ppl.distributions import Gamma, MvNormal, Normal, StudentT, Truncated, icdf, logcdf, logp
-from ppl.distributions.measure import NoDensityError
+from ppl.distributions.log_probability.measure import NoDensityError
 from ppl.tensor.tensor import TensorType, placeholder
 
 pytestmark = pytest.mark.usefixtures("module_compiled_quickly")

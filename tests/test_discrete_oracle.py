@@ -311,7 +311,7 @@ SCIPY = [
 
 @pytest.mark.parametrize(("family", "given", "law"), every(2, SCIPY), ids=lambda v: getattr(v, "__name__", None))
 def test_draws_and_moments_are_those_of_scipy(family, given, law):
-    from ppl.tensor.keys import Key
+    from ppl.tensor.sampling.keys import Key
 
     stats = pytest.importorskip("scipy.stats")
     law = law(stats)

@@ -17,7 +17,7 @@ from scipy import stats
 
 import ppl.distributions as ppl_distributions
 from ppl.compile import function
-from ppl.distributions.domains import a_distribution
+from ppl.distributions.declaration.domains import a_distribution
 from ppl.tensor.tensor import TensorType, as_tensor, placeholder, value_of
 
 pm = pytest.importorskip("pymc")
@@ -277,7 +277,7 @@ def test_agrees(name: str, number: int, fact: str, oracle: str) -> None:
 def test_support_point_is_pymcs(name: str) -> None:
     if name in ("Wald", "LogitNormal", "Interpolated", "Rice", "SkewStudentT"):
         pytest.skip(f"{name}: ours is the mean, or the image of the mean; PyMC's is another point")
-    from ppl.distributions.distribution import default_point
+    from ppl.distributions.declaration.distribution import default_point
 
     family = getattr(ppl_distributions, name)
     given = GRID[name][0][0]

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import ppl as pm
-from ppl.rewrites.folding import step_by_step
-from ppl.tensor.draws import KEY_TYPE, Draw, key_fold_in, key_split
-from ppl.tensor.ops import OPS
+from ppl.rewrites.values.folding import step_by_step
+from ppl.tensor.core.ops import OPS
+from ppl.tensor.sampling.draws import KEY_TYPE, Draw, key_fold_in, key_split
 from ppl.tensor.tensor import placeholder
 from ppl.xla import threefry
 
@@ -62,7 +62,7 @@ def test_many_rows_are_drawn_a_few_at_a_time(name, monkeypatch):
         rows = [np.broadcast_to(p, many) if i % 2 and not draw.vectors else p for i, p in enumerate(parameters)]
         with np.errstate(all="ignore"):
             whole = draw.by_numpy(keys, *rows, shape=many, dtype=dtype)
-            monkeypatch.setattr("ppl.tensor.draws.IN_CACHE", 50)
+            monkeypatch.setattr("ppl.tensor.sampling.draws.IN_CACHE", 50)
             np.testing.assert_array_equal(draw.by_numpy(keys, *rows, shape=many, dtype=dtype), whole)
             monkeypatch.undo()
 
@@ -120,7 +120,7 @@ def test_prior_draws_by_numpy_and_by_a_program(monkeypatch):
         pm.DiscreteUniform("when", 3, 8)
     with model:
         fast = pm.sample_prior_predictive(50, random_seed=3).prior
-        monkeypatch.setattr("ppl.model.inference.draw_rows.at_once", lambda *_, **__: None)
+        monkeypatch.setattr("ppl.model.prediction.draw_rows.at_once", lambda *_, **__: None)
         slow = pm.sample_prior_predictive(50, random_seed=3).prior
     for name in slow.data_vars:
         np.testing.assert_allclose(fast[name].values, slow[name].values, rtol=1e-11, err_msg=name)

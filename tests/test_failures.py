@@ -138,8 +138,8 @@ def test_nothing_is_told_where_numbers_do_not_end(caplog):
 
 def test_points_of_a_part_are_told_as_well(monkeypatch):
     """Parts that nothing joins have chains of their own, and positions of a part are told as positions of all."""
-    monkeypatch.setattr("ppl.rewrites.elimination.parts.MUCH", 0.0)
-    monkeypatch.setattr("ppl.rewrites.elimination.parts.MOSTLY", 0.5)
+    monkeypatch.setattr("ppl.rewrites.factorization.factors.MUCH", 0.0)
+    monkeypatch.setattr("ppl.rewrites.factorization.factors.MOSTLY", 0.5)
     with pm.Model():
         x = pm.Normal("x", 0, 1, shape=2)
         pm.Potential("wall", 0 * pm.math.sqrt(0.5 - x[0] - x[1]))

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import ppl as pm
-from ppl.model.inference import draw_rows
+from ppl.model.prediction import draw_rows
 from ppl.samplers import ChainError, StorageError
-from ppl.samplers.rows import FileRows
+from ppl.samplers.runs.rows import FileRows
 
 QUIET = {"tune": 50, "chains": 2, "random_seed": 1, "progressbar": False, "quiet": True, "rewrite": False}
 QUIET["compute_convergence_checks"] = False

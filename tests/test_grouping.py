@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 import ppl as pm
-import ppl.samplers.flags
+import ppl.samplers.programs.flags
 import ppl.tensor as tt
 from ppl.compile.density import FlatProgram, layout, scalar
 from ppl.compile.hoisting import hoisted
 from ppl.graph import ancestors
 from ppl.rewrites import optimize
-from ppl.tensor import unrolled
-from ppl.tensor.grouped import places_of
-from ppl.tensor.segments import segment_sum
+from ppl.tensor.arrays.grouped import places_of
+from ppl.tensor.arrays.segments import segment_sum
+from ppl.tensor.linear_algebra import unrolled
 
 pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
 
@@ -150,7 +150,7 @@ def test_places_hold_each_position_once():
 
 def folds(model) -> bool:
     """Whether a loop of leapfrog steps over the model's log-density is one kernel, under the flag that `ppl` sets."""
-    assert ppl.samplers.flags.apply()
+    assert ppl.samplers.programs.flags.apply()
     program = FlatProgram(optimize([model.logp()]), layout(model.value_vars, model.initial_point()))
     slopes = jax.grad(scalar(program))
 

@@ -7,7 +7,7 @@ import pytest
 
 import ppl as pm
 from ppl.model.errors import ResultError, SamplingError
-from ppl.model.inference import finishing, kept_draws
+from ppl.model.finishing import finishing, kept_draws
 from ppl.model.output import results
 from ppl.samplers import ChainError
 

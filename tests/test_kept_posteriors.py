@@ -10,8 +10,8 @@ import pytest
 
 import ppl as pm
 from ppl.model.inference.engines import independent
-from ppl.model.rewriting import rewritten
-from ppl.samplers.quadrature import quadrature
+from ppl.model.posterior.rewriting import rewritten
+from ppl.samplers.independent.quadrature import quadrature
 
 FEW = {"draws": 20, "tune": 20, "chains": 1, "progressbar": False, "quiet": True, "random_seed": 1}
 

@@ -26,7 +26,7 @@ BELOW = {
     "model": "nn samplers compile rewrites distributions tensor graph xla",
 }
 # Imported at the top of a module; all else third-party would make `import ppl` slow or an extra necessary. SciPy's
-# special functions alone add a sixth to the time of `import jax`, and jax.scipy brings them: see ppl/tensor/later.py.
+# special functions alone add a sixth to the time of `import jax`, and jax.scipy brings them: ppl/tensor/core/later.py.
 AT_THE_TOP = {"jax", "jaxlib", "numpy"}
 # Imported on first use, inside the function that needs them.
 ON_FIRST_USE = set(
@@ -177,8 +177,16 @@ PLANTED = [
     ("graph/__init__.py", "from .. import tensor", "ppl/graph/__init__.py:1: graph -> tensor is turned round"),
     ("graph/node.py", "import ppl", "ppl/graph/node.py:1: graph -> ppl is turned round"),
     ("graph/node.py", "from ppl import exp", "ppl/graph/node.py:1: graph -> ppl is turned round"),
-    ("samplers/nuts.py", "import ppl.model", "ppl/samplers/nuts.py:1: samplers -> model is turned round"),
-    ("tensor/ops.py", "def f():\n    import ppl.compile", "ppl/tensor/ops.py:2: tensor -> compile is turned round"),
+    (
+        "samplers/kernels/nuts.py",
+        "import ppl.model",
+        "ppl/samplers/kernels/nuts.py:1: samplers -> model is turned round",
+    ),
+    (
+        "tensor/core/ops.py",
+        "def f():\n    import ppl.compile",
+        "ppl/tensor/core/ops.py:2: tensor -> compile is turned round",
+    ),
     ("attic/x.py", "import ppl.graph", "ppl/attic/x.py:1: the part attic has no row"),
     (
         "graph/node.py",

@@ -15,7 +15,7 @@ import ppl.tensor as tt
 from ppl import distributions as d
 from ppl.compile import function
 from ppl.distributions import conditional_logp, icdf, logccdf, logcdf, logp
-from ppl.distributions.measure import NoDensityError
+from ppl.distributions.log_probability.measure import NoDensityError
 
 pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
 

@@ -6,9 +6,9 @@ from op_structured import chain_matrix
 
 import ppl
 import ppl.tensor as tt
-from ppl.tensor.block_chains import chain_factor, chain_path, chain_solution, chain_substitution
-from ppl.tensor.recurrence import linear_recurrence, unfold
-from ppl.tensor.vectorizing import vectorize
+from ppl.tensor.core.vectorizing import vectorize
+from ppl.tensor.linear_algebra.block_chains import chain_factor, chain_path, chain_solution, chain_substitution
+from ppl.tensor.loops.recurrence import linear_recurrence, unfold
 
 pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
 

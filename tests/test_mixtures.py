@@ -13,10 +13,10 @@ import ppl.tensor as tt
 from ppl import distributions as d
 from ppl.compile import function
 from ppl.distributions import icdf, logcdf, logp
-from ppl.distributions.drawing import expand_draws
-from ppl.distributions.measure import NoDensityError
+from ppl.distributions.draws.drawing import expand_draws
+from ppl.distributions.log_probability.measure import NoDensityError
 from ppl.graph import substitute
-from ppl.tensor.keys import Key
+from ppl.tensor.sampling.keys import Key
 
 pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
 

@@ -9,8 +9,8 @@ from scipy import stats
 import ppl
 import ppl.distributions as pd
 import ppl.tensor as tt
-from ppl.distributions.lkj_cholesky_cov import log_volume
-from ppl.tensor.keys import Key
+from ppl.distributions.families.lkj_cholesky_cov import log_volume
+from ppl.tensor.sampling.keys import Key
 from ppl.tensor.variables import shared
 
 pytestmark = pytest.mark.usefixtures("module_compiled_quickly")

@@ -29,7 +29,7 @@ import ppl
 import ppl.tensor as tt
 from ppl.graph import ancestors
 from ppl.graph.registry import OPS
-from ppl.rewrites.folding import step_by_step
+from ppl.rewrites.values.folding import step_by_step
 from ppl.tensor.tensor import FUNCTIONS, Tensor
 
 pytestmark = pytest.mark.usefixtures("module_compiled_quickly")

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import ppl as pm
-from ppl.model.rewriting import rewritten
+from ppl.model.posterior.rewriting import rewritten
 from ppl.rewrites import strict
-from ppl.rewrites.elimination import planner
+from ppl.rewrites.marginalization import planner
 
 
 def test_a_theorem_that_fails_is_reported_and_left_out(monkeypatch):
@@ -175,7 +175,7 @@ def test_designs_too_large_to_be_written_out_stay_as_they_are(monkeypatch):
         beta, sigma = pm.Normal("beta", 0, 1, shape=2), pm.HalfNormal("sigma", 1)
         pm.Normal("y", pm.math.dot(x, beta), sigma, observed=x[:, 0])
     assert [step.rule for step in pm.explain(model, protect=["beta"]).steps] == ["compaction"]
-    monkeypatch.setattr("ppl.rewrites.elimination.linear.MOST_ENTRIES", 1999)
+    monkeypatch.setattr("ppl.rewrites.sufficient_statistics.linear_regression.MOST_ENTRIES", 1999)
     plan = pm.explain(model, protect=["beta", "sigma"])
     assert not plan.steps
     assert [(kept.name, kept.why) for kept in plan.rows] == [
@@ -242,7 +242,7 @@ def test_planning_has_a_budget(monkeypatch):
 
     plan = pm.explain(groups_and_a_label())
     assert set(plan.free) == {"tau"} and "not tried" not in str(plan)
-    monkeypatch.setattr("ppl.rewrites.elimination.planner.BUDGET", 0.0)
+    monkeypatch.setattr("ppl.rewrites.marginalization.planner.BUDGET", 0.0)
     model = groups_and_a_label()
     plan = pm.explain(model)
     assert set(plan.free) == {"tau", "theta"} and plan.stopped

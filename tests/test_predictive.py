@@ -27,11 +27,11 @@ from ppl.distributions import (
 from ppl.graph import ancestors
 from ppl.model.errors import ShapeError
 from ppl.model.inference import bar
-from ppl.model.inference.draw_rows import RowProgram, draw_keys, over_draws
-from ppl.model.inference.pointwise import log_likelihood_values
 from ppl.model.output.results import collect, dataset, group_names, group_of
-from ppl.tensor.draws import KEY_TYPE, OF_ONE_WORD, key_fold_in
-from ppl.tensor.subkeys import Subkeys
+from ppl.model.prediction.draw_rows import RowProgram, draw_keys, over_draws
+from ppl.model.prediction.pointwise import log_likelihood_values
+from ppl.tensor.sampling.draws import KEY_TYPE, OF_ONE_WORD, key_fold_in
+from ppl.tensor.sampling.subkeys import Subkeys
 from ppl.tensor.tensor import as_tensor, placeholder
 from ppl.tensor.variables import shared
 
@@ -93,7 +93,7 @@ def test_a_draw_does_not_depend_on_what_else_is_drawn():
 def test_keys_made_beforehand_give_the_draws_of_the_key_itself(monkeypatch):
     """Of draws with names and without, of several with one key, of a key that is split; and where nothing is drawn."""
     monkeypatch.setattr(
-        "ppl.model.inference.draw_rows.at_once", lambda *_, **__: None
+        "ppl.model.prediction.draw_rows.at_once", lambda *_, **__: None
     )  # NumPy rounds its logarithms otherwise
     scale = HalfNormal.dist(1, name="scale")
     walk = GaussianRandomWalk.dist(0, scale, init_dist=Normal.dist(0, 1), steps=2)

@@ -13,7 +13,7 @@ from scipy import stats
 
 import ppl as pm
 from ppl.graph import substitute
-from ppl.model.rewriting import program_of
+from ppl.model.posterior.rewriting import program_of
 from ppl.rewrites import strict
 from ppl.tensor.tensor import as_tensor
 

@@ -13,7 +13,7 @@ import ppl as pm
 import ppl.tensor as tt
 from ppl.compile import function
 from ppl.distributions import FAMILIES
-from ppl.tensor.roots import first_root
+from ppl.tensor.sampling.roots import first_root
 
 Q = np.array([1e-300, 1e-20, 1e-6, 0.01, 0.3, 0.5, 0.9, 1 - 1e-9])
 

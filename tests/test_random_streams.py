@@ -7,8 +7,8 @@ from some_slow import every
 
 import ppl
 import ppl.tensor as tt
-from ppl.tensor.keys import Key
 from ppl.tensor.random import LAWS, RandomStream
+from ppl.tensor.sampling.keys import Key
 
 N = 20_000
 SMALL = 1e-5  # a right law fails one of these tests in a hundred thousand choices of the seed

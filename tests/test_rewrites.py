@@ -16,9 +16,9 @@ import ppl
 import ppl.tensor as tt
 from ppl.graph import ancestors
 from ppl.rewrites import Book, RuleError, assume, equal, everything, optimize, rewrites, simplify, strict, text
-from ppl.rewrites import engine as engine_module
-from ppl.rewrites.facts import Fact, Knowledge, declare_facts, positive
-from ppl.tensor.elementwise import exp, log
+from ppl.rewrites.engine import engine as engine_module
+from ppl.rewrites.facts.facts import Fact, Knowledge, declare_facts, positive
+from ppl.tensor.core.elementwise import exp, log
 from ppl.tensor.tensor import value_of
 
 

@@ -8,7 +8,7 @@ from exact_elimination import both_sides
 
 import ppl as pm
 import ppl.tensor as tt
-from ppl.model.rewriting import program_of
+from ppl.model.posterior.rewriting import program_of
 from ppl.rewrites import strict
 
 RNG = np.random.default_rng(7)

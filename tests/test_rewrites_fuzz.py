@@ -14,9 +14,9 @@ import ppl
 import ppl.tensor as tt
 from ppl.graph import topological
 from ppl.rewrites import simplify, strict, text
-from ppl.rewrites.engine import Engine
-from ppl.rewrites.facts import Knowledge
-from ppl.rewrites.preparation import entries
+from ppl.rewrites.engine.engine import Engine
+from ppl.rewrites.engine.preparation import entries
+from ppl.rewrites.facts.facts import Knowledge
 from ppl.rewrites.simplify import everything, normal_forms
 
 pytestmark = pytest.mark.usefixtures("module_compiled_quickly")

@@ -10,7 +10,7 @@ import ppl
 import ppl.tensor as tt
 from ppl.graph import ancestors, bodies
 from ppl.rewrites import assume, optimize, simplify, strict, text
-from ppl.tensor.elementwise import exp, log
+from ppl.tensor.core.elementwise import exp, log
 
 
 @pytest.fixture(autouse=True)

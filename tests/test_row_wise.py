@@ -8,9 +8,9 @@ from op_table import TABLE, built
 
 import ppl.tensor as tt
 from ppl.graph import Node, ancestors
-from ppl.rewrites.folding import step_by_step
-from ppl.rewrites.row_wise import for_rows
-from ppl.tensor.draws import OF_ONE_WORD, of_words
+from ppl.rewrites.sharing.row_wise import for_rows
+from ppl.rewrites.values.folding import step_by_step
+from ppl.tensor.sampling.draws import OF_ONE_WORD, of_words
 from ppl.tensor.tensor import Tensor, TensorType, placeholder
 
 ROWS = 3

@@ -6,7 +6,7 @@ import pytest
 
 import ppl
 import ppl.tensor as tt
-from ppl.tensor.sizing import deciding
+from ppl.tensor.core.sizing import deciding
 
 pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
 

@@ -9,7 +9,7 @@ from jax import lax
 
 import ppl
 import ppl.tensor as tt
-from ppl.samplers.programs import _STACKED_LAPACK
+from ppl.samplers.programs.programs import _STACKED_LAPACK
 from ppl.xla import stacks
 
 RNG = np.random.default_rng(4)

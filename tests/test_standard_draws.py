@@ -9,16 +9,16 @@ import pytest
 from scipy import special, stats
 from some_slow import some_slow
 
-from ppl.tensor import standard_draws as standard
-from ppl.tensor.acceptance import places
-from ppl.tensor.binomial import binomial
-from ppl.tensor.count_tables import MANY, drawn
-from ppl.tensor.draws import von_mises
-from ppl.tensor.gamma_draws import log_gamma
-from ppl.tensor.hypergeometric import hypergeometric
-from ppl.tensor.negative_binomial import negative_binomial
-from ppl.tensor.poisson import poisson
-from ppl.tensor.truncated_normal import truncated_normal
+from ppl.tensor.sampling import standard_draws as standard
+from ppl.tensor.sampling.acceptance import places
+from ppl.tensor.sampling.binomial import binomial
+from ppl.tensor.sampling.count_tables import MANY, drawn
+from ppl.tensor.sampling.draws import von_mises
+from ppl.tensor.sampling.gamma_draws import log_gamma
+from ppl.tensor.sampling.hypergeometric import hypergeometric
+from ppl.tensor.sampling.negative_binomial import negative_binomial
+from ppl.tensor.sampling.poisson import poisson
+from ppl.tensor.sampling.truncated_normal import truncated_normal
 
 
 @pytest.fixture(autouse=True)

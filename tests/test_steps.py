@@ -8,8 +8,8 @@ import ppl.tensor as tt
 from ppl.distributions import Bernoulli, Categorical, Normal, Poisson
 from ppl.model.inference.steps.assignment import assign
 from ppl.model.inference.steps.colours import coloured
-from ppl.model.rewriting import rewritten
-from ppl.samplers.steps_moves import chance
+from ppl.model.posterior.rewriting import rewritten
+from ppl.samplers.steps.moves import chance
 
 Y = np.array([0.1, 2.9, 3.2, -0.4])
 QUICK = {"chains": 2, "random_seed": 5, "progressbar": False, "quiet": True, "compute_convergence_checks": False}

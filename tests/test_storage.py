@@ -17,15 +17,15 @@ import ppl.tensor as tt
 from ppl.graph import storage
 from ppl.graph.registry import OPS
 from ppl.nn.layers_convolution import CONVOLVE, CONVOLVE_TRANSPOSED, POOL
-from ppl.tensor.derivatives import at_optimum, twice
-from ppl.tensor.draws import of_words
-from ppl.tensor.host_draw import host_draw
-from ppl.tensor.keys import Key
-from ppl.tensor.log_sums import log_sum_to
-from ppl.tensor.polya_gamma import polya_gamma
-from ppl.tensor.recurrence import linear_recurrence, unfold
-from ppl.tensor.rejection import draw_until
-from ppl.tensor.roots import carried_root, first_root
+from ppl.tensor.arrays.log_sums import log_sum_to
+from ppl.tensor.core.derivatives import at_optimum, twice
+from ppl.tensor.loops.recurrence import linear_recurrence, unfold
+from ppl.tensor.sampling.draws import of_words
+from ppl.tensor.sampling.host_draw import host_draw
+from ppl.tensor.sampling.keys import Key
+from ppl.tensor.sampling.polya_gamma import polya_gamma
+from ppl.tensor.sampling.rejection import draw_until
+from ppl.tensor.sampling.roots import carried_root, first_root
 
 
 def saved(graph) -> bytes:

@@ -10,10 +10,10 @@ import pytest
 import ppl as pm
 import ppl.tensor as tt
 from ppl.graph import substitute
-from ppl.model.rewriting import program_of
+from ppl.model.posterior.rewriting import program_of
 from ppl.rewrites import strict
-from ppl.rewrites.elimination.compaction import compact_all
-from ppl.rewrites.present import at_present_sizes
+from ppl.rewrites.sufficient_statistics.compaction import compact_all
+from ppl.rewrites.values.present_sizes import at_present_sizes
 
 RNG = np.random.default_rng(3)
 PERSONS, FIRST = 40, 18  # the first ones are of one sex

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from ppl.tensor import standard_draws
+from ppl.tensor.sampling import standard_draws
 from ppl.xla import threefry
 
 KEYS = np.random.default_rng(1).integers(0, 2**32, (3, 2), dtype=np.uint32)

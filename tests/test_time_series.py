@@ -9,8 +9,8 @@ from scipy import stats
 import ppl.compile  # noqa: F401  (x.eval)
 import ppl.distributions as pd
 import ppl.tensor as tt
-from ppl.distributions.inner import laws_of
-from ppl.tensor.keys import Key
+from ppl.distributions.declaration.inner import laws_of
+from ppl.tensor.sampling.keys import Key
 
 pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
 

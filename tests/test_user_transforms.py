@@ -8,10 +8,10 @@ from scipy import stats
 
 import ppl
 import ppl as pm
-from ppl.distributions.mixture import MixtureTransformWarning
+from ppl.distributions.families.mixture import MixtureTransformWarning
 from ppl.distributions.transforms import Interval, log, logodds, ordered, simplex
 from ppl.model.conditioning import change_value_transforms
-from ppl.model.inference import restricted_priors
+from ppl.model.prediction import restricted_priors
 
 pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
 

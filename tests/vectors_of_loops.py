@@ -6,7 +6,7 @@ import pytest
 import ppl as pm
 import ppl.tensor as tt
 from ppl.graph import substitute
-from ppl.rewrites.elimination.program import log_density
+from ppl.rewrites.marginalization.program import log_density
 
 
 def joint(program, values):

@@ -12,7 +12,7 @@ from typing import Any
 
 from ppl.compile.lifting import lift_constants
 from ppl.graph import Body, Node, close
-from ppl.tensor.evaluate import evaluate
+from ppl.tensor.core.evaluate import evaluate
 from ppl.xla.stacks import Jitted
 
 _KEPT = 256  # programs; the least recently used is dropped

@@ -20,7 +20,7 @@ from ppl.compile.outputs import Rebuild
 from ppl.compile.sized import SizedProgram
 from ppl.graph import Node, leaves, substitute
 from ppl.graph.printing import debugprint
-from ppl.tensor.sizing import deciding
+from ppl.tensor.core.sizing import deciding
 from ppl.tensor.tensor import Tensor
 from ppl.tensor.variables import VARIABLE, Cell, Variable
 from ppl.xla import backend

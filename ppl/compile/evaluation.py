@@ -10,14 +10,14 @@ import numpy as np
 
 from ppl.compile.function import function
 from ppl.compile.outputs import flatten
-from ppl.distributions.draw import is_draw
-from ppl.distributions.drawing import Expanded, expanded
+from ppl.distributions.draws.draw import is_draw
+from ppl.distributions.draws.drawing import Expanded, expanded
 from ppl.graph import Node, ancestors, leaves
-from ppl.rewrites.by_numpy import work
-from ppl.rewrites.folding import step_by_step
 from ppl.rewrites.simplify import optimize
-from ppl.tensor.evaluate import evaluate
-from ppl.tensor.keys import Key
+from ppl.rewrites.values.by_numpy import work
+from ppl.rewrites.values.folding import step_by_step
+from ppl.tensor.core.evaluate import evaluate
+from ppl.tensor.sampling.keys import Key
 from ppl.tensor.tensor import INPUT, Tensor, enter, told
 from ppl.tensor.variables import VARIABLE
 

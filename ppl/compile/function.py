@@ -12,8 +12,8 @@ from ppl.compile.inputs import In
 from ppl.compile.modes import get_mode
 from ppl.compile.outputs import flatten
 from ppl.graph import ancestors, leaves
-from ppl.tensor.ops import cast_to
-from ppl.tensor.substitution import replaced
+from ppl.tensor.core.ops import cast_to
+from ppl.tensor.core.substitution import replaced
 from ppl.tensor.tensor import INPUT, Tensor, TensorType, as_tensor
 from ppl.tensor.variables import Variable, fitting_update
 

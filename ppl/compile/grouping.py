@@ -1,7 +1,7 @@
 """Entries taken by positions that are known before the program runs: group numbers, categories, masks.
 
-See `ppl.tensor.grouped` for what is gained. Where one row is taken far more often than the others the table of places
-would be long and empty, and the index stays as it is.
+See `ppl.tensor.arrays.grouped` for what is gained. Where one row is taken far more often than the others the table of
+places would be long and empty, and the index stays as it is.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import numpy as np
 
 from ppl.graph import Node, topological
 from ppl.graph.replace import rebuilt
-from ppl.tensor.evaluate import evaluate
-from ppl.tensor.grouped import ADD_UP_ROWS, TAKE_ROWS, places_of
-from ppl.tensor.indexing import GETITEM, take_along_axis
-from ppl.tensor.segments import segment_sum
-from ppl.tensor.shaping import reshape
+from ppl.tensor.arrays.grouped import ADD_UP_ROWS, TAKE_ROWS, places_of
+from ppl.tensor.arrays.indexing import GETITEM, take_along_axis
+from ppl.tensor.arrays.segments import segment_sum
+from ppl.tensor.arrays.shaping import reshape
+from ppl.tensor.core.evaluate import evaluate
 from ppl.tensor.tensor import CONSTANT, Tensor, constant
 from ppl.tensor.variables import VARIABLE
 

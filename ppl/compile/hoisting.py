@@ -14,7 +14,7 @@ import jax
 
 from ppl.compile.pure import Program
 from ppl.graph import Node, substitute
-from ppl.rewrites.invariants import last_still
+from ppl.rewrites.sharing.invariants import last_still
 from ppl.tensor.tensor import Tensor, placeholder
 from ppl.xla.stacks import Jitted
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ppl.graph import BOUND, Attrs, Body, Node, bodies, rebuilt, topological
-from ppl.tensor.names import NAMED
+from ppl.tensor.core.names import NAMED
 from ppl.tensor.tensor import CONSTANT, value_of
 
 LARGE = 10_000  # bytes above which a constant is an argument

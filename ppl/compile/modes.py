@@ -15,7 +15,7 @@ import numpy as np
 
 from ppl.graph import GET, Node, topological
 from ppl.rewrites import optimize as simplified
-from ppl.tensor.evaluate import apply_node
+from ppl.tensor.core.evaluate import apply_node
 from ppl.tensor.tensor import CONSTANT, value_of
 
 STAGES: list[Callable[[list[Node]], list[Node]]] = [simplified]

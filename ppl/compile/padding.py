@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 
 from ppl.graph import GET, Node, topological
-from ppl.tensor.evaluate import apply_node
-from ppl.tensor.sizes import UnknownSizeError
+from ppl.tensor.core.evaluate import apply_node
+from ppl.tensor.core.sizes import UnknownSizeError
 from ppl.tensor.tensor import CONSTANT, value_of
 
 Shapes = Sequence[tuple[int, ...]]

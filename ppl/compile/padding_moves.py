@@ -26,11 +26,11 @@ from ppl.compile.padding import (
     rule,
 )
 from ppl.graph import Node
-from ppl.tensor.creation import arange
-from ppl.tensor.evaluate import lowered
-from ppl.tensor.indexing import GETITEM
-from ppl.tensor.loops import SCAN, run_scan
-from ppl.tensor.shaping import CONCATENATE
+from ppl.tensor.arrays.creation import arange
+from ppl.tensor.arrays.indexing import GETITEM
+from ppl.tensor.arrays.shaping import CONCATENATE
+from ppl.tensor.core.evaluate import lowered
+from ppl.tensor.loops.loop import SCAN, run_scan
 
 
 # --- indexing

@@ -23,15 +23,15 @@ from ppl.compile.padding import (
     rule,
 )
 from ppl.graph import Body, Node
-from ppl.tensor.derivatives import VALUE_AND_GRAD
-from ppl.tensor.effects import print_value
-from ppl.tensor.evaluate import apply_node
-from ppl.tensor.names import NAMED
-from ppl.tensor.ops import OPS, Elementwise, Reduction
-from ppl.tensor.products import MATMUL
-from ppl.tensor.reductions import argmax, argmin, cummax, cummin, cumprod, cumsum, log_softmax, softmax
-from ppl.tensor.shaping import BROADCAST_TO, EXPAND_DIMS, SQUEEZE, TRANSPOSE
-from ppl.tensor.sizes import DIM
+from ppl.tensor.arrays.reductions import argmax, argmin, cummax, cummin, cumprod, cumsum, log_softmax, softmax
+from ppl.tensor.arrays.shaping import BROADCAST_TO, EXPAND_DIMS, SQUEEZE, TRANSPOSE
+from ppl.tensor.core.derivatives import VALUE_AND_GRAD
+from ppl.tensor.core.effects import print_value
+from ppl.tensor.core.evaluate import apply_node
+from ppl.tensor.core.names import NAMED
+from ppl.tensor.core.ops import OPS, Elementwise, Reduction
+from ppl.tensor.core.sizes import DIM
+from ppl.tensor.linear_algebra.products import MATMUL
 
 
 @rule(print_value)

@@ -16,9 +16,9 @@ import numpy as np
 
 from ppl.graph import Identity, Node, ancestors, leaves, substitute
 from ppl.graph.digest import digest, visiting
-from ppl.tensor.evaluate import evaluate
-from ppl.tensor.ops import OPS
-from ppl.tensor.sizing import deciding
+from ppl.tensor.core.evaluate import evaluate
+from ppl.tensor.core.ops import OPS
+from ppl.tensor.core.sizing import deciding
 from ppl.tensor.tensor import CONSTANT, INPUT, Tensor, placeholder, value_of
 from ppl.tensor.variables import VARIABLE, Cell
 

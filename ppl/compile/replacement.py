@@ -7,8 +7,8 @@ from typing import Any
 
 from ppl.compile.outputs import flatten
 from ppl.graph import Node, ancestors, leaves, substitute
-from ppl.tensor.ops import cast_to
-from ppl.tensor.substitution import replaced
+from ppl.tensor.core.ops import cast_to
+from ppl.tensor.core.substitution import replaced
 from ppl.tensor.tensor import INPUT, Tensor, as_tensor, enter, placeholder
 
 

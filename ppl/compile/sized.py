@@ -14,8 +14,8 @@ import jax
 import numpy as np
 
 from ppl.graph import Node
-from ppl.rewrites.present import at_present_sizes
-from ppl.tensor.sizing import Deciding
+from ppl.rewrites.values.present_sizes import at_present_sizes
+from ppl.tensor.core.sizing import Deciding
 from ppl.tensor.tensor import Tensor, constant
 
 _KEPT = 64  # combinations of values; the least recently used is dropped

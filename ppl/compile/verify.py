@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ppl.compile.function import function
-from ppl.tensor.derivatives import grad
-from ppl.tensor.reductions import sum as sum_of
+from ppl.tensor.arrays.reductions import sum as sum_of
+from ppl.tensor.core.derivatives import grad
 from ppl.tensor.tensor import TensorType, as_tensor, enter, placeholder
 
 

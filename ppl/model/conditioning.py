@@ -14,17 +14,17 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.distributions import DRAW, RandomVariable
-from ppl.distributions.draw import draw
+from ppl.distributions.draws.draw import draw
 from ppl.distributions.transforms import Transform
 from ppl.graph import Node, ancestors, substitute
-from ppl.model.books import Books
 from ppl.model.errors import ShapeError
 from ppl.model.inputs.data_values import value_now
 from ppl.model.inputs.observed import as_data
 from ppl.model.inputs.observing import observe_variable
 from ppl.model.model import Model
-from ppl.rewrites.present import at_present_sizes
-from ppl.tensor.names import NAMED, named
+from ppl.model.registry.variable_registry import Books
+from ppl.rewrites.values.present_sizes import at_present_sizes
+from ppl.tensor.core.names import NAMED, named
 from ppl.tensor.tensor import Tensor, as_tensor, is_constant, known_as, value_of
 from ppl.tensor.variables import Variable, shared
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
-from ppl.tensor.names import other_names
+from ppl.tensor.core.names import other_names
 
 if TYPE_CHECKING:
     from ppl.model.model import Model

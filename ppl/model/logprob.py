@@ -6,8 +6,9 @@ import math
 from collections import Counter
 from typing import Any
 
-from ppl.distributions import is_draw, logprob
-from ppl.distributions.measure import NoDensityError, measure, sources
+from ppl.distributions import is_draw
+from ppl.distributions.log_probability import logprob
+from ppl.distributions.log_probability.measure import NoDensityError, measure, sources
 from ppl.graph import ancestors, topological
 from ppl.rewrites import simplify
 from ppl.rewrites.laws import in_law

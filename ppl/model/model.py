@@ -11,17 +11,17 @@ import numpy as np
 import ppl.tensor as tt
 from ppl.compile import Function, function
 from ppl.graph import ancestors
-from ppl.model.books import home_of
 from ppl.model.context import modelcontext
-from ppl.model.density import Joint, add_all
 from ppl.model.inputs.data import set_data
 from ppl.model.names.former import OF_MODELS, hint
-from ppl.model.point import Point, initial_point
-from ppl.model.present import naming_data
-from ppl.model.registration import Registration
-from ppl.model.rewriting import Posterior, rewritten
+from ppl.model.posterior.density import Joint, add_all
+from ppl.model.posterior.point import Point, initial_point
+from ppl.model.posterior.rewriting import Posterior, rewritten
+from ppl.model.posterior.snapshot import naming_data
+from ppl.model.posterior.starts import check_start
+from ppl.model.registry.registration import Registration
+from ppl.model.registry.variable_registry import home_of
 from ppl.model.seeds import seed_of
-from ppl.model.starts import check_start
 from ppl.model.views import drawing_model, printing
 from ppl.model.views.debugging import debug
 from ppl.tensor.tensor import Tensor

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ppl.tensor.elementwise import abs as absolute
-from ppl.tensor.elementwise import clip, minimum, sigmoid, sqrt, switch, tanh
-from ppl.tensor.elementwise import expm1 as expm1_of
-from ppl.tensor.elementwise import log_sigmoid as log_sigmoid
-from ppl.tensor.elementwise import softplus as softplus
-from ppl.tensor.reductions import log_softmax as log_softmax_of
-from ppl.tensor.reductions import softmax as softmax_of
-from ppl.tensor.special_functions import erf
+from ppl.tensor.arrays.reductions import log_softmax as log_softmax_of
+from ppl.tensor.arrays.reductions import softmax as softmax_of
+from ppl.tensor.core.elementwise import abs as absolute
+from ppl.tensor.core.elementwise import clip, minimum, sigmoid, sqrt, switch, tanh
+from ppl.tensor.core.elementwise import expm1 as expm1_of
+from ppl.tensor.core.elementwise import log_sigmoid as log_sigmoid
+from ppl.tensor.core.elementwise import softplus as softplus
+from ppl.tensor.special_functions.catalogue import erf
 from ppl.tensor.tensor import Tensor, as_tensor
 
 

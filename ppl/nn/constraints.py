@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ppl.tensor.elementwise import clip, maximum, minimum, sqrt
-from ppl.tensor.reductions import sum as sum_along
+from ppl.tensor.arrays.reductions import sum as sum_along
+from ppl.tensor.core.elementwise import clip, maximum, minimum, sqrt
 from ppl.tensor.tensor import Tensor
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ppl.tensor.keys import numbers_of
+from ppl.tensor.sampling.keys import numbers_of
 
 Draw = Callable[[np.random.Generator, tuple[int, ...]], Any]
 

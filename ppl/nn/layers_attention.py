@@ -7,11 +7,11 @@ from typing import Any
 
 from ppl.nn.initialisers import glorot_uniform
 from ppl.nn.parameters import axes, layer, length
-from ppl.tensor.creation import arange
-from ppl.tensor.elementwise import switch
+from ppl.tensor.arrays.creation import arange
+from ppl.tensor.arrays.reductions import softmax
+from ppl.tensor.arrays.shaping import swapaxes
+from ppl.tensor.core.elementwise import switch
 from ppl.tensor.linalg import matmul
-from ppl.tensor.reductions import softmax
-from ppl.tensor.shaping import swapaxes
 from ppl.tensor.tensor import Tensor, as_tensor
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from ppl.nn.initialisers import glorot_uniform
 from ppl.nn.layers_dense import Activation, activated
 from ppl.nn.parameters import Layer, axes, layer, length
-from ppl.tensor.ops import JaxOp
+from ppl.tensor.core.ops import JaxOp
 from ppl.tensor.tensor import Tensor, as_tensor
 
 _AXES = {1: "batch, channels, length", 2: "batch, channels, height, width"}

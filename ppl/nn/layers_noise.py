@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ppl.nn.parameters import layer
-from ppl.tensor.elementwise import switch
-from ppl.tensor.names import flat_name
+from ppl.tensor.core.elementwise import switch
+from ppl.tensor.core.names import flat_name
+from ppl.tensor.core.sizes import shape as shape_of
 from ppl.tensor.random import RandomStream
-from ppl.tensor.sizes import shape as shape_of
 from ppl.tensor.tensor import Tensor, as_tensor
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ppl.nn.parameters import layer, length
-from ppl.tensor.elementwise import sqrt, switch
-from ppl.tensor.ops import normal_axes
+from ppl.tensor.core.elementwise import sqrt, switch
+from ppl.tensor.core.ops import normal_axes
 from ppl.tensor.tensor import Tensor, as_tensor
 from ppl.tensor.variables import add_updates
 

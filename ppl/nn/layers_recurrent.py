@@ -7,11 +7,11 @@ from typing import Any
 
 from ppl.nn.initialisers import glorot_uniform, orthogonal
 from ppl.nn.parameters import Layer, axes, layer, length
-from ppl.tensor.creation import zeros
-from ppl.tensor.elementwise import sigmoid, tanh
+from ppl.tensor.arrays.creation import zeros
+from ppl.tensor.arrays.shaping import swapaxes
+from ppl.tensor.core.elementwise import sigmoid, tanh
 from ppl.tensor.linalg import matmul
-from ppl.tensor.loops import carry_scan
-from ppl.tensor.shaping import swapaxes
+from ppl.tensor.loops.loop import carry_scan
 from ppl.tensor.tensor import Tensor, as_tensor
 
 Step = Callable[[tuple[Tensor, ...], Tensor, Tensor], tuple[Tensor, ...]]

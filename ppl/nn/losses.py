@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ppl.tensor.creation import arange
-from ppl.tensor.elementwise import abs as absolute
-from ppl.tensor.elementwise import exp, maximum, minimum, softplus, switch
-from ppl.tensor.ops import cast_to
-from ppl.tensor.reductions import argmax, log_softmax
-from ppl.tensor.reductions import sum as sum_along
+from ppl.tensor.arrays.creation import arange
+from ppl.tensor.arrays.reductions import argmax, log_softmax
+from ppl.tensor.arrays.reductions import sum as sum_along
+from ppl.tensor.core.elementwise import abs as absolute
+from ppl.tensor.core.elementwise import exp, maximum, minimum, softplus, switch
+from ppl.tensor.core.ops import cast_to
 from ppl.tensor.tensor import Tensor, as_tensor
 
 

@@ -21,12 +21,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from ppl.graph import Body, close, leaves
-from ppl.tensor.derivatives import value_and_grad
-from ppl.tensor.evaluate import lowered
-from ppl.tensor.names import Scope
+from ppl.tensor.core.derivatives import value_and_grad
+from ppl.tensor.core.evaluate import lowered
+from ppl.tensor.core.names import Scope
+from ppl.tensor.core.wrapping import from_jax
 from ppl.tensor.tensor import Tensor, as_tensor
 from ppl.tensor.variables import Variable, add_updates, free_scope, make_variable
-from ppl.tensor.wrapping import from_jax
 
 Rate = Any  # a number, a tensor, or a function from the number of the step to a number (any schedule of optax)
 Transformation = Any  # optax's GradientTransformation

@@ -17,7 +17,7 @@ import numpy as np
 
 from ppl.nn.initialisers import Initialiser
 from ppl.tensor.config import config
-from ppl.tensor.names import Scope, current_scope, flat_name
+from ppl.tensor.core.names import Scope, current_scope, flat_name
 from ppl.tensor.tensor import Tensor, as_tensor
 from ppl.tensor.variables import free_scope, make_variable
 

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from ppl.nn.parameters import Layer, layer
-from ppl.tensor.elementwise import minimum, power, switch
-from ppl.tensor.ops import cast_to
-from ppl.tensor.reductions import sum as sum_all
-from ppl.tensor.shaping import concatenate
+from ppl.tensor.arrays.reductions import sum as sum_all
+from ppl.tensor.arrays.shaping import concatenate
+from ppl.tensor.core.elementwise import minimum, power, switch
+from ppl.tensor.core.ops import cast_to
 from ppl.tensor.tensor import Tensor, as_tensor
 from ppl.tensor.variables import Variable, add_updates, make_variable
 

@@ -7,9 +7,8 @@ from typing import Any
 
 from ppl.distributions import RandomVariable
 from ppl.graph import Node, ancestors, substitute
-from ppl.rewrites import draws as _draws  # noqa: F401  (fills the table of facts)
-from ppl.rewrites import inference as _inference  # noqa: F401  (fills the table of facts)
-from ppl.rewrites.book import Book
+from ppl.rewrites import facts as _facts  # noqa: F401  (fills the table of facts)
+from ppl.rewrites.arithmetic.lower import lowered
 from ppl.rewrites.books.algebra import algebra
 from ppl.rewrites.books.blocks import blocks
 from ppl.rewrites.books.choices import choices
@@ -22,13 +21,14 @@ from ppl.rewrites.books.reductions import reductions
 from ppl.rewrites.books.shapes import shapes
 from ppl.rewrites.books.stable import stable
 from ppl.rewrites.books.structure import structure
-from ppl.rewrites.engine import Engine, never
-from ppl.rewrites.gathers import gathers_last
-from ppl.rewrites.lower import lowered
-from ppl.rewrites.pause import collector_paused
-from ppl.rewrites.preparation import entries
-from ppl.rewrites.trace import Trace
-from ppl.tensor.names import NAMED
+from ppl.rewrites.engine import draws as _draws  # noqa: F401  (fills the table of facts)
+from ppl.rewrites.engine.book import Book
+from ppl.rewrites.engine.engine import Engine, never
+from ppl.rewrites.engine.pause import collector_paused
+from ppl.rewrites.engine.preparation import entries
+from ppl.rewrites.engine.trace import Trace
+from ppl.rewrites.sharing.gathers import gathers_last
+from ppl.tensor.core.names import NAMED
 from ppl.tensor.tensor import Tensor, as_tensor
 
 everything = algebra + exponentials + stable + reductions + log_sums + choices + shapes + indexing

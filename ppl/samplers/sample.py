@@ -8,18 +8,18 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from .chees import LEAST_CHAINS, chees
-from .driver import Handle
-from .ensemble import side_by_side
-from .job import Callback, Initial, Job
-from .kernel import Data, Kernel, LogDensity
-from .launch import cores_for, launch, store_for
-from .machine import machine
-from .run import Run
-from .start import Terms
-from .tuning import Tuning, tuning, whole
-from .warmup import tuned
-from .work import of_gradient
+from ppl.samplers.adaptation.tuning import Tuning, tuning, whole
+from ppl.samplers.adaptation.warmup import tuned
+from ppl.samplers.kernels.chees import LEAST_CHAINS, chees
+from ppl.samplers.kernels.kernel import Data, Kernel, LogDensity
+from ppl.samplers.kernels.machine import machine
+from ppl.samplers.programs.work import of_gradient
+from ppl.samplers.runs.driver import Handle
+from ppl.samplers.runs.ensemble import side_by_side
+from ppl.samplers.runs.job import Callback, Initial, Job
+from ppl.samplers.runs.launch import cores_for, launch, store_for
+from ppl.samplers.runs.run import Run
+from ppl.samplers.runs.start import Terms
 
 KERNELS = ("nuts", "hmc", "chees")
 CHAIN_METHODS = ("threads", "vectorized", "interleaved")

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ppl.tensor.config import config
-from ppl.tensor.ops import JaxOp
+from ppl.tensor.core.ops import JaxOp
 from ppl.tensor.tensor import Tensor, constant, function
 
 

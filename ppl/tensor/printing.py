@@ -4,4 +4,4 @@ from ppl.graph.pictures import to_dot as to_dot
 from ppl.graph.printing import debugprint as debugprint
 from ppl.graph.printing import pp as pp
 from ppl.graph.printing import pprint as pprint
-from ppl.tensor.effects import Print as Print
+from ppl.tensor.core.effects import Print as Print

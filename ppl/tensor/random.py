@@ -21,12 +21,12 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from ppl.tensor.draws import key_fold_in as key_fold_in
-from ppl.tensor.draws import key_split as key_split
-from ppl.tensor.keys import Key as Key
-from ppl.tensor.keys import numbers_of
-from ppl.tensor.ops import cast_to
-from ppl.tensor.random_laws import LAWS as LAWS
+from ppl.tensor.core.ops import cast_to
+from ppl.tensor.sampling.draws import key_fold_in as key_fold_in
+from ppl.tensor.sampling.draws import key_split as key_split
+from ppl.tensor.sampling.keys import Key as Key
+from ppl.tensor.sampling.keys import numbers_of
+from ppl.tensor.sampling.random_laws import LAWS as LAWS
 from ppl.tensor.tensor import Tensor, dtype_name
 from ppl.tensor.variables import Variable, shared
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ppl.tensor.later import Later
-from ppl.tensor.ops import JaxOp
+from ppl.tensor.core.later import Later
+from ppl.tensor.core.ops import JaxOp
 
 _jss = Later("jax.scipy.signal")
 

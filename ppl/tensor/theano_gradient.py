@@ -2,16 +2,16 @@
 
 from typing import Any
 
-from ppl.tensor.derivatives import grad as grad
-from ppl.tensor.derivatives import grad_clip as grad_clip
-from ppl.tensor.derivatives import grad_scale as grad_scale
-from ppl.tensor.derivatives import hessian as hessian
-from ppl.tensor.derivatives import hessian_vector_product as hessian_vector_product
-from ppl.tensor.derivatives import jacobian as jacobian
-from ppl.tensor.derivatives import jvp, vjp
-from ppl.tensor.derivatives import stop_gradient as consider_constant
-from ppl.tensor.derivatives import stop_gradient as disconnected_grad
-from ppl.tensor.derivatives import stop_gradient as zero_grad
+from ppl.tensor.core.derivatives import grad as grad
+from ppl.tensor.core.derivatives import grad_clip as grad_clip
+from ppl.tensor.core.derivatives import grad_scale as grad_scale
+from ppl.tensor.core.derivatives import hessian as hessian
+from ppl.tensor.core.derivatives import hessian_vector_product as hessian_vector_product
+from ppl.tensor.core.derivatives import jacobian as jacobian
+from ppl.tensor.core.derivatives import jvp, vjp
+from ppl.tensor.core.derivatives import stop_gradient as consider_constant
+from ppl.tensor.core.derivatives import stop_gradient as disconnected_grad
+from ppl.tensor.core.derivatives import stop_gradient as zero_grad
 from ppl.tensor.tensor import FUNCTIONS
 
 Rop, Lop = jvp, vjp

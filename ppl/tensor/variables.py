@@ -21,8 +21,8 @@ import numpy as np
 from ppl.graph import Attrs, Node, Op, as_nodes, leaves
 from ppl.graph.node import living
 from ppl.tensor.config import config
-from ppl.tensor.names import current_scope, first_in_scope, flat_name, matching, other_names
-from ppl.tensor.ops import cast_to
+from ppl.tensor.core.names import current_scope, first_in_scope, flat_name, matching, other_names
+from ppl.tensor.core.ops import cast_to
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, dtype_name, function, is_constant, told, value_of
 
 

@@ -15,10 +15,10 @@ import pytest
 
 from ppl.compile import function
 from ppl.distributions import LogNormal, MvNormal
-from ppl.distributions.distribution import FAMILIES, default_point
-from ppl.distributions.domains import a_distribution
-from ppl.distributions.draw import RandomVariable, draw
-from ppl.tensor.keys import Key
+from ppl.distributions.declaration.distribution import FAMILIES, default_point
+from ppl.distributions.declaration.domains import a_distribution
+from ppl.distributions.draws.draw import RandomVariable, draw
+from ppl.tensor.sampling.keys import Key
 from ppl.tensor.tensor import TensorType, as_tensor, is_constant, placeholder, value_of
 
 CHOICES = 3  # of parameters, for each family

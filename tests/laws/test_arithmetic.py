@@ -12,7 +12,7 @@ from high_precision import UndefinedError, truth
 
 import ppl.tensor as tt
 from ppl.rewrites import assume, simplify, strict, text
-from ppl.rewrites.facts import CONDITIONS
+from ppl.rewrites.facts.facts import CONDITIONS
 
 a, b = tt.dscalar("a"), tt.dscalar("b")
 POINTS = [0.0, 0.25, 1.0, 2.0, 300.0, 1e-60, 1e60, -0.5, -1.0, -3.0, -1e-60, -1e60]

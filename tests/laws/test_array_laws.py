@@ -24,11 +24,11 @@ from ppl.distributions import (
     Wishart,
     is_draw,
 )
-from ppl.distributions.drawing import expand_draws
+from ppl.distributions.draws.drawing import expand_draws
 from ppl.graph import ancestors
 from ppl.rewrites.laws import in_law
 from ppl.tensor import to_jax
-from ppl.tensor.draws import KEY_TYPE
+from ppl.tensor.sampling.draws import KEY_TYPE
 from ppl.tensor.tensor import placeholder
 
 pytestmark = pytest.mark.usefixtures("module_compiled_quickly")

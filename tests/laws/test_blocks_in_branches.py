@@ -10,7 +10,7 @@ from scipy import special, stats
 import ppl as pm
 import ppl.tensor as tt
 from ppl.distributions import DiscreteUniform
-from ppl.model.rewriting import rewritten
+from ppl.model.posterior.rewriting import rewritten
 from ppl.rewrites import strict
 
 rng = np.random.default_rng(7)

@@ -30,7 +30,7 @@ from ppl.distributions import (
     Wald,
 )
 from ppl.graph import substitute
-from ppl.rewrites.elimination import Observation, Program, plan
+from ppl.rewrites.marginalization import Observation, Program, plan
 
 RNG = np.random.default_rng(3)
 N = 300

@@ -8,8 +8,8 @@ from exact_elimination import both_sides
 from scipy import integrate, stats
 
 import ppl as pm
-from ppl.model.rewriting import program_of
-from ppl.rewrites.elimination.compounds import COMPOUNDS
+from ppl.model.posterior.rewriting import program_of
+from ppl.rewrites.marginalization.conjugate.compounds import COMPOUNDS
 
 Y = np.array([0.3, -1.2, 2.0, 0.7])
 SIGNS = np.array([1.0, -0.5, 2.0, -1.0])

@@ -21,9 +21,9 @@ import ppl.tensor as tt
 from ppl import rewrites
 from ppl.graph import Attrs, Node
 from ppl.rewrites import everything, strict
-from ppl.rewrites.facts import ASSUME, CONDITIONS
-from ppl.rewrites.lower import lowered
-from ppl.rewrites.rule import Safety
+from ppl.rewrites.arithmetic.lower import lowered
+from ppl.rewrites.engine.rule import Safety
+from ppl.rewrites.facts.facts import ASSUME, CONDITIONS
 from ppl.rewrites.simplify import normal_forms
 
 ROOT = Path(rewrites.__file__).parent
@@ -66,7 +66,7 @@ class Watch:
                 frame = frame.f_back
             file = Path(frame.f_code.co_filename)
             site = Site(file.name, frame.f_lineno, name)
-            if file.parent.name != "books" and file != ROOT / "arithmetic.py":
+            if file.parent.name != "books" and file != ROOT / "arithmetic" / "arithmetic.py":
                 return holds(fact)
             if site == self.forgotten:
                 return True
@@ -127,7 +127,7 @@ def differs(c, new, rng):
 
 def asked_in_code():
     """Every line of the rules, and of the arithmetic, that asks for a condition."""
-    files = [*ROOT.glob("books/*.py"), ROOT / "arithmetic.py"]
+    files = [*ROOT.glob("books/*.py"), ROOT / "arithmetic" / "arithmetic.py"]
     lines = [(file.name, i, line) for file in files for i, line in enumerate(file.read_text().split("\n"), 1)]
     return {(name, i) for name, i, line in lines if re.search(r"\w\.holds\(|facts\.all\(", line)}
 

@@ -8,9 +8,9 @@ import ppl as pm
 import ppl.tensor as tt
 from ppl.compile import function
 from ppl.distributions import FAMILIES, GaussianRandomWalk, Laplace, Logistic, Normal, StudentT
-from ppl.distributions.location_scale import SCALES
-from ppl.model.rewriting import rewritten
-from ppl.rewrites.elimination.centring import (
+from ppl.distributions.declaration.location_scale import SCALES
+from ppl.model.posterior.rewriting import rewritten
+from ppl.rewrites.reparameterization.centering import (
     LOCATION_AND_SCALE,
     Balanced,
     BalancedLogarithm,
@@ -21,11 +21,11 @@ from ppl.rewrites.elimination.centring import (
     ScaledLogarithm,
     Whitened,
 )
-from ppl.rewrites.elimination.coordinates import COORDINATES, NearScore
-from ppl.rewrites.elimination.covariances import SpreadAndCorrelation
-from ppl.rewrites.elimination.information import jitter_in_groups
-from ppl.rewrites.elimination.survivors import LOW
-from ppl.rewrites.elimination.walks import Pulled, PulledSteps
+from ppl.rewrites.reparameterization.coordinates import COORDINATES, NearScore
+from ppl.rewrites.reparameterization.covariances import SpreadAndCorrelation
+from ppl.rewrites.reparameterization.fisher_information import jitter_in_groups
+from ppl.rewrites.reparameterization.random_walks import Pulled, PulledSteps
+from ppl.rewrites.reparameterization.survivors import LOW
 
 pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
 

@@ -11,8 +11,8 @@ import pytest
 
 import ppl as pm
 import ppl.tensor as tt
-from ppl.distributions.domains import real
-from ppl.model.rewriting import rewritten
+from ppl.distributions.declaration.domains import real
+from ppl.model.posterior.rewriting import rewritten
 
 RNG = np.random.default_rng(11)
 FAR = 2.0**20

@@ -16,9 +16,9 @@ import ppl as pm
 import ppl.tensor as tt
 from ppl.graph import ancestors, substitute
 from ppl.model.inference.steps import assign
-from ppl.model.rewriting import program_of, rewritten
+from ppl.model.posterior.rewriting import program_of, rewritten
 from ppl.rewrites import strict
-from ppl.tensor.chains import by_products, one_by_one
+from ppl.tensor.linear_algebra.chains import by_products, one_by_one
 
 pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
 

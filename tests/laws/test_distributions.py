@@ -13,8 +13,8 @@ from scipy import stats
 import ppl.tensor as tt
 from ppl.compile import function
 from ppl.distributions import transforms
-from ppl.distributions.domains import extended_real, real
-from ppl.distributions.draw import RandomVariable
+from ppl.distributions.declaration.domains import extended_real, real
+from ppl.distributions.draws.draw import RandomVariable
 from ppl.tensor.tensor import TensorType, as_tensor, placeholder
 
 THRESHOLD = 1e-4  # probability of a false alarm of a test on draws
@@ -270,7 +270,7 @@ def test_entropy_is_the_integral(case: Any) -> None:
 
 
 def test_support_point_lies_in_the_support(case: Any) -> None:
-    from ppl.distributions.distribution import default_point
+    from ppl.distributions.declaration.distribution import default_point
 
     point = np.asarray(function([], as_tensor(default_point(case.family, case.tensors, case.support)))())
     assert np.all(np.isfinite(case.values("log_density", point)))

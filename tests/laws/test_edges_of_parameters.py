@@ -10,7 +10,7 @@ import pytest
 
 import ppl.tensor as tt
 from ppl.compile import function
-from ppl.distributions.domains import real
+from ppl.distributions.declaration.domains import real
 from ppl.tensor.tensor import TensorType, placeholder
 
 STEP = 1e-5

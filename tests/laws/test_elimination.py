@@ -14,14 +14,15 @@ import ppl.tensor as tt
 from ppl.compile import function
 from ppl.distributions import FAMILIES, Bernoulli, Binomial, Categorical, Censored, LogNormal, Normal, Poisson
 from ppl.graph import ancestors, substitute
-from ppl.rewrites.elimination import Observation, Program, Term, conjugate, plan, thinning
-from ppl.rewrites.elimination.affine import Select, affine, is_data
-from ppl.rewrites.elimination.bijections import BIJECTIONS, WAITING, closed, opened
-from ppl.rewrites.elimination.conjugate import eliminate_one
-from ppl.rewrites.elimination.pairs import PAIRS, PRIORS
-from ppl.rewrites.elimination.program import NoMatch, log_density
-from ppl.rewrites.elimination.rising import log_rising
-from ppl.rewrites.elimination.thinning import THINNINGS
+from ppl.rewrites.marginalization import Observation, Program, Term, plan
+from ppl.rewrites.marginalization.conjugate import conjugate, thinning
+from ppl.rewrites.marginalization.conjugate.conjugate import eliminate_one
+from ppl.rewrites.marginalization.conjugate.gamma_ratios import log_rising
+from ppl.rewrites.marginalization.conjugate.pairs import PAIRS, PRIORS
+from ppl.rewrites.marginalization.conjugate.thinning import THINNINGS
+from ppl.rewrites.marginalization.expressions.affine import Select, affine, is_data
+from ppl.rewrites.marginalization.expressions.bijections import BIJECTIONS, WAITING, closed, opened
+from ppl.rewrites.marginalization.program import NoMatch, log_density
 from ppl.tensor import to_jax
 
 pytestmark = pytest.mark.usefixtures("module_compiled_quickly")

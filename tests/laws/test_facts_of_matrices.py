@@ -7,7 +7,7 @@ import pytest
 
 import ppl
 import ppl.tensor as tt
-from ppl.rewrites.facts import Knowledge, assume
+from ppl.rewrites.facts.facts import Knowledge, assume
 
 pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
 

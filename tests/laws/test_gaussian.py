@@ -31,13 +31,13 @@ from ppl.distributions import (
 )
 from ppl.graph import ancestors, substitute
 from ppl.rewrites import optimize
-from ppl.rewrites.elimination import Observation, Program, plan
-from ppl.rewrites.elimination.affine import is_data
-from ppl.rewrites.elimination.costs import arithmetic, densities, evaluation
-from ppl.rewrites.elimination.gaussian import residuals
-from ppl.rewrites.elimination.gaussian.spectral import turned
-from ppl.tensor.block_chains import chain_solution
-from ppl.tensor.evaluate import to_jax
+from ppl.rewrites.marginalization import Observation, Program, plan
+from ppl.rewrites.marginalization.costs import arithmetic, densities, evaluation
+from ppl.rewrites.marginalization.expressions.affine import is_data
+from ppl.rewrites.marginalization.gaussian import residuals
+from ppl.rewrites.marginalization.gaussian.spectral import turned
+from ppl.tensor.core.evaluate import to_jax
+from ppl.tensor.linear_algebra.block_chains import chain_solution
 
 pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
 
@@ -588,7 +588,7 @@ def independent_entries(x, mu, chol):
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_planted_fault_is_found(fault, monkeypatch):
     place, wrong, model = FAULTS[fault]
-    path = f"ppl.rewrites.elimination.gaussian.{place}"
+    path = f"ppl.rewrites.marginalization.gaussian.{place}"
     if wrong is None:
         monkeypatch.setitem(residuals.LAWS, MvNormal, independent_entries)
     else:

@@ -12,9 +12,9 @@ from random_models import Models, built
 import ppl as pm
 import ppl.tensor as tt
 from ppl.compile import function
-from ppl.model.rewriting import rewritten
-from ppl.rewrites.elimination.independence import by_number
-from ppl.tensor.segments import segment_sum
+from ppl.model.posterior.rewriting import rewritten
+from ppl.rewrites.factorization.independence import by_number
+from ppl.tensor.arrays.segments import segment_sum
 from ppl.tensor.tensor import TensorType, placeholder
 
 pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
@@ -201,5 +201,5 @@ def test_a_number_without_a_law_sends_all_to_nuts_and_is_named():
 
 
 def test_many_numbers_go_to_nuts(monkeypatch):
-    monkeypatch.setattr("ppl.rewrites.elimination.parts.MOST_NUMBERS", 3)
+    monkeypatch.setattr("ppl.rewrites.factorization.factors.MOST_NUMBERS", 3)
     assert not pm.explain(rates()).apart

@@ -12,11 +12,11 @@ from scipy import stats
 
 import ppl as pm
 import ppl.tensor as tt
-from ppl.distributions import eigenbasis
-from ppl.distributions.kronecker_normal import with_factors
-from ppl.model.rewriting import program_of, rewritten
+from ppl.distributions.families.kronecker_normal import with_factors
+from ppl.distributions.formulas import eigenbasis
+from ppl.model.posterior.rewriting import program_of, rewritten
 from ppl.rewrites import strict
-from ppl.tensor.evaluate import to_jax
+from ppl.tensor.core.evaluate import to_jax
 from ppl.tensor.tensor import TensorType, placeholder
 
 pytestmark = pytest.mark.usefixtures("module_compiled_quickly")

@@ -20,14 +20,14 @@ from ppl.distributions import (
     Uniform,
     is_draw,
 )
-from ppl.distributions.draw import draw
-from ppl.distributions.drawing import expand_draws
+from ppl.distributions.draws.draw import draw
+from ppl.distributions.draws.drawing import expand_draws
 from ppl.graph import ancestors
 from ppl.rewrites.laws import BOOKS, equal_in_law, in_law
 from ppl.rewrites.laws.axis_sums import AXIS_SUMS
 from ppl.rewrites.laws.entries import ENTRIES
-from ppl.tensor.evaluate import evaluate
-from ppl.tensor.keys import Key
+from ppl.tensor.core.evaluate import evaluate
+from ppl.tensor.sampling.keys import Key
 
 pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
 

@@ -7,10 +7,10 @@ from exact_elimination import along_a_line, both_sides
 import ppl as pm
 import ppl.tensor as tt
 from ppl.graph import ancestors
-from ppl.model.rewriting import program_of, rewritten
+from ppl.model.posterior.rewriting import program_of, rewritten
 from ppl.rewrites import strict
-from ppl.rewrites.elimination import noisy
-from ppl.rewrites.elimination.gaussian import residuals
+from ppl.rewrites.marginalization.gaussian import noisy_process as noisy
+from ppl.rewrites.marginalization.gaussian import residuals
 
 pytestmark = [
     pytest.mark.usefixtures("module_compiled_quickly"),

@@ -14,14 +14,15 @@ import ppl.tensor as tt
 from ppl.compile import function
 from ppl.graph import ancestors
 from ppl.model.errors import SamplingError
-from ppl.model.inference import checks, sampling
+from ppl.model.finishing import checks
+from ppl.model.inference import sampling
 from ppl.model.inference.engines.in_parts import MERGED, InParts, Piece, joined
-from ppl.model.rewriting import rewritten
-from ppl.rewrites.elimination.parts import divided, parts
+from ppl.model.posterior.rewriting import rewritten
+from ppl.rewrites.factorization.factors import divided, parts
 from ppl.samplers import ChainError
-from ppl.samplers.chain import TIMES, Chain
-from ppl.samplers.run import ChainRecord, assemble
-from ppl.samplers.warmup import STATS
+from ppl.samplers.adaptation.warmup import STATS
+from ppl.samplers.runs.chain import TIMES, Chain
+from ppl.samplers.runs.run import ChainRecord, assemble
 from ppl.tensor.tensor import TensorType, placeholder
 
 pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
@@ -101,7 +102,7 @@ def test_parts_of_random_models():
 
 
 def test_a_planted_split_is_found(monkeypatch):
-    monkeypatch.setattr("ppl.rewrites.elimination.parts.Partition.join", lambda self, things: None)
+    monkeypatch.setattr("ppl.rewrites.factorization.factors.Partition.join", lambda self, things: None)
     with pytest.raises(AssertionError, match="taken for independent"):
         parts([-tt.exp(x[GROUP] + y)], [x, y])
 
@@ -145,8 +146,8 @@ FEW = {"chains": 2, "random_seed": 5, "progressbar": False, "quiet": True, "draw
 @pytest.fixture
 def little_is_much(monkeypatch):
     """Small models are divided as if they were large."""
-    monkeypatch.setattr("ppl.rewrites.elimination.parts.MUCH", 0.0)
-    monkeypatch.setattr("ppl.rewrites.elimination.parts.MOSTLY", 0.5)
+    monkeypatch.setattr("ppl.rewrites.factorization.factors.MUCH", 0.0)
+    monkeypatch.setattr("ppl.rewrites.factorization.factors.MOSTLY", 0.5)
 
 
 def test_what_divides_is_arithmetic():
@@ -213,8 +214,8 @@ def test_a_plan_tells_why_parts_share_a_chain():
 @pytest.fixture(scope="module")
 def divided_run():
     patch = pytest.MonkeyPatch()
-    patch.setattr("ppl.rewrites.elimination.parts.MUCH", 0.0)
-    patch.setattr("ppl.rewrites.elimination.parts.MOSTLY", 0.5)
+    patch.setattr("ppl.rewrites.factorization.factors.MUCH", 0.0)
+    patch.setattr("ppl.rewrites.factorization.factors.MOSTLY", 0.5)
     yield pm.sample(model=model_of(regression, hierarchy, number), **FEW, discard_tuned_samples=False)
     patch.undo()
 

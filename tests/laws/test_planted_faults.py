@@ -20,49 +20,37 @@ from some_slow import some_slow
 
 import ppl as pm
 import ppl.tensor as tt
-from ppl.model import rewriting
 from ppl.model.errors import CertificateError
-from ppl.rewrites.elimination import (
-    bijections,
-    bounded,
-    branches,
-    cells,
-    centring,
-    compaction,
-    compounds,
-    conjugate,
-    coordinates,
-    covariances,
-    discrete,
-    grids,
-    independence,
-    largest,
-    linear,
-    noisy,
-    pairs,
-    parts,
-    picked,
-    processes,
-    runs,
-    separation,
-    spectrum,
-    stacking,
-    sum_product,
-    switches,
-    tables,
-    thinning,
-    walks,
-    wishart,
-)
-from ppl.rewrites.elimination.gaussian import (
+from ppl.model.posterior import rewriting
+from ppl.rewrites.factorization import factors as parts
+from ppl.rewrites.factorization import independence
+from ppl.rewrites.marginalization.conjugate import compounds, conjugate, pairs, thinning, wishart
+from ppl.rewrites.marginalization.conjugate import pareto as largest
+from ppl.rewrites.marginalization.conjugate import single_entry_rows as picked
+from ppl.rewrites.marginalization.discrete import enumeration as discrete
+from ppl.rewrites.marginalization.discrete import state_sums as runs
+from ppl.rewrites.marginalization.discrete import sum_product, switches, tables
+from ppl.rewrites.marginalization.expressions import bijections, bounded, branches, separation
+from ppl.rewrites.marginalization.gaussian import (
     block,
     common_scale,
     inner_coordinates,
     residuals,
     spd,
     spectral,
+    spectrum,
 )
-from ppl.rewrites.elimination.gaussian import rows as block_rows
+from ppl.rewrites.marginalization.gaussian import kronecker_process as grids
+from ppl.rewrites.marginalization.gaussian import noisy_process as noisy
+from ppl.rewrites.marginalization.gaussian import rows as block_rows
+from ppl.rewrites.plates import loops_as_plates as stacking
+from ppl.rewrites.plates import loops_as_processes as processes
+from ppl.rewrites.reparameterization import centering as centring
+from ppl.rewrites.reparameterization import coordinates, covariances
+from ppl.rewrites.reparameterization import random_walks as walks
+from ppl.rewrites.sufficient_statistics import compaction
+from ppl.rewrites.sufficient_statistics import distinct_rows as cells
+from ppl.rewrites.sufficient_statistics import linear_regression as linear
 
 pytestmark = [
     pytest.mark.usefixtures("compiled_quickly"),

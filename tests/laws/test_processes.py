@@ -5,9 +5,9 @@ import pytest
 from vectors_of_loops import check_vectors
 
 import ppl as pm
-from ppl.model.present import at_present
-from ppl.model.rewriting import program_of, rewritten
-from ppl.rewrites.elimination.processes import unrolled
+from ppl.model.posterior.rewriting import program_of, rewritten
+from ppl.model.posterior.snapshot import at_present
+from ppl.rewrites.plates.loops_as_processes import unrolled
 
 RNG = np.random.default_rng(0)
 T = 15

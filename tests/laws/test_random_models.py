@@ -10,7 +10,7 @@ from exact_elimination import both_sides, brute_force
 from random_models import Models, built
 
 import ppl
-from ppl.model.rewriting import program_of
+from ppl.model.posterior.rewriting import program_of
 
 pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
 

@@ -15,27 +15,21 @@ import ppl as pm
 import ppl.tensor as tt
 from ppl.compile import function
 from ppl.distributions import FAMILIES, Bernoulli, Binomial, Exponential, HalfNormal, Normal, Pareto, Uniform
-from ppl.distributions.draw import draw
+from ppl.distributions.draws.draw import draw
 from ppl.distributions.transforms import default_transform
 from ppl.graph import substitute
-from ppl.rewrites.elimination import (
-    Observation,
-    Program,
-    compounds,
-    conjugate,
-    grids,
-    largest,
-    noisy,
-    thinning,
-    wishart,
-)
-from ppl.rewrites.elimination.compounds import COMPOUNDS
-from ppl.rewrites.elimination.pairs import PAIRS, PRIORS
-from ppl.rewrites.elimination.planner import THEOREMS
-from ppl.rewrites.elimination.program import log_density
-from ppl.rewrites.elimination.thinning import THINNINGS
-from ppl.samplers.quadrature import followed, side_by_side
-from ppl.tensor.keys import Key
+from ppl.rewrites.marginalization import Observation, Program
+from ppl.rewrites.marginalization.conjugate import compounds, conjugate, thinning, wishart
+from ppl.rewrites.marginalization.conjugate import pareto as largest
+from ppl.rewrites.marginalization.conjugate.compounds import COMPOUNDS
+from ppl.rewrites.marginalization.conjugate.pairs import PAIRS, PRIORS
+from ppl.rewrites.marginalization.conjugate.thinning import THINNINGS
+from ppl.rewrites.marginalization.gaussian import kronecker_process as grids
+from ppl.rewrites.marginalization.gaussian import noisy_process as noisy
+from ppl.rewrites.marginalization.planner import THEOREMS
+from ppl.rewrites.marginalization.program import log_density
+from ppl.samplers.independent.quadrature import followed, side_by_side
+from ppl.tensor.sampling.keys import Key
 
 DRAWS, FALSE_ALARM = 2000, 1e-6
 PROBABILITIES = (np.arange(4000) + 0.5) / 4000

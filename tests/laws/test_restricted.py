@@ -15,9 +15,9 @@ import ppl as pm
 import ppl.tensor as tt
 from ppl.distributions.transforms import Chain, Interval, log, ordered
 from ppl.graph import substitute
-from ppl.model.rewriting import program_of, rewritten
+from ppl.model.posterior.rewriting import program_of, rewritten
 from ppl.rewrites import strict
-from ppl.rewrites.elimination.pairs import PAIRS
+from ppl.rewrites.marginalization.conjugate.pairs import PAIRS
 from ppl.tensor.tensor import constant
 
 pytestmark = pytest.mark.usefixtures("module_compiled_quickly")

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import ppl as pm
-from ppl.model.rewriting import rewritten
+from ppl.model.posterior.rewriting import rewritten
 from ppl.rewrites import strict
 
 N = 12

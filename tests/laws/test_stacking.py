@@ -5,9 +5,9 @@ import pytest
 from vectors_of_loops import check_vectors
 
 import ppl as pm
-from ppl.model.present import at_present
-from ppl.model.rewriting import program_of, rewritten
-from ppl.rewrites.elimination.stacking import stacked
+from ppl.model.posterior.rewriting import program_of, rewritten
+from ppl.model.posterior.snapshot import at_present
+from ppl.rewrites.plates.loops_as_plates import stacked
 
 RNG = np.random.default_rng(0)
 DATA = [RNG.normal(size=3 + i % 3) for i in range(12)]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ppl.rewrites.facts import Knowledge
+from ppl.rewrites.facts.facts import Knowledge
 from ppl.tensor import as_tensor
 
 

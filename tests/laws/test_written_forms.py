@@ -7,7 +7,7 @@ import pytest
 from exact_elimination import both_sides
 
 import ppl as pm
-from ppl.model.rewriting import program_of
+from ppl.model.posterior.rewriting import program_of
 
 pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
 

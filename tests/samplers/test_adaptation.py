@@ -6,11 +6,11 @@ import pytest
 from jax import lax
 from sampler_targets import normal
 
-from ppl.samplers import low_rank as lr
-from ppl.samplers import moments, policy, step_size
-from ppl.samplers.randomness import own_settings
+from ppl.samplers.adaptation import low_rank as lr
+from ppl.samplers.adaptation import moments, policy, step_size
+from ppl.samplers.programs.randomness import own_settings
+from ppl.samplers.programs.work import of_gradient, work
 from ppl.samplers.sample import sample
-from ppl.samplers.work import of_gradient, work
 
 
 @pytest.fixture(autouse=True)

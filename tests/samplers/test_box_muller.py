@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ppl.samplers.box_muller import logarithm, normals_from, sine_and_cosine
-from ppl.samplers.randomness import chain_key, normals, own_settings
+from ppl.samplers.programs.box_muller import logarithm, normals_from, sine_and_cosine
+from ppl.samplers.programs.randomness import chain_key, normals, own_settings
 
 
 @pytest.fixture(autouse=True)

@@ -5,9 +5,9 @@ import warnings
 import numpy as np
 import pytest
 
-from ppl.samplers import diagnostics as d
-from ppl.samplers.progress import ChainProgress, Lines, Report, Table, as_html, display_for, summary
-from ppl.samplers.run import ChainRecord, assemble
+from ppl.samplers.runs import diagnostics as d
+from ppl.samplers.runs.progress import ChainProgress, Lines, Report, Table, as_html, display_for, summary
+from ppl.samplers.runs.run import ChainRecord, assemble
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -128,7 +128,7 @@ def test_a_table_in_a_terminal(capsys):
 
 
 def test_lines_for_a_log(capsys, monkeypatch):
-    monkeypatch.setattr("ppl.samplers.progress.LINE_SECONDS", 0.0)
+    monkeypatch.setattr("ppl.samplers.runs.progress.LINE_SECONDS", 0.0)
     with Lines() as lines:
         lines.show(REPORT)
     assert "2000/4000 draws" in capsys.readouterr().err

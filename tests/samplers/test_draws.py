@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 from sampler_targets import SCHOOLS, eight_schools, funnel, normal, standard_normal
 
-from ppl.samplers import diagnostics
-from ppl.samplers.errors import ChainError, StartError, StorageError
-from ppl.samplers.programs import MARKS, PROGRAMS
+from ppl.samplers.programs.programs import MARKS, PROGRAMS
+from ppl.samplers.runs import diagnostics
+from ppl.samplers.runs.errors import ChainError, StartError, StorageError
 from ppl.samplers.sample import sample
 
 START = np.zeros((4, 10))
@@ -128,7 +128,7 @@ def test_a_run_of_fewer_chains_is_the_beginning_of_one_of_more():
 @pytest.mark.parametrize("seconds", [1e-6, 1e-4])
 def test_draws_do_not_depend_on_chunks(monkeypatch, seconds):
     expected = schools().positions
-    monkeypatch.setattr("ppl.samplers.chain.DISPATCH_SECONDS", seconds)
+    monkeypatch.setattr("ppl.samplers.runs.chain.DISPATCH_SECONDS", seconds)
     np.testing.assert_array_equal(schools().positions, expected)
 
 
@@ -472,7 +472,7 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path):
 
 
 def test_a_full_disk_is_a_clear_error(tmp_path, monkeypatch):
-    from ppl.samplers.rows import FileRows
+    from ppl.samplers.runs.rows import FileRows
 
     def full(self, begin, values):
         if begin + len(values) > 200:
@@ -556,7 +556,7 @@ def test_ctrl_c_while_compiling_is_not_kept_waiting():
 @pytest.mark.skipif(os.name == "nt", reason="sends SIGINT")
 def test_a_second_ctrl_c_does_not_wait_for_the_chains():
     assert pressing("""
-        from ppl.samplers.driver import Handle
+        from ppl.samplers.runs.driver import Handle
         def twice(handle, *_):
             while not any(c.done > 1000 for c in handle.progress()):
                 time.sleep(0.01)

@@ -14,15 +14,15 @@ from sampler_targets import SCHOOLS, eight_schools, funnel, normal, standard_nor
 from scipy import stats
 from some_slow import some_slow
 
-from ppl.samplers import diagnostics
-from ppl.samplers.chees import chees
-from ppl.samplers.ensemble import stacked
-from ppl.samplers.errors import StartError
-from ppl.samplers.integrators import leapfrog
-from ppl.samplers.randomness import own_settings
+from ppl.samplers.adaptation.step_size import averaging_from
+from ppl.samplers.adaptation.warmup import FISHER, plan
+from ppl.samplers.kernels.chees import chees
+from ppl.samplers.kernels.integrators import leapfrog
+from ppl.samplers.programs.randomness import own_settings
+from ppl.samplers.runs import diagnostics
+from ppl.samplers.runs.ensemble import stacked
+from ppl.samplers.runs.errors import StartError
 from ppl.samplers.sample import sample
-from ppl.samplers.step_size import averaging_from
-from ppl.samplers.warmup import FISHER, plan
 
 WAYS = {
     "threads": {"metric": "fisher_diag"},
@@ -104,16 +104,16 @@ def test_chees_finds_the_length_that_a_normal_needs():
 @pytest.mark.parametrize("way", TOGETHER)
 def test_draws_do_not_depend_on_chunks(monkeypatch, way):
     expected = correlated(way)
-    monkeypatch.setattr("ppl.samplers.together.DISPATCH_SECONDS", 1e-6)
-    monkeypatch.setattr("ppl.samplers.together.FIRST_BLOCKS", 1)
+    monkeypatch.setattr("ppl.samplers.runs.together.DISPATCH_SECONDS", 1e-6)
+    monkeypatch.setattr("ppl.samplers.runs.together.FIRST_BLOCKS", 1)
     np.testing.assert_array_equal(correlated(way).positions, expected.positions)
 
 
 @pytest.mark.parametrize("way", ["interleaved", "chees"])
 def test_an_interrupted_checkpoint_resumes_to_the_same_draws(monkeypatch, tmp_path, way):
     expected = correlated(way)
-    monkeypatch.setattr("ppl.samplers.together.DISPATCH_SECONDS", 1e-6)
-    monkeypatch.setattr("ppl.samplers.together.FIRST_BLOCKS", 1)
+    monkeypatch.setattr("ppl.samplers.runs.together.DISPATCH_SECONDS", 1e-6)
+    monkeypatch.setattr("ppl.samplers.runs.together.FIRST_BLOCKS", 1)
 
     def stop(chains):
         if min(c.done for c in chains) > 50:
@@ -211,7 +211,7 @@ def test_chains_are_spread_over_the_devices():
         import jax, numpy as np
         from sampler_targets import eight_schools, SCHOOLS
         from ppl.samplers import sample
-        from ppl.samplers.ensemble import placed
+        from ppl.samplers.runs.ensemble import placed
         spread = placed(np.zeros((8, 10)), 8).sharding
         print(len(jax.devices()), spread.num_devices, spread.shard_shape((8, 10))[0])
         for way in ({{"kernel": "chees"}}, {{"chain_method": "interleaved"}}):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ppl.samplers import flags
+from ppl.samplers.programs import flags
 
 SETTING = f"{flags.OPTION}={flags.LIMIT}"
 ROOT = Path(__file__).parents[2]

@@ -5,9 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from ppl.samplers import gather
-from ppl.samplers.programs import PROGRAMS
-from ppl.samplers.randomness import own_settings
+from ppl.samplers.programs import gather
+from ppl.samplers.programs.programs import PROGRAMS
+from ppl.samplers.programs.randomness import own_settings
 from ppl.samplers.sample import sample
 
 INDICES = {

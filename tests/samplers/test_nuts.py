@@ -10,13 +10,13 @@ from jax import lax
 from sampler_targets import funnel, oscillator, standard_normal
 from scipy import stats
 
-from ppl.samplers import hmc, nuts, reference
-from ppl.samplers.attend import padded
-from ppl.samplers.integrators import INTEGRATORS, Point, at, leapfrog, step
-from ppl.samplers.low_rank import Whitening
-from ppl.samplers.metrics import Metric, force, velocity
-from ppl.samplers.nuts import JOIN, SIDE
-from ppl.samplers.randomness import mixed, normals, own_settings, uniform, word
+from ppl.samplers.adaptation.attend import padded
+from ppl.samplers.adaptation.low_rank import Whitening
+from ppl.samplers.adaptation.metrics import Metric, force, velocity
+from ppl.samplers.kernels import hmc, nuts, reference
+from ppl.samplers.kernels.integrators import INTEGRATORS, Point, at, leapfrog, step
+from ppl.samplers.kernels.nuts import JOIN, SIDE
+from ppl.samplers.programs.randomness import mixed, normals, own_settings, uniform, word
 
 
 @pytest.fixture(autouse=True)

@@ -9,16 +9,17 @@ import pytest
 from scipy.stats import truncnorm
 from some_slow import some_slow
 
-from ppl.samplers import failures, policy, sample
-from ppl.samplers.attend import metric_chooser
-from ppl.samplers.kernel import Window, on_host
-from ppl.samplers.low_rank import low_rank
-from ppl.samplers.step_size import FIRST_STEP
-from ppl.samplers.steps_evolution import differential_evolution, population_evolution
-from ppl.samplers.steps_moves import metropolis
-from ppl.samplers.steps_sample import sample_steps
-from ppl.samplers.steps_slice import slice_moves
-from ppl.samplers.warmup import FISHER, STATS, plan, start
+from ppl.samplers import failures, sample
+from ppl.samplers.adaptation import policy
+from ppl.samplers.adaptation.attend import metric_chooser
+from ppl.samplers.adaptation.low_rank import low_rank
+from ppl.samplers.adaptation.step_size import FIRST_STEP
+from ppl.samplers.adaptation.warmup import FISHER, STATS, plan, start
+from ppl.samplers.kernels.kernel import Window, on_host
+from ppl.samplers.steps.evolution import differential_evolution, population_evolution
+from ppl.samplers.steps.moves import metropolis
+from ppl.samplers.steps.sample_steps import sample_steps
+from ppl.samplers.steps.slice import slice_moves
 
 WALL = 1.0
 

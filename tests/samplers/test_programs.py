@@ -14,10 +14,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from ppl.samplers import blas, damaged_programs, disk_cache, programs
-from ppl.samplers.packing import Packing, on_host
-from ppl.samplers.programs import Programs, turn
-from ppl.samplers.randomness import normals, own_settings
+from ppl.samplers.programs import blas, damaged_programs, disk_cache, programs
+from ppl.samplers.programs.packing import Packing, on_host
+from ppl.samplers.programs.programs import Programs, turn
+from ppl.samplers.programs.randomness import normals, own_settings
 
 ROOT = Path(__file__).parents[2]
 
@@ -50,7 +50,7 @@ def test_damaged_programs_on_disk_are_dropped_with_one_line(tmp_path, damage):
         import sys; sys.path[:0] = [{str(ROOT)!r}]
         from ppl.samplers import flags; flags.apply()
         import jax.numpy as jnp, numpy as np
-        from ppl.samplers.programs import Programs
+        from ppl.samplers.programs.programs import Programs
         for k in (1.0, 2.0):
             big = lambda x: jnp.linalg.cholesky(jnp.cov(jnp.sin(k * jnp.outer(x, x)) ** 3 + jnp.eye(30)))
             print(Programs().get(k, lambda: big, (np.arange(30.0),))(np.arange(30.0)).shape)

@@ -9,10 +9,10 @@ import pytest
 from scipy import special, stats
 
 from ppl.samplers import UnresolvedError, quadrature
-from ppl.samplers import panels as panels_module
-from ppl.samplers.panels import ACCEPTED, Panels
-from ppl.samplers.quadrature import BATCH, batches, followed, side_by_side
-from ppl.samplers.region import Region, Search
+from ppl.samplers.independent import panels as panels_module
+from ppl.samplers.independent.panels import ACCEPTED, Panels
+from ppl.samplers.independent.quadrature import BATCH, batches, followed, side_by_side
+from ppl.samplers.independent.region import Region, Search
 
 DRAWS, FALSE_ALARM = 4000, 1e-6  # of one Kolmogorov-Smirnov test; there are fewer than 100 of these
 Line = Callable[[np.ndarray], np.ndarray]

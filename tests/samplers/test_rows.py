@@ -5,7 +5,7 @@ import threading
 
 import numpy as np
 
-from ppl.samplers.rows import FileRows, Shape
+from ppl.samplers.runs.rows import FileRows, Shape
 
 
 def test_threads_read_their_tables_side_by_side(tmp_path):

@@ -6,7 +6,6 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from ppl.model.books import Books
 from ppl.model.checking.findings import Finding, Report, report
 from ppl.model.checking.outcome import Outcome
 from ppl.model.checking.registry import AFTER, BEFORE, Check
@@ -14,7 +13,8 @@ from ppl.model.checking.survey import Survey
 from ppl.model.context import modelcontext
 from ppl.model.errors import ShapeError
 from ppl.model.output.results import group_names, group_of
-from ppl.rewrites.engine import strict
+from ppl.model.registry.variable_registry import Books
+from ppl.rewrites.engine.engine import strict
 
 
 def check(of: Any = None) -> Report:

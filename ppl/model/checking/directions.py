@@ -17,15 +17,15 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.distributions import RandomVariable
-from ppl.distributions.domains import real
+from ppl.distributions.declaration.domains import real
 from ppl.graph import Node, ancestors, substitute
 from ppl.model.checking.effort import effort
-from ppl.rewrites.elimination.affine import is_data
-from ppl.rewrites.folding import step_by_step
-from ppl.rewrites.row_wise import for_rows
-from ppl.tensor.names import NAMED
-from ppl.tensor.ops import Elementwise
-from ppl.tensor.reductions import softmax
+from ppl.rewrites.marginalization.expressions.affine import is_data
+from ppl.rewrites.sharing.row_wise import for_rows
+from ppl.rewrites.values.folding import step_by_step
+from ppl.tensor.arrays.reductions import softmax
+from ppl.tensor.core.names import NAMED
+from ppl.tensor.core.ops import Elementwise
 from ppl.tensor.tensor import Tensor, is_constant, placeholder, value_of
 from ppl.tensor.variables import Variable
 

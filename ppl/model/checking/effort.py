@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from math import inf, prod
 
 from ppl.graph import Node, ancestors
-from ppl.rewrites.by_numpy import work
+from ppl.rewrites.values.by_numpy import work
 from ppl.tensor.linalg import MATMUL
 from ppl.tensor.tensor import CONSTANT
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ppl.model.output.results import group_of
-from ppl.samplers import diagnostics
+from ppl.samplers.runs import diagnostics
 
 MOST_ENTRIES = 4000  # entries of variables that are looked at, one by one
 

@@ -9,17 +9,17 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.distributions import RandomVariable
-from ppl.distributions.domains import Domain
-from ppl.distributions.drawing import expanded
-from ppl.distributions.inner import laws_of
+from ppl.distributions.declaration.domains import Domain
+from ppl.distributions.declaration.inner import laws_of
+from ppl.distributions.draws.drawing import expanded
 from ppl.graph import GET, Node, ancestors
 from ppl.model.checking.effort import effort
-from ppl.model.inference.draw_rows import RowProgram, draw_keys
-from ppl.rewrites.by_numpy import is_known
-from ppl.rewrites.folding import step_by_step
-from ppl.tensor.draws import KEY_TYPE
-from ppl.tensor.names import NAMED
-from ppl.tensor.subkeys import Subkeys
+from ppl.model.prediction.draw_rows import RowProgram, draw_keys
+from ppl.rewrites.values.by_numpy import is_known
+from ppl.rewrites.values.folding import step_by_step
+from ppl.tensor.core.names import NAMED
+from ppl.tensor.sampling.draws import KEY_TYPE
+from ppl.tensor.sampling.subkeys import Subkeys
 from ppl.tensor.tensor import Tensor, as_tensor, is_constant, placeholder
 from ppl.tensor.variables import Variable
 

@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 
 from ppl.distributions import RandomVariable
-from ppl.distributions.inner import laws_of
+from ppl.distributions.declaration.inner import laws_of
 from ppl.graph import Node, ancestors
 from ppl.model.checking.directions import Directions, invariant_directions
 from ppl.model.checking.prior_draws import PriorDraws, prior_draws
-from ppl.model.present import Present, at_present
-from ppl.model.rewriting import rewritten
-from ppl.rewrites.elimination import Plan
-from ppl.rewrites.elimination.affine import is_data
-from ppl.rewrites.folding import step_by_step
+from ppl.model.posterior.rewriting import rewritten
+from ppl.model.posterior.snapshot import Present, at_present
+from ppl.rewrites.marginalization import Plan
+from ppl.rewrites.marginalization.expressions.affine import is_data
+from ppl.rewrites.values.folding import step_by_step
 from ppl.tensor.tensor import Tensor, is_constant, value_of
 from ppl.tensor.variables import Variable
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ppl.samplers import Handle
-from ppl.samplers.progress import Display
+from ppl.samplers.runs.progress import Display
 
 
 class Sampling:

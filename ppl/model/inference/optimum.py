@@ -10,14 +10,14 @@ import numpy as np
 
 from ppl.compile.density import FlatProgram, Slot, flattened, layout, scalar
 from ppl.model.context import modelcontext
-from ppl.model.density import Joint
 from ppl.model.errors import SamplingError
-from ppl.model.inference.draw_rows import RowProgram, over_draws
 from ppl.model.log import log
-from ppl.model.point import initial_point
-from ppl.model.present import naming_data
+from ppl.model.posterior.density import Joint
+from ppl.model.posterior.point import initial_point
+from ppl.model.posterior.snapshot import naming_data
+from ppl.model.posterior.values import values_of
+from ppl.model.prediction.draw_rows import RowProgram, over_draws
 from ppl.model.seeds import seed_of
-from ppl.model.values import values_of
 from ppl.samplers import PROGRAMS
 from ppl.tensor.tensor import Tensor
 

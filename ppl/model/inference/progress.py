@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from ppl.model.output import results
 from ppl.samplers import ChainProgress
-from ppl.samplers.progress import Display, Report, display_for
+from ppl.samplers.runs.progress import Display, Report, display_for
 
 
 class _Combined:

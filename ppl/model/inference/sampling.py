@@ -15,13 +15,14 @@ from ppl.compile.density import FlatProgram, labels, scalar, values_at
 from ppl.model.arguments import as_list, check_keys, check_truths, chosen_names, count, unknown
 from ppl.model.context import modelcontext
 from ppl.model.errors import SamplingError
-from ppl.model.inference import checks
+from ppl.model.finishing import checks
+from ppl.model.finishing.finishing import Finisher, Request, refuse_too_large
+from ppl.model.finishing.whose_run import identity_of
 from ppl.model.inference.background import Sampling
 from ppl.model.inference.callbacks import Reporter
 from ppl.model.inference.engines import ENGINES
 from ppl.model.inference.engines.in_parts import in_turn
 from ppl.model.inference.engines.independent import Independent, drawn_by_quadrature, drawn_from_data
-from ppl.model.inference.finishing import Finisher, Request, refuse_too_large
 from ppl.model.inference.optimum import maximum_of
 from ppl.model.inference.progress import Attended, display
 from ppl.model.inference.sampling_options import (
@@ -35,22 +36,21 @@ from ppl.model.inference.sampling_options import (
     refuse_unsupported,
     steers_nuts,
 )
-from ppl.model.inference.start_report import start_report
-from ppl.model.inference.starting import Starts, starts_for
 from ppl.model.inference.steps import Assignment, assign
 from ppl.model.inference.steps.assignment import stepped
 from ppl.model.inference.steps.colours import Palette
-from ppl.model.inference.whose_run import identity_of
 from ppl.model.inputs.minibatches import refuse_minibatches
 from ppl.model.log import log, silenced
 from ppl.model.output import results
 from ppl.model.output.sample_stats import NUTPIE
-from ppl.model.rewriting import Posterior, rewritten
+from ppl.model.posterior.rewriting import Posterior, rewritten
 from ppl.model.seeds import seed_of
+from ppl.model.starting.start_points import Starts, starts_for
+from ppl.model.starting.start_report import start_report
 from ppl.samplers import ChainError, Handle, StartError, StorageError, UnresolvedError
 from ppl.samplers import sample as run_nuts
-from ppl.samplers.launch import check_storage
-from ppl.samplers.steps_sample import sample_steps
+from ppl.samplers.runs.launch import check_storage
+from ppl.samplers.steps.sample_steps import sample_steps
 from ppl.xla import backend
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ppl.model.books import Books, dims_of
 from ppl.model.context import modelcontext
 from ppl.model.inputs.data_checks import check_indices
 from ppl.model.inputs.data_lengths import bind_lengths, check_lengths, relabel
 from ppl.model.inputs.observed import as_data
 from ppl.model.inputs.observing import check_observations
+from ppl.model.registry.variable_registry import Books, dims_of
 from ppl.tensor.config import config
 from ppl.tensor.variables import Variable, shared
 

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 import numpy as np
 
 from ppl.distributions import DRAW, RandomVariable
-from ppl.distributions.custom_dist import Custom
+from ppl.distributions.families.custom_dist import Custom
 from ppl.graph import Node
 from ppl.model.errors import DataError
-from ppl.tensor.indexing import GETITEM
-from ppl.tensor.ops import CAST
+from ppl.tensor.arrays.indexing import GETITEM
+from ppl.tensor.core.ops import CAST
 from ppl.tensor.tensor import is_constant, value_of
 from ppl.tensor.variables import Variable
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ppl.model.books import Books, labels_of
 from ppl.model.errors import ShapeError, ShapeWarning
-from ppl.tensor.sizes import DIM
+from ppl.model.registry.variable_registry import Books, labels_of
+from ppl.tensor.core.sizes import DIM
 from ppl.tensor.variables import Variable
 
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from ppl.distributions import DRAW
 from ppl.graph import Node, ancestors
-from ppl.rewrites.folding import on_host
-from ppl.tensor.evaluate import evaluate
-from ppl.tensor.ops import CAST
+from ppl.rewrites.values.folding import on_host
+from ppl.tensor.core.evaluate import evaluate
+from ppl.tensor.core.ops import CAST
 from ppl.tensor.tensor import Tensor, is_constant, value_of
 from ppl.tensor.variables import VARIABLE, Variable
 

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import ppl.tensor as tt
-from ppl.distributions import RandomVariable, entries
-from ppl.distributions.draw import draw
-from ppl.distributions.entries import entry_of
-from ppl.distributions.inner import laws_of
+from ppl.distributions import RandomVariable
+from ppl.distributions.declaration.inner import laws_of
+from ppl.distributions.draws.draw import draw
+from ppl.distributions.log_probability import entries
+from ppl.distributions.log_probability.entries import entry_of
 from ppl.model.errors import DataError, ImputationWarning
 from ppl.tensor.tensor import Tensor
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ppl.distributions.domains import Domain
+from ppl.distributions.declaration.domains import Domain
 from ppl.model.errors import DataError
 from ppl.tensor.tensor import Tensor
 

@@ -9,16 +9,16 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.distributions import RandomVariable
-from ppl.distributions.measure import sources
+from ppl.distributions.log_probability.measure import sources
 from ppl.graph import ancestors
-from ppl.model.books import UNSET, Books
 from ppl.model.errors import ShapeError
 from ppl.model.inputs.data_values import value_now
 from ppl.model.inputs.imputing import divided, refuse_missing, tell
 from ppl.model.inputs.observed import check_observed, check_support
-from ppl.model.named import Deterministic
-from ppl.model.point import substitute_shape
-from ppl.tensor.ops import CAST
+from ppl.model.posterior.point import substitute_shape
+from ppl.model.registry.named import Deterministic
+from ppl.model.registry.variable_registry import UNSET, Books
+from ppl.tensor.core.ops import CAST
 from ppl.tensor.tensor import Tensor, as_tensor
 from ppl.tensor.variables import Variable
 

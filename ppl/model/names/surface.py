@@ -14,7 +14,7 @@ from ppl.graph import Node, ancestors, leaves
 from ppl.model.context import modelcontext
 from ppl.model.inputs.observed import as_data
 from ppl.tensor.config import config
-from ppl.tensor.derivatives import grad, hessian
+from ppl.tensor.core.derivatives import grad, hessian
 from ppl.tensor.tensor import INPUT, Tensor, as_tensor
 
 bool_types = {"int8"}

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ppl.distributions import ChiSquared, Normal
-from ppl.distributions.covariance import check_positive_definite, factor_from
-from ppl.model.named import Deterministic
+from ppl.distributions.formulas.covariance import check_positive_definite, factor_from
+from ppl.model.registry.named import Deterministic
 from ppl.tensor import expand_dims, matmul, sqrt, unpack_triangular
 from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from ppl.model.output import results
 from ppl.model.output.multitrace import MultiTrace
-from ppl.tensor.names import plain
-from ppl.tensor.ops import CAST
+from ppl.tensor.core.names import plain
+from ppl.tensor.core.ops import CAST
 
 if TYPE_CHECKING:
     from ppl.model.model import Model

@@ -10,9 +10,9 @@ import numpy as np
 import ppl.tensor as tt
 from ppl.compile import function
 from ppl.distributions import RandomVariable
-from ppl.model.density import Joint
-from ppl.model.point import initial_point
-from ppl.model.present import naming_data
+from ppl.model.posterior.density import Joint
+from ppl.model.posterior.point import initial_point
+from ppl.model.posterior.snapshot import naming_data
 from ppl.tensor.tensor import Tensor
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from ppl.model.views.printing import parents
 from ppl.tensor.tensor import Tensor
 
 if TYPE_CHECKING:
-    from ppl.model.books import Books
+    from ppl.model.registry.variable_registry import Books
 
 FORMATS = ("plain", "plain_with_params")
 

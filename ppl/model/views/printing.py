@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from ppl.distributions import RandomVariable
 from ppl.graph import Node
-from ppl.model.books import home_of
 from ppl.model.inputs.data_values import value_now
+from ppl.model.registry.variable_registry import home_of
 from ppl.tensor.tensor import Tensor, is_constant, value_of
 
 if TYPE_CHECKING:
-    from ppl.model.books import Books
+    from ppl.model.registry.variable_registry import Books
 
 
 def parents(model: Books, nodes: Any) -> list[Tensor]:

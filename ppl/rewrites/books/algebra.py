@@ -6,17 +6,17 @@ from collections.abc import Callable
 from typing import Any
 
 from ppl.graph import Node
-from ppl.rewrites.book import Book
-from ppl.rewrites.engine import Engine
-from ppl.rewrites.facts import both, finite, nonnegative, nonpositive, nonzero, positive
-from ppl.rewrites.normal import PRODUCT, SUM, Weighted, content, factors, is_whole, weighted
-from ppl.rewrites.rule import Safety
-from ppl.rewrites.statement import equal, rewrites
-from ppl.rewrites.work import work
-from ppl.tensor.elementwise import abs, cos, cosh, exp, log, power, sign, sin, sinh
-from ppl.tensor.ops import OPS, Elementwise
-from ppl.tensor.shaping import BROADCAST_TO
-from ppl.tensor.special_functions import gammaln
+from ppl.rewrites.arithmetic.normal import PRODUCT, SUM, Weighted, content, factors, is_whole, weighted
+from ppl.rewrites.engine.book import Book
+from ppl.rewrites.engine.engine import Engine
+from ppl.rewrites.engine.rule import Safety
+from ppl.rewrites.engine.statement import equal, rewrites
+from ppl.rewrites.facts.facts import both, finite, nonnegative, nonpositive, nonzero, positive
+from ppl.rewrites.values.work import work
+from ppl.tensor.arrays.shaping import BROADCAST_TO
+from ppl.tensor.core.elementwise import abs, cos, cosh, exp, log, power, sign, sin, sinh
+from ppl.tensor.core.ops import OPS, Elementwise
+from ppl.tensor.special_functions.catalogue import gammaln
 
 
 @rewrites(abs, example=lambda x: abs(x), more=[lambda y: abs(y)], x=nonnegative, y=nonpositive, safety=Safety.domain)

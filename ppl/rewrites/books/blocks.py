@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 
 from ppl.graph import GET, Node
-from ppl.rewrites.book import Book
 from ppl.rewrites.books.matrices import SOLVE, is_square, log_det
-from ppl.rewrites.engine import Engine
-from ppl.rewrites.facts import lower_triangular, positive_definite, upper_triangular
-from ppl.rewrites.statement import rewrites
-from ppl.rewrites.work import work
-from ppl.tensor.decompositions import cholesky, det, inv, kron, slogdet, solve_triangular
+from ppl.rewrites.engine.book import Book
+from ppl.rewrites.engine.engine import Engine
+from ppl.rewrites.engine.statement import rewrites
+from ppl.rewrites.facts.facts import lower_triangular, positive_definite, upper_triangular
+from ppl.rewrites.values.work import work
+from ppl.tensor.arrays.shaping import concatenate, reshape, swapaxes
+from ppl.tensor.core.ops import OPS
 from ppl.tensor.linalg import MATMUL, matmul
-from ppl.tensor.ops import OPS
-from ppl.tensor.shaping import concatenate, reshape, swapaxes
+from ppl.tensor.linear_algebra.decompositions import cholesky, det, inv, kron, slogdet, solve_triangular
 from ppl.tensor.tensor import TensorType
 
 TRIANGLE, BLOCKS = OPS["solve_triangular_op"], OPS["block_diag_op"]

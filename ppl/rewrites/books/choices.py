@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from ppl.graph import Node
-from ppl.rewrites.book import Book
-from ppl.rewrites.engine import Engine
-from ppl.rewrites.facts import Fact, finite, negative, positive
-from ppl.rewrites.normal import PRODUCT, SUM, number_of, weighted
-from ppl.rewrites.rule import Safety
-from ppl.rewrites.statement import equal, rewrites
-from ppl.tensor import elementwise as ew
-from ppl.tensor.elementwise import clip, exp, logical_not, maximum, minimum, sign, switch
-from ppl.tensor.ops import OPS, Elementwise
+from ppl.rewrites.arithmetic.normal import PRODUCT, SUM, number_of, weighted
+from ppl.rewrites.engine.book import Book
+from ppl.rewrites.engine.engine import Engine
+from ppl.rewrites.engine.rule import Safety
+from ppl.rewrites.engine.statement import equal, rewrites
+from ppl.rewrites.facts.facts import Fact, finite, negative, positive
+from ppl.tensor.core import elementwise as ew
+from ppl.tensor.core.elementwise import clip, exp, logical_not, maximum, minimum, sign, switch
+from ppl.tensor.core.ops import OPS, Elementwise
 from ppl.tensor.tensor import CONSTANT, TensorType, constant, value_of
 
 YES, NO = constant(np.bool_(True)), constant(np.bool_(False))

@@ -7,14 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 from ppl.graph import Node, Op
-from ppl.rewrites.book import Book
-from ppl.rewrites.engine import Engine
-from ppl.rewrites.facts import CONDITIONS, Condition, nonnegative, nonzero, positive
-from ppl.rewrites.normal import PRODUCT, SUM, Weighted, is_whole, number, terms, weighted
-from ppl.rewrites.rule import Safety
-from ppl.rewrites.statement import rewrites
-from ppl.tensor.elementwise import abs, exp, log
-from ppl.tensor.ops import OPS, Elementwise
+from ppl.rewrites.arithmetic.normal import PRODUCT, SUM, Weighted, is_whole, number, terms, weighted
+from ppl.rewrites.engine.book import Book
+from ppl.rewrites.engine.engine import Engine
+from ppl.rewrites.engine.rule import Safety
+from ppl.rewrites.engine.statement import rewrites
+from ppl.rewrites.facts.facts import CONDITIONS, Condition, nonnegative, nonzero, positive
+from ppl.tensor.core.elementwise import abs, exp, log
+from ppl.tensor.core.ops import OPS, Elementwise
 
 # Where f does not give back everything, g(f(x)) = x needs x in the domain of f.
 _DOMAINS: dict[str, str] = {

@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from ppl.distributions.draw import DRAW
+from ppl.distributions.draws.draw import DRAW
 from ppl.graph import Attrs, Node
-from ppl.rewrites.book import Book
-from ppl.rewrites.engine import Engine
-from ppl.rewrites.normal import PRODUCT, SUM
-from ppl.rewrites.rule import Safety
-from ppl.rewrites.statement import rewrites
-from ppl.tensor import reductions as red
-from ppl.tensor.elementwise import exp
-from ppl.tensor.indexing import GETITEM, Plan, index_update, slice_of
+from ppl.rewrites.arithmetic.normal import PRODUCT, SUM
+from ppl.rewrites.engine.book import Book
+from ppl.rewrites.engine.engine import Engine
+from ppl.rewrites.engine.rule import Safety
+from ppl.rewrites.engine.statement import rewrites
+from ppl.tensor.arrays import reductions as red
+from ppl.tensor.arrays.indexing import GETITEM, Plan, index_update, slice_of
+from ppl.tensor.arrays.shaping import BROADCAST_TO, CONCATENATE, EXPAND_DIMS, broadcast_to, concatenate
+from ppl.tensor.core.elementwise import exp
+from ppl.tensor.core.ops import Elementwise, Reduction
 from ppl.tensor.linalg import MATMUL, matmul
-from ppl.tensor.ops import Elementwise, Reduction
-from ppl.tensor.shaping import BROADCAST_TO, CONCATENATE, EXPAND_DIMS, broadcast_to, concatenate
 from ppl.tensor.tensor import CONSTANT, TensorType, value_of
 
 VECTOR, GRID = TensorType("float64", (6,)), TensorType("float64", (6, 4))

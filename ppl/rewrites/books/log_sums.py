@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 
 from ppl.graph import Attrs, Node
-from ppl.rewrites.book import Book
+from ppl.rewrites.arithmetic.normal import PRODUCT, SUM, Weighted, factors, number, terms, weighted
 from ppl.rewrites.books.reductions import COLUMN, GRID, VECTOR, varies, without_axes
-from ppl.rewrites.engine import Engine
-from ppl.rewrites.facts import finite, nonnegative, positive
-from ppl.rewrites.normal import PRODUCT, SUM, Weighted, factors, number, terms, weighted
-from ppl.rewrites.statement import rewrites
-from ppl.tensor import elementwise as ew
-from ppl.tensor import reductions as red
-from ppl.tensor import shaping
-from ppl.tensor.elementwise import exp, log
+from ppl.rewrites.engine.book import Book
+from ppl.rewrites.engine.engine import Engine
+from ppl.rewrites.engine.statement import rewrites
+from ppl.rewrites.facts.facts import finite, nonnegative, positive
+from ppl.tensor.arrays import reductions as red
+from ppl.tensor.arrays import shaping
+from ppl.tensor.core import elementwise as ew
+from ppl.tensor.core.elementwise import exp, log
 
 
 # --- logarithms of sums and products

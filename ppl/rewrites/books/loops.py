@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from ppl.graph import GET, Attrs, Body, Node
-from ppl.rewrites.book import Book
-from ppl.rewrites.engine import Engine
-from ppl.rewrites.rule import Safety
-from ppl.rewrites.statement import rewrites
-from ppl.tensor.elementwise import exp
-from ppl.tensor.indexing import GETITEM
-from ppl.tensor.loops import SCAN, carry_scan
+from ppl.rewrites.engine.book import Book
+from ppl.rewrites.engine.engine import Engine
+from ppl.rewrites.engine.rule import Safety
+from ppl.rewrites.engine.statement import rewrites
+from ppl.tensor.arrays.indexing import GETITEM
+from ppl.tensor.core.elementwise import exp
+from ppl.tensor.loops.loop import SCAN, carry_scan
 from ppl.tensor.tensor import TensorType
 
 VECTOR = TensorType("float64", (5,))

@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 
 from ppl.graph import GET, Attrs, Node, TupleType
-from ppl.rewrites.book import Book
-from ppl.rewrites.engine import Engine
-from ppl.rewrites.facts import (
+from ppl.rewrites.arithmetic.normal import PRODUCT, SUM, weighted
+from ppl.rewrites.engine.book import Book
+from ppl.rewrites.engine.engine import Engine
+from ppl.rewrites.engine.rule import Safety
+from ppl.rewrites.engine.statement import equal, rewrites
+from ppl.rewrites.facts.facts import (
     Fact,
     declare_facts,
     lower_triangular,
@@ -18,11 +21,13 @@ from ppl.rewrites.facts import (
     positive_definite,
     upper_triangular,
 )
-from ppl.rewrites.normal import PRODUCT, SUM, weighted
-from ppl.rewrites.rule import Safety
-from ppl.rewrites.statement import equal, rewrites
-from ppl.tensor import reductions as red
-from ppl.tensor.decompositions import (
+from ppl.tensor.arrays import reductions as red
+from ppl.tensor.arrays.diagonals import diagonal
+from ppl.tensor.arrays.shaping import EXPAND_DIMS, TRANSPOSE, swapaxes
+from ppl.tensor.core.elementwise import abs, log, sqrt
+from ppl.tensor.core.ops import OPS
+from ppl.tensor.linalg import MATMUL, matmul
+from ppl.tensor.linear_algebra.decompositions import (
     cholesky,
     det,
     inv,
@@ -34,11 +39,6 @@ from ppl.tensor.decompositions import (
     svdvals,
     trace,
 )
-from ppl.tensor.diagonals import diagonal
-from ppl.tensor.elementwise import abs, log, sqrt
-from ppl.tensor.linalg import MATMUL, matmul
-from ppl.tensor.ops import OPS
-from ppl.tensor.shaping import EXPAND_DIMS, TRANSPOSE, swapaxes
 from ppl.tensor.tensor import TensorType
 
 SQUARE, TALL, VECTOR = TensorType("float64", (3, 3)), TensorType("float64", (3, 2)), TensorType("float64", (3,))

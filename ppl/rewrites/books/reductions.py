@@ -7,15 +7,15 @@ import math
 import numpy as np
 
 from ppl.graph import Attrs, Node
-from ppl.rewrites.book import Book
-from ppl.rewrites.engine import Engine
-from ppl.rewrites.normal import PRODUCT, SUM, Weighted, number, terms, weighted
-from ppl.rewrites.statement import rewrites
-from ppl.tensor import reductions as red
-from ppl.tensor import shaping
-from ppl.tensor.elementwise import exp
-from ppl.tensor.ops import CAST
-from ppl.tensor.sizes import DIM
+from ppl.rewrites.arithmetic.normal import PRODUCT, SUM, Weighted, number, terms, weighted
+from ppl.rewrites.engine.book import Book
+from ppl.rewrites.engine.engine import Engine
+from ppl.rewrites.engine.statement import rewrites
+from ppl.tensor.arrays import reductions as red
+from ppl.tensor.arrays import shaping
+from ppl.tensor.core.elementwise import exp
+from ppl.tensor.core.ops import CAST
+from ppl.tensor.core.sizes import DIM
 from ppl.tensor.tensor import CONSTANT, TensorType, value_of
 
 VECTOR = TensorType("float64", (5,))

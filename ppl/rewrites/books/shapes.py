@@ -7,19 +7,19 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ppl.graph import Attrs, Node, Op
-from ppl.rewrites.book import Book
-from ppl.rewrites.engine import Engine
-from ppl.rewrites.normal import PRODUCT, SUM
-from ppl.rewrites.rule import Safety
-from ppl.rewrites.sizes import sizes
-from ppl.rewrites.statement import rewrites
-from ppl.tensor import reductions as red
-from ppl.tensor import shaping
-from ppl.tensor.elementwise import exp, maximum
-from ppl.tensor.ops import CAST, OPS, Elementwise, Reduction, cast
-from ppl.tensor.shaping import BROADCAST_TO, EXPAND_DIMS, RESHAPE, SQUEEZE, TRANSPOSE
-from ppl.tensor.sizes import DIM
-from ppl.tensor.sizes import shape as shape_of
+from ppl.rewrites.arithmetic.normal import PRODUCT, SUM
+from ppl.rewrites.engine.book import Book
+from ppl.rewrites.engine.engine import Engine
+from ppl.rewrites.engine.rule import Safety
+from ppl.rewrites.engine.statement import rewrites
+from ppl.rewrites.values.sizes import sizes
+from ppl.tensor.arrays import reductions as red
+from ppl.tensor.arrays import shaping
+from ppl.tensor.arrays.shaping import BROADCAST_TO, EXPAND_DIMS, RESHAPE, SQUEEZE, TRANSPOSE
+from ppl.tensor.core.elementwise import exp, maximum
+from ppl.tensor.core.ops import CAST, OPS, Elementwise, Reduction, cast
+from ppl.tensor.core.sizes import DIM
+from ppl.tensor.core.sizes import shape as shape_of
 from ppl.tensor.tensor import CONSTANT, TensorType
 
 VECTOR = TensorType("float64", (5,))

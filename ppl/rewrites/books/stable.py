@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ppl.rewrites.book import Book
-from ppl.rewrites.statement import equal
-from ppl.tensor.elementwise import (
+from ppl.rewrites.engine.book import Book
+from ppl.rewrites.engine.statement import equal
+from ppl.tensor.core.elementwise import (
     abs,
     cosh,
     exp,
@@ -21,8 +21,8 @@ from ppl.tensor.elementwise import (
     softplus,
     sqrt,
 )
-from ppl.tensor.special_functions import erf, erfc, i0, kv, kve, log_exp_difference, log_i0, log_kve, ndtr
-from ppl.tensor.special_normal import log_ndtr, log_ndtr_between
+from ppl.tensor.special_functions.catalogue import erf, erfc, i0, kv, kve, log_exp_difference, log_i0, log_kve, ndtr
+from ppl.tensor.special_functions.normal import log_ndtr, log_ndtr_between
 
 SQRT2 = float(np.sqrt(2.0))
 LOG2 = float(np.log(2.0))

@@ -11,21 +11,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ppl.graph import GET, Node
-from ppl.rewrites.book import Book
+from ppl.rewrites.arithmetic.normal import PRODUCT, SUM, weighted
 from ppl.rewrites.books.matrices import SOLVE, log_det
-from ppl.rewrites.engine import Engine
-from ppl.rewrites.facts import nonzero
-from ppl.rewrites.normal import PRODUCT, SUM, weighted
-from ppl.rewrites.rule import Safety
-from ppl.rewrites.statement import rewrites
-from ppl.rewrites.work import work
-from ppl.tensor import reductions as red
-from ppl.tensor.creation import eye
-from ppl.tensor.decompositions import inv, slogdet, solve_triangular
-from ppl.tensor.elementwise import abs, log
+from ppl.rewrites.engine.book import Book
+from ppl.rewrites.engine.engine import Engine
+from ppl.rewrites.engine.rule import Safety
+from ppl.rewrites.engine.statement import rewrites
+from ppl.rewrites.facts.facts import nonzero
+from ppl.rewrites.values.work import work
+from ppl.tensor.arrays import reductions as red
+from ppl.tensor.arrays.creation import eye
+from ppl.tensor.arrays.shaping import broadcast_to, expand_dims
+from ppl.tensor.core.elementwise import abs, log
+from ppl.tensor.core.ops import OPS
 from ppl.tensor.linalg import MATMUL, matmul
-from ppl.tensor.ops import OPS
-from ppl.tensor.shaping import broadcast_to, expand_dims
+from ppl.tensor.linear_algebra.decompositions import inv, slogdet, solve_triangular
 from ppl.tensor.tensor import CONSTANT, TensorType, constant, value_of
 
 TRIANGLE, DIAGONAL_MATRIX = OPS["solve_triangular_op"], OPS["matrix_of_diagonal"]

@@ -27,9 +27,9 @@ from ppl.distributions import (
     Uniform,
     Wald,
 )
-from ppl.distributions.draw import RandomVariable, is_draw
+from ppl.distributions.draws.draw import RandomVariable, is_draw
 from ppl.graph import ancestors
-from ppl.rewrites.elimination.affine import known_shape
+from ppl.rewrites.marginalization.expressions.affine import known_shape
 from ppl.tensor.tensor import Tensor, is_constant, value_of
 
 

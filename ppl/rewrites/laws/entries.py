@@ -7,7 +7,7 @@ from typing import Any
 
 import ppl.tensor as tt
 from ppl.distributions import Beta, Binomial, Dirichlet, Multinomial, MvNormal, Normal
-from ppl.distributions.draw import RandomVariable, draw
+from ppl.distributions.draws.draw import RandomVariable, draw
 from ppl.tensor.tensor import Tensor
 
 ENTRIES: dict[Any, tuple[Any, Callable[..., tuple[Any, ...]]]] = {

@@ -16,9 +16,9 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.distributions import Beta, Binomial, Dirichlet, Multinomial, MvNormal, MvStudentT, Normal, StudentT
-from ppl.distributions.draw import RandomVariable, is_draw
+from ppl.distributions.draws.draw import RandomVariable, is_draw
 from ppl.graph import Node, ancestors, topological
-from ppl.rewrites.elimination.affine import NotAffine, Select, affine, data_value, is_data, known_shape
+from ppl.rewrites.marginalization.expressions.affine import NotAffine, Select, affine, data_value, is_data, known_shape
 from ppl.tensor.tensor import Tensor, as_tensor
 
 

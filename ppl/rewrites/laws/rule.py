@@ -17,17 +17,17 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.distributions import RandomVariable, is_draw
-from ppl.distributions.draw import draw
-from ppl.distributions.inner import laws_of
+from ppl.distributions.declaration.inner import laws_of
+from ppl.distributions.draws.draw import draw
 from ppl.graph import Node, ancestors, rebuilt, substitute, topological, uses
 from ppl.rewrites.laws.axis_sums import axis_mean, axis_sum
 from ppl.rewrites.laws.entries import entry
 from ppl.rewrites.laws.images import image
 from ppl.rewrites.laws.together import choice_as_sum, steps_of_walk, sum_of_two
 from ppl.rewrites.laws.winners import shares, winner
-from ppl.rewrites.sizes import Size, sizes
-from ppl.tensor.ops import Elementwise
-from ppl.tensor.sizes import DIM
+from ppl.rewrites.values.sizes import Size, sizes
+from ppl.tensor.core.ops import Elementwise
+from ppl.tensor.core.sizes import DIM
 from ppl.tensor.tensor import Tensor, TensorType, is_constant, placeholder, value_of
 
 Binding = dict[Node, Node]

@@ -10,7 +10,7 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.distributions import Bernoulli, Multinomial, MvNormal, RandomWalk, Wishart
-from ppl.distributions.draw import RandomVariable, draw
+from ppl.distributions.draws.draw import RandomVariable, draw
 from ppl.graph import Node, ancestors
 from ppl.tensor.tensor import Tensor, is_constant, value_of
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ppl.model.checking.findings import Finding, quoted
 from ppl.model.checking.outcome import Outcome, worst
-from ppl.samplers.diagnostics import LEAST_ESS_PER_CHAIN, ess_bulk, ess_tail
+from ppl.samplers.runs.diagnostics import LEAST_ESS_PER_CHAIN, ess_bulk, ess_tail
 
 KINDS = ("effective draws",)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ppl.model.checking.findings import Finding, listed
 from ppl.model.checking.outcome import Outcome
-from ppl.samplers.diagnostics import LEAST_BFMI, bfmi
+from ppl.samplers.runs.diagnostics import LEAST_BFMI, bfmi
 
 KINDS = ("energy",)
 

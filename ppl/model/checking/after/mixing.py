@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ppl.model.checking.findings import Finding, quoted
 from ppl.model.checking.outcome import Outcome, worst
-from ppl.samplers.diagnostics import MOST_RHAT, rhat
+from ppl.samplers.runs.diagnostics import MOST_RHAT, rhat
 
 KINDS = ("mixing",)
 

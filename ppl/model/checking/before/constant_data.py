@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ppl.distributions.location_scale import LOCATION_AND_SCALE
+from ppl.distributions.declaration.location_scale import LOCATION_AND_SCALE
 from ppl.model.checking.findings import Finding
 from ppl.model.checking.survey import Survey
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from ppl.distributions import RandomVariable
-from ppl.distributions.location_scale import LOCATION_AND_SCALE
+from ppl.distributions.declaration.location_scale import LOCATION_AND_SCALE
 from ppl.model.checking.findings import Finding, quoted
 from ppl.model.checking.survey import Survey
-from ppl.rewrites.elimination.affine import is_data
+from ppl.rewrites.marginalization.expressions.affine import is_data
 
 KINDS = ("funnel",)
 

@@ -23,14 +23,14 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.distributions import RandomVariable
-from ppl.distributions.inner import laws_of
-from ppl.distributions.mixture import Mixture
+from ppl.distributions.declaration.inner import laws_of
+from ppl.distributions.families.mixture import Mixture
 from ppl.graph import Node
 from ppl.model.checking.directions import design
 from ppl.model.checking.findings import Finding, quoted
 from ppl.model.checking.survey import Survey, constant_of
-from ppl.rewrites.elimination.affine import is_data
-from ppl.tensor.names import NAMED
+from ppl.rewrites.marginalization.expressions.affine import is_data
+from ppl.tensor.core.names import NAMED
 
 KINDS = ("improper posterior",)
 

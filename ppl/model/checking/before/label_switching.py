@@ -14,16 +14,16 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.distributions import RandomVariable
-from ppl.distributions.inner import laws_of
-from ppl.distributions.mixture import Mixture
+from ppl.distributions.declaration.inner import laws_of
+from ppl.distributions.families.mixture import Mixture
 from ppl.distributions.transforms import Chain, Ordered
 from ppl.graph import ancestors, substitute
 from ppl.model.checking.directions import somewhere
 from ppl.model.checking.effort import effort
 from ppl.model.checking.findings import Finding, quoted
 from ppl.model.checking.survey import Survey, law_inputs
-from ppl.model.density import add_all
-from ppl.rewrites.folding import step_by_step
+from ppl.model.posterior.density import add_all
+from ppl.rewrites.values.folding import step_by_step
 from ppl.tensor.tensor import Tensor, placeholder
 from ppl.tensor.variables import Variable
 

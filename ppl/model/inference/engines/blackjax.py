@@ -11,7 +11,7 @@ import numpy as np
 from ppl.compile.density import FlatProgram, scalar
 from ppl.model.inference.engines.drawn import Clock, Drawn, finite_starts, missing, refuse
 from ppl.model.inference.sampling_options import Nuts
-from ppl.model.inference.starting import Starts
+from ppl.model.starting.start_points import Starts
 
 OPTIONS = ("is_mass_matrix_diagonal",)
 

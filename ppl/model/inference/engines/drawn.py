@@ -13,7 +13,7 @@ import numpy as np
 from ppl.compile.density import FlatProgram, scalar
 from ppl.model.errors import SamplingError
 from ppl.model.inference.sampling_options import Nuts
-from ppl.model.inference.starting import Starts
+from ppl.model.starting.start_points import Starts
 from ppl.xla.stacks import Jitted
 
 

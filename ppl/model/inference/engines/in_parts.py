@@ -15,17 +15,17 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.compile.density import FlatProgram, labels
-from ppl.model.density import add_all
 from ppl.model.inference.engines.drawn import Clock, Drawn
 from ppl.model.inference.engines.independent import Independent
-from ppl.model.inference.starting import Starts
 from ppl.model.log import log
-from ppl.model.rewriting import Posterior
+from ppl.model.posterior.density import add_all
+from ppl.model.posterior.rewriting import Posterior
+from ppl.model.starting.start_points import Starts
 from ppl.rewrites import optimize
-from ppl.rewrites.elimination.affine import is_data
-from ppl.rewrites.elimination.parts import Division, Part
+from ppl.rewrites.factorization.factors import Division, Part
+from ppl.rewrites.marginalization.expressions.affine import is_data
 from ppl.samplers import NO_FAILURES, ChainError, Failures, Handle, Run, StartError, failures
-from ppl.samplers.progress import Display
+from ppl.samplers.runs.progress import Display
 
 
 def _farthest(each: Sequence[np.ndarray]) -> np.ndarray:

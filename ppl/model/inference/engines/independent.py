@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 
 from ppl.compile.density import FlatProgram, Slot, labels, scalar, values_at
-from ppl.model.at_once import at_once
 from ppl.model.errors import SamplingError
 from ppl.model.inference.engines.drawn import Clock, Drawn
-from ppl.model.inference.start_report import start_report
-from ppl.model.inference.starting import Starts
-from ppl.model.rewriting import Posterior
+from ppl.model.posterior.at_once import at_once
+from ppl.model.posterior.rewriting import Posterior
+from ppl.model.starting.start_points import Starts
+from ppl.model.starting.start_report import start_report
 from ppl.rewrites import optimize
-from ppl.rewrites.elimination.affine import is_data
-from ppl.rewrites.elimination.parts import Part, densities
-from ppl.samplers.quadrature import BATCH, MOST_LOOKS, quadrature
+from ppl.rewrites.factorization.factors import Part, densities
+from ppl.rewrites.marginalization.expressions.affine import is_data
+from ppl.samplers.independent.quadrature import BATCH, MOST_LOOKS, quadrature
 
 TUNING, DRAWING = 1, 0  # what draws are for
 TELLING = 30.0  # at log-odds so far out, numbers hardly tell a value from the end of its interval

@@ -10,7 +10,7 @@ import numpy as np
 from ppl.compile.density import FlatProgram, scalar
 from ppl.model.inference.engines.drawn import Clock, Drawn, finite_starts, missing, refuse
 from ppl.model.inference.sampling_options import Nuts
-from ppl.model.inference.starting import Starts
+from ppl.model.starting.start_points import Starts
 
 OPTIONS = ("chain_method", "dense_mass")
 FIELDS = ("potential_energy", "energy", "accept_prob", "num_steps", "diverging", "adapt_state.step_size")

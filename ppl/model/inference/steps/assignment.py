@@ -21,15 +21,15 @@ from ppl.model.inference.steps.methods import (
     StepMethod,
     categories,
 )
-from ppl.samplers.steps_evolution import LEAST_CHAINS
-from ppl.samplers.steps_moves import Move
-from ppl.samplers.steps_sweep import Stretch
+from ppl.samplers.steps.evolution import LEAST_CHAINS
+from ppl.samplers.steps.moves import Move
+from ppl.samplers.steps.sweep import Stretch
 from ppl.tensor.tensor import Tensor
 
 if TYPE_CHECKING:
     from ppl.compile.density import Slot
     from ppl.model.model import Model
-    from ppl.model.rewriting import Posterior
+    from ppl.model.posterior.rewriting import Posterior
 
 
 @dataclass(frozen=True)

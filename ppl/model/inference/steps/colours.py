@@ -10,10 +10,10 @@ import numpy as np
 
 from ppl.compile.density import FlatProgram
 from ppl.rewrites import optimize
-from ppl.rewrites.elimination.affine import is_data
-from ppl.rewrites.elimination.conjugate import NoMatch
-from ppl.rewrites.elimination.supports import Sites
-from ppl.samplers.steps_sites import Colours
+from ppl.rewrites.marginalization.conjugate.conjugate import NoMatch
+from ppl.rewrites.marginalization.expressions.affine import is_data
+from ppl.rewrites.marginalization.expressions.supports import Sites
+from ppl.samplers.steps.sites import Colours
 from ppl.tensor.tensor import Tensor
 
 MOST_SHARE = 0.5  # of colours among entries, above which moving them one by one is as good

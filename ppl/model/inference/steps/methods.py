@@ -10,11 +10,11 @@ import numpy as np
 from ppl.model.arguments import count
 from ppl.model.context import modelcontext
 from ppl.model.inference.steps.proposals import NormalProposal, UniformProposal, chosen
-from ppl.samplers.steps_evolution import differential_evolution, population_evolution
-from ppl.samplers.steps_moves import Move, binary_flips, binary_gibbs, categorical_gibbs, metropolis
-from ppl.samplers.steps_sites import Colours, binary_sites, categorical_sites, counting_sites
-from ppl.samplers.steps_slice import MOST_STEPS, slice_moves
-from ppl.tensor.sizes import shape as shape_of
+from ppl.samplers.steps.evolution import differential_evolution, population_evolution
+from ppl.samplers.steps.moves import Move, binary_flips, binary_gibbs, categorical_gibbs, metropolis
+from ppl.samplers.steps.sites import Colours, binary_sites, categorical_sites, counting_sites
+from ppl.samplers.steps.slice import MOST_STEPS, slice_moves
+from ppl.tensor.core.sizes import shape as shape_of
 from ppl.tensor.tensor import Tensor
 
 if TYPE_CHECKING:

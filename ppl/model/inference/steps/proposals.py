@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ppl.samplers.steps_moves import wrapped
+from ppl.samplers.steps.moves import wrapped
 
 
 class Proposal:

@@ -1,0 +1,1 @@
+"""How a family is declared: its parameters, their domains, and what the base class makes of them."""

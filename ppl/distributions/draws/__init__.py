@@ -1,0 +1,1 @@
+"""Draws as nodes of the graph, and the programs that make them."""

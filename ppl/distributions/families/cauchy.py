@@ -1,0 +1,41 @@
+import numpy as np
+
+from ppl.distributions.declaration.constants import LOG_PI
+from ppl.distributions.declaration.distribution import Distribution, param
+from ppl.distributions.declaration.domains import positive, real
+from ppl.tensor import arctan2, log, log1p_square, switch, tan
+
+
+class Cauchy(Distribution):
+    r"""X = α + βT with T Student's t of one degree of freedom.
+
+    .. math:: \log f(x) = -\log π - \log β - \log(1 + z^2), \qquad z = (x - α)/β
+    """
+
+    alpha, beta = param(real), param(positive)
+    support = real
+
+    def logp(x, alpha, beta):
+        return -LOG_PI - log(beta) - log1p_square((x - alpha) / beta)
+
+    def logcdf(x, alpha, beta):
+        return log(arctan2(1.0, -(x - alpha) / beta)) - LOG_PI
+
+    def logccdf(x, alpha, beta):
+        return log(arctan2(1.0, (x - alpha) / beta)) - LOG_PI
+
+    def icdf(q, alpha, beta):
+        z = switch(q < 0.25, -1 / tan(np.pi * q), switch(q > 0.75, 1 / tan(np.pi * (1 - q)), tan(np.pi * (q - 0.5))))
+        return alpha + beta * z
+
+    def sample(key, shape, alpha, beta):
+        return alpha + beta * key.cauchy(shape)
+
+    def mode(alpha, beta):
+        return alpha
+
+    def entropy(alpha, beta):
+        return np.log(4 * np.pi) + log(beta)
+
+    def support_point(alpha, beta):
+        return alpha

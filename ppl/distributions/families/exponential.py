@@ -1,0 +1,50 @@
+from ppl.distributions.declaration.distribution import Distribution, alternative, param
+from ppl.distributions.declaration.domains import nonnegative, positive
+from ppl.tensor import log, log1mexp, log1p, reciprocal
+
+
+class Exponential(Distribution):
+    r"""Waiting time at rate λ.
+
+    .. math:: \log f(x) = \log λ - λx, \qquad x \ge 0
+    """
+
+    lam = param(positive, 1.0)
+    support = nonnegative
+    from_scale = alternative(lambda scale: {"lam": reciprocal(scale)}, scale=positive)
+
+    def logp(x, lam):
+        return log(lam) - lam * x
+
+    def logcdf(x, lam):
+        return log1mexp(-lam * x)
+
+    def logccdf(x, lam):
+        return -lam * x
+
+    def icdf(q, lam):
+        return -log1p(-q) / lam
+
+    def sample(key, shape, lam):
+        return key.exponential(shape) / lam
+
+    def mean(lam):
+        return 1 / lam
+
+    def variance(lam):
+        return lam**-2.0
+
+    def mode(lam):
+        return 0.0 * lam
+
+    def entropy(lam):
+        return 1 - log(lam)
+
+    def natural(lam):
+        return (-lam,)
+
+    def statistics(x):
+        return (x,)
+
+    def log_normaliser(lam):
+        return -log(lam)

@@ -1,0 +1,56 @@
+import numpy as np
+
+from ppl.distributions.declaration.constants import LOG_2, LOG_2PI
+from ppl.distributions.declaration.distribution import Distribution, alternative, param
+from ppl.distributions.declaration.domains import nonnegative, positive
+from ppl.tensor import abs, erf, erfinv, log, log_ndtr, rsqrt
+
+
+class HalfNormal(Distribution):
+    r"""X = σ|Z| with Z standard normal.
+
+    .. math:: \log f(x) = -\tfrac12 (x/σ)^2 - \log σ + \log 2 - \tfrac12\log 2π
+    """
+
+    sigma = param(positive, 1.0)
+    support = nonnegative
+    from_tau = alternative(lambda tau: {"sigma": rsqrt(tau)}, tau=positive)
+
+    def logp(x, sigma):
+        return -0.5 * (x / sigma) ** 2 - log(sigma) + LOG_2 - 0.5 * LOG_2PI
+
+    def logcdf(x, sigma):
+        return log(erf(x / sigma * np.sqrt(0.5)))
+
+    def logccdf(x, sigma):
+        return LOG_2 + log_ndtr(-x / sigma)
+
+    def icdf(q, sigma):
+        return sigma * np.sqrt(2.0) * erfinv(q)
+
+    def sample(key, shape, sigma):
+        return sigma * abs(key.normal(shape))
+
+    def mean(sigma):
+        return sigma * np.sqrt(2 / np.pi)
+
+    def variance(sigma):
+        return sigma**2 * (1 - 2 / np.pi)
+
+    def mode(sigma):
+        return 0.0 * sigma
+
+    def entropy(sigma):
+        return 0.5 * log(0.5 * np.pi * sigma**2) + 0.5
+
+    def support_point(sigma):
+        return sigma
+
+    def natural(sigma):
+        return (-0.5 / sigma**2,)
+
+    def statistics(x):
+        return (x**2,)
+
+    def log_normaliser(sigma):
+        return log(sigma) - LOG_2 + 0.5 * LOG_2PI

@@ -1,0 +1,45 @@
+from ppl.distributions.declaration.constants import LOG_2
+from ppl.distributions.declaration.distribution import Distribution, param
+from ppl.distributions.declaration.domains import positive, real
+from ppl.tensor import abs, exp, log, log1p, switch
+
+
+class Laplace(Distribution):
+    r"""X = μ + b(E₁ - E₂) with E₁ and E₂ standard exponential.
+
+    .. math:: \log f(x) = -|x - μ|/b - \log 2b
+    """
+
+    mu, b = param(real), param(positive)
+    support = real
+
+    def logp(x, mu, b):
+        return -abs(x - mu) / b - log(b) - LOG_2
+
+    def logcdf(x, mu, b):
+        return _log_tail((x - mu) / b)
+
+    def logccdf(x, mu, b):
+        return _log_tail((mu - x) / b)
+
+    def icdf(q, mu, b):
+        return mu + b * switch(q < 0.5, log(2 * q), -log(2 * (1 - q)))
+
+    def sample(key, shape, mu, b):
+        return mu + b * key.laplace(shape)
+
+    def mean(mu, b):
+        return mu
+
+    def variance(mu, b):
+        return 2 * b**2
+
+    def mode(mu, b):
+        return mu
+
+    def entropy(mu, b):
+        return 1 + LOG_2 + log(b)
+
+
+def _log_tail(z):
+    return switch(z < 0, z - LOG_2, log1p(-0.5 * exp(-switch(z < 0, 0.0, z))))

@@ -1,0 +1,72 @@
+import numpy as np
+
+from ppl.distributions.declaration.distribution import Distribution, param
+from ppl.distributions.declaration.domains import integers_between, ordered, real
+from ppl.distributions.families.categorical import entry
+from ppl.tensor import (
+    as_tensor,
+    cast,
+    concatenate,
+    expand_dims,
+    expm1,
+    log1mexp,
+    log_sigmoid,
+    maximum,
+    minimum,
+    sigmoid,
+    sum,
+    switch,
+)
+
+
+class OrderedLogistic(Distribution):
+    r"""The number of cutpoints below η + L with L standard logistic.
+
+    .. math:: f(x) = σ(c_x - η) - σ(c_{x-1} - η), \qquad c_{-1} = -\infty, \; c_{K-1} = \infty
+    """
+
+    eta, cutpoints = param(real), param(ordered)
+
+    def support(eta, cutpoints):
+        return integers_between(0, as_tensor(cutpoints).shape[-1])
+
+    def logp(x, eta, cutpoints):
+        low, high, last = ends(x, cutpoints)
+        below = switch(x < last, log_sigmoid(high - eta), 0.0)
+        above = switch(x > 0, log_sigmoid(eta - low), 0.0)
+        inner = (x > 0) & (x < last)
+        return below + above + switch(inner, log1mexp(switch(inner, low - high, -1.0)), 0.0)
+
+    def logcdf(x, eta, cutpoints):
+        _, high, last = ends(x, cutpoints)
+        return switch(x < last, log_sigmoid(high - eta), 0.0)
+
+    def logccdf(x, eta, cutpoints):
+        _, high, last = ends(x, cutpoints)
+        return switch(x < last, log_sigmoid(eta - high), -np.inf)
+
+    def sample(key, shape, eta, cutpoints):
+        reached = sigmoid(cutpoints - expand_dims(eta, -1)) < expand_dims(key.uniform(shape), -1)
+        return sum(cast(reached, "int64"), axis=-1)
+
+    def support_point(eta, cutpoints):
+        return sum(cast(cutpoints < expand_dims(eta, -1), "int64"), axis=-1)
+
+    def result(draw, store, compute_p=True):
+        if compute_p:
+            store("probs", OrderedLogistic.probabilities(*draw.parameters))
+        return draw
+
+    @staticmethod
+    def probabilities(eta, cutpoints):
+        """The probability of each value, along a last axis."""
+        below = sigmoid(cutpoints - expand_dims(eta, -1))
+        above = sigmoid(expand_dims(eta, -1) - cutpoints)
+        inner = below[..., 1:] * above[..., :-1] * -expm1(cutpoints[..., :-1] - cutpoints[..., 1:])
+        return concatenate([below[..., :1], inner, above[..., -1:]], axis=-1)
+
+
+def ends(x, cutpoints):
+    """The cutpoints below and above x (any at the open ends), and the largest x."""
+    last = as_tensor(cutpoints).shape[-1]
+    return entry(cutpoints, maximum(x - 1, 0)), entry(cutpoints, minimum(x, last - 1)), last

@@ -1,0 +1,47 @@
+from ppl.distributions.declaration.distribution import Distribution, param
+from ppl.distributions.declaration.domains import natural, nonnegative
+from ppl.distributions.formulas.probability import log_for, log_of
+from ppl.tensor import cast, deviance, floor, log_gammainc, log_gammaincc, stirling
+
+
+class Poisson(Distribution):
+    r"""The number of events where μ are expected and none influences another.
+
+    .. math:: \log f(x) = x \log μ - μ - \log x!
+    """
+
+    mu = param(nonnegative)
+    support = natural
+
+    def logp(x, mu):
+        return -stirling(x) - deviance(x, mu, log_for(x, mu))
+
+    def logcdf(x, mu):
+        return log_gammaincc(x + 1, mu)
+
+    def logccdf(x, mu):
+        return log_gammainc(x + 1, mu)
+
+    def sample(key, shape, mu):
+        return key.poisson(mu, shape)
+
+    def mean(mu):
+        return mu
+
+    def variance(mu):
+        return mu
+
+    def mode(mu):
+        return cast(floor(mu), "int64")
+
+    def support_point(mu):
+        return cast(floor(mu), "int64")
+
+    def natural(mu):
+        return (log_of(mu),)
+
+    def statistics(x):
+        return (x,)
+
+    def log_normaliser(mu):
+        return mu

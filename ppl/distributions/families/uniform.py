@@ -1,0 +1,42 @@
+from ppl.distributions.declaration.distribution import Distribution, param, requires
+from ppl.distributions.declaration.domains import between, real
+from ppl.tensor import log
+
+
+class Uniform(Distribution):
+    r"""Every number between two bounds alike.
+
+    .. math:: f(x) = \frac{1}{b - a}, \qquad a \le x \le b
+    """
+
+    lower, upper = param(real, 0.0), param(real, 1.0)
+    order = ("lower", "upper")
+
+    def support(lower, upper):
+        return between(lower, upper)
+
+    ordered = requires(lambda lower, upper: lower < upper, "lower must be below upper", "exchange them")
+
+    def logp(x, lower, upper):
+        return 0.0 * x - log(upper - lower)
+
+    def logcdf(x, lower, upper):
+        return log((x - lower) / (upper - lower))
+
+    def logccdf(x, lower, upper):
+        return log((upper - x) / (upper - lower))
+
+    def icdf(q, lower, upper):
+        return lower + q * (upper - lower)
+
+    def sample(key, shape, lower, upper):
+        return lower + (upper - lower) * key.uniform(shape)
+
+    def mean(lower, upper):
+        return (lower + upper) / 2
+
+    def variance(lower, upper):
+        return (upper - lower) ** 2 / 12
+
+    def entropy(lower, upper):
+        return log(upper - lower)

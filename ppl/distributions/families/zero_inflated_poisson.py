@@ -1,0 +1,15 @@
+from ppl.distributions.declaration.distribution import Distribution, param
+from ppl.distributions.declaration.domains import natural, nonnegative, unit
+from ppl.distributions.families.poisson import Poisson
+from ppl.distributions.formulas.zero_inflation import zero_inflated
+
+
+class ZeroInflatedPoisson(Distribution):
+    r"""Poisson with probability ψ, else zero.
+
+    .. math:: f(x) = (1 - ψ) [x = 0] + ψ \, \mathrm{Poisson}(x; μ)
+    """
+
+    psi, mu = param(unit), param(nonnegative)
+    support = natural
+    logp, logcdf, logccdf, sample, mean, variance, support_point = zero_inflated(Poisson)

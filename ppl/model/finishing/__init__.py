@@ -1,0 +1,1 @@
+"""From the chains to the result that users see."""

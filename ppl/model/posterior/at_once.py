@@ -1,0 +1,49 @@
+"""Programs of little work, for many rows of values at once by NumPy: done before XLA has begun to compile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ppl.compile.hoisting import DataFirst
+from ppl.compile.pure import Program
+from ppl.graph import Node, ancestors
+from ppl.rewrites.sharing.row_wise import for_rows
+from ppl.rewrites.values.by_numpy import is_known, work
+from ppl.rewrites.values.folding import step_by_step
+from ppl.tensor.sampling.draws import OF_ONE_WORD, Draw
+from ppl.tensor.tensor import CONSTANT, Tensor
+
+LITTLE = 4e6  # numbers, five nanoseconds each
+DEAR = 4  # times as much for each draw that is not of one word: it alone takes the compiler half a second
+
+
+class AtOnce:
+    """A program for a number of values of its inputs, which have these as rows; the numbers that it goes over."""
+
+    def __init__(self, inputs: Sequence[Tensor], data: Sequence[Node], outputs: Sequence[Tensor], work: float) -> None:
+        self._places, self._outputs, self.work = [*inputs, *data], list(outputs), work
+
+    def __call__(self, rows: Sequence[np.ndarray], data: Sequence[Any]) -> list[np.ndarray] | None:
+        """The outputs as rows; None where NumPy declines, as of an index that lies outside."""
+        held = dict(zip(self._places, map(np.asarray, [*rows, *data]), strict=True))
+        return step_by_step(self._outputs, held)
+
+
+def at_once(program: Program | DataFirst, rows: int, runs: int = 1, most: float = LITTLE) -> AtOnce | None:
+    """The program for as many rows, if that is little work however often it runs, and all of it is known to NumPy."""
+    nodes = ancestors(program.left, blockers=program.places)
+    dear = sum(DEAR for node in nodes if isinstance(node.op, Draw) and node.op not in OF_ONE_WORD)
+    total = rows * sum(map(work, nodes))
+    if runs * total > most * (1 + dear):
+        return None
+    found = for_rows(program.left, program.inputs, rows)
+    if found is None:
+        return None
+    inputs, outputs = found
+    given = {*inputs, *program.places}
+    if not all(node in given or node.op is CONSTANT or is_known(node) for node in ancestors(outputs, blockers=given)):
+        return None
+    return AtOnce(inputs, program.places, outputs, total)

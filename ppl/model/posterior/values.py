@@ -1,0 +1,56 @@
+"""The values of a program's outputs, at once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from ppl.compile.pure import Program
+from ppl.graph import Node, ancestors
+from ppl.rewrites.values.by_numpy import work
+from ppl.rewrites.values.folding import on_host
+from ppl.samplers import DRAWS, ONCE, PROGRAMS
+
+LITTLE = 4e7  # numbers, five nanoseconds each, up to which work on data is done sooner than a program is compiled
+MANY = 10_000_000  # numbers given, from which on a program that runs once is worth half a second of compiling more
+
+
+def values_of(program: Program, given: Sequence[Any] = ()) -> list[Any]:
+    """The outputs, given values of the inputs; compiled once for all programs of the same content and sizes."""
+    arguments = (list(given), program.data)
+    polish = DRAWS if sum(np.size(x) for some in arguments for x in some) > MANY else ONCE
+    make = lambda: lambda given, data: program(given, *data)
+    with jax.enable_x64(True):
+        return PROGRAMS.get(("values", program.key), make, arguments, polish, runs=1)(*arguments)
+
+
+class Remembered:
+    """Values of programs of data alone, each worked out once, from those that are known."""
+
+    def __init__(self) -> None:
+        self._known: dict[Node, Any] = {}
+        self._lock = threading.Lock()
+
+    def __call__(self, program: Program) -> list[Any]:
+        with self._lock:
+            new = [node for node in dict.fromkeys(program.outputs) if node not in self._known]
+            if new:
+                used = ancestors(new)
+                given = [node for node in self._known if node in used]
+                values = _of_data(Program(given, new), [self._known[node] for node in given])
+                self._known |= zip(new, values, strict=True)
+            return [self._known[node] for node in program.outputs]
+
+
+def _of_data(program: Program, given: Sequence[Any]) -> list[Any]:
+    """The outputs of a program of data: by NumPy where that is little work."""
+    held = dict(zip([*program.inputs, *program.arrays], map(np.asarray, [*given, *program.data]), strict=True))
+    if sum(map(work, ancestors(program.outputs, blockers=held))) < LITTLE:
+        values = on_host(program.outputs, held, programs=False, maps=True)
+        if values is not None:
+            return values
+    return values_of(program, given)

@@ -1,0 +1,1 @@
+"""Draws from a model run forwards, and log-densities of draws."""

@@ -1,0 +1,97 @@
+"""Expressions drawn for many rows of keys and values, and the error where a parameter leaves no law to draw from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ppl.compile.pure import missing_inputs
+from ppl.distributions import is_draw
+from ppl.distributions.draws.drawing import STREAMS, Expanded, expanded
+from ppl.graph import Node, ancestors, topological
+from ppl.model.errors import ParameterValueError
+from ppl.model.inference.bar import Bar
+from ppl.model.prediction.draw_rows import RowProgram, over_draws
+from ppl.tensor.sampling.draws import KEY_TYPE, key_fold_in
+from ppl.tensor.sampling.subkeys import Subkeys
+from ppl.tensor.tensor import Tensor, placeholder
+from ppl.tensor.variables import Variable
+
+
+def drawn_over(
+    outputs: Sequence[Tensor],
+    given: Mapping[Node, Tensor],
+    columns: Sequence[np.ndarray],
+    shown: Bar | None = None,
+    spare: bool = False,
+) -> list[np.ndarray]:
+    """Outputs drawn for every row: `columns` hold the keys and the values of the inputs that stand for `given`.
+
+    With `spare`, rows for which a parameter is not finite, as the factor of a matrix that is not positive definite to
+    rounding, are nan while others have their draws. A parameter outside its domain is always an error.
+    """
+    key = placeholder(KEY_TYPE, "key")
+    drawn = expanded(outputs, key, {**keys_of_streams(outputs, key, given), **given})
+    keys = Subkeys([*drawn.outputs, *drawn.sound], key)
+    program = RowProgram([keys.input, *given.values()], keys.outputs)
+    needed = missing_inputs(program.inner)
+    if needed:
+        raise ValueError(f"no value for {', '.join(map(repr, needed))}, which the draws depend on")
+    found = over_draws(program, [keys.of(columns[0]), *columns[1:]], shown=shown)
+    if drawn.conditions:
+        *found, sound = found
+        if not sound.all():
+            _refuse(drawn, [key, *given.values()], columns, sound, spare)
+            found = [
+                _without(value, law_rows) for value, law_rows in zip(found, _rows(outputs, drawn, sound), strict=True)
+            ]
+    return found
+
+
+def _rows(outputs: Sequence[Tensor], drawn: Expanded, sound: np.ndarray) -> list[np.ndarray]:
+    """For each output, the rows in which a law that it depends on has no parameters."""
+    found = []
+    for output in outputs:
+        behind = {node.attrs["identity"] for node in ancestors([output]) if is_draw(node)}
+        mine = [place for place, (law, _) in enumerate(drawn.conditions) if law.attrs["identity"] in behind]
+        found.append(~sound[..., mine].all(axis=-1))
+    return found
+
+
+def _without(value: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Values with nan in some rows; whole numbers become floats for it."""
+    if not rows.any():
+        return value
+    value = value.astype(np.result_type(value.dtype, np.float64) if value.dtype.kind in "iub" else value.dtype)
+    value[rows] = np.nan
+    return value
+
+
+def keys_of_streams(outputs: Sequence[Tensor], key: Tensor, given: Mapping[Node, Tensor]) -> dict[Node, Tensor]:
+    """A key in place of each state of a random stream: every row draws anew, as every call of a function does."""
+    behind = topological(outputs, blockers=given)
+    updates = {node: node.default_update for node in behind if isinstance(node, Variable) and node not in given}
+    states = sorted(
+        (n for n, after in updates.items() if after is not None and after.op is key_fold_in), key=lambda n: n.serial
+    )
+    source = key_fold_in(key, STREAMS)
+    return {state: key_fold_in(source, place) for place, state in enumerate(states)}
+
+
+def _refuse(
+    drawn: Expanded, inputs: list[Tensor], columns: Sequence[np.ndarray], sound: np.ndarray, spare: bool
+) -> None:
+    """Raise for the first law without draws; not, with `spare`, for one that lacks finite parameters in some rows."""
+    for place in np.flatnonzero(~sound.all(axis=(0, 1))):
+        chain, draw = np.argwhere(~sound[..., place])[0]
+        row = [column[chain : chain + 1, draw : draw + 1] for column in columns]
+        values_of = lambda wanted, row=row: [value[0, 0] for value in over_draws(RowProgram(inputs, wanted), row)]
+        law = drawn.conditions[place][0]
+        numbers = values_of([p for p in law.parameters if not is_draw(p) and p.dtype[0] == "f"])
+        if spare and sound[..., place].any() and not all(np.all(np.isfinite(x)) for x in numbers):
+            continue
+        try:
+            drawn.refuse(int(place), values_of)
+        except ValueError as error:
+            raise ParameterValueError(str(error)) from None

@@ -1,0 +1,356 @@
+"""Draws from a model run forwards: prior and posterior predictive draws, and `draw`.
+
+What is *resampled* when a posterior is given: what was asked for, every variable the draws do not hold, every Data
+whose value is another one now than in the result, every variable along a dimension whose labels are others now, and
+all that follows from these. Everything else is taken from the draws.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ppl.distributions import is_draw
+from ppl.distributions.declaration.inner import laws_of
+from ppl.graph import Node, ancestors, substitute, topological
+from ppl.model.arguments import check_keys, check_truths, chosen_names, count
+from ppl.model.context import modelcontext
+from ppl.model.errors import ParameterValueError, ShapeError
+from ppl.model.finishing import checks
+from ppl.model.inference.bar import Bar
+from ppl.model.log import log
+from ppl.model.output import results
+from ppl.model.output.hidden import is_hidden, shown
+from ppl.model.output.traces import Draws, data_then, from_trace
+from ppl.model.posterior.snapshot import naming_data
+from ppl.model.prediction.draw_rows import draw_keys
+from ppl.model.prediction.forwards import drawn_over
+from ppl.model.prediction.restricted_priors import restricted_draws
+from ppl.model.seeds import seed_of
+from ppl.tensor.core.sizes import DIM
+from ppl.tensor.tensor import Tensor, TensorType, as_tensor, placeholder
+from ppl.tensor.variables import Variable
+
+if TYPE_CHECKING:
+    from ppl.model.model import Model
+
+RESULT_OPTIONS = ("coords", "dims")
+USUAL_GROUPS = ("posterior_predictive", "constant_data", "observed_data")
+
+
+def draw(vars: Any, draws: int = 1, random_seed: Any = None, **kwargs: Any) -> Any:
+    """Draws of one or several variables and all that they depend on; with `draws` above 1 along a new first axis.
+
+    >>> import ppl as pm
+    >>> pm.draw(pm.Normal.dist(0, 1, shape=3), draws=5, random_seed=1).shape
+    (5, 3)
+    """
+    check_keys("draw()", kwargs, ("mode",))
+    draws = count("draws", draws, 1)
+    several = isinstance(vars, list | tuple)
+    wanted = [as_tensor(v) for v in (vars if several else [vars])]
+    values = [value[0] if draws > 1 else value[0, 0, ...] for value in forward(wanted, seed_of(random_seed), draws)]
+    return values if several else values[0]
+
+
+def forward(outputs: Sequence[Tensor], seed: int, draws: int) -> list[np.ndarray]:
+    """Independent draws of expressions, each (1, draws, ...)."""
+    return drawn_over(outputs, {}, [draw_keys(seed, "forward", 1, draws)])
+
+
+def sample_prior_predictive(
+    draws: int = 500,
+    model: Model | None = None,
+    var_names: Any = None,
+    random_seed: Any = None,
+    return_inferencedata: bool = True,
+    idata_kwargs: Mapping[str, Any] | None = None,
+    compile_kwargs: Mapping[str, Any] | None = None,
+    samples: int | None = None,
+) -> Any:
+    """Draws of the model before it has seen data: groups `prior` and `prior_predictive`, or a dictionary of arrays."""
+    if samples is not None:
+        if draws != 500:
+            raise ValueError("draws and samples are the same argument: give one of them")
+        draws = samples
+    draws = count("draws", draws, 1)
+    options = check_keys("idata_kwargs", idata_kwargs, RESULT_OPTIONS)
+    check_keys("compile_kwargs", compile_kwargs, ("mode",))
+    model = modelcontext(model)
+    known = [v.name or "" for v in (*model.basic_RVs, *model.deterministics)]
+    names = shown(known) if var_names is None else chosen_names("var_names", var_names, known)
+    _tell_of_potentials(model, "prior")
+    drawn = [rv.name for rv in model.basic_RVs if rv in ancestors([model.named_vars[n] for n in names])]
+    log.info("Sampling: [%s]", ", ".join(sorted(map(str, drawn))))
+    with naming_data(model):
+        found = _of_prior(model, [model.named_vars[name] for name in names], seed_of(random_seed), draws)
+    values = dict(zip(names, found, strict=True))
+    if not return_inferencedata:
+        return {name: value[0] for name, value in values.items()}
+    observed = {rv.name for rv in model.observed_RVs}
+    groups = {}
+    for group, inside in (("prior", False), ("prior_predictive", True)):
+        part = {name: value for name, value in values.items() if (name in observed) is inside}
+        if part:
+            groups[group] = results.dataset(model, part, **options)
+    return results.collect({**groups, **results.given_groups(model, **options)})
+
+
+def _of_prior(model: Model, outputs: Sequence[Tensor], seed: int, draws: int) -> list[np.ndarray]:
+    """Draws from the prior: where a transform restricts a variable, from the law that the model gives it."""
+    given, columns = restricted_draws(model, outputs, seed, draws)
+    places: dict[Node, Tensor] = {
+        rv: placeholder(TensorType(rv.dtype, column.shape[2:]), rv.name)
+        for rv, column in zip(given, columns, strict=True)
+    }
+    return drawn_over(outputs, places, [draw_keys(seed, "forward", 1, draws), *columns])
+
+
+def _tell_of_potentials(model: Model, what: str) -> None:
+    """Warn that draws are those of the random variables alone."""
+    if model.potentials:
+        names = ", ".join(str(p.name) for p in model.potentials)
+        text = f"The effect of potentials ({names}) on other variables is left out of {what} predictive draws."
+        warnings.warn(text, UserWarning, stacklevel=3)
+
+
+def _depending_on_observed(model: Model) -> set[str]:
+    """Observed variables, and deterministics that follow from them."""
+    observed = set(model.observed_RVs)
+    after = [d for d in model.deterministics if observed & ancestors(d)]
+    return {v.name or "" for v in (*model.observed_RVs, *after)}
+
+
+def sample_posterior_predictive(
+    trace: Any,
+    model: Model | None = None,
+    var_names: Any = None,
+    sample_dims: Sequence[str] | None = None,
+    random_seed: Any = None,
+    progressbar: bool = True,
+    progressbar_theme: Any = None,
+    return_inferencedata: bool = True,
+    extend_inferencedata: bool = False,
+    predictions: bool = False,
+    idata_kwargs: Mapping[str, Any] | None = None,
+    compile_kwargs: Mapping[str, Any] | None = None,
+) -> Any:
+    """New data for every draw of a posterior: of the observed variables, or of those in `var_names`.
+
+    With `predictions=True` the result's groups are `predictions` and `predictions_constant_data`. What is drawn afresh
+    is logged. All draws are made at once, in chunks of bounded memory.
+    """
+    if progressbar_theme is not None:
+        raise TypeError("progressbar_theme= is not supported: the display has one set of colours")
+    options = check_keys("idata_kwargs", idata_kwargs, RESULT_OPTIONS)
+    check_keys("compile_kwargs", compile_kwargs, ("mode",))
+    check_truths(
+        return_inferencedata=return_inferencedata, extend_inferencedata=extend_inferencedata, predictions=predictions
+    )
+    if extend_inferencedata and not return_inferencedata:
+        raise ValueError("extend_inferencedata=True needs return_inferencedata=True")
+    model = modelcontext(model)
+    draws = from_trace(trace, sample_dims)
+    known = [v.name or "" for v in (*model.basic_RVs, *model.deterministics)]
+    observed = _depending_on_observed(model)
+    names = (
+        shown([n for n in known if n in observed]) if var_names is None else chosen_names("var_names", var_names, known)
+    )
+    if not names:
+        raise ValueError("the model has no observed variables: say with var_names= what to draw")
+    _tell_of_potentials(model, "posterior")
+    _refuse_hidden(model, names, draws)
+    bar = Bar("Sampling", progressbar)
+    changed = _changed_data(model, trace)
+    given = _taken_from_draws(model, names, draws, changed, _relabelled(model, trace))
+    _tell_of_unknown_data(model, names, draws, given, changed)
+    values = _drawn(model, names, draws, given, seed_of(random_seed), bar)
+    if not return_inferencedata:
+        return {name: draws.laid_out(value) for name, value in values.items()}
+    group = draws.as_dataset(model, values, **options)
+    name, constant, observed = ("predictions", "predictions_constant_data", None) if predictions else USUAL_GROUPS
+    groups = {name: group, **results.given_groups(model, constant, observed, **options)}
+    if not extend_inferencedata:
+        return results.collect(groups)
+    there = set() if predictions else set(results.group_names(trace)) - {name}
+    return results.extend(trace, {key: each for key, each in groups.items() if key not in there})
+
+
+def _refuse_hidden(model: Model, names: Sequence[str], draws: Draws) -> None:
+    """Refuse to draw from the prior what the posterior has, but the result leaves out for its name."""
+    behind = ancestors([model.named_vars[name] for name in names])
+    known = {*draws.values, *names}
+    for rv in model.free_RVs:
+        if rv in behind and rv.name not in known and is_hidden(rv.name or ""):
+            raise ValueError(
+                f'the draws do not hold "{rv.name}", whose name looks like that of an unconstrained value: sample with '
+                'idata_kwargs={"include_transformed": True}, call it otherwise, or name it in var_names to draw it'
+            )
+
+
+def _tell_of_unknown_data(
+    model: Model, names: Sequence[str], draws: Draws, given: Sequence[Tensor], changed: Mapping[Variable, Any]
+) -> None:
+    """Say which variables are drawn anew though the posterior has them, for want of the data it was drawn with."""
+    unknown = [v for v, before in changed.items() if before is None]
+    outputs = [model.named_vars[name] for name in names]
+    behind = ancestors(outputs, blockers=given) - set(outputs) - set(given)
+    anew = [rv.name or "" for rv in model.free_RVs if rv in behind and rv.name in draws.values]
+    found = [name for name in anew if not ancestors([model.named_vars[name]]).isdisjoint(unknown)]
+    if found:
+        log.warning(
+            "%s: drawn anew, not taken from the trace, since it does not tell which %s its draws were made with. "
+            "Give the whole result of sample(), with its constant_data, to keep those draws.",
+            ", ".join(found), ", ".join(v.name or "" for v in unknown),
+        )  # fmt: skip
+
+
+def _drawn(
+    model: Model, names: Sequence[str], draws: Draws, given: Sequence[Tensor], seed: int, bar: Bar
+) -> dict[str, np.ndarray]:
+    """Draws of the named variables, one for each draw of the posterior, which holds what is `given`."""
+    outputs = [model.named_vars[name] for name in names]
+    places: dict[Node, Tensor] = {}
+    columns = []
+    for node in given:
+        value = _column(node, draws.values[node.name or ""])
+        places[node] = placeholder(TensorType(node.dtype, value.shape[2:]), node.name)
+        columns.append(value)
+    behind = topological(outputs, blockers=given)
+    in_model = set(model.basic_RVs)
+    resampled = [str(n.name) for n in behind if isinstance(n, Tensor) and n in in_model and n not in places]
+    log.info("Sampling: [%s]", ", ".join(sorted(resampled)))
+    chains, length = next(iter(draws.values.values())).shape[:2] if draws.values else draws.shape
+    try:
+        keys = draw_keys(seed, "predict", chains, length)
+        found = drawn_over(outputs, places, [keys, *columns], shown=bar, spare=True)
+    except ParameterValueError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise _shape_clash(model, error, given, columns) from error
+    values = dict(zip(names, found, strict=True))
+    checks.tell(checks.not_numbers(values, "predictive draws"))
+    return values
+
+
+def _taken_from_draws(
+    model: Model, names: Sequence[str], draws: Draws, changed: Mapping[Variable, Any], relabelled: set[str]
+) -> list[Tensor]:
+    """The variables whose values come from the posterior: those it holds that nothing resampled leads to."""
+    outputs = [model.named_vars[name] for name in names]
+    wanted, values = set(outputs), draws.values
+    moved = {v for v in model.free_RVs if not relabelled.isdisjoint(model.named_vars_to_dims.get(v.name or "", ()))}
+    in_model = set(model.basic_RVs) | set(model.deterministics)
+    volatile: set[Node] = set()
+    taken: list[Tensor] = []
+    held: set[Node] = set()
+    laws = {law for node in topological(outputs) for law in laws_of(node)}  # stand for their law, not for a value
+    for node in topological(outputs):
+        fresh = node in changed or node in moved or any(parent in volatile for parent in node.inputs)
+        if node.op is DIM and node.inputs[0] in changed:
+            fresh = not _same_length(model, draws, node.inputs[0], node.attrs["axis"], changed[node.inputs[0]])
+        if isinstance(node, Tensor) and node in in_model and node.name in values and node not in wanted and not fresh:
+            held.add(node)
+        elif fresh or node in wanted or (is_draw(node) and node not in laws):
+            volatile.add(node)
+    for node in topological(outputs, blockers=held):  # only the nearest ones are needed
+        if node in held:
+            taken.append(node)  # type: ignore[arg-type]
+    return _recomputed(taken, held, laws)
+
+
+def _recomputed(taken: list[Tensor], held: set[Node], laws: set[Node]) -> list[Tensor]:
+    """Deterministics that follow from draws the posterior holds are computed again: cheaper than fetching them."""
+    result: dict[Tensor, None] = {}
+    for node in taken:
+        if is_draw(node):
+            result[node] = None
+            continue
+        kept = [h for h in held if is_draw(h)]
+        behind = [n for n in ancestors(node, blockers=kept) if is_draw(n) and n not in laws]
+        if all(n in held for n in behind):
+            result.update(dict.fromkeys(behind))  # type: ignore[arg-type]
+        else:
+            result[node] = None
+    return sorted(result, key=lambda node: node.serial)
+
+
+def _column(node: Tensor, value: np.ndarray) -> np.ndarray:
+    known = node.type.shape
+    found = value.shape[2:]
+    if len(found) != len(known) or any(n is not None and n != m for n, m in zip(known, found, strict=True)):
+        raise ShapeError(f'"{node.name}" has shape {known} in the model, but {found} in the draws')
+    return value.astype(node.dtype, copy=False)
+
+
+def _changed_data(model: Model, trace: Any) -> dict[Variable, np.ndarray | None]:
+    """Data whose value is another one now than when the posterior was drawn, with what it was then; None where the
+    trace does not tell, as of draws without their data: then these are taken for changed, as in PyMC."""
+    then = data_then(trace, model)
+    changed: dict[Variable, np.ndarray | None] = {}
+    for v in model.data_vars:
+        before = then.get(v.name or "")
+        if before is None or not _alike(before, v.value):
+            changed[v] = before
+    return changed
+
+
+def _alike(before: np.ndarray, now: np.ndarray) -> bool:
+    """Whether data are the same; a number may be kept as a vector of one."""
+    before = before.reshape(now.shape) if before.size == now.size == 1 else before
+    return np.array_equal(before, now, equal_nan=before.dtype.kind == now.dtype.kind == "f")
+
+
+def _same_length(model: Model, draws: Draws, data: Variable, axis: int, before: np.ndarray | None) -> bool:
+    """Whether an axis of data has the length that it had when the posterior was drawn; where the data of then are not
+    there, by the variables of the posterior that have its dimension."""
+    now = data.value.shape[axis]
+    if before is not None:
+        return before.shape[axis] == now
+    dims = model.named_vars_to_dims.get(data.name or "", (None,) * data.ndim)
+    known = [
+        draws.values[name].shape[2 + place]
+        for name, names in model.named_vars_to_dims.items()
+        for place, dim in enumerate(names)
+        if name in draws.values and dim is not None and dim == dims[axis] and draws.values[name].ndim == 2 + len(names)
+    ]
+    return bool(known) and all(n == now for n in known)
+
+
+def _relabelled(model: Model, trace: Any) -> set[str]:
+    """Dimensions that have other labels now than in the draws: what was learned of the old ones is not theirs."""
+    kept = results.group_of(trace, "posterior") if hasattr(trace, "groups") else None
+    kept = trace if kept is None else kept  # the posterior by itself
+    if not hasattr(kept, "coords"):
+        return set()
+    import pandas as pd
+
+    now = {dim: labels for dim, labels in model.coords.items() if labels is not None and dim in kept.coords}
+    return {dim for dim, labels in now.items() if not pd.Index(labels).equals(pd.Index(kept.coords[dim].values))}
+
+
+def _shape_clash(model: Model, error: Exception, given: Sequence[Tensor], columns: Sequence[np.ndarray]) -> Exception:
+    data = {v.name: np.shape(v.value) for v in model.data_vars}
+    kept = {node.name: column.shape[2:] for node, column in zip(given, columns, strict=True)}
+    why = _clash(model, given, columns) or str(error).rstrip(".")
+    return ShapeError(
+        f"the draws do not fit the model's data any more: {why}. Data now: {data}; from the posterior: {kept}. Give "
+        "every Data that shares a dimension a new value in one set_data call, or draw the variable anew with var_names."
+    )
+
+
+def _clash(model: Model, given: Sequence[Tensor], columns: Sequence[np.ndarray]) -> str | None:
+    """The first variable whose shape cannot be had from data of now and draws of then, and why."""
+    known: dict[Node, Node] = {v: placeholder(TensorType(v.dtype, np.shape(v.value)), v.name) for v in model.data_vars}
+    for node, column in zip(given, columns, strict=True):
+        known[node] = placeholder(TensorType(node.dtype, column.shape[2:]), node.name)
+    for var in sorted((*model.basic_RVs, *model.deterministics), key=lambda var: var.serial):
+        try:
+            if var not in known:
+                known[var] = substitute(var, known)
+        except (TypeError, ValueError) as error:
+            return f'"{var.name}": {str(error).removesuffix(".")}'
+    return None

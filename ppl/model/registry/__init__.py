@@ -1,0 +1,1 @@
+"""The variable registry of a model: names, values, dimensions, transforms."""

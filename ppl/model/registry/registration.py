@@ -1,0 +1,104 @@
+"""Entering draws and data into a model by hand, and what the books say of values, by PyMC's names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ppl.distributions import RandomVariable
+from ppl.distributions.draws.draw import renamed
+from ppl.model.inputs.observed import as_data
+from ppl.model.inputs.observing import observe_variable
+from ppl.model.posterior.density import Joint
+from ppl.model.posterior.vectors import ValueGradFunction
+from ppl.model.registry.variable_registry import UNSET, Books
+from ppl.tensor.core.names import named
+from ppl.tensor.tensor import Tensor
+from ppl.tensor.variables import Variable
+
+if TYPE_CHECKING:
+    from ppl.model.model import Model
+
+
+class Registration(Books):
+    """Draws, data and values of a model, entered and read one by one."""
+
+    copy: Any  # a model of its own with the same variables; see conditioning
+
+    def register_rv(
+        self,
+        rv_var: RandomVariable,
+        name: str,
+        *,
+        observed: Any = None,
+        total_size: Any = None,
+        dims: Any = None,
+        default_transform: Any = UNSET,
+        transform: Any = UNSET,
+        initval: Any = None,
+    ) -> Tensor:
+        """Enter a draw made with `.dist(...)` under a name; the variable is what is returned."""
+        if not isinstance(rv_var, RandomVariable):
+            raise TypeError(f"register_rv takes a draw made with .dist(...), got {rv_var!r}")
+        full = self.check_name(name)
+        rv = renamed(rv_var, full)
+        if observed is None:
+            if total_size is not None:
+                raise ValueError(f'"{full}": total_size says how much observed data count, and none are observed.')
+            self.add_free(rv, dims, transform, default_transform, initval)
+            return rv
+        return observe_variable(self, rv, as_data(observed, full), dims, total_size, {"transform": transform})
+
+    def make_obs_var(
+        self, rv_var: RandomVariable, data: Any, dims: Any, default_transform: Any, transform: Any, total_size: Any
+    ) -> Tensor:
+        """Enter a named draw with its data; missing values become a variable."""
+        options = {"transform": transform, "default_transform": default_transform}
+        return observe_variable(self, rv_var, as_data(data, rv_var.name or ""), dims, total_size, options)
+
+    def register_data_var(self, data: Variable, dims: Any = None) -> None:
+        """Enter a variable that holds data under its name."""
+        if not isinstance(data, Variable) or data.name is None:
+            raise TypeError(
+                f"register_data_var takes shared(value, name), got {data!r}. pm.Data(name, value) does both."
+            )
+        self.check_name(data.name)
+        self.add_named_variable(data, dims)
+        self.data_vars.append(data)
+
+    def replace_rvs_by_values(self: Model, graphs: Sequence[Tensor]) -> list[Any]:  # type: ignore[misc]
+        """Expressions of values, in place of the random variables."""
+        joint = Joint(self)
+        return [joint.at_values(graph) for graph in graphs]
+
+    @property
+    def unobserved_value_vars(self: Model) -> list[Any]:  # type: ignore[misc]
+        """The values of free variables, then those that are transformed on their own scale, then the deterministics."""
+        joint = Joint(self)
+        bent = [rv for rv in self.free_RVs if self.rvs_to_transforms[rv] is not None]
+        untransformed: list[Any] = [named(joint.values[rv], rv.name or "") for rv in bent]  # type: ignore[arg-type]
+        return [*self.value_vars, *untransformed, *(joint.at_values(d) for d in self.deterministics)]
+
+    def logp_dlogp_function(
+        self,
+        grad_vars: Any = None,
+        tempered: bool = False,
+        initial_point: Mapping[str, Any] | None = None,
+        ravel_inputs: bool | None = None,
+        **options: Any,
+    ) -> ValueGradFunction:
+        """Log-density and gradient as one compiled function, of a point or of one flat array."""
+        if ravel_inputs is False:
+            raise TypeError("logp_dlogp_function takes a point, or a flat array: leave ravel_inputs=False out")
+        if tempered:
+            raise NotImplementedError(
+                "logp_dlogp_function(tempered=True) serves sequential Monte Carlo, which comes later"
+            )
+        found: Any = self
+        return ValueGradFunction(found, grad_vars, initial_point or found.initial_point(), options)
+
+    def __copy__(self) -> Any:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.copy()

@@ -1,0 +1,1 @@
+"""Where chains start, and why sampling cannot start where it cannot."""

@@ -1,0 +1,1 @@
+"""Posteriors that fall apart into independent factors."""

@@ -1,0 +1,5 @@
+"""Facts about values, and how they flow through operations: each module declares those of its own operations."""
+
+from ppl.rewrites.facts import of_arithmetic as of_arithmetic
+from ppl.rewrites.facts import of_arrays as of_arrays
+from ppl.rewrites.facts import of_functions as of_functions

@@ -1,0 +1,1 @@
+"""Latent variables integrated out in closed form, by conjugacy and by other theorems."""

@@ -1,0 +1,207 @@
+r"""Latent variables that one row each depends on, integrated out in closed form: the row gets another law.
+
+.. math:: x \sim \mathrm{Exp}(λ),\; y \mid x \sim N(b + x, σ)
+   \quad\Rightarrow\quad y \sim \mathrm{ExGaussian}(b, σ, 1/λ)
+
+(reaction times), the same with a half-normal x (stochastic frontiers), a normal law of random variance, and a probit of
+a normal variable. A compound states the law of y and how x is drawn given y; whatever else the row depends on stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import ppl.tensor as tt
+from ppl.distributions import (
+    Bernoulli,
+    ExGaussian,
+    Exponential,
+    HalfNormal,
+    Laplace,
+    Normal,
+    RandomVariable,
+    SkewNormal,
+    TruncatedNormal,
+    Wald,
+)
+from ppl.distributions.draws.draw import draw
+from ppl.distributions.log_probability.evaluation import REALS
+from ppl.graph import ancestors
+from ppl.rewrites.marginalization.expressions.affine import NotAffine, Select, affine, data_value, is_data, known_shape
+from ppl.rewrites.marginalization.expressions.monomials import Monomial, monomial
+from ppl.rewrites.marginalization.expressions.positive import known_inside, known_positive
+from ppl.rewrites.marginalization.program import NoMatch, Observation, Program, Recovery, Term, children, where_valid
+from ppl.tensor.tensor import Tensor, as_tensor
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row y with (c x + b)^power, or a link of it, in one slot; `rest` are its other parameters."""
+
+    y: Tensor
+    c: Tensor
+    b: Tensor
+    rest: tuple[Tensor, ...]
+    shape: tuple[int, ...]
+
+    def draw(self, family: Any, *parameters: Any, name: str | None = None) -> Any:
+        """Independent draws, one for each row."""
+        return draw(family, tuple(tt.broadcast_to(as_tensor(p), self.shape) for p in parameters), self.shape, name)
+
+
+class Found(NamedTuple):
+    """Family and parameters of what is seen, its value, and x given y; what is drawn `beside` x, with its law given
+    x."""
+
+    family: Any
+    parameters: tuple[Any, ...]
+    value: Any
+    back: Any
+    beside: Callable[[Any], list[tuple[Any, Any]]] = lambda x: []
+
+
+@dataclass(frozen=True)
+class Compound:
+    """Of a latent family and a family of rows: the slot, the power or the link, and the theorem."""
+
+    latent: Any
+    child: Any
+    slot: str
+    state: Callable[..., Found]
+    power: float = 1.0
+    link: str | None = None
+
+
+COMPOUNDS: list[Compound] = []
+
+
+def compound(latent: Any, child: Any, slot: str, **form: Any) -> Callable[..., Any]:
+    """State a compound by a function of the row and the parameters of the latent variable."""
+
+    def enter(state: Callable[..., Found]) -> Callable[..., Found]:
+        COMPOUNDS.append(Compound(latent, child, slot, state, **form))
+        return state
+
+    return enter
+
+
+@compound(Exponential, Normal, "mu")
+def exponential_and_noise(row: Row, lam: Tensor) -> Found:
+    """ExGaussian, mirrored where c is negative; x given y is normal above zero."""
+    (sigma,), side, size = row.rest, tt.sign(row.c), abs(row.c)
+    mean = (row.y - row.b) / row.c - lam * (sigma / row.c) ** 2
+    back = row.draw(TruncatedNormal, mean, sigma / size, 0.0, np.inf)
+    return Found(ExGaussian, (side * row.b, sigma, size / lam), side * row.y, back)
+
+
+@compound(HalfNormal, Normal, "mu")
+def half_normal_and_noise(row: Row, s: Tensor) -> Found:
+    """Skew normal: the stochastic frontier; x given y is normal above zero."""
+    (sigma,), wide = row.rest, tt.hypot(row.rest[0], row.c * s)
+    mean = row.c * (row.y - row.b) * (s / wide) ** 2
+    back = row.draw(TruncatedNormal, mean, s * sigma / wide, 0.0, np.inf)
+    return Found(SkewNormal, (row.c * s / sigma, row.b, wide), row.y, back)
+
+
+@compound(Exponential, Normal, "sigma", power=0.5)
+def exponential_variance(row: Row, lam: Tensor) -> Found:
+    """A normal law whose variance is exponential is a Laplace law; the precision given y is a Wald variable."""
+    (mu,), rate = row.rest, lam / row.c  # of the whole variance c x
+    scale = (2.0 * rate) ** -0.5
+    precision = row.draw(Wald, 1.0 / (scale * abs(row.y - mu)), 2.0 * rate, 0.0)
+    return Found(Laplace, (mu, scale), row.y, 1.0 / (row.c * precision))
+
+
+@compound(Normal, Bernoulli, "p", link="ndtr")
+def probit_of_normal(row: Row, m: Tensor, s: Tensor) -> Found:
+    """P(y) = Φ((b + c m)/√(1 + c² s²)), since y says whether z ~ N(b + c x, 1) is positive; z comes back first."""
+    centre, wide = row.b + row.c * m, tt.hypot(1.0, row.c * s)
+    up = tt.eq(row.y, 1)
+    side = tt.switch(up, 0.0, -np.inf), tt.switch(up, np.inf, 0.0)
+    z = row.draw(TruncatedNormal, centre, wide, *side)
+    back = row.draw(Normal, m + row.c * s**2 * (z - centre) / wide**2, s / wide)
+    given = lambda x: [(z, row.draw(TruncatedNormal, row.b + row.c * x, 1.0, *side))]
+    return Found(Bernoulli, (tt.ndtr(centre / wide),), row.y, back, given)
+
+
+def suits(rv: RandomVariable) -> bool:
+    """Whether there is a compound of the family of a variable."""
+    return any(c.latent is rv.family for c in COMPOUNDS)
+
+
+def eliminate_one(program: Program, variable: RandomVariable) -> Program:
+    """The program with a latent variable integrated out of its rows; raises `NoMatch` with the reason."""
+    if None in variable.type.shape:
+        raise NoMatch("its shape is only known when the program runs")
+    used = children(program, variable)
+    seen = used[0] if used else None
+    if len(used) != 1 or not isinstance(seen, Observation) or seen.rows is not None:
+        raise NoMatch("not one row alone depends on each entry")
+    fitting = [c for c in COMPOUNDS if c.latent is variable.family and c.child is seen.variable.family]
+    rows = [(c, row) for c in fitting if (row := _row(variable, seen, c)) is not None]
+    if not rows:
+        raise NoMatch(f'"{seen.variable.name}" is {seen.variable.family.__name__}, and has no other law without it')
+    rule, row = rows[0]
+    family, parameters, value, back, beside = rule.state(row, *variable.parameters)
+    law = row.draw(family, *parameters, name=seen.variable.name)
+    laws = [variable, *([] if rule.link else [seen.variable])]
+    after = program.without([variable, seen])
+    after = after.plus(observed=[Observation(law, as_tensor(value))], terms=domains(laws, variable))
+    given = tuple(beside(tt.reshape(variable, row.shape)))
+    return after.plus(recoveries=[Recovery(variable, tt.reshape(back, known_shape(variable)), given)])
+
+
+def domains(laws: Sequence[RandomVariable], variable: RandomVariable) -> list[Term]:
+    """What is not proved of the parameters of laws that go with a variable, as a term."""
+    conditions = [c for rv in laws for c in _domains(rv, variable)]
+    return [Term(f"domains of {variable.name}", where_valid(as_tensor(0.0), conditions))] if conditions else []
+
+
+def _domains(rv: RandomVariable, variable: RandomVariable) -> list[Tensor]:
+    """What is not proved of the parameters of a law, of those that do not depend on a variable. What may be any real
+    number has its say in the law that the row then has."""
+    pairs = [(d.domain, p) for d, p in zip(rv.family.params.values(), rv.parameters, strict=True)]
+    asked = [(domain, p) for domain, p in pairs if domain.name not in REALS and variable not in ancestors(p)]
+    return [as_tensor(domain.contains(p)) for domain, p in asked if not known_inside(domain, p)]
+
+
+def _row(variable: RandomVariable, seen: Observation, rule: Compound) -> Row | None:
+    """The rows of a child as a compound wants them; None where they are not of its form."""
+    child = seen.variable
+    parameters = dict(zip(child.family.params, child.parameters, strict=True))
+    slot = parameters.pop(rule.slot)
+    if variable in ancestors([*parameters.values(), seen.value]) or None in child.type.shape:
+        return None
+    found = Monomial(None, slot) if rule.power == 1.0 else monomial(slot, variable)
+    inner = found.base
+    while rule.link is not None and inner.op.name in ("named", "broadcast_to"):
+        inner = inner.inputs[0]  # type: ignore[assignment]
+    if abs(found.power - rule.power) > 1e-12 or (rule.link is not None and inner.op.name != rule.link):
+        return None
+    shape = known_shape(child)
+    try:
+        form = affine(tt.broadcast_to(inner if rule.link is None else inner.inputs[0], shape), {variable})
+    except NotAffine:
+        return None
+    (part, *more), n = form.parts, prod(known_shape(variable))
+    if more or not isinstance(part, Select) or prod(shape) != n:
+        return None
+    c = part.coefficient if found.coefficient is None else part.coefficient * found.coefficient ** (1.0 / rule.power)
+    positions = np.broadcast_to(part.positions, shape).ravel()
+    if not np.array_equal(positions, np.arange(n)) or not _sure(c, rule):
+        return None
+    if rule.power != 1.0 and not (is_data(form.offset) and np.all(data_value(form.offset) == 0)):
+        return None
+    return Row(tt.cast(seen.value, child.dtype), c, form.offset, tuple(parameters.values()), shape)
+
+
+def _sure(c: Tensor, rule: Compound) -> bool:
+    """Whether a coefficient is known not to be zero, and to be positive where it scales a variance."""
+    if known_positive(c):
+        return True
+    return is_data(c) and bool(np.all(data_value(c) > 0 if rule.power != 1.0 else data_value(c) != 0))

@@ -1,0 +1,241 @@
+r"""Conjugate families: one theorem for all pairs.
+
+A pair is stated by its update alone: `Gamma(α, β)` with `Poisson(c θ)` becomes `Gamma(α + y, β + c)` (`pairs`).
+Everything else is derived. With a prior :math:`h(θ) e^{⟨η, T(θ)⟩ - A(η)}` and updates Δ, rows are :math:`g_i e^{⟨Δ_i,
+T(θ)⟩}`, whatever θ is, so that the marginal is
+
+.. math:: \log m(y) = \sum_i \big[\log p(y_i \mid θ_0) - ⟨Δ_i, T(θ_0)⟩\big] + A(η + \sum_i Δ_i) - A(η)
+
+for any point θ₀ of the support. The recovery is the prior's family at the updated parameters, and where children pick
+entries of a vector θ by an index, the increments of each entry are those of its own children, added up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+import ppl.tensor as tt
+from ppl.distributions import FAMILIES, RandomVariable
+from ppl.distributions.declaration.domains import Domain
+from ppl.distributions.draws.draw import draw
+from ppl.graph import Node, ancestors, substitute
+from ppl.rewrites.marginalization.conjugate.gamma_ratios import once
+from ppl.rewrites.marginalization.conjugate.pairs import PAIRS, PRIORS, Pair, Prior, prior_of
+from ppl.rewrites.marginalization.expressions.affine import NotAffine, Select, affine, is_always, is_data, known_shape
+from ppl.rewrites.marginalization.expressions.branches import branches
+from ppl.rewrites.marginalization.expressions.monomials import complement, monomial
+from ppl.rewrites.marginalization.expressions.positive import known_positive
+from ppl.rewrites.marginalization.program import (
+    NoMatch,
+    Observation,
+    Program,
+    Recovery,
+    Term,
+    children,
+    in_the_way,
+    log_density,
+    parts,
+    where_valid,
+)
+from ppl.tensor.arrays.segments import segment_sum
+from ppl.tensor.tensor import Tensor, as_tensor
+
+
+@dataclass(frozen=True)
+class Match:
+    """One child: the pair, the entries of θ its rows pick, the coefficient, and whether 1 - θ stands for θ."""
+
+    pair: Pair
+    child: Observation
+    positions: np.ndarray
+    coefficient: Tensor
+    reflected: bool
+
+    def increments(self) -> Mapping[str, Any]:
+        """What each row adds to the parameters of the entry it picks."""
+        counted = {key: self._counted(value) for key, value in self._update(self.coefficient).items()}
+        return {"alpha": counted["beta"], "beta": counted["alpha"]} if self.reflected else counted
+
+    def remainder(self, prior: Prior) -> Tensor:
+        """log g of the rows: their density at the point of the prior, without the factor that the updates tell of."""
+        update = self._update(1.0)
+        factor = prior.free_of_point(**update)
+        if self.pair.scaled:
+            factor = factor + prior.by_scale * next(iter(update.values())) * tt.log(self.coefficient)
+        return tt.sum(log_density(self.child, self.at(prior)) + self._counted(factor))
+
+    def at(self, prior: Prior) -> Mapping[Node, Tensor]:
+        """The slot of the child at the point of the prior."""
+        slot = _parameters(self.child.variable)[self.pair.slot]
+        point = 1.0 / self.positions.shape[-1] if prior.point is None else prior.point**self.pair.power
+        return {slot: tt.broadcast_to(as_tensor(point), known_shape(slot))}
+
+    def _update(self, c: Any) -> Mapping[str, Any]:
+        child = self.child.variable
+        given = {name: p for name, p in _parameters(child).items() if name != self.pair.slot}
+        if self.pair.scaled:
+            given["c"] = c
+        if child.family.params[self.pair.slot].domain.ndim:
+            given["categories"] = self.positions.shape[-1]
+        y = self.child.value
+        return self.pair.update(y=tt.cast(y, "floatX") if y.dtype[0] != "f" else y, **given)
+
+    def _counted(self, increment: Any) -> Any:
+        """The increments of the rows that count, and whose values can be: what is added by a count beyond its end, say,
+        would leave the parameters without a law. The density of such a row is 0 beside any."""
+        for rows in (self.child.rows, self._possible()):
+            if rows is not None:
+                rows = rows if as_tensor(increment).ndim <= rows.ndim else tt.expand_dims(rows, -1)
+                increment = tt.switch(rows, increment, 0.0)
+        return increment
+
+    def _possible(self) -> Tensor | None:
+        """Which rows have values in their support; None where no variable has a say in it."""
+        law, value = self.child.variable, self.child.value
+        fixed = isinstance(law.family.support, Domain) or all(map(is_data, law.parameters))
+        return None if fixed and is_data(value) else law.family.support_for(law.parameters).contains(value)
+
+
+def _parameters(rv: RandomVariable) -> dict[str, Tensor]:
+    return dict(zip(rv.family.params, rv.parameters, strict=True))
+
+
+def match(variable: RandomVariable, factor: Any) -> Match:
+    """The pair that a child makes with a variable; raises `NoMatch` with the reason."""
+    if not isinstance(factor, Observation):
+        raise NoMatch(in_the_way(factor))
+    child = factor.variable
+    label = f'"{child.name}"'
+    prior = prior_of(variable)
+    assert prior is not None
+    pair = next((p for p in PAIRS if p.prior == prior.family and p.child == child.family.__name__), None)
+    if pair is None:
+        raise NoMatch(f"{label} is {child.family.__name__}, which is not conjugate to {variable.family.__name__}")
+    if variable in ancestors(factor.value):
+        raise NoMatch(f"the observed value of {label} depends on it")
+    parameters = _parameters(child)
+    others = [p for name, p in parameters.items() if name != pair.slot]
+    if others and variable in ancestors(others):
+        raise NoMatch(f"another parameter of {label} than {pair.slot} depends on it")
+    if None in child.type.shape:
+        raise NoMatch(f"the shape of {label} is only known when the program runs")
+    slot = parameters[pair.slot]
+    reflected = complement(slot, variable) if pair.prior == "Beta" else None
+    return _fitted(variable, factor, pair, slot if reflected is None else reflected, reflected is not None)
+
+
+def _fitted(variable: RandomVariable, child: Observation, pair: Pair, slot: Tensor, reflected: bool) -> Match:
+    """A child whose slot is, or is not, the power of a multiple of one entry of the variable."""
+    label, rv = f'"{child.variable.name}"', child.variable
+    found = monomial(slot, variable)
+    if abs(found.power - pair.power) > 1e-12:
+        wanted = "a multiple" if pair.power == 1.0 else f"the power {pair.power:g} of a multiple"
+        raise NoMatch(f"{pair.slot} of {label} is not {wanted} of it")
+    width = rv.family.params[pair.slot].domain.ndim
+    event = slot.type.shape[slot.ndim - width :]
+    shape = (*known_shape(rv)[: rv.ndim - rv.event_ndim], *(n or 0 for n in event))
+    try:
+        form = affine(tt.broadcast_to(found.base, shape), {variable})
+    except NotAffine as why:
+        raise NoMatch(f"{pair.slot} of {label} is not a multiple of it: {why}") from why
+    part = form.parts[0]
+    if len(form.parts) != 1 or not isinstance(part, Select):
+        raise NoMatch(f"{pair.slot} of {label} is not a multiple of one entry of it")
+    if not is_always(form.offset, 0.0):
+        raise NoMatch(f"{pair.slot} of {label} is not a multiple of one entry of it")
+    factor = part.coefficient
+    if found.coefficient is not None:
+        factor = factor * (found.coefficient if pair.power == 1.0 else found.coefficient ** (1.0 / pair.power))
+    if not pair.scaled and not is_always(factor, 1.0):
+        raise NoMatch(
+            f"{pair.slot} of {label} is a multiple of it, and {variable.family.__name__} is not closed under that"
+        )
+    signs = [part.coefficient, *([] if found.coefficient is None else [found.coefficient])]
+    if pair.scaled and not all(map(known_positive, signs)):
+        raise NoMatch(f"the factor beside it in {pair.slot} of {label} is not known to be positive")
+    positions = np.broadcast_to(part.positions, shape)
+    if width and not _whole(positions, known_shape(variable)[-1]):
+        raise NoMatch(f"{pair.slot} of {label} does not take its entries in their order")
+    return Match(pair, child, positions, factor, reflected)
+
+
+def _whole(positions: np.ndarray, length: int) -> bool:
+    """Whether each row picks one vector as a whole."""
+    first = positions[..., :1]
+    in_order = (positions - first == np.arange(length)) & (first % length == 0)
+    return positions.shape[-1] == length and bool(in_order.all())
+
+
+def pieces(variable: RandomVariable, factor: Any) -> tuple[list[Match], list[Observation]]:
+    """The matches that a child makes with a variable, branch by branch of its switches, and the branches without it."""
+    try:
+        return [match(variable, factor)], []
+    except NoMatch:
+        halves = branches(factor, variable) if isinstance(factor, Observation) else None
+        if halves is None:
+            raise
+    matches: list[Match] = []
+    rest: list[Observation] = []
+    for half in halves:
+        if variable not in ancestors(parts(half)):
+            rest.append(half)
+            continue
+        found, without = pieces(variable, half)
+        matches += found
+        rest += without
+    return matches, rest
+
+
+def gathered(values: Any, positions: np.ndarray, shape: tuple[int, ...]) -> Tensor:
+    """Values of children added up over the entries of the variable that they belong to."""
+    spread = tt.broadcast_to(tt.cast(as_tensor(values), "floatX"), positions.shape)
+    size = prod(shape)
+    if size == 1:
+        return tt.sum(spread).reshape(shape)
+    flat = positions.ravel()
+    if flat.size == size and np.array_equal(flat, np.arange(size)):
+        return spread.reshape(shape)
+    return segment_sum(spread.reshape((flat.size,)), flat, size).reshape(shape)
+
+
+def eliminate_one(program: Program, variable: RandomVariable) -> Program:
+    """The program with a conjugate variable integrated out; raises `NoMatch` where it is not conjugate."""
+    prior = prior_of(variable)
+    if prior is None:
+        raise NoMatch(f"{variable.family.__name__} is no conjugate prior")
+    if None in variable.type.shape:
+        raise NoMatch("its shape is only known when the program runs")
+    shape = known_shape(variable)
+    batch = shape[: len(shape) - variable.event_ndim]
+    used = children(program, variable)
+    found = [pieces(variable, factor) for factor in used]
+    matches = [m for here, _ in found for m in here]
+    rest = [o for _, others in found for o in others]
+    start = {key: once(as_tensor(p)) for key, p in prior.parameters(**_parameters(variable)).items()}
+    added: dict[str, Any] = dict.fromkeys(start, 0.0)
+    for m in matches:
+        for key, value in m.increments().items():
+            added[key] = added[key] + gathered(value, m.positions, shape)
+    total = {key: start[key] + added[key] for key in start}
+    updated = tuple(tt.broadcast_to(as_tensor(p), shape) for p in total.values())
+    growth = prior.growth(**{key: (start[key], tt.broadcast_to(added[key], shape)) for key in start})
+    density = sum([m.remainder(prior) for m in matches], start=growth)
+    conditions = [_valid(variable), *(_valid(m.child.variable, m.at(prior), m.child.rows) for m in matches)]
+    family = FAMILIES[prior.family]
+    recovery = Recovery(variable, draw(family, updated, batch))
+    valid = where_valid(density, [c for c in conditions if c is not None])
+    marginal = Term(f"marginal of {variable.name}", valid, without=(variable.name or "",))
+    return program.without([variable, *used]).plus(observed=rest, terms=[marginal], recoveries=[recovery])
+
+
+def _valid(law: Any, at: Mapping[Any, Any] | None = None, rows: Tensor | None = None) -> Tensor | None:
+    """Whether the parameters of a law lie in their domains, in the rows that count; None where that is proved."""
+    if all(map(known_positive, law.parameters)) and law.family.__name__ in PRIORS:  # all of them have positive ones
+        return None
+    found: Tensor | None = law.family.in_domains(substitute(list(law.parameters), at or {}))
+    return found if found is None or rows is None else tt.logical_not(rows) | found

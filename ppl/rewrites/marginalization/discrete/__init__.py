@@ -1,0 +1,1 @@
+"""Finite discrete latent variables, summed out by variable elimination."""

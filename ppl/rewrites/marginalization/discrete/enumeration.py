@@ -1,0 +1,161 @@
+r"""Finite discrete variables summed out, all those of a model at once.
+
+Labels z that meet in a factor are summed together: the factors become tables over their values (`tables`), and the sum
+over all values goes by variable elimination or, along a chain, by the forward algorithm (`sum_product`). One label per
+row is the plain mixture
+
+.. math:: \sum_j \operatorname{logsumexp}_k\Big[\log p(z_j = k) + \sum_{i \to j} \log p(y_i \mid z_j = k)\Big].
+
+The labels come back by a joint draw from the same tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import ppl.tensor as tt
+from ppl.distributions import RandomVariable
+from ppl.rewrites.marginalization.costs import evaluation
+from ppl.rewrites.marginalization.discrete.latent_values import values_of
+from ppl.rewrites.marginalization.discrete.latents import Labels, Table, name_of
+from ppl.rewrites.marginalization.discrete.sum_product import sum_product
+from ppl.rewrites.marginalization.discrete.tables import Templates, own_tables, tables
+from ppl.rewrites.marginalization.expressions.affine import known_shape
+from ppl.rewrites.marginalization.expressions.supports import Sites
+from ppl.rewrites.marginalization.program import Factor, NoMatch, Program, Recovery, Term, in_the_way, reaches
+from ppl.tensor.tensor import Tensor
+
+MOST_WORK = 1e6  # operations of a sum, up to a millisecond, beyond which it must not be
+MOST_TIMES = 100.0  # times as many as those of one state: step methods for labels are less work then
+
+
+@dataclass(frozen=True)
+class Declined:
+    """A label that stays, and why."""
+
+    variable: RandomVariable
+    why: str
+
+
+def candidates(program: Program, kept: frozenset[RandomVariable]) -> tuple[dict[Any, np.ndarray], list[Declined]]:
+    """The labels that can be summed out, with their values; and those that cannot, with reasons."""
+    chosen: dict[Any, np.ndarray] = {}
+    declined: list[Declined] = []
+    for rv in program.free:
+        if rv.dtype[0] == "f" or rv in kept:
+            continue
+        try:
+            chosen[rv] = values_of(rv)
+            if None in rv.type.shape:
+                raise NoMatch("its shape is only known when the program runs")
+        except NoMatch as why:
+            chosen.pop(rv, None)
+            declined.append(Declined(rv, str(why)))
+    symbols = set(program.free)
+    staying = [rv for rv in program.free if rv not in chosen]
+    while staying:  # a label that stays is itself a variable that other labels must not steer
+        factor = staying.pop()
+        for rv in _labels_in(factor, chosen, symbols):
+            declined.append(Declined(rv, in_the_way(factor)))
+            del chosen[rv]
+            staying.append(rv)
+    return chosen, declined
+
+
+def _labels_in(factor: Factor, chosen: Any, symbols: set[Any]) -> list[Any]:
+    """The labels that a factor depends on, its own variable apart."""
+    seen = reaches(factor, symbols)
+    return sorted((rv for rv in seen if rv in chosen and rv is not factor), key=lambda rv: rv.serial)
+
+
+def components(program: Program, chosen: Sequence[Any]) -> list[tuple[list[Any], list[Factor]]]:
+    """Labels that meet in a factor, and the factors they meet in."""
+    leader: dict[Any, Any] = {rv: rv for rv in chosen}
+
+    def find(x: Any) -> Any:
+        while leader[x] is not x:
+            x = leader[x]
+        return x
+
+    met: list[tuple[Any, Factor]] = []
+    symbols = set(program.free)
+    for factor in program.factors:
+        labels = _labels_in(factor, leader, symbols) + ([factor] if factor in leader else [])
+        for other in labels[1:]:
+            leader[find(other)] = find(labels[0])
+        if labels:
+            met.append((labels[0], factor))
+    groups: dict[Any, tuple[list[Any], list[Factor]]] = {}
+    for rv in chosen:
+        groups.setdefault(find(rv), ([], []))[0].append(rv)
+    for rv, factor in met:
+        groups[find(rv)][1].append(factor)
+    return list(groups.values())
+
+
+def eliminate(
+    program: Program, kept: frozenset[RandomVariable], asked: frozenset[RandomVariable] = frozenset()
+) -> tuple[list[tuple[list[Any], list[Factor], Program]], list[Declined]]:
+    """The labels summed out group by group, with the program after each; and those that stay, with reasons. Those that
+    the user has `asked` to eliminate go at any cost."""
+    done: list[tuple[list[Any], list[Factor], Program]] = []
+    chosen, declined = candidates(program, kept)
+    for members, factors in components(program, list(chosen)):
+        try:
+            after = _without(program, {rv: chosen[rv] for rv in members}, factors)
+            if asked.isdisjoint(members):
+                _require_little_work(after.terms[-1], factors)
+        except NoMatch as why:
+            declined += [Declined(rv, str(why)) for rv in members]
+        else:
+            program = after
+            done.append((members, factors, program))
+    return done, declined
+
+
+def _require_little_work(sum_of_all: Term, factors: Sequence[Factor]) -> None:
+    work = evaluation([sum_of_all])
+    if work > MOST_WORK and work > MOST_TIMES * evaluation(factors):
+        times = work / evaluation(factors)
+        raise NoMatch(f"the sum over its values would take {times:,.0f} times the arithmetic of the rows as written")
+
+
+def _without(program: Program, values: dict[Any, np.ndarray], factors: Sequence[Factor]) -> Program:
+    labels = Labels(values, Sites(list(values)))
+    templates = Templates()
+    parts: list[Table] = []
+    for factor in factors:
+        own = isinstance(factor, RandomVariable) and factor in values
+        parts += own_tables(factor, labels, templates) if own else tables(factor, labels)
+    summed = sum_product(parts, labels.counts)
+    recoveries = _recovered(labels, summed.draws)
+    name = ", ".join(name_of(rv) for rv in values)
+    return program.without([*values, *factors]).plus(
+        terms=[Term(f"sum over {name}", summed.log_total, without=tuple(map(name_of, values)))], recoveries=recoveries
+    )
+
+
+def _recovered(labels: Labels, draws: Sequence[tuple[np.ndarray, Tensor]]) -> list[Recovery]:
+    """The labels from the draws of their sites."""
+    drawn_by, place = np.zeros(labels.sites.count, dtype=int), np.zeros(labels.sites.count, dtype=int)
+    for i, (sites, _) in enumerate(draws):
+        drawn_by[sites.ravel()] = i
+        place[sites.ravel()] = np.arange(sites.size)
+    found: list[Recovery] = []
+    for rv, values in labels.values.items():
+        wanted = labels.sites.of[rv].ravel()
+        mine = np.unique(drawn_by[wanted])
+        sizes = [draws[i][0].size for i in mine]
+        pieces = [
+            draws[i][1].reshape((n,)) if draws[i][1].ndim > 1 else draws[i][1] for i, n in zip(mine, sizes, strict=True)
+        ]
+        flat = tt.concatenate(pieces) if len(pieces) > 1 else pieces[0]
+        starts = np.cumsum([0, *sizes])
+        at = starts[np.searchsorted(mine, drawn_by[wanted])] + place[wanted]
+        chosen = flat if np.array_equal(at, np.arange(starts[-1])) else flat[at]
+        found.append(Recovery(rv, tt.cast((chosen + int(values[0])).reshape(known_shape(rv)), rv.dtype)))
+    return found

@@ -1,0 +1,106 @@
+r"""A variance that all rows of a block share goes with the block: the normal-inverse-gamma law.
+
+With m rows more than dimensions and Q the least sum of squares at unit variance, the block's integral is
+:math:`v^{-m/2} e^{-Q/2v}` times what it is at v = 1, whatever the structure of the block. So
+
+.. math:: v \sim \mathrm{InverseGamma}(a, b) \;\Rightarrow\;
+          \log p = \log p_1 + a \log b - \log Γ(a) + \log Γ(a + \tfrac m2) - (a + \tfrac m2) \log(b + \tfrac Q2)
+
+and v comes back from InverseGamma(a + m/2, b + Q/2); a precision likewise from Gamma.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import ppl.tensor as tt
+from ppl.distributions import Gamma, InverseGamma, RandomVariable
+from ppl.distributions.draws.draw import draw
+from ppl.graph import Node, ancestors
+from ppl.rewrites.marginalization.expressions.affine import Dense
+from ppl.rewrites.marginalization.gaussian.block import Marginal
+from ppl.rewrites.marginalization.gaussian.residuals import Residual
+from ppl.rewrites.marginalization.program import Factor, Program, children
+from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
+
+POWERS: dict[Any, float] = {InverseGamma: 0.5, Gamma: -0.5}  # of the variable, in a standard deviation
+
+
+@dataclass(frozen=True)
+class CommonScale:
+    """A variable with a power of which all scales of a block are multiples, and the residuals without it."""
+
+    variable: RandomVariable
+    residuals: list[Residual]
+
+    @property
+    def scale(self) -> Tensor:
+        """The standard deviation at unit scale, a function of the variable."""
+        return self.variable ** POWERS[self.variable.family]
+
+    def posterior(self, marginal: Marginal) -> Tensor:
+        """A draw of the variable, the block integrated out."""
+        shape, rate = self._updated(marginal)
+        return draw(self.variable.family, (shape, rate))
+
+    def density(self, marginal: Marginal) -> Tensor:
+        """The log of the integral over the block and the variable."""
+        a, b = self.variable.parameters
+        shape, rate = self._updated(marginal)
+        return marginal.volume() + a * tt.log(b) - tt.gammaln(a) + tt.gammaln(shape) - shape * tt.log(rate)
+
+    def _updated(self, marginal: Marginal) -> tuple[Tensor, Tensor]:
+        a, b = self.variable.parameters
+        return a + 0.5 * marginal.freedom, b + 0.5 * marginal.squares()
+
+
+def common_scale(
+    program: Program, factors: Sequence[Factor], residuals: Sequence[Residual], kept: frozenset[RandomVariable]
+) -> CommonScale | None:
+    """The variance or precision that all rows share, if nothing but the factors of the block depends on it."""
+    mine = {id(f) for f in factors}
+    for rv in program.free:
+        if rv.family not in POWERS or rv.ndim or rv in kept:
+            continue
+        found: list[Residual] = []
+        for r in residuals:
+            factored = power_of(r.scale, rv)
+            if factored is None or factored[1] != POWERS[rv.family] or _moves(r, rv):
+                break
+            found.append(replace(r, scale=factored[0]))
+        if len(found) == len(residuals) and all(id(f) in mine for f in children(program, rv)):
+            return CommonScale(rv, found)
+    return None
+
+
+def _moves(r: Residual, rv: RandomVariable) -> bool:
+    """Whether the mean of a residual depends on a variable."""
+    parts: list[Node] = [p.design if isinstance(p, Dense) else p.coefficient for p in r.map.parts]
+    return rv in ancestors([r.map.offset, *parts])
+
+
+def power_of(node: Any, x: Tensor) -> tuple[Tensor, float] | None:
+    """An expression as c xᵖ with c free of x, for positive x: (c, p); None where it is not understood."""
+    if node is x:
+        return as_tensor(1.0), 1.0
+    if x not in ancestors(node):
+        return node, 0.0
+    name = node.op.name
+    if name in ("multiply", "true_divide"):
+        a, b = (power_of(i, x) for i in node.inputs)
+        if a is None or b is None:
+            return None
+        return (a[0] * b[0], a[1] + b[1]) if name == "multiply" else (a[0] / b[0], a[1] - b[1])
+    inner = power_of(node.inputs[0], x)
+    if inner is None:
+        return None
+    if name == "named":
+        return inner
+    if name == "broadcast_to" and not inner[0].ndim:
+        return inner
+    exponent = {"sqrt": 0.5, "rsqrt": -0.5, "reciprocal": -1.0, "square": 2.0}.get(name)
+    if name == "power" and is_constant(node.inputs[1]) and not node.inputs[1].ndim:
+        exponent = float(value_of(node.inputs[1]))
+    return None if exponent is None else (inner[0] ** exponent, inner[1] * exponent)

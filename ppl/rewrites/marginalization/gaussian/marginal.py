@@ -1,0 +1,130 @@
+"""Gaussian blocks taken out of a program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from ppl.distributions import RandomVariable
+from ppl.graph import substitute
+from ppl.rewrites.marginalization.costs import evaluation, steps
+from ppl.rewrites.marginalization.expressions.affine import known_shape
+from ppl.rewrites.marginalization.expressions.positive import known_positive
+from ppl.rewrites.marginalization.gaussian.block import Block
+from ppl.rewrites.marginalization.gaussian.candidates import Declined, candidates, components
+from ppl.rewrites.marginalization.gaussian.common_scale import common_scale
+from ppl.rewrites.marginalization.gaussian.inner_coordinates import inner_coordinates, residuals_in
+from ppl.rewrites.marginalization.gaussian.residuals import Residual, is_flat
+from ppl.rewrites.marginalization.program import Factor, Program, Recovery, Term, where_valid
+from ppl.tensor.tensor import as_tensor
+
+MOST_DENSE = 600  # dense columns
+MOST_NUMBERS = 100_000_000  # in a design matrix
+
+
+@dataclass(frozen=True)
+class Eliminated:
+    """The names of what was integrated out together, and the structure of its precision matrix, in words."""
+
+    names: tuple[str, ...]
+    structure: str
+
+
+def eliminate(
+    program: Program,
+    kept: frozenset[RandomVariable],
+    asked: frozenset[RandomVariable] = frozenset(),
+    at_any_cost: bool = False,
+) -> tuple[Program, list[Eliminated], list[Declined]]:
+    """The program without its Gaussian blocks. Of a block that does not pay the costliest variables stay, of those that
+    the user has not `asked` to eliminate, and what is left is tried again; `at_any_cost` all blocks pay that can be
+    written down."""
+    done: list[Eliminated] = []
+    declined: list[Declined] = []
+    while True:
+        chosen, residuals, unfit = candidates(program, kept)
+        saved = 0.0 if at_any_cost else _saved_steps(program, chosen, residuals)
+        costly: list[Declined] = []
+        for members, rows in components(chosen, residuals):
+            found = _without_block(program, members, rows, kept, asked, saved)
+            if isinstance(found, list):
+                costly += found
+            else:
+                program, block = found
+                done.append(block)
+        if not costly:
+            return program, done, [*declined, *unfit]
+        declined += costly
+        kept |= {d.variable for d in costly}
+
+
+def _saved_steps(program: Program, chosen: Sequence[RandomVariable], residuals: Sequence[Residual]) -> float:
+    """The share of its steps that a trajectory still takes if all blocks go: one of many small ones alone saves few."""
+    left = program.without([*chosen, *(r.factor for r in residuals)])
+    return steps(left) / steps(program) if program.free else 1.0
+
+
+def _without_block(
+    program: Program,
+    members: Sequence[RandomVariable],
+    rows: Sequence[Residual],
+    kept: frozenset[RandomVariable],
+    asked: frozenset[RandomVariable],
+    saved: float,
+) -> tuple[Program, Eliminated] | list[Declined]:
+    """The program without one block; or the variables that make it too costly."""
+    inner = inner_coordinates(members, rows)
+    variables, mine = residuals_in(members, rows, inner)
+    common = common_scale(program, [r.factor for r in rows], mine, kept)
+    block = Block(variables, mine if common is None else common.residuals)
+    why, may_stay = too_large(block), not asked.issuperset(members)
+    if why is not None and may_stay:
+        return [Declined(rv, why) for rv in costliest(members, block, asked)]
+    block.lay_out()
+    marginal = block.eliminate()
+    values = marginal.values(as_tensor(1.0) if common is None else common.scale)
+    forgotten = {rv: tuple((as_tensor(substitute(x, values)), law) for x, law in i.beside) for rv, i in inner.items()}
+    values |= {rv: as_tensor(substitute(i.value, values)) for rv, i in inner.items()}
+    recoveries = [Recovery(rv, values[rv], forgotten.get(rv, ())) for rv in members]
+    density = marginal.volume() - 0.5 * marginal.squares()
+    positive = [*block.scales, *(i.scale for i in inner.values() if i.scale is not None)]
+    if common is not None:
+        density = common.density(marginal)
+        positive += common.variable.parameters
+        recoveries.append(Recovery(common.variable, common.posterior(marginal)))
+    names = tuple(r.variable.name or "a draw" for r in recoveries)
+    factors: list[Factor] = [*(r.variable for r in recoveries), *(r.factor for r in rows)]
+    gone = list({id(f): f for f in factors}.values())
+    term = Term(
+        f"marginal of {', '.join(names)}",
+        where_valid(density, [p > 0 for p in dict.fromkeys(positive) if not known_positive(p)]),
+        without=names,
+    )
+    ratio = saved * evaluation([term]) / evaluation([f for f in gone if not is_flat(f)])
+    if ratio > 1.0 and may_stay:
+        why = f"its block ({block.structure}) would cost {ratio:.1f} times what it saves"
+        return [Declined(rv, why) for rv in costliest(members, block, asked, ratio)]
+    after = program.without(gone).plus(terms=[term], recoveries=recoveries)
+    return after, Eliminated(names, block.structure)
+
+
+def costliest(
+    members: Sequence[RandomVariable], block: Block, asked: frozenset[RandomVariable], ratio: float = 1.0
+) -> list[RandomVariable]:
+    """The largest of the dense variables of a block, of all where none is dense; none that the user asked to go. At
+    least one, and as many as must go before a cost that grows with the cube of their number is `ratio` times less."""
+    pairs = [(rv, inside) for rv, inside in zip(members, block.variables, strict=True) if rv not in asked]
+    dense = [rv for rv, inside in pairs if inside in block.starts] or [rv for rv, _ in pairs]
+    largest = sorted(dense, key=lambda rv: -prod(known_shape(rv)))
+    return largest[: max(1, int(len(largest) * (1.0 - ratio ** (-1.0 / 3.0))))]
+
+
+def too_large(block: Block) -> str | None:
+    """Why a block is too large to be written down; None where it is not."""
+    rows = max((prod(r.map.shape) for r in block.residuals), default=0)
+    if block.ndense > MOST_DENSE:
+        return f"{block.ndense} dense columns are too many"
+    if rows * block.ndense > MOST_NUMBERS:
+        return f"its design would have {rows} rows of {block.ndense} numbers"
+    return None

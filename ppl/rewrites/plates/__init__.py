@@ -1,0 +1,1 @@
+"""Variables that a Python loop wrote one by one, found again as plates and processes."""

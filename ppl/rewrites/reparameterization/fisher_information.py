@@ -1,0 +1,337 @@
+r"""What data tell about a variable that stays: the information of rows,
+
+.. math:: I_j = \sum_i c_i^2 w(y_i)
+
+where row i of a child picks entry j with the coefficient c_i, and w is the weight of a row of a generalised linear
+model at its own data (the weights from which Fisher scoring starts, McCullagh and Nelder 1989, section 2.5). Where the
+predictor of the rows is not affine, c_i is its slope, averaged over some points around the start. Where no weight is
+known, the curvature of the log-density serves (`curvature`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+import ppl.tensor as tt
+from ppl.distributions import Normal, RandomVariable
+from ppl.distributions.declaration.location_scale import LOCATION_AND_SCALE
+from ppl.distributions.draws.draw import draw
+from ppl.graph import Node, ancestors, topological
+from ppl.rewrites.marginalization.expressions.affine import (
+    HOST,
+    Affine,
+    NotAffine,
+    Select,
+    affine,
+    data_value,
+    is_data,
+    known_shape,
+)
+from ppl.rewrites.marginalization.expressions.monomials import POWERS
+from ppl.rewrites.marginalization.program import Factor, NoMatch, Observation, Program, children, parts
+from ppl.rewrites.marginalization.starts import around_start, start_of
+from ppl.rewrites.reparameterization.second_differences import curvature, steps, vector_of_each_row
+from ppl.rewrites.values.folding import on_host
+from ppl.tensor.tensor import Tensor, as_tensor
+
+
+@dataclass(frozen=True)
+class Weight:
+    """The information of one row about its linear predictor, which stands in a slot of its family behind a link."""
+
+    slot: str
+    link: str | None  # the op that makes the parameter from the linear predictor
+    of: Callable[..., Any]  # of (y, the other parameters)
+
+
+def _share(y: Any, n: Any = 1.0) -> Any:
+    """np(1 - p) at a frequency that is drawn towards that of all rows, since single rows say 0 or 1."""
+    p = (y + np.sum(y) / np.sum(n + 0.0 * y)) / (n + 1.0)
+    return n * p * (1.0 - p)
+
+
+def _noise(family: str) -> Callable[..., Any]:
+    """The information about the location of a law of a scale: what is not known is at most what all data vary by, what
+    they do from row to row in a group, and what it starts from."""
+    scale, at_one = LOCATION_AND_SCALE[family][1], {"Logistic": 1.0 / 3.0, "Cauchy": 0.5}.get(family, 1.0)
+
+    def information(y: Any, starts: Mapping[str, Any], groups: Any, **known: Any) -> Any:
+        if scale in known:
+            return at_one * known[scale] ** -2.0 + 0.0 * y
+        start, varies = starts.get(scale), np.var(y)
+        least = 1.0 / varies if varies else 0.0
+        shape = np.ones_like(y) if start is None else np.broadcast_to(start, y.shape)
+        jitter = jitter_in_groups(y / shape, groups())
+        times = min(np.inf if jitter is None else jitter, np.inf if start is None else 1.0)
+        return np.maximum(least, at_one * (times * shape) ** -2.0)
+
+    return information
+
+
+def jitter_in_groups(y: np.ndarray, groups: np.ndarray | None) -> float | None:
+    """The size of the noise of rows around a predictor that is smooth in each group, in the order of the data; at most
+    too large where it is not. None where no group has three rows.
+
+    By the distances of rows from the middle between their neighbours (Gasser, Sroka and Jennen-Steinmetz 1986), of
+    which the median is taken: so few large ones do not matter.
+    """
+    if groups is None:
+        return None
+    order = np.argsort(groups, kind="stable")
+    y, groups = y.ravel()[order], groups[order]
+    bends = (y[1:-1] - 0.5 * (y[:-2] + y[2:]))[groups[2:] == groups[:-2]]
+    found = float(np.median(np.abs(bends))) / (MEDIAN_OF_NORMAL * np.sqrt(1.5)) if bends.size else 0.0
+    return found or None
+
+
+def _mixed_counts(y: Any, n: Any = None, **_: Any) -> Any:
+    """μn/(μ + n) of counts whose mean is itself a gamma variable of shape n, which is guessed where it is not known."""
+    mean, variance = np.mean(y) + 0.5, np.var(y)
+    shape = mean**2 / max(variance - mean, 1e-3 * mean) if n is None else n
+    return (y + 0.5) * shape / (y + 0.5 + shape)
+
+
+def _ordered(y: Any, **_: Any) -> Any:
+    """(1 - Σp³)/3 by the frequencies of the classes, for cutpoints of a logistic variable."""
+    frequencies = np.unique(y, return_counts=True)[1] / np.size(y)
+    return (1.0 - np.sum(frequencies**3)) / 3.0 + 0.0 * y
+
+
+STEP = 1e-4  # of a difference, where slopes are told by differences
+ENOUGH_ROWS = 4096  # of a design, to tell what its columns have in common
+MEDIAN_OF_NORMAL = 0.6745  # of the distance of a standard normal variable from zero
+PROBIT = 8.0 / np.pi  # φ(0)²/(p(1 - p)) at p = 1/2, against p(1 - p) of the logistic link
+WEIGHTS: dict[str, tuple[Weight, ...]] = {
+    **{family: (Weight(location, None, _noise(family)),) for family, (location, _) in LOCATION_AND_SCALE.items()},
+    "Poisson": (Weight("mu", "exp", lambda y, **_: y + 0.5),),
+    "ZeroInflatedPoisson": (Weight("mu", "exp", lambda y, **_: y + 0.5),),
+    "NegativeBinomial": (Weight("p", "sigmoid", _mixed_counts),),
+    "Bernoulli": (
+        Weight("p", "sigmoid", lambda y, **_: _share(y)),
+        Weight("p", "ndtr", lambda y, **_: PROBIT * _share(y)),
+    ),
+    "Binomial": (
+        Weight("p", "sigmoid", lambda y, n, **_: _share(y, n)),
+        Weight("p", "ndtr", lambda y, n, **_: PROBIT * _share(y, n)),
+    ),
+    "OrderedLogistic": (Weight("eta", None, _ordered),),
+    "OrderedProbit": (Weight("eta", None, lambda y, sigma=1.0, **_: PROBIT * _ordered(y) / sigma**2),),
+    "Weibull": (Weight("beta", "exp", lambda y, alpha=1.0, **_: alpha**2 + 0.0 * y),),
+    "Exponential": (Weight("lam", "exp", lambda y, **_: 1.0 + 0.0 * y),),
+    "StudentT": (
+        Weight("mu", None, _noise("StudentT")),
+        Weight("sigma", "exp", lambda y, nu=5.0, **_: 2.0 * nu / (nu + 3.0) + 0.0 * y),
+    ),
+    "Normal": (
+        Weight("mu", None, _noise("Normal")),
+        Weight("sigma", "exp", lambda y, **_: 2.0 + 0.0 * y),
+    ),
+}
+
+
+Of = Callable[[Program, Observation, Tensor], np.ndarray]
+
+
+def told(program: Program, rv: RandomVariable, of: Of | None = None) -> np.ndarray | None:
+    """The information that rows hold of each entry, or as `of` has it; None where it cannot be told."""
+    information = np.zeros(())
+    for factor in children(program, rv):
+        try:
+            information = information + _told_by(program, factor, rv, of or entries)
+        except NoMatch:
+            return None
+    return information
+
+
+def told_of_logarithm(program: Program, rv: RandomVariable) -> np.ndarray | None:
+    """The information that rows hold of the logarithm of each entry of a positive variable, which is x² that of x where
+    sampling starts unless the logarithm stands in their predictor; None where it cannot be told."""
+    start = start_of(program, rv)
+    if start is None:
+        return None
+    logarithm: Any = draw(Normal, (as_tensor(np.log(start)), as_tensor(1.0)), known_shape(rv), rv.name)
+    moved: dict[Node, Tensor] = {rv: logarithm}  # what only moves entries of x is exp of what moves those of log x
+    for node in topological([n for f in children(program, rv) for n in parts(f)], blockers={rv}):
+        if node.op.name in HOST and node.inputs[0] in moved and not any(x in moved for x in node.inputs[1:]):
+            moved[node] = Node(node.op, (moved[node.inputs[0]], *node.inputs[1:]), node.attrs)  # type: ignore[assignment]
+    of_logarithm = program.at(rv, logarithm, {node: tt.exp(log) for node, log in moved.items()})
+    information = np.zeros(())
+    for factor, same in zip(children(program, rv), children(of_logarithm, logarithm), strict=True):
+        try:
+            if not isinstance(same, Observation):
+                raise NotAffine("it is no observation")
+            line, rows = _predicted(program, same, logarithm, 1)
+            information = information + _summed([_coefficients(affine(line, {logarithm}), rows.shape)], rows, logarithm)
+        except NotAffine:
+            try:
+                information = information + _told_by(program, factor, rv, entries) * start**2
+            except NoMatch:
+                return None
+    return information
+
+
+def _told_by(program: Program, factor: Factor, rv: RandomVariable, of: Of) -> np.ndarray:
+    """By a formula, else by curvature."""
+    try:
+        if not isinstance(factor, Observation):
+            raise NotAffine("it is no observation")
+        return of(program, factor, rv)
+    except NotAffine as why:
+        if of is squares:
+            raise NoMatch(str(why)) from why
+    shape = known_shape(rv)
+    if of is blocks:
+        return curvature(program, factor, rv, shape[-1]).reshape(*shape, shape[-1])
+    return curvature(program, factor, rv, 1).reshape(shape)
+
+
+def entries(program: Program, child: Observation, rv: Tensor) -> np.ndarray:
+    """The information of the rows of a child on each entry of a variable, of which a row may pick several."""
+    line, rows = _predicted(program, child, rv, 1)
+    return _summed(_readings(program, line, rv, rows.shape, 1), rows, rv)
+
+
+def _summed(readings: Sequence[Picked], rows: np.ndarray, rv: Tensor) -> np.ndarray:
+    """The information on each entry, of rows that pick entries, by the mean over readings."""
+    total = np.zeros(int(np.prod(known_shape(rv))))
+    for picked in readings:
+        for places, slope in picked:
+            total += np.bincount(places, slope**2 * rows.ravel(), total.size)
+    return total.reshape(known_shape(rv)) / len(readings)
+
+
+def blocks(program: Program, child: Observation, rv: Tensor) -> np.ndarray:
+    """The information matrix of each vector of a stack, of which a row picks entries of one."""
+    *stack, n = known_shape(rv)
+    line, rows = _predicted(program, child, rv, n)
+    total = np.zeros((int(np.prod(stack)), n, n))
+    readings = _readings(program, line, rv, rows.shape, n)
+    for picked in readings:
+        for here, slope in picked:
+            for there, other in picked:
+                if not np.array_equal(here // n, there // n):
+                    raise NotAffine("a row picks entries of several vectors")
+                np.add.at(total, (here // n, here % n, there % n), slope * other * rows.ravel())
+    return total.reshape(*stack, n, n) / len(readings)
+
+
+def squares(program: Program, child: Observation, rv: Tensor) -> np.ndarray:
+    """X'wX of the coefficients of a design, of many rows from some of them."""
+    line, rows = _predicted(program, child, rv)
+    (n,), count = known_shape(rv), rows.size
+    some = np.arange(0, count, max(1, count // ENOUGH_ROWS))
+    design = np.zeros((some.size, n))
+    for part in affine(line, {rv}).parts:
+        known = part.coefficient if isinstance(part, Select) else part.design
+        if not is_data(known):
+            raise NotAffine("its coefficient is not known")
+        if isinstance(part, Select):
+            place = np.broadcast_to(part.positions, rows.shape).ravel()[some]
+            weight = np.broadcast_to(data_value(known), rows.shape).ravel()[some]
+            np.add.at(design, (np.arange(some.size), place), weight)
+        else:
+            design += data_value(known).reshape(-1, n)[some]
+    return (design * rows.reshape(-1, 1)[some]).T @ design * (count / some.size)
+
+
+def _predicted(program: Program, child: Observation, rv: Tensor, width: int = 0) -> tuple[Tensor, np.ndarray]:
+    """The predictor of a child behind its link, and the information that each row has about it; rows that depend on one
+    vector of that width are a group."""
+    family, shape = child.variable.family, child.variable.type.shape
+    weights = WEIGHTS.get(family.__name__)
+    if weights is None:
+        raise NotAffine("no weights are known for it")
+    if None in shape or not is_data(child.value):
+        raise NotAffine("its rows are not known")
+    parameters = dict(zip(family.params, child.variable.parameters, strict=True))
+    for weight in weights:
+        inner, power, scaled = _linked(parameters[weight.slot])
+        if weight.link is None and scaled:  # the predictor itself may have factors
+            inner, power, scaled = parameters[weight.slot], 1.0, False
+        if weight.link != (inner.op.name if weight.link else None):
+            continue
+        if (power != 1.0 or scaled) and weight.link != "exp":
+            continue
+        if rv not in ancestors(inner):
+            continue
+        others = {key: p for key, p in parameters.items() if key != weight.slot}
+        known = {key: data_value(p) for key, p in others.items() if is_data(p)}
+        starts = {key: start_of(program, p) for key, p in others.items() if key not in known}
+        with np.errstate(divide="ignore", invalid="ignore"):
+            y = np.broadcast_to(np.asarray(data_value(child.value), dtype=float), known_shape(child.variable))
+            groups = partial(_groups, inner, shape, rv, width)
+            rows = weight.of(y, starts=starts, groups=groups, **known)
+        if not np.isfinite(rows).all():
+            raise NotAffine("its rows do not vary, or some are missing")
+        line = inner if weight.link is None else inner.inputs[0]
+        return line, power**2 * np.broadcast_to(rows, known_shape(child.variable))
+    raise NotAffine("its parameter has another link")
+
+
+def _groups(line: Tensor, shape: Any, rv: Tensor, width: int) -> np.ndarray | None:
+    """Which vector of that width each row depends on; None where that is not one."""
+    try:
+        return vector_of_each_row(tt.broadcast_to(line, shape), rv, width) if width else None
+    except NoMatch:
+        return None
+
+
+def _linked(slot: Any) -> tuple[Any, float, bool]:
+    """What stands in a slot, without names, fixed powers and known factors; the power, and whether there was a factor:
+    of 3·(e^η)^-½ it is e^η, to the -½."""
+    power, scaled = 1.0, False
+    while True:
+        factors = slot.inputs if slot.op.name in ("multiply", "true_divide") else ()
+        known = [is_data(x) for x in factors]
+        if slot.op.name in ("named", "broadcast_to", "positive"):
+            slot = slot.inputs[0]
+        elif slot.op.name in POWERS:
+            slot, power = slot.inputs[0], power * POWERS[slot.op.name]
+        elif any(known) and not all(known):
+            inverse = slot.op.name == "true_divide" and known[0]
+            slot, power, scaled = factors[known.index(False)], -power if inverse else power, True
+        else:
+            return slot, power, scaled
+
+
+Picked = list[tuple[np.ndarray, np.ndarray]]  # entries that rows pick, one each, and their slopes in these
+
+
+def _readings(program: Program, line: Tensor, rv: Tensor, shape: tuple[int, ...], width: int) -> list[Picked]:
+    """Which entries rows pick and with which slope: once where that is affine, else at some points around the start."""
+    try:
+        return [_coefficients(affine(line, {rv}), shape)]
+    except NotAffine:
+        return _differences(program, tt.broadcast_to(line, shape), rv, width)
+
+
+def _coefficients(form: Affine, shape: tuple[int, ...]) -> Picked:
+    found = []
+    for part in form.parts:
+        if not isinstance(part, Select) or not is_data(part.coefficient):
+            raise NotAffine("its coefficient is not known")
+        places, slope = np.broadcast_to(part.positions, shape), np.broadcast_to(data_value(part.coefficient), shape)
+        found.append((places.ravel(), slope.ravel()))
+    return found
+
+
+def _differences(program: Program, line: Tensor, rv: Tensor, width: int) -> list[Picked]:
+    """The same by differences, where a row depends on entries of one vector of that width."""
+    vector = vector_of_each_row(line, rv, width)
+    readings = []
+    for values in around_start(program, line):
+        picked = []
+        for entry, step in enumerate(steps(rv, width, STEP)):
+            ends = [on_host([line], values | {rv: values[rv] + s * step}, programs=False) for s in (-1.0, 1.0)]
+            if ends[0] is None or ends[1] is None:
+                raise NoMatch("its slope cannot be told without a program")
+            picked.append((vector * width + entry, (ends[1][0] - ends[0][0]).ravel() / (2.0 * STEP)))
+        readings.append(picked)
+    if not readings:
+        raise NoMatch("it is not known where sampling starts")
+    return readings

@@ -1,0 +1,99 @@
+"""Coordinates of Gaussian random walks: numbers that are about independent given the scale of the steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import ppl.tensor as tt
+from ppl.distributions import FAMILIES, GaussianRandomWalk
+from ppl.rewrites.reparameterization.coordinates import Coordinate
+from ppl.tensor.linear_algebra.block_chains import chain_factor, chain_substitution
+from ppl.tensor.tensor import Tensor, as_tensor
+
+
+def _pull(information: np.ndarray, first: Any, scale: Any) -> tuple[Tensor, Tensor]:
+    """The diagonal of L and what is below it, LL' the precision of a walk; its first entry has a scale of its own."""
+    n = len(information)
+    steps = tt.broadcast_to(as_tensor(scale), (n - 1,)) ** -2.0
+    before = tt.concatenate([as_tensor(first).reshape((1,)) ** -2.0, steps])
+    after = tt.concatenate([steps, np.zeros(1)])
+    below = tt.concatenate([np.zeros(1), -steps]).reshape((n, 1, 1))
+    return chain_factor((before + after + information).reshape((n, 1, 1)), below)
+
+
+def _walk(z: Any, lower: Tensor, links: Tensor) -> Tensor:
+    """L'⁻¹ z."""
+    return chain_substitution(lower, links, as_tensor(z).reshape((-1, 1)), reverse=True)[:, 0]
+
+
+def _numbers(d: Any, lower: Tensor, links: Tensor) -> Tensor:
+    """L' d."""
+    return lower[:, 0, 0] * d + tt.concatenate([links[1:, 0, 0] * d[1:], np.zeros(1)])
+
+
+@dataclass(frozen=True)
+class Pulled(Coordinate):
+    r"""A Gaussian random walk x by z = L'(x - m), with m its mean and LL' its precision and that of its rows:
+
+    .. math:: LL' = D'D/σ^2 + \mathrm{diag}(I)
+
+    Neighbours pull at each other by the scale σ of the steps, and data by their information I, whatever σ is: z has
+    about a standard normal law given σ.
+    """
+
+    information: np.ndarray
+    name: str = "pulled"
+
+    def words(self) -> str:
+        return (
+            "is moved by numbers that are about independent, given the scale of its steps and the information of rows"
+        )
+
+    def _parts(self, init: Any, step: Any, steps: Any) -> tuple[Tensor, Tensor, Tensor]:
+        """The mean, and the diagonals of L and beside it."""
+        mean = GaussianRandomWalk.support_point(init, step, steps)
+        pulled = _pull(self.information, init.parameters[1], step.parameters[1])
+        return tt.broadcast_to(mean, self.information.shape), *pulled
+
+    def backward(self, z: Any, *parameters: Any) -> Tensor:
+        mean, *pulled = self._parts(*parameters)
+        return mean + _walk(z, *pulled)
+
+    def forward(self, x: Any, *parameters: Any) -> Tensor:
+        mean, *pulled = self._parts(*parameters)
+        return _numbers(as_tensor(x) - mean, *pulled)
+
+    def log_density(self, z: Any, *parameters: Any) -> Tensor:
+        _, lower, _ = self._parts(*parameters)
+        inner = GaussianRandomWalk.log_density(self.backward(z, *parameters), *parameters)
+        return tt.sum(inner) - tt.sum(tt.log(lower))
+
+
+@dataclass(frozen=True)
+class PulledSteps(Coordinate):
+    """Standard normal steps e of a walk c = cumsum(σ e), by z = L'c: the same for a walk written as its steps."""
+
+    information: np.ndarray
+    further: tuple[Tensor, ...]  # σ
+    name: str = "pulled_steps"
+
+    def words(self) -> str:
+        return "is moved by numbers of its running total that are about independent, given its scale and its rows"
+
+    def backward(self, z: Any, *parameters: Any) -> Tensor:
+        *_, scale = parameters
+        c = _walk(z, *_pull(self.information, scale, scale))
+        return (c - tt.concatenate([np.zeros(1), c[:-1]])) / scale
+
+    def forward(self, x: Any, *parameters: Any) -> Tensor:
+        *_, scale = parameters
+        return _numbers(tt.cumsum(scale * as_tensor(x)), *_pull(self.information, scale, scale))
+
+    def log_density(self, z: Any, *parameters: Any) -> Tensor:
+        *own, scale = parameters
+        lower, _ = _pull(self.information, scale, scale)
+        inner = FAMILIES["Normal"].log_density(self.backward(z, *parameters), *own)
+        return tt.sum(inner) - tt.sum(tt.log(lower)) - len(self.information) * tt.log(scale)

@@ -1,0 +1,275 @@
+r"""Which coordinates suit the variables that no rule could integrate out.
+
+A variable of fixed law that is a parameter of latent variables (the standard deviation of groups, say) is often not
+excluded from the ends of its support by the data, and takes the coordinate of its family. A variable μ + σZ with
+random μ or σ (normal, Student's t, Laplace, ...) is centred as far as the information of the data decides it, and a
+positive one of a random scale by its logarithm. Heavy tails are drawn in where the data leave them.
+Coefficients of a dense design X, with P = X'wX + 1/τ², are centred by the λ at which the variance of what moves,
+[P⁻¹]_jj τ^{2λ-2}, does not change with τ:
+
+.. math:: λ_j = 1 - \frac{[P^{-2}]_{jj}}{τ^2 [P^{-1}]_{jj}}
+Coefficients of a constant design X are turned by the triangle of √w X, their prior taken for further rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+import ppl.tensor as tt
+from ppl.distributions import (
+    Cauchy,
+    GaussianRandomWalk,
+    Laplace,
+    LKJCholeskyCov,
+    LogNormal,
+    MvNormal,
+    Normal,
+    RandomVariable,
+    StudentT,
+)
+from ppl.distributions.declaration.location_scale import LOCATION_AND_SCALE, SCALES
+from ppl.distributions.transforms import default_transform
+from ppl.distributions.transforms.images import stays_inside
+from ppl.graph import ancestors
+from ppl.rewrites.marginalization.expressions.affine import NotAffine, data_value, is_data, known_shape
+from ppl.rewrites.marginalization.expressions.positive import known_positive
+from ppl.rewrites.marginalization.gaussian.spd import UNROLLED
+from ppl.rewrites.marginalization.gaussian.spectrum import MOST, known_factor
+from ppl.rewrites.marginalization.program import NoMatch, Observation, Program, children, parts, reaches
+from ppl.rewrites.marginalization.starts import start_of
+from ppl.rewrites.reparameterization.centering import (
+    Balanced,
+    BalancedLogarithm,
+    BalancedProcess,
+    BalancedVectors,
+    KnownProcess,
+    PartiallyCentred,
+    ScaledLogarithm,
+    Whitened,
+)
+from ppl.rewrites.reparameterization.coordinates import (
+    COORDINATES,
+    BetweenEnds,
+    Coordinate,
+    NearScore,
+    fixed_coordinate,
+)
+from ppl.rewrites.reparameterization.covariances import SpreadAndCorrelation
+from ppl.rewrites.reparameterization.fisher_information import blocks, entries, squares, told, told_of_logarithm
+from ppl.rewrites.reparameterization.random_walks import Pulled, PulledSteps
+from ppl.tensor.tensor import Tensor
+
+
+def coordinates(
+    written: Program, left: Program, protected: Collection[RandomVariable]
+) -> dict[RandomVariable, Coordinate]:
+    """A coordinate for each variable left of a program, as written before, that has a better one than its own."""
+    found: dict[RandomVariable, Coordinate] = {}
+    for rv in left.free:
+        if rv in protected or None in rv.type.shape:
+            continue
+        chosen: Coordinate | None = None
+        if rv.family.__name__ in COORDINATES and all(is_data(p) for p in rv.parameters):
+            heavy = rv.family is Cauchy  # its tails hinder, whatever it is a parameter of
+            chosen = fixed_coordinate(rv) if heavy or _rules_latents(written, rv) else None
+        elif rv.family.__name__ in LOCATION_AND_SCALE and not all(is_data(p) for p in _location_and_scale(rv)):
+            chosen = _centred(written, rv)
+        elif rv.family is LogNormal and not all(map(is_data, rv.parameters)):
+            chosen = _centred_logarithm(written, rv)
+        elif rv.family.__name__ in SCALES:
+            chosen = _without_scale(written, rv)
+        elif rv.family is LKJCholeskyCov and rv.ndim == 1:
+            chosen = SpreadAndCorrelation()
+        elif rv.family is MvNormal:
+            chosen = _centred_vectors(written, rv) or _centred_process(written, rv)
+        elif rv.family is GaussianRandomWalk and rv.ndim == 1:
+            chosen = _pulled(written, rv)
+        elif rv.family is StudentT and _tails_are_seen(written, rv):
+            chosen = NearScore()
+        elif rv.family in COEFFICIENTS and rv.ndim == 1:
+            chosen = _pulled_steps(written, rv) or _whitened(written, rv)
+        else:
+            chosen = _between_ends(rv)
+        if chosen is not None:
+            found[rv] = chosen
+    return found
+
+
+def _between_ends(rv: RandomVariable) -> BetweenEnds | None:
+    """The ends of the support, where the transform of the family leads beyond these, as that of truncated laws may."""
+    usual = None if rv.event_ndim else default_transform(rv.family, rv.parameters)
+    return None if usual is None or stays_inside(rv, usual) else BetweenEnds(rv.family)
+
+
+HEAVY = 5.0  # degrees of freedom, up to which tails hinder
+LITTLE = 0.25  # of the information of rows, in units of the prior's scale
+
+
+def _tails_are_seen(program: Program, rv: RandomVariable) -> bool:
+    """Whether a variable of a known law of Student's has heavy tails, and rows say so little that they are visited."""
+    if not all(map(is_data, rv.parameters)):
+        return False
+    nu, _, scale = map(data_value, rv.parameters)
+    information = told(program, rv) if np.all(nu <= HEAVY) else None
+    return information is not None and bool(np.all(information * scale**2 <= LITTLE))
+
+
+def _rules_latents(program: Program, rv: RandomVariable) -> bool:
+    """Whether a latent variable that data depend on has it among its parameters."""
+    return any(children(program, other) for other in children(program, rv) if isinstance(other, RandomVariable))
+
+
+def _centred(program: Program, rv: RandomVariable) -> Coordinate | None:
+    """The weight of the data in the precision of each entry; None where it cannot be told."""
+    spread = start_of(program, _location_and_scale(rv)[1])
+    if spread is None:
+        return None
+    information = told(program, rv)
+    if information is not None:
+        return Balanced(information, spread / np.sqrt(1.0 + information * spread**2), rv.family.__name__)
+    share = _share_in_design(program, rv, spread)
+    return None if share is None else PartiallyCentred(share, rv.family.__name__)
+
+
+def _centred_logarithm(program: Program, rv: RandomVariable) -> BalancedLogarithm | None:
+    """By the information about the logarithm."""
+    spread = start_of(program, rv.parameters[1])
+    information = None if spread is None else told_of_logarithm(program, rv)
+    if information is None or spread is None:
+        return None
+    return BalancedLogarithm(information, spread / np.sqrt(1.0 + information * spread**2))
+
+
+LEAST_SHARE = 0.1  # of a prior in what is known of a variable, from which on its scale is taken out
+
+
+def _without_scale(program: Program, rv: RandomVariable) -> ScaledLogarithm | None:
+    """By the share of the prior in the precision of the logarithm of each entry."""
+    given = dict(zip(rv.family.params, rv.parameters, strict=True))
+    scale = SCALES[rv.family.__name__]
+    if is_data(given.pop(scale.parameter)):
+        return None
+    others = {name: start_of(program, p) for name, p in given.items()}
+    information = None if any(x is None for x in others.values()) else told_of_logarithm(program, rv)
+    if information is None:
+        return None
+    share = np.broadcast_to(1.0 / (1.0 + information * scale.spread(**others)), known_shape(rv))
+    return ScaledLogarithm(share, rv.family.__name__) if share.max(initial=0.0) >= LEAST_SHARE else None
+
+
+def _centred_vectors(program: Program, rv: RandomVariable) -> BalancedVectors | None:
+    """Vectors that share a covariance; None where nothing is known of the data or of where it starts."""
+    chol = rv.parameters[1]
+    if all(map(is_data, rv.parameters)):
+        return None
+    start = start_of(program, chol) if chol.ndim == 2 and known_shape(rv)[-1] <= UNROLLED else None
+    information = None if start is None else told(program, rv, blocks)
+    return None if information is None or start is None else BalancedVectors.at(information, start)
+
+
+def _centred_process(program: Program, rv: RandomVariable) -> BalancedProcess | KnownProcess | None:
+    """One vector of a known mean whose covariance joins many entries; None where nothing is known of the data. A mean
+    that varies is pinned down by data through all entries together, and mixes better as written."""
+    mu, chol = rv.parameters
+    if rv.ndim != 1 or chol.ndim != 2 or known_shape(rv)[0] <= UNROLLED or not is_data(mu):
+        return None
+    information = told(program, rv)
+    if information is None:
+        return None
+    information = np.broadcast_to(information, known_shape(rv))
+    known = known_factor(chol)[1]
+    if not is_data(known):
+        return BalancedProcess(information)
+    if known_shape(rv)[0] > MOST or not np.isfinite(data_value(known)).all():
+        return None
+    return KnownProcess(data_value(known), information)
+
+
+def _share_in_design(program: Program, rv: RandomVariable, spread: np.ndarray) -> np.ndarray | None:
+    """Of coefficients of a dense design, by how the variance v that the data leave of each goes with τ."""
+    if rv.ndim != 1 or known_shape(rv)[0] > MOST_COEFFICIENTS:
+        return None
+    information = told(program, rv, squares)
+    if information is None:
+        return None
+    spread = np.broadcast_to(LOW * spread, known_shape(rv))
+    precision = np.diag(spread**-2.0) + information
+    if not np.isfinite(precision).all():
+        return None
+    left = np.linalg.pinv(precision, hermitian=True)
+    return np.clip(1.0 - np.diagonal(left @ left) / (spread**2 * np.diagonal(left)), 0.0, 1.0)
+
+
+def _location_and_scale(rv: RandomVariable) -> list[Tensor]:
+    parameters = dict(zip(rv.family.params, rv.parameters, strict=True))
+    return [parameters[name] for name in LOCATION_AND_SCALE[rv.family.__name__]]
+
+
+def _pulled(program: Program, rv: RandomVariable) -> Pulled | None:
+    """The information of the rows of a walk; None where it cannot be told, or where its start is not normal."""
+    init, step, _ = rv.parameters
+    laws = [x for x in (init, step) if isinstance(x, RandomVariable) and x.family is Normal]
+    if len(laws) != 2 or init.ndim or step.ndim > 1 or known_shape(rv)[0] < 3:
+        return None
+    information = told(program, rv)
+    return Pulled(information) if information is not None and information.any() else None
+
+
+def _pulled_steps(program: Program, rv: RandomVariable) -> PulledSteps | None:
+    """The same for standard normal steps, where data depend on them by cumsum(σ e) alone, with a σ made before them."""
+    standard = rv.family is Normal and all(
+        is_data(p) and np.all(data_value(p) == x) for p, x in zip(rv.parameters, (0.0, 1.0), strict=True)
+    )
+    factors = children(program, rv)
+    if not standard or not factors or known_shape(rv)[0] < 3:
+        return None
+    nodes = set().union(*(ancestors(list(parts(f))) for f in factors))
+    walks = [n for n in nodes if isinstance(n, Tensor) and n.op is tt.cumsum and rv in ancestors(n)]
+    scale = _scale_of_steps(walks[0].inputs[0], rv) if len(walks) == 1 else None
+    if scale is None or any(rv in reaches(f, [walks[0]]) for f in factors):
+        return None
+    if any(isinstance(x, RandomVariable) and x.serial > rv.serial for x in ancestors(scale)):
+        return None
+    information = np.zeros(known_shape(rv))
+    for factor in factors:
+        try:
+            if not isinstance(factor, Observation):
+                return None
+            information = information + entries(program, factor, walks[0])
+        except (NotAffine, NoMatch):
+            return None
+    return PulledSteps(information, (scale,)) if information.any() else None
+
+
+def _scale_of_steps(product: Any, rv: RandomVariable) -> Tensor | None:
+    """The positive number σ of σ e."""
+    if product.op.name != "multiply" or not any(x is rv for x in product.inputs):
+        return None
+    scale = product.inputs[0] if product.inputs[1] is rv else product.inputs[1]
+    number = scale.type.shape == () or (None not in scale.type.shape and np.prod(scale.type.shape) == 1)
+    return scale.reshape(()) if number and rv not in ancestors(scale) and known_positive(scale) else None
+
+
+COEFFICIENTS = (Normal, StudentT, Laplace)  # families of coefficients; the last parameter is a scale
+ALIKE = 4.0  # condition number of the precision, entries scaled, from which on columns are taken to be alike
+MOST_COEFFICIENTS = 200
+LOW = 0.25  # of the scale where sampling starts: where coefficients shrink, and a posterior is hard to move in
+
+
+def _whitened(program: Program, rv: RandomVariable) -> Whitened | None:
+    """The triangle of the design of coefficients with a constant prior; None where they are not much alike."""
+    (n,) = known_shape(rv)
+    if not 1 < n <= MOST_COEFFICIENTS or not all(is_data(p) for p in rv.parameters):
+        return None
+    scale = np.broadcast_to(data_value(rv.parameters[-1]), (n,))
+    information = told(program, rv, squares)
+    if information is None:
+        return None
+    precision = np.diag(scale**-2.0) + information
+    unit = np.sqrt(np.diagonal(precision))
+    if not np.isfinite(precision).all() or np.linalg.cond(precision / np.outer(unit, unit)) < ALIKE:
+        return None
+    return Whitened(rv.family.__name__, np.linalg.cholesky(precision).T)

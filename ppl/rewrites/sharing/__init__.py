@@ -1,0 +1,1 @@
+"""Work that many nodes or many steps of a loop repeat, done once."""

@@ -1,0 +1,1 @@
+"""Observed rows replaced by sufficient statistics, or by distinct rows with counts."""

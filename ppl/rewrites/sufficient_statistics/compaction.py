@@ -1,0 +1,357 @@
+r"""Data compaction: the same log-density from sufficient statistics, or from distinct rows with counts.
+
+Rows of an observed vector whose parameters are the same for all values of the random variables make up a *cell*: they
+share every index and every covariate. For an exponential family only sums over the rows of a cell matter,
+
+.. math:: \sum_i \log p(y_i \mid θ) = \sum_c \big[ η_c \cdot T_c - n_c A(η_c) \big] + \sum_i \log h(y_i),
+
+for any other family equal rows are counted; of absolute distances from one number two running totals of the sorted rows
+matter. Sums are taken once for all evaluations, so that the cost of a gradient
+depends on the number of cells and not on that of rows. Normal data are measured from the mean of their cell, so nothing
+is lost when they lie far from zero.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any
+
+import numpy as np
+
+import ppl.tensor as tt
+from ppl.distributions import AsymmetricLaplace, Laplace, MvNormal, Normal
+from ppl.distributions.declaration.constants import LOG_2PI
+from ppl.distributions.formulas.probability import FORMS
+from ppl.rewrites.marginalization.expressions.affine import data_value, is_data, known_shape
+from ppl.rewrites.marginalization.expressions.bounded import BOUNDED
+from ppl.rewrites.marginalization.expressions.positive import known_positive, unproved
+from ppl.rewrites.marginalization.expressions.separation import Separation
+from ppl.rewrites.marginalization.gaussian.spectrum import compact_spectral
+from ppl.rewrites.marginalization.program import NoMatch, Observation, Program, Term, where_valid
+from ppl.rewrites.simplify import simplify_given_draws
+from ppl.rewrites.sufficient_statistics.distinct_rows import Rows, cells, in_one_axis, looks
+from ppl.rewrites.sufficient_statistics.linear_regression import compact_linear
+from ppl.tensor.arrays.segments import segment_sum
+from ppl.tensor.tensor import Tensor, as_tensor
+
+LEAST_ROWS = 32  # fewer rows are not worth the statistics
+
+
+def compact(observation: Observation) -> tuple[Term, str]:
+    """An observed vector by statistics or by counted rows; raises `NoMatch` where that does not pay."""
+    variable, value = observation.variable, observation.value
+    if None in variable.type.shape:
+        raise NoMatch("how many there are is only known when the program runs")
+    if not is_data(value) or observation.rows is not None:
+        raise NoMatch("which rows count, or their values, are not data")
+    if variable.family is MvNormal and variable.ndim == 1:
+        return compact_spectral(observation)
+    observation = in_one_axis(observation)
+    variable, value = observation.variable, observation.value
+    count = known_shape(variable)[0] if variable.ndim > variable.event_ndim else 1
+    if count < LEAST_ROWS:
+        raise NoMatch(f"{count} rows are few")
+    if variable.family in BOUNDED:
+        with contextlib.suppress(NoMatch):  # some rows may be alike still
+            return BOUNDED[variable.family](observation, compact)
+    family = variable.family
+    given = looks(variable, count)
+    columns: list[np.ndarray] = []
+    for look, parameter in given:
+        look.key(parameter, columns)
+    at = lambda some: tuple(look.at(p, some) for look, p in given)
+    if family.__name__ in STATISTICS or _is_exponential(variable):
+        try:
+            first, cell = cells(columns, count)
+        except NoMatch as why:
+            if family is Normal:
+                return compact_linear(observation)
+            if not _is_exponential(variable) or any(look.own for look, _ in given):
+                raise
+            try:
+                return _separated(variable, value, count)
+            except NoMatch:
+                raise why from None
+        sums = _Sums(cell, first)
+        density = STATISTICS.get(family.__name__, _exponential)(variable, value, at(first), sums)
+        density = where_valid(density, unproved(family, at(first)))
+        return Term(
+            f"statistics of {variable.name}", density, "rows"
+        ), f"{count} rows in {len(first)} cells, by sufficient statistics"
+    if family in SORTED and not columns:
+        density = SORTED[family](
+            tt.cast(as_tensor(value), "floatX"), *(p.reshape(()) for p in at(np.zeros(1, dtype=int)))
+        )
+        return Term(
+            f"sorted rows of {variable.name}", density, "rows"
+        ), f"{count} rows, sorted, by their running totals"
+    columns.append(np.asarray(data_value(value), dtype=np.float64).reshape(count, -1))
+    first, cell = cells(columns, count)
+    counts = np.bincount(cell, minlength=len(first)).astype(float)
+    density = tt.sum(as_tensor(counts) * family.log_density(value[first], *at(first)))
+    return Term(f"counts of {variable.name}", density, "rows"), f"{count} rows, {len(first)} of them distinct, counted"
+
+
+def _is_exponential(variable: Any) -> bool:
+    """Whether the family is exponential in the parameters that are not data."""
+    family = variable.family
+    if not (family.natural and family.statistics and family.log_normaliser):
+        return False
+    free = [name for name, p in zip(family.params, variable.parameters, strict=True) if not is_data(p)]
+    return not set(free) & set(family.fixed)
+
+
+class _Sums:
+    """Sums of row values over cells; `first` is one row of each."""
+
+    def __init__(self, cell: np.ndarray, first: np.ndarray) -> None:
+        self.cell, self.first, self.cells = cell, first, len(first)
+        cells = self.cells
+        self.counts = as_tensor(np.bincount(cell, minlength=cells).astype(float))
+
+    def __call__(self, x: Any) -> Tensor:
+        x = tt.cast(as_tensor(x), "floatX")
+        if x.ndim == 0:
+            return self.counts * x
+        return tt.sum(x, axis=0, keepdims=True) if self.cells == 1 else segment_sum(x, self.cell, self.cells)
+
+
+Statistics = Callable[[Any, Tensor, tuple[Tensor, ...], _Sums], Tensor]
+
+
+def _normal(variable: Any, y: Tensor, parameters: tuple[Tensor, ...], sums: _Sums) -> Tensor:
+    """n, the mean and the sum of squares about it; all measured from one value of the cell, since a mean far from zero
+    has not the digits of its distance from mu."""
+    mu, sigma = parameters
+    n = sums.counts
+    y = tt.cast(as_tensor(y), "floatX")
+    nearby = y[sums.first]
+    d = y - nearby[sums.cell]
+    mean = sums(d) / n
+    squares = sums((d - mean[sums.cell]) ** 2)
+    off = nearby - mu
+    squares = squares + n * mean**2 + n * off**2 + (2.0 * n * mean) * off
+    return tt.sum(-n * tt.log(sigma) - 0.5 * squares / sigma**2) - 0.5 * len(sums.cell) * LOG_2PI
+
+
+def _exponential(variable: Any, y: Tensor, parameters: tuple[Tensor, ...], sums: _Sums) -> Tensor:
+    """Any exponential family, from its natural parameters, statistics and log-normaliser; the base measure is what is
+    left of the density at any one value of the parameters."""
+    family = variable.family
+    if y.ndim == 1 and any(map(_may_be_at_an_end, family.params.values(), parameters)):
+        return _exponential_or_sure(variable, y, parameters, sums)
+    density = _of_statistics(family, y, parameters, sums)
+    return tt.sum(density) + _base_measure(variable, y, len(sums.cell))
+
+
+def _of_statistics(family: Any, y: Tensor, parameters: tuple[Tensor, ...], sums: _Sums) -> Tensor:
+    """The log-density of each cell without its base measure."""
+    density = -sums.counts * family.log_normaliser(*parameters)
+    for w, t in zip(family.natural(*parameters), family.statistics(y), strict=True):
+        term = w * sums(t)
+        density = density + (term if term.ndim == 1 else tt.sum(term, axis=tuple(range(1, term.ndim))))
+    return density
+
+
+def _may_be_at_an_end(declared: Any, parameter: Tensor) -> bool:
+    """Whether a parameter may be at an end of its domain that belongs to it, where the law is a point: a mean of 0, as
+    of rows without exposure. Probabilities that are written as functions of other numbers never get there."""
+    domain = declared.domain
+    ends = [end for end in (domain.lower, domain.upper) if isinstance(end, float) and domain.contains(end)]
+    inner = parameter
+    while inner.op.name in ("named", "broadcast_to", "getitem", "reshape"):
+        inner = inner.inputs[0]  # type: ignore[assignment]
+    if domain.ndim or not ends or inner.op.name == "draw" or inner.op in FORMS:
+        return False
+    if is_data(parameter):
+        return bool(np.isin(data_value(parameter), ends).any())
+    return ends != [0.0] or not known_positive(parameter)
+
+
+def _exponential_or_sure(variable: Any, y: Tensor, parameters: tuple[Tensor, ...], sums: _Sums) -> Tensor:
+    """The same where natural parameters may be infinite: the law of such a cell is a point, and the least and the
+    greatest of its values say whether that is where all of them are."""
+    family = variable.family
+    finite = tt.isfinite(as_tensor(family.log_normaliser(*parameters)))
+    for w in family.natural(*parameters):
+        finite = finite & tt.isfinite(w)
+    inside = [_example(declared.domain, p) for declared, p in zip(family.params.values(), parameters, strict=True)]
+    safe = tuple(tt.switch(finite, p, other) for p, other in zip(parameters, inside, strict=True))
+    values = np.asarray(data_value(y))
+    order = np.lexsort((values, sums.cell))
+    starts = np.searchsorted(sums.cell[order], np.arange(sums.cells + 1))
+    least, most = (values[order[at]] for at in (starts[:-1], starts[1:] - 1))
+    surely = tt.minimum(*(family.log_density(as_tensor(v), *parameters) for v in (least, most)))
+    base = _base_of_rows(variable, y, len(sums.cell))
+    return tt.sum(tt.switch(finite, _of_statistics(family, y, safe, sums) + sums(base), sums.counts * surely))
+
+
+def _separated(variable: Any, value: Tensor, count: int) -> tuple[Term, str]:
+    """An exponential family whose parameters are products of data and of what the rows of a cell share."""
+    family, parameters = variable.family, variable.parameters
+    if unproved(family, parameters):
+        raise NoMatch("its parameters are not known to lie in their domains")
+    apart = Separation(Rows(count))
+    columns: list[np.ndarray] = []
+    for p in parameters:
+        apart.indices(p, columns)
+    first, cell = cells(columns, count)
+    sums = _Sums(cell, first)
+
+    def total(e: Tensor, times: Any) -> Tensor:
+        found: Any = 0.0
+        for p in apart.of(simplify_given_draws(as_tensor(e))):
+            found = found + tt.sum(apart.rows.at(p.shared, first) * sums(p.data * times))
+        return as_tensor(found)
+
+    density = _base_measure(variable, value, count) - total(family.log_normaliser(*parameters), 1.0)
+    for w, t in zip(family.natural(*parameters), family.statistics(value), strict=True):
+        density = density + total(w, t)
+    what = f"{count} rows in {len(first)} cells, by sums of their data"
+    return Term(f"statistics of {variable.name}", density, "rows"), what
+
+
+def _base_measure(variable: Any, y: Tensor, count: int) -> Tensor:
+    """The sum of log h(y): what is left of the density at any one value of the parameters."""
+    return tt.sum(_base_of_rows(variable, y, count))
+
+
+def _base_of_rows(variable: Any, y: Tensor, count: int) -> Tensor:
+    """The same of each row."""
+    family = variable.family
+    reference = [
+        p if is_data(p) else _example(declared.domain, p)
+        for p, declared in zip(variable.parameters, family.params.values(), strict=True)
+    ]
+    base = tt.broadcast_to(as_tensor(family.log_normaliser(*reference)), (count,)) + family.logp(y, *reference)
+    for w, t in zip(family.natural(*reference), family.statistics(y), strict=True):
+        term = as_tensor(w * t)
+        base = base - (term if term.ndim < 2 else tt.sum(term, axis=tuple(range(1, term.ndim))))
+    return base
+
+
+def _example(domain: Any, parameter: Tensor) -> Tensor:
+    """A point of the domain of a parameter: of a vector one of equal entries that add up to one."""
+    if not domain.ndim:
+        return as_tensor(domain.examples[0])
+    (n,) = known_shape(parameter)[-1:]
+    return as_tensor(np.full(n, 1.0 / n))
+
+
+def _multinomial(variable: Any, y: Tensor, parameters: tuple[Tensor, ...], sums: _Sums) -> Tensor:
+    """The totals of each category; none of a category without probability is no reproach."""
+    n, p = variable.parameters[0], parameters[1]
+    whole = tt.sum(tt.gammaln(tt.broadcast_to(n, sums.cell.shape) + 1.0)) - tt.sum(tt.gammaln(y + 1.0))
+    totals = tt.cast(sums(y), "floatX")
+    seen = tt.not_equal(totals, 0)
+    return tt.sum(tt.switch(seen, totals * tt.log(tt.switch(seen, p, 1.0)), 0.0)) + whole
+
+
+def _mv_normal(variable: Any, y: Tensor, parameters: tuple[Tensor, ...], sums: _Sums) -> Tensor:
+    """n, the mean and the triangle of the deviations from it, S = R'R; measured from one row, as normal numbers are."""
+    if sums.cells > 1:
+        raise NoMatch("vectors of several means or covariances stay as they are")
+    mu, chol = (p[0] if p.ndim > own else p for p, own in zip(parameters, (1, 2), strict=True))
+    n, width = known_shape(y)
+    y = tt.cast(y, "floatX")
+    d = y - y[:1]
+    mean = tt.mean(d, axis=0)
+    _, triangle = tt.qr(d - mean)
+    spread = tt.solve_triangular(chol, triangle.T, lower=True, b_ndim=2)
+    off = tt.solve_triangular(chol, (y[0] - mu) + mean, lower=True)
+    squares = tt.sum(spread**2) + n * tt.sum(off**2)
+    return -n * (tt.sum(tt.log(tt.diagonal(chol))) + 0.5 * width * LOG_2PI) - 0.5 * squares
+
+
+def _wald(variable: Any, y: Tensor, parameters: tuple[Tensor, ...], sums: _Sums) -> Tensor:
+    """Σ(x - μ)²/x about the mean m of the cell, Σ(x - m)²/x + 2(m - μ)Σ(x - m)/x + (m - μ)²Σ1/x, for x = y - α."""
+    mu, lam, alpha = parameters
+    if not is_data(alpha):
+        raise NoMatch("where it begins is not data")
+    n, x = sums.counts, tt.cast(as_tensor(y), "floatX") - tt.broadcast_to(alpha, (sums.cells,))[sums.cell]
+    if np.any(data_value(x) <= 0):
+        raise NoMatch("a value lies before the beginning")
+    mean = sums(x) / n
+    d, off = x - mean[sums.cell], mean - mu
+    squares = sums(d**2 / x) + 2.0 * off * sums(d / x) + off**2 * sums(1.0 / x)
+    density = tt.sum(0.5 * n * tt.log(lam) - 0.5 * lam * squares / mu**2)
+    return density - 1.5 * tt.sum(tt.log(x)) - 0.5 * len(sums.cell) * LOG_2PI
+
+
+def _uniform(variable: Any, y: Tensor, parameters: tuple[Tensor, ...], sums: _Sums) -> Tensor:
+    """The least and the largest of each cell must lie between its bounds."""
+    lower, upper = parameters
+    x = np.asarray(data_value(y), dtype=float)
+    least, largest = np.full(sums.cells, np.inf), np.full(sums.cells, -np.inf)
+    np.minimum.at(least, sums.cell, x)
+    np.maximum.at(largest, sums.cell, x)
+    density = -tt.sum(sums.counts * tt.log(upper - lower))
+    return where_valid(density, [lower <= tt.cast(least, "floatX"), tt.cast(largest, "floatX") <= upper])
+
+
+def _distances(y: Tensor, mu: Tensor) -> tuple[Tensor, Tensor]:
+    """How far rows are below a number and above it, added up: by running totals of the rows in order, from the middle
+    one."""
+    (n,) = known_shape(y)
+    order = tt.sort(y)
+    d, at = order - order[n // 2], mu - order[n // 2]
+    totals = tt.concatenate([np.zeros(1), tt.cumsum(d)])
+    k = tt.searchsorted(d, at)
+    below, above = tt.cast(k, "floatX"), tt.cast(n - k, "floatX")
+    return below * at - totals[k], totals[n] - totals[k] - above * at
+
+
+def _laplace(y: Tensor, mu: Tensor, b: Tensor) -> Tensor:
+    below, above = _distances(y, mu)
+    return where_valid(-(below + above) / b - known_shape(y)[0] * tt.log(2.0 * b), [b > 0])
+
+
+def _asymmetric_laplace(y: Tensor, kappa: Tensor, mu: Tensor, b: Tensor) -> Tensor:
+    below, above = _distances(y, mu)
+    whole = known_shape(y)[0] * (tt.log(b) - tt.log(kappa + 1 / kappa))
+    return where_valid(whole - b * (kappa * above + below / kappa), [b > 0, kappa > 0])
+
+
+SORTED: dict[Any, Callable[..., Tensor]] = {Laplace: _laplace, AsymmetricLaplace: _asymmetric_laplace}
+STATISTICS: dict[str, Statistics] = {
+    "Normal": _normal,
+    "MvNormal": _mv_normal,
+    "Multinomial": _multinomial,
+    "Wald": _wald,
+    "Uniform": _uniform,
+}
+
+
+@dataclass(frozen=True)
+class Compacted:
+    """A program with statistics in place of rows; what was done, and why other rows stay, by variable."""
+
+    program: Program
+    done: tuple[tuple[str, str], ...]
+    declined: tuple[tuple[str, str], ...]
+
+
+def compact_all(program: Program) -> Compacted:
+    """Every observed vector where it pays. That few rows stay needs no reason."""
+    done, declined = [], []
+    for observation in program.observed:
+        name = observation.variable.name or ""
+        try:
+            term, what = compact(observation)
+        except NoMatch as why:
+            if _many(observation.variable):
+                declined.append((name, str(why)))
+            continue
+        program = replace(
+            program, observed=tuple(o for o in program.observed if o is not observation), terms=(*program.terms, term)
+        )
+        done.append((name, what))
+    return Compacted(program, tuple(done), tuple(declined))
+
+
+def _many(variable: Any) -> bool:
+    shape = variable.type.shape[: variable.ndim - variable.event_ndim]
+    return None in shape or prod(shape) >= LEAST_ROWS

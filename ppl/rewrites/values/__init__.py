@@ -1,0 +1,1 @@
+"""What is worked out before a program runs: constants, sizes, small programs, and estimates of work."""

@@ -1,0 +1,295 @@
+"""Operations done at once on the host, by NumPy and SciPy: for small work that is sooner than compiling a program.
+
+Each function takes the node and the values of its inputs. What would differ from XLA's result (an index out of range, a
+matrix that is not positive definite) is left to XLA: the function gives None, or NumPy raises.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from math import inf, prod
+from typing import Any
+
+import numpy as np
+
+from ppl.graph import Node, topological
+from ppl.tensor import linalg
+from ppl.tensor.arrays import diagonals, indexing, reductions, shaping
+from ppl.tensor.arrays.creation import eye
+from ppl.tensor.arrays.segments import segment_sum
+from ppl.tensor.core.elementwise import log1mexp, share
+from ppl.tensor.core.ops import CAST, Elementwise, Reduction
+from ppl.tensor.core.vectorizing import VECTORIZED
+from ppl.tensor.linear_algebra import chains, decompositions
+from ppl.tensor.linear_algebra.definite import log_det_definite
+from ppl.tensor.linear_algebra.kronecker import kron_times
+from ppl.tensor.linear_algebra.triangular import diagonal_of, pack_triangular, unpack_triangular
+from ppl.tensor.sampling.draws import Draw, key_fold_in, key_split, of_words
+from ppl.tensor.special_functions import counts as special_counts
+from ppl.tensor.special_functions.catalogue import log_exp_difference
+from ppl.tensor.special_functions.normal import log1p_square, log_ndtr_between
+
+Values = list[np.ndarray]
+DRAWN = 40  # numbers that take NumPy as long as one that it draws
+
+
+def by_numpy(node: Node, values: Values) -> Any:
+    """The value of a node (a tuple of several), given those of its inputs; None where NumPy does not give it."""
+    with np.errstate(all="ignore"):
+        try:
+            return _found(node, values)
+        except (IndexError, TypeError, ValueError, np.linalg.LinAlgError):
+            return None  # XLA fills what lies outside, and matrices without a factor, with nan, or has its own error
+
+
+def _found(node: Node, values: Values) -> Any:
+    f = _of_entries(node.op.name) if isinstance(node.op, Elementwise) and not node.attrs else None
+    if f is not None:
+        return np.asarray(f(*values)).astype(node.type.dtype)
+    if isinstance(node.op, Reduction) and node.op.name in _REDUCTIONS and values[0].size:
+        return _reduced(node, values[0])
+    if isinstance(node.op, Draw):
+        return node.op.by_numpy(*values, **node.attrs) if node.op.known_to_numpy(node) else None
+    known = _BY_OP.get(node.op)
+    return None if known is None else known(node, values)
+
+
+def is_known(node: Node) -> bool:
+    """Whether NumPy has the operation, and declines at most for some values."""
+    if isinstance(node.op, Elementwise) and not node.attrs:
+        return _of_entries(node.op.name) is not None
+    if isinstance(node.op, Draw):
+        return node.op.known_to_numpy(node)
+    return node.op in _BY_OP or (isinstance(node.op, Reduction) and node.op.name in _REDUCTIONS)
+
+
+def has_a_function(node: Node) -> bool:
+    """Whether NumPy has anything for such an operation."""
+    return isinstance(node.op, Elementwise | Reduction | Draw) or node.op in _BY_OP
+
+
+def work(node: Node) -> float:
+    """About how many numbers NumPy goes over for a node."""
+    shapes = [
+        item.shape for kind in (node.type, *[x.type for x in node.inputs]) for item in getattr(kind, "items", (kind,))
+    ]
+    if any(n is None for shape in shapes for n in shape):
+        return inf
+    if node.op is VECTORIZED:
+        body = node.attrs["body"]
+        stack = prod(shapes[0]) / max(1, prod(body.outputs[0].type.shape))
+        return stack * sum(map(work, topological(body.outputs)))
+    return DRAWN * prod(shapes[0]) if isinstance(node.op, Draw) else sum(map(prod, shapes))
+
+
+# --- entry by entry
+def _stirling(x: np.ndarray) -> Any:
+    import scipy.special
+
+    return special_counts.stirling_by(np, scipy.special, x)
+
+
+_OTHER_NAMES: dict[str, Callable[..., Any]] = {
+    "abs": np.abs, "switch": np.where, "softplus": lambda x: np.logaddexp(x, 0),
+    "log_sigmoid": lambda x: -np.logaddexp(-x, 0), "rsqrt": lambda x: 1 / np.sqrt(x), "trunc": np.trunc,
+    "stop_gradient": np.asarray, "at_optimum": np.asarray, "twice": np.asarray, "stirling": _stirling,
+    "deviance": functools.partial(special_counts.deviance_by, np), "clip": np.clip,
+    **{op.name: op.lower for op in (share, log1mexp, log_exp_difference, log1p_square, log_ndtr_between)},
+}  # fmt: skip
+_NAMES_IN_SCIPY = {"sigmoid": "expit"}
+# In SciPy a difference of large logarithms, 2e-10 off at (5e5, 1/2), and series cut short, 3 % off in tails at a = 1e8.
+_LESS_EXACT = frozenset({"betaln", "gammainc", "gammaincc", "gammaincinv", "gammainccinv"})
+
+
+def _of_entries(name: str) -> Callable[..., Any] | None:
+    found = _OTHER_NAMES.get(name)
+    if found is not None:
+        return found
+    if isinstance(getattr(np, name, None), np.ufunc):
+        return getattr(np, name)
+    import scipy.special  # a tenth of the time of `import ppl`
+
+    candidate = getattr(scipy.special, _NAMES_IN_SCIPY.get(name, name), None)
+    return candidate if isinstance(candidate, np.ufunc) and name not in _LESS_EXACT else None
+
+
+# --- along axes
+_REDUCTIONS = frozenset({"sum", "prod", "mean", "max", "min", "all", "any"})
+
+
+def _reduced(node: Node, x: np.ndarray) -> np.ndarray:
+    dtype = np.dtype(node.type.dtype)
+    wide = {"dtype": dtype} if node.op.name in ("sum", "prod") else {}
+    axes = {"axis": node.attrs["axis"], "keepdims": node.attrs["keepdims"]}
+    return np.asarray(getattr(np, node.op.name)(x, **axes, **wide), dtype)
+
+
+def _by_exponentials(node: Node, values: Values) -> Any:
+    import scipy.special
+
+    if not values[0].ndim:  # SciPy makes a vector of one
+        return None
+    return np.asarray(getattr(scipy.special, node.op.name)(values[0], **node.attrs), node.type.dtype)
+
+
+def _place_of_extreme(node: Node, values: Values) -> Any:
+    axes = node.attrs["axis"]
+    if len(axes) != 1 or not values[0].size:  # of all entries it is the place in the flat array
+        return None
+    find = np.argmax if node.op is reductions.argmax else np.argmin
+    return find(values[0], axis=axes[0], keepdims=node.attrs["keepdims"]).astype(node.type.dtype)
+
+
+def _set(node: Node, values: Values) -> Any:
+    x, y, *places = values
+    found = x.copy()
+    found[indexing.real_index(node.attrs["plan"], places)] = y
+    return found
+
+
+def _added_at(node: Node, values: Values) -> Any:
+    x, y, *places = values
+    found = x.copy()
+    np.add.at(found, indexing.real_index(node.attrs["plan"], places), y)
+    return found
+
+
+def _log_forward(node: Node, values: Values) -> Any:
+    import scipy.special
+
+    first, steps = values
+    found = [first]
+    for step in steps:
+        found.append(scipy.special.logsumexp(found[-1][..., None] + step, axis=-2))
+    return np.stack(found).astype(node.type.dtype)
+
+
+def _segment_sum(node: Node, values: Values) -> Any:
+    if np.any((values[1] < 0) | (values[1] >= node.attrs["count"])):  # XLA drops these
+        return None
+    total = np.zeros(node.type.shape, node.type.dtype)
+    np.add.at(total, values[1], values[0])
+    return total
+
+
+def _take_along_axis(node: Node, values: Values) -> Any:
+    x, at = values
+    axis = node.attrs["axis"]
+    return np.take_along_axis(x, at, axis) if np.all((at >= 0) & (at < x.shape[axis])) else None
+
+
+def _cast(node: Node, values: Values) -> Any:
+    dtype = np.dtype(node.type.dtype)
+    return values[0].astype(dtype) if _same_by_numpy(values[0], dtype) else None
+
+
+def _same_by_numpy(values: np.ndarray, dtype: np.dtype[Any]) -> bool:
+    """Whether JAX and NumPy agree on a cast: out of the range of whole numbers each does as it likes."""
+    if values.dtype.kind == "c":
+        return dtype.kind == "c"
+    if values.dtype.kind != "f" or dtype.kind not in "iu":
+        return True
+    limits = np.iinfo(dtype)
+    return bool(np.all((values >= limits.min) & (values < limits.max)))
+
+
+# --- matrices
+def _triangle(n: int, lower: bool, strict: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and columns of the entries of a triangle, in the order in which they are packed."""
+    return np.tril_indices(n, -strict) if lower else np.triu_indices(n, strict)
+
+
+def _packed(node: Node, values: Values) -> Any:
+    return values[0][(..., *_triangle(values[0].shape[-1], **node.attrs))]
+
+
+def _unpacked(node: Node, values: Values) -> Any:
+    matrices = np.zeros(node.type.shape, node.type.dtype)
+    matrices[(..., *_triangle(**node.attrs))] = values[0]
+    return matrices
+
+
+def _eye(node: Node, _: Values) -> Any:
+    rows, columns = node.type.shape
+    return np.eye(rows, columns, node.attrs["k"]).astype(node.type.dtype)
+
+
+def _log_det_definite(a: np.ndarray) -> Any:
+    lower = np.linalg.cholesky(a)
+    return 2.0 * np.sum(np.log(np.diagonal(lower, axis1=-2, axis2=-1)), axis=-1)
+
+
+def _cholesky(node: Node, values: Values) -> Any:
+    lower, a = node.attrs.get("lower", True), values[0]
+    factor = np.linalg.cholesky(a if lower else np.swapaxes(a, -1, -2).conj())
+    return factor if lower else np.swapaxes(factor, -1, -2).conj()
+
+
+def _solve_triangular(node: Node, values: Values) -> Any:
+    a, b = values
+    how = node.attrs
+    a = np.tril(a) if how["lower"] else np.triu(a)
+    if how["unit_diagonal"]:
+        a = a - a * np.eye(a.shape[-1], dtype=a.dtype) + np.eye(a.shape[-1], dtype=a.dtype)
+    a = np.swapaxes(a, -1, -2) if how["trans"] else a
+    a = a.conj() if how["trans"] == 2 else a
+    if how["b_ndim"] == 2:
+        return np.linalg.solve(a, b)
+    if a.ndim == 2:  # one matrix for all vectors
+        return np.linalg.solve(a, b.reshape(-1, b.shape[-1]).T).T.reshape(b.shape)
+    if a.shape[-3] == 1 and b.ndim == a.ndim - 1:  # one for all vectors of a row
+        return np.swapaxes(np.linalg.solve(a[..., 0, :, :], np.swapaxes(b, -1, -2)), -1, -2)
+    return np.linalg.solve(a, b[..., None])[..., 0]
+
+
+def _kron_times(x: np.ndarray, *matrices: np.ndarray) -> Any:
+    for m in matrices:
+        x = np.swapaxes(m @ x.reshape((*x.shape[:-1], m.shape[1], -1)), -1, -2)
+        x = x.reshape((*x.shape[:-2], -1))
+    return x
+
+
+_BY_OP: dict[Any, Callable[[Node, Values], Any]] = {
+    shaping.TRANSPOSE: lambda node, values: np.transpose(values[0], node.attrs["axes"]),
+    shaping.EXPAND_DIMS: lambda node, values: np.expand_dims(values[0], node.attrs["axis"]),
+    shaping.RESHAPE: lambda node, values: np.reshape(values[0], node.type.shape),
+    shaping.SQUEEZE: lambda node, values: np.reshape(values[0], node.type.shape),
+    shaping.BROADCAST_TO: lambda node, values: np.broadcast_to(values[0], node.type.shape),
+    shaping.CONCATENATE: lambda node, values: np.concatenate(values, axis=node.attrs["axis"]).astype(
+        node.type.dtype, copy=False
+    ),
+    eye: _eye,
+    linalg.MATMUL: lambda _, values: np.matmul(*values),
+    kron_times: lambda _, values: _kron_times(*values),
+    diagonal_of: lambda _, values: np.diagonal(values[0], axis1=-2, axis2=-1),
+    diagonals.tril: lambda node, values: np.tril(values[0], node.attrs["k"]),
+    diagonals.triu: lambda node, values: np.triu(values[0], node.attrs["k"]),
+    diagonals.diagonal: lambda node, values: np.diagonal(values[0], **node.attrs),
+    decompositions.cholesky: _cholesky,
+    log_det_definite: lambda _, values: _log_det_definite(*values),
+    decompositions.eigh: lambda node, values: tuple(np.linalg.eigh(values[0], **node.attrs)),
+    decompositions._solve_general: lambda _, values: np.linalg.solve(*values),
+    decompositions.SOLVE_TRIANGULAR: _solve_triangular,
+    pack_triangular: _packed,
+    unpack_triangular: _unpacked,
+    reductions.softmax: _by_exponentials,
+    reductions.log_softmax: _by_exponentials,
+    reductions.logsumexp: _by_exponentials,
+    reductions.argmax: _place_of_extreme,
+    reductions.argmin: _place_of_extreme,
+    reductions.cumsum: lambda node, values: np.cumsum(values[0], axis=node.attrs["axis"]).astype(node.type.dtype),
+    reductions.cumprod: lambda node, values: np.cumprod(values[0], axis=node.attrs["axis"]).astype(node.type.dtype),
+    segment_sum: _segment_sum,
+    key_fold_in: lambda _, values: key_fold_in.by_numpy(*values),
+    key_split: lambda node, values: key_split.by_numpy(values[0], node.attrs["n"]),
+    of_words: lambda node, values: of_words.lower(values[0], **node.attrs),
+    CAST: _cast,
+    indexing.take_along_axis: _take_along_axis,
+    indexing.index_update: _set,
+    indexing.index_add: _added_at,
+    chains.log_forward: _log_forward,
+    indexing.GETITEM: lambda node, values: np.asarray(
+        values[0][indexing.real_index(node.attrs["plan"], values[1:])]
+    ),
+}  # fmt: skip

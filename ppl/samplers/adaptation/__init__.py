@@ -1,0 +1,1 @@
+"""What the warm-up tunes: step size and metric."""

@@ -1,0 +1,1 @@
+"""Independent draws of numbers by quadrature, without a Markov chain."""

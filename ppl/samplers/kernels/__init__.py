@@ -1,0 +1,1 @@
+"""Markov kernels: pairs of pure functions `init` and `step`, one file each."""

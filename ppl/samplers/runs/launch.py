@@ -1,0 +1,46 @@
+"""From a job to its result: where its draws are stored, and who waits for it."""
+
+import os
+from typing import Any
+
+from ppl.samplers.runs.checkpoint import STORAGES, DirectoryStore, MemoryStore
+from ppl.samplers.runs.driver import Handle
+from ppl.samplers.runs.job import Job, Store
+from ppl.samplers.runs.progress import display_for
+from ppl.samplers.runs.run import Run
+from ppl.xla import backend
+
+
+def launch(job: Job, *, progress: bool | str | None, blocking: bool) -> Run | Handle:
+    """Run the job; Ctrl-C returns what is finished. Without ``blocking`` its handle comes back at once."""
+    backend.check()
+    display = display_for(progress)
+    handle = Handle(job).start()
+    return handle.watch(display) if blocking else handle
+
+
+def store_for(
+    checkpoint: str | os.PathLike[str] | None,
+    resume: str | os.PathLike[str] | None,
+    storage: str,
+    settings: dict[str, Any],
+) -> Store:
+    """Memory, a new directory, or one to go on from."""
+    if checkpoint is not None and resume is not None and os.fspath(checkpoint) != os.fspath(resume):
+        raise ValueError("resume goes on with a checkpoint in its own directory, so checkpoint need not be given.")
+    path = resume if resume is not None else checkpoint
+    check_storage(storage, path)
+    return MemoryStore() if path is None else DirectoryStore(path, settings, resume is not None, storage)
+
+
+def check_storage(storage: str, path: str | os.PathLike[str] | None) -> None:
+    """Refuse a kind of storage that there is not, or one without a place."""
+    if storage not in STORAGES:
+        raise ValueError(f"storage must be one of {', '.join(STORAGES)}, got {storage!r}.")
+    if path is None and storage != STORAGES[0]:
+        raise ValueError(f"storage={storage!r} says how draws are saved on disk, so a directory must be given too.")
+
+
+def cores_for(cores: int | None, chains: int) -> int:
+    """How many chains run at a time."""
+    return min(chains, cores or os.cpu_count() or 1)

@@ -1,0 +1,1 @@
+"""Steps for what gradients cannot move, and the sweep that combines them."""

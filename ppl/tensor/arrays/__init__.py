@@ -1,0 +1,1 @@
+"""Operations on arrays, by NumPy's names: a file for each kind."""

@@ -1,0 +1,162 @@
+"""Diagonals and triangles of matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from ppl.graph import Attrs, Node, TupleType
+from ppl.tensor.arrays.creation import arange
+from ppl.tensor.arrays.indexing import index_update
+from ppl.tensor.config import config
+from ppl.tensor.core.elementwise import greater_equal, multiply, switch
+from ppl.tensor.core.ops import JaxOp, cast_to
+from ppl.tensor.core.sizes import shape as shape_of
+from ppl.tensor.tensor import Tensor, TensorType, as_tensor, constant, dtype_name, function
+
+
+class _Diagonal(JaxOp):
+    """Knows its shape where that of the matrix is known."""
+
+    def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType | TupleType:
+        x, offset = inputs[0].type, attrs["offset"]
+        given = [a for a in (attrs["axis1"], attrs["axis2"]) if isinstance(a, int) and -x.ndim <= a < x.ndim]
+        axes = {a % x.ndim for a in given}
+        if len(axes) != 2 or None in x.shape or not isinstance(offset, int):
+            return super().infer(inputs, attrs)
+        rows, columns = (x.shape[a] for a in given)
+        length = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
+        return TensorType(x.dtype, (*(n for axis, n in enumerate(x.shape) if axis not in axes), length))
+
+
+diagonal = _Diagonal(
+    "diagonal", lambda x, *, offset=0, axis1=0, axis2=1: jnp.diagonal(x, offset, axis1, axis2), ("extract_diag",)
+)
+_matrix_of = JaxOp(
+    "matrix_of_diagonal", lambda v, *, k: jnp.vectorize(lambda x: jnp.diag(x, k), signature="(n)->(m,m)")(v)
+)
+
+
+@function()
+def diag(x: Any, k: int = 0) -> Tensor:
+    """The diagonal of a matrix, or the matrix with a given diagonal."""
+    x = as_tensor(x)
+    if x.ndim == 1:
+        return _matrix_of(x, k=int(k))
+    if x.ndim == 2:
+        return diagonal(x, int(k))
+    raise ValueError(f"diag takes a vector or a matrix, got {x!r}; see alloc_diag and diagonal for stacks")
+
+
+@function("diagflat")
+def alloc_diag(x: Any, offset: int = 0, axis1: int = -2, axis2: int = -1) -> Tensor:
+    """Matrices with given diagonals, stacked like the vectors that hold them."""
+    matrices = _matrix_of(as_tensor(x), k=int(offset))
+    return matrices if (axis1, axis2) == (-2, -1) else matrices.moveaxis((-2, -1), (axis1, axis2))
+
+
+# --- triangles, of stacks of matrices
+tril = JaxOp("tril", lambda x, *, k=0: jnp.tril(x, k))
+triu = JaxOp("triu", lambda x, *, k=0: jnp.triu(x, k))
+
+
+@function()
+def tri(n: Any, m: Any = None, k: int = 0, dtype: Any = None) -> Tensor:
+    """Ones on and below a diagonal."""
+    m, kind = n if m is None else m, dtype_name(dtype or config.floatX)
+    if isinstance(n, Tensor) or isinstance(m, Tensor):
+        return cast_to(greater_equal(arange(n)[:, None], arange(m) - k), kind)
+    return constant(np.tri(n, m, k, dtype=kind))
+
+
+@function()
+def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Tensor, Tensor]:
+    """Where the lower triangle of an n x m matrix is."""
+    rows, columns = np.tril_indices(n, k, m)
+    return constant(rows), constant(columns)
+
+
+@function()
+def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Tensor, Tensor]:
+    """Where the upper triangle of an n x m matrix is."""
+    rows, columns = np.triu_indices(n, k, m)
+    return constant(rows), constant(columns)
+
+
+def _known_matrix(name: str, x: Any) -> tuple[int, int]:
+    rows, columns = as_tensor(x).type.shape[-2:]
+    if rows is None or columns is None:
+        raise ValueError(f"{name}: the size of {x!r} must be known: use specify_shape")
+    return rows, columns
+
+
+@function()
+def tril_indices_from(x: Any, k: int = 0) -> tuple[Tensor, Tensor]:
+    """Where the lower triangle of a matrix is."""
+    rows, columns = _known_matrix("tril_indices_from", x)
+    return tril_indices(rows, k, columns)
+
+
+@function()
+def triu_indices_from(x: Any, k: int = 0) -> tuple[Tensor, Tensor]:
+    """Where the upper triangle of a matrix is."""
+    rows, columns = _known_matrix("triu_indices_from", x)
+    return triu_indices(rows, k, columns)
+
+
+@function()
+def diag_indices(n: int, ndim: int = 2) -> tuple[Tensor, ...]:
+    """Where the main diagonal of an array with `ndim` axes of length n is."""
+    return tuple(constant(i) for i in np.diag_indices(n, ndim))
+
+
+@function()
+def diag_indices_from(x: Any) -> tuple[Tensor, ...]:
+    """Where the main diagonal of an array with axes of one known length is."""
+    x = as_tensor(x)
+    lengths = {*x.type.shape}
+    if x.ndim < 2 or len(lengths) != 1 or None in lengths:
+        raise ValueError(f"diag_indices_from: {x!r} must have two or more axes of one known length")
+    return diag_indices(lengths.pop() or 0, x.ndim)
+
+
+@function()
+def fill_diagonal(a: Any, value: Any, wrap: bool = False) -> Tensor:
+    """The array with `value` along its main diagonal, of a tall matrix too, where it does not `wrap` around."""
+    return fill_diagonal_offset(a, value, 0) if not wrap else _wrapped(as_tensor(a), value)
+
+
+@function()
+def fill_diagonal_offset(a: Any, value: Any, offset: int) -> Tensor:
+    """The array with `value` along a diagonal."""
+    a = as_tensor(a)
+    if a.ndim < 2:
+        raise ValueError(f"fill_diagonal: {a!r} is no matrix")
+    places = [arange(n) for n in shape_of(a)]
+    first = places[0]
+    hit: Any = True
+    for axis, place in enumerate(places[1:], start=1):
+        lined_up = first.reshape((-1, *[1] * (a.ndim - 1))) + (offset if a.ndim == 2 else 0)
+        hit = (place.reshape((*[1] * axis, -1, *[1] * (a.ndim - 1 - axis))) == lined_up) & hit
+    return switch(hit, cast_to(as_tensor(value), a.dtype), a)
+
+
+def _wrapped(a: Tensor, value: Any) -> Tensor:
+    rows, columns = _known_matrix("fill_diagonal", a)
+    flat = a.reshape((-1,))
+    return index_update(flat, cast_to(as_tensor(value), a.dtype), slice(None, rows * columns, columns + 1)).reshape(
+        (rows, columns)
+    )
+
+
+@function()
+def vander(x: Any, n: int | None = None, increasing: bool = False) -> Tensor:
+    """Powers of the entries as columns."""
+    x = as_tensor(x)
+    count = x.type.shape[0] if n is None else n
+    if count is None:
+        raise ValueError(f"vander: the length of {x!r} is not known, so n= is needed")
+    powers = np.arange(count) if increasing else np.arange(count)[::-1]
+    return multiply(1, x[:, None] ** constant(powers.copy()))

@@ -1,0 +1,18 @@
+"""Values between the points where they are known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ppl.tensor.arrays.curves import interp as interp
+from ppl.tensor.core.later import Later
+from ppl.tensor.core.ops import JaxOp
+
+_jsn = Later("jax.scipy.ndimage")
+
+
+def _map_coordinates(x: Any, coordinates: Any, *, order: int = 1, mode: str = "constant", cval: float = 0.0) -> Any:
+    return _jsn.map_coordinates(x, list(coordinates), order, mode, cval)
+
+
+map_coordinates = JaxOp("map_coordinates", _map_coordinates, to_float=True)

@@ -1,0 +1,1 @@
+"""What an operation is: types, shapes and sizes, evaluation, derivatives, files."""

@@ -1,0 +1,1 @@
+"""Loops and branches: nodes whose bodies are graphs."""

@@ -1,0 +1,1 @@
+"""Special functions that JAX lacks or gets wrong in double precision."""
