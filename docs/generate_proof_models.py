@@ -6,6 +6,8 @@ import runpy
 from pathlib import Path
 from typing import Any
 
+from ppl.rewrites.marginalization import words
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "proof_models.md"
 EXAMPLE = ROOT / "examples" / "ten_models.py"
@@ -43,7 +45,8 @@ def row(make: Any, check: Any) -> str:
     """A model in a line of the table."""
     proof = make()
     plan, found = check(proof)
-    theorems = dict.fromkeys(step.rule for step in plan.steps if step.eliminated or step.rule == "compaction")
+    told = [step for step in plan.steps if step.eliminated or step.rule == words.STATISTICS]
+    theorems = dict.fromkeys(step.rule for step in told)
     left = f"{plan.ndim}" + (f" ({', '.join(plan.free)})" if plan.free else "")
     cells = (
         (make.__doc__ or "").strip().rstrip("."), str(plan.ndim_before), left, ", ".join(theorems),

@@ -301,7 +301,7 @@ def test_a_random_scale_is_taken_out_by_the_share_of_the_prior(child, prior):
     (coordinate,) = [c for rv, c in plan.coordinates.items() if rv.name == "x"]
     spread = SCALES[prior.__name__].spread()
     np.testing.assert_allclose(coordinate.weight, 1 / (1 + np.array(information) * spread), rtol=1e-9)
-    assert "x is moved by its logarithm, without its scale" in str(plan)
+    assert "x is moved on the log scale, partially non-centered" in str(plan)
 
 
 def test_a_known_scale_stays_where_it_is_and_so_does_a_random_one_beside_many_rows():

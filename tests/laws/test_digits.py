@@ -111,6 +111,6 @@ def test_digits_survive_a_million_standard_deviations_from_zero(written, floatX)
     compacted = written in COMPACTED
     with pm.config.change_flags(floatX=floatX):
         (near, told), (far, _) = (density_and_slopes(written, at, compacted) for at in (0.0, FAR))
-    assert ("compaction" if compacted else "Gaussian block") in told, told
+    assert ("sufficient statistics" if compacted else "Gaussian block") in told, told
     for a, b in zip(near, far, strict=True):
         np.testing.assert_allclose(b, a, rtol=DIGITS[floatX], atol=DIGITS[floatX])

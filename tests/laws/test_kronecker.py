@@ -16,6 +16,7 @@ from ppl.distributions.families.kronecker_normal import with_factors
 from ppl.distributions.formulas import eigenbasis
 from ppl.model.posterior.rewriting import program_of, rewritten
 from ppl.rewrites import strict
+from ppl.rewrites.marginalization import words
 from ppl.tensor.core.evaluate import to_jax
 from ppl.tensor.tensor import TensorType, placeholder
 
@@ -220,7 +221,9 @@ def made(write):
 def test_the_joint_is_the_law_of_what_is_seen_times_that_of_the_process(which):
     model = made(GRIDS[which])
     plan = pm.explain(model)
-    assert "f" not in plan.free and any(s.rule == "compound" and s.eliminated == ("f",) for s in plan.steps), str(plan)
+    assert "f" not in plan.free and any(s.rule == words.PROCESS and s.eliminated == ("f",) for s in plan.steps), str(
+        plan
+    )
     sides = both_sides(program_of(model), plan.program, 3)
     assert np.isfinite(sides.joint).all()
     np.testing.assert_allclose(sides.product, sides.joint, rtol=1e-9, atol=1e-9)

@@ -9,6 +9,7 @@ import ppl.tensor as tt
 from ppl.graph import ancestors
 from ppl.model.posterior.rewriting import program_of, rewritten
 from ppl.rewrites import strict
+from ppl.rewrites.marginalization import words
 from ppl.rewrites.marginalization.gaussian import noisy_process as noisy
 from ppl.rewrites.marginalization.gaussian import residuals
 
@@ -109,7 +110,7 @@ def test_the_joint_is_the_law_of_what_is_seen_times_that_of_the_vectors(which):
     model = made(CASES[which])
     plan = pm.explain(model)
     assert {"f", "g", "h"}.isdisjoint(plan.free), str(plan)
-    assert any(s.rule == "compound" and s.eliminated == ("f",) for s in plan.steps), str(plan)
+    assert any(s.rule == words.PROCESS and s.eliminated == ("f",) for s in plan.steps), str(plan)
     sides = both_sides(program_of(model), plan.program, 3)
     assert np.isfinite(sides.joint).all()
     np.testing.assert_allclose(sides.product, sides.joint, rtol=1e-9, atol=1e-9)
@@ -142,7 +143,7 @@ def test_known_covariances_too_large_for_a_block_are_decomposed_once(which, monk
     monkeypatch.setattr(residuals, "MOST_TOGETHER", 4)
     model = made({**BY_EIGENVECTORS, **BY_CHOLESKY}[which])
     plan = pm.explain(model)
-    assert any(s.rule == "compound" and s.eliminated == ("f",) for s in plan.steps), str(plan)
+    assert any(s.rule == words.PROCESS and s.eliminated == ("f",) for s in plan.steps), str(plan)
     ops = {n.op.name for n in ancestors([t.density for t in plan.program.terms])}
     assert ("kron_times" in ops) == (which in BY_EIGENVECTORS)
     sides = both_sides(program_of(model), plan.program, 3)
@@ -220,7 +221,7 @@ def test_parameters_outside_their_domains_are_as_impossible_as_before():
         s, r = pm.Normal("s"), pm.Normal("r")
         f = pm.MvNormal("f", np.zeros(2), cov=tt.stack([tt.stack([1.0, r]), tt.stack([r, 1.0])]))
         pm.Normal("y", f, s, observed=[1.0, 2.0])
-    assert pm.explain(model).steps[0].rule == "compound"
+    assert pm.explain(model).steps[0].rule == words.PROCESS
     density = model.compile_logp(rewrite=True)
     assert np.isfinite(density({"s": 3.0, "r": 0.5}))
     assert density({"s": -3.0, "r": 0.5}) == -np.inf
@@ -241,7 +242,7 @@ def test_digits_are_kept_far_from_zero():
             cov = pm.HalfNormal("eta") ** 2 * tt.exp(-abs(AT[:, None] - AT) / pm.HalfNormal("length"))
             f = pm.MvNormal("f", np.full(N, far), cov=cov)
             pm.Normal("y", f, pm.HalfNormal("sigma"), observed=np.round(Y * 1024) / 1024 + far)
-        assert pm.explain(model).steps[0].rule == "compound"
+        assert pm.explain(model).steps[0].rule == words.PROCESS
         return model.compile_logp(rewrite=True)({"eta_log__": 0.1, "length_log__": 0.3, "sigma_log__": -0.5})
 
     np.testing.assert_allclose(density(2.0**20), density(0.0), rtol=1e-9)

@@ -128,4 +128,4 @@ def test_a_regression_of_logarithms_is_a_normal_one():
         pm.LogNormal("y", a + b * x, pm.HalfNormal("sigma", 1), observed=y)
     plan = exactly(model)
     assert plan.free == ("sigma",)
-    assert [s.why for s in plan.steps if s.rule == "observed bijection"] == ["LogNormal is Normal in log y."]
+    assert [s.why for s in plan.steps if s.rule == "change of variables"] == ["LogNormal is Normal in log y."]

@@ -60,10 +60,10 @@ class Division(NamedTuple):
     def words(self) -> str:
         """What becomes of the parts, where there are several."""
         if not self.whole:
-            return "nothing joins these, so each is drawn by itself unless NUTS is steered or watched"
+            return "the posterior factorizes into these parts, each sampled by itself unless NUTS is steered or watched"
         enough = sum(part.cost for part in self.parts) >= MUCH
         why = f"none is {MOSTLY:.0%} of the arithmetic" if enough else "there is little arithmetic to save"
-        return f"nothing joins these parts; one chain moves them, since {why}"
+        return f"the posterior factorizes into these parts, but one chain moves them all, since {why}"
 
     def told(self) -> list[tuple[Part, str]]:
         """The parts that are drawn by themselves, or those that share the only chain, and what is to say of each."""
@@ -153,7 +153,7 @@ def parts(terms: Sequence[Tensor], values: Sequence[Tensor]) -> list[Part]:
             own[met.first(term)].append(term)
             continue
         for x, weight in summands([term], met.values, whole=met.one):
-            assert met.one(x), f"{x!r} joins parts that were taken for independent"
+            assert met.one(x), f"{x!r} depends on parts that were taken for independent"
             own[met.first(x)].append(weight * x)
     return [Part(tuple(each), tuple(own[each[0]])) for each in met.sets]
 

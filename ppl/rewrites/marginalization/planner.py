@@ -18,7 +18,7 @@ from ppl.graph import ancestors
 from ppl.rewrites.engine.engine import strict
 from ppl.rewrites.engine.pause import collector_paused
 from ppl.rewrites.factorization.independence import without_a_chain
-from ppl.rewrites.marginalization import gaussian
+from ppl.rewrites.marginalization import gaussian, words
 from ppl.rewrites.marginalization.conjugate import compounds, conjugate, thinning, wishart
 from ppl.rewrites.marginalization.conjugate import pareto as largest
 from ppl.rewrites.marginalization.conjugate.pairs import prior_of
@@ -152,7 +152,7 @@ _reported: set[str] = set()
 
 
 def _no_rule(rv: RandomVariable) -> str:
-    return f"no rule integrates out {rv.family.__name__} variables here"
+    return f"no rule marginalizes {rv.family.__name__} variables here"
 
 
 def _children(factors: Collection[Factor]) -> str:
@@ -160,7 +160,7 @@ def _children(factors: Collection[Factor]) -> str:
     kinds = {f.variable.family.__name__ for f in factors if isinstance(f, Observation)}
     kinds |= {f.kind for f in factors if isinstance(f, Term) and f.kind == "potential"}
     if any(isinstance(f, Term) and f.without for f in factors):
-        kinds.add("what is left of variables that went before")
+        kinds.add("the marginal density of variables that are integrated out already")
     return " and ".join(sorted(kinds)) or "other terms"
 
 
@@ -175,8 +175,8 @@ def _stacked(
             continue
         names = [rv.name or "" for rv in each]
         how = "follow each other" if many in found.linked else "are alike"
-        words = f'{", ".join(shortened(names))} {how}: the entries of "{many.name}".'
-        result.steps.append(Step("vector", (), f"{len(each)} variables", many.name or "", words))
+        why = f'{", ".join(shortened(names))} {how}: the entries of "{many.name}".'
+        result.steps.append(Step(words.PLATE, (), f"{len(each)} variables", many.name or "", why))
 
 
 def _barren(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
@@ -192,7 +192,13 @@ def _barren(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons
         terms = [_domain(rv, conditions) for rv in idle if (conditions := open_conditions(rv))]
         after = program.without(idle).plus(terms=terms, recoveries=recoveries)
         they = "it: it is" if len(names) == 1 else "them: they are"
-        _note(result, "barren", names, after, f"Nothing observed depends on {they} drawn forward.")
+        _note(
+            result,
+            words.NO_DESCENDANTS,
+            names,
+            after,
+            f"Nothing observed depends on {they} drawn forward.",
+        )
 
 
 def _domain(rv: RandomVariable, conditions: Sequence[Tensor]) -> Term:
@@ -215,7 +221,7 @@ def _note_sums(result: Plan, done: Sequence[tuple[Sequence[RandomVariable], Sequ
     for members, factors, after in done:
         names = tuple(rv.name or "" for rv in members)
         kinds = " and ".join(sorted({rv.family.__name__ for rv in members}))
-        _note(result, "sum over values", names, after, f"{kinds} with {_children(factors)}.")
+        _note(result, words.ENUMERATION, names, after, f"{kinds} with {_children(factors)}.")
 
 
 def _is_conjugate(rv: RandomVariable) -> bool:
@@ -223,7 +229,7 @@ def _is_conjugate(rv: RandomVariable) -> bool:
 
 
 def _conjugate(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
-    _each(result, protected, "conjugate", conjugate.eliminate_one, _is_conjugate, reasons)
+    _each(result, protected, words.CONJUGATE, conjugate.eliminate_one, _is_conjugate, reasons)
     result.program = settled(result.program)
 
 
@@ -253,53 +259,57 @@ class Moved:
         gone = set(map(id, taken))
         for o in [o for o in known.values() if id(o) not in gone]:
             reasons.update({name: o.as_written(why) for name, why in reasons.items()})
-        steps = [Step("observed bijection", (), o.written.variable.name or "", o.slope.name, o.words) for o in taken]
-        result.steps[:0] = steps
+        rule = words.CHANGE_OF_VARIABLES
+        result.steps[:0] = [Step(rule, (), o.written.variable.name or "", o.slope.name, o.words) for o in taken]
 
 
 def _thinning(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
     suits = lambda rv: rv.family.__name__ in thinning.THINNINGS
-    _each(result, protected, "thinning", thinning.eliminate_one, suits, reasons)
+    _each(result, protected, words.THINNING, thinning.eliminate_one, suits, reasons)
 
 
 def _by_one_family(family: Any, eliminate_one: Callable[[Program, RandomVariable], Program]) -> Theorem:
     """Conjugate variables of one family, whose children are no plain pairs."""
 
     def apply(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
-        _each(result, protected, "conjugate", eliminate_one, lambda rv: rv.family is family, reasons)
+        _each(result, protected, words.CONJUGATE, eliminate_one, lambda rv: rv.family is family, reasons)
 
     return apply
 
 
 def _compounds(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
-    _each(result, protected, "compound", compounds.eliminate_one, compounds.suits, {})  # later theorems say why not
+    _each(result, protected, words.COMPOUND, compounds.eliminate_one, compounds.suits, {})  # later theorems say why not
     alone = lambda rv: _few_copies(result.program, rv, protected)
     small = lambda rv: rv.family is not MvNormal and gaussian.is_written_out(rv) and grids.suits(rv) and alone(rv)
     large = lambda rv: not gaussian.is_written_out(rv) and grids.suits(rv) and alone(rv)
     noisy_one = lambda rv: noisy.suits(rv) and alone(rv)
-    _each(result, protected, "compound", grids.eliminate_one, large, reasons)  # no other theorem takes these
-    _each(result, protected, "compound", grids.eliminate_one, small, {})
-    _each(result, protected, "compound", noisy.eliminate_one, noisy_one, {})
+    _each(result, protected, words.PROCESS, grids.eliminate_one, large, reasons)  # no other theorem takes these
+    _each(result, protected, words.PROCESS, grids.eliminate_one, small, {})
+    _each(result, protected, words.PROCESS, noisy.eliminate_one, noisy_one, {})
 
 
 def _compaction(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
     found = compaction.compact_all(result.program)
     result.program = found.program
-    for name, words in found.done:
-        result.steps.append(Step("compaction", (), f"rows of {name}", "cells", f"{name}: {words}."))
+    for name, why in found.done:
+        result.steps.append(Step(words.STATISTICS, (), f"rows of {name}", "distinct rows", f"{name}: {why}."))
     result.rows = [Kept(name, why) for name, why in found.declined]
 
 
 def _rows_first(written: Program, result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
     """Compaction in the place of Gaussian blocks that leave the rows of their children in each evaluation."""
-    if result.asked or not result.program.free or {s.rule for s in result.steps} - {"barren", "Gaussian block"}:
+    if (
+        result.asked
+        or not result.program.free
+        or {s.rule for s in result.steps} - {words.NO_DESCENDANTS, words.GAUSSIAN}
+    ):
         return
     small = compaction.compact_all(written).program
     cost = lambda p: evaluation(p.factors) * p.ndim**0.25
     if small is written or HIERARCHY * cost(small) >= cost(result.program):
         return
     for rv in set(small.free) - set(result.program.free):
-        reasons[rv.name or ""] = "its children are cheaper as statistics of their rows"
+        reasons[rv.name or ""] = "its children are cheaper by their sufficient statistics"
     result.program = written
     result.steps.clear()
     _barren(result, protected, reasons)
@@ -310,7 +320,9 @@ def _coordinates(written: Program, result: Plan, protected: frozenset[RandomVari
     """Better coordinates for what is left."""
     result.coordinates = survivors.coordinates(written, result.program, protected)
     for rv, coordinate in result.coordinates.items():
-        result.steps.append(Step("coordinate", (), rv.name or "", coordinate.name, f"{rv.name} {coordinate.words()}."))
+        result.steps.append(
+            Step(words.REPARAMETERIZATION, (), rv.name or "", coordinate.name, f"{rv.name} {coordinate.words()}.")
+        )
 
 
 def _estimate(written: Program, result: Plan) -> None:
@@ -325,7 +337,7 @@ def _gaussian(result: Plan, protected: frozenset[RandomVariable], reasons: Reaso
     for d in declined:  # the first reason says more than a later one, when marginals stand in the way
         reasons.setdefault(d.variable.name or "", d.why)
     for block in done:
-        _note(result, "Gaussian block", block.names, after, f"Normal with normal children: {block.structure}.")
+        _note(result, words.GAUSSIAN, block.names, after, f"Normal with normal children: {block.structure}.")
 
 
 def _each(
@@ -371,8 +383,8 @@ def _block_in_branches(result: Plan, protected: frozenset[RandomVariable], reaso
         if sums and (not sums_alone or _cost(sums[-1][2]) <= _cost(sums_alone[-1][2])):
             given = ", ".join(shortened([rv.name or "" for rv in members]))
             for block in blocks:
-                words = f"Normal with normal children, for each value of {given}: {block.structure}."
-                _note(result, "Gaussian block", block.names, after, words)
+                why = f"Normal with normal children, for each value of {given}: {block.structure}."
+                _note(result, words.GAUSSIAN, block.names, after, why)
             if not any(map(_is_conjugate, after.free)):
                 _note_sums(result, sums)  # else these may go in branches first
 
@@ -412,7 +424,7 @@ def _in_branches(result: Plan, protected: frozenset[RandomVariable], reasons: Re
         labels = _labels(result.program, rv)
         return bool(labels) and _few_states(labels, children(result.program, rv), protected)
 
-    _each(result, protected, "conjugate", conjugate.eliminate_one, steered, reasons)
+    _each(result, protected, words.CONJUGATE, conjugate.eliminate_one, steered, reasons)
     result.program = settled(result.program)
 
 

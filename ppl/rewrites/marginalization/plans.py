@@ -12,7 +12,7 @@ from ppl.rewrites.reparameterization.coordinates import Coordinate
 
 @dataclass(frozen=True)
 class Step:
-    """One rewrite: the theorem, what it eliminated, how many dimensions before and after, and why it was allowed."""
+    """One rewrite: its rule, the variables it marginalized, the dimensions before and after, and why it was allowed."""
 
     rule: str
     eliminated: tuple[str, ...]
@@ -88,14 +88,16 @@ class Plan:
             times = f"{self.gain:.2g} times less" if self.gain > 1.0 else f"{1.0 / self.gain:.2g} times more"
             lines.append(f"  one evaluation is estimated to take {times} arithmetic")
         lines += [
-            f"  {step.rule}: {', '.join(shortened(step.eliminated))}{'. ' if step.eliminated else ''}{step.why}"
+            f"  marginalized, {step.rule}: {', '.join(shortened(step.eliminated))}. {step.why}"
+            if step.eliminated
+            else f"  {step.rule}: {step.why}"
             for step in self.steps
         ]
         if self.kept:
             lines.append("  still sampled:")
             lines += [f"    {kept.name}: {kept.why}" for kept in self.kept]
         if self.rows:
-            lines.append("  rows that each evaluation goes over:")
+            lines.append("  observations that each evaluation goes over row by row:")
             lines += [f"    {kept.name}: {kept.why}" for kept in self.rows]
         if self.parts:
             lines.append(f"  {self.heading}:")

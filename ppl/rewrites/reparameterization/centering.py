@@ -63,7 +63,7 @@ class Balanced(OfLocationAndScale):
 
     def words(self) -> str:
         span = _span(self.information * self.spread**2)
-        return f"is moved between centred and not, by the share of the data in its precision ({span} at the start)"
+        return f"is partially centered, by the share of the data in its precision ({span} at the start)"
 
     def backward(self, z: Any, *parameters: Any) -> Tensor:
         mu, sigma = self._location_and_scale(parameters)
@@ -90,7 +90,7 @@ class BalancedLogarithm(Balanced):
     name: str = "balanced_logarithm"
 
     def words(self) -> str:
-        return f"{super().words()}, by its logarithm"
+        return f"{super().words()}, on the log scale"
 
     def backward(self, z: Any, *parameters: Any) -> Tensor:
         return tt.exp(super().backward(z, *parameters))
@@ -109,7 +109,7 @@ class ScaledLogarithm(Coordinate):
     name: str = "scaled_logarithm"
 
     def words(self) -> str:
-        return f"is moved by its logarithm, without its scale by the share of the prior, {_span(self.weight)}"
+        return f"is moved on the log scale, partially non-centered by the share of the prior, {_span(self.weight)}"
 
     def _shift(self, parameters: Sequence[Any]) -> Tensor:
         """w log s."""
@@ -150,7 +150,7 @@ class BalancedVectors(Coordinate):
         return cls(information, np.linalg.solve(backwards[..., ::-1, ::-1], pull))
 
     def words(self) -> str:
-        return "is moved between centred and not, along its covariance, by the information of the data on each vector"
+        return "is partially centered along its covariance, by the Fisher information of the data on each vector"
 
     def backward(self, z: Any, mu: Any, chol: Any) -> Tensor:
         return mu + tt.times_vectors(chol, self._standard(z, mu, self._factor(chol)))
@@ -187,7 +187,7 @@ class BalancedProcess(Coordinate):
     name: str = "balanced_process"
 
     def words(self) -> str:
-        return "is moved by numbers that are about independent, given its covariance and the information of rows"
+        return "is whitened, given its covariance and the Fisher information of its observations"
 
     def _root(self, chol: Tensor) -> Tensor:
         """R."""
@@ -220,7 +220,7 @@ class KnownProcess(Coordinate):
     name: str = "known_process"
 
     def words(self) -> str:
-        return "is moved along the eigenvectors of what rows tell of it, where its numbers are about independent"
+        return "is whitened by the eigenvectors of the Fisher information of its observations"
 
     @functools.cached_property
     def _eigen(self) -> tuple[np.ndarray, np.ndarray]:
@@ -268,7 +268,7 @@ class PartiallyCentred(OfLocationAndScale):
     name: str = "partly_centred"
 
     def words(self) -> str:
-        return f"is centred by the share of the data in its precision, {_span(self.weight)}"
+        return f"is partially centered, by the share of the data in its precision, {_span(self.weight)}"
 
     def backward(self, z: Any, *parameters: Any) -> Tensor:
         mu, sigma = self._location_and_scale(parameters)
@@ -294,7 +294,7 @@ class Whitened(Coordinate):
     name: str = "whitened"
 
     def words(self) -> str:
-        return "is moved by the triangle R of its design X = QR, since columns of X are much alike"
+        return "is moved by the QR decomposition of its design matrix, whose columns are strongly correlated"
 
     def backward(self, z: Any, *parameters: Any) -> Tensor:
         return tt.matmul(np.linalg.inv(self.root), as_tensor(z))

@@ -65,7 +65,7 @@ class ShortLog(Coordinate):
     name: str = "short_log"
 
     def words(self) -> str:
-        return "is moved by a short logarithm, since data rarely exclude zero for it"
+        return "is moved by a logarithm with a lighter left tail, since data rarely exclude zero for it"
 
     def backward(self, z: Any, *parameters: Any) -> Tensor:
         return self.scale(*parameters) * tt.exp(_log_ratio(as_tensor(z)))
@@ -97,7 +97,7 @@ class BetweenEnds(Coordinate):
     name: str = "between_ends"
 
     def words(self) -> str:
-        return "is moved between the ends of its support, beyond which the transform of the model leads"
+        return "is moved between the bounds of its support, which the transform of the model would leave"
 
     @property
     def _transform(self) -> IntervalTransform:
@@ -148,7 +148,7 @@ class NearScore(Coordinate):
     name: str = "near_score"
 
     def words(self) -> str:
-        return "is moved by about its normal score, since its tails are heavy and rows say little"
+        return "is moved by about its normal score, since its tails are heavy and the data say little about it"
 
     def backward(self, z: Any, nu: Any, mu: Any, sigma: Any) -> Tensor:
         w, q = self._inner(z, nu)

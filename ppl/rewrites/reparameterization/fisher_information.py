@@ -329,7 +329,7 @@ def _differences(program: Program, line: Tensor, rv: Tensor, width: int) -> list
         for entry, step in enumerate(steps(rv, width, STEP)):
             ends = [on_host([line], values | {rv: values[rv] + s * step}, programs=False) for s in (-1.0, 1.0)]
             if ends[0] is None or ends[1] is None:
-                raise NoMatch("its slope cannot be told without a program")
+                raise NoMatch("its slope is not known before a program runs")
             picked.append((vector * width + entry, (ends[1][0] - ends[0][0]).ravel() / (2.0 * STEP)))
         readings.append(picked)
     if not readings:

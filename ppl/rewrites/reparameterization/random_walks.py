@@ -48,9 +48,7 @@ class Pulled(Coordinate):
     name: str = "pulled"
 
     def words(self) -> str:
-        return (
-            "is moved by numbers that are about independent, given the scale of its steps and the information of rows"
-        )
+        return "is whitened, given the scale of its steps and the Fisher information of its observations"
 
     def _parts(self, init: Any, step: Any, steps: Any) -> tuple[Tensor, Tensor, Tensor]:
         """The mean, and the diagonals of L and beside it."""
@@ -81,7 +79,7 @@ class PulledSteps(Coordinate):
     name: str = "pulled_steps"
 
     def words(self) -> str:
-        return "is moved by numbers of its running total that are about independent, given its scale and its rows"
+        return "is whitened by its cumulative sum, given its scale and the Fisher information of its observations"
 
     def backward(self, z: Any, *parameters: Any) -> Tensor:
         *_, scale = parameters

@@ -103,7 +103,7 @@ def _of_rows(program: Program, rows: Tensor, rv: Tensor, width: int) -> np.ndarr
         def at(step: np.ndarray, values: Any = values) -> np.ndarray:
             found = on_host([rows], values | {rv: values[rv] + step}, programs=False)
             if found is None:
-                raise NoMatch("it cannot be told without a program, or is not finite")
+                raise NoMatch("it is not known before a program runs, or is not finite")
             return found[0].ravel()
 
         for k in range(width):

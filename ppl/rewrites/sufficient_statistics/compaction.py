@@ -80,7 +80,7 @@ def compact(observation: Observation) -> tuple[Term, str]:
         density = where_valid(density, unproved(family, at(first)))
         return Term(
             f"statistics of {variable.name}", density, "rows"
-        ), f"{count} rows in {len(first)} cells, by sufficient statistics"
+        ), f"{count} rows in {len(first)} distinct groups, by their sufficient statistics"
     if family in SORTED and not columns:
         density = SORTED[family](
             tt.cast(as_tensor(value), "floatX"), *(p.reshape(()) for p in at(np.zeros(1, dtype=int)))
@@ -210,7 +210,7 @@ def _separated(variable: Any, value: Tensor, count: int) -> tuple[Term, str]:
     density = _base_measure(variable, value, count) - total(family.log_normaliser(*parameters), 1.0)
     for w, t in zip(family.natural(*parameters), family.statistics(value), strict=True):
         density = density + total(w, t)
-    what = f"{count} rows in {len(first)} cells, by sums of their data"
+    what = f"{count} rows in {len(first)} distinct groups, by sums of their data"
     return Term(f"statistics of {variable.name}", density, "rows"), what
 
 

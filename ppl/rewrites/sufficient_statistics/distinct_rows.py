@@ -125,7 +125,7 @@ def in_one_axis(observation: Observation) -> Observation:
     if len(batch) < 2:
         return observation
     if laws_of(variable) or observation.rows is not None:
-        raise NoMatch("only rows along one axis are compacted")
+        raise NoMatch("only rows along one axis are reduced")
     own = variable.family.event_axes(variable.parameters)
     flat = tuple(_flat(p, batch, axes) for p, axes in zip(variable.parameters, own, strict=True))
     rows = draw(variable.family, flat, (prod(batch),), variable.name)

@@ -67,7 +67,7 @@ def compact_linear(observation: Observation) -> tuple[Term, str]:
     density = -count * tt.log(scale) - 0.5 * squares / scale**2 - 0.5 * count * LOG_2PI
     if weights is not None:
         density = density - tt.sum(tt.log(weights))
-    what = f"{count} rows of a linear predictor with {columns} columns, by the triangle of its design"
+    what = f"{count} rows of a linear predictor with {columns} columns, by the QR decomposition of its design matrix"
     return Term(f"squares of {variable.name}", where_valid(density, [scale > 0]), "rows"), what
 
 

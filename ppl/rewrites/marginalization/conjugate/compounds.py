@@ -141,11 +141,11 @@ def eliminate_one(program: Program, variable: RandomVariable) -> Program:
     used = children(program, variable)
     seen = used[0] if used else None
     if len(used) != 1 or not isinstance(seen, Observation) or seen.rows is not None:
-        raise NoMatch("not one row alone depends on each entry")
+        raise NoMatch("more than one observation depends on an entry of it")
     fitting = [c for c in COMPOUNDS if c.latent is variable.family and c.child is seen.variable.family]
     rows = [(c, row) for c in fitting if (row := _row(variable, seen, c)) is not None]
     if not rows:
-        raise NoMatch(f'"{seen.variable.name}" is {seen.variable.family.__name__}, and has no other law without it')
+        raise NoMatch(f'"{seen.variable.name}" is {seen.variable.family.__name__}, and its marginal has no name')
     rule, row = rows[0]
     family, parameters, value, back, beside = rule.state(row, *variable.parameters)
     law = row.draw(family, *parameters, name=seen.variable.name)

@@ -60,7 +60,7 @@ def eliminate_one(program: Program, count: RandomVariable) -> Program:
     """The program with a thinned count integrated out; raises `NoMatch` where it is none."""
     thinning = THINNINGS.get(count.family.__name__)
     if thinning is None or None in count.type.shape:
-        raise NoMatch("it is no count that a binomial law thins")
+        raise NoMatch("it is not a count of which a binomial distribution sees a part")
     seen, p = _thinned(program, count)
     y, name = seen.value, seen.variable.name
     own = dict(zip(("mu",) if len(count.parameters) == 1 else ("n", "q"), count.parameters, strict=True))
@@ -82,15 +82,15 @@ def _thinned(program: Program, count: RandomVariable) -> tuple[Observation, Tens
     factors = children(program, count)
     seen = factors[0]
     if len(factors) != 1 or not isinstance(seen, Observation) or seen.rows is not None:
-        raise NoMatch("it has infinitely many values, and is not seen once through a binomial law")
+        raise NoMatch("it has infinitely many values, and is not observed once through a binomial distribution")
     if seen.variable.family is not Binomial or count in ancestors([seen.variable.parameters[1], seen.value]):
-        raise NoMatch(f'it has infinitely many values, and "{seen.variable.name}" is not binomial out of it')
+        raise NoMatch(f'it has infinitely many values, and "{seen.variable.name}" is not a binomial count out of it')
     n, p = seen.variable.parameters
     if count.family is Binomial and count.parameters[0].dtype[0] == "f":
         raise NoMatch("the number of its trials need not be whole, and then its probabilities do not add up to one")
     shape = known_shape(count)
     if seen.variable.type.shape != shape:
-        raise NoMatch(f'it has infinitely many values, and "{seen.variable.name}" sees it more than once')
+        raise NoMatch(f'it has infinitely many values, and "{seen.variable.name}" observes it more than once')
     try:
         form = affine(tt.broadcast_to(n, shape), {count})
     except NotAffine as why:

@@ -121,7 +121,7 @@ def _require_little_work(sum_of_all: Term, factors: Sequence[Factor]) -> None:
     work = evaluation([sum_of_all])
     if work > MOST_WORK and work > MOST_TIMES * evaluation(factors):
         times = work / evaluation(factors)
-        raise NoMatch(f"the sum over its values would take {times:,.0f} times the arithmetic of the rows as written")
+        raise NoMatch(f"enumerating its values would take {times:,.0f} times the arithmetic of the rows as written")
 
 
 def _without(program: Program, values: dict[Any, np.ndarray], factors: Sequence[Factor]) -> Program:

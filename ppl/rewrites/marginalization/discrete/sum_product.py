@@ -139,7 +139,7 @@ class Done:
 
 def _one_by_one(form: Form, held: Mapping[Roles, Tensor]) -> Done:
     if len(form.counts) > MOST_SINGLE:
-        raise NoMatch(f"{len(form.counts)} labels depend on each other, and not in a chain")
+        raise NoMatch(f"{len(form.counts)} discrete latents depend on each other, and not in a chain")
     current: list[tuple[Roles, Tensor]] = list(held.items())
     cliques = {s: _clique(s, current) for s in range(len(form.counts))}  # of what is left
     sizes = {s: _size(roles, form) for s, roles in cliques.items()}
@@ -150,7 +150,7 @@ def _one_by_one(form: Form, held: Mapping[Roles, Tensor]) -> Done:
         roles, size = cliques.pop(site), sizes.pop(site)
         if size > MOST_ENTRIES:
             raise NoMatch(
-                f"{len(roles)} labels depend on each other at once, which makes a table of {size} "
+                f"{len(roles)} discrete latents depend on each other at once, which makes a table of {size} "
                 f"numbers, more than {MOST_ENTRIES}"
             )
         joined: Any = None

@@ -114,7 +114,7 @@ def own_tables(rv: Any, labels: Labels, templates: Templates) -> list[Table]:
     inputs = [sites.support(p) for p in rv.parameters]
     if rv.family is DiscreteMarkovChain:
         if any(s is not None for s in inputs):
-            raise NoMatch(f'the law of the chain "{rv.name}" depends on another label')
+            raise NoMatch(f'the law of the chain "{rv.name}" depends on another discrete latent')
         return _chain_tables(rv, sites.of[rv])
     shape = known_shape(rv)
     axes = rv.family.event_axes(rv.parameters)

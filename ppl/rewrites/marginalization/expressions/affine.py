@@ -98,7 +98,7 @@ def data_value(node: Node) -> np.ndarray:
         return value_of(node)
     behind = ancestors(node)
     if any(n.op is STEERING for n in behind):
-        raise NotAffine("what is steered by a label")
+        raise NotAffine("an expression that a discrete latent switches")
     held = {v: np.asarray(v.attrs["cell"].value) for v in behind if v.op is VARIABLE}
     found = on_host([node], held)  # no program is compiled to read data
     if found is not None:
@@ -151,7 +151,7 @@ class _Extraction:
             return Affine(shape, (), e)
         rule = RULES.get(e.op.name)
         if rule is None:
-            raise NotAffine(f"{e.op.name} is not affine")
+            raise NotAffine(f"{e.op.name} is not linear in it")
         return rule(self, e)
 
 

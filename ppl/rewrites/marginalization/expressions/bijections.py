@@ -70,7 +70,7 @@ def half_normal(y: Any, sigma: Any) -> Any:
     return y, (as_tensor(0.0), sigma), LOG_2
 
 
-@observed_as("Laplace", "Exponential", "the distance of {} from its centre", data=("mu",))
+@observed_as("Laplace", "Exponential", "the distance of {} from its center", data=("mu",))
 def laplace(y: Any, mu: Any, b: Any) -> Any:
     return abs(y - mu), (1.0 / b,), -LOG_2
 

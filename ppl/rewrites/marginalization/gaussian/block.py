@@ -116,8 +116,8 @@ class Block:
         """The shape of the precision matrix, in words."""
         if not self.layout.count:
             together = " together" if self.ndense > 1 else ""
-            return _numbers(self.ndense) + together + ("" if self.rotation is None else ", turned to be independent")
-        kind = "a chain of" if self.layout.linked else ""
+            return _numbers(self.ndense) + together + ("" if self.rotation is None else ", decorrelated")
+        kind = "a block-tridiagonal chain of" if self.layout.linked else ""
         words = f"{kind} {self.layout.count} groups of {_numbers(self.layout.width)}".strip()
         return words + (f", and {self.ndense} beside the groups" if self.ndense else "")
 

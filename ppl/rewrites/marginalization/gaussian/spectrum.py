@@ -70,7 +70,7 @@ def compact_spectral(observation: Observation) -> tuple[Term, str]:
     d = first.number * eigenvalues + second.number
     u = (vectors.T @ inverse) @ (tt.cast(as_tensor(value), "floatX") - mu)
     density = -0.5 * tt.sum(tt.log(d) + u**2 / d) - tt.sum(tt.log(tt.diagonal(lower))) - 0.5 * n * LOG_2PI
-    words = f"{n} numbers by the eigenvalues of their covariance"
+    words = f"{n} numbers, by the eigendecomposition of their covariance"
     return Term(f"spectrum of {variable.name}", where_valid(density, [d > 0]), "rows"), words
 
 
@@ -81,7 +81,7 @@ def _summands(matrix: Any) -> list[Scaled]:
         return [*a, *(b if matrix.op.name == "add" else [Scaled(-1.0 * x.number, x.data) for x in b])]
     found = terms(matrix)
     if not all(is_data(x.data) and x.data.type.shape == matrix.type.shape for x in found):
-        raise NoMatch("its covariance is no sum of numbers times known matrices")
+        raise NoMatch("its covariance is not a sum of multiples of known matrices")
     return found
 
 
