@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol, TypeVar
 
 from ppl.tensor.core.names import other_names
 
-if TYPE_CHECKING:
-    from ppl.model.model import Model
+
+class InBlock(Protocol):
+    """What the `with` block asks of its model."""
+
+    @property
+    def root(self) -> Any: ...
+    def name_of(self, name: str) -> str: ...
+
+
+M = TypeVar("M", bound=InBlock)
 
 
 class _Stack(threading.local):
@@ -19,7 +27,7 @@ class _Stack(threading.local):
 _stack = _Stack()
 
 
-def push(model: Model) -> None:
+def push(model: InBlock) -> None:
     """Enter the block of a model."""
     _stack.models.append(model)
 
@@ -29,18 +37,18 @@ def pop() -> None:
     _stack.models.pop()
 
 
-def current_model() -> Model | None:
+def current_model() -> Any:
     """The innermost model, None outside any block."""
     return _stack.models[-1] if _stack.models else None
 
 
-def around(model: Any) -> Model | None:
+def around(model: InBlock) -> Any:
     """The innermost model but this one."""
     others = [each for each in _stack.models if each is not model]
     return others[-1] if others else None
 
 
-def modelcontext(model: Model | None) -> Model:
+def modelcontext(model: M | None) -> M:
     """The model given, or the one of the `with` block; an error that says so where there is neither."""
     found = model if model is not None else current_model()
     if found is None:

@@ -19,8 +19,10 @@ from ppl.model.posterior.point import Point, initial_point
 from ppl.model.posterior.rewriting import Posterior, rewritten
 from ppl.model.posterior.snapshot import naming_data
 from ppl.model.posterior.starts import check_start
+from ppl.model.posterior.vectors import ValueGradFunction
+from ppl.model.registry.rebuilding import rebuilt
 from ppl.model.registry.registration import Registration
-from ppl.model.registry.variable_registry import home_of
+from ppl.model.registry.variable_registry import Books, home_of
 from ppl.model.seeds import seed_of
 from ppl.model.views import drawing_model, printing
 from ppl.model.views.debugging import debug
@@ -40,14 +42,22 @@ class Model(Registration):
     -6.866
     """
 
-    last_posterior: Any = None  # what was rewritten last, with what it was made from; see rewriting
-    _not_pickled = frozenset({"last_posterior"})
-
     def __getattr__(self, name: str) -> Any:
         """A variable of this model as an attribute, where nothing else is called so."""
         if "named_vars" in self.__dict__ and (full := self.name_for(name)) in self.named_vars:
             return self.named_vars[full]
         raise AttributeError(f"a Model has no attribute {name!r}{hint(name, OF_MODELS)}")
+
+    # --- copies -----------------------------------------------------------------------------------------------------
+    def copy(self) -> Model:
+        """A model of its own with the same variables, which shares nothing that can change."""
+        return rebuilt(self, empty_like(self))
+
+    def __copy__(self) -> Model:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> Model:
+        return self.copy()
 
     # --- density ----------------------------------------------------------------------------------------------------
     def logp(self, vars: Any = None, jacobian: bool = True, sum: bool = True, *, rewrite: bool = False) -> Any:
@@ -157,6 +167,23 @@ class Model(Registration):
     ) -> Any:
         """The second derivatives as a compiled function of a point."""
         return self.compile_fn(self.d2logp(vars, jacobian, negate_output), **options)
+
+    def logp_dlogp_function(
+        self,
+        grad_vars: Any = None,
+        tempered: bool = False,
+        initial_point: Mapping[str, Any] | None = None,
+        ravel_inputs: bool | None = None,
+        **options: Any,
+    ) -> ValueGradFunction:
+        """Log-density and gradient as one compiled function, of a point or of one flat array."""
+        if ravel_inputs is False:
+            raise TypeError("logp_dlogp_function takes a point, or a flat array: leave ravel_inputs=False out")
+        if tempered:
+            raise NotImplementedError(
+                "logp_dlogp_function(tempered=True) serves sequential Monte Carlo, which comes later"
+            )
+        return ValueGradFunction(self, grad_vars, initial_point or self.initial_point(), options)
 
     # --- points -----------------------------------------------------------------------------------------------------
     def initial_point(self, random_seed: Any = None) -> Point:
@@ -292,6 +319,11 @@ class Model(Registration):
     def to_networkx(self, **options: Any) -> Any:
         """The picture of the model, as a NetworkX graph."""
         return drawing_model.model_to_networkx(self, **options)
+
+
+def empty_like(model: Books) -> Model:
+    """A model without variables, by the name and with the checks of another."""
+    return Model(model.name, check_bounds=model.check_bounds, model=None)
 
 
 class PointFunction:

@@ -38,6 +38,22 @@ def enter(name: str, f: Callable[..., Any]) -> None:
     FUNCTIONS[name] = f
 
 
+LawWriter = Callable[["Tensor", str, bool], str | None]  # of a variable, a format, and whether parameters are shown
+
+
+def _no_law(variable: Tensor, formatting: str, include_params: bool) -> None:
+    """Of a tensor that no model knows."""
+
+
+_law_of: LawWriter = _no_law
+
+
+def set_law_writer(writer: LawWriter) -> None:
+    """The model layer says here how a variable of a model is written, `mu ~ Normal(0, 5)`."""
+    global _law_of
+    _law_of = writer
+
+
 class TensorType:
     """A dtype and a shape; a dimension that is only known when the program runs is None."""
 
@@ -105,8 +121,6 @@ class Tensor(Node):
 
     __slots__ = ()
     type: TensorType
-    str_repr: ClassVar[Callable[..., str]]  # of variables of models, whose part of the package sets it
-    _repr_latex_: ClassVar[Callable[..., str | None]]
     __hash__ = Node.__hash__
 
     @property
@@ -133,6 +147,18 @@ class Tensor(Node):
     @property
     def name(self) -> str | None:
         return FUNCTIONS["name_of"](self)
+
+    def str_repr(self, formatting: str = "plain", include_params: bool = True) -> str:
+        """A variable of a model as `name ~ Family(parameters)`; `formatting` is "plain" or "latex"."""
+        line = _law_of(self, formatting, include_params)
+        if line is None:
+            text = f"{self!r} is no random variable, deterministic or potential of a model: only these have a law"
+            raise ValueError(text)
+        return line
+
+    def _repr_latex_(self) -> str | None:
+        """What a notebook shows of a variable; the plain text where it is of no model."""
+        return _law_of(self, "latex", True)
 
     @property
     def scope(self) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from ppl.distributions import RandomVariable
 from ppl.distributions.declaration.domains import real
 from ppl.graph import Node, ancestors, substitute
 from ppl.model.checking.effort import effort
+from ppl.model.checking.prior_draws import PriorDraws
+from ppl.model.posterior.snapshot import Present
 from ppl.rewrites.marginalization.expressions.affine import is_data
 from ppl.rewrites.sharing.row_wise import for_rows
 from ppl.rewrites.values.folding import step_by_step
@@ -29,15 +31,34 @@ from ppl.tensor.core.ops import Elementwise
 from ppl.tensor.tensor import Tensor, is_constant, placeholder, value_of
 from ppl.tensor.variables import Variable
 
-if TYPE_CHECKING:
-    from ppl.model.checking.survey import Survey
-
 POINTS, STEP, TOLERANCE, SEED = 4, 1e-4, 1e-6, 20
 NEAR = 1e-7  # how much closer to zero one of the points is
 MOST_ENTRIES, MOST_WORK = 150, 2e7  # variables that are moved, and numbers that NumPy goes over for them
 SMALL = 1e-6  # entries of a direction that count as none
 DIGITS = 10  # of a column of a design, beyond which it is rounding
 ROUNDING = 1e-13  # of a number, below which a difference is none
+
+
+class Surveyed(Protocol):
+    """What is used here of the survey of a model."""
+
+    @property
+    def now(self) -> Present: ...
+    @property
+    def free(self) -> list[RandomVariable]: ...
+    @property
+    def is_free(self) -> set[Node]: ...
+    @property
+    def ends(self) -> list[Node]: ...
+    @property
+    def behind(self) -> dict[Node, set[Node]]: ...
+    @property
+    def informed(self) -> set[Node]: ...
+    @property
+    def laws(self) -> list[tuple[RandomVariable, tuple[Tensor, ...]]]: ...
+    @property
+    def prior(self) -> PriorDraws | None: ...
+    def is_root(self, rv: RandomVariable) -> bool: ...
 
 
 @dataclass(frozen=True)
@@ -56,7 +77,7 @@ class Directions:
     moved: tuple[RandomVariable, ...]
 
 
-def invariant_directions(survey: Survey) -> Directions | str:
+def invariant_directions(survey: Surveyed) -> Directions | str:
     """The directions in which variables of known laws move unnoticed; or the reason why they are not known."""
     moved = _moved(survey)
     if not moved:
@@ -74,7 +95,7 @@ def invariant_directions(survey: Survey) -> Directions | str:
     return Directions(tuple(_null_directions(jacobians, moved)), tuple(moved))
 
 
-def _moved(survey: Survey) -> list[RandomVariable]:
+def _moved(survey: Surveyed) -> list[RandomVariable]:
     """Continuous variables of a known law, whose entries may be moved one by one, and which no label steers. What goes
     through a step (a comparison, a maximum) is left out: near some points it moves nothing."""
     labels = {rv for rv in survey.free if rv.dtype[0] != "f"}
@@ -111,7 +132,7 @@ def _entries_move_alone(rv: RandomVariable) -> bool:
     return not domain.ndim or domain.entry is real
 
 
-def _outputs(survey: Survey, moved: Sequence[RandomVariable]) -> list[Tensor]:
+def _outputs(survey: Surveyed, moved: Sequence[RandomVariable]) -> list[Tensor]:
     """The parameters of all laws, and the potentials, that depend on what is moved."""
     wanted = set(moved)
     laws = [p for rv, inputs in survey.laws if 0 not in rv.type.shape for p in _told(rv, inputs)]
@@ -146,7 +167,7 @@ def _told(rv: RandomVariable, inputs: Sequence[Tensor]) -> Sequence[Tensor]:
 
 
 def _jacobians(
-    survey: Survey, outputs: Sequence[Tensor], moved: Sequence[RandomVariable], fixed: Sequence[RandomVariable]
+    survey: Surveyed, outputs: Sequence[Tensor], moved: Sequence[RandomVariable], fixed: Sequence[RandomVariable]
 ) -> list[np.ndarray] | str:
     """The Jacobian at each of some generic points, (numbers of the laws, entries of what is moved)."""
     inputs = {rv: placeholder(rv.type, rv.name or "") for rv in (*moved, *fixed)}
@@ -189,7 +210,7 @@ def _jacobians(
     return [_slopes(part) for part in np.split(table, POINTS)]
 
 
-def somewhere(survey: Survey, rv: RandomVariable, rng: np.random.Generator, place: int) -> np.ndarray | None:
+def somewhere(survey: Surveyed, rv: RandomVariable, rng: np.random.Generator, place: int) -> np.ndarray | None:
     """A generic value; of families with constraints of their own a draw from the prior."""
     value = generic(rv, rng)
     if value is None and survey.prior is not None and rv in survey.prior.free:

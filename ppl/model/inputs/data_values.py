@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import jax
 import numpy as np
 
 from ppl.distributions import DRAW
 from ppl.graph import Node, ancestors
+from ppl.model.registry.variable_registry import Books
 from ppl.rewrites.values.folding import on_host
 from ppl.tensor.core.evaluate import evaluate
 from ppl.tensor.core.ops import CAST
 from ppl.tensor.tensor import Tensor, is_constant, value_of
 from ppl.tensor.variables import VARIABLE, Variable
-
-if TYPE_CHECKING:
-    from ppl.model.model import Model
 
 
 def value_now(x: Tensor, data: bool = True) -> np.ndarray | None:
@@ -38,7 +34,7 @@ def _is_known(leaf: Node, data: bool) -> bool:
     return is_constant(leaf) or (data and leaf.op is VARIABLE)
 
 
-def observed_data(model: Model) -> dict[str, np.ndarray]:
+def observed_data(model: Books) -> dict[str, np.ndarray]:
     """What was observed, by variable."""
     known: dict[str, np.ndarray] = {}
     for rv in model.observed_RVs:
@@ -48,7 +44,7 @@ def observed_data(model: Model) -> dict[str, np.ndarray]:
     return known
 
 
-def constant_data(model: Model) -> dict[str, np.ndarray]:
+def constant_data(model: Books) -> dict[str, np.ndarray]:
     """Data that are not observed values of a variable."""
     observed = {
         source for value in model.rvs_to_values.values() for source in (value, *value.inputs[: value.op is CAST])

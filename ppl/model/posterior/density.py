@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import ppl.tensor as tt
 from ppl.distributions import RandomVariable
 from ppl.distributions.declaration.domains import Domain
 from ppl.distributions.transforms.images import stays_inside
 from ppl.graph import Node, substitute
+from ppl.model.posterior.snapshot import Present
 from ppl.model.registry.variable_registry import Books
 from ppl.rewrites.reparameterization.coordinates import Coordinate
 from ppl.tensor.tensor import Tensor
-
-if TYPE_CHECKING:
-    from ppl.model.model import Model
-    from ppl.model.posterior.snapshot import Present
 
 
 class Joint:
@@ -30,7 +27,7 @@ class Joint:
 
     def __init__(
         self,
-        model: Model | Present,
+        model: Books | Present,
         variables: Sequence[Tensor] | None = None,
         moved: Mapping[Tensor, tuple[Tensor, Coordinate]] | None = None,
         given: Mapping[Tensor, Tensor] | None = None,
@@ -45,7 +42,7 @@ class Joint:
             self._add(model, rv)
         self.potentials = [self.at_values(p) for p in model.potentials]
 
-    def _add(self, model: Model | Present, rv: Tensor) -> None:
+    def _add(self, model: Books | Present, rv: Tensor) -> None:
         assert isinstance(rv, RandomVariable)
         inputs = [self.at_values(p) for p in rv.parameters]
         value, transform = model.rvs_to_values[rv], model.rvs_to_transforms.get(rv)

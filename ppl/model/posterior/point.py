@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from ppl.distributions.transforms.images import is_own
 from ppl.graph import Node, ancestors, substitute
 from ppl.model.posterior.starts import as_numbers, check_inside, check_shape
 from ppl.model.posterior.values import values_of
+from ppl.model.registry.variable_registry import Books
 from ppl.rewrites import optimize
 from ppl.rewrites.values.folding import on_host
 from ppl.tensor.arrays.shaping import BROADCAST_TO
@@ -26,14 +27,11 @@ from ppl.tensor.sampling.draws import KEY_TYPE
 from ppl.tensor.tensor import Tensor, as_tensor, is_constant, placeholder, value_of
 from ppl.tensor.variables import VARIABLE
 
-if TYPE_CHECKING:
-    from ppl.model.model import Model
-
 Point = dict[str, np.ndarray]
 MOST_ON_HOST = 4096  # entries of a point; beyond, a program is as good as NumPy, step by step
 
 
-def initial_point(model: Model, initvals: Mapping[Any, Any] | None = None, seed: Any = 0) -> Point:
+def initial_point(model: Books, initvals: Mapping[Any, Any] | None = None, seed: Any = 0) -> Point:
     """A value for every unconstrained input of the density, by name; `seed` decides those with initval="prior"."""
     given = by_name(model, initvals or {})
     values: dict[Node, Node] = {}
@@ -52,7 +50,7 @@ def initial_point(model: Model, initvals: Mapping[Any, Any] | None = None, seed:
     return dict(zip(wanted, evaluated(list(wanted.values()), seed), strict=True))
 
 
-def starts_at_random(model: Model, initvals: Mapping[Any, Any] | None = None) -> bool:
+def starts_at_random(model: Books, initvals: Mapping[Any, Any] | None = None) -> bool:
     """Does a variable start at a draw from its prior?"""
     given = by_name(model, initvals or {})
     return any(_is_prior(given.get(rv.name or "", chosen)) for rv, chosen in model.rvs_to_initial_values.items())
@@ -107,7 +105,7 @@ def at_point(outputs: Sequence[Tensor], point: Mapping[Tensor, np.ndarray]) -> l
     return [np.asarray(x) for x in values_of(Program(list(point), list(outputs)), list(point.values()))]
 
 
-def _start(rv: Tensor, inputs: Any, given: Mapping[str, Any], model: Model, values: Any) -> tuple[Tensor, bool]:
+def _start(rv: Tensor, inputs: Any, given: Mapping[str, Any], model: Books, values: Any) -> tuple[Tensor, bool]:
     """Where a variable starts, and whether that is an unconstrained value."""
     name, value_name = rv.name or "", model.rvs_to_values[rv].name or ""
     if value_name in given and value_name != name:
@@ -162,7 +160,7 @@ def length_of(rv: Any, axis: int, values: Any) -> Tensor:
     return shape(start)[axis - rv.ndim]
 
 
-def by_name(model: Model, initvals: Mapping[Any, Any]) -> dict[str, Any]:
+def by_name(model: Books, initvals: Mapping[Any, Any]) -> dict[str, Any]:
     """Starting values by name; keys may be variables."""
     known = {rv.name for rv in model.free_RVs} | {v.name for v in model.value_vars}
     result = {}

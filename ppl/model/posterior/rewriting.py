@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 import ppl.tensor as tt
 from ppl.compile.density import Slot, labels
@@ -23,6 +23,7 @@ from ppl.model.posterior.point import Point, at_point, initial_point
 from ppl.model.posterior.snapshot import Present, at_present
 from ppl.model.posterior.values import Remembered
 from ppl.model.registry.custom_transforms import kept_for_transforms
+from ppl.model.registry.variable_registry import Books
 from ppl.rewrites import Trace, optimize, simplify
 from ppl.rewrites.factorization.factors import Division, Part, divided
 from ppl.rewrites.marginalization import Observation, Plan, Program, Term, plan
@@ -32,15 +33,12 @@ from ppl.rewrites.marginalization.program import shortened
 from ppl.rewrites.reparameterization.coordinates import Coordinate
 from ppl.tensor.tensor import Tensor, TensorType, placeholder
 
-if TYPE_CHECKING:
-    from ppl.model.model import Model
-
 
 @dataclass(frozen=True)
 class Posterior:
     """A log-density over values, and everything that follows from these."""
 
-    model: Model
+    model: Books
     values: Sequence[Tensor]  # what the sampler moves: inputs of `terms` and `outputs`
     terms: Mapping[str, Tensor]  # of the log-density, by the name of their variable or potential
     outputs: Mapping[str, Tensor]  # every name of the model's unobserved variables and deterministics
@@ -121,13 +119,13 @@ def program_of(model: Present) -> Program:
 
 
 @overload
-def explain(model: Model | None = None, *, protect: Collection[Any] = (), eliminate: Collection[Any] = ()) -> Plan: ...
+def explain(model: Books | None = None, *, protect: Collection[Any] = (), eliminate: Collection[Any] = ()) -> Plan: ...
 @overload
 def explain(model: Tensor) -> Trace: ...
 @overload
 def explain(model: HasPosterior) -> RunReport: ...
 def explain(
-    model: Model | Tensor | HasPosterior | None = None,
+    model: Books | Tensor | HasPosterior | None = None,
     *,
     protect: Collection[Any] = (),
     eliminate: Collection[Any] = (),
@@ -164,7 +162,7 @@ def explain(
 
 
 def rewritten(
-    model: Model,
+    model: Books,
     rewrite: bool = True,
     protect: Collection[Any] = (),
     eliminate: Collection[Any] = (),
@@ -193,7 +191,7 @@ def rewritten(
 
 
 def _posterior(
-    model: Model, now: Present, rewrite: bool, kept: Mapping[str, str], gone: Collection[str], moved: bool
+    model: Books, now: Present, rewrite: bool, kept: Mapping[str, str], gone: Collection[str], moved: bool
 ) -> Posterior:
     made = None
     program = program_of(now)
@@ -298,7 +296,7 @@ def _starts(
     }
 
 
-def _names(model: Model, chosen: Collection[Any], argument: str) -> list[str]:
+def _names(model: Books, chosen: Collection[Any], argument: str) -> list[str]:
     """The names in an argument that may hold variables or names, each checked."""
     if isinstance(chosen, str | Tensor):
         chosen = (chosen,)

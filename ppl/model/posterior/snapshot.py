@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ppl.distributions.transforms import Transform
 from ppl.graph import Node, ancestors
 from ppl.model.errors import ShapeError
+from ppl.model.registry.variable_registry import Books
 from ppl.rewrites.values.present_sizes import at_present_sizes
 from ppl.tensor.arrays.shaping import specify_shape
 from ppl.tensor.core.names import plain
 from ppl.tensor.tensor import Tensor
 from ppl.tensor.variables import VARIABLE
-
-if TYPE_CHECKING:
-    from ppl.model.model import Model
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,7 @@ class Present:
         return [*self.free_RVs, *self.observed_RVs]
 
 
-def at_present(model: Model) -> Present:
+def at_present(model: Books) -> Present:
     """The model as it is now; inputs of its density stay what they are."""
     done: dict[Node, Node] = {}
 
@@ -90,7 +88,7 @@ def at_present(model: Model) -> Present:
     )
 
 
-def _check_fit(model: Model, rv: Tensor, now: Tensor, value: Tensor) -> None:
+def _check_fit(model: Books, rv: Tensor, now: Tensor, value: Tensor) -> None:
     """Refuse observed values whose shape is not that of their variable any more."""
     pairs = zip(now.type.shape, value.type.shape, strict=True)
     if any(None not in pair and pair[0] != pair[1] for pair in pairs):
@@ -98,7 +96,7 @@ def _check_fit(model: Model, rv: Tensor, now: Tensor, value: Tensor) -> None:
         raise _clash(model, rv, f'"{rv.name}" {shapes}')
 
 
-def _clash(model: Model, variable: Tensor, found: str) -> ShapeError:
+def _clash(model: Books, variable: Tensor, found: str) -> ShapeError:
     """What to say of a variable that data of these lengths leave no shape."""
     behind = ancestors([variable, model.rvs_to_values.get(variable, variable)])
     data = ", ".join(f'"{v.name}" {np.shape(v.value)}' for v in model.data_vars if v in behind)
@@ -109,7 +107,7 @@ def _clash(model: Model, variable: Tensor, found: str) -> ShapeError:
 
 
 @contextmanager
-def naming_data(model: Model) -> Iterator[None]:
+def naming_data(model: Books) -> Iterator[None]:
     """Where a program of the model fails because its data do not fit each other any more, say so by their names."""
     try:
         yield

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from ppl.distributions import RandomVariable
 from ppl.distributions.draws.draw import renamed
 from ppl.model.inputs.observed import as_data
 from ppl.model.inputs.observing import observe_variable
 from ppl.model.posterior.density import Joint
-from ppl.model.posterior.vectors import ValueGradFunction
 from ppl.model.registry.variable_registry import UNSET, Books
 from ppl.tensor.core.names import named
 from ppl.tensor.tensor import Tensor
 from ppl.tensor.variables import Variable
 
-if TYPE_CHECKING:
-    from ppl.model.model import Model
-
 
 class Registration(Books):
     """Draws, data and values of a model, entered and read one by one."""
-
-    copy: Any  # a model of its own with the same variables; see conditioning
 
     def register_rv(
         self,
@@ -66,39 +60,15 @@ class Registration(Books):
         self.add_named_variable(data, dims)
         self.data_vars.append(data)
 
-    def replace_rvs_by_values(self: Model, graphs: Sequence[Tensor]) -> list[Any]:  # type: ignore[misc]
+    def replace_rvs_by_values(self, graphs: Sequence[Tensor]) -> list[Any]:
         """Expressions of values, in place of the random variables."""
         joint = Joint(self)
         return [joint.at_values(graph) for graph in graphs]
 
     @property
-    def unobserved_value_vars(self: Model) -> list[Any]:  # type: ignore[misc]
+    def unobserved_value_vars(self) -> list[Any]:
         """The values of free variables, then those that are transformed on their own scale, then the deterministics."""
         joint = Joint(self)
         bent = [rv for rv in self.free_RVs if self.rvs_to_transforms[rv] is not None]
         untransformed: list[Any] = [named(joint.values[rv], rv.name or "") for rv in bent]  # type: ignore[arg-type]
         return [*self.value_vars, *untransformed, *(joint.at_values(d) for d in self.deterministics)]
-
-    def logp_dlogp_function(
-        self,
-        grad_vars: Any = None,
-        tempered: bool = False,
-        initial_point: Mapping[str, Any] | None = None,
-        ravel_inputs: bool | None = None,
-        **options: Any,
-    ) -> ValueGradFunction:
-        """Log-density and gradient as one compiled function, of a point or of one flat array."""
-        if ravel_inputs is False:
-            raise TypeError("logp_dlogp_function takes a point, or a flat array: leave ravel_inputs=False out")
-        if tempered:
-            raise NotImplementedError(
-                "logp_dlogp_function(tempered=True) serves sequential Monte Carlo, which comes later"
-            )
-        found: Any = self
-        return ValueGradFunction(found, grad_vars, initial_point or found.initial_point(), options)
-
-    def __copy__(self) -> Any:
-        return self.copy()
-
-    def __deepcopy__(self, memo: Any) -> Any:
-        return self.copy()

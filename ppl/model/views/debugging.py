@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,14 +13,12 @@ from ppl.distributions import RandomVariable
 from ppl.model.posterior.density import Joint
 from ppl.model.posterior.point import initial_point
 from ppl.model.posterior.snapshot import naming_data
+from ppl.model.registry.variable_registry import Books
 from ppl.tensor.tensor import Tensor
-
-if TYPE_CHECKING:
-    from ppl.model.model import Model
 
 
 def debug(
-    self: Model,
+    self: Books,
     point: Mapping[str, Any] | None = None,
     fn: Literal["logp", "dlogp", "random"] = "logp",
     verbose: bool = False,
@@ -43,7 +41,7 @@ def debug(
         print("No problems found")
 
 
-def _report(model: Model, joint: Joint, variable: Tensor, at: Mapping[str, Any], fn: str, verbose: bool) -> bool:
+def _report(model: Books, joint: Joint, variable: Tensor, at: Mapping[str, Any], fn: str, verbose: bool) -> bool:
     is_rv = isinstance(variable, RandomVariable)
     term = joint.logp(variable) if is_rv else joint.at_values(variable)
     parameters = list(joint.parameters(variable)) if isinstance(variable, RandomVariable) else []

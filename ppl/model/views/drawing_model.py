@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ppl.distributions import RandomVariable
 from ppl.model.context import modelcontext
+from ppl.model.registry.variable_registry import Books
 from ppl.model.views.printing import parents
 from ppl.tensor.tensor import Tensor
-
-if TYPE_CHECKING:
-    from ppl.model.registry.variable_registry import Books
 
 FORMATS = ("plain", "plain_with_params")
 
@@ -77,7 +75,7 @@ def model_to_networkx(
     """The model as a directed graph; nodes know their kind, label and plate."""
     import networkx
 
-    model = modelcontext(model)  # type: ignore[arg-type]
+    model = modelcontext(model)
     if formatting not in FORMATS:
         raise ValueError(f"formatting is one of {', '.join(FORMATS)}, got {formatting!r}")
     graph = networkx.DiGraph(name=model.name)
@@ -154,7 +152,7 @@ def model_to_graphviz(
         raise ImportError(
             "model_to_graphviz needs the extra viz: pip install 'ppl[viz]'. to_mermaid() needs nothing."
         ) from error
-    found: Any = modelcontext(model)  # type: ignore[arg-type]
+    found: Any = modelcontext(model)
     graph = model_to_networkx(
         found, var_names=var_names, formatting=formatting, include_dim_lengths=include_dim_lengths
     )

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ppl.distributions import RandomVariable
 from ppl.graph import Node
 from ppl.model.inputs.data_values import value_now
-from ppl.model.registry.variable_registry import home_of
-from ppl.tensor.tensor import Tensor, is_constant, value_of
-
-if TYPE_CHECKING:
-    from ppl.model.registry.variable_registry import Books
+from ppl.model.registry.variable_registry import Books, home_of
+from ppl.tensor.tensor import Tensor, is_constant, set_law_writer, value_of
 
 
 def parents(model: Books, nodes: Any) -> list[Tensor]:
@@ -120,22 +117,6 @@ def _line(var: Tensor, family: str, parameters: Any, formatting: str, model: Boo
     return form.line(f"{form.name(var.name or '')}{form.is_distributed}{law}")
 
 
-def str_repr(var: Tensor, formatting: str = "plain", include_params: bool = True) -> str:
-    """A variable of a model as `name ~ Family(parameters)`; `formatting` is "plain" or "latex"."""
-    line = _line_of(home_of(var), var, formatting, include_params)
-    if line is None:
-        raise ValueError(f"{var!r} is no random variable, deterministic or potential of a model: only these have a law")
-    return line
-
-
-def _repr_latex_(var: Tensor) -> str | None:
-    """What a notebook shows of a variable; the plain text where it is of no model."""
-    return _line_of(home_of(var), var, "latex", True)
-
-
-Tensor.str_repr, Tensor._repr_latex_ = str_repr, _repr_latex_  # as PyMC's variables have them; a model has to be known
-
-
 _LATEX = {"\\": r"\textbackslash ", "_": r"\_", "%": r"\%", "$": r"\$", "#": r"\#", "&": r"\&", "{": r"\{", "}": r"\}",
           "^": r"\^{}", "~": r"\~{}", "<": "\\text{<}", ">": "\\text{>}"}  # fmt: skip
 
@@ -224,3 +205,6 @@ def _dims(model: Books, var: Tensor) -> str:
         f"{d}[{'?' if n is None else n}]" if d else str("?" if n is None else n)
         for d, n in zip(dims, var.type.shape, strict=True)
     )
+
+
+set_law_writer(lambda var, formatting, include_params: _line_of(home_of(var), var, formatting, include_params))

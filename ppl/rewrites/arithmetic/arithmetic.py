@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -30,9 +30,6 @@ from ppl.rewrites.arithmetic.powers import FOLD_LIMIT, Factors, simple
 from ppl.rewrites.facts.facts import Knowledge, finite
 from ppl.tensor.core import elementwise as ew
 from ppl.tensor.tensor import CONSTANT, constant, value_of
-
-if TYPE_CHECKING:
-    from ppl.rewrites.engine.engine import Engine
 
 _SHARED_LIMIT = 8  # a sum that is also used elsewhere is taken apart up to this many terms
 
@@ -202,14 +199,14 @@ def is_product(node: Node) -> bool:
     return node.op in _PRODUCTS and is_arithmetic(node.inputs)
 
 
-Handler = Callable[["Engine", tuple[Node, ...]], Node | None]
+Handler = Callable[[Arithmetic, tuple[Node, ...]], Node | None]
 
 
 def _to_power(exponent: Number) -> Handler:
-    return lambda engine, inputs: engine.power(inputs[0], exponent)
+    return lambda build, inputs: build.power(inputs[0], exponent)
 
 
-def _power(engine: Engine, inputs: tuple[Node, ...]) -> Node | None:
+def _power(build: Arithmetic, inputs: tuple[Node, ...]) -> Node | None:
     base, exponent = inputs
     value = number_of(exponent)
     if value is None:
@@ -217,17 +214,17 @@ def _power(engine: Engine, inputs: tuple[Node, ...]) -> Node | None:
     if base.type.dtype[0] != "f" and (value < 0 or not is_whole(value)):
         return None
     if value == 0:  # x**0 is 1 also for nan
-        return engine.spread(number(1, base.type.dtype), [base])
-    return engine.power(base, simple(value))
+        return build.spread(number(1, base.type.dtype), [base])
+    return build.power(base, simple(value))
 
 
 HANDLERS: dict[Any, Handler] = {
-    ew.add: lambda engine, xs: engine.total([(xs[0], 1), (xs[1], 1)], 0, xs),
-    ew.subtract: lambda engine, xs: engine.total([(xs[0], 1), (xs[1], -1)], 0, xs),
-    ew.negative: lambda engine, xs: engine.total([(xs[0], -1)], 0, xs),
-    ew.positive: lambda engine, xs: xs[0],
-    ew.multiply: lambda engine, xs: engine.product([(xs[0], 1), (xs[1], 1)], xs),
-    ew.true_divide: lambda engine, xs: engine.product([(xs[0], 1), (xs[1], -1)], xs),
+    ew.add: lambda build, xs: build.total([(xs[0], 1), (xs[1], 1)], 0, xs),
+    ew.subtract: lambda build, xs: build.total([(xs[0], 1), (xs[1], -1)], 0, xs),
+    ew.negative: lambda build, xs: build.total([(xs[0], -1)], 0, xs),
+    ew.positive: lambda build, xs: xs[0],
+    ew.multiply: lambda build, xs: build.product([(xs[0], 1), (xs[1], 1)], xs),
+    ew.true_divide: lambda build, xs: build.product([(xs[0], 1), (xs[1], -1)], xs),
     ew.reciprocal: _to_power(-1),
     ew.square: _to_power(2),
     ew.sqrt: _to_power(0.5),

@@ -7,7 +7,8 @@ negative, x/x that it is neither zero nor infinite. So some of that stays where 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -24,22 +25,28 @@ from ppl.rewrites.arithmetic.normal import (
     product_node,
     weighted,
 )
-from ppl.rewrites.facts.facts import Fact, finite, nonnegative, nonzero
+from ppl.rewrites.facts.facts import Fact, Knowledge, finite, nonnegative, nonzero
 from ppl.tensor.core import elementwise as ew
 from ppl.tensor.tensor import CONSTANT, constant, value_of
 
-if TYPE_CHECKING:
-    from ppl.rewrites.arithmetic.arithmetic import Arithmetic
-
 FOLD_LIMIT = 100_000  # entries of constant arrays that are added or multiplied here
+
+
+class Builder(Protocol):
+    """What collecting factors needs: facts on nodes, and nodes in normal form."""
+
+    facts: Knowledge
+    make: Callable[..., Node]
+
+    def total(self, parts: Weighted, shift: Number, like: Sequence[Node]) -> Node: ...
 
 
 class Factors:
     """Factors while they are collected: for each base its powers, which could not be merged."""
 
-    def __init__(self, arithmetic: Arithmetic, dtype: str) -> None:
-        self.arithmetic, self.dtype = arithmetic, dtype
-        self.facts = arithmetic.facts
+    def __init__(self, build: Builder, dtype: str) -> None:
+        self.build, self.dtype = build, dtype
+        self.facts = build.facts
         self.coefficient: Number = 1
         self.powers: dict[Node, list[Number]] = {}
         self.exponents: Weighted = []
@@ -93,10 +100,10 @@ class Factors:
             return []
         if len(parts) == 1 and not shift and abs(parts[0][1]) == abs(factor):
             left = 1 if parts[0][1] == factor else -1
-            inner = parts[0][0] if left == 1 else self.arithmetic.total([(parts[0][0], -1)], 0, [x])
+            inner = parts[0][0] if left == 1 else self.build.total([(parts[0][0], -1)], 0, [x])
         else:
             divided = [(t, _quotient(w, factor)) for t, w in parts]
-            inner = self.arithmetic.total(divided, _quotient(shift, factor), [x])
+            inner = self.build.total(divided, _quotient(shift, factor), [x])
         if inner.op is SUM:
             self._add(inner, p)
             return []
@@ -124,7 +131,7 @@ class Factors:
             elif nonnegative.holds(self.facts(base)):
                 apart.append((base, simple(q * p)))
             else:
-                apart.append((self.arithmetic.make(ew.abs, (base,)), simple(q * p)))
+                apart.append((self.build.make(ew.abs, (base,)), simple(q * p)))
         if len(together) == 1:
             base, q = together.pop()
             apart += _powers(base, p, simple(q * p))
@@ -141,8 +148,8 @@ class Factors:
         while self.exponents or self._join_powers():
             waiting, self.exponents = self.exponents, []
             for group in _grouped(waiting):
-                argument = self.arithmetic.total(group, 0, [x for x, _ in group])
-                self._take(self.arithmetic.make(ew.exp, (argument,)))
+                argument = self.build.total(group, 0, [x for x, _ in group])
+                self._take(self.build.make(ew.exp, (argument,)))
         arrays = [x for x in self.powers if x.op is CONSTANT and x.type.shape and value_of(x).size <= FOLD_LIMIT]
         if len(arrays) > 1 or (arrays and (self.powers[arrays[0]] != [1] or len(self.powers) == 1)):
             self._fold(arrays)

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
 from ppl.graph import Node, Op
 from ppl.rewrites.engine.measure import decreases
 from ppl.rewrites.engine.pattern import holes_of
 from ppl.rewrites.facts.facts import Condition
 from ppl.tensor.tensor import Tensor
-
-if TYPE_CHECKING:
-    from ppl.rewrites.engine.engine import Engine
 
 
 class Safety(enum.Enum):
@@ -104,7 +101,7 @@ class Equation(Rule):
         return [Example(self.left, self.holes, self.conditions)]
 
 
-Rewrite = Callable[[Node, "Engine"], Node | None]
+Rewrite = Callable[[Node, Any], Node | None]  # of a node and the engine that rewrites it
 
 
 class Procedure(Rule):
