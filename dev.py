@@ -10,6 +10,8 @@ python3 dev.py lint                        formatting, lint, types
 python3 dev.py bench [--keep] [NAME ...]   run benchmarks/NAME.py, or all of them, against the rivals;
                                            --keep writes what they print to benchmarks/results/
 python3 dev.py docs                        build docs/build/, checking every link
+python3 dev.py house [--follow]            folders, lines, arrows and circles of the imports, as text and as Mermaid;
+                                           --follow: the files that a model visits in pm.sample, by a run
 
 The first run makes a private environment in .venv (or .deps) with pinned versions; nothing else is touched.
 """
@@ -293,7 +295,13 @@ def docs(args):
     return run("test", "docs/generate.py", *args)
 
 
-COMMANDS = {"demo": demo, "test": test, "lint": lint, "bench": bench, "docs": docs}
+def house(args):
+    if "--follow" in args:
+        return run("run", "docs/house.py", *args)
+    return subprocess.run([sys.executable, "docs/house.py", *args], cwd=ROOT).returncode  # reads files, no more
+
+
+COMMANDS = {"demo": demo, "test": test, "lint": lint, "bench": bench, "docs": docs, "house": house}
 
 
 def main(words):

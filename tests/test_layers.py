@@ -1,12 +1,12 @@
 """Arrows between the parts point down only. Each fault is reported with its file, its line and its arrow."""
 
 import ast
+import runpy
 import subprocess
 import sys
 from collections.abc import Iterator
-from graphlib import CycleError, TopologicalSorter
+from graphlib import TopologicalSorter
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
@@ -35,81 +35,15 @@ ON_FIRST_USE = set(
 )
 
 
-class Import(NamedTuple):
-    """One imported module, and where."""
-
-    file: str
-    line: int
-    source: str  # the importing module
-    target: str  # the imported module
-    hidden: bool  # inside a function or class
-    typing_only: bool  # under `if TYPE_CHECKING:`
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
-
-
-# Reading
-
-
-def module_name(root: Path, file: Path) -> str:
-    parts = file.relative_to(root).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-def source_files(root: Path) -> dict[str, Path]:
-    return {module_name(root, file): file for file in sorted((root / "ppl").rglob("*.py"))}
-
-
-def targets(node: ast.AST, source: str, is_package: bool, modules: dict[str, Path]) -> list[str]:
-    """The modules that one statement imports, written out in full."""
-    match node:
-        case ast.Import(names=names):
-            return [alias.name for alias in names]
-        case ast.ImportFrom(module=module, names=names, level=level):
-            above = source.split(".")[: len(source.split(".")) - level + is_package] if level else []
-            base = ".".join([*above, *([module] if module else [])])
-            return [f"{base}.{a.name}" if f"{base}.{a.name}" in modules else base for a in names]
-        case ast.Call(func=ast.Attribute(attr="import_module") | ast.Name(id="import_module" | "__import__")) as call:
-            match call.args:
-                case [ast.Constant(value=str(name)), *_]:
-                    return [name]
-    return []
-
-
-def imports_of(root: Path) -> list[Import]:
-    """Every import statement of the product, `importlib.import_module("...")` included."""
-    modules = source_files(root)
-    found = []
-    for source, file in modules.items():
-        is_package = file.name == "__init__.py"
-        pending: list[tuple[ast.AST, bool, bool]] = [(ast.parse(file.read_text()), False, False)]
-        while pending:
-            node, hidden, typing_only = pending.pop()
-            for target in targets(node, source, is_package, modules):
-                where = file.relative_to(root).as_posix()
-                found.append(Import(where, node.lineno, source, target, hidden, typing_only))  # type: ignore[attr-defined]
-            hidden |= isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-            guards = isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
-            body = node.body if guards and isinstance(node, ast.If) else []
-            pending += [(child, hidden, typing_only or child in body) for child in ast.iter_child_nodes(node)]
-    return sorted(found)
-
-
-def part(module: str) -> str:
-    """`ppl.graph.node` belongs to `graph`, `ppl` to the roof."""
-    names = module.split(".")
-    return names[1] if len(names) > 1 else "ppl"
-
-
-def is_ours(module: str) -> bool:
-    return module.split(".")[0] == "ppl"
+house = runpy.run_path(str(ROOT / "docs/house.py"))
+Import, source_files, imports_of = house["Import"], house["source_files"], house["imports_of"]
+part, is_ours, circles, module_arrows = house["part"], house["is_ours"], house["circles"], house["module_arrows"]
 
 
 # Judging
 
 
-def arrows_turned_round(imports: list[Import]) -> Iterator[str]:
+def arrows_turned_round(imports: list) -> Iterator[str]:
     for i in imports:
         if not is_ours(i.target) or part(i.source) in ("ppl", part(i.target)):
             continue
@@ -120,25 +54,19 @@ def arrows_turned_round(imports: list[Import]) -> Iterator[str]:
             yield f"{i}: {part(i.source)} -> {part(i.target)} is turned round; {part(i.source)} may import {may}"
 
 
-def cycles(imports: list[Import]) -> Iterator[str]:
-    """Modules that need each other in order to load; the first such ring."""
-    needs: dict[str, set[str]] = {}
-    for i in imports:
-        if is_ours(i.target) and not i.hidden and not i.typing_only and i.source != i.target:
-            needs.setdefault(i.source, set()).add(i.target)
-    try:
-        TopologicalSorter(needs).prepare()
-    except CycleError as error:
-        yield "import cycle: " + " -> ".join(reversed(error.args[1]))
+def cycles(imports: list) -> Iterator[str]:
+    """Modules that need each other in order to load or, by their annotations, in order to be understood."""
+    for ring in circles(sorted(module_arrows(imports))):
+        yield f"import cycle: {', '.join(sorted(ring))}"
 
 
-def hidden_imports(imports: list[Import]) -> Iterator[str]:
+def hidden_imports(imports: list) -> Iterator[str]:
     for i in imports:
         if i.hidden and i.target.split(".")[0] not in ON_FIRST_USE:
             yield f"{i}: {i.target} is imported inside a function; move it to the top of {i.source}"
 
 
-def heavy_imports(imports: list[Import]) -> Iterator[str]:
+def heavy_imports(imports: list) -> Iterator[str]:
     for i in imports:
         package, *rest = i.target.split(".")
         light = package in sys.stdlib_module_names or {package, ".".join([package, *rest[:1]])} & AT_THE_TOP
@@ -162,6 +90,32 @@ def test_every_part_stands_in_the_table():
 
 def test_the_table_itself_points_down():
     TopologicalSorter({name: below.split() for name, below in BELOW.items()}).prepare()
+
+
+# Classes
+
+
+def patched_classes(root: Path) -> Iterator[str]:
+    """Attributes of classes of ours that a module sets from outside: whoever reads the class does not find them."""
+    for file in source_files(root).values():
+        tree = ast.parse(file.read_text())
+        imported = {a.asname or a.name for n in tree.body if isinstance(n, ast.ImportFrom) for a in n.names}
+        for node in tree.body:
+            targets = node.targets if isinstance(node, ast.Assign) else []
+            for target in (each for t in targets for each in (t.elts if isinstance(t, ast.Tuple) else [t])):
+                match target:
+                    case ast.Attribute(value=ast.Name(id=name), attr=attr) if name in imported and name[0].isupper():
+                        yield f"{file.relative_to(root).as_posix()}:{node.lineno}: {name}.{attr} is set from outside"
+
+
+def test_no_class_is_patched():
+    faults = list(patched_classes(ROOT))
+    assert not faults, "\n" + "\n".join(faults)
+
+
+def test_a_patched_class_is_named(tmp_path):
+    plant(tmp_path, SOUND | {"model/copy.py": "from ppl.model.model import Model\nModel.copy, x = print, 1"})
+    assert list(patched_classes(tmp_path)) == ["ppl/model/copy.py:2: Model.copy is set from outside"]
 
 
 # The checks can fail: one planted fault each, found with its line and its name
@@ -196,7 +150,12 @@ PLANTED = [
     (
         "graph/node.py",
         "from ppl.graph.walk import walk",
-        "import cycle: ppl.graph.node -> ppl.graph.walk -> ppl.graph.node",
+        "import cycle: ppl.graph.node, ppl.graph.walk",
+    ),
+    (
+        "graph/node.py",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from ppl.graph.walk import walk",
+        "import cycle: ppl.graph.node, ppl.graph.walk",
     ),
     ("graph/op.py", "def f():\n    from .walk import walk", "ppl/graph/op.py:2: ppl.graph.walk is imported inside"),
     (

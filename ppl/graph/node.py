@@ -23,6 +23,10 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 
+# How operations and nodes are pickled: `registry` and `pickling` say so.
+REDUCTIONS: dict[type, Callable[[Any], Any]] = {}
+
+
 class Type(Protocol):
     """What is known of a value before it is computed; hashable, and it names the class of the nodes that carry it."""
 
@@ -163,8 +167,6 @@ class Op:
         False  # whether a node without inputs has a value of its own: a constant, an array made from nothing
     )
 
-    reduction: ClassVar[Callable[[Op], Any]]  # how operations are pickled: see `registry`
-
     def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> Type:
         """The type of the result; raises where the inputs do not fit, naming them."""
         raise NotImplementedError(f"{type(self).__name__} does not say the type of its result")
@@ -173,7 +175,7 @@ class Op:
         return self.name
 
     def __reduce__(self) -> Any:
-        return Op.reduction(self)
+        return REDUCTIONS[Op](self)
 
 
 class Node:
@@ -189,7 +191,6 @@ class Node:
     attrs: Attrs
     type: Any
     serial: int
-    reduction: ClassVar[Callable[[Node], Any]]  # how nodes are pickled: see `pickling`
 
     def __new__(cls, op: Op, inputs: tuple[Node, ...] = (), attrs: Attrs = NO_ATTRS) -> Node:
         content = hash((op, tuple(map(id, inputs)), attrs._hash))  # a living node keeps its inputs and so their ids
@@ -228,7 +229,7 @@ class Node:
         return self
 
     def __reduce__(self) -> Any:
-        return Node.reduction(self)
+        return REDUCTIONS[Node](self)
 
 
 class TupleType:

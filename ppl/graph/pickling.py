@@ -15,7 +15,7 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ppl.graph.node import Attrs, Node, Op
+from ppl.graph.node import REDUCTIONS, Attrs, Node, Op
 from ppl.graph.walk import topological
 
 Labels = tuple[Callable[[Node], str | None], Callable[[Node, str], None]]
@@ -89,4 +89,4 @@ def _of_node(node: Node) -> Any:
     return last, (in_order([node]), _entry(node))
 
 
-Node.reduction = staticmethod(_of_node)
+REDUCTIONS[Node] = _of_node

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ppl.graph.body import BOUND
-from ppl.graph.node import GET, Node, Op, TupleType
+from ppl.graph.node import GET, REDUCTIONS, Node, Op, TupleType
 
 OPS: ChainMap[str, Op] = ChainMap({BOUND.name: BOUND, GET.name: GET})
 
@@ -31,7 +31,7 @@ def _known(name: str) -> Op:
     return OPS[name]
 
 
-Op.reduction = staticmethod(_pickled)
+REDUCTIONS[Op] = _pickled
 
 
 class Codec(NamedTuple):

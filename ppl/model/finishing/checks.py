@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ppl.distributions import RandomVariable, Wishart
-from ppl.model.inference.engines.in_parts import InParts
-from ppl.model.inference.engines.independent import Independent
+from ppl.model.inference.runs import Independent, InParts
 from ppl.model.log import log
 from ppl.model.posterior.rewriting import Posterior
 from ppl.samplers.runs.diagnostics import notices

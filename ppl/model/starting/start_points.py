@@ -33,6 +33,10 @@ class Starts:
         """The starts without jitter, one for all chains or one for each."""
         return self._flat
 
+    def move(self, flat: list[np.ndarray]) -> None:
+        """Start elsewhere."""
+        self._flat = flat
+
     def columns(self, values: Collection[Tensor]) -> np.ndarray:
         """Where some of the values lie in a position."""
         mine = frozenset(values)

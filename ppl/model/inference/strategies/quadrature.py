@@ -1,51 +1,51 @@
-"""Independent draws, where rewriting leaves what needs no Markov chain: nothing, or numbers that do not depend on each
-other."""
+"""Independent draws of numbers that do not depend on each other, by quadrature: no Markov chain is needed for them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
-from ppl.compile.density import FlatProgram, Slot, labels, scalar, values_at
-from ppl.model.errors import SamplingError
-from ppl.model.inference.engines.drawn import Clock, Drawn
+from ppl.compile.density import FlatProgram, Slot, labels, scalar
+from ppl.model.inference.runs import Clock, Independent, independent
+from ppl.model.inference.task import Task
+from ppl.model.log import log
 from ppl.model.posterior.at_once import at_once
 from ppl.model.posterior.rewriting import Posterior
-from ppl.model.starting.start_points import Starts
-from ppl.model.starting.start_report import start_report
 from ppl.rewrites import optimize
 from ppl.rewrites.factorization.factors import Part, densities
 from ppl.rewrites.marginalization.expressions.affine import is_data
+from ppl.samplers import UnresolvedError
 from ppl.samplers.independent.quadrature import BATCH, MOST_LOOKS, quadrature
 
 TUNING, DRAWING = 1, 0  # what draws are for
 TELLING = 30.0  # at log-odds so far out, numbers hardly tell a value from the end of its interval
 
 
-class Independent(Drawn):
-    """Draws that do not depend on each other: there is no convergence to be checked."""
+def by_quadrature(task: Task) -> Independent | None:
+    """Independent draws, where all that is left are numbers that nothing joins."""
+    numbers = numbers_of(task)
+    return numbers if task.division is not None and not task.division.chains else None
 
 
-def drawn_from_data(posterior: Posterior, starts: Starts, plan: dict[str, Any]) -> Independent:
-    """The run of a model that rewriting has eliminated whole: every variable comes back by recovery."""
-    nowhere = np.zeros(0)
-    if not np.isfinite(values_at([posterior.logp()], starts.slots, nowhere, posterior.of_data)[0]):
-        report = start_report(posterior, starts.slots, nowhere)
-        raise SamplingError(f"Cannot sample from the model: its data have no finite density.\n{report}")
-    positions = lambda n: np.zeros((plan["chains"], n, 0))
-    draws, tuning = positions(plan["draws"]), positions(plan["tune"])
-    return _run(draws, {}, tuning, {}, drawn_by="recovery of what was integrated out")
+def numbers_of(task: Task) -> Independent | None:
+    """The draws of numbers that nothing joins to the rest, made once; where quadrature fails, nothing is divided."""
+    division = task.division
+    if task.numbers is None and division is not None and division.numbers is not None:
+        try:
+            task.numbers = drawn_by_quadrature(task, division.numbers)
+        except UnresolvedError as reason:
+            task.division = None
+            task.finish.facts["drawn_by"] += f", since draws are not independent here: {reason}"
+            log.info("Drawing by %s", task.finish.facts["drawn_by"])
+    return task.numbers
 
 
-def drawn_by_quadrature(
-    posterior: Posterior, numbers: Part, starts: Starts, plan: dict[str, Any], tuned: bool
-) -> Independent:
+def drawn_by_quadrature(task: Task, numbers: Part) -> Independent:
     """The run of numbers that rewriting has left and nothing joins, by their distribution functions: those are found
     once."""
-    clock = Clock()
-    starts = starts.of(numbers.values, starts.seed)
+    clock, posterior, plan = Clock(), task.posterior, task.asked.plan
+    starts = task.starts.of(numbers.values, task.starts.seed)
     density = _each(posterior, numbers, starts.slots)
     places = np.stack(starts.points)
     known = posterior.made.get("quadrature")
@@ -58,12 +58,12 @@ def drawn_by_quadrature(
     else:
         source = known[1]
     found: list[np.ndarray] = []
-    for purpose, count in ((DRAWING, plan["draws"]), (TUNING, plan["tune"] if tuned else 0)):
+    for purpose, count in ((DRAWING, plan["draws"]), (TUNING, plan["tune"] if task.asked.keep_warmup else 0)):
         chains = [source.draws(plan["seed"], chain, count, purpose) for chain in range(plan["chains"])]
         found += [np.stack(each) for each in zip(*chains, strict=True)]
     positions, lp, tuning, tuning_lp = found
     what = "the one dimension left" if starts.dim == 1 else f"the {starts.dim} dimensions left, which are independent"
-    return _run(
+    return independent(
         positions, {"lp": lp}, tuning, {"lp": tuning_lp}, clock.seconds, source.compile_seconds,
         drawn_by=f"quadrature of {what}", quadrature_error=source.error,
     )  # fmt: skip
@@ -95,14 +95,3 @@ def _by_numpy(density: FlatProgram) -> Callable[[np.ndarray], np.ndarray | None]
         return None if found is None else found[0]
 
     return log_densities
-
-
-def _run(
-    positions: np.ndarray, stats: dict[str, np.ndarray], tuning: np.ndarray, tuning_stats: dict[str, np.ndarray],
-    seconds: float = 0.0, compiling: float = 0.0, **facts: Any,
-) -> Independent:  # fmt: skip
-    still = lambda shape: {"diverging": np.zeros(shape, bool), "acceptance_rate": np.ones(shape)}
-    return Independent(
-        positions, still(positions.shape[:2]) | stats, max(0.0, seconds - compiling),
-        tuning, still(tuning.shape[:2]) | tuning_stats, compiling, facts=facts,
-    )  # fmt: skip

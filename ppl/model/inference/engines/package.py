@@ -1,10 +1,8 @@
-"""What the engines share: the form of their result, starts, and the error where a package is missing."""
+"""What is asked of another package: that it is installed and knows the options, and starts that are finite for it."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import jax
@@ -15,28 +13,6 @@ from ppl.model.errors import SamplingError
 from ppl.model.inference.sampling_options import Nuts
 from ppl.model.starting.start_points import Starts
 from ppl.xla.stacks import Jitted
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """Draws that did not come from the driver of `ppl.samplers`, in the form of its run."""
-
-    positions: np.ndarray
-    stats: dict[str, np.ndarray]
-    sampling_seconds: float
-    warmup_positions: np.ndarray | None = None
-    warmup_stats: dict[str, np.ndarray] = field(default_factory=dict)
-    compile_seconds: float = 0.0
-    interrupted: bool = False
-    facts: Mapping[str, Any] = field(default_factory=dict)  # for the attributes of the result
-
-    @property
-    def draws(self) -> int:
-        return self.positions.shape[1]
-
-    @property
-    def chains(self) -> list[int]:
-        return list(range(self.positions.shape[0]))
 
 
 def missing(package: str) -> ImportError:
@@ -73,14 +49,3 @@ def finite_starts(density: FlatProgram, starts: Starts, chains: int) -> np.ndarr
         else:
             raise SamplingError(f"Chain {chain} found no starting point with a finite log-density and gradient.")
     return np.stack(found)
-
-
-class Clock:
-    """Seconds since it was made."""
-
-    def __init__(self) -> None:
-        self._began = time.perf_counter()
-
-    @property
-    def seconds(self) -> float:
-        return time.perf_counter() - self._began

@@ -8,23 +8,24 @@ their values, so that none depends on what stands beside it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import ppl.tensor as tt
 from ppl.compile.density import FlatProgram, labels
-from ppl.model.inference.engines.drawn import Clock, Drawn
-from ppl.model.inference.engines.independent import Independent
+from ppl.model.inference.runs import Clock, Independent, InParts
+from ppl.model.inference.strategies.chains import announce, nuts_of
+from ppl.model.inference.strategies.quadrature import numbers_of
+from ppl.model.inference.task import Task
 from ppl.model.log import log
 from ppl.model.posterior.density import add_all
 from ppl.model.posterior.rewriting import Posterior
 from ppl.model.starting.start_points import Starts
 from ppl.rewrites import optimize
-from ppl.rewrites.factorization.factors import Division, Part
+from ppl.rewrites.factorization.factors import Part
 from ppl.rewrites.marginalization.expressions.affine import is_data
-from ppl.samplers import NO_FAILURES, ChainError, Failures, Handle, Run, StartError, failures
+from ppl.samplers import ChainError, Failures, Handle, Run, StartError, failures
 from ppl.samplers.runs.progress import Display
 
 
@@ -58,32 +59,20 @@ class Chained(NamedTuple):
     handle: Handle
 
 
-@dataclass(frozen=True)
-class InParts(Drawn):
-    """Draws of parts, put together; convergence is looked at part by part."""
-
-    kept: Sequence[int] = ()  # the numbers of the chains
-    parts: Sequence[tuple[str, Sequence[str], Run]] = ()  # in words, the names of entries, and the run of each
-    failures: Failures = NO_FAILURES  # of all parts; where one failed, the others are where they started
-
-    @property
-    def chains(self) -> list[int]:
-        return list(self.kept)
-
-
-Begin = Callable[[FlatProgram, Starts], Handle]
-
-
-def in_turn(
-    posterior: Posterior, division: Division, starts: Starts, begin: Begin, numbers: Independent | None
-) -> InTurn:
-    """The run of a division that has begun: all programs are compiled, and the chains of one part go."""
+def by_factors(task: Task) -> InTurn | None:
+    """The run of parts that nothing joins, where there are several, which has begun: all programs are compiled, and the
+    chains of one part go."""
+    numbers, division = numbers_of(task), task.division
+    if division is None or division.whole:
+        return None
+    announce(task)
+    posterior, starts = task.posterior, task.starts
     keyed = [*(seed_for(part.names, starts.seed) for part in division.chains[:-1]), starts.seed]
     own = [starts.of(part.values, seed) for part, seed in zip(division.chains, keyed, strict=True)]
     made = [_density(posterior, part, each) for part, each in zip(division.chains, own, strict=True)]
     found = []
     for part, each, density in zip(division.chains, own, made, strict=True):
-        handle = begin(density, each)
+        handle = nuts_of(task, density, each)
         if found:
             handle.pause()
         names = labels(each.slots, posterior.names)

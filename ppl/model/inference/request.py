@@ -1,0 +1,163 @@
+"""What a call of `sample` asks for: its arguments, each checked and in one form."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ppl.model.arguments import as_list, check_keys, check_truths, count, unknown
+from ppl.model.context import modelcontext
+from ppl.model.errors import SamplingError
+from ppl.model.inference.sampling_options import (
+    NUTS_OPTIONS,
+    RESULT_OPTIONS,
+    SAMPLERS,
+    Nuts,
+    layout_of_chains,
+    nuts_options,
+    refuse_unknown,
+    refuse_unsupported,
+    steers_nuts,
+)
+from ppl.model.registry.variable_registry import Books
+from ppl.model.seeds import seed_of
+from ppl.samplers import StorageError
+from ppl.samplers.runs.launch import check_storage
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A checked call of `sample`; its fields have the names of the arguments, where they are what was given."""
+
+    model: Books
+    rewrite: bool
+    protect: list[Any]
+    eliminate: list[Any]
+    # chains
+    draws: int
+    tune: int
+    chains: int
+    cores: int
+    seed: int
+    initvals: Any
+    init: str
+    jitter_max_retries: int
+    # methods
+    step: Any
+    nuts: Nuts
+    given: tuple[str, ...]  # options of NUTS that the call has
+    steered: bool  # whether a sampler was chosen, or it was said how NUTS is to run
+    nuts_sampler: str
+    nuts_sampler_kwargs: Mapping[str, Any] | None
+    # the run
+    blocking: bool
+    callback: Callable[..., Any] | None
+    progressbar: Any
+    quiet: bool
+    directory: Any  # where draws are saved, if they are
+    stored: Mapping[str, Any]  # how
+    # the result
+    var_names: Any
+    extras: Mapping[str, Any]
+    keep_warmup: bool
+    checked: bool
+    certified: bool
+    as_arviz: bool
+
+    @property
+    def own(self) -> bool:
+        """Whether this package draws."""
+        return self.nuts_sampler in ("ppl", "pymc")
+
+    @property
+    def watched(self) -> bool:
+        """Whether somebody looks at the chains while they run, or they are saved: chains have to run then."""
+        return not self.blocking or self.callback is not None or self.directory is not None
+
+    @property
+    def plan(self) -> dict[str, Any]:
+        """How many draws of how many chains, and of which seed."""
+        return {"draws": self.draws, "tune": self.tune, "chains": self.chains, "seed": self.seed}
+
+
+def request(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Asked:
+    """The request that a call of `function` makes; what cannot be done is refused here, before any work."""
+    given = dict(arguments)
+    options: dict[str, Any] = given.pop("options")
+    _check(given)
+    initvals = given["initvals"]
+    if "start" in options:
+        initvals = _renamed_start(options.pop("start"), initvals)
+    sampler, kwargs, init = given["nuts_sampler"], given["nuts_sampler_kwargs"], given["init"]
+    steered = steers_nuts(given["step"], sampler, init, options, kwargs)
+    direct = tuple(name for name in ("nuts", *NUTS_OPTIONS) if options.get(name) is not None)
+    nuts = nuts_options(init, options, kwargs if sampler in ("ppl", "pymc") else None)
+    refuse_unknown(options, function)
+    if sampler not in SAMPLERS:
+        raise ValueError(unknown("nuts_sampler: there is no sampler", str(sampler), SAMPLERS))
+    extras = check_keys("idata_kwargs", given["idata_kwargs"], RESULT_OPTIONS)
+    directory = _directory(given["checkpoint"], given["resume"])
+    stored = _store(directory, given["storage"])
+    draws, tune, chains, cores = layout_of_chains(given["draws"], given["tune"], given["chains"], given["cores"])
+    seed = seed_of(given["random_seed"])
+    model = modelcontext(given["model"])
+    if not model.free_RVs:
+        raise SamplingError("Cannot sample from the model: it has no free random variables.")
+    same = "rewrite step nuts_sampler nuts_sampler_kwargs init blocking callback progressbar quiet var_names".split()
+    return Asked(
+        model=model, draws=draws, tune=tune, chains=chains, cores=cores, seed=seed, initvals=initvals,
+        jitter_max_retries=given["jitter_max_retries"], protect=as_list(given["protect"]),
+        eliminate=as_list(given["eliminate"]), nuts=nuts, given=direct, steered=steered, directory=directory,
+        stored=stored, extras=extras, keep_warmup=not given["discard_tuned_samples"],
+        checked=given["compute_convergence_checks"], certified=given["certificate"],
+        as_arviz=given["return_inferencedata"], **{name: given[name] for name in same},
+    )  # fmt: skip
+
+
+def _check(given: dict[str, Any]) -> None:
+    """The arguments that are looked at one by one."""
+    unsupported = (
+        "trace progressbar_theme keep_warning_stat n_init mp_ctx blas_cores compile_kwargs progressbar".split()
+    )
+    refuse_unsupported(**{name: given[name] for name in unsupported})
+    truths = "quiet discard_tuned_samples compute_convergence_checks return_inferencedata rewrite blocking certificate"
+    check_truths(**{name: given[name] for name in truths.split()})
+    if given["callback"] is not None and not callable(given["callback"]):
+        raise TypeError(f"callback is a function of (trace, draw), got {given['callback']!r}.")
+    given["jitter_max_retries"] = count("jitter_max_retries", given["jitter_max_retries"], 0)
+
+
+def _renamed_start(start: Any, initvals: Any) -> Any:
+    if initvals is not None:
+        raise ValueError("Passing both `start` and `initvals` is not supported.")
+    warnings.warn("The argument `start` is now called `initvals`.", FutureWarning, stacklevel=4)
+    return start
+
+
+def _directory(checkpoint: Any, resume: Any) -> Any:
+    """The directory of a run that is saved; None where it is not."""
+    if resume is not None and os.fspath(resume) == "auto":
+        if checkpoint is None:
+            raise ValueError('resume="auto" goes on where there is a run in checkpoint=: give that directory too.')
+        return checkpoint
+    if checkpoint is None:
+        return resume
+    if resume is None:
+        if os.path.exists(os.path.join(os.fspath(checkpoint), "run.json")):
+            raise StorageError(f'{checkpoint} already holds a run: go on with it by resume="auto".')
+        return checkpoint
+    if os.fspath(checkpoint) != os.fspath(resume):
+        raise ValueError('checkpoint= goes with resume="auto"; resume= with a directory of its own needs no other.')
+    return resume
+
+
+def _store(directory: Any, storage: str) -> dict[str, Any]:
+    """How draws are saved: in a new directory, or in one to go on from."""
+    check_storage(storage, directory)
+    if directory is None:
+        return {}
+    known = os.path.exists(os.path.join(os.fspath(directory), "run.json"))
+    return {"resume" if known else "checkpoint": directory, "storage": storage}

@@ -1,0 +1,142 @@
+"""What a strategy is given: the posterior of a request, and what moves it, where it starts and what its result is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ppl.compile.density import FlatProgram
+from ppl.model.arguments import chosen_names
+from ppl.model.finishing import checks
+from ppl.model.finishing.finishing import Finisher, Request, refuse_too_large
+from ppl.model.finishing.whose_run import identity_of
+from ppl.model.inference.callbacks import Reporter
+from ppl.model.inference.request import Asked
+from ppl.model.inference.runs import Independent
+from ppl.model.inference.steps import Assignment, assign
+from ppl.model.inference.steps.assignment import stepped
+from ppl.model.inference.steps.colours import Palette
+from ppl.model.inputs.minibatches import refuse_minibatches
+from ppl.model.output import results
+from ppl.model.output.sample_stats import NUTPIE
+from ppl.model.posterior.rewriting import Posterior, rewritten
+from ppl.model.starting.start_points import Starts, starts_for
+from ppl.rewrites.factorization.factors import Division
+from ppl.xla import backend
+
+
+@dataclass(eq=False)
+class Task:
+    """A posterior that is to be drawn from."""
+
+    asked: Asked
+    posterior: Posterior
+    methods: Assignment
+    starts: Starts
+    finish: Finisher
+    division: Division | None  # the parts that may be drawn each by itself; None where all are to move together
+    numbers: Independent | None = None  # what quadrature has drawn
+
+    @cached_property
+    def stored(self) -> Mapping[str, Any]:
+        """Where and how draws are saved, and whose they are."""
+        asked = self.asked
+        if not asked.stored:
+            return {}
+        words = {
+            "rewrite": asked.rewrite, "protect": _written(asked.protect), "eliminate": _written(asked.eliminate),
+            "init": asked.init,
+        }  # fmt: skip
+        return {**asked.stored, "identity": identity_of(self.posterior, self.starts, self.methods, words)}
+
+    @cached_property
+    def palette(self) -> Palette:
+        """Which entries of discrete variables may move together."""
+        return self.methods.palette(self.posterior, self.starts.slots)
+
+    @cached_property
+    def density(self) -> FlatProgram:
+        """The log-density of all that is left, and the terms that a sweep looks at one by one."""
+        posterior, terms, slots = self.posterior, self.palette.terms, self.starts.slots
+        key = ("density", *terms, *((slot.variable, slot.shape) for slot in slots))
+        found: FlatProgram = posterior.once(
+            key, lambda: FlatProgram([posterior.logp(), *terms], slots, once=posterior.of_data)
+        )
+        return found
+
+    @cached_property
+    def reporter(self) -> Reporter | None:
+        """What passes draws to the user's callback."""
+        if self.asked.callback is None:
+            return None
+        options = {"include_transformed": True}
+        everything = self.finish.request._replace(names=list(self.posterior.outputs), options=options)
+        rows = Finisher(self.posterior, self.starts.slots, everything).rows
+        return Reporter(self.asked.callback, rows, self.asked.tune + self.asked.draws)
+
+
+def task_of(asked: Asked) -> Task:
+    """The task that a request makes: its posterior, as written or rewritten, and what moves its values."""
+    if asked.as_arviz:
+        results.prepare()
+    backend.check()
+    posterior = _posterior(asked)
+    chosen = asked.var_names is not None
+    names = chosen_names("var_names", asked.var_names, posterior.outputs) if chosen else list(posterior.outputs)
+    methods = assign(posterior, asked.step)
+    if methods.settings and asked.given:
+        raise ValueError(
+            f"step= brings NUTS with its own settings: give {', '.join(asked.given)} to it, as in"
+            " NUTS(target_accept=0.9)."
+        )
+    methods.check_population(asked.chains)
+    posterior = replace(posterior, values=methods.order)
+    starts = starts_for(posterior, asked.initvals, asked.chains, asked.seed, asked.nuts.jitter)
+    request = Request(
+        names, asked.seed, asked.tune, asked.keep_warmup, asked.checked, asked.quiet, asked.as_arviz, asked.extras,
+        NUTPIE if asked.nuts_sampler == "nutpie" else {}, asked.certified, methods.only_nuts, chosen,
+    )  # fmt: skip
+    finish = Finisher(posterior, starts.slots, request)
+    finish.directory = asked.directory
+    finish.facts["drawn_by"] = _named(asked, methods)
+    refuse_too_large(_sizes(finish), asked.chains, asked.draws)
+    if starts.dim or asked.watched:  # chains are run, and what results need is compiled beside them
+        finish.prepare(asked.chains, asked.draws)
+    in_parts = asked.rewrite and not (asked.watched or asked.steered) and methods.only_nuts
+    return Task(asked, posterior, methods, starts, finish, posterior.division if in_parts else None)
+
+
+def _posterior(asked: Asked) -> Posterior:
+    """The posterior as written or rewritten. What the user's steps move stays; so does what NUTS can move, where it is
+    to run and nothing else would be left for it."""
+    model = asked.model
+    posterior = rewritten(model, asked.rewrite, [*asked.protect, *stepped(model, asked.step)], asked.eliminate)
+    if asked.steered and not posterior.values and not asked.eliminate:
+        posterior = rewritten(model, asked.rewrite, [rv for rv in model.free_RVs if rv.dtype[0] == "f"])
+    refuse_minibatches(posterior.terms.values())
+    checks.warn_of_matrices(posterior)
+    return posterior
+
+
+def _named(asked: Asked, methods: Assignment) -> str:
+    """What draws are made by, for the attributes of the result."""
+    if not asked.own:
+        return asked.nuts_sampler
+    kernel: str = methods.settings.get("kernel", asked.nuts.kernel)
+    return kernel.upper() if methods.only_nuts else methods.describe()
+
+
+def _written(variables: list[Any]) -> list[str]:
+    return sorted(str(getattr(each, "name", each)) for each in variables)
+
+
+def _sizes(finish: Finisher) -> dict[str, int]:
+    """The entries of each output, as far as they are known before anything runs."""
+    return {
+        name: int(np.prod([n for n in node.type.shape if n is not None], dtype=float))
+        for name, node in zip(finish._names, finish.program.outputs, strict=True)
+    }
