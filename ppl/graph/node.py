@@ -22,7 +22,6 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-
 # How operations and nodes are pickled: `registry` and `pickling` say so.
 REDUCTIONS: dict[type, Callable[[Any], Any]] = {}
 
