@@ -3,6 +3,7 @@
 import functools
 import importlib
 import os
+import sys
 import warnings
 import zlib
 from pathlib import Path
