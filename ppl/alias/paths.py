@@ -28,6 +28,7 @@ PYMC = {
     "pymc": "*ppl compile=ppl.function",
     "pymc.distributions": "*ppl.distributions *ppl",
     "pymc.distributions.censored": "Censored",
+    "pymc.distributions.dist_math": "*ppl.alias.dist_math",
     "pymc.distributions.mixture": """HurdleGamma HurdleLogNormal HurdleNegativeBinomial HurdlePoisson Mixture
         NormalMixture ZeroInflatedBinomial ZeroInflatedNegativeBinomial ZeroInflatedPoisson""",
     "pymc.distributions.simulator": "Simulator",
@@ -37,6 +38,7 @@ PYMC = {
     "pymc.gp.cov": "*ppl.gp.cov",
     "pymc.gp.mean": "*ppl.gp.mean",
     "pymc.gp.util": "*ppl.gp.util",
+    "pymc.logprob.utils": "ParameterValueError",
     "pymc.math": "*ppl.math",
     "pymc.model": "*ppl.model",
     "pymc.model.transform": "",
@@ -44,6 +46,8 @@ PYMC = {
     "pymc.sampling_jax": "sample_blackjax_nuts=ppl.sampling_jax.sample_blackjax_nuts "
     "sample_numpyro_nuts=ppl.sampling_jax.sample_numpyro_nuts",
     "pymc.smc": "*ppl.smc",
+    "pymc.testing": "*ppl.alias.testing",
+    "pymc.util": "*ppl.alias.value_names",
     "pymc.variational": "*ppl.variational",
 }
 
@@ -69,6 +73,9 @@ PYTENSOR = {
     "pytensor.scan.basic": "scan",
     "pytensor.scan.utils": "until=ppl.tensor.until",
     "pytensor.scan.views": "foldl foldr map reduce",
+    "pytensor.sparse": "*ppl.alias.sparse",
+    "pytensor.sparse.basic": "*ppl.alias.sparse",
+    "pytensor.sparse.math": "*ppl.alias.sparse",
     "pytensor.tensor": f"*ppl.tensor {TENSORS} {VARIABLES}",
     "pytensor.tensor.basic": "*ppl.tensor.basic *ppl.tensor",
     "pytensor.tensor.extra_ops": "*ppl.tensor.extra_ops",
