@@ -6,7 +6,7 @@ are told by what a node is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,21 +30,6 @@ class Constant(metaclass=Kind):
 
     def __new__(cls, type: Any, data: Any, name: str | None = None) -> Any:
         return constant(np.asarray(data, dtype=type.dtype), name)
-
-
-class Apply(metaclass=Kind):
-    """An operation applied to inputs: what `make_node` returns, and what `x.owner` is."""
-
-    holds: ClassVar[Callable[[Any], bool]] = staticmethod(lambda x: isinstance(x, Tensor) and bool(x.inputs))
-
-    def __init__(self, op: Any, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
-        self.op, self.inputs, self.outputs = op, list(inputs), list(outputs)
-
-    @property
-    def out(self) -> Any:
-        """The only output."""
-        (output,) = self.outputs
-        return output
 
 
 TensorLike = Tensor | np.ndarray | np.generic | float | int | list | tuple

@@ -12,7 +12,7 @@ from ppl.model.names.longer_paths import MODULES
 # Packages of former years, and what they are called now.
 FORMER = {"pymc3": "pymc", "theano": "pytensor", "aesara": "pytensor"}
 
-VARIABLES = """Variable=ppl.tensor.tensor.Tensor Constant=ppl.alias.classes.Constant Apply=ppl.alias.classes.Apply
+VARIABLES = """Variable=ppl.tensor.tensor.Tensor Constant=ppl.alias.classes.Constant Apply=ppl.alias.own_ops.Apply
     AtomicVariable=ppl.tensor.tensor.Tensor NominalVariable=ppl.tensor.tensor.Tensor"""
 TENSORS = """TensorVariable=ppl.tensor.tensor.Tensor TensorConstant=ppl.alias.classes.Constant
     TensorType=ppl.tensor.tensor.TensorType TensorLike=ppl.alias.classes.TensorLike"""
@@ -21,7 +21,9 @@ WALKS = """ancestors=ppl.alias.graphs.ancestors graph_inputs=ppl.alias.graphs.gr
     io_toposort=ppl.alias.graphs.io_toposort variable_depends_on=ppl.alias.graphs.variable_depends_on
     vars_between=ppl.alias.graphs.vars_between equal_computations"""
 CHANGES = "clone_replace graph_replace vectorize_graph"
-OPS = ""
+OPS = "Op=ppl.alias.own_ops.Op"
+SLOPES = """DisconnectedType=ppl.alias.own_ops.DisconnectedType grad_undefined=ppl.alias.own_ops.grad_undefined
+    grad_not_implemented=ppl.alias.own_ops.grad_not_implemented"""
 COMPILED = "Function In Out Mode function get_mode shared SharedVariable=ppl.tensor.variables.Variable"
 
 PYMC = {
@@ -52,14 +54,16 @@ PYMC = {
 }
 
 PYTENSOR = {
-    "pytensor": "*ppl",
+    "pytensor": "*ppl wrap_py=ppl.alias.own_ops.wrap_py as_op=ppl.alias.own_ops.as_op",
     "pytensor.compile": COMPILED,
     "pytensor.compile.function": "function",
     "pytensor.compile.function.types": "Function",
     "pytensor.compile.io": "In Out",
     "pytensor.compile.mode": "Mode get_mode",
+    "pytensor.compile.ops": "as_op=ppl.alias.own_ops.as_op wrap_py=ppl.alias.own_ops.wrap_py "
+    "FromFunctionOp=ppl.alias.own_ops.FromFunctionOp",
     "pytensor.compile.sharedvalue": "SharedVariable=ppl.tensor.variables.Variable shared",
-    "pytensor.gradient": "*ppl.gradient grad hessian jacobian Lop Rop verify_grad",
+    "pytensor.gradient": f"*ppl.gradient {SLOPES} grad hessian jacobian Lop Rop verify_grad",
     "pytensor.graph": f"{VARIABLES} {WALKS} {CHANGES} {OPS}",
     "pytensor.graph.basic": f"{VARIABLES} {WALKS} {CHANGES}",
     "pytensor.graph.op": f"{OPS} {VARIABLES}",
