@@ -19,6 +19,7 @@ def mock_sample(
     model: Any = None,
     chains: int = 1,
     random_seed: Any = None,
+    var_names: Any = None,
     sample_stats: Any = None,
     idata_kwargs: Any = None,
     **kwargs: Any,
@@ -28,7 +29,7 @@ def mock_sample(
     `sample_stats` holds a function of the shape (chains, draws) for each statistic that the result shall have.
     """
     model = modelcontext(model)
-    result = sample_prior_predictive(model=model, draws=draws * chains, random_seed=random_seed)
+    result = sample_prior_predictive(model=model, draws=draws * chains, var_names=var_names, random_seed=random_seed)
     names = list(result["prior"].data_vars)
     arrays = {name: np.asarray(result["prior"][name]).reshape((chains, draws, -1)) for name in names}
     return _as_posterior(result, arrays, chains, draws, sample_stats)
