@@ -5,11 +5,11 @@ from __future__ import annotations
 import importlib
 import importlib.abc
 import importlib.machinery
-import sys
 from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import Any
 
+from ppl.alias.absent import absent
 from ppl.alias.missing import NotHereYet, sentence
 from ppl.alias.paths import FORMER, PATHS
 from ppl.alias.versions import Stated, stated, version_of
@@ -31,15 +31,16 @@ def present_path(name: str) -> str:
 class Row:
     """A row of the table: names with their places, and modules of ppl that give all of theirs."""
 
-    def __init__(self, text: str) -> None:
-        words = text.split()
+    def __init__(self, text: str, path: str) -> None:
+        words, self.path = text.split(), path
         self.modules = [word[1:] for word in words if word[0] == "*"]
-        self.names = dict(_place(word) for word in words if word[0] != "*")
+        self.absent = {word[1:] for word in words if word[0] == "!"}
+        self.names = dict(_place(word) for word in words if word[0] not in "*!")
         self.elsewhere = {word.partition("=")[0] for word in words if "=" in word}
 
     def is_here(self) -> bool:
         """Whether ppl has anything of it: a module that is all of a row may come in later work."""
-        return bool(self.names) or not self.modules or any(_exists(module) for module in self.modules)
+        return bool(self.names or self.absent) or not self.modules or any(_exists(module) for module in self.modules)
 
     def find(self, name: str) -> Any:
         """The object that a name means; an AttributeError where this row has none."""
@@ -49,6 +50,8 @@ class Row:
             found = getattr(importlib.import_module(module), name, None)
             if found is not None and not isinstance(found, ModuleType):
                 return found
+        if name in self.absent:
+            return absent(f"{self.path}.{name}")
         raise AttributeError(name)
 
     def all_names(self) -> set[str]:
@@ -61,7 +64,9 @@ class Row:
 def _exists(module: str) -> bool:
     try:
         importlib.import_module(module)
-    except ModuleNotFoundError:
+    except ModuleNotFoundError as error:
+        if not error.name or not f"{module}.".startswith(f"{error.name}."):
+            raise  # the module is there, and misses another one
         return False
     return True
 
@@ -74,12 +79,7 @@ def _place(word: str) -> tuple[str, str]:
 def at(place: str) -> Any:
     """The object at a dotted place of ppl."""
     module, _, name = place.rpartition(".")
-    if module == "ppl" or module in sys.modules:
-        return getattr(sys.modules[module], name)
-    try:
-        return getattr(importlib.import_module(module), name)
-    except ModuleNotFoundError:
-        return getattr(at(module), name)  # a class, whose attribute is meant
+    return getattr(importlib.import_module(module), name)
 
 
 class Facade(ModuleType):
@@ -88,7 +88,7 @@ class Facade(ModuleType):
     def __init__(self, spec: importlib.machinery.ModuleSpec) -> None:
         path = present_path(spec.name)
         super().__init__(spec.name, f"{path}, for which ppl stands.")
-        self._row = Row(PATHS[path])
+        self._row = Row(PATHS[path], path)
         self._path = path
         if path in ("pymc", "pytensor"):
             self.__version__ = version_of(spec.name)
@@ -122,7 +122,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if not is_aliased(name):
             return None
         path = present_path(name)
-        if path not in PATHS or not Row(PATHS[path]).is_here():
+        if path not in PATHS or not Row(PATHS[path], path).is_here():
             raise NotHereYet(sentence(name))
         return importlib.machinery.ModuleSpec(name, self, origin="ppl", is_package=True)
 

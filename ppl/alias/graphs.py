@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from ppl.compile import get_mode
 from ppl.graph import Node, between, depends_on, leaves, topological
 from ppl.tensor.tensor import is_constant
 
@@ -54,3 +55,26 @@ def variable_depends_on(variable: Any, depends: Any) -> bool:
 def vars_between(inputs: Sequence[Any], outputs: Sequence[Any]) -> Iterator[Node]:
     """The nodes between inputs and outputs, both included."""
     return iter(between(list(inputs), list(outputs)))
+
+
+def constant_fold(xs: Sequence[Any], raise_not_constant: bool = True) -> tuple[Any, ...]:
+    """The values of expressions of constants; an expression of others stays as it is, or is an error."""
+    found = []
+    for x in xs:
+        known = isinstance(x, Node) and all(is_constant(leaf) for leaf in leaves(x))
+        if isinstance(x, Node) and not known and raise_not_constant:
+            raise NotConstantValueError(f"{x!r} has no value of its own: it depends on what is not constant")
+        found.append(x.eval() if known else x)  # type: ignore[attr-defined]
+    return tuple(found)
+
+
+class NotConstantValueError(ValueError):
+    """An expression that is no constant, where a constant was asked for."""
+
+
+def resolve_shapes(xs: Sequence[Any]) -> tuple[Any, ...]:
+    """Expressions of shapes, with what is known worked out."""
+    return constant_fold(xs, raise_not_constant=False)
+
+
+FAST_COMPILE, FAST_RUN = get_mode("FAST_COMPILE"), get_mode("FAST_RUN")

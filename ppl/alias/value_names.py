@@ -1,4 +1,4 @@
-"""Names of values that samplers move, as PyMC builds them: `sigma_log__` is the value of `sigma` under its transform."""
+"""Names of values that samplers move, as PyMC builds them: `sigma_log__` is that of `sigma` under its transform."""
 
 from __future__ import annotations
 

@@ -31,9 +31,9 @@ def _with_options(parameters: list[Parameter], before: str, options: tuple[str, 
     named = {p.name for p in parameters}
     first = [Parameter(before, Parameter.POSITIONAL_OR_KEYWORD)]
     by_name = [Parameter(each, Parameter.KEYWORD_ONLY, default=None) for each in options if each not in named]
-    further = [] if any(p.kind is Parameter.VAR_KEYWORD for p in parameters) else [
-        Parameter("kwargs", Parameter.VAR_KEYWORD)
-    ]
+    further = (
+        [] if any(p.kind is Parameter.VAR_KEYWORD for p in parameters) else [Parameter("kwargs", Parameter.VAR_KEYWORD)]
+    )
     place = next((i for i, p in enumerate(parameters) if p.kind is Parameter.VAR_KEYWORD), len(parameters))
     return Signature([*first, *parameters[:place], *by_name, *parameters[place:], *further])
 

@@ -1,0 +1,28 @@
+"""Names of PyMC and PyTensor that packages import at their top, and that ppl does not have.
+
+They can be imported, written in annotations, asked about by `isinstance` (nothing is one) and subclassed, so that a
+package is importable whose other parts run. Using one is an error that names it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ppl.alias.missing import NotHereYet, sentence
+
+
+class Absent(type):
+    """The class of such a name."""
+
+    path: str
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        raise NotHereYet(sentence(cls.path, cls.__name__))
+
+    def __repr__(cls) -> str:
+        return f"<{cls.path}, which is not in ppl yet>"
+
+
+def absent(path: str) -> Absent:
+    """The stand-in for a name."""
+    return Absent(path.rpartition(".")[2], (), {"path": path, "__module__": path.rpartition(".")[0]})
