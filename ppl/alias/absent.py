@@ -17,10 +17,30 @@ class Absent(type):
     path: str
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        raise NotHereYet(sentence(cls.path, cls.__name__))
+        if args or kwargs:
+            raise NotHereYet(sentence(cls.path, cls.__name__))
+        return Unused(cls)
 
     def __repr__(cls) -> str:
         return f"<{cls.path}, which is not in ppl yet>"
+
+
+class Unused:
+    """What such a class gives when it is called without arguments, as for the default of an argument."""
+
+    def __init__(self, kind: Absent) -> None:
+        self.__dict__["kind"] = kind
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise NotHereYet(sentence(self.kind.path))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotHereYet(sentence(self.kind.path))
+
+    def __repr__(self) -> str:
+        return repr(self.kind)
 
 
 def absent(path: str) -> Absent:

@@ -1,8 +1,8 @@
 """Where the names of PyMC and PyTensor stand in ppl: one row for each of their modules.
 
 A row lists names. `name` stands in `ppl` under this name, `name=place` where it says, and `*module` gives every name of
-a module of ppl that no other word of the row has. `!name` can be imported and not used (see `ppl.alias.absent`). Rows of
-what PyMC keeps at longer paths are those of ppl itself (`ppl.model.names.longer_paths`), with the names added here.
+a module of ppl that no other word of the row has. `!name` can be imported and not used (see `ppl.alias.absent`).
+What PyMC keeps at longer paths is in `ppl.model.names.longer_paths`, and here are the names to be added.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ PYTENSOR = {
     "pytensor.compile": COMPILED,
     "pytensor.compile.builders": "OpFromGraph=ppl.alias.fgraph.OpFromGraph !SymbolicOp",
     "pytensor.compile.function": "function",
-    "pytensor.compile.function.types": "Function",
+    "pytensor.compile.function.types": "Function In Out",
     "pytensor.compile.io": "In Out",
     "pytensor.compile.compilelock": "!lock_ctx",
     "pytensor.compile.mode": """Mode get_mode get_default_mode=ppl.get_mode FAST_COMPILE=ppl.alias.graphs.FAST_COMPILE
