@@ -16,6 +16,12 @@ from ppl import nn as nn
 from ppl import samplers as samplers
 from ppl import tensor as tensor
 
+# Programs written for PyMC, unmodified.
+from ppl.alias import as_pymc as as_pymc
+from ppl.alias import load_ipython_extension as load_ipython_extension
+from ppl.alias import real as real
+from ppl.alias import unload_ipython_extension as unload_ipython_extension
+
 # Compiled functions, and graphs with parts replaced.
 from ppl.compile import Function as Function
 from ppl.compile import In as In

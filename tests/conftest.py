@@ -3,6 +3,7 @@
 import functools
 import importlib
 import os
+import sys
 import warnings
 import zlib
 from pathlib import Path
@@ -103,3 +104,15 @@ def pymc5() -> ModuleType:
     if not pymc.__version__.startswith("5."):
         pytest.skip(f"PyMC 5 is the oracle, found {pymc.__version__}")
     return pymc
+
+
+@pytest.fixture
+def no_real_packages():
+    """PyMC as if nothing had imported it yet: other tests of this process may have."""
+    from ppl.alias.facade import is_aliased
+
+    aside = {name: sys.modules.pop(name) for name in list(sys.modules) if is_aliased(name)}
+    yield
+    for name in [name for name in sys.modules if is_aliased(name)]:
+        del sys.modules[name]
+    sys.modules.update(aside)

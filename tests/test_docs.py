@@ -28,8 +28,11 @@ def test_planted_broken_links_are_found(tmp_path):
     assert faults == ["a.md: no file c.md", "a.md: no heading b.md#other", "a.md: no heading #none"]
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/from_pymc.md", "docs/ppl_from_scratch.md"])
-def test_examples_run_and_print_what_they_say(page, capsys, monkeypatch, tmp_path):
+PAGES = ["README.md", "docs/from_pymc.md", "docs/ppl_from_scratch.md", "docs/unmodified_programs.md"]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_examples_run_and_print_what_they_say(page, capsys, monkeypatch, tmp_path, no_real_packages):
     """Python blocks of a page, one after the other; a comment after print(...) is what it prints, up to a colon."""
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
     assert blocks

@@ -24,6 +24,8 @@ BELOW = {
     "samplers": "xla",
     "nn": "compile distributions tensor graph",
     "model": "nn samplers compile rewrites distributions tensor graph xla",
+    "alias": "model nn samplers compile rewrites distributions tensor graph xla",
+    "__main__": "alias",  # the command `python -m ppl`
 }
 # Imported at the top of a module; all else third-party would make `import ppl` slow or an extra necessary. SciPy's
 # special functions alone add a sixth to the time of `import jax`, and jax.scipy brings them: ppl/tensor/core/later.py.
@@ -31,7 +33,7 @@ AT_THE_TOP = {"jax", "jaxlib", "numpy"}
 # Imported on first use, inside the function that needs them.
 ON_FIRST_USE = set(
     "scipy arviz matplotlib graphviz rich networkx pandas polars xarray zarr h5netcdf "
-    "optax nutpie numpyro blackjax IPython".split()
+    "optax nutpie numpyro blackjax IPython pytest".split()
 )
 
 

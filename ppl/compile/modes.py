@@ -45,6 +45,7 @@ MODES: dict[str, Mode] = {
     "FAST_RUN": Mode("FAST_RUN"),
     "JAX": Mode("JAX"),
     "FAST_COMPILE": Mode("FAST_COMPILE", rewrites=False),
+    **{name: Mode(name) for name in ("CVM", "C", "NUMBA", "PYTORCH")},  # PyTensor's compilers: here it is JAX as well
     "NanGuardMode": NanGuardMode(),
 }
 

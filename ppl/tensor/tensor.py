@@ -455,8 +455,24 @@ _REDUCE = {
 TensorType.node_class = Tensor
 
 
+# Operators of Python, which other classes may define for tensors too, and the functions behind them.
+_REFLECTED = {
+    "add": "add", "subtract": "sub", "multiply": "mul", "true_divide": "truediv", "floor_divide": "floordiv",
+    "mod": "mod", "power": "pow", "matmul": "matmul", "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor",
+}  # fmt: skip
+_ARRAYS = ("__array__", "__array_interface__", "__ppl_tensor__", "to_numpy")
+
+
 def _binary(name: str, left: Any, right: Any) -> Any:
-    return FUNCTIONS[name](left, right)
+    return NotImplemented if _is_foreign(name, left) or _is_foreign(name, right) else FUNCTIONS[name](left, right)
+
+
+def _is_foreign(name: str, operand: Any) -> bool:
+    """Whether an operand is no array and has the operator itself, so that it is asked (a covariance function, say)."""
+    kind = type(operand)
+    if issubclass(kind, Node | np.ndarray | np.generic | complex | float | int | list | tuple | str):
+        return False
+    return hasattr(kind, f"__r{_REFLECTED.get(name)}__") and not any(hasattr(kind, each) for each in _ARRAYS)
 
 
 # --- leaves -----------------------------------------------------------------------------------------------------------

@@ -47,6 +47,7 @@ from ppl.distributions.declaration.declarations import requires as requires
 from ppl.distributions.declaration.domains import Domain, a_distribution
 from ppl.distributions.declaration.law import Law
 from ppl.distributions.declaration.parametrised import Parametrised
+from ppl.distributions.declaration.signatures import DistMethod, FamilySignature
 from ppl.distributions.draws.draw import RandomVariable, batch_shape, draw, draw_dtype
 from ppl.distributions.log_probability.evaluation import Evaluated
 from ppl.distributions.log_probability.evaluation import default_point as default_point
@@ -72,6 +73,7 @@ class Distribution(Parametrised, Evaluated):
         tuple[str, ...]
     ] = ()  # parameters that must be known for the family to be exponential in the others
     order: ClassVar[tuple[str, ...]] = ()  # of positional arguments, where PyMC's differs from the declared one
+    __signature__ = FamilySignature()
     support: Any
     logp: Any
     logcdf: Any
@@ -123,7 +125,7 @@ class Distribution(Parametrised, Evaluated):
             )
         return _registrar(cls, name, args, kwargs)
 
-    @classmethod
+    @DistMethod
     def dist(cls, *args: Any, shape: Any = None, size: Any = None, name: str | None = None, **kwargs: Any) -> Any:
         """A draw without a model. `shape` is that of the whole value, `size` that of independent draws."""
         options = cls.take_options(kwargs)

@@ -37,7 +37,8 @@ Plan = tuple[tuple[Any, ...], ...]
 
 def make_plan(x: Tensor, index: Any) -> tuple[Plan, list[Tensor]]:
     """The plan of an index into `x`, and its tensors."""
-    parts = list(index) if isinstance(index, tuple) else [index]
+    of_parts = isinstance(index, tuple) or (isinstance(index, np.ndarray) and index.dtype == object)
+    parts = list(index) if of_parts else [index]
     if sum(part is Ellipsis for part in parts) > 1:
         raise IndexError("an index holds at most one ellipsis (...)")
     parts = [_fitting(x, parts, at) for at in range(len(parts))]

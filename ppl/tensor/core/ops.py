@@ -44,6 +44,7 @@ class TensorOp(Op):
     """
 
     computed = True
+    differentiable = True  # False: derivatives of it are an error, so that what it uses is moved without gradients
 
     def __init__(self, name: str, lower: Callable[..., Any], also: tuple[str, ...] = ()) -> None:
         if name in OPS:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ppl.graph import ancestors
 from ppl.model.inference.steps.colours import Palette
 from ppl.model.inference.steps.methods import (
     NUTS,
@@ -18,6 +19,7 @@ from ppl.model.inference.steps.methods import (
     Finder,
     HamiltonianMC,
     Metropolis,
+    Slice,
     StepMethod,
     categories,
 )
@@ -100,7 +102,8 @@ class Assignment:
 
 
 def assign(posterior: Posterior, step: Any) -> Assignment:
-    """The user's steps first; then NUTS for what has a gradient, and Gibbs or Metropolis for counts."""
+    """The user's steps first; then NUTS for what has a gradient, slices for what has none, and Gibbs or Metropolis for
+    counts."""
     given = _flat(step, posterior.model)
     values = list(posterior.values)
     here = set(values)
@@ -119,13 +122,22 @@ def assign(posterior: Posterior, step: Any) -> Assignment:
         taken |= set(method.vars)
     rest = [value for value in values if value not in taken]
     nuts = [method for method in given if isinstance(method, NUTS | HamiltonianMC)]
-    by_nuts = [v for method in nuts for v in method.vars] + [v for v in rest if v.dtype[0] == "f"]
+    opaque = _without_gradient(posterior, rest)
+    by_nuts = [v for method in nuts for v in method.vars] + [v for v in rest if v.dtype[0] == "f" and v not in opaque]
     methods = [method for method in given if not isinstance(method, NUTS | HamiltonianMC)]
+    methods += [Slice(opaque, model=posterior.model)] if opaque else []
     methods += _for_counts(posterior, [value for value in rest if value.dtype[0] != "f"])
     settings = [_settings(method) for method in nuts]
     if any(each != settings[0] for each in settings):
         raise ValueError("step: several NUTS methods with different settings; all of NUTS' variables move together")
     return Assignment(by_nuts, methods, posterior.names, settings[0] if settings else {})
+
+
+def _without_gradient(posterior: Posterior, values: list[Tensor]) -> list[Tensor]:
+    """The real values that an operation without gradient is computed from, on the way to the density."""
+    operations = [node for node in ancestors(posterior.terms.values()) if not getattr(node.op, "differentiable", True)]
+    used = ancestors(operations)
+    return [v for v in values if v.dtype[0] == "f" and v in used]
 
 
 def _settings(method: NUTS | HamiltonianMC) -> dict[str, Any]:

@@ -381,7 +381,7 @@ def _order(order: Any, n: int) -> Any:
     return list(order)
 
 
-STEP_METHODS = (
+STEP_METHODS = [
     NUTS, HamiltonianMC, BinaryGibbsMetropolis, BinaryMetropolis, CategoricalGibbsMetropolis, DEMetropolis,
     DEMetropolisZ, Metropolis, Slice,
-)  # fmt: skip
+]  # fmt: skip

@@ -1,0 +1,160 @@
+"""Families that users define as PyMC's developer guide tells: a `RandomVariable` that draws, a class of its density.
+
+    class SkellamRV(RandomVariable):
+        name, signature, dtype = "skellam", "(),()->()", "int64"
+
+        @classmethod
+        def rng_fn(cls, rng, a, b, size): ...
+
+    class Skellam(Discrete):
+        rv_op = SkellamRV()
+
+        @classmethod
+        def dist(cls, a, b, **kwargs):
+            return super().dist([a, b], **kwargs)
+
+        def logp(value, a, b): ...
+
+They become draws of `CustomDist`, with these functions.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, ClassVar
+
+from ppl.alias.missing import NotHereYet, sentence
+from ppl.alias.own_ops import Op
+from ppl.distributions import CustomDist, transforms
+from ppl.distributions.declaration.distribution import Distribution
+from ppl.distributions.draws.draw import DRAW
+from ppl.tensor.tensor import as_tensor
+
+
+def _dispatch(path: str) -> Any:
+    """A function of an operation's class, with which users register their own."""
+
+    def default(op: Any, *args: Any, **kwargs: Any) -> Any:
+        raise NotHereYet(sentence(path, type(op).__name__))
+
+    default.__name__ = default.__qualname__ = path.rpartition(".")[2]
+    return functools.singledispatch(default)
+
+
+_logprob = _dispatch("pymc.logprob.abstract._logprob")
+_logcdf = _dispatch("pymc.logprob.abstract._logcdf")
+_icdf = _dispatch("pymc.logprob.abstract._icdf")
+_support_point = _dispatch("pymc.distributions.distribution._support_point")
+_default_transform = _dispatch("pymc.logprob.transforms._default_transform")
+_change_dist_size = _dispatch("pymc.distributions.shape_utils._change_dist_size")
+_vectorize_node = _dispatch("pytensor.graph.replace._vectorize_node")
+NO_GENERATOR = None  # in the place of PyTensor's generator, which registered functions are given and do not use
+
+
+class OfDraws(type):
+    """`isinstance(x.owner.op, RandomVariable)` holds of draws."""
+
+    def __instancecheck__(cls, x: object) -> bool:
+        return type.__instancecheck__(cls, x) or (cls is RandomVariable and x is DRAW)
+
+
+class RandomVariable(Op, metaclass=OfDraws):
+    """How values of a user's law are drawn by NumPy, and how many axes its parameters and one value have."""
+
+    name: str | None = None
+    signature: str | None = None
+    ndim_supp: int | None = None
+    ndims_params: Any = None
+    dtype: Any = "floatX"
+
+    def __init__(self, name: Any = None, ndim_supp: Any = None, ndims_params: Any = None, dtype: Any = None,
+                 inplace: Any = None, signature: Any = None) -> None:  # fmt: skip
+        given = {"name": name, "ndim_supp": ndim_supp, "ndims_params": ndims_params, "dtype": dtype,
+                 "signature": signature}  # fmt: skip
+        for key, value in given.items():
+            if value is not None:
+                setattr(self, key, value)
+
+    @classmethod
+    def rng_fn(cls, rng: Any, *params: Any) -> Any:
+        """Draws: the last argument is their shape."""
+        raise NotImplementedError(f"{cls.__name__} does not say how it is drawn: define rng_fn(cls, rng, ..., size)")
+
+    def __call__(self, *params: Any, size: Any = None, name: str | None = None, rng: Any = None, **options: Any) -> Any:
+        return self.draw(type(self).__name__, params, self._registered(), size=size, name=name, **options)
+
+    def draw(self, who: str, params: Any, functions: dict[str, Any], **options: Any) -> Any:
+        """A draw with the density and other functions of its family."""
+        axes = {"signature": self.signature} if self.signature else {
+            "ndim_supp": self.ndim_supp, "ndims_params": self.ndims_params
+        }  # fmt: skip
+        random = lambda *values, rng, size: self.rng_fn(rng, *values, size)
+        options.setdefault("dtype", self.dtype)
+        return CustomDist.dist(*params, random=random, class_name=who, **axes, **functions, **options)
+
+    def _registered(self) -> dict[str, Any]:
+        found = {}
+        if _is_registered(_logprob, self):
+            found["logp"] = lambda value, *params: _logprob(self, (value,), NO_GENERATOR, None, *params)
+        if _is_registered(_logcdf, self):
+            found["logcdf"] = lambda value, *params: _logcdf(self, value, NO_GENERATOR, None, *params)
+        return found
+
+
+def _is_registered(function: Any, op: Op) -> bool:
+    return function.dispatch(type(op)) is not function.dispatch(object)
+
+
+class OwnFamily(Distribution, abstract=True):
+    """A user's family: `rv_op` draws, `logp` and the others are functions of a value and the parameters."""
+
+    rv_op: ClassVar[Any] = None
+    own_transform: ClassVar[Any] = None
+    own_dtype: ClassVar[str] = "floatX"
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**{"abstract": True, **options})
+
+    def __new__(cls, name: str, *args: Any, **kwargs: Any) -> Any:
+        if cls.own_transform is not None:
+            kwargs.setdefault("default_transform", cls.own_transform)
+        return super().__new__(cls, name, *args, **kwargs)
+
+    @classmethod
+    def dist(cls, dist_params: Any, **options: Any) -> Any:  # type: ignore[override]
+        """A draw without a model, given the parameters as a list."""
+        if cls.rv_op is None:
+            raise NotImplementedError(f"{cls.__name__} does not say how it is drawn: set rv_op to a RandomVariable")
+        options.pop("rng", None)
+        functions = {key: getattr(cls, key) for key in ("logp", "logcdf", "support_point") if getattr(cls, key)}
+        operation = cls.rv_op if isinstance(cls.rv_op, RandomVariable) else cls.rv_op()
+        options.setdefault("dtype", operation.dtype or cls.own_dtype)
+        return operation.draw(cls.__name__, [as_tensor(p) for p in dist_params], functions, **options)
+
+
+class Continuous(OwnFamily):
+    """A user's family of real values."""
+
+
+class PositiveContinuous(Continuous):
+    """A user's family of positive values."""
+
+    own_transform = transforms.log
+
+
+class UnitContinuous(Continuous):
+    """A user's family of values between 0 and 1."""
+
+    own_transform = transforms.logodds
+
+
+class CircularContinuous(Continuous):
+    """A user's family of angles."""
+
+    own_transform = transforms.circular
+
+
+class Discrete(OwnFamily):
+    """A user's family of whole numbers."""
+
+    own_dtype = "int64"

@@ -1,0 +1,242 @@
+"""PyTensor's `Op`: an operation that a user writes in Python, called on the host from inside the compiled program.
+
+A subclass has `perform(node, inputs, output_storage)`, which works in NumPy, and either `itypes` and `otypes` or a
+`make_node`. With `grad` (or `L_op`, or `pullback`) it has a gradient, an expression of its inputs, which may use other
+such operations; without one, samplers that need gradients refuse it by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from ppl.graph import GET, Attrs, Node, TupleType
+from ppl.tensor.core.evaluate import to_jax
+from ppl.tensor.core.host_call import host_call
+from ppl.tensor.core.ops import TensorOp
+from ppl.tensor.tensor import Tensor, TensorType, as_tensor, constant, placeholder
+
+
+class GradientError(NotImplementedError):
+    """An operation that has no gradient, where one is needed."""
+
+
+class Op:
+    """An operation of the user's own."""
+
+    itypes: Sequence[Any] | None = None
+    otypes: Sequence[Any] | None = None
+    __props__: tuple[str, ...] = ()
+
+    def make_node(self, *inputs: Any) -> Apply:
+        """The application to inputs; here by the types that the class declares."""
+        if self.itypes is None or self.otypes is None:
+            raise NotImplementedError(f"{name_of(self)}: declare itypes and otypes, or define make_node")
+        if len(inputs) != len(self.itypes):
+            raise ValueError(f"{name_of(self)} takes {len(self.itypes)} inputs, got {len(inputs)}")
+        wanted = [as_type(kind) for kind in self.itypes]
+        tensors = [as_tensor(x, dtype=kind.dtype) for x, kind in zip(inputs, wanted, strict=True)]
+        for x, kind in zip(tensors, wanted, strict=True):
+            if x.ndim != kind.ndim:
+                raise TypeError(f"{name_of(self)} takes {kind}, got {x!r} of shape {x.type.shape}")
+        return Apply(self, tensors, [as_type(kind)() for kind in self.otypes])
+
+    def perform(self, node: Apply, inputs: list[np.ndarray], output_storage: list[list[Any]]) -> None:
+        """Put the values of the outputs into `output_storage[i][0]`."""
+        raise NotImplementedError(f"{name_of(self)} does not say what it computes: define perform")
+
+    def grad(self, inputs: list[Any], output_grads: list[Any]) -> list[Any]:
+        """The gradients with respect to the inputs, given those with respect to the outputs."""
+        raise no_gradient(self)
+
+    def L_op(self, inputs: list[Any], outputs: list[Any], output_grads: list[Any]) -> list[Any]:
+        """`grad`, for gradients that use the outputs."""
+        return self.grad(inputs, output_grads)
+
+    def pullback(self, inputs: list[Any], outputs: list[Any], cotangents: list[Any]) -> list[Any]:
+        """The newer name of `L_op`."""
+        return self.L_op(inputs, outputs, cotangents)
+
+    def __call__(self, *inputs: Any, name: str | None = None, return_list: bool = False, **options: Any) -> Any:
+        outputs = self.make_node(*inputs, **options).outputs
+        if name is not None and outputs:
+            outputs = [as_tensor(outputs[0], name=name), *outputs[1:]]
+        return outputs[0] if len(outputs) == 1 and not return_list else outputs
+
+    def __str__(self) -> str:
+        return name_of(self)
+
+
+class IsApply(type):
+    """`isinstance(x.owner, Apply)` holds of nodes that are computed."""
+
+    def __instancecheck__(cls, x: object) -> bool:
+        return type.__instancecheck__(cls, x) or (isinstance(x, Tensor) and bool(x.inputs))
+
+
+class Apply(metaclass=IsApply):
+    """An operation applied to inputs: what `make_node` returns, and what `x.owner` is."""
+
+    def __init__(self, op: Any, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+        self.op, self.inputs = op, [as_tensor(x) for x in inputs]
+        self.outputs = computed(self, [y.type for y in outputs]) if isinstance(op, Op) else list(outputs)
+
+    @property
+    def nin(self) -> int:
+        return len(self.inputs)
+
+    @property
+    def nout(self) -> int:
+        return len(self.outputs)
+
+    @property
+    def out(self) -> Any:
+        """The only output."""
+        (output,) = self.outputs
+        return output
+
+
+def name_of(op: Op) -> str:
+    """What errors call an operation."""
+    return getattr(op, "name", None) or type(op).__name__
+
+
+def no_gradient(op: Op) -> GradientError:
+    return GradientError(
+        f"{name_of(op)} has no gradient, so neither NUTS nor other methods that follow gradients can move what it is "
+        "computed from. Define grad(self, inputs, output_grads) in its class, or sample with step=pm.Slice() or "
+        "step=pm.DEMetropolisZ()."
+    )
+
+
+def as_type(kind: Any) -> TensorType:
+    """A type of PyTensor's names: `pt.dvector` makes inputs, and its type is theirs."""
+    return kind if isinstance(kind, TensorType) else kind().type
+
+
+def computed(node: Apply, types: Sequence[TensorType]) -> list[Tensor]:
+    """The outputs of a user's operation, as tensors."""
+    operation = HostOperation(node, tuple(types))
+    whole: Any = Node(operation, tuple(node.inputs))
+    return [whole] if len(types) == 1 else [Node(GET, (whole,), Attrs(position=i)) for i in range(len(types))]  # type: ignore[misc]
+
+
+class HostOperation(TensorOp):
+    """One application of a user's operation, as an operation of the graph."""
+
+    def __init__(self, node: Apply, types: tuple[TensorType, ...]) -> None:
+        self.node, self.types = node, types
+        self.name = name_of(node.op)
+        self.differentiable = any(
+            getattr(type(node.op), name) is not getattr(Op, name) for name in ("grad", "L_op", "pullback")
+        )
+        self.lower = self._differentiable()
+
+    def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType | TupleType:
+        return self.types[0] if len(self.types) == 1 else TupleType(self.types)
+
+    def _differentiable(self) -> Callable[..., Any]:
+        @jax.custom_vjp
+        def run(*arrays: Any) -> Any:
+            results = host_call(self._perform, self._forms(arrays), *arrays)
+            return results[0] if len(self.types) == 1 else results
+
+        def forward(*arrays: Any) -> Any:
+            results = run(*arrays)
+            return results, (arrays, results)
+
+        def backward(kept: Any, slopes: Any) -> tuple[Any, ...]:
+            arrays, results = kept
+            several = lambda x: [x] if len(self.types) == 1 else list(x)
+            return self._pull_back(arrays, several(results), several(slopes))
+
+        run.defvjp(forward, backward)
+        return run
+
+    def _perform(self, *arrays: np.ndarray) -> list[np.ndarray]:
+        storage: list[list[Any]] = [[None] for _ in self.types]
+        self.node.op.perform(self.node, [np.array(x) for x in arrays], storage)
+        return [np.asarray(cell[0], kind.dtype) for cell, kind in zip(storage, self.types, strict=True)]
+
+    def _forms(self, arrays: Sequence[Any]) -> list[tuple[tuple[int, ...], str]]:
+        """Shapes and dtypes of the results: as declared, or as `infer_shape` tells, or as the function itself gives."""
+        shapes = [kind.shape for kind in self.types]
+        if any(n is None for shape in shapes for n in shape):
+            shapes = self._shapes_found([np.shape(x) for x in arrays], [x.dtype for x in arrays])
+        return [(tuple(map(int, shape)), kind.dtype) for shape, kind in zip(shapes, self.types, strict=True)]  # type: ignore[arg-type]
+
+    def _shapes_found(self, shapes: list[tuple[int, ...]], dtypes: list[Any]) -> list[Any]:
+        if hasattr(self.node.op, "infer_shape"):
+            symbolic = self.node.op.infer_shape(None, self.node, [tuple(map(constant, shape)) for shape in shapes])
+            return [[int(as_tensor(n).eval()) for n in shape] for shape in symbolic]
+        try:
+            return [np.shape(x) for x in self._perform(*map(np.ones, shapes, dtypes))]
+        except Exception as error:
+            raise ValueError(
+                f"{self.name}: the lengths of its results are not known, and a call with ones did not tell them "
+                f"({error}). Declare types with lengths, or define infer_shape."
+            ) from error
+
+    def _pull_back(self, arrays: Any, results: Any, slopes: Any) -> tuple[Any, ...]:
+        types = [x.type for x in self.node.inputs]
+        inputs, outputs, cotangents = (
+            [placeholder(TensorType(kind.dtype, np.shape(x))) for x, kind in zip(given, kinds, strict=True)]
+            for given, kinds in ((arrays, types), (results, self.types), (slopes, self.types))
+        )
+        found = self.node.op.pullback(inputs, outputs, cotangents)
+        wanted = [i for i, x in enumerate(arrays) if np.issubdtype(x.dtype, np.floating)]
+        gradients = [as_tensor(found[i], dtype=inputs[i].dtype) for i in wanted if is_gradient(found[i])]
+        values = iter(to_jax([*inputs, *outputs, *cotangents], gradients)(*arrays, *results, *slopes))
+        return tuple(next(values) if i in wanted and is_gradient(found[i]) else None for i in range(len(arrays)))
+
+
+def is_gradient(found: Any) -> bool:
+    """Whether a slope is there: None and a disconnected input have none."""
+    return found is not None and not isinstance(found, Disconnected)
+
+
+class DisconnectedType:
+    """The type of a gradient that is zero since the output does not use the input; called, it makes one."""
+
+    def __call__(self) -> Disconnected:
+        return Disconnected()
+
+
+class Disconnected:
+    """A gradient that is zero since the output does not use the input."""
+
+
+def grad_not_implemented(op: Op, x_pos: int, x: Any, comment: str = "") -> Any:
+    """What a `grad` returns for an input with respect to which it has none."""
+    raise no_gradient(op)
+
+
+grad_undefined = grad_not_implemented
+
+
+class FromFunctionOp(Op):
+    """A Python function of NumPy arrays as an operation."""
+
+    def __init__(self, fn: Callable[..., Any], itypes: Any, otypes: Any, infer_shape: Any = None) -> None:
+        self.fn, self.name = fn, fn.__name__
+        several = lambda kinds: list(kinds) if isinstance(kinds, list | tuple) else [kinds]
+        self.itypes, self.otypes = several(itypes), several(otypes)
+        if infer_shape is not None:
+            self.infer_shape = lambda fgraph, node, shapes: infer_shape(node, shapes)
+
+    def perform(self, node: Apply, inputs: list[np.ndarray], output_storage: list[list[Any]]) -> None:
+        results = self.fn(*inputs)
+        results = results if isinstance(results, list | tuple) else [results]
+        for cell, value in zip(output_storage, results, strict=True):
+            cell[0] = value
+
+
+def as_op(itypes: Any, otypes: Any, infer_shape: Any = None) -> Callable[[Callable[..., Any]], FromFunctionOp]:
+    """A decorator: a Python function of NumPy arrays as an operation without gradient."""
+    return lambda fn: FromFunctionOp(fn, itypes, otypes, infer_shape)
+
+
+wrap_py = as_op

@@ -1,0 +1,179 @@
+"""Where the names of PyMC and PyTensor stand in ppl: one row for each of their modules.
+
+A row lists names. `name` stands in `ppl` under this name, `name=place` where it says, and `*module` gives every name of
+a module of ppl that no other word of the row has. `!name` can be imported and not used (see `ppl.alias.absent`).
+What PyMC keeps at longer paths is in `ppl.model.names.longer_paths`, and here are the names to be added.
+"""
+
+from __future__ import annotations
+
+from ppl.model.names.longer_paths import MODULES
+
+# Packages of former years, and what they are called now.
+FORMER = {"pymc3": "pymc", "theano": "pytensor", "aesara": "pytensor"}
+
+VARIABLES = """Variable=ppl.tensor.tensor.Tensor Constant=ppl.alias.classes.Constant Apply=ppl.alias.own_ops.Apply
+    AtomicVariable=ppl.tensor.tensor.Tensor NominalVariable=ppl.tensor.tensor.Tensor"""
+TENSORS = """TensorVariable=ppl.tensor.tensor.Tensor TensorConstant=ppl.alias.classes.Constant
+    TensorType=ppl.tensor.tensor.TensorType TensorLike=ppl.alias.classes.TensorLike"""
+WALKS = """ancestors=ppl.alias.graphs.ancestors graph_inputs=ppl.alias.graphs.graph_inputs
+    explicit_graph_inputs=ppl.alias.graphs.explicit_graph_inputs walk=ppl.alias.graphs.walk
+    io_toposort=ppl.alias.graphs.io_toposort variable_depends_on=ppl.alias.graphs.variable_depends_on
+    vars_between=ppl.alias.graphs.vars_between equal_computations"""
+DRAWN = "RandomVariable=ppl.alias.own_families.RandomVariable"
+FAMILIES = " ".join(
+    f"{name}=ppl.alias.own_families.{name}"
+    for name in ("Continuous", "Discrete", "PositiveContinuous", "UnitContinuous", "CircularContinuous")
+)
+DISPATCH = """_logprob=ppl.alias.own_families._logprob _logcdf=ppl.alias.own_families._logcdf
+    _icdf=ppl.alias.own_families._icdf"""
+POINTS = "_support_point=ppl.alias.own_families._support_point"
+CHANGES = "clone_replace graph_replace vectorize_graph"
+FGRAPH = """FunctionGraph=ppl.alias.fgraph.FunctionGraph node_rewriter=ppl.alias.fgraph.node_rewriter
+    in2out=ppl.alias.fgraph.in2out out2in=ppl.alias.fgraph.out2in rewrite_graph=ppl.simplify"""
+OPS = "Op=ppl.alias.own_ops.Op"
+SLOPES = """DisconnectedType=ppl.alias.own_ops.DisconnectedType grad_undefined=ppl.alias.own_ops.grad_undefined
+    grad_not_implemented=ppl.alias.own_ops.grad_not_implemented"""
+COMPILED = "Function In Out Mode function get_mode shared SharedVariable=ppl.tensor.variables.Variable"
+
+PYMC = {
+    "pymc": f"*ppl compile=ppl.function {FAMILIES} !SymbolicRandomVariable",
+    "pymc.backends": "*ppl.backends NDArray=ppl.alias.recording.NDArray MultiTrace=ppl.alias.recording.MultiTrace",
+    "pymc.backends.arviz": "*ppl.backends.arviz *ppl.alias.datasets",
+    "pymc.backends.base": "MultiTrace=ppl.alias.recording.MultiTrace !BaseTrace !IBaseTrace",
+    "pymc.backends.ndarray": "NDArray=ppl.alias.recording.NDArray",
+    "pymc.distributions": f"*ppl.distributions *ppl {FAMILIES} !SymbolicRandomVariable",
+    "pymc.dims": "!Censored !Data !Deterministic !DimDistribution !Normal !Potential !ZeroSumNormal !as_xtensor",
+    "pymc.distributions.censored": "Censored",
+    "pymc.distributions.dist_math": "*ppl.alias.dist_math",
+    "pymc.distributions.distribution": f"""Distribution CustomDist DiracDelta {FAMILIES} {POINTS}
+        !SymbolicRandomVariable !support_point""",
+    "pymc.distributions.mixture": """HurdleGamma HurdleLogNormal HurdleNegativeBinomial HurdlePoisson Mixture
+        NormalMixture ZeroInflatedBinomial ZeroInflatedNegativeBinomial ZeroInflatedPoisson""",
+    "pymc.distributions.shape_utils": """*ppl.alias.sizes
+        _change_dist_size=ppl.alias.own_families._change_dist_size !change_dist_size !get_support_shape_1d
+        !get_support_shape !implicit_size_from_params""",
+    "pymc.distributions.simulator": "Simulator",
+    "pymc.distributions.transforms": "*ppl.distributions.transforms "
+    "_default_transform=ppl.alias.own_families._default_transform",
+    "pymc.distributions.truncated": "Truncated",
+    "pymc.gp": "*ppl.gp !HSGP !HSGPPeriodic !Latent !LatentKron !Marginal !MarginalApprox !MarginalKron !TP",
+    "pymc.gp.cov": """*ppl.gp.cov !Constant !Cosine !Covariance !ExpQuad !Exponential !Linear !Matern12 !Matern32
+        !Matern52 !Periodic !Polynomial !RatQuad !Stationary !WhiteNoise""",
+    "pymc.gp.mean": "*ppl.gp.mean !Constant !Linear !Mean !Zero",
+    "pymc.gp.util": "*ppl.gp.util JITTER_DEFAULT=ppl.alias.sizes.JITTER_DEFAULT !kmeans_inducing_points !stabilize",
+    "pymc.initial_point": """make_initial_point_fn=ppl.alias.starts.make_initial_point_fn
+        !make_initial_point_expression""",
+    "pymc.logprob.abstract": f"{DISPATCH} !MeasurableOp !MeasurableElemwise",
+    "pymc.logprob.basic": "*ppl.logprob.basic !conditional_logp !transformed_conditional_logp",
+    "pymc.logprob.transforms": """*ppl.distributions.transforms
+        _default_transform=ppl.alias.own_families._default_transform !IntervalTransform""",
+    "pymc.logprob.utils": "ParameterValueError !CheckParameterValue",
+    "pymc.math": "*ppl.math",
+    "pymc.model": "*ppl.model",
+    "pymc.model.core": "*ppl.model.core",
+    "pymc.model.fgraph": """*ppl.model.fgraph !ModelDeterministic !ModelFreeRV !ModelNamed !ModelObservedRV
+        !ModelPotential !ModelValuedVar !ModelVar !fgraph_from_model !model_deterministic !model_free_rv
+        !model_from_fgraph !model_named""",
+    "pymc.model.transform": "",
+    "pymc.ode": "*ppl.ode",
+    "pymc.printing": "str_for_dist str_for_model str_for_potential_or_deterministic",
+    "pymc.progress_bar": "!CustomProgress !ProgressBarManager !create_simple_progress !default_progress_theme",
+    "pymc.pytensorf": """*ppl.pytensorf compile=ppl.function compile_pymc=ppl.function
+        constant_fold=ppl.alias.graphs.constant_fold resolve_shapes=ppl.alias.graphs.resolve_shapes
+        !normalize_rng_param !rewrite_pregrad !toposort_replace""",
+    "pymc.sampling.jax": "*ppl.sampling.jax !_replace_shared_variables !get_jaxified_graph !get_jaxified_logp",
+    "pymc.sampling.mcmc": "*ppl.sampling.mcmc !assign_step_methods !setup_cores_blas_cores",
+    "pymc.sampling.parallel": "!ExceptionWithTraceback !_cpu_count !_initialize_multiprocessing_context",
+    "pymc.sampling_jax": "sample_blackjax_nuts=ppl.sampling_jax.sample_blackjax_nuts "
+    "sample_numpyro_nuts=ppl.sampling_jax.sample_numpyro_nuts",
+    "pymc.smc": "*ppl.smc",
+    "pymc.step_methods.arraystep": "!ArrayStep !ArrayStepShared !GradientSharedStep",
+    "pymc.step_methods.compound": "*ppl.step_methods.compound !Competence !BlockedStep",
+    "pymc.testing": "*ppl.alias.testing",
+    "pymc.util": "*ppl.util *ppl.alias.value_names !_get_seeds_per_chain !check_dist_not_registered "
+    "!get_value_vars_from_user_vars",
+    "pymc.variational": "*ppl.variational !Approximation !Inference !MeanField !FullRank !Empirical !ADVI !SVGD",
+    "pymc.variational.minibatch_rv": "!MinibatchRandomVariable !create_minibatch_rv",
+}
+
+PYTENSOR = {
+    "pytensor": "*ppl wrap_py=ppl.alias.own_ops.wrap_py as_op=ppl.alias.own_ops.as_op",
+    "pytensor.compile": COMPILED,
+    "pytensor.compile.builders": "OpFromGraph=ppl.alias.fgraph.OpFromGraph !SymbolicOp",
+    "pytensor.compile.function": "function",
+    "pytensor.compile.function.types": "Function In Out",
+    "pytensor.compile.io": "In Out",
+    "pytensor.compile.compilelock": "!lock_ctx",
+    "pytensor.compile.mode": """Mode get_mode get_default_mode=ppl.get_mode FAST_COMPILE=ppl.alias.graphs.FAST_COMPILE
+        FAST_RUN=ppl.alias.graphs.FAST_RUN !optdb""",
+    "pytensor.compile.monitormode": "!MonitorMode",
+    "pytensor.compile.ops": "as_op=ppl.alias.own_ops.as_op wrap_py=ppl.alias.own_ops.wrap_py "
+    "FromFunctionOp=ppl.alias.own_ops.FromFunctionOp",
+    "pytensor.compile.sharedvalue": "SharedVariable=ppl.tensor.variables.Variable shared",
+    "pytensor.gradient": f"*ppl.gradient !hessian_vector_product {SLOPES} grad hessian jacobian Lop Rop verify_grad",
+    "pytensor.graph": f"{VARIABLES} {WALKS} {CHANGES} {OPS} {FGRAPH}",
+    "pytensor.graph.basic": f"{VARIABLES} {WALKS} {CHANGES} Node=ppl.graph.Node",
+    "pytensor.graph.features": "!Feature !ReplaceValidate",
+    "pytensor.graph.fg": FGRAPH,
+    "pytensor.graph.op": f"{OPS} {VARIABLES}",
+    "pytensor.graph.replace": f"{CHANGES} _vectorize_node=ppl.alias.own_families._vectorize_node "
+    "!_vectorize_not_needed",
+    "pytensor.graph.rewriting": FGRAPH,
+    "pytensor.graph.rewriting.basic": FGRAPH,
+    "pytensor.graph.rewriting.db": "!EquilibriumDB !RewriteDatabaseQuery !SequenceDB",
+    "pytensor.graph.rewriting.utils": FGRAPH,
+    "pytensor.graph.traversal": WALKS,
+    "pytensor.graph.type": VARIABLES,
+    "pytensor.ifelse": "ifelse",
+    "pytensor.printing": "*ppl.printing debugprint=ppl.dprint pp pprint Print=ppl.tensor.Print",
+    "pytensor.raise_op": "Assert=ppl.tensor.Assert",
+    "pytensor.scan": "foldl foldr map reduce scan until=ppl.tensor.until",
+    "pytensor.scan.basic": "scan",
+    "pytensor.scan.op": "!Scan",
+    "pytensor.scan.utils": "until=ppl.tensor.until",
+    "pytensor.scan.views": "foldl foldr map reduce",
+    "pytensor.sparse": "*ppl.alias.sparse",
+    "pytensor.sparse.basic": "*ppl.alias.sparse",
+    "pytensor.sparse.math": "*ppl.alias.sparse",
+    "pytensor.tensor": f"*ppl.tensor {TENSORS} {VARIABLES}",
+    "pytensor.tensor.basic": "*ppl.tensor.basic *ppl.tensor !infer_shape_db",
+    "pytensor.tensor.blockwise": "!Blockwise",
+    "pytensor.tensor.elemwise": "!CAReduce !DimShuffle !Elemwise",
+    "pytensor.tensor.extra_ops": "*ppl.tensor.extra_ops",
+    "pytensor.tensor.fft": "*ppl.tensor.fft",
+    "pytensor.tensor.linalg": "*ppl.tensor.linalg",
+    "pytensor.tensor.math": "*ppl.tensor.math *ppl.tensor",
+    "pytensor.tensor.nlinalg": "*ppl.tensor.nlinalg",
+    "pytensor.tensor.nnet": "*ppl.tensor.nnet",
+    "pytensor.tensor.random": "*ppl.tensor.random",
+    "pytensor.tensor.random.basic": "*ppl.tensor.random",
+    "pytensor.tensor.random.op": DRAWN,
+    "pytensor.tensor.random.type": "!RandomType !RandomGeneratorType !random_generator_type",
+    "pytensor.tensor.random.utils": "RandomStream=ppl.tensor.random.RandomStream",
+    "pytensor.tensor.rewriting": "",
+    "pytensor.tensor.rewriting.basic": "!broadcasted_by",
+    "pytensor.tensor.rewriting.shape": "!ShapeFeature",
+    "pytensor.tensor.rewriting.subtensor": "!is_full_slice",
+    "pytensor.tensor.optimize": "!LRUCache1 !minimize !minimize_scalar !root",
+    "pytensor.tensor.shape": "*ppl.tensor !Shape !Reshape !SpecifyShape",
+    "pytensor.tensor.sharedvar": "TensorSharedVariable=ppl.tensor.variables.Variable "
+    "SharedVariable=ppl.tensor.variables.Variable",
+    "pytensor.tensor.signal": "*ppl.tensor.signal",
+    "pytensor.tensor.slinalg": "*ppl.tensor.slinalg",
+    "pytensor.tensor.sort": "*ppl.tensor",
+    "pytensor.tensor.special": "*ppl.tensor.special *ppl.tensor",
+    "pytensor.tensor.subtensor": "*ppl.tensor !AdvancedSubtensor !AdvancedIncSubtensor !IncSubtensor !Subtensor "
+    "!get_idx_list",
+    "pytensor.tensor.type": "*ppl.tensor TensorType=ppl.tensor.tensor.TensorType",
+    "pytensor.tensor.type_other": "!NoneConst !NoneTypeT",
+    "pytensor.tensor.var": TENSORS,
+    "pytensor.tensor.variable": TENSORS,
+    "pytensor.xtensor": "!XTensorType !XTensorVariable !as_xtensor",
+    "pytensor.xtensor.linalg": "",
+    "pytensor.xtensor.math": "",
+    "pytensor.xtensor.type": "!XTensorType !XTensorVariable !as_xtensor",
+}
+
+PATHS = {f"pymc.{path}": f"*ppl.{path}" for path in MODULES}
+PATHS |= {path: f"{PATHS.get(path, '')} {names}" for path, names in (PYMC | PYTENSOR).items()}

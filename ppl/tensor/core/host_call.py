@@ -1,0 +1,58 @@
+"""Calls of a NumPy function on the host, from inside a compiled program.
+
+JAX rounds what passes between host and program to 32 bits wherever its thread-local setting of 64 bits is not on, as in
+threads of XLA. So numbers of 64 bits cross as pairs of 32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+Form = tuple[tuple[int, ...], str]  # a shape and a dtype
+
+
+def host_call(f: Callable[..., Sequence[Any]], forms: Sequence[Form], *arrays: Any) -> tuple[Any, ...]:
+    """The arrays that `f` gives for NumPy arrays, of the shapes and dtypes told; one call for each point of a batch."""
+    given = [jnp.asarray(x) for x in arrays]
+    kinds = [np.dtype(x.dtype) for x in given]
+
+    def on_host(*words: Any) -> tuple[np.ndarray, ...]:
+        results = f(*[_from_words(np.asarray(x), kind) for x, kind in zip(words, kinds, strict=True)])
+        return tuple(_as_words(result, form) for result, form in zip(results, forms, strict=True))
+
+    crossing = tuple(
+        jax.ShapeDtypeStruct((*shape, 2), np.uint32) if _is_wide(dtype) else jax.ShapeDtypeStruct(shape, dtype)
+        for shape, dtype in forms
+    )
+    found = jax.pure_callback(on_host, crossing, *map(_to_words, given), vmap_method="sequential")
+    return tuple(
+        lax.bitcast_convert_type(x, np.dtype(dtype)) if _is_wide(dtype) else x
+        for x, (_, dtype) in zip(found, forms, strict=True)
+    )
+
+
+def _is_wide(dtype: Any) -> bool:
+    return np.dtype(dtype).itemsize == 8 and np.dtype(dtype).kind != "c"
+
+
+def _to_words(x: Any) -> Any:
+    return lax.bitcast_convert_type(x, jnp.uint32) if _is_wide(x.dtype) else x
+
+
+def _from_words(words: np.ndarray, kind: np.dtype) -> np.ndarray:
+    return np.ascontiguousarray(words).view(kind)[..., 0] if _is_wide(kind) else words
+
+
+def _as_words(result: Any, form: Form) -> np.ndarray:
+    shape, dtype = form
+    array = np.asarray(result)
+    if array.shape != shape:
+        raise ValueError(f"a function on the host gave an array of shape {array.shape} where {shape} was asked for")
+    array = np.ascontiguousarray(array, dtype).reshape(shape)
+    return array[..., None].view(np.uint32) if _is_wide(dtype) else array
