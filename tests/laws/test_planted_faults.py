@@ -20,6 +20,17 @@ from some_slow import some_slow
 
 import ppl as pm
 import ppl.tensor as tt
+from ppl.distributions import (
+    Binomial,
+    Cauchy,
+    InverseGamma,
+    Laplace,
+    NegativeBinomial,
+    Pareto,
+    Poisson,
+    Uniform,
+    Weibull,
+)
 from ppl.model.errors import CertificateError
 from ppl.model.posterior import rewriting
 from ppl.rewrites.factorization import factors as parts
@@ -549,7 +560,6 @@ def numbers():
 
 
 # --- faults ------------------------------------------------------------------------------------------------------
-POISSON, BINOMIAL, NEGATIVE = (thinning.THINNINGS[name] for name in ("Poisson", "Binomial", "NegativeBinomial"))
 FAULTS = [
     # conjugate pairs
     Fault("an exposure is forgotten", pumps, pairs.gamma_poisson, '"beta": c', '"beta": 1.0'),
@@ -590,12 +600,12 @@ FAULTS = [
     Fault("a probit without its variance", probit, compounds.probit_of_normal, "tt.ndtr(centre / wide)",
           "tt.ndtr(centre)"),
     # counts that are seen in part
-    Fault("the rest is as many as all", seen_of_poisson, POISSON.rest, lambda y, p, mu: {"mu": mu}),
-    Fault("what is seen is what is not", seen_of_poisson, POISSON.seen, lambda p, mu: {"mu": (1.0 - p) * mu}),
-    Fault("the rest is not given what is seen", seen_of_binomial, BINOMIAL.rest,
-          lambda y, p, n, q: {"n": n - y, "p": q * (1.0 - p)}),
-    Fault("the rest forgets what is seen", seen_of_negative_binomial, NEGATIVE.rest,
-          lambda y, p, n, q: {"n": n + 0 * y, "p": 1.0 - (1.0 - p) * (1.0 - q)}),
+    Fault("the rest is as many as all", seen_of_poisson, Poisson.unseen, lambda y, p, mu: (mu,)),
+    Fault("what is seen is what is not", seen_of_poisson, Poisson.thinned, lambda p, mu: ((1.0 - p) * mu,)),
+    Fault("the rest is not given what is seen", seen_of_binomial, Binomial.unseen,
+          lambda y, p, n, q: (n - y, q * (1.0 - p))),
+    Fault("the rest forgets what is seen", seen_of_negative_binomial, NegativeBinomial.unseen,
+          lambda y, p, n, q: (n + 0 * y, 1.0 - (1.0 - p) * (1.0 - q))),
     Fault("what is seen is not added", seen_of_poisson, thinning.eliminate_one, "y + draw", "0 * y + draw"),
     # processes seen through noise
     Fault("noise is not squared", process, noisy.Independent.added_to, "self.sigma**2", "self.sigma"),
@@ -691,11 +701,11 @@ FAULTS = [
     Fault("running totals begin one late", coal, runs._sum_over, "totals[np.where(some, run.end, 0)]",
           "totals[np.where(some, run.end - 1, 0)]"),
     # observed values in other coordinates
-    Fault("another logarithm", log_normal, bijections.log_normal, "tt.log(y), (mu", "tt.log1p(y), (mu"),
-    Fault("a power forgotten", weibull, bijections.weibull, "y**alpha, (beta", "y, (beta"),
-    Fault("not from the least value", pareto, bijections.pareto, "tt.log(y / m)", "tt.log1p(y / m)"),
-    Fault("not turned upside down", inverse, bijections.inverse_gamma, "1.0 / y, (alpha", "y, (alpha"),
-    Fault("a rate is a scale", distances, bijections.laplace, "(1.0 / b,)", "(b,)"),
+    Fault("a slope forgotten", log_normal, bijections.opened, "as_tensor(slope)", "0.9 * as_tensor(slope)"),
+    Fault("a power forgotten", weibull, Weibull.change_of_variables.of, "y**alpha, (beta", "y, (beta"),
+    Fault("not from the least value", pareto, Pareto.change_of_variables.of, "log(y / m)", "log(1 + y / m)"),
+    Fault("not turned upside down", inverse, InverseGamma.change_of_variables.of, "1.0 / y, (alpha", "y, (alpha"),
+    Fault("a rate is a scale", distances, Laplace.change_of_variables.of, "(1.0 / b,)", "(b,)"),
     Fault("time counts only where the end was seen", cut_off, bijections.censored, "rate * time",
           "rate * time * seen"),
     # loops
@@ -748,9 +758,9 @@ FAULTS = [
           "1.0 + self.weight"),
     Fault("the slope of a short logarithm", scores, coordinates.ShortLog.log_density, " + tt.log(0.5 + _hazard(z))",
           ""),
-    Fault("ends exchanged", scores, coordinates._uniform, "lower + (upper - lower) * below",
+    Fault("ends exchanged", scores, Uniform.of_normal_score, "lower + (upper - lower) * below",
           "lower + 0.9 * (upper - lower) * below"),
-    Fault("the tangent of a half", scores, coordinates._cauchy, "tail = 1.0 /", "tail = 2.0 /"),
+    Fault("the tangent of a half", scores, Cauchy.of_normal_score, "tail = 1.0 /", "tail = 2.0 /"),
     Fault("the slope of a near score", near_scores, coordinates.NearScore.log_density, "0.5 * (nu - 1.0)",
           "0.5 * nu"),
     Fault("no determinant of a walk", pulled, walks.Pulled.log_density, "- tt.sum(tt.log(lower))",

@@ -17,7 +17,7 @@ class Param:
         self.name = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
+        self.name = self.name or name  # a fact such as `scale_parameter = sigma` is no other name of it
 
 
 def param(domain: Domain, default: Any = None) -> Any:

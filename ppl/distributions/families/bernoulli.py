@@ -54,3 +54,10 @@ class Bernoulli(Distribution):
 
     def log_normaliser(p):
         return -log_complement(p)
+
+    def fisher_information(p):
+        return {"p": 1 / (p * complement(p))}
+
+    def estimates(y):
+        """Drawn towards the frequency in all rows, since single rows say 0 or 1."""
+        return {"p": (y + np.mean(y)) / 2}

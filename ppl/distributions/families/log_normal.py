@@ -15,7 +15,7 @@ class LogNormal(Distribution):
     mu, sigma = param(real, 0.0), param(positive, 1.0)
     support = positive
     from_tau = alternative(lambda tau: {"sigma": rsqrt(tau)}, tau=positive)
-    law = law_of(lambda mu, sigma: exp(Normal.dist(mu, sigma)))
+    law = law_of(lambda mu, sigma: exp(Normal.dist(mu, sigma)), words="log {}")
 
     def mean(mu, sigma):
         return exp(mu + sigma**2 / 2)

@@ -13,6 +13,7 @@ class MvNormal(Distribution):
 
     mu, chol = param(real_vector), param(cholesky_factor)
     support = real_vector
+    location_parameter = mu
 
     def accept(mu=0.0, cov=None, *, tau=None, chol=None, lower=True):
         factor = factor_from("MvNormal", lower, cov=cov, tau=tau, chol=chol)

@@ -28,6 +28,7 @@ class MvStudentT(Distribution):
 
     nu, mu, chol = param(positive), param(real_vector), param(cholesky_factor)
     support = real_vector
+    location_parameter = mu
 
     def accept(nu, *, Sigma=None, mu=0.0, scale=None, tau=None, chol=None, lower=True, cov=None):
         factor = factor_from("MvStudentT", lower, Sigma=Sigma, scale=scale, cov=cov, tau=tau, chol=chol)

@@ -1,3 +1,5 @@
+import numpy as np
+
 from ppl.distributions.declaration.distribution import Distribution, alternative, param
 from ppl.distributions.declaration.domains import chance, natural, nonnegative, positive
 from ppl.distributions.formulas.probability import (
@@ -65,3 +67,18 @@ class NegativeBinomial(Distribution):
 
     def log_normaliser(n, p):
         return -n * log_of(p)
+
+    def fisher_information(n, p):
+        return {"p": n / (p**2 * complement(p))}
+
+    def estimates(y, n=None):
+        """By the mean of each count, which is itself a gamma variable of shape n: by moments where n is not known."""
+        mean, variance = np.mean(y) + 0.5, np.var(y)
+        shape = mean**2 / max(variance - mean, 1e-3 * mean) if n is None else n
+        return {"n": shape, "p": shape / (y + 0.5 + shape)}
+
+    def thinned(share, n, p):
+        return n, p / (p + share * (1 - p))
+
+    def unseen(y, share, n, p):
+        return n + y, 1 - (1 - share) * (1 - p)

@@ -12,6 +12,7 @@ class Normal(Distribution):
 
     mu, sigma = param(real, 0.0), param(positive, 1.0)
     support = real
+    location_scale = mu, sigma
     from_tau = alternative(lambda tau: {"sigma": rsqrt(tau)}, tau=positive)
 
     def logp(x, mu, sigma):
@@ -49,3 +50,6 @@ class Normal(Distribution):
 
     def log_normaliser(mu, sigma):
         return 0.5 * (mu / sigma) ** 2 + log(sigma) + 0.5 * LOG_2PI
+
+    def fisher_information(mu, sigma):
+        return {"mu": sigma**-2.0, "sigma": 2.0 * sigma**-2.0}

@@ -45,3 +45,15 @@ class Poisson(Distribution):
 
     def log_normaliser(mu):
         return mu
+
+    def fisher_information(mu):
+        return {"mu": 1 / mu}
+
+    def estimates(y):
+        return {"mu": y + 0.5}
+
+    def thinned(share, mu):
+        return (share * mu,)
+
+    def unseen(y, share, mu):
+        return ((1 - share) * mu,)

@@ -26,6 +26,7 @@ class StudentT(Distribution):
 
     nu, mu, sigma = param(positive), param(real, 0.0), param(positive, 1.0)
     support = real
+    location_scale = mu, sigma
     from_lam = alternative(lambda lam: {"sigma": rsqrt(lam)}, lam=positive)
 
     def logp(x, nu, mu, sigma):
@@ -58,6 +59,12 @@ class StudentT(Distribution):
 
     def support_point(nu, mu, sigma):
         return mu
+
+    def fisher_information(nu, mu, sigma):
+        return {"mu": (nu + 1) / (nu + 3) / sigma**2, "sigma": 2 * nu / (nu + 3) / sigma**2}
+
+    def estimates(y, nu=5.0):
+        return {"nu": nu}
 
 
 def _log_constant(nu):

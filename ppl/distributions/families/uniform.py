@@ -1,6 +1,6 @@
 from ppl.distributions.declaration.distribution import Distribution, param, requires
 from ppl.distributions.declaration.domains import between, real
-from ppl.tensor import log
+from ppl.tensor import log, ndtr, ndtri, switch
 
 
 class Uniform(Distribution):
@@ -40,3 +40,13 @@ class Uniform(Distribution):
 
     def entropy(lower, upper):
         return log(upper - lower)
+
+    def of_normal_score(z, lower, upper):
+        """From the nearer end."""
+        negative = z < 0
+        below, above = ndtr(switch(negative, z, -1.0)), ndtr(switch(negative, -1.0, -z))
+        return switch(negative, lower + (upper - lower) * below, upper - (upper - lower) * above)
+
+    def normal_score(x, lower, upper):
+        below, above = (x - lower) / (upper - lower), (upper - x) / (upper - lower)
+        return switch(below < above, ndtri(below), -ndtri(above))

@@ -19,6 +19,7 @@ class ZeroSumNormal(Distribution):
     """
 
     sigma, support_shape = param(positive), param(counts_vector)
+    scale_parameter = sigma
 
     def accept(sigma=1.0, n_zerosum_axes=None, support_shape=None, shape=None):
         axes = _number_of_axes(n_zerosum_axes)

@@ -264,7 +264,7 @@ class Moved:
 
 
 def _thinning(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
-    suits = lambda rv: rv.family.__name__ in thinning.THINNINGS
+    suits = lambda rv: bool(rv.family.thinned)
     _each(result, protected, words.THINNING, thinning.eliminate_one, suits, reasons)
 
 
