@@ -65,7 +65,8 @@ FACTS = tuple(
 )
 OF_THE_LAW = tuple(  # facts that only theorems ask for
     "log_variance fisher_information estimates typical_size normal_score of_normal_score change_of_variables thinned "
-    "unseen".split(" ")
+    "unseen law_of_sum law_of_product plus minus law_of_entry affine_image merged logp_of_rows "
+    "logp_of_distances".split(" ")
 )
 PARAMETERS = ("location_parameter", "scale_parameter", "rate_parameter")
 
@@ -94,6 +95,15 @@ class Distribution(Parametrised, Evaluated):
     change_of_variables: Any  # what family the values are of in other coordinates
     thinned: Any  # of (share, the parameters): those of a count each of which is seen with that probability
     unseen: Any  # of (y, share, the parameters): those of what is not seen, given that y are
+    law_of_sum: Any  # of (independent draws along axes, see `sums`; the parameters): a draw of their sum
+    law_of_product: Any  # the same of their product
+    plus: Any  # of (the parameters of two independent draws): those of their sum
+    minus: Any  # the same of their difference
+    law_of_entry: Any  # of (k, the parameters): the family of entry k of a vector, and its parameters
+    affine_image: Any  # of (a, b, the parameters): a draw of a x + b for a vector x
+    merged: Any  # of (rows of zeros and ones, the parameters): those of the sums of these groups of all entries
+    logp_of_rows: Any  # of (`rows`, the parameters of their cells): the log-density of all by sums that keep the digits
+    logp_of_distances: Any  # of (how far n rows are below and above the location in all, n, the parameters): the same
     order: ClassVar[tuple[str, ...]] = ()  # of positional arguments, where PyMC's differs from the declared one
     support: Any
     logp: Any

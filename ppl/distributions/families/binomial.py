@@ -79,6 +79,9 @@ class Binomial(Distribution):
         without = (1 - p) + missed
         return n - y, missed / switch(without > 0, without, 1.0)
 
+    def law_of_sum(along, n, p):
+        return Binomial.dist(along.added(n), along.alike(p))
+
 
 def left(n, x):
     """Trials that are left after x of n; tails are asked for x < n only."""

@@ -54,3 +54,6 @@ class Cauchy(Distribution):
     def normal_score(x, alpha, beta):
         d = (x - alpha) / beta
         return -sign(d) * ndtri_exp(log(arctan2(1.0, abs(d)) / np.pi))
+
+    def law_of_sum(along, alpha, beta):
+        return Cauchy.dist(along.added(alpha), along.added(beta))

@@ -2,6 +2,7 @@ import numpy as np
 
 from ppl.distributions.declaration.distribution import Distribution, alternative, param
 from ppl.distributions.declaration.domains import nonnegative, positive
+from ppl.distributions.families.gamma import Gamma
 from ppl.tensor import log, log1mexp, log1p, reciprocal
 
 
@@ -60,3 +61,6 @@ class Exponential(Distribution):
 
     def typical_size(lam):
         return 1.0 / lam
+
+    def law_of_sum(along, lam):
+        return Gamma.dist(float(along.count), along.alike(lam))

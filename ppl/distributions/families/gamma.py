@@ -60,3 +60,6 @@ class Gamma(Distribution):
 
     def typical_size(alpha, beta):
         return maximum(alpha, 1.0) / beta
+
+    def law_of_sum(along, alpha, beta):
+        return Gamma.dist(along.added(alpha), along.alike(beta))

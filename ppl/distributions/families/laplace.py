@@ -50,6 +50,9 @@ class Laplace(Distribution):
     def change_of_variables(y, mu, b):
         return abs(y - mu), (1.0 / b,), -LOG_2
 
+    def logp_of_distances(below, above, n, mu, b):
+        return -(below + above) / b - n * log(2.0 * b)
+
 
 def _log_tail(z):
     return switch(z < 0, z - LOG_2, log1p(-0.5 * exp(-switch(z < 0, 0.0, z))))

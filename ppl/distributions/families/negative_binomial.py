@@ -82,3 +82,6 @@ class NegativeBinomial(Distribution):
 
     def unseen(y, share, n, p):
         return n + y, 1 - (1 - share) * (1 - p)
+
+    def law_of_sum(along, n, p):
+        return NegativeBinomial.dist(n=along.added(n), p=along.alike(p))

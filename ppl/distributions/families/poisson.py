@@ -57,3 +57,6 @@ class Poisson(Distribution):
 
     def unseen(y, share, mu):
         return ((1 - share) * mu,)
+
+    def law_of_sum(along, mu):
+        return Poisson.dist(along.added(mu))
