@@ -34,7 +34,7 @@ def _law_of(drawn: RandomVariable, a: np.ndarray, b: Tensor) -> Tensor:
         mu, sigma = (tt.broadcast_to(p, size) for p in parameters)
         family, parameters = MvNormal, (mu, tt.diag(sigma))
     if family.affine_image:
-        return family.affine_image(as_tensor(a), b, *parameters)  # type: ignore[no-any-return]
+        return family.affine_image(as_tensor(a), b, *parameters)
     whole = _merges_all(a, b)
     if whole and len(a) > 1:
         return draw(family, tuple(map(as_tensor, family.merged(as_tensor(a), *parameters))))

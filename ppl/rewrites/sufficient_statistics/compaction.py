@@ -114,7 +114,7 @@ def _by_own_sums(variable: Any, parameters: tuple[Tensor, ...], rows: SummedRows
         if name in variable.family.fixed and not is_data(p):
             raise NoMatch(f"{name} is not data")
     try:
-        return variable.family.logp_of_rows(rows, *parameters)  # type: ignore[no-any-return]
+        return variable.family.logp_of_rows(rows, *parameters)
     except NotSummed as why:
         raise NoMatch(str(why)) from why
 
