@@ -54,6 +54,20 @@ def requires(holds: Callable[..., Any], words: str, remedy: str) -> Any:
     return Requirement(holds, words, remedy)
 
 
+class Limit:
+    """What a law becomes as one of a user's parameters grows, by the others that stay the same."""
+
+    def __init__(self, law: Callable[..., Any], parameter: str, words: str) -> None:
+        self.law, self.parameter, self.words = law, parameter, words
+        self.takes = tuple(inspect.signature(law).parameters)
+
+
+def limit_of(law: Callable[..., Any], **words: str) -> Any:
+    """Declare a limit, as in `limit_of(lambda mu, sigma: Normal.dist(mu, sigma), nu="the degrees of freedom")`."""
+    ((parameter, called),) = words.items()
+    return Limit(law, parameter, called)
+
+
 class Missing:
     """A fact a family does not declare: calling it says so."""
 

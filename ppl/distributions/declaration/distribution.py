@@ -44,9 +44,10 @@ import numpy as np
 
 from ppl.distributions.declaration.arguments import as_parameter as as_parameter
 from ppl.distributions.declaration.arguments import require as require
-from ppl.distributions.declaration.declarations import Alternative, Missing, Requirement
+from ppl.distributions.declaration.declarations import Alternative, Limit, Missing, Requirement
 from ppl.distributions.declaration.declarations import Param as Param
 from ppl.distributions.declaration.declarations import alternative as alternative
+from ppl.distributions.declaration.declarations import limit_of as limit_of
 from ppl.distributions.declaration.declarations import param as param
 from ppl.distributions.declaration.declarations import requires as requires
 from ppl.distributions.declaration.domains import Domain, a_distribution
@@ -66,7 +67,7 @@ FACTS = tuple(
 OF_THE_LAW = tuple(  # facts that only theorems ask for
     "log_variance fisher_information estimates typical_size normal_score of_normal_score change_of_variables thinned "
     "unseen law_of_sum law_of_product plus minus law_of_entry affine_image merged logp_of_rows "
-    "logp_of_distances".split(" ")
+    "logp_of_distances residuals categories".split(" ")
 )
 PARAMETERS = ("location_parameter", "scale_parameter", "rate_parameter")
 
@@ -82,6 +83,9 @@ class Distribution(Parametrised, Evaluated):
     fixed: ClassVar[
         tuple[str, ...]
     ] = ()  # parameters that must be known for the family to be exponential in the others
+    improper: ClassVar[bool] = False  # whether the density has no finite integral
+    inverse_link: ClassVar[tuple[str, str]] = ("", "")  # a parameter, and the function of the natural one that it is
+    limit: ClassVar[Limit | None] = None  # what the law becomes as a parameter grows
     location_scale: ClassVar[tuple[str, ...]] = ()  # the parameters μ and σ of X = μ + σZ
     location_parameter: ClassVar[str] = ""
     scale_parameter: ClassVar[str] = ""
@@ -104,6 +108,8 @@ class Distribution(Parametrised, Evaluated):
     merged: Any  # of (rows of zeros and ones, the parameters): those of the sums of these groups of all entries
     logp_of_rows: Any  # of (`rows`, the parameters of their cells): the log-density of all by sums that keep the digits
     logp_of_distances: Any  # of (how far n rows are below and above the location in all, n, the parameters): the same
+    residuals: Any  # of (x, the parameters): pairs (mean less value, normal errors), see `normal_errors`
+    categories: Any  # of (the parameters): how many values there are, 0, 1, ..., which only tell one from another
     order: ClassVar[tuple[str, ...]] = ()  # of positional arguments, where PyMC's differs from the declared one
     support: Any
     logp: Any
@@ -156,9 +162,17 @@ class Distribution(Parametrised, Evaluated):
         """Which parameters are locations, scales and rates, by their names."""
         if "logp" in own:
             cls.location_scale, cls.location_parameter, cls.scale_parameter, cls.rate_parameter = (), "", "", ""
+            cls.improper, cls.inverse_link, cls.limit = False, ("", ""), None
         if "location_scale" in own:
             cls.location_scale = tuple(p.name for p in own["location_scale"])
             cls.location_parameter, cls.scale_parameter = cls.location_scale
+        if "improper" in own:
+            cls.improper = own["improper"]
+        if "limit" in own:
+            cls.limit = own["limit"]
+        if "inverse_link" in own:
+            parameter, function = own["inverse_link"]
+            cls.inverse_link = parameter.name, function
         for fact in PARAMETERS:
             if isinstance(own.get(fact), Param):
                 setattr(cls, fact, own[fact].name)

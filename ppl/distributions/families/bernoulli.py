@@ -15,6 +15,7 @@ class Bernoulli(Distribution):
 
     p = param(unit)
     support = boolean
+    inverse_link = p, "sigmoid"
     from_logit = alternative(lambda logit_p: {"p": sigmoid(logit_p)})
 
     def logp(x, p):

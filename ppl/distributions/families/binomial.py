@@ -22,6 +22,7 @@ class Binomial(Distribution):
 
     n, p = param(natural), param(unit)
     from_logit = alternative(lambda logit_p: {"p": sigmoid(logit_p)})
+    inverse_link = p, "sigmoid"
 
     def support(n, p):
         return integers_between(0, n)

@@ -1,6 +1,7 @@
 from ppl.distributions.declaration.constants import LOG_2PI
 from ppl.distributions.declaration.distribution import Distribution, param
 from ppl.distributions.declaration.domains import cholesky_factor, real_vector
+from ppl.distributions.declaration.normal_errors import Correlated
 from ppl.distributions.declaration.rows import NotSummed
 from ppl.distributions.families.normal import Normal
 from ppl.distributions.formulas.covariance import factor_from, vector_like
@@ -98,3 +99,6 @@ class MvNormal(Distribution):
         off = solve_triangular(chol, (y[0] - mu) + mean, lower=True)
         squares = sum(spread**2) + n * sum(off**2)
         return -n * (sum(log(diagonal(chol))) + 0.5 * width * LOG_2PI) - 0.5 * squares
+
+    def residuals(x, mu, chol):
+        yield mu - x, Correlated(chol)

@@ -1,7 +1,8 @@
 import numpy as np
 
-from ppl.distributions.declaration.distribution import Distribution, alternative, param
+from ppl.distributions.declaration.distribution import Distribution, alternative, limit_of, param
 from ppl.distributions.declaration.domains import chance, natural, nonnegative, positive
+from ppl.distributions.families.poisson import Poisson
 from ppl.distributions.formulas.probability import (
     complement,
     log_beta_above,
@@ -28,6 +29,7 @@ class NegativeBinomial(Distribution):
     from_mean = alternative(lambda mu, alpha: {"n": alpha, "p": share(alpha, mu)}, mu=nonnegative, alpha=positive)
     from_mean_and_n = alternative(lambda mu, n: {"n": n, "p": share(n, mu)}, mu=nonnegative)
     from_alpha = alternative(lambda alpha, p: {"n": alpha, "p": p}, alpha=positive)
+    limit = limit_of(lambda mu: Poisson.dist(mu), alpha="the dispersion")
 
     def logp(x, n, p):
         both = x + n

@@ -68,3 +68,6 @@ class Normal(Distribution):
         off = nearby - mu
         squares = squares + n * mean**2 + n * off**2 + (2.0 * n * mean) * off
         return sum(-n * log(sigma) - 0.5 * squares / sigma**2) - 0.5 * rows.count * LOG_2PI
+
+    def residuals(x, mu, sigma):
+        yield mu - x, sigma

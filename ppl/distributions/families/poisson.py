@@ -12,6 +12,7 @@ class Poisson(Distribution):
 
     mu = param(nonnegative)
     support = natural
+    inverse_link = mu, "exp"
 
     def logp(x, mu):
         return -stirling(x) - deviance(x, mu, log_for(x, mu))

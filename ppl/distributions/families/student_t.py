@@ -1,7 +1,8 @@
 import numpy as np
 
-from ppl.distributions.declaration.distribution import Distribution, alternative, param
+from ppl.distributions.declaration.distribution import Distribution, alternative, limit_of, param
 from ppl.distributions.declaration.domains import positive, real
+from ppl.distributions.families.normal import Normal
 from ppl.tensor import (
     arcsinh,
     betaln,
@@ -27,6 +28,7 @@ class StudentT(Distribution):
     nu, mu, sigma = param(positive), param(real, 0.0), param(positive, 1.0)
     support = real
     location_scale = mu, sigma
+    limit = limit_of(lambda mu, sigma: Normal.dist(mu, sigma), nu="the degrees of freedom")
     from_lam = alternative(lambda lam: {"sigma": rsqrt(lam)}, lam=positive)
 
     def logp(x, nu, mu, sigma):

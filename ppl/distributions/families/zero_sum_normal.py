@@ -50,6 +50,10 @@ class ZeroSumNormal(Distribution):
         shrunk = math.prod(1 - 1 / n for n in support_shape)
         return zeros(tuple(support_shape)) + expand_dims(sigma**2 * shrunk, tuple(range(-len(support_shape), 0)))
 
+    def residuals(x, sigma, support_shape):
+        """As if x were any array: in a block of normal variables its deviations from means stand for it."""
+        yield -x, expand_dims(sigma, tuple(range(-len(support_shape), 0)))
+
 
 def zero_sum(ndim):
     """Arrays whose sums along each of their `ndim` axes are zero."""

@@ -26,7 +26,7 @@ from ppl.distributions.declaration.rows import NotSummed
 from ppl.distributions.declaration.rows import Rows as SummedRows
 from ppl.distributions.formulas.probability import FORMS
 from ppl.rewrites.marginalization.expressions.affine import data_value, is_data, known_shape
-from ppl.rewrites.marginalization.expressions.bounded import BOUNDED
+from ppl.rewrites.marginalization.expressions.bounded import bounded
 from ppl.rewrites.marginalization.expressions.positive import known_positive, unproved
 from ppl.rewrites.marginalization.expressions.separation import Separation
 from ppl.rewrites.marginalization.gaussian.spectrum import compact_spectral
@@ -53,9 +53,8 @@ def compact(observation: Observation) -> tuple[Term, str]:
     count = known_shape(variable)[0] if variable.ndim > variable.event_ndim else 1
     if count < LEAST_ROWS:
         raise NoMatch(f"{count} rows are few")
-    if variable.family in BOUNDED:
-        with contextlib.suppress(NoMatch):  # some rows may be alike still
-            return BOUNDED[variable.family](observation, compact)
+    with contextlib.suppress(NoMatch):  # some rows may be alike still
+        return bounded(observation, compact)
     family = variable.family
     given = looks(variable, count)
     columns: list[np.ndarray] = []
