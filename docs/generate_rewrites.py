@@ -10,12 +10,12 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 from checklist_rewrites import CHECKLIST, HOLES, Item  # noqa: E402
 
+from ppl.distributions import FAMILIES  # noqa: E402
 from ppl.rewrites import everything, text  # noqa: E402
 from ppl.rewrites.engine.rule import Safety  # noqa: E402
 from ppl.rewrites.marginalization.conjugate.compounds import COMPOUNDS  # noqa: E402
 from ppl.rewrites.marginalization.conjugate.pairs import PAIRS  # noqa: E402
-from ppl.rewrites.marginalization.conjugate.thinning import THINNINGS  # noqa: E402
-from ppl.rewrites.marginalization.expressions.bijections import BIJECTIONS  # noqa: E402
+from ppl.rewrites.marginalization.expressions.bijections import END_SEEN  # noqa: E402
 
 PAGE = ROOT / "docs" / "rewrites.md"
 INTRODUCTION = """# Rewriting
@@ -108,10 +108,13 @@ def models() -> list[str]:
         "f integrated out: y ~ KroneckerNormal with the noise σ, and f comes back in the basis of the factors |"
     )
     lines.append("| V ~ Wishart, y ~ MvNormal with tau = V | V integrated out: Wishart again, given y |")
-    for family in THINNINGS:
+    for family in [name for name, family in FAMILIES.items() if family.thinned]:
         lines.append(f"| N ~ {family}, y ~ Binomial(N, p) | y ~ {family}; the rest of N comes back |")
-    for b in BIJECTIONS.values():
-        lines.append(f"| observed {b.family} | {b.becomes} in {b.words.format('y')}, where that opens a theorem |")
+    changed = [
+        (name, to.base.__name__, to.words) for name, family in FAMILIES.items() if (to := family.change_of_variables)
+    ]
+    for family, becomes, words in (*changed, ("Censored", "Poisson", END_SEEN)):
+        lines.append(f"| observed {family} | {becomes} in {words.format('y')}, where that opens a theorem |")
     lines += ["", "| not rewritten | why |", "|---|---|"]
     return lines + [f"| {_cell(what)} | {_cell(' '.join(why.split()))} |" for what, why in NOT_REWRITTEN.items()]
 

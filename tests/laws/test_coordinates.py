@@ -8,10 +8,8 @@ import ppl as pm
 import ppl.tensor as tt
 from ppl.compile import function
 from ppl.distributions import FAMILIES, GaussianRandomWalk, Laplace, Logistic, Normal, StudentT
-from ppl.distributions.declaration.location_scale import SCALES
 from ppl.model.posterior.rewriting import rewritten
 from ppl.rewrites.reparameterization.centering import (
-    LOCATION_AND_SCALE,
     Balanced,
     BalancedLogarithm,
     BalancedProcess,
@@ -21,7 +19,7 @@ from ppl.rewrites.reparameterization.centering import (
     ScaledLogarithm,
     Whitened,
 )
-from ppl.rewrites.reparameterization.coordinates import COORDINATES, NearScore
+from ppl.rewrites.reparameterization.coordinates import NearScore, coordinate_of
 from ppl.rewrites.reparameterization.covariances import SpreadAndCorrelation
 from ppl.rewrites.reparameterization.fisher_information import jitter_in_groups
 from ppl.rewrites.reparameterization.random_walks import Pulled, PulledSteps
@@ -30,11 +28,13 @@ from ppl.rewrites.reparameterization.survivors import LOW
 pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
 
 RNG = np.random.default_rng(4)
+LOCATION_AND_SCALE = {name: family.location_scale for name, family in FAMILIES.items() if family.location_scale}
+SCALES = [name for name, family in FAMILIES.items() if family.log_variance]
 POINTS = (-7.0, -3.0, -0.5, 0.0, 0.4, 2.0, 4.0)
 PARTLY = {family: PartiallyCentred(np.array(0.3), family) for family in LOCATION_AND_SCALE}
 BALANCED = {family: Balanced(np.array(2.0), np.array(0.6), family) for family in LOCATION_AND_SCALE}
 ALL = {
-    **COORDINATES,
+    **{name: found for name, family in FAMILIES.items() if (found := coordinate_of(family))},
     "StudentT, partly centred": PARTLY["StudentT"],
     "StudentT, balanced": BALANCED["StudentT"],
     "StudentT, near score": NearScore(),
@@ -299,7 +299,7 @@ def test_a_random_scale_is_taken_out_by_the_share_of_the_prior(child, prior):
         rows(prior("x", s, shape=4))
     plan = pm.explain(model)
     (coordinate,) = [c for rv, c in plan.coordinates.items() if rv.name == "x"]
-    spread = SCALES[prior.__name__].spread()
+    spread = prior.log_variance()
     np.testing.assert_allclose(coordinate.weight, 1 / (1 + np.array(information) * spread), rtol=1e-9)
     assert "x is moved on the log scale, partially non-centered" in str(plan)
 

@@ -20,6 +20,24 @@ from some_slow import some_slow
 
 import ppl as pm
 import ppl.tensor as tt
+from ppl.distributions import (
+    AR,
+    CAR,
+    AsymmetricLaplace,
+    Binomial,
+    Cauchy,
+    InverseGamma,
+    Laplace,
+    Multinomial,
+    MvNormal,
+    NegativeBinomial,
+    Normal,
+    Pareto,
+    Poisson,
+    Uniform,
+    Wald,
+    Weibull,
+)
 from ppl.model.errors import CertificateError
 from ppl.model.posterior import rewriting
 from ppl.rewrites.factorization import factors as parts
@@ -549,7 +567,6 @@ def numbers():
 
 
 # --- faults ------------------------------------------------------------------------------------------------------
-POISSON, BINOMIAL, NEGATIVE = (thinning.THINNINGS[name] for name in ("Poisson", "Binomial", "NegativeBinomial"))
 FAULTS = [
     # conjugate pairs
     Fault("an exposure is forgotten", pumps, pairs.gamma_poisson, '"beta": c', '"beta": 1.0'),
@@ -590,12 +607,12 @@ FAULTS = [
     Fault("a probit without its variance", probit, compounds.probit_of_normal, "tt.ndtr(centre / wide)",
           "tt.ndtr(centre)"),
     # counts that are seen in part
-    Fault("the rest is as many as all", seen_of_poisson, POISSON.rest, lambda y, p, mu: {"mu": mu}),
-    Fault("what is seen is what is not", seen_of_poisson, POISSON.seen, lambda p, mu: {"mu": (1.0 - p) * mu}),
-    Fault("the rest is not given what is seen", seen_of_binomial, BINOMIAL.rest,
-          lambda y, p, n, q: {"n": n - y, "p": q * (1.0 - p)}),
-    Fault("the rest forgets what is seen", seen_of_negative_binomial, NEGATIVE.rest,
-          lambda y, p, n, q: {"n": n + 0 * y, "p": 1.0 - (1.0 - p) * (1.0 - q)}),
+    Fault("the rest is as many as all", seen_of_poisson, Poisson.unseen, lambda y, p, mu: (mu,)),
+    Fault("what is seen is what is not", seen_of_poisson, Poisson.thinned, lambda p, mu: ((1.0 - p) * mu,)),
+    Fault("the rest is not given what is seen", seen_of_binomial, Binomial.unseen,
+          lambda y, p, n, q: (n - y, q * (1.0 - p))),
+    Fault("the rest forgets what is seen", seen_of_negative_binomial, NegativeBinomial.unseen,
+          lambda y, p, n, q: (n + 0 * y, 1.0 - (1.0 - p) * (1.0 - q))),
     Fault("what is seen is not added", seen_of_poisson, thinning.eliminate_one, "y + draw", "0 * y + draw"),
     # processes seen through noise
     Fault("noise is not squared", process, noisy.Independent.added_to, "self.sigma**2", "self.sigma"),
@@ -641,16 +658,16 @@ FAULTS = [
     Fault("the group after", walk, block.Block._chain, "(i, 0), ahead(value) if lag", "(i, 0), behind(value) if lag"),
     Fault("links of a chain a tenth too weak", slopes_in_a_chain, block.Block._chain, "b.add(p * number,",
           "b.add(0.9 * p * number,"),
-    Fault("steps have no drift", walk, residuals._normal, "mu - x", "0.0 * mu - x"),
-    Fault("the step before last", autoregression, residuals._autoregression, "x[order - 1 - i : length - 1 - i]",
+    Fault("steps have no drift", walk, Normal.residuals, "mu - x", "0.0 * mu - x"),
+    Fault("the step before last", autoregression, AR.residuals, "x[order - 1 - i : length - 1 - i]",
           "x[i : length - order + i]"),
-    Fault("areas without their lengths", areas, residuals._conditional_autoregression, "tau**-0.5 / lengths",
+    Fault("areas without their lengths", areas, CAR.residuals, "tau**-0.5 / lengths",
           "tau**-0.5"),
     Fault("a mean is left in", sums_to_zero, inner_coordinates._free_of_sums, "value = value - mean",
           "value = value - 0.9 * mean"),
     Fault("a mean along the other side", sums_to_zero_both_ways, inner_coordinates._free_of_sums,
           "mean = tt.mean(value, axis=axis", "mean = tt.mean(value, axis=-1"),
-    Fault("an entry given others", few_vectors, residuals._mv_normal, "chol[i, j] * z[j]", "chol[i, i] * z[j]"),
+    Fault("an entry given others", few_vectors, residuals._entry_by_entry, "chol[i, j] * z[j]", "chol[i, i] * z[j]"),
     Fault("degrees of freedom halved", one_variance, common_scale.CommonScale._updated, "0.5 * marginal.freedom",
           "0.25 * marginal.freedom"),
     Fault("squares counted whole", one_variance, common_scale.CommonScale._updated, "0.5 * marginal.squares()",
@@ -691,11 +708,11 @@ FAULTS = [
     Fault("running totals begin one late", coal, runs._sum_over, "totals[np.where(some, run.end, 0)]",
           "totals[np.where(some, run.end - 1, 0)]"),
     # observed values in other coordinates
-    Fault("another logarithm", log_normal, bijections.log_normal, "tt.log(y), (mu", "tt.log1p(y), (mu"),
-    Fault("a power forgotten", weibull, bijections.weibull, "y**alpha, (beta", "y, (beta"),
-    Fault("not from the least value", pareto, bijections.pareto, "tt.log(y / m)", "tt.log1p(y / m)"),
-    Fault("not turned upside down", inverse, bijections.inverse_gamma, "1.0 / y, (alpha", "y, (alpha"),
-    Fault("a rate is a scale", distances, bijections.laplace, "(1.0 / b,)", "(b,)"),
+    Fault("a slope forgotten", log_normal, bijections.opened, "as_tensor(slope)", "0.9 * as_tensor(slope)"),
+    Fault("a power forgotten", weibull, Weibull.change_of_variables.of, "y**alpha, (beta", "y, (beta"),
+    Fault("not from the least value", pareto, Pareto.change_of_variables.of, "log(y / m)", "log(1 + y / m)"),
+    Fault("not turned upside down", inverse, InverseGamma.change_of_variables.of, "1.0 / y, (alpha", "y, (alpha"),
+    Fault("a rate is a scale", distances, Laplace.change_of_variables.of, "(1.0 / b,)", "(b,)"),
     Fault("time counts only where the end was seen", cut_off, bijections.censored, "rate * time",
           "rate * time * seen"),
     # loops
@@ -710,23 +727,23 @@ FAULTS = [
     Fault("a law of the wrong step", following, processes._joined, "Law.of(law, now[rv])",
           "Law.of(law, now[process[-1]])"),
     # rows as statistics
-    Fault("a cross term forgotten", normal_rows, compaction._normal, " + (2.0 * n * mean) * off", ""),
-    Fault("a scale counted for each cell", normal_rows, compaction._normal, "-n * tt.log(sigma)", "-tt.log(sigma)"),
+    Fault("a cross term forgotten", normal_rows, Normal.logp_of_rows, " + (2.0 * n * mean) * off", ""),
+    Fault("a scale counted for each cell", normal_rows, Normal.logp_of_rows, "-n * log(sigma)", "-log(sigma)"),
     Fault("a cell for another", normal_rows, cells.cells, "return first, cell.ravel()",
           "return first[::-1], cell.ravel()"),
-    Fault("a normaliser counted for each cell", count_rows, compaction._exponential, "sums.counts * family",
+    Fault("a normaliser counted for each cell", count_rows, compaction._of_statistics, "rows.counts * family",
           "family"),
     Fault("an exposure lost", exposed, separation._multiply, "p.data * q.data", "q.data"),
     Fault("counted once", counted, compaction.compact, "as_tensor(counts) * family", "family"),
-    Fault("below is above", skewed_rows, compaction._asymmetric_laplace, "kappa * above + below / kappa",
+    Fault("below is above", skewed_rows, AsymmetricLaplace.logp_of_distances, "kappa * above + below / kappa",
           "kappa * below + above / kappa"),
     Fault("a running total one off", sorted_rows, compaction._distances, "below * at - totals[k]",
           "below * at - totals[k - 1]"),
-    Fault("a length counted for each cell", uniform_rows, compaction._uniform, "sums.counts * tt.log", "tt.log"),
-    Fault("half a square", first_passages, compaction._wald, "2.0 * off", "off"),
-    Fault("categories in another order", tallies, compaction._multinomial, "tt.log(tt.switch(seen, p, 1.0))",
+    Fault("a length counted for each cell", uniform_rows, Uniform.logp_of_rows, "rows.counts * log", "log"),
+    Fault("half a square", first_passages, Wald.logp_of_rows, "2.0 * off", "off"),
+    Fault("categories in another order", tallies, Multinomial.logp_of_rows, "log(switch(seen, p, 1.0))",
           "tt.log(tt.switch(seen, p[::-1], 1.0))"),
-    Fault("the mean counts once", vector_rows, compaction._mv_normal, "n * tt.sum(off**2)", "tt.sum(off**2)"),
+    Fault("the mean counts once", vector_rows, MvNormal.logp_of_rows, "n * sum(off**2)", "sum(off**2)"),
     Fault("a mass counted once", truncated_rows, bounded.truncated, "tt.sum(counts * mass)", "tt.sum(mass)"),
     Fault("bounds counted once", censored_rows, bounded.censored, "counts * at_bounds", "at_bounds"),
     Fault("squares of what is left are lost", line, linear.compact_linear, "squares = squares + tt.sum((tt",
@@ -748,9 +765,9 @@ FAULTS = [
           "1.0 + self.weight"),
     Fault("the slope of a short logarithm", scores, coordinates.ShortLog.log_density, " + tt.log(0.5 + _hazard(z))",
           ""),
-    Fault("ends exchanged", scores, coordinates._uniform, "lower + (upper - lower) * below",
+    Fault("ends exchanged", scores, Uniform.of_normal_score, "lower + (upper - lower) * below",
           "lower + 0.9 * (upper - lower) * below"),
-    Fault("the tangent of a half", scores, coordinates._cauchy, "tail = 1.0 /", "tail = 2.0 /"),
+    Fault("the tangent of a half", scores, Cauchy.of_normal_score, "tail = 1.0 /", "tail = 2.0 /"),
     Fault("the slope of a near score", near_scores, coordinates.NearScore.log_density, "0.5 * (nu - 1.0)",
           "0.5 * nu"),
     Fault("no determinant of a walk", pulled, walks.Pulled.log_density, "- tt.sum(tt.log(lower))",

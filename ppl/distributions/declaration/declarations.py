@@ -17,7 +17,7 @@ class Param:
         self.name = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
+        self.name = self.name or name  # a fact such as `scale_parameter = sigma` is no other name of it
 
 
 def param(domain: Domain, default: Any = None) -> Any:
@@ -52,6 +52,20 @@ class Requirement:
 def requires(holds: Callable[..., Any], words: str, remedy: str) -> Any:
     """Declare a condition on several parameters, as in `requires(lambda lower, upper: lower < upper, "...", "...")`."""
     return Requirement(holds, words, remedy)
+
+
+class Limit:
+    """What a law becomes as one of a user's parameters grows, by the others that stay the same."""
+
+    def __init__(self, law: Callable[..., Any], parameter: str, words: str) -> None:
+        self.law, self.parameter, self.words = law, parameter, words
+        self.takes = tuple(inspect.signature(law).parameters)
+
+
+def limit_of(law: Callable[..., Any], **words: str) -> Any:
+    """Declare a limit, as in `limit_of(lambda mu, sigma: Normal.dist(mu, sigma), nu="the degrees of freedom")`."""
+    ((parameter, called),) = words.items()
+    return Limit(law, parameter, called)
 
 
 class Missing:

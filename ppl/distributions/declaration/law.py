@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 import ppl.tensor as tt
+from ppl.distributions.declaration.change_of_variables import ChangeOfVariables
 from ppl.distributions.draws.draw import RandomVariable, is_draw
 from ppl.graph import Node, ancestors, substitute
 from ppl.tensor.tensor import Tensor, TensorType, placeholder
@@ -50,12 +51,15 @@ INVERSES: dict[str, Step] = {
 class Law:
     """An expression with one draw in it, as a function of parameters."""
 
-    def __init__(self, expression: Callable[..., Any], decreasing: bool) -> None:
-        self.expression, self.decreasing = expression, decreasing
+    def __init__(self, expression: Callable[..., Any], decreasing: bool, words: str) -> None:
+        self.expression, self.decreasing, self.words = expression, decreasing, words
         code = expression.__code__
-        shape = TensorType("float64", ())
-        _, draw = self.of(*[placeholder(shape, name) for name in code.co_varnames[: code.co_argcount]])
+        names = code.co_varnames[: code.co_argcount]
+        given = [placeholder(TensorType("float64", ()), name) for name in names]
+        x, draw = self.of(*given)
         self.base = draw.family
+        outside = ancestors(x, blockers=[draw])
+        self.of_the_map = tuple(name for name, p in zip(names, given, strict=True) if p in outside)
 
     def of(self, *parameters: Any) -> tuple[Tensor, RandomVariable]:
         """The expression and the draw in it; the parameters may be draws too, or hold some."""
@@ -93,6 +97,15 @@ class Law:
         y, log_slope, draw = self.backward(x, *parameters)
         return self.base.logp(y, *draw.parameters) + log_slope
 
+    def change_of_variables(self) -> ChangeOfVariables:
+        """The family as the other one in what leads to the draw."""
+
+        def of(x: Any, *parameters: Any) -> Any:
+            y, log_slope, draw = self.backward(x, *parameters)
+            return y, draw.parameters, log_slope
+
+        return ChangeOfVariables(self.base, of, self.words, self.of_the_map, not self.decreasing)
+
     def _tail(self, fact: str) -> Callable[..., Any]:
         def tail(x: Any, *parameters: Any) -> Any:
             y, _, draw = self.backward(x, *parameters)
@@ -109,9 +122,10 @@ class Law:
         return substitute([x], {draw: self.base.sample(key, shape, *draw.parameters)})[0]
 
 
-def law_of(expression: Callable[..., Any], decreasing: bool = False) -> Any:
-    """Declare that the family is the law of an expression that holds one draw under monotone operations."""
-    return Law(expression, decreasing)
+def law_of(expression: Callable[..., Any], decreasing: bool = False, words: str = "") -> Any:
+    """Declare that the family is the law of an expression that holds one draw under monotone operations. With words for
+    the draw, where {} stands for a value, observed values become those of the other family."""
+    return Law(expression, decreasing, words)
 
 
 def _plain(f: Callable[..., Any]) -> Callable[..., Any]:

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from ppl.distributions.declaration.inner import laws_of
-from ppl.distributions.declaration.location_scale import LOCATION, LOCATION_AND_SCALE
 from ppl.distributions.draws.draw import RandomVariable, draw
 from ppl.graph import Node
 from ppl.tensor.core.bodies import set_draws_before
@@ -29,7 +28,6 @@ def before_the_loop(
     """
     if not isinstance(node, RandomVariable) or None in node.type.shape:
         return None
-    family = node.family.__name__
     names = [
         *node.family.params,
         *range(len(node.family.params), len(node.parameters)),
@@ -40,8 +38,8 @@ def before_the_loop(
     make = lambda **fixed: draw(node.family, tuple((law | fixed).values()), size)
     if not moving:
         return make(), lambda entry: entry
-    location, scale = LOCATION.get(family), LOCATION_AND_SCALE.get(family, (None, None))[1]
-    if location is None or not moving <= {location, scale}:
+    location, scale = node.family.location_parameter, node.family.scale_parameter
+    if not location or not moving <= {location, scale}:
         return None
     mu, zero = law[location], constant(np.zeros(node.type.shape[node.ndim - node.event_ndim :], node.dtype))
     if scale not in moving:

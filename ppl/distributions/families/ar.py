@@ -4,6 +4,7 @@ from ppl.distributions.declaration.constants import LOG_2PI
 from ppl.distributions.declaration.distribution import Distribution, param
 from ppl.distributions.declaration.domains import a_distribution, counting, positive, real, real_vector
 from ppl.distributions.declaration.inner import as_law, log_density_of, sample_of, support_point_of
+from ppl.distributions.declaration.normal_errors import NotNormal
 from ppl.distributions.declaration.sizes import length, steps_from
 from ppl.distributions.families.normal import Normal
 from ppl.tensor import as_tensor, broadcast_to, expand_dims, linear_recurrence, log, rsqrt, specify_shape, sum
@@ -60,6 +61,18 @@ class AR(Distribution):
     @classmethod
     def event_axes(cls, parameters):
         return [1, 0, 0, min(parameters[3].ndim, 1), 0]
+
+    def residuals(x, rho, constant, sigma, init_dist, steps):
+        order, length = rho.type.shape[-1], x.type.shape[-1]
+        if x.ndim != 1 or rho.ndim != 1:
+            raise NotNormal("it is more than one autoregression")
+        if init_dist.family is not Normal:
+            raise NotNormal(f"its first values are {init_dist.family.__name__}, not Normal")
+        yield from Normal.residuals(x[:order], *init_dist.parameters)
+        mean = constant
+        for i in range(order):
+            mean = mean + rho[i] * x[order - 1 - i : length - 1 - i]
+        yield mean - x[order:], sigma
 
 
 def coefficients(rho, constant, ar_order):

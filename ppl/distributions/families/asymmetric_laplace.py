@@ -13,6 +13,7 @@ class AsymmetricLaplace(Distribution):
     kappa, mu, b = param(positive), param(real), param(positive)
     order = ("kappa", "mu", "b", "q")
     support = real
+    location_parameter = mu
     from_quantile = alternative(lambda q: {"kappa": sqrt(q / (1 - q))}, q=open_unit)
 
     def logp(x, kappa, mu, b):
@@ -45,6 +46,9 @@ class AsymmetricLaplace(Distribution):
 
     def entropy(kappa, mu, b):
         return 1 + log(kappa + 1 / kappa) - log(b)
+
+    def logp_of_distances(below, above, n, kappa, mu, b):
+        return n * (log(b) - log(kappa + 1 / kappa)) - b * (kappa * above + below / kappa)
 
 
 def _fall(d, kappa):

@@ -2,6 +2,7 @@ import numpy as np
 
 from ppl.distributions.declaration.distribution import Distribution, alternative, param
 from ppl.distributions.declaration.domains import boolean, unit
+from ppl.distributions.families.binomial import Binomial
 from ppl.distributions.formulas.probability import complement, log_complement, log_complement_for, log_for, log_of
 from ppl.tensor import cast, entr, equal, sigmoid, switch
 
@@ -14,6 +15,7 @@ class Bernoulli(Distribution):
 
     p = param(unit)
     support = boolean
+    inverse_link = p, "sigmoid"
     from_logit = alternative(lambda logit_p: {"p": sigmoid(logit_p)})
 
     def logp(x, p):
@@ -54,3 +56,16 @@ class Bernoulli(Distribution):
 
     def log_normaliser(p):
         return -log_complement(p)
+
+    def fisher_information(p):
+        return {"p": 1 / (p * complement(p))}
+
+    def estimates(y):
+        """Drawn towards the frequency in all rows, since single rows say 0 or 1."""
+        return {"p": (y + np.mean(y)) / 2}
+
+    def law_of_sum(along, p):
+        return Binomial.dist(along.count, along.alike(p))
+
+    def law_of_product(along, p):
+        return Bernoulli.dist(along.multiplied(p))

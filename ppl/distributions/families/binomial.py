@@ -1,3 +1,5 @@
+import numpy as np
+
 from ppl.distributions.declaration.distribution import Distribution, alternative, param
 from ppl.distributions.declaration.domains import integers_between, natural, unit
 from ppl.distributions.formulas.probability import (
@@ -20,6 +22,7 @@ class Binomial(Distribution):
 
     n, p = param(natural), param(unit)
     from_logit = alternative(lambda logit_p: {"p": sigmoid(logit_p)})
+    inverse_link = p, "sigmoid"
 
     def support(n, p):
         return integers_between(0, n)
@@ -61,6 +64,24 @@ class Binomial(Distribution):
 
     def log_normaliser(n, p):
         return -n * log_complement(p)
+
+    def fisher_information(n, p):
+        return {"p": n / (p * complement(p))}
+
+    def estimates(y, n):
+        """The frequency of each row, drawn towards that in all of them."""
+        return {"n": n, "p": (y + np.sum(y) / np.sum(n + 0.0 * y)) / (n + 1.0)}
+
+    def thinned(share, n, p):
+        return n, share * p
+
+    def unseen(y, share, n, p):
+        missed = p * (1 - share)  # the probability that a trial succeeds and is not seen to
+        without = (1 - p) + missed
+        return n - y, missed / switch(without > 0, without, 1.0)
+
+    def law_of_sum(along, n, p):
+        return Binomial.dist(along.added(n), along.alike(p))
 
 
 def left(n, x):

@@ -3,9 +3,10 @@ import numpy as np
 from ppl.distributions.declaration.constants import LOG_2PI
 from ppl.distributions.declaration.distribution import Distribution, param
 from ppl.distributions.declaration.domains import Domain, positive, real_vector
+from ppl.distributions.declaration.normal_errors import NotNormal
 from ppl.distributions.formulas.adjacency import adjacency, borders, times_neighbours
 from ppl.distributions.formulas.covariance import vector_like
-from ppl.tensor import cast, cholesky, expand_dims, eye, half_log_det, log, log1p, solve_triangular, sum
+from ppl.tensor import cast, cholesky, diagonal, dot, expand_dims, eye, half_log_det, log, log1p, solve_triangular, sum
 from ppl.tensor.tensor import is_constant, value_of
 
 correlation = Domain(
@@ -48,6 +49,14 @@ class CAR(Distribution):
 
     def mode(mu, W, alpha, tau):
         return mu
+
+    def residuals(x, mu, W, alpha, tau):
+        """Each area given those after it: with CC' = D - αW, C'(x - μ) has independent entries of variance 1/τ."""
+        if x.ndim != 1 or alpha.ndim or tau.ndim:
+            raise NotNormal("it is more than one vector")
+        root = cholesky(precision(W, alpha))
+        lengths = diagonal(root)
+        yield dot(mu - x, root) / lengths, tau**-0.5 / lengths
 
 
 def precision(W, alpha):

@@ -52,6 +52,9 @@ class Categorical(Distribution):
     def support_point(p):
         return argmax(p, axis=-1)
 
+    def categories(p):
+        return p.type.shape[-1]
+
 
 def entry(table, x):
     """The entry x of the last axis of a table, for each value of x."""

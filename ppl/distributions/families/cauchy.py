@@ -3,7 +3,7 @@ import numpy as np
 from ppl.distributions.declaration.constants import LOG_PI
 from ppl.distributions.declaration.distribution import Distribution, param
 from ppl.distributions.declaration.domains import positive, real
-from ppl.tensor import arctan2, log, log1p_square, switch, tan
+from ppl.tensor import abs, arctan2, log, log1p_square, ndtr, ndtri_exp, sign, switch, tan
 
 
 class Cauchy(Distribution):
@@ -14,6 +14,7 @@ class Cauchy(Distribution):
 
     alpha, beta = param(real), param(positive)
     support = real
+    location_scale = alpha, beta
 
     def logp(x, alpha, beta):
         return -LOG_PI - log(beta) - log1p_square((x - alpha) / beta)
@@ -39,3 +40,20 @@ class Cauchy(Distribution):
 
     def support_point(alpha, beta):
         return alpha
+
+    def fisher_information(alpha, beta):
+        return {"alpha": 0.5 * beta**-2.0}
+
+    def of_normal_score(z, alpha, beta):
+        """The tangent, in the tails that of what is left to 1."""
+        far = abs(z) > 0.5
+        tail = 1.0 / tan(np.pi * ndtr(-switch(far, abs(z), 0.5)))
+        middle = tan(np.pi * (ndtr(switch(far, 0.0, z)) - 0.5))
+        return alpha + beta * switch(far, sign(z) * tail, middle)
+
+    def normal_score(x, alpha, beta):
+        d = (x - alpha) / beta
+        return -sign(d) * ndtri_exp(log(arctan2(1.0, abs(d)) / np.pi))
+
+    def law_of_sum(along, alpha, beta):
+        return Cauchy.dist(along.added(alpha), along.added(beta))

@@ -35,3 +35,6 @@ class ChiSquared(Distribution):
 
     def log_normaliser(nu):
         return Gamma.log_normaliser(nu / 2, 0.5)
+
+    def law_of_sum(along, nu):
+        return ChiSquared.dist(along.added(nu))

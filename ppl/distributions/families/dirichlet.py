@@ -2,7 +2,8 @@ import numpy as np
 
 from ppl.distributions.declaration.distribution import Distribution, param
 from ppl.distributions.declaration.domains import positive_vector, simplex
-from ppl.tensor import all, digamma, gammaln, log, sum, switch, xlogy
+from ppl.distributions.families.beta import Beta
+from ppl.tensor import all, broadcast_to, digamma, gammaln, log, sum, switch, xlogy
 
 
 class Dirichlet(Distribution):
@@ -44,3 +45,9 @@ class Dirichlet(Distribution):
 
     def log_normaliser(a):
         return sum(gammaln(a), axis=-1) - gammaln(sum(a, axis=-1))
+
+    def law_of_entry(k, a):
+        return Beta, (a[..., k], sum(a, axis=-1) - a[..., k])
+
+    def merged(groups, a):
+        return (groups @ broadcast_to(a, groups.type.shape[1:]),)

@@ -92,6 +92,9 @@ class DiscreteMarkovChain(Distribution):
     def support_point(start, P):
         return Categorical.support_point(expand_dims(start, -2) + 0.0 * sum(concatenate([P[..., :1, :, :], P], -3), -2))
 
+    def categories(P, init_dist, steps):
+        return P.type.shape[-1]
+
 
 def each_step(P, steps):
     """One matrix as one for each step; of a constant it stays one, which is checked."""

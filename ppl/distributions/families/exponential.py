@@ -1,5 +1,8 @@
+import numpy as np
+
 from ppl.distributions.declaration.distribution import Distribution, alternative, param
 from ppl.distributions.declaration.domains import nonnegative, positive
+from ppl.distributions.families.gamma import Gamma
 from ppl.tensor import log, log1mexp, log1p, reciprocal
 
 
@@ -11,6 +14,7 @@ class Exponential(Distribution):
 
     lam = param(positive, 1.0)
     support = nonnegative
+    rate_parameter = lam
     from_scale = alternative(lambda scale: {"lam": reciprocal(scale)}, scale=positive)
 
     def logp(x, lam):
@@ -48,3 +52,15 @@ class Exponential(Distribution):
 
     def log_normaliser(lam):
         return -log(lam)
+
+    def log_variance():
+        return np.pi**2 / 6
+
+    def fisher_information(lam):
+        return {"lam": lam**-2.0}
+
+    def typical_size(lam):
+        return 1.0 / lam
+
+    def law_of_sum(along, lam):
+        return Gamma.dist(float(along.count), along.alike(lam))

@@ -7,6 +7,7 @@ class Flat(Distribution):
     r"""Every number alike: the improper density :math:`f(x) = 1`. It has no draws."""
 
     support = real
+    improper = True
 
     def logp(x):
         return zeros_like(x)

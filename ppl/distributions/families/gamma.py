@@ -1,7 +1,7 @@
 from ppl.distributions.declaration.distribution import Distribution, alternative, param
 from ppl.distributions.declaration.domains import nonnegative, positive
 from ppl.distributions.formulas.power_terms import log_density_at_end, log_poisson_term
-from ppl.tensor import digamma, gammaincinv, gammaln, log, log_gammainc, log_gammaincc, maximum, sign, switch
+from ppl.tensor import digamma, gammaincinv, gammaln, log, log_gammainc, log_gammaincc, maximum, polygamma, sign, switch
 
 
 class Gamma(Distribution):
@@ -12,6 +12,7 @@ class Gamma(Distribution):
 
     alpha, beta = param(positive), param(positive)
     support = nonnegative
+    rate_parameter = beta
     from_moments = alternative(
         lambda mu, sigma: {"alpha": sign(sigma) * (mu / sigma) ** 2, "beta": mu / sigma**2}, mu=positive, sigma=positive
     )
@@ -53,3 +54,12 @@ class Gamma(Distribution):
 
     def log_normaliser(alpha, beta):
         return gammaln(alpha) - alpha * log(beta)
+
+    def log_variance(alpha):
+        return polygamma(1, alpha)
+
+    def typical_size(alpha, beta):
+        return maximum(alpha, 1.0) / beta
+
+    def law_of_sum(along, alpha, beta):
+        return Gamma.dist(along.added(alpha), along.alike(beta))

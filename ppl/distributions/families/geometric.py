@@ -1,5 +1,6 @@
 from ppl.distributions.declaration.distribution import Distribution, param
 from ppl.distributions.declaration.domains import chance, counting
+from ppl.distributions.families.negative_binomial import NegativeBinomial
 from ppl.distributions.formulas.probability import complement, log_complement, log_complement_for, log_of
 from ppl.tensor import cast, ceil, equal, expm1, log1mexp, log1p, maximum, ones_like, round, switch
 
@@ -54,3 +55,6 @@ class Geometric(Distribution):
 
     def log_normaliser(p):
         return log_complement(p) - log_of(p)
+
+    def law_of_sum(along, p):
+        return NegativeBinomial.dist(n=along.count, p=along.alike(p)) + along.count

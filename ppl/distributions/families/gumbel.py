@@ -14,6 +14,7 @@ class Gumbel(Distribution):
 
     mu, beta = param(real), param(positive)
     support = real
+    location_scale = mu, beta
 
     def logp(x, mu, beta):
         z = (x - mu) / beta
@@ -42,3 +43,6 @@ class Gumbel(Distribution):
 
     def entropy(mu, beta):
         return log(beta) + EULER_GAMMA + 1
+
+    def fisher_information(mu, beta):
+        return {"mu": beta**-2.0}

@@ -13,6 +13,7 @@ class HalfCauchy(Distribution):
 
     beta = param(positive)
     support = nonnegative
+    scale_parameter = beta
 
     def logp(x, beta):
         return np.log(2 / np.pi) - log(beta) - log1p_square(x / beta)
@@ -36,4 +37,10 @@ class HalfCauchy(Distribution):
         return np.log(2 * np.pi) + log(beta)
 
     def support_point(beta):
+        return beta
+
+    def log_variance():
+        return np.pi**2 / 4
+
+    def typical_size(beta):
         return beta

@@ -7,6 +7,7 @@ class HalfFlat(Distribution):
     r"""Every positive number alike: the improper density :math:`f(x) = 1`, x > 0. It has no draws."""
 
     support = positive
+    improper = True
 
     def logp(x):
         return zeros_like(x)

@@ -1,8 +1,10 @@
 import numpy as np
 
+from ppl.distributions.declaration.change_of_variables import change_to
 from ppl.distributions.declaration.constants import LOG_2, LOG_2PI
 from ppl.distributions.declaration.distribution import Distribution, alternative, param
 from ppl.distributions.declaration.domains import nonnegative, positive
+from ppl.distributions.families.normal import Normal
 from ppl.tensor import abs, erf, erfinv, log, log_ndtr, rsqrt
 
 
@@ -14,6 +16,7 @@ class HalfNormal(Distribution):
 
     sigma = param(positive, 1.0)
     support = nonnegative
+    scale_parameter = sigma
     from_tau = alternative(lambda tau: {"sigma": rsqrt(tau)}, tau=positive)
 
     def logp(x, sigma):
@@ -54,3 +57,13 @@ class HalfNormal(Distribution):
 
     def log_normaliser(sigma):
         return log(sigma) - LOG_2 + 0.5 * LOG_2PI
+
+    def log_variance():
+        return np.pi**2 / 8
+
+    def typical_size(sigma):
+        return sigma
+
+    @change_to(Normal, "{} with either sign")
+    def change_of_variables(y, sigma):
+        return y, (0.0, sigma), LOG_2

@@ -4,7 +4,7 @@ from ppl.distributions.declaration.constants import LOG_2
 from ppl.distributions.declaration.distribution import Distribution, alternative, param
 from ppl.distributions.declaration.domains import nonnegative, positive
 from ppl.distributions.families.student_t import StudentT
-from ppl.tensor import abs, betaln, exp, log, log_beta_cdf, logit_betaincinv, rsqrt, sqrt, switch
+from ppl.tensor import abs, betaln, exp, log, log_beta_cdf, logit_betaincinv, polygamma, rsqrt, sqrt, switch
 
 
 class HalfStudentT(Distribution):
@@ -15,6 +15,7 @@ class HalfStudentT(Distribution):
 
     nu, sigma = param(positive), param(positive, 1.0)
     support = nonnegative
+    scale_parameter = sigma
     from_lam = alternative(lambda lam: {"sigma": rsqrt(lam)}, lam=positive)
 
     def logp(x, nu, sigma):
@@ -45,4 +46,10 @@ class HalfStudentT(Distribution):
         return StudentT.entropy(nu, 0.0, sigma) - LOG_2
 
     def support_point(nu, sigma):
+        return sigma
+
+    def log_variance(nu):
+        return np.pi**2 / 8 + polygamma(1, nu / 2) / 4
+
+    def typical_size(nu, sigma):
         return sigma

@@ -1,9 +1,11 @@
 import numpy as np
 
+from ppl.distributions.declaration.change_of_variables import change_to
 from ppl.distributions.declaration.distribution import Distribution, alternative, param
 from ppl.distributions.declaration.domains import positive
+from ppl.distributions.families.gamma import Gamma
 from ppl.distributions.formulas.power_terms import log_poisson_term
-from ppl.tensor import digamma, gammainccinv, gammaln, log, log_gammainc, log_gammaincc, sign, switch
+from ppl.tensor import digamma, gammainccinv, gammaln, log, log_gammainc, log_gammaincc, polygamma, sign, switch
 
 
 class InverseGamma(Distribution):
@@ -14,6 +16,7 @@ class InverseGamma(Distribution):
 
     alpha, beta = param(positive), param(positive, 1.0)
     support = positive
+    scale_parameter = beta
     from_moments = alternative(
         lambda mu, sigma: {"alpha": sign(sigma) * (2 + (mu / sigma) ** 2), "beta": mu * (1 + (mu / sigma) ** 2)},
         mu=positive,
@@ -58,3 +61,10 @@ class InverseGamma(Distribution):
 
     def log_normaliser(alpha, beta):
         return gammaln(alpha) - alpha * log(beta)
+
+    def log_variance(alpha):
+        return polygamma(1, alpha)
+
+    @change_to(Gamma, "1/{}", increasing=False)
+    def change_of_variables(y, alpha, beta):
+        return 1.0 / y, (alpha, beta), -2.0 * log(y)

@@ -6,6 +6,7 @@ import numpy as np
 from ppl.distributions.declaration.constants import LOG_2PI
 from ppl.distributions.declaration.distribution import Distribution, Param, param
 from ppl.distributions.declaration.domains import nonnegative, real_matrix, real_vector
+from ppl.distributions.declaration.normal_errors import Kronecker, NoisyKronecker
 from ppl.distributions.formulas.covariance import check_positive_definite, square_matrix, wrong_length
 from ppl.distributions.formulas.eigenbasis import Eigenbasis
 from ppl.tensor import (
@@ -70,6 +71,12 @@ class KroneckerNormal(Distribution):
 
     def mode(mu, sigma, *covs):
         return mu
+
+    def residuals(x, mu, sigma, *covs):
+        if surely_zero(sigma):
+            yield mu - x, Kronecker(tuple(map(cholesky_of, covs)))
+        else:
+            yield mu - x, NoisyKronecker(covs, sigma)
 
 
 @functools.cache

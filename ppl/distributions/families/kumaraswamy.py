@@ -1,8 +1,10 @@
 import numpy as np
 
+from ppl.distributions.declaration.change_of_variables import change_to
 from ppl.distributions.declaration.constants import EULER_GAMMA
 from ppl.distributions.declaration.distribution import Distribution, param
 from ppl.distributions.declaration.domains import positive, unit
+from ppl.distributions.families.exponential import Exponential
 from ppl.distributions.formulas.power_terms import log_density_at_end
 from ppl.tensor import betaln, digamma, exp, log, log1mexp, log1p, switch
 
@@ -46,6 +48,10 @@ class Kumaraswamy(Distribution):
 
     def entropy(a, b):
         return 1 - 1 / b + (1 - 1 / a) * (digamma(b + 1) + EULER_GAMMA) - log(a * b)
+
+    @change_to(Exponential, "-log(1 - {}^a)", data=("a",))
+    def change_of_variables(y, a, b):
+        return -log1p(-(y**a)), (b,), log(a) + (a - 1.0) * log(y) - log1p(-(y**a))
 
 
 def _moment(n, a, b):

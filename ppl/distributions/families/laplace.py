@@ -1,6 +1,8 @@
+from ppl.distributions.declaration.change_of_variables import change_to
 from ppl.distributions.declaration.constants import LOG_2
 from ppl.distributions.declaration.distribution import Distribution, param
 from ppl.distributions.declaration.domains import positive, real
+from ppl.distributions.families.exponential import Exponential
 from ppl.tensor import abs, exp, log, log1p, switch
 
 
@@ -12,6 +14,7 @@ class Laplace(Distribution):
 
     mu, b = param(real), param(positive)
     support = real
+    location_scale = mu, b
 
     def logp(x, mu, b):
         return -abs(x - mu) / b - log(b) - LOG_2
@@ -39,6 +42,16 @@ class Laplace(Distribution):
 
     def entropy(mu, b):
         return 1 + LOG_2 + log(b)
+
+    def fisher_information(mu, b):
+        return {"mu": b**-2.0}
+
+    @change_to(Exponential, "the distance of {} from its center", data=("mu",), increasing=False)
+    def change_of_variables(y, mu, b):
+        return abs(y - mu), (1.0 / b,), -LOG_2
+
+    def logp_of_distances(below, above, n, mu, b):
+        return -(below + above) / b - n * log(2.0 * b)
 
 
 def _log_tail(z):

@@ -3,7 +3,7 @@ from ppl.distributions.declaration.distribution import Distribution, alternative
 from ppl.distributions.declaration.domains import positive, real
 from ppl.distributions.declaration.law import law_of
 from ppl.distributions.families.normal import Normal
-from ppl.tensor import exp, expm1, log, rsqrt
+from ppl.tensor import exp, expm1, log, rsqrt, sqrt
 
 
 class LogNormal(Distribution):
@@ -15,7 +15,7 @@ class LogNormal(Distribution):
     mu, sigma = param(real, 0.0), param(positive, 1.0)
     support = positive
     from_tau = alternative(lambda tau: {"sigma": rsqrt(tau)}, tau=positive)
-    law = law_of(lambda mu, sigma: exp(Normal.dist(mu, sigma)))
+    law = law_of(lambda mu, sigma: exp(Normal.dist(mu, sigma)), words="log {}")
 
     def mean(mu, sigma):
         return exp(mu + sigma**2 / 2)
@@ -37,6 +37,9 @@ class LogNormal(Distribution):
 
     def log_normaliser(mu, sigma):
         return 0.5 * (mu / sigma) ** 2 + log(sigma) + 0.5 * LOG_2PI
+
+    def law_of_product(along, mu, sigma):
+        return LogNormal.dist(along.added(mu), sqrt(along.added(sigma**2)))
 
 
 Lognormal = LogNormal

@@ -13,6 +13,7 @@ class Logistic(Distribution):
 
     mu, s = param(real, 0.0), param(positive, 1.0)
     support = real
+    location_scale = mu, s
 
     def logp(x, mu, s):
         z = abs((x - mu) / s)
@@ -41,3 +42,6 @@ class Logistic(Distribution):
 
     def entropy(mu, s):
         return log(s) + 2
+
+    def fisher_information(mu, s):
+        return {"mu": s**-2.0 / 3.0}

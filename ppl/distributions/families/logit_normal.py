@@ -15,7 +15,7 @@ class LogitNormal(Distribution):
     mu, sigma = param(real, 0.0), param(positive, 1.0)
     support = open_unit
     from_tau = alternative(lambda tau: {"sigma": rsqrt(tau)}, tau=positive)
-    law = law_of(lambda mu, sigma: sigmoid(Normal.dist(mu, sigma)))
+    law = law_of(lambda mu, sigma: sigmoid(Normal.dist(mu, sigma)), words="logit {}")
 
     def support_point(mu, sigma):
         return sigmoid(mu)

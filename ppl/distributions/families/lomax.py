@@ -1,7 +1,9 @@
 import numpy as np
 
+from ppl.distributions.declaration.change_of_variables import change_to
 from ppl.distributions.declaration.distribution import Distribution, param
 from ppl.distributions.declaration.domains import nonnegative, positive
+from ppl.distributions.families.exponential import Exponential
 from ppl.tensor import expm1, log, log1mexp, log1p, switch
 
 
@@ -43,3 +45,7 @@ class Lomax(Distribution):
 
     def support_point(alpha, m):
         return m * expm1(np.log(2.0) / alpha)
+
+    @change_to(Exponential, "log(1 + {}/m)", data=("m",))
+    def change_of_variables(y, alpha, m):
+        return log1p(y / m), (alpha,), -log(m + y)

@@ -1,8 +1,9 @@
 from ppl.distributions.declaration.constants import LOG_2PI
 from ppl.distributions.declaration.distribution import Distribution, param
 from ppl.distributions.declaration.domains import cholesky_factor, real_matrix
+from ppl.distributions.declaration.normal_errors import Kronecker
 from ppl.distributions.formulas.covariance import factor_from
-from ppl.tensor import as_tensor, broadcast_to, expand_dims, half_log_det, matmul, solve_triangular, sum
+from ppl.tensor import as_tensor, broadcast_to, expand_dims, half_log_det, matmul, reshape, solve_triangular, sum
 
 
 class MatrixNormal(Distribution):
@@ -46,6 +47,11 @@ class MatrixNormal(Distribution):
 
     def mode(mu, rowchol, colchol):
         return mu
+
+    def residuals(x, mu, rowchol, colchol):
+        """Row after row, the covariance is a Kronecker product."""
+        *batch, rows, columns = x.type.shape
+        yield reshape(mu - x, (*batch, rows * columns)), Kronecker((rowchol, colchol))
 
 
 def _factor(**given):

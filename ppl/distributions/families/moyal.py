@@ -14,6 +14,7 @@ class Moyal(Distribution):
 
     mu, sigma = param(real, 0.0), param(positive, 1.0)
     support = real
+    location_scale = mu, sigma
 
     def logp(x, mu, sigma):
         z = (x - mu) / sigma
@@ -42,3 +43,6 @@ class Moyal(Distribution):
 
     def entropy(mu, sigma):
         return log(sigma) + 0.5 * (EULER_GAMMA + LOG_2 + 1 + LOG_2PI)
+
+    def fisher_information(mu, sigma):
+        return {"mu": 0.5 * sigma**-2.0}

@@ -1,17 +1,22 @@
 from ppl.distributions.declaration.distribution import Distribution, param
 from ppl.distributions.declaration.domains import counts_with_sum, natural, simplex
+from ppl.distributions.declaration.sums import same
+from ppl.distributions.families.binomial import Binomial
 from ppl.distributions.formulas.probability import rescaled
 from ppl.tensor import (
     all,
     arange,
     argmax,
+    broadcast_to,
     cast,
     deviance,
     equal,
     expand_dims,
     floor,
+    gammaln,
     log,
     maximum,
+    not_equal,
     round,
     stirling,
     sum,
@@ -65,6 +70,26 @@ class Multinomial(Distribution):
 
     def log_normaliser(n, p):
         return 0.0 * sum(p, axis=-1)
+
+    def law_of_sum(along, n, p):
+        return Multinomial.dist(along.added(n), along.alike(p, own=1))
+
+    def plus(a, b):
+        (n, p), (m, q) = a, b
+        return n + m, same(p, q)
+
+    def law_of_entry(k, n, p):
+        return Binomial, (n, p[..., k])
+
+    def merged(groups, n, p):
+        return n, groups @ broadcast_to(p, groups.type.shape[1:])
+
+    def logp_of_rows(rows, n, p):
+        """By the totals of each category; none of a category without probability is no reproach."""
+        whole = sum(rows.counts * gammaln(n + 1.0)) - sum(gammaln(rows.values + 1.0))
+        totals = rows.sums(rows.values)
+        seen = not_equal(totals, 0)
+        return sum(switch(seen, totals * log(switch(seen, p, 1.0)), 0.0)) + whole
 
 
 def near_mean(n, p):

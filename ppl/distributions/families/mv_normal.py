@@ -1,8 +1,27 @@
 from ppl.distributions.declaration.constants import LOG_2PI
 from ppl.distributions.declaration.distribution import Distribution, param
 from ppl.distributions.declaration.domains import cholesky_factor, real_vector
+from ppl.distributions.declaration.normal_errors import Correlated
+from ppl.distributions.declaration.rows import NotSummed
+from ppl.distributions.families.normal import Normal
 from ppl.distributions.formulas.covariance import factor_from, vector_like
-from ppl.tensor import expand_dims, eye, half_log_det, matmul, solve_lower, solve_triangular, sum, times_vectors
+from ppl.tensor import (
+    cast,
+    cholesky,
+    diagonal,
+    expand_dims,
+    eye,
+    half_log_det,
+    log,
+    matmul,
+    qr,
+    solve_lower,
+    solve_triangular,
+    sqrt,
+    sum,
+    times_vectors,
+)
+from ppl.tensor import mean as average
 
 
 class MvNormal(Distribution):
@@ -13,6 +32,7 @@ class MvNormal(Distribution):
 
     mu, chol = param(real_vector), param(cholesky_factor)
     support = real_vector
+    location_parameter = mu
 
     def accept(mu=0.0, cov=None, *, tau=None, chol=None, lower=True):
         factor = factor_from("MvNormal", lower, cov=cov, tau=tau, chol=chol)
@@ -47,3 +67,38 @@ class MvNormal(Distribution):
 
     def log_normaliser(mu, chol):
         return 0.5 * sum(solve_lower(chol, mu) ** 2, axis=-1) + half_log_det(chol) + 0.5 * LOG_2PI * mu.shape[-1]
+
+    def plus(a, b):
+        (m, k), (n, l) = a, b
+        return m + n, cholesky(k @ k.mT + l @ l.mT)
+
+    def minus(a, b):
+        (m, k), (n, l) = a, b
+        return m - n, cholesky(k @ k.mT + l @ l.mT)
+
+    def law_of_entry(k, mu, chol):
+        return Normal, (mu[..., k], sqrt(sum(chol[..., k, :] ** 2, axis=-1)))
+
+    def affine_image(a, b, mu, chol):
+        root = a @ chol
+        if len(a) == 1:
+            return Normal.dist(a @ mu + b, sqrt(sum(root**2, axis=-1)))
+        return MvNormal.dist(a @ mu + b, chol=cholesky(root @ root.T))
+
+    def logp_of_rows(rows, mu, chol):
+        """By n, the mean and the triangle of the deviations from it, S = R'R; all are measured from one row."""
+        if rows.cells > 1:
+            raise NotSummed("vectors of several means or covariances stay as they are")
+        mu, chol = (p[0] if p.ndim > own else p for p, own in ((mu, 1), (chol, 2)))
+        y = cast(rows.values, "floatX")
+        n, width = y.type.shape
+        d = y - y[:1]
+        mean = average(d, axis=0)
+        _, triangle = qr(d - mean)
+        spread = solve_triangular(chol, triangle.T, lower=True, b_ndim=2)
+        off = solve_triangular(chol, (y[0] - mu) + mean, lower=True)
+        squares = sum(spread**2) + n * sum(off**2)
+        return -n * (sum(log(diagonal(chol))) + 0.5 * width * LOG_2PI) - 0.5 * squares
+
+    def residuals(x, mu, chol):
+        yield mu - x, Correlated(chol)

@@ -3,8 +3,10 @@ import numpy as np
 from ppl.distributions.declaration.constants import LOG_PI
 from ppl.distributions.declaration.distribution import Distribution, param
 from ppl.distributions.declaration.domains import cholesky_factor, positive, real_vector
+from ppl.distributions.families.student_t import StudentT
 from ppl.distributions.formulas.covariance import factor_from, vector_like
 from ppl.tensor import (
+    cholesky,
     digamma,
     exp,
     expand_dims,
@@ -13,6 +15,7 @@ from ppl.tensor import (
     log,
     log1p,
     solve_lower,
+    sqrt,
     sum,
     switch,
     times_vectors,
@@ -28,6 +31,7 @@ class MvStudentT(Distribution):
 
     nu, mu, chol = param(positive), param(real_vector), param(cholesky_factor)
     support = real_vector
+    location_parameter = mu
 
     def accept(nu, *, Sigma=None, mu=0.0, scale=None, tau=None, chol=None, lower=True, cov=None):
         factor = factor_from("MvStudentT", lower, Sigma=Sigma, scale=scale, cov=cov, tau=tau, chol=chol)
@@ -60,3 +64,9 @@ class MvStudentT(Distribution):
 
     def support_point(nu, mu, chol):
         return mu
+
+    def affine_image(a, b, nu, mu, chol):
+        root = a @ chol
+        if len(a) == 1:
+            return StudentT.dist(nu, a @ mu + b, sigma=sqrt(sum(root**2, axis=-1)))
+        return MvStudentT.dist(nu=nu, mu=a @ mu + b, chol=cholesky(root @ root.T))

@@ -1,5 +1,8 @@
-from ppl.distributions.declaration.distribution import Distribution, alternative, param
+import numpy as np
+
+from ppl.distributions.declaration.distribution import Distribution, alternative, limit_of, param
 from ppl.distributions.declaration.domains import chance, natural, nonnegative, positive
+from ppl.distributions.families.poisson import Poisson
 from ppl.distributions.formulas.probability import (
     complement,
     log_beta_above,
@@ -26,6 +29,7 @@ class NegativeBinomial(Distribution):
     from_mean = alternative(lambda mu, alpha: {"n": alpha, "p": share(alpha, mu)}, mu=nonnegative, alpha=positive)
     from_mean_and_n = alternative(lambda mu, n: {"n": n, "p": share(n, mu)}, mu=nonnegative)
     from_alpha = alternative(lambda alpha, p: {"n": alpha, "p": p}, alpha=positive)
+    limit = limit_of(lambda mu: Poisson.dist(mu), alpha="the dispersion")
 
     def logp(x, n, p):
         both = x + n
@@ -65,3 +69,21 @@ class NegativeBinomial(Distribution):
 
     def log_normaliser(n, p):
         return -n * log_of(p)
+
+    def fisher_information(n, p):
+        return {"p": n / (p**2 * complement(p))}
+
+    def estimates(y, n=None):
+        """By the mean of each count, which is itself a gamma variable of shape n: by moments where n is not known."""
+        mean, variance = np.mean(y) + 0.5, np.var(y)
+        shape = mean**2 / max(variance - mean, 1e-3 * mean) if n is None else n
+        return {"n": shape, "p": shape / (y + 0.5 + shape)}
+
+    def thinned(share, n, p):
+        return n, p / (p + share * (1 - p))
+
+    def unseen(y, share, n, p):
+        return n + y, 1 - (1 - share) * (1 - p)
+
+    def law_of_sum(along, n, p):
+        return NegativeBinomial.dist(n=along.added(n), p=along.alike(p))

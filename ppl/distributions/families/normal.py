@@ -1,7 +1,7 @@
 from ppl.distributions.declaration.constants import LOG_2PI
 from ppl.distributions.declaration.distribution import Distribution, alternative, param
 from ppl.distributions.declaration.domains import positive, real
-from ppl.tensor import log, log_ndtr, ndtri, rsqrt
+from ppl.tensor import cast, log, log_ndtr, ndtri, rsqrt, sqrt, sum
 
 
 class Normal(Distribution):
@@ -12,6 +12,7 @@ class Normal(Distribution):
 
     mu, sigma = param(real, 0.0), param(positive, 1.0)
     support = real
+    location_scale = mu, sigma
     from_tau = alternative(lambda tau: {"sigma": rsqrt(tau)}, tau=positive)
 
     def logp(x, mu, sigma):
@@ -49,3 +50,24 @@ class Normal(Distribution):
 
     def log_normaliser(mu, sigma):
         return 0.5 * (mu / sigma) ** 2 + log(sigma) + 0.5 * LOG_2PI
+
+    def fisher_information(mu, sigma):
+        return {"mu": sigma**-2.0, "sigma": 2.0 * sigma**-2.0}
+
+    def law_of_sum(along, mu, sigma):
+        return Normal.dist(along.added(mu), sqrt(along.added(sigma**2)))
+
+    def logp_of_rows(rows, mu, sigma):
+        """By n, the mean and the sum of squares about it; all are measured from one value of the cell, since a mean far
+        from zero has not the digits of its distance from mu."""
+        n, y = rows.counts, cast(rows.values, "floatX")
+        nearby = y[rows.first]
+        d = y - nearby[rows.cell]
+        mean = rows.sums(d) / n
+        squares = rows.sums((d - mean[rows.cell]) ** 2)
+        off = nearby - mu
+        squares = squares + n * mean**2 + n * off**2 + (2.0 * n * mean) * off
+        return sum(-n * log(sigma) - 0.5 * squares / sigma**2) - 0.5 * rows.count * LOG_2PI
+
+    def residuals(x, mu, sigma):
+        yield mu - x, sigma

@@ -52,6 +52,14 @@ class OrderedLogistic(Distribution):
     def support_point(eta, cutpoints):
         return sum(cast(cutpoints < expand_dims(eta, -1), "int64"), axis=-1)
 
+    def fisher_information(eta, cutpoints):
+        return {"eta": (1 - sum(OrderedLogistic.probabilities(eta, cutpoints) ** 3, axis=-1)) / 3}
+
+    def estimates(y):
+        """Cutpoints by the frequencies of the values that are seen."""
+        below = frequencies_below(y)
+        return {"eta": 0.0, "cutpoints": np.log(below) - np.log1p(-below)}
+
     def result(draw, store, compute_p=True):
         if compute_p:
             store("probs", OrderedLogistic.probabilities(*draw.parameters))
@@ -64,6 +72,12 @@ class OrderedLogistic(Distribution):
         above = sigmoid(expand_dims(eta, -1) - cutpoints)
         inner = below[..., 1:] * above[..., :-1] * -expm1(cutpoints[..., :-1] - cutpoints[..., 1:])
         return concatenate([below[..., :1], inner, above[..., -1:]], axis=-1)
+
+
+def frequencies_below(y):
+    """How often values up to each of those that are seen occur, but for the largest."""
+    counts = np.unique(y, return_counts=True)[1]
+    return np.cumsum(counts)[: max(1, counts.size - 1)] / counts.sum()
 
 
 def ends(x, cutpoints):

@@ -1,9 +1,22 @@
 import numpy as np
 
+from ppl.distributions.declaration.constants import LOG_2PI
 from ppl.distributions.declaration.distribution import Distribution, param
 from ppl.distributions.declaration.domains import integers_between, ordered, positive, real
-from ppl.distributions.families.ordered_logistic import ends
-from ppl.tensor import as_tensor, cast, concatenate, exp, expand_dims, log1mexp, log_ndtr, sum, switch
+from ppl.distributions.families.ordered_logistic import ends, frequencies_below
+from ppl.tensor import (
+    as_tensor,
+    cast,
+    concatenate,
+    exp,
+    expand_dims,
+    log1mexp,
+    log_ndtr,
+    ndtri,
+    sum,
+    switch,
+    zeros_like,
+)
 
 
 class OrderedProbit(Distribution):
@@ -36,6 +49,18 @@ class OrderedProbit(Distribution):
 
     def support_point(eta, cutpoints, sigma):
         return sum(cast(cutpoints < expand_dims(eta, -1), "int64"), axis=-1)
+
+    def fisher_information(eta, cutpoints, sigma):
+        p = OrderedProbit.probabilities(eta, cutpoints, sigma)
+        z = (cutpoints - expand_dims(eta, -1)) / expand_dims(sigma, -1)
+        density = exp(-0.5 * z**2 - 0.5 * LOG_2PI)
+        end = zeros_like(p[..., :1])
+        slopes = concatenate([density, end], axis=-1) - concatenate([end, density], axis=-1)
+        return {"eta": sum(switch(p > 0, slopes**2 / switch(p > 0, p, 1.0), 0.0), axis=-1) / sigma**2}
+
+    def estimates(y, sigma=1.0):
+        """Cutpoints by the frequencies of the values that are seen."""
+        return {"eta": 0.0, "cutpoints": sigma * ndtri(frequencies_below(y)), "sigma": sigma}
 
     def result(draw, store, compute_p=True):
         if compute_p:

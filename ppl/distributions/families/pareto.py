@@ -1,7 +1,9 @@
 import numpy as np
 
+from ppl.distributions.declaration.change_of_variables import change_to
 from ppl.distributions.declaration.distribution import Distribution, param
 from ppl.distributions.declaration.domains import between, positive
+from ppl.distributions.families.exponential import Exponential
 from ppl.tensor import exp, log, log1mexp, log1p, switch
 
 
@@ -45,3 +47,7 @@ class Pareto(Distribution):
 
     def support_point(alpha, m):
         return m * 2 ** (1 / alpha)
+
+    @change_to(Exponential, "log {} from its least value", data=("m",))
+    def change_of_variables(y, alpha, m):
+        return log(y / m), (alpha,), -log(y)

@@ -12,6 +12,7 @@ class Poisson(Distribution):
 
     mu = param(nonnegative)
     support = natural
+    inverse_link = mu, "exp"
 
     def logp(x, mu):
         return -stirling(x) - deviance(x, mu, log_for(x, mu))
@@ -45,3 +46,18 @@ class Poisson(Distribution):
 
     def log_normaliser(mu):
         return mu
+
+    def fisher_information(mu):
+        return {"mu": 1 / mu}
+
+    def estimates(y):
+        return {"mu": y + 0.5}
+
+    def thinned(share, mu):
+        return (share * mu,)
+
+    def unseen(y, share, mu):
+        return ((1 - share) * mu,)
+
+    def law_of_sum(along, mu):
+        return Poisson.dist(along.added(mu))

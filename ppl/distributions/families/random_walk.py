@@ -4,6 +4,7 @@ from dataclasses import replace
 from ppl.distributions.declaration.distribution import Distribution, param
 from ppl.distributions.declaration.domains import a_distribution, counting, real, reals
 from ppl.distributions.declaration.inner import as_law, log_density_of, sample_of, support_point_of, unsized
+from ppl.distributions.declaration.normal_errors import NotNormal
 from ppl.distributions.declaration.sizes import length, steps_from
 from ppl.distributions.families.mv_normal import MvNormal
 from ppl.distributions.families.mv_student_t import MvStudentT
@@ -51,6 +52,13 @@ class RandomWalk(Distribution):
         jumps = broadcast_to(jump, (*jump.shape[:batch], length(steps), *jump.shape[batch + 1 :]))
         return cumsum(concatenate([first, jumps], axis=batch), axis=batch)
 
+    def residuals(x, init_dist, innovation_dist, steps):
+        path = moveaxis(x, -1 - innovation_dist.event_ndim, 0)
+        for law, value in ((init_dist, path[0]), (innovation_dist, path[1:] - path[:-1])):
+            if law.family not in (Normal, MvNormal):
+                raise NotNormal(f"its values or steps are {law.family.__name__}, not normal")
+            yield from law.family.residuals(value, *law.parameters)
+
 
 class GaussianRandomWalk(RandomWalk):
     """A random walk with normal steps of mean mu and standard deviation sigma."""
@@ -71,6 +79,8 @@ class MvGaussianRandomWalk(RandomWalk):
 
 class MvStudentTRandomWalk(RandomWalk):
     """A random walk of vectors with steps by Student's t of location mu."""
+
+    residuals = None  # its steps are never normal
 
     def accept(
         *, nu, mu, scale=None, tau=None, chol=None, lower=True, init_dist=None, steps=None, cov=None, shape=None

@@ -15,6 +15,7 @@ class SkewNormal(Distribution):
 
     alpha, mu, sigma = param(real, 1.0), param(real, 0.0), param(positive, 1.0)
     support = real
+    location_scale = mu, sigma
     from_tau = alternative(lambda tau: {"sigma": rsqrt(tau)}, tau=positive)
 
     def logp(x, alpha, mu, sigma):

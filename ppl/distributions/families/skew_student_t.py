@@ -29,6 +29,7 @@ class SkewStudentT(Distribution):
 
     a, b, mu, sigma = param(positive), param(positive), param(real, 0.0), param(positive, 1.0)
     support = real
+    location_scale = mu, sigma
     from_lam = alternative(lambda lam: {"sigma": rsqrt(lam)}, lam=positive)
 
     def logp(x, a, b, mu, sigma):

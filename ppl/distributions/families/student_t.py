@@ -1,7 +1,8 @@
 import numpy as np
 
-from ppl.distributions.declaration.distribution import Distribution, alternative, param
+from ppl.distributions.declaration.distribution import Distribution, alternative, limit_of, param
 from ppl.distributions.declaration.domains import positive, real
+from ppl.distributions.families.normal import Normal
 from ppl.tensor import (
     arcsinh,
     betaln,
@@ -26,6 +27,8 @@ class StudentT(Distribution):
 
     nu, mu, sigma = param(positive), param(real, 0.0), param(positive, 1.0)
     support = real
+    location_scale = mu, sigma
+    limit = limit_of(lambda mu, sigma: Normal.dist(mu, sigma), nu="the degrees of freedom")
     from_lam = alternative(lambda lam: {"sigma": rsqrt(lam)}, lam=positive)
 
     def logp(x, nu, mu, sigma):
@@ -58,6 +61,12 @@ class StudentT(Distribution):
 
     def support_point(nu, mu, sigma):
         return mu
+
+    def fisher_information(nu, mu, sigma):
+        return {"mu": (nu + 1) / (nu + 3) / sigma**2, "sigma": 2 * nu / (nu + 3) / sigma**2}
+
+    def estimates(y, nu=5.0):
+        return {"nu": nu}
 
 
 def _log_constant(nu):

@@ -1,6 +1,10 @@
+import numpy as np
+
 from ppl.distributions.declaration.distribution import Distribution, param, requires
 from ppl.distributions.declaration.domains import between, real
-from ppl.tensor import log
+from ppl.distributions.declaration.sums import known_to_be
+from ppl.distributions.families.gamma import Gamma
+from ppl.tensor import all, cast, exp, log, ndtr, ndtri, sum, switch
 
 
 class Uniform(Distribution):
@@ -40,3 +44,28 @@ class Uniform(Distribution):
 
     def entropy(lower, upper):
         return log(upper - lower)
+
+    def of_normal_score(z, lower, upper):
+        """From the nearer end."""
+        negative = z < 0
+        below, above = ndtr(switch(negative, z, -1.0)), ndtr(switch(negative, -1.0, -z))
+        return switch(negative, lower + (upper - lower) * below, upper - (upper - lower) * above)
+
+    def normal_score(x, lower, upper):
+        below, above = (x - lower) / (upper - lower), (upper - x) / (upper - lower)
+        return switch(below < above, ndtri(below), -ndtri(above))
+
+    def law_of_product(along, lower, upper):
+        known_to_be(lower, 0.0)
+        known_to_be(upper, 1.0)
+        return exp(-Gamma.dist(float(along.count), 1.0, shape=along.left))
+
+    def logp_of_rows(rows, lower, upper):
+        """The least and the largest of each cell must lie between its bounds."""
+        x = rows.numbers(rows.values).astype(float)
+        least, largest = np.full(rows.cells, np.inf), np.full(rows.cells, -np.inf)
+        np.minimum.at(least, rows.cell, x)
+        np.maximum.at(largest, rows.cell, x)
+        density = -sum(rows.counts * log(upper - lower))
+        inside = (lower <= cast(least, "floatX")) & (cast(largest, "floatX") <= upper)
+        return switch(all(inside), density, -np.inf)

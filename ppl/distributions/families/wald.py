@@ -3,7 +3,22 @@ import numpy as np
 from ppl.distributions.declaration.constants import LOG_2, LOG_2PI
 from ppl.distributions.declaration.distribution import Distribution, alternative, param
 from ppl.distributions.declaration.domains import above, nonnegative, positive
-from ppl.tensor import erfcx, isinf, log, log1mexp, log1p, log_ndtr, logaddexp, maximum, minimum, sqrt, switch
+from ppl.distributions.declaration.rows import NotSummed
+from ppl.tensor import (
+    cast,
+    erfcx,
+    isinf,
+    log,
+    log1mexp,
+    log1p,
+    log_ndtr,
+    logaddexp,
+    maximum,
+    minimum,
+    sqrt,
+    sum,
+    switch,
+)
 
 
 class Wald(Distribution):
@@ -49,6 +64,23 @@ class Wald(Distribution):
     def mode(mu, lam, alpha):
         r = 1.5 * mu / lam
         return alpha + mu / (r + sqrt(1 + r**2))
+
+    def law_of_sum(along, mu, lam, alpha):
+        n = along.count
+        return Wald.dist(n * along.alike(mu), n**2 * along.alike(lam), alpha=along.added(alpha))
+
+    fixed = ("alpha",)
+
+    def logp_of_rows(rows, mu, lam, alpha):
+        """Σ(x - μ)²/x about the mean m, Σ(x - m)²/x + 2(m - μ)Σ(x - m)/x + (m - μ)²Σ1/x, for x = y - α."""
+        n, x = rows.counts, cast(rows.values, "floatX") - rows.each(alpha)
+        if np.any(rows.numbers(x) <= 0):
+            raise NotSummed("a value lies before the beginning")
+        mean = rows.sums(x) / n
+        d, off = x - mean[rows.cell], mean - mu
+        squares = rows.sums(d**2 / x) + 2.0 * off * rows.sums(d / x) + off**2 * rows.sums(1.0 / x)
+        density = sum(0.5 * n * log(lam) - 0.5 * lam * squares / mu**2)
+        return density - 1.5 * sum(log(x)) - 0.5 * rows.count * LOG_2PI
 
 
 def _off(y, mu):

@@ -1,6 +1,10 @@
+import numpy as np
+
+from ppl.distributions.declaration.change_of_variables import change_to
 from ppl.distributions.declaration.constants import EULER_GAMMA
 from ppl.distributions.declaration.distribution import Distribution, param
 from ppl.distributions.declaration.domains import nonnegative, positive
+from ppl.distributions.families.exponential import Exponential
 from ppl.tensor import exp, expm1, gammaln, log, log1mexp, log1p, maximum, xlogy
 
 
@@ -12,6 +16,7 @@ class Weibull(Distribution):
 
     alpha, beta = param(positive), param(positive)
     support = nonnegative
+    scale_parameter = beta
 
     def logp(x, alpha, beta):
         return log(alpha) - log(beta) + xlogy(alpha - 1, x / beta) - (x / beta) ** alpha
@@ -40,3 +45,16 @@ class Weibull(Distribution):
 
     def entropy(alpha, beta):
         return EULER_GAMMA * (1 - 1 / alpha) + log(beta) - log(alpha) + 1
+
+    def log_variance(alpha):
+        return np.pi**2 / 6 / alpha**2
+
+    def fisher_information(alpha, beta):
+        return {"beta": (alpha / beta) ** 2}
+
+    def estimates(y, alpha=1.0):
+        return {"alpha": alpha}
+
+    @change_to(Exponential, "the power of {}", data=("alpha",))
+    def change_of_variables(y, alpha, beta):
+        return y**alpha, (beta**-alpha,), log(alpha) + (alpha - 1.0) * log(y)

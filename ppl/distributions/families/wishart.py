@@ -3,6 +3,7 @@ import numpy as np
 from ppl.distributions.declaration.constants import LOG_2, LOG_PI
 from ppl.distributions.declaration.distribution import Distribution, param, requires
 from ppl.distributions.declaration.domains import cholesky_factor, positive, symmetric_positive_definite
+from ppl.distributions.declaration.sums import same
 from ppl.distributions.formulas.covariance import factor_from
 from ppl.tensor import cholesky, diagonal_of, expand_dims, gammaln, half_log_det, matmul, solve_triangular, sqrt, sum
 
@@ -42,6 +43,10 @@ class Wishart(Distribution):
         v = matmul(chol, chol.mT)
         d = diagonal_of(v)
         return expand_dims(nu, (-1, -2)) * (v**2 + expand_dims(d, -1) * expand_dims(d, -2))
+
+    def plus(a, b):
+        (nu, scale), (more, other) = a, b
+        return nu + more, same(scale, other)
 
 
 def log_multigamma(a, p):

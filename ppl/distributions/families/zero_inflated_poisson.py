@@ -2,6 +2,7 @@ from ppl.distributions.declaration.distribution import Distribution, param
 from ppl.distributions.declaration.domains import natural, nonnegative, unit
 from ppl.distributions.families.poisson import Poisson
 from ppl.distributions.formulas.zero_inflation import zero_inflated
+from ppl.tensor import exp
 
 
 class ZeroInflatedPoisson(Distribution):
@@ -13,3 +14,11 @@ class ZeroInflatedPoisson(Distribution):
     psi, mu = param(unit), param(nonnegative)
     support = natural
     logp, logcdf, logccdf, sample, mean, variance, support_point = zero_inflated(Poisson)
+
+    def fisher_information(psi, mu):
+        zero = (1 - psi) + psi * exp(-mu)
+        return {"mu": psi / mu - psi * (1 - psi) * exp(-mu) / zero}
+
+    def estimates(y):
+        """Each count is taken for one of those that are not inflated."""
+        return {"psi": 1.0, "mu": y + 0.5}

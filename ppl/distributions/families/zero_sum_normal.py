@@ -19,6 +19,7 @@ class ZeroSumNormal(Distribution):
     """
 
     sigma, support_shape = param(positive), param(counts_vector)
+    scale_parameter = sigma
 
     def accept(sigma=1.0, n_zerosum_axes=None, support_shape=None, shape=None):
         axes = _number_of_axes(n_zerosum_axes)
@@ -48,6 +49,10 @@ class ZeroSumNormal(Distribution):
     def variance(sigma, support_shape):
         shrunk = math.prod(1 - 1 / n for n in support_shape)
         return zeros(tuple(support_shape)) + expand_dims(sigma**2 * shrunk, tuple(range(-len(support_shape), 0)))
+
+    def residuals(x, sigma, support_shape):
+        """As if x were any array: in a block of normal variables its deviations from means stand for it."""
+        yield -x, expand_dims(sigma, tuple(range(-len(support_shape), 0)))
 
 
 def zero_sum(ndim):

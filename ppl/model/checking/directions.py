@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 import ppl.tensor as tt
-from ppl.distributions import RandomVariable
+from ppl.distributions import OrderedLogistic, OrderedProbit, RandomVariable
 from ppl.distributions.declaration.domains import real
 from ppl.graph import Node, ancestors, substitute
 from ppl.model.checking.effort import effort
@@ -159,7 +159,7 @@ def _without_link(p: Tensor) -> Tensor:
 
 def _told(rv: RandomVariable, inputs: Sequence[Tensor]) -> Sequence[Tensor]:
     """What a law depends on: of ordered classes the cutpoints beside the predictor only."""
-    if rv.family.__name__ in ("OrderedLogistic", "OrderedProbit"):
+    if rv.family in (OrderedLogistic, OrderedProbit):
         eta, cutpoints, *scale = inputs
         beside = cutpoints - tt.expand_dims(eta, -1)
         return [beside / tt.expand_dims(scale[0], -1) if scale else beside]

@@ -42,7 +42,7 @@ def prior_draws(
     free: Sequence[RandomVariable], observed: Sequence[RandomVariable], values: Mapping[RandomVariable, np.ndarray]
 ) -> PriorDraws | str:
     """The draws, or the reason why there are none. Variables with an improper prior are given numbers near 0 or 1."""
-    undrawable = [rv for rv in (*free, *observed) if not rv.family.sample and rv.family.__name__ not in STAND_INS]
+    undrawable = [rv for rv in (*free, *observed) if not rv.family.sample and not rv.family.improper]
     if undrawable:
         return f'"{undrawable[0].name}" is a {undrawable[0].family.__name__}, which declares no draws'
     wanted: dict[Any, Node] = {("free", rv): rv for rv in free}
@@ -62,12 +62,9 @@ def prior_draws(
     return found
 
 
-STAND_INS = {"Flat": lambda z: z, "HalfFlat": np.exp}
-
-
 def _drawn(outputs: list[Node], free: Sequence[RandomVariable], count: int) -> list[np.ndarray] | str:
     """Draws of expressions, or the reason why there are none."""
-    improper = [rv for rv in free if rv.family.__name__ in STAND_INS]
+    improper = [rv for rv in free if rv.family.improper]
     given: dict[Node, Tensor] = {rv: placeholder(rv.type, rv.name or "") for rv in improper}
     key = placeholder(KEY_TYPE, "key")
     try:
@@ -79,7 +76,7 @@ def _drawn(outputs: list[Node], free: Sequence[RandomVariable], count: int) -> l
     if unknown:
         return f"NumPy does not know {unknown[0].op.name}"
     rng = np.random.default_rng(SEED)
-    stand_ins = [STAND_INS[rv.family.__name__](rng.normal(size=(count, *rv.type.shape))) for rv in improper]
+    stand_ins = [_stand_in(rv, rng.normal(size=(count, *rv.type.shape))) for rv in improper]
     columns = [draw_keys(SEED, "check", 1, count)[0], *stand_ins]
     if not count * effort(found) < MOST_WORK:
         return "they are too much work for NumPy"
@@ -87,6 +84,11 @@ def _drawn(outputs: list[Node], free: Sequence[RandomVariable], count: int) -> l
     if drawn is None and len(nodes) < MOST_NODES:
         drawn = _one_by_one(found, [key, *given.values()], [column[:SOME] for column in columns])
     return "they take too many steps" if drawn is None else drawn
+
+
+def _stand_in(rv: RandomVariable, z: np.ndarray) -> np.ndarray:
+    """Numbers in the support of a flat law."""
+    return z if rv.family.support_for(rv.parameters).lower is None else np.exp(z)
 
 
 def _together(outputs: list[Tensor], inputs: list[Tensor], columns: list[np.ndarray]) -> list[np.ndarray] | None:

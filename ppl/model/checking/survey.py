@@ -26,7 +26,6 @@ from ppl.tensor.tensor import Tensor, is_constant, value_of
 from ppl.tensor.variables import Variable
 
 MOST_VARIABLES = 150  # up to which a model is planned and drawn from, half a millisecond each
-IMPROPER = ("Flat", "HalfFlat")
 
 
 class Survey:
@@ -105,7 +104,7 @@ class Survey:
 
     def is_improper(self, rv: RandomVariable) -> bool:
         """Whether a variable has no proper prior of its own."""
-        return rv.family.__name__ in IMPROPER and not any(rv in self.behind[p] for p in self.now.potentials)
+        return rv.family.improper and not any(rv in self.behind[p] for p in self.now.potentials)
 
     def constants(self, rv: RandomVariable) -> dict[str, np.ndarray] | None:
         """The parameters of a variable with a known law, by name."""

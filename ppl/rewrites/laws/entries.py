@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import ppl.tensor as tt
-from ppl.distributions import Beta, Binomial, Dirichlet, Multinomial, MvNormal, Normal
 from ppl.distributions.draws.draw import RandomVariable, draw
 from ppl.tensor.tensor import Tensor
-
-ENTRIES: dict[Any, tuple[Any, Callable[..., tuple[Any, ...]]]] = {
-    MvNormal: (Normal, lambda k, mu, chol: (mu[..., k], tt.sqrt(tt.sum(chol[..., k, :] ** 2, axis=-1)))),
-    Dirichlet: (Beta, lambda k, a: (a[..., k], tt.sum(a, axis=-1) - a[..., k])),
-    Multinomial: (Binomial, lambda k, n, p: (n, p[..., k])),
-}
 
 
 def entry(node: Any) -> Tensor | None:
@@ -22,13 +14,13 @@ def entry(node: Any) -> Tensor | None:
     if node.op.name != "getitem" or len(node.inputs) != 1 or not isinstance(node.inputs[0], RandomVariable):
         return None
     (drawn,), plan = node.inputs, node.attrs["plan"]
-    if drawn.name is not None or drawn.family not in ENTRIES or len(plan) != drawn.ndim or plan[-1][0] != "int":
+    if drawn.name is not None or not drawn.family.law_of_entry or len(plan) != drawn.ndim or plan[-1][0] != "int":
         return None
     if None in drawn.type.shape:
         return None
-    family, parameters = ENTRIES[drawn.family]
+    family, parameters = drawn.family.law_of_entry(plan[-1][1], *drawn.parameters)
     batch = drawn.type.shape[:-1]
-    law: Tensor = draw(family, tuple(map(tt.as_tensor, parameters(plan[-1][1], *drawn.parameters))), batch)
+    law: Tensor = draw(family, tuple(map(tt.as_tensor, parameters)), batch)
     for axis, (kind, *where) in reversed(list(enumerate(plan[:-1]))):
         at = where[0] if kind == "int" else slice(*where)
         law = law[(slice(None),) * axis + (at,)] if kind == "int" or at != slice(None) else law

@@ -9,14 +9,14 @@ maps.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 import ppl.tensor as tt
-from ppl.distributions import Beta, Binomial, Dirichlet, Multinomial, MvNormal, MvStudentT, Normal, StudentT
-from ppl.distributions.draws.draw import RandomVariable, is_draw
+from ppl.distributions import MvNormal, Normal
+from ppl.distributions.draws.draw import RandomVariable, draw, is_draw
 from ppl.graph import Node, ancestors, topological
 from ppl.rewrites.marginalization.expressions.affine import NotAffine, Select, affine, data_value, is_data, known_shape
 from ppl.tensor.tensor import Tensor, as_tensor
@@ -26,26 +26,26 @@ class NoImage(Exception):  # noqa: N818  an answer, not an error
     """The map has no law of a known family."""
 
 
-def _mv_normal(a: np.ndarray, b: Tensor, mu: Tensor, chol: Tensor) -> Tensor:
-    root = as_tensor(a) @ chol
-    if len(a) == 1:
-        return Normal.dist(as_tensor(a) @ mu + b, tt.sqrt(tt.sum(root**2, axis=-1)))
-    return MvNormal.dist(as_tensor(a) @ mu + b, chol=tt.cholesky(root @ root.T))
+def _law_of(drawn: RandomVariable, a: np.ndarray, b: Tensor) -> Tensor:
+    """The law of a x + b; raises `NoImage` where the family knows none."""
+    family, parameters = drawn.family, drawn.parameters
+    if family is Normal:  # a vector of independent entries
+        size = (a.shape[1],)
+        mu, sigma = (tt.broadcast_to(p, size) for p in parameters)
+        family, parameters = MvNormal, (mu, tt.diag(sigma))
+    if family.affine_image:
+        return family.affine_image(as_tensor(a), b, *parameters)
+    whole = _merges_all(a, b)
+    if whole and len(a) > 1:
+        return draw(family, tuple(map(as_tensor, family.merged(as_tensor(a), *parameters))))
+    if len(a) > 1 or whole:
+        raise NoImage
+    two = family.merged(as_tensor(np.concatenate([a, 1.0 - a])), *parameters)
+    one, law = family.law_of_entry(0, *two)
+    return draw(one, tuple(map(as_tensor, law)))
 
 
-def _normals(a: np.ndarray, b: Tensor, mu: Tensor, sigma: Tensor) -> Tensor:
-    size = (a.shape[1],)
-    return _mv_normal(a, b, tt.broadcast_to(mu, size), tt.diag(tt.broadcast_to(sigma, size)))
-
-
-def _mv_student(a: np.ndarray, b: Tensor, nu: Tensor, mu: Tensor, chol: Tensor) -> Tensor:
-    root = as_tensor(a) @ chol
-    if len(a) == 1:
-        return StudentT.dist(nu, as_tensor(a) @ mu + b, sigma=tt.sqrt(tt.sum(root**2, axis=-1)))
-    return MvStudentT.dist(nu=nu, mu=as_tensor(a) @ mu + b, chol=tt.cholesky(root @ root.T))
-
-
-def _merged(a: np.ndarray, b: Tensor) -> bool:
+def _merges_all(a: np.ndarray, b: Tensor) -> bool:
     """Whether disjoint subsets that the rows add up are all entries; raises `NoImage` where rows are no such sums."""
     disjoint = np.isin(a, (0.0, 1.0)).all() and (a.sum(axis=0) <= 1).all() and (a.sum(axis=1) > 0).all()
     if not disjoint or not is_data(b) or np.any(data_value(b) != 0):
@@ -53,38 +53,15 @@ def _merged(a: np.ndarray, b: Tensor) -> bool:
     return bool((a.sum(axis=0) == 1).all())
 
 
-def _dirichlet(a: np.ndarray, b: Tensor, alpha: Tensor) -> Tensor:
-    whole, sums = _merged(a, b), as_tensor(a) @ tt.broadcast_to(alpha, a.shape[1:])
-    if whole and len(a) > 1:
-        return Dirichlet.dist(sums)
-    if len(a) > 1 or whole:
-        raise NoImage
-    return Beta.dist(sums, tt.sum(tt.broadcast_to(alpha, a.shape[1:])) - sums)
-
-
-def _multinomial(a: np.ndarray, b: Tensor, n: Tensor, p: Tensor) -> Tensor:
-    whole, sums = _merged(a, b), as_tensor(a) @ tt.broadcast_to(p, a.shape[1:])
-    if whole and len(a) > 1:
-        return Multinomial.dist(n, sums)
-    if len(a) > 1 or whole:
-        raise NoImage
-    return Binomial.dist(n, sums)
-
-
-IMAGES: dict[Any, Callable[..., Tensor]] = {
-    MvNormal: _mv_normal,
-    Normal: _normals,
-    MvStudentT: _mv_student,
-    Dirichlet: _dirichlet,
-    Multinomial: _multinomial,
-}
+def _has_images(family: Any) -> bool:
+    return family is Normal or bool(family.affine_image or family.merged)
 
 
 def image(expression: Tensor, keep: Sequence[Node] = ()) -> tuple[Node, Tensor] | None:
     """The largest part of an expression that is an affine map of one vector draw, and its law; None without one."""
     nodes, kept = topological(expression), set(keep)
     for drawn in nodes:
-        vector = isinstance(drawn, RandomVariable) and drawn.family in IMAGES and drawn.name is None
+        vector = isinstance(drawn, RandomVariable) and _has_images(drawn.family) and drawn.name is None
         if not vector or drawn in kept or drawn.type.ndim != 1 or None in drawn.type.shape:
             continue
         for node in reversed(nodes):
@@ -125,7 +102,7 @@ def _law(node: Tensor, drawn: Any) -> Tensor | None:
                 matrix += np.broadcast_to(data_value(coefficient), matrix.shape)
         if np.linalg.matrix_rank(matrix) < rows:
             return None
-        law = IMAGES[drawn.family](matrix, form.offset, *drawn.parameters)
+        law = _law_of(drawn, matrix, form.offset)
     except (NotAffine, NoImage):
         return None
     return law.reshape(node.type.shape) if law.type.shape != node.type.shape else law

@@ -3,51 +3,16 @@ written as a weighted sum."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 import ppl.tensor as tt
-from ppl.distributions import Bernoulli, Multinomial, MvNormal, RandomWalk, Wishart
+from ppl.distributions import Bernoulli, RandomWalk
+from ppl.distributions.declaration.sums import NotAlike
 from ppl.distributions.draws.draw import RandomVariable, draw
 from ppl.graph import Node, ancestors
-from ppl.tensor.tensor import Tensor, is_constant, value_of
-
-
-class NotTogether(Exception):  # noqa: N818  an answer, not an error
-    """The parameters are not those of one family."""
-
-
-def _same(p: Any, q: Any) -> Any:
-    equal = p is q or (is_constant(p) and is_constant(q) and np.array_equal(value_of(p), value_of(q)))
-    if not equal:
-        raise NotTogether
-    return p
-
-
-def _normals(a: RandomVariable, b: RandomVariable, sign: int) -> Tensor:
-    (m, k), (n, l) = a.parameters, b.parameters
-    return MvNormal.dist(m + sign * n, chol=tt.cholesky(k @ k.mT + l @ l.mT))
-
-
-def _multinomials(a: RandomVariable, b: RandomVariable, sign: int) -> Tensor:
-    if sign < 0:
-        raise NotTogether
-    return Multinomial.dist(a.parameters[0] + b.parameters[0], _same(a.parameters[1], b.parameters[1]))
-
-
-def _wisharts(a: RandomVariable, b: RandomVariable, sign: int) -> Tensor:
-    if sign < 0:
-        raise NotTogether
-    return draw(Wishart, (a.parameters[0] + b.parameters[0], _same(a.parameters[1], b.parameters[1])), a.attrs["size"])
-
-
-SUMS: dict[Any, Callable[[RandomVariable, RandomVariable, int], Tensor]] = {
-    MvNormal: _normals,  # N(μ₁, Σ₁) ± N(μ₂, Σ₂) = N(μ₁ ± μ₂, Σ₁ + Σ₂)
-    Multinomial: _multinomials,  # Multinomial(n₁, p) + Multinomial(n₂, p) = Multinomial(n₁ + n₂, p)
-    Wishart: _wisharts,  # Wishart(ν₁, V) + Wishart(ν₂, V) = Wishart(ν₁ + ν₂, V)
-}
+from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
 
 
 def sum_of_two(node: Any, counts: dict[Node, int]) -> Tensor | None:
@@ -56,11 +21,12 @@ def sum_of_two(node: Any, counts: dict[Node, int]) -> Tensor | None:
     if a is b or not all(_private(x, counts, 1) for x in (a, b)) or a.family is not b.family:
         return None
     related = a in ancestors(b) or b in ancestors(a)
-    if a.family not in SUMS or related or a.type.shape != b.type.shape:
+    together = a.family.plus if node.op.name == "add" else a.family.minus
+    if not together or related or a.type.shape != b.type.shape:
         return None
     try:
-        return SUMS[a.family](a, b, 1 if node.op.name == "add" else -1)
-    except NotTogether:
+        return draw(a.family, tuple(map(as_tensor, together(a.parameters, b.parameters))), a.attrs["size"])
+    except NotAlike:
         return None
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import ppl.tensor as tt
 from ppl.distributions import Categorical, Dirichlet, Exponential, Gamma, Gumbel
+from ppl.distributions.declaration.sums import Along, NotAlike
 from ppl.distributions.draws.draw import RandomVariable
-from ppl.rewrites.laws.axis_sums import Along, NotAlike
 from ppl.rewrites.marginalization.expressions.affine import known_shape
 from ppl.tensor.tensor import Tensor
 

@@ -264,7 +264,7 @@ class Moved:
 
 
 def _thinning(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
-    suits = lambda rv: rv.family.__name__ in thinning.THINNINGS
+    suits = lambda rv: bool(rv.family.thinned)
     _each(result, protected, words.THINNING, thinning.eliminate_one, suits, reasons)
 
 
@@ -367,7 +367,7 @@ MOST_COPIES = 64  # states of labels that nothing else joins
 def _block_in_branches(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
     """Gaussian blocks that a few labels steer, where what is left is cheaper once the labels are summed out."""
     program = result.program
-    normal = [rv for rv in program.free if rv.family in gaussian.LAWS and rv not in protected]
+    normal = [rv for rv in program.free if gaussian.is_normal(rv) and rv not in protected]
     known = {rv: states_of([rv], protected) for rv in program.free if rv.dtype[0] != "f"}
     labels = [rv for rv, states in known.items() if normal and states is not None and states <= MOST_BRANCHES]
     alone = discrete.candidates(program, protected)[0] if labels else {}

@@ -17,7 +17,6 @@ import numpy as np
 import ppl.tensor as tt
 from ppl.distributions import FAMILIES
 from ppl.distributions.declaration.constants import LOG_2PI
-from ppl.distributions.declaration.location_scale import LOCATION_AND_SCALE, SCALES
 from ppl.rewrites.marginalization.gaussian.spd import Factor
 from ppl.rewrites.reparameterization.coordinates import Coordinate
 from ppl.tensor.tensor import Tensor, as_tensor
@@ -36,12 +35,12 @@ class OfLocationAndScale(Coordinate):
 
     def _location_and_scale(self, parameters: Sequence[Any]) -> tuple[Any, Any]:
         given = dict(zip(FAMILIES[self.family].params, parameters, strict=True))
-        location, scale = LOCATION_AND_SCALE[self.family]
+        location, scale = FAMILIES[self.family].location_scale
         return given[location], given[scale]
 
     def _of_standard(self, d: Any, parameters: Sequence[Any]) -> Tensor:
         """The log-density of (θ - μ)/σ."""
-        standard = dict(zip(LOCATION_AND_SCALE[self.family], (as_tensor(0.0), as_tensor(1.0)), strict=True))
+        standard = dict(zip(FAMILIES[self.family].location_scale, (as_tensor(0.0), as_tensor(1.0)), strict=True))
         law = [standard.get(name, p) for name, p in zip(FAMILIES[self.family].params, parameters, strict=True)]
         return FAMILIES[self.family].log_density(d, *law, checked=False)
 
@@ -113,9 +112,11 @@ class ScaledLogarithm(Coordinate):
 
     def _shift(self, parameters: Sequence[Any]) -> Tensor:
         """w log s."""
-        scale = SCALES[self.family]
-        given = dict(zip(FAMILIES[self.family].params, parameters, strict=True))
-        return self.weight * scale.power * tt.log(as_tensor(given[scale.parameter]))
+        family = FAMILIES[self.family]
+        given = dict(zip(family.params, parameters, strict=True))
+        if family.scale_parameter:
+            return self.weight * tt.log(as_tensor(given[family.scale_parameter]))
+        return -self.weight * tt.log(as_tensor(given[family.rate_parameter]))
 
     def backward(self, z: Any, *parameters: Any) -> Tensor:
         return tt.exp(z + self._shift(parameters))

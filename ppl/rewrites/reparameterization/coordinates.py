@@ -16,8 +16,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 import ppl.tensor as tt
 from ppl.distributions import FAMILIES, RandomVariable
 from ppl.distributions.declaration.constants import LOG_2, LOG_2PI
@@ -60,18 +58,17 @@ def _log_ratio(z: Any) -> Tensor:
 class ShortLog(Coordinate):
     """Positive x by log(x/s) = log 2Φ(z) + z/2: exponential tails on the left, where x is near zero, become normal."""
 
-    family: str
-    scale: Callable[..., Any]  # s, of the parameters
+    family: type[Distribution]
     name: str = "short_log"
 
     def words(self) -> str:
         return "is moved by a logarithm with a lighter left tail, since data rarely exclude zero for it"
 
     def backward(self, z: Any, *parameters: Any) -> Tensor:
-        return self.scale(*parameters) * tt.exp(_log_ratio(as_tensor(z)))
+        return self.family.typical_size(*parameters) * tt.exp(_log_ratio(as_tensor(z)))
 
     def forward(self, x: Any, *parameters: Any) -> Tensor:
-        y = tt.log(as_tensor(x) / self.scale(*parameters))
+        y = tt.log(as_tensor(x) / self.family.typical_size(*parameters))
         z = tt.switch(y < 0, -tt.sqrt(2.0 * abs(y)), 0.0)
         for _ in range(12):  # Newton's method from the left, for a concave function: no step goes too far
             z = z - (_log_ratio(z) - y) / (0.5 + _hazard(z))
@@ -80,8 +77,8 @@ class ShortLog(Coordinate):
     def log_density(self, z: Any, *parameters: Any) -> Tensor:
         z = as_tensor(z)
         x = self.backward(z, *parameters)
-        inner = FAMILIES[self.family].log_density(x, *parameters, checked=False)
-        return inner + tt.log(self.scale(*parameters)) + _log_ratio(z) + tt.log(0.5 + _hazard(z))
+        inner = self.family.log_density(x, *parameters, checked=False)
+        return inner + tt.log(self.family.typical_size(*parameters)) + _log_ratio(z) + tt.log(0.5 + _hazard(z))
 
 
 def _hazard(z: Any) -> Tensor:
@@ -118,18 +115,17 @@ class BetweenEnds(Coordinate):
 class Score(Coordinate):
     """x by the standard normal of the same rank: x = F⁻¹(Φ(z)), so that the prior of z is Normal(0, 1)."""
 
-    quantile: Callable[..., Tensor]  # x of (z, parameters)
-    rank: Callable[..., Tensor]  # z of (x, parameters)
+    family: type[Distribution]
     name: str = "score"
 
     def words(self) -> str:
         return "is moved by its normal score"
 
     def backward(self, z: Any, *parameters: Any) -> Tensor:
-        return self.quantile(as_tensor(z), *parameters)
+        return self.family.of_normal_score(as_tensor(z), *parameters)
 
     def forward(self, x: Any, *parameters: Any) -> Tensor:
-        return self.rank(as_tensor(x), *parameters)
+        return self.family.normal_score(as_tensor(x), *parameters)
 
     def log_density(self, z: Any, *parameters: Any) -> Tensor:
         return -0.5 * as_tensor(z) ** 2 - 0.5 * LOG_2PI
@@ -185,58 +181,13 @@ def _of_small(q: Tensor, f: Callable[[Any], Tensor], slope: float) -> Tensor:
     return tt.switch(far, f(safe) / safe, 1.0 + slope * q)
 
 
-def _cauchy(z: Any, alpha: Any, beta: Any) -> Tensor:
-    """The tangent, in the tails that of what is left to 1."""
-    far = abs(z) > 0.5
-    tail = 1.0 / tt.tan(np.pi * tt.ndtr(-tt.switch(far, abs(z), 0.5)))
-    middle = tt.tan(np.pi * (tt.ndtr(tt.switch(far, 0.0, z)) - 0.5))
-    return alpha + beta * tt.switch(far, tt.sign(z) * tail, middle)
-
-
-def _cauchy_rank(x: Any, alpha: Any, beta: Any) -> Tensor:
-    d = (x - alpha) / beta
-    return -tt.sign(d) * tt.ndtri_exp(tt.log(tt.arctan2(1.0, abs(d)) / np.pi))
-
-
-def _uniform(z: Any, lower: Any, upper: Any) -> Tensor:
-    """From the nearer end."""
-    negative = z < 0
-    below, above = tt.ndtr(tt.switch(negative, z, -1.0)), tt.ndtr(tt.switch(negative, -1.0, -z))
-    return tt.switch(negative, lower + (upper - lower) * below, upper - (upper - lower) * above)
-
-
-def _uniform_rank(x: Any, lower: Any, upper: Any) -> Tensor:
-    below, above = (x - lower) / (upper - lower), (upper - x) / (upper - lower)
-    return tt.switch(below < above, tt.ndtri(below), -tt.ndtri(above))
-
-
-# Functions of the module, since plans are pickled and functions go by their names there.
-def _last(*parameters: Any) -> Any:
-    return parameters[-1]
-
-
-def _mean(lam: Any) -> Any:
-    return 1.0 / lam
-
-
-def _mean_or_more(alpha: Any, beta: Any) -> Any:
-    return tt.maximum(alpha, 1.0) / beta
-
-
-SHORT_LOGS = [
-    ShortLog("HalfNormal", _last),
-    ShortLog("HalfCauchy", _last),
-    ShortLog("HalfStudentT", _last),
-    ShortLog("Exponential", _mean),
-    ShortLog("Gamma", _mean_or_more),
-]
-COORDINATES: dict[str, Coordinate] = {
-    **{c.family: c for c in SHORT_LOGS},
-    "Uniform": Score(_uniform, _uniform_rank),
-    "Cauchy": Score(_cauchy, _cauchy_rank),
-}
+def coordinate_of(family: type[Distribution]) -> Coordinate | None:
+    """The coordinate that a family declares: a score, or a typical size."""
+    if family.normal_score:
+        return Score(family)
+    return ShortLog(family) if family.typical_size else None
 
 
 def fixed_coordinate(rv: RandomVariable) -> Coordinate | None:
     """The coordinate of a variable whose law does not depend on others, where there is one for its family."""
-    return COORDINATES.get(rv.family.__name__) if all(is_data(p) for p in rv.parameters) else None
+    return coordinate_of(rv.family) if all(is_data(p) for p in rv.parameters) else None

@@ -24,7 +24,7 @@ import ppl.tensor as tt
 from ppl.distributions.declaration.constants import LOG_2
 from ppl.distributions.declaration.inner import log_density_of
 from ppl.distributions.families.lkj_cholesky_cov import log_volume, rows
-from ppl.rewrites.reparameterization.coordinates import COORDINATES, Coordinate, ShortLog
+from ppl.rewrites.reparameterization.coordinates import Coordinate, ShortLog, coordinate_of
 from ppl.tensor.tensor import Tensor, as_tensor
 
 
@@ -75,7 +75,7 @@ def _log_sech(y: Tensor) -> Tensor:
 
 def _short(sd: Any) -> ShortLog | None:
     """The short logarithm of a law of standard deviations, where it has one."""
-    found = COORDINATES.get(sd.family.__name__)
+    found = coordinate_of(sd.family)
     return found if isinstance(found, ShortLog) else None
 
 

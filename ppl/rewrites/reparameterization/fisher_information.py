@@ -2,16 +2,17 @@ r"""What data tell about a variable that stays: the information of rows,
 
 .. math:: I_j = \sum_i c_i^2 w(y_i)
 
-where row i of a child picks entry j with the coefficient c_i, and w is the weight of a row of a generalised linear
-model at its own data (the weights from which Fisher scoring starts, McCullagh and Nelder 1989, section 2.5). Where the
-predictor of the rows is not affine, c_i is its slope, averaged over some points around the start. Where no weight is
-known, the curvature of the log-density serves (`curvature`).
+where row i of a child picks entry j with the coefficient c_i, and w is the Fisher information of the row about its
+linear predictor, at parameters that the family estimates from its data (the weights from which Fisher scoring starts,
+McCullagh and Nelder 1989, section 2.5). Both are facts of the family; here are the links. Where the predictor of the
+rows is not affine, c_i is its slope, averaged over some points around the start. Where no information is declared, the
+curvature of the log-density serves (`curvature`).
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -19,7 +20,6 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.distributions import Normal, RandomVariable
-from ppl.distributions.declaration.location_scale import LOCATION_AND_SCALE
 from ppl.distributions.draws.draw import draw
 from ppl.graph import Node, ancestors, topological
 from ppl.rewrites.marginalization.expressions.affine import (
@@ -39,38 +39,53 @@ from ppl.rewrites.reparameterization.second_differences import curvature, steps,
 from ppl.rewrites.values.folding import on_host
 from ppl.tensor.tensor import Tensor, as_tensor
 
-
-@dataclass(frozen=True)
-class Weight:
-    """The information of one row about its linear predictor, which stands in a slot of its family behind a link."""
-
-    slot: str
-    link: str | None  # the op that makes the parameter from the linear predictor
-    of: Callable[..., Any]  # of (y, the other parameters)
-
-
-def _share(y: Any, n: Any = 1.0) -> Any:
-    """np(1 - p) at a frequency that is drawn towards that of all rows, since single rows say 0 or 1."""
-    p = (y + np.sum(y) / np.sum(n + 0.0 * y)) / (n + 1.0)
-    return n * p * (1.0 - p)
+PROBIT = 8.0 / np.pi  # φ(0)²/(p(1 - p)) at p = 1/2, against p(1 - p) of the logistic link
+LINKS: dict[str | None, Callable[[Any], Any]] = {  # the slope of a parameter in its linear predictor
+    None: np.ones_like,
+    "exp": lambda x: x,
+    "sigmoid": lambda p: p * (1.0 - p),
+    "ndtr": lambda p: np.sqrt(PROBIT) * p * (1.0 - p),
+}
 
 
-def _noise(family: str) -> Callable[..., Any]:
-    """The information about the location of a law of a scale: what is not known is at most what all data vary by, what
-    they do from row to row in a group, and what it starts from."""
-    scale, at_one = LOCATION_AND_SCALE[family][1], {"Logistic": 1.0 / 3.0, "Cauchy": 0.5}.get(family, 1.0)
+def _links(domain: Any) -> tuple[str | None, ...]:
+    """The links by which a linear predictor may lead to a parameter."""
+    if domain.lower is None and domain.upper is None:
+        return (None,)
+    return ("sigmoid", "ndtr") if (domain.lower, domain.upper) == (0.0, 1.0) else ("exp",)
 
-    def information(y: Any, starts: Mapping[str, Any], groups: Any, **known: Any) -> Any:
-        if scale in known:
-            return at_one * known[scale] ** -2.0 + 0.0 * y
-        start, varies = starts.get(scale), np.var(y)
-        least = 1.0 / varies if varies else 0.0
-        shape = np.ones_like(y) if start is None else np.broadcast_to(start, y.shape)
-        jitter = jitter_in_groups(y / shape, groups())
-        times = min(np.inf if jitter is None else jitter, np.inf if start is None else 1.0)
-        return np.maximum(least, at_one * (times * shape) ** -2.0)
 
-    return information
+def _rows_of(child: Observation, y: np.ndarray, known: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """Parameters that the Fisher information of the child's family is known for: their values by estimates from its
+    rows, and the information of each row there. An unknown scale is 1."""
+    family = child.variable.family
+    values: dict[str, Any] = dict.fromkeys(filter(None, (family.scale_parameter, family.rate_parameter)), 1.0)
+    values |= {family.location_parameter: 0.0} if family.location_parameter else {}
+    values |= known
+    if family.estimates:
+        takes = inspect.signature(family.estimates).parameters
+        lacking = [name for name, p in takes.items() if name not in {"y", *known} and p.default is p.empty]
+        if lacking:
+            raise NotAffine(f"its {lacking[0]} is not known")
+        values |= family.estimates(y, **{name: known[name] for name in takes if name in known})
+    found = {}
+    if family.location_scale:  # about that of normal noise, where the family does not say
+        location, scale = family.location_scale
+        found[location] = np.asarray(values[scale], float) ** -2.0
+    if family.fisher_information and values.keys() >= family.params.keys():  # otherwise one cannot be estimated
+        found |= family.fisher_information(*(as_tensor(values[name]) for name in family.params))
+    return {name: (np.asarray(values[name], float), data_value(as_tensor(each))) for name, each in found.items()}
+
+
+def _precision_of_noise(y: Any, start: Any, groups: Any) -> Any:
+    """1/σ² for noise of an unknown scale σ: at most what all data vary by, what they do from row to row in a group, and
+    what σ starts from."""
+    varies = np.var(y)
+    least = 1.0 / varies if varies else 0.0
+    shape = np.ones_like(y) if start is None else np.broadcast_to(start, y.shape)
+    jitter = jitter_in_groups(y / shape, groups())
+    times = min(np.inf if jitter is None else jitter, np.inf if start is None else 1.0)
+    return least, (times * shape) ** -2.0
 
 
 def jitter_in_groups(y: np.ndarray, groups: np.ndarray | None) -> float | None:
@@ -89,51 +104,9 @@ def jitter_in_groups(y: np.ndarray, groups: np.ndarray | None) -> float | None:
     return found or None
 
 
-def _mixed_counts(y: Any, n: Any = None, **_: Any) -> Any:
-    """μn/(μ + n) of counts whose mean is itself a gamma variable of shape n, which is guessed where it is not known."""
-    mean, variance = np.mean(y) + 0.5, np.var(y)
-    shape = mean**2 / max(variance - mean, 1e-3 * mean) if n is None else n
-    return (y + 0.5) * shape / (y + 0.5 + shape)
-
-
-def _ordered(y: Any, **_: Any) -> Any:
-    """(1 - Σp³)/3 by the frequencies of the classes, for cutpoints of a logistic variable."""
-    frequencies = np.unique(y, return_counts=True)[1] / np.size(y)
-    return (1.0 - np.sum(frequencies**3)) / 3.0 + 0.0 * y
-
-
 STEP = 1e-4  # of a difference, where slopes are told by differences
 ENOUGH_ROWS = 4096  # of a design, to tell what its columns have in common
 MEDIAN_OF_NORMAL = 0.6745  # of the distance of a standard normal variable from zero
-PROBIT = 8.0 / np.pi  # φ(0)²/(p(1 - p)) at p = 1/2, against p(1 - p) of the logistic link
-WEIGHTS: dict[str, tuple[Weight, ...]] = {
-    **{family: (Weight(location, None, _noise(family)),) for family, (location, _) in LOCATION_AND_SCALE.items()},
-    "Poisson": (Weight("mu", "exp", lambda y, **_: y + 0.5),),
-    "ZeroInflatedPoisson": (Weight("mu", "exp", lambda y, **_: y + 0.5),),
-    "NegativeBinomial": (Weight("p", "sigmoid", _mixed_counts),),
-    "Bernoulli": (
-        Weight("p", "sigmoid", lambda y, **_: _share(y)),
-        Weight("p", "ndtr", lambda y, **_: PROBIT * _share(y)),
-    ),
-    "Binomial": (
-        Weight("p", "sigmoid", lambda y, n, **_: _share(y, n)),
-        Weight("p", "ndtr", lambda y, n, **_: PROBIT * _share(y, n)),
-    ),
-    "OrderedLogistic": (Weight("eta", None, _ordered),),
-    "OrderedProbit": (Weight("eta", None, lambda y, sigma=1.0, **_: PROBIT * _ordered(y) / sigma**2),),
-    "Weibull": (Weight("beta", "exp", lambda y, alpha=1.0, **_: alpha**2 + 0.0 * y),),
-    "Exponential": (Weight("lam", "exp", lambda y, **_: 1.0 + 0.0 * y),),
-    "StudentT": (
-        Weight("mu", None, _noise("StudentT")),
-        Weight("sigma", "exp", lambda y, nu=5.0, **_: 2.0 * nu / (nu + 3.0) + 0.0 * y),
-    ),
-    "Normal": (
-        Weight("mu", None, _noise("Normal")),
-        Weight("sigma", "exp", lambda y, **_: 2.0 + 0.0 * y),
-    ),
-}
-
-
 Of = Callable[[Program, Observation, Tensor], np.ndarray]
 
 
@@ -243,33 +216,38 @@ def _predicted(program: Program, child: Observation, rv: Tensor, width: int = 0)
     """The predictor of a child behind its link, and the information that each row has about it; rows that depend on one
     vector of that width are a group."""
     family, shape = child.variable.family, child.variable.type.shape
-    weights = WEIGHTS.get(family.__name__)
-    if weights is None:
-        raise NotAffine("no weights are known for it")
+    if not family.location_scale and not family.fisher_information:
+        raise NotAffine("no Fisher information is declared for it")
     if None in shape or not is_data(child.value):
         raise NotAffine("its rows are not known")
     parameters = dict(zip(family.params, child.variable.parameters, strict=True))
-    for weight in weights:
-        inner, power, scaled = _linked(parameters[weight.slot])
-        if weight.link is None and scaled:  # the predictor itself may have factors
-            inner, power, scaled = parameters[weight.slot], 1.0, False
-        if weight.link != (inner.op.name if weight.link else None):
-            continue
-        if (power != 1.0 or scaled) and weight.link != "exp":
-            continue
-        if rv not in ancestors(inner):
-            continue
-        others = {key: p for key, p in parameters.items() if key != weight.slot}
-        known = {key: data_value(p) for key, p in others.items() if is_data(p)}
-        starts = {key: start_of(program, p) for key, p in others.items() if key not in known}
-        with np.errstate(divide="ignore", invalid="ignore"):
-            y = np.broadcast_to(np.asarray(data_value(child.value), dtype=float), known_shape(child.variable))
-            groups = partial(_groups, inner, shape, rv, width)
-            rows = weight.of(y, starts=starts, groups=groups, **known)
-        if not np.isfinite(rows).all():
-            raise NotAffine("its rows do not vary, or some are missing")
-        line = inner if weight.link is None else inner.inputs[0]
-        return line, power**2 * np.broadcast_to(rows, known_shape(child.variable))
+    known = {key: data_value(p) for key, p in parameters.items() if is_data(p)}
+    y = np.broadcast_to(np.asarray(data_value(child.value), dtype=float), known_shape(child.variable))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = _rows_of(child, y, known)
+    for slot, (value, rows) in found.items():
+        for link in _links(family.params[slot].domain):
+            inner, power, scaled = _linked(parameters[slot])
+            if link is None and scaled:  # the predictor itself may have factors
+                inner, power, scaled = parameters[slot], 1.0, False
+            if link != (inner.op.name if link else None):
+                continue
+            if (power != 1.0 or scaled) and link != "exp":
+                continue
+            if rv not in ancestors(inner):
+                continue
+            with np.errstate(divide="ignore", invalid="ignore"):
+                slope = LINKS[link](value)
+                rows = np.where(slope == 0, 0.0, rows * slope**2)
+                if slot == family.location_parameter and family.scale_parameter not in known:
+                    start = start_of(program, parameters[family.scale_parameter])
+                    least, precision = _precision_of_noise(y, start, partial(_groups, inner, shape, rv, width))
+                    rows = np.maximum(least, rows * precision)
+                rows = rows + 0.0 * y
+            if not np.isfinite(rows).all():
+                raise NotAffine("its rows do not vary, or some are missing")
+            line = inner if link is None else inner.inputs[0]
+            return line, power**2 * np.broadcast_to(rows, known_shape(child.variable))
     raise NotAffine("its parameter has another link")
 
 

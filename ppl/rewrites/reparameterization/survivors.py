@@ -30,7 +30,6 @@ from ppl.distributions import (
     RandomVariable,
     StudentT,
 )
-from ppl.distributions.declaration.location_scale import LOCATION_AND_SCALE, SCALES
 from ppl.distributions.transforms import default_transform
 from ppl.distributions.transforms.images import stays_inside
 from ppl.graph import ancestors
@@ -51,16 +50,16 @@ from ppl.rewrites.reparameterization.centering import (
     Whitened,
 )
 from ppl.rewrites.reparameterization.coordinates import (
-    COORDINATES,
     BetweenEnds,
     Coordinate,
     NearScore,
+    coordinate_of,
     fixed_coordinate,
 )
 from ppl.rewrites.reparameterization.covariances import SpreadAndCorrelation
 from ppl.rewrites.reparameterization.fisher_information import blocks, entries, squares, told, told_of_logarithm
 from ppl.rewrites.reparameterization.random_walks import Pulled, PulledSteps
-from ppl.tensor.tensor import Tensor
+from ppl.tensor.tensor import Tensor, as_tensor
 
 
 def coordinates(
@@ -72,14 +71,14 @@ def coordinates(
         if rv in protected or None in rv.type.shape:
             continue
         chosen: Coordinate | None = None
-        if rv.family.__name__ in COORDINATES and all(is_data(p) for p in rv.parameters):
+        if coordinate_of(rv.family) is not None and all(is_data(p) for p in rv.parameters):
             heavy = rv.family is Cauchy  # its tails hinder, whatever it is a parameter of
             chosen = fixed_coordinate(rv) if heavy or _rules_latents(written, rv) else None
-        elif rv.family.__name__ in LOCATION_AND_SCALE and not all(is_data(p) for p in _location_and_scale(rv)):
+        elif rv.family.location_scale and not all(is_data(p) for p in _location_and_scale(rv)):
             chosen = _centred(written, rv)
         elif rv.family is LogNormal and not all(map(is_data, rv.parameters)):
             chosen = _centred_logarithm(written, rv)
-        elif rv.family.__name__ in SCALES:
+        elif rv.family.log_variance:
             chosen = _without_scale(written, rv)
         elif rv.family is LKJCholeskyCov and rv.ndim == 1:
             chosen = SpreadAndCorrelation()
@@ -149,14 +148,14 @@ LEAST_SHARE = 0.1  # of a prior in what is known of a variable, from which on it
 def _without_scale(program: Program, rv: RandomVariable) -> ScaledLogarithm | None:
     """By the share of the prior in the precision of the logarithm of each entry."""
     given = dict(zip(rv.family.params, rv.parameters, strict=True))
-    scale = SCALES[rv.family.__name__]
-    if is_data(given.pop(scale.parameter)):
+    if is_data(given.pop(rv.family.scale_parameter or rv.family.rate_parameter)):
         return None
     others = {name: start_of(program, p) for name, p in given.items()}
     information = None if any(x is None for x in others.values()) else told_of_logarithm(program, rv)
     if information is None:
         return None
-    share = np.broadcast_to(1.0 / (1.0 + information * scale.spread(**others)), known_shape(rv))
+    variance = data_value(as_tensor(rv.family.log_variance(**others)))
+    share = np.broadcast_to(1.0 / (1.0 + information * variance), known_shape(rv))
     return ScaledLogarithm(share, rv.family.__name__) if share.max(initial=0.0) >= LEAST_SHARE else None
 
 
@@ -205,7 +204,7 @@ def _share_in_design(program: Program, rv: RandomVariable, spread: np.ndarray) -
 
 def _location_and_scale(rv: RandomVariable) -> list[Tensor]:
     parameters = dict(zip(rv.family.params, rv.parameters, strict=True))
-    return [parameters[name] for name in LOCATION_AND_SCALE[rv.family.__name__]]
+    return [parameters[name] for name in rv.family.location_scale]
 
 
 def _pulled(program: Program, rv: RandomVariable) -> Pulled | None:

@@ -14,7 +14,6 @@ is lost when they lie far from zero.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
@@ -22,11 +21,12 @@ from typing import Any
 import numpy as np
 
 import ppl.tensor as tt
-from ppl.distributions import AsymmetricLaplace, Laplace, MvNormal, Normal
-from ppl.distributions.declaration.constants import LOG_2PI
+from ppl.distributions import MvNormal, Normal
+from ppl.distributions.declaration.rows import NotSummed
+from ppl.distributions.declaration.rows import Rows as SummedRows
 from ppl.distributions.formulas.probability import FORMS
 from ppl.rewrites.marginalization.expressions.affine import data_value, is_data, known_shape
-from ppl.rewrites.marginalization.expressions.bounded import BOUNDED
+from ppl.rewrites.marginalization.expressions.bounded import bounded
 from ppl.rewrites.marginalization.expressions.positive import known_positive, unproved
 from ppl.rewrites.marginalization.expressions.separation import Separation
 from ppl.rewrites.marginalization.gaussian.spectrum import compact_spectral
@@ -34,7 +34,6 @@ from ppl.rewrites.marginalization.program import NoMatch, Observation, Program, 
 from ppl.rewrites.simplify import simplify_given_draws
 from ppl.rewrites.sufficient_statistics.distinct_rows import Rows, cells, in_one_axis, looks
 from ppl.rewrites.sufficient_statistics.linear_regression import compact_linear
-from ppl.tensor.arrays.segments import segment_sum
 from ppl.tensor.tensor import Tensor, as_tensor
 
 LEAST_ROWS = 32  # fewer rows are not worth the statistics
@@ -54,16 +53,15 @@ def compact(observation: Observation) -> tuple[Term, str]:
     count = known_shape(variable)[0] if variable.ndim > variable.event_ndim else 1
     if count < LEAST_ROWS:
         raise NoMatch(f"{count} rows are few")
-    if variable.family in BOUNDED:
-        with contextlib.suppress(NoMatch):  # some rows may be alike still
-            return BOUNDED[variable.family](observation, compact)
+    with contextlib.suppress(NoMatch):  # some rows may be alike still
+        return bounded(observation, compact)
     family = variable.family
     given = looks(variable, count)
     columns: list[np.ndarray] = []
     for look, parameter in given:
         look.key(parameter, columns)
     at = lambda some: tuple(look.at(p, some) for look, p in given)
-    if family.__name__ in STATISTICS or _is_exponential(variable):
+    if family.logp_of_rows or _is_exponential(variable):
         try:
             first, cell = cells(columns, count)
         except NoMatch as why:
@@ -75,16 +73,21 @@ def compact(observation: Observation) -> tuple[Term, str]:
                 return _separated(variable, value, count)
             except NoMatch:
                 raise why from None
-        sums = _Sums(cell, first)
-        density = STATISTICS.get(family.__name__, _exponential)(variable, value, at(first), sums)
+        rows = SummedRows(value, cell, first, data_value)
+        if family.logp_of_rows:
+            density = _by_own_sums(variable, at(first), rows)
+        else:
+            density = _exponential(variable, at(first), rows)
         density = where_valid(density, unproved(family, at(first)))
         return Term(
             f"statistics of {variable.name}", density, "rows"
         ), f"{count} rows in {len(first)} distinct groups, by their sufficient statistics"
-    if family in SORTED and not columns:
-        density = SORTED[family](
-            tt.cast(as_tensor(value), "floatX"), *(p.reshape(()) for p in at(np.zeros(1, dtype=int)))
-        )
+    if family.logp_of_distances and not columns:
+        shared = [p.reshape(()) for p in at(np.zeros(1, dtype=int))]
+        place = list(family.params).index(family.location_parameter)
+        below, above = _distances(tt.cast(as_tensor(value), "floatX"), shared[place])
+        density = family.logp_of_distances(below, above, count, *shared)
+        density = where_valid(density, unproved(family, shared))
         return Term(
             f"sorted rows of {variable.name}", density, "rows"
         ), f"{count} rows, sorted, by their running totals"
@@ -104,54 +107,31 @@ def _is_exponential(variable: Any) -> bool:
     return not set(free) & set(family.fixed)
 
 
-class _Sums:
-    """Sums of row values over cells; `first` is one row of each."""
-
-    def __init__(self, cell: np.ndarray, first: np.ndarray) -> None:
-        self.cell, self.first, self.cells = cell, first, len(first)
-        cells = self.cells
-        self.counts = as_tensor(np.bincount(cell, minlength=cells).astype(float))
-
-    def __call__(self, x: Any) -> Tensor:
-        x = tt.cast(as_tensor(x), "floatX")
-        if x.ndim == 0:
-            return self.counts * x
-        return tt.sum(x, axis=0, keepdims=True) if self.cells == 1 else segment_sum(x, self.cell, self.cells)
+def _by_own_sums(variable: Any, parameters: tuple[Tensor, ...], rows: SummedRows) -> Tensor:
+    """By what the family declares."""
+    for name, p in zip(variable.family.params, variable.parameters, strict=True):
+        if name in variable.family.fixed and not is_data(p):
+            raise NoMatch(f"{name} is not data")
+    try:
+        return variable.family.logp_of_rows(rows, *parameters)
+    except NotSummed as why:
+        raise NoMatch(str(why)) from why
 
 
-Statistics = Callable[[Any, Tensor, tuple[Tensor, ...], _Sums], Tensor]
-
-
-def _normal(variable: Any, y: Tensor, parameters: tuple[Tensor, ...], sums: _Sums) -> Tensor:
-    """n, the mean and the sum of squares about it; all measured from one value of the cell, since a mean far from zero
-    has not the digits of its distance from mu."""
-    mu, sigma = parameters
-    n = sums.counts
-    y = tt.cast(as_tensor(y), "floatX")
-    nearby = y[sums.first]
-    d = y - nearby[sums.cell]
-    mean = sums(d) / n
-    squares = sums((d - mean[sums.cell]) ** 2)
-    off = nearby - mu
-    squares = squares + n * mean**2 + n * off**2 + (2.0 * n * mean) * off
-    return tt.sum(-n * tt.log(sigma) - 0.5 * squares / sigma**2) - 0.5 * len(sums.cell) * LOG_2PI
-
-
-def _exponential(variable: Any, y: Tensor, parameters: tuple[Tensor, ...], sums: _Sums) -> Tensor:
+def _exponential(variable: Any, parameters: tuple[Tensor, ...], rows: SummedRows) -> Tensor:
     """Any exponential family, from its natural parameters, statistics and log-normaliser; the base measure is what is
     left of the density at any one value of the parameters."""
-    family = variable.family
+    family, y = variable.family, rows.values
     if y.ndim == 1 and any(map(_may_be_at_an_end, family.params.values(), parameters)):
-        return _exponential_or_sure(variable, y, parameters, sums)
-    density = _of_statistics(family, y, parameters, sums)
-    return tt.sum(density) + _base_measure(variable, y, len(sums.cell))
+        return _exponential_or_sure(variable, parameters, rows)
+    return tt.sum(_of_statistics(family, parameters, rows)) + _base_measure(variable, y, rows.count)
 
 
-def _of_statistics(family: Any, y: Tensor, parameters: tuple[Tensor, ...], sums: _Sums) -> Tensor:
+def _of_statistics(family: Any, parameters: tuple[Tensor, ...], rows: SummedRows) -> Tensor:
     """The log-density of each cell without its base measure."""
-    density = -sums.counts * family.log_normaliser(*parameters)
-    for w, t in zip(family.natural(*parameters), family.statistics(y), strict=True):
-        term = w * sums(t)
+    density = -rows.counts * family.log_normaliser(*parameters)
+    for w, t in zip(family.natural(*parameters), family.statistics(rows.values), strict=True):
+        term = w * rows.sums(t)
         density = density + (term if term.ndim == 1 else tt.sum(term, axis=tuple(range(1, term.ndim))))
     return density
 
@@ -171,7 +151,7 @@ def _may_be_at_an_end(declared: Any, parameter: Tensor) -> bool:
     return ends != [0.0] or not known_positive(parameter)
 
 
-def _exponential_or_sure(variable: Any, y: Tensor, parameters: tuple[Tensor, ...], sums: _Sums) -> Tensor:
+def _exponential_or_sure(variable: Any, parameters: tuple[Tensor, ...], rows: SummedRows) -> Tensor:
     """The same where natural parameters may be infinite: the law of such a cell is a point, and the least and the
     greatest of its values say whether that is where all of them are."""
     family = variable.family
@@ -180,13 +160,13 @@ def _exponential_or_sure(variable: Any, y: Tensor, parameters: tuple[Tensor, ...
         finite = finite & tt.isfinite(w)
     inside = [_example(declared.domain, p) for declared, p in zip(family.params.values(), parameters, strict=True)]
     safe = tuple(tt.switch(finite, p, other) for p, other in zip(parameters, inside, strict=True))
-    values = np.asarray(data_value(y))
-    order = np.lexsort((values, sums.cell))
-    starts = np.searchsorted(sums.cell[order], np.arange(sums.cells + 1))
+    values = np.asarray(data_value(rows.values))
+    order = np.lexsort((values, rows.cell))
+    starts = np.searchsorted(rows.cell[order], np.arange(rows.cells + 1))
     least, most = (values[order[at]] for at in (starts[:-1], starts[1:] - 1))
     surely = tt.minimum(*(family.log_density(as_tensor(v), *parameters) for v in (least, most)))
-    base = _base_of_rows(variable, y, len(sums.cell))
-    return tt.sum(tt.switch(finite, _of_statistics(family, y, safe, sums) + sums(base), sums.counts * surely))
+    base = _base_of_rows(variable, rows.values, rows.count)
+    return tt.sum(tt.switch(finite, _of_statistics(family, safe, rows) + rows.sums(base), rows.counts * surely))
 
 
 def _separated(variable: Any, value: Tensor, count: int) -> tuple[Term, str]:
@@ -199,12 +179,12 @@ def _separated(variable: Any, value: Tensor, count: int) -> tuple[Term, str]:
     for p in parameters:
         apart.indices(p, columns)
     first, cell = cells(columns, count)
-    sums = _Sums(cell, first)
+    rows = SummedRows(value, cell, first, data_value)
 
     def total(e: Tensor, times: Any) -> Tensor:
         found: Any = 0.0
         for p in apart.of(simplify_given_draws(as_tensor(e))):
-            found = found + tt.sum(apart.rows.at(p.shared, first) * sums(p.data * times))
+            found = found + tt.sum(apart.rows.at(p.shared, first) * rows.sums(p.data * times))
         return as_tensor(found)
 
     density = _base_measure(variable, value, count) - total(family.log_normaliser(*parameters), 1.0)
@@ -241,57 +221,6 @@ def _example(domain: Any, parameter: Tensor) -> Tensor:
     return as_tensor(np.full(n, 1.0 / n))
 
 
-def _multinomial(variable: Any, y: Tensor, parameters: tuple[Tensor, ...], sums: _Sums) -> Tensor:
-    """The totals of each category; none of a category without probability is no reproach."""
-    n, p = variable.parameters[0], parameters[1]
-    whole = tt.sum(tt.gammaln(tt.broadcast_to(n, sums.cell.shape) + 1.0)) - tt.sum(tt.gammaln(y + 1.0))
-    totals = tt.cast(sums(y), "floatX")
-    seen = tt.not_equal(totals, 0)
-    return tt.sum(tt.switch(seen, totals * tt.log(tt.switch(seen, p, 1.0)), 0.0)) + whole
-
-
-def _mv_normal(variable: Any, y: Tensor, parameters: tuple[Tensor, ...], sums: _Sums) -> Tensor:
-    """n, the mean and the triangle of the deviations from it, S = R'R; measured from one row, as normal numbers are."""
-    if sums.cells > 1:
-        raise NoMatch("vectors of several means or covariances stay as they are")
-    mu, chol = (p[0] if p.ndim > own else p for p, own in zip(parameters, (1, 2), strict=True))
-    n, width = known_shape(y)
-    y = tt.cast(y, "floatX")
-    d = y - y[:1]
-    mean = tt.mean(d, axis=0)
-    _, triangle = tt.qr(d - mean)
-    spread = tt.solve_triangular(chol, triangle.T, lower=True, b_ndim=2)
-    off = tt.solve_triangular(chol, (y[0] - mu) + mean, lower=True)
-    squares = tt.sum(spread**2) + n * tt.sum(off**2)
-    return -n * (tt.sum(tt.log(tt.diagonal(chol))) + 0.5 * width * LOG_2PI) - 0.5 * squares
-
-
-def _wald(variable: Any, y: Tensor, parameters: tuple[Tensor, ...], sums: _Sums) -> Tensor:
-    """Σ(x - μ)²/x about the mean m of the cell, Σ(x - m)²/x + 2(m - μ)Σ(x - m)/x + (m - μ)²Σ1/x, for x = y - α."""
-    mu, lam, alpha = parameters
-    if not is_data(alpha):
-        raise NoMatch("where it begins is not data")
-    n, x = sums.counts, tt.cast(as_tensor(y), "floatX") - tt.broadcast_to(alpha, (sums.cells,))[sums.cell]
-    if np.any(data_value(x) <= 0):
-        raise NoMatch("a value lies before the beginning")
-    mean = sums(x) / n
-    d, off = x - mean[sums.cell], mean - mu
-    squares = sums(d**2 / x) + 2.0 * off * sums(d / x) + off**2 * sums(1.0 / x)
-    density = tt.sum(0.5 * n * tt.log(lam) - 0.5 * lam * squares / mu**2)
-    return density - 1.5 * tt.sum(tt.log(x)) - 0.5 * len(sums.cell) * LOG_2PI
-
-
-def _uniform(variable: Any, y: Tensor, parameters: tuple[Tensor, ...], sums: _Sums) -> Tensor:
-    """The least and the largest of each cell must lie between its bounds."""
-    lower, upper = parameters
-    x = np.asarray(data_value(y), dtype=float)
-    least, largest = np.full(sums.cells, np.inf), np.full(sums.cells, -np.inf)
-    np.minimum.at(least, sums.cell, x)
-    np.maximum.at(largest, sums.cell, x)
-    density = -tt.sum(sums.counts * tt.log(upper - lower))
-    return where_valid(density, [lower <= tt.cast(least, "floatX"), tt.cast(largest, "floatX") <= upper])
-
-
 def _distances(y: Tensor, mu: Tensor) -> tuple[Tensor, Tensor]:
     """How far rows are below a number and above it, added up: by running totals of the rows in order, from the middle
     one."""
@@ -302,27 +231,6 @@ def _distances(y: Tensor, mu: Tensor) -> tuple[Tensor, Tensor]:
     k = tt.searchsorted(d, at)
     below, above = tt.cast(k, "floatX"), tt.cast(n - k, "floatX")
     return below * at - totals[k], totals[n] - totals[k] - above * at
-
-
-def _laplace(y: Tensor, mu: Tensor, b: Tensor) -> Tensor:
-    below, above = _distances(y, mu)
-    return where_valid(-(below + above) / b - known_shape(y)[0] * tt.log(2.0 * b), [b > 0])
-
-
-def _asymmetric_laplace(y: Tensor, kappa: Tensor, mu: Tensor, b: Tensor) -> Tensor:
-    below, above = _distances(y, mu)
-    whole = known_shape(y)[0] * (tt.log(b) - tt.log(kappa + 1 / kappa))
-    return where_valid(whole - b * (kappa * above + below / kappa), [b > 0, kappa > 0])
-
-
-SORTED: dict[Any, Callable[..., Tensor]] = {Laplace: _laplace, AsymmetricLaplace: _asymmetric_laplace}
-STATISTICS: dict[str, Statistics] = {
-    "Normal": _normal,
-    "MvNormal": _mv_normal,
-    "Multinomial": _multinomial,
-    "Wald": _wald,
-    "Uniform": _uniform,
-}
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ppl.distributions.declaration.location_scale import LOCATION_AND_SCALE
 from ppl.model.checking.findings import Finding
 from ppl.model.checking.survey import Survey
 
@@ -20,7 +19,7 @@ def find(survey: Survey) -> Iterator[Finding]:
     for rv, values in survey.values.items():
         if values.size < FEWEST or values.dtype.kind not in "fiub" or np.ptp(values.astype(float)) > 0:
             continue
-        value, names = f"{float(values.flat[0]):.4g}", LOCATION_AND_SCALE.get(rv.family.__name__)
+        value, names = f"{float(values.flat[0]):.4g}", rv.family.location_scale
         scale = rv.parameters[list(rv.family.params).index(names[1])] if names else None
         if scale is not None and survey.parents(scale):
             who = " and ".join(f'"{v.name}"' for v in survey.parents(scale))

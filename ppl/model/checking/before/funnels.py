@@ -7,15 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from ppl.distributions import RandomVariable
-from ppl.distributions.declaration.location_scale import LOCATION_AND_SCALE
 from ppl.model.checking.findings import Finding, quoted
 from ppl.model.checking.survey import Survey
 from ppl.rewrites.marginalization.expressions.affine import is_data
+from ppl.tensor.tensor import Tensor
 
 KINDS = ("funnel",)
 
 FEWEST = 3  # effects that make a neck
-SPREAD = {**LOCATION_AND_SCALE, "ZeroSumNormal": ("", "sigma")}
 
 
 def find(survey: Survey) -> Iterator[Finding]:
@@ -29,11 +28,11 @@ def find(survey: Survey) -> Iterator[Finding]:
     for rv in plan.program.free:
         if not _is_centred(rv) or rv in plan.coordinates:
             continue
-        scale = rv.parameters[list(rv.family.params).index(SPREAD[rv.family.__name__][1])]
+        scale = _scale(rv)
         unknown = [v.name or "" for v in plan.program.free if v is not rv and v.dtype[0] == "f" and v in _behind(scale)]
         if not unknown:
             continue
-        why, location = kept.get(rv.name or "", ""), SPREAD[rv.family.__name__][0]
+        why, location = kept.get(rv.name or "", ""), rv.family.location_parameter
         standard = "0, 1, ..." if location else "sigma=1, ..."
         location = f"{location} + " if location else ""
         yield Finding(
@@ -47,10 +46,15 @@ def find(survey: Survey) -> Iterator[Finding]:
 
 
 def _is_centred(rv: RandomVariable) -> bool:
-    names = SPREAD.get(rv.family.__name__)
-    if names is None or np.prod([n or 0 for n in rv.type.shape]) < FEWEST:
-        return False
-    return not is_data(rv.parameters[list(rv.family.params).index(names[1])])
+    scale = _scale(rv)
+    return scale is not None and np.prod([n or 0 for n in rv.type.shape]) >= FEWEST and not is_data(scale)
+
+
+def _scale(rv: RandomVariable) -> Tensor | None:
+    """The parameter that is the scale of effects on both sides of zero or of a location."""
+    if not rv.family.scale_parameter or rv.family.support_for(rv.parameters).lower is not None:
+        return None
+    return rv.parameters[list(rv.family.params).index(rv.family.scale_parameter)]
 
 
 def _behind(expression: object) -> set[object]:

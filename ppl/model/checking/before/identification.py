@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ppl.distributions import RandomVariable
+from ppl.distributions import Flat, RandomVariable
 from ppl.graph import ancestors
 from ppl.model.checking.before.columns import Covariates, covariates
 from ppl.model.checking.directions import Direction
@@ -39,7 +39,7 @@ def _is_plain(direction: Direction) -> bool:
 def _told(survey: Survey, variables: tuple[RandomVariable, ...], directions: list[Direction], linear: bool) -> Finding:
     names = tuple(rv.name or "" for rv in variables)
     improper = [rv for rv in variables if survey.is_improper(rv)]
-    unbounded = [rv for rv in improper if rv.family.__name__ == "Flat"]
+    unbounded = [rv for rv in improper if rv.family is Flat]
     told = _collinear(survey, variables, directions) or _columns_apart(survey, variables, directions)
     kind = "collinear columns" if told and not _is_short(survey, variables) else "not identified"
     what, mend = told or _sum(variables, directions, linear)

@@ -22,22 +22,19 @@ from typing import Any
 import numpy as np
 
 import ppl.tensor as tt
-from ppl.distributions import RandomVariable
+from ppl.distributions import Flat, HalfFlat, Normal, RandomVariable
+from ppl.distributions.declaration.declarations import Limit
 from ppl.distributions.declaration.inner import laws_of
 from ppl.distributions.families.mixture import Mixture
-from ppl.graph import Node
+from ppl.graph import Node, ancestors
 from ppl.model.checking.directions import design
 from ppl.model.checking.findings import Finding, quoted
 from ppl.model.checking.survey import Survey, constant_of
 from ppl.rewrites.marginalization.expressions.affine import is_data
 from ppl.tensor.core.names import NAMED
+from ppl.tensor.tensor import Tensor, TensorType, placeholder
 
 KINDS = ("improper posterior",)
-
-LIMITS = {  # place of the parameter, what it is called, and the limit
-    "StudentT": (0, "the degrees of freedom", "Normal"),
-    "NegativeBinomial": (0, "the dispersion", "Poisson"),
-}
 
 
 def find(survey: Survey) -> Iterator[Finding]:
@@ -46,7 +43,7 @@ def find(survey: Survey) -> Iterator[Finding]:
     if not flat:
         return
     for rv in (*survey.observed, *survey.free):
-        if rv.family.__name__ == "Normal":
+        if rv.family is Normal:
             yield from _scales(survey, rv, flat)
         yield from _limit(survey, rv, flat)
     for rv in survey.observed:
@@ -67,7 +64,7 @@ def _scales(survey: Survey, rv: RandomVariable, flat: set[Node]) -> Iterator[Fin
     rows = int(np.prod(rv.type.shape))
     if scale.op.name == "exp" and latent and plain(scale.inputs[0]) in flat:
         log_scale: Any = plain(scale.inputs[0])
-        if log_scale.family.__name__ == "Flat" and log_scale.ndim == 0 and survey.is_used_by_one(log_scale, rv):
+        if log_scale.family is Flat and log_scale.ndim == 0 and survey.is_used_by_one(log_scale, rv):
             yield Finding(
                 "improper posterior", (log_scale.name or "", rv.name or ""), "error",
                 f'"{log_scale.name}" is the logarithm of the scale of the effects "{rv.name}" and has a flat prior: '
@@ -78,7 +75,7 @@ def _scales(survey: Survey, rv: RandomVariable, flat: set[Node]) -> Iterator[Fin
         return
     if scale not in flat or not isinstance(scale, RandomVariable):
         return
-    if scale.family.__name__ != "HalfFlat" or scale.ndim or not survey.is_used_by_one(scale, rv):
+    if scale.family is not HalfFlat or scale.ndim or not survey.is_used_by_one(scale, rv):
         return
     lost = _flat_coefficients(survey, rv, mu, flat) if rows else None  # without rows it has no influence at all
     if lost is None or rows - lost > 1:
@@ -95,21 +92,34 @@ def _scales(survey: Survey, rv: RandomVariable, flat: set[Node]) -> Iterator[Fin
 
 def _limit(survey: Survey, rv: RandomVariable, flat: set[Node]) -> Iterator[Finding]:
     """A flat parameter that goes to a limit of its family: StudentT becomes normal, NegativeBinomial Poisson."""
-    if rv.family.__name__ not in LIMITS:
+    limit = rv.family.limit
+    if limit is None:
         return
-    place, called, limit = LIMITS[rv.family.__name__]
+    place, moved = _growing(rv, limit)
     parameter: Any = plain(rv.parameters[place])
     if parameter not in flat or not survey.is_used_by_one(parameter, rv):
         return
-    others = [p for i, p in enumerate(rv.parameters) if i != place]
-    if rv.family.__name__ == "NegativeBinomial" and parameter not in set(survey.parents(others[0])):
-        return  # by n and p the mean goes to infinity with n
+    if any(parameter not in set(survey.parents(rv.parameters[i])) for i in moved):
+        return  # by n and p the mean of NegativeBinomial goes to infinity with n
+    becomes = limit.law(*(placeholder(TensorType("float64", ()), name) for name in limit.takes)).family.__name__
     yield Finding(
         "improper posterior", (parameter.name or "", rv.name or ""), "error",
-        f'"{parameter.name}" has a flat prior and is {called} of "{rv.name}", which has the limit {limit} as it '
+        f'"{parameter.name}" has a flat prior and is {limit.words} of "{rv.name}", which has the limit {becomes} as it '
         "grows: the likelihood does not fall, so that the posterior has no finite integral.",
         f'Give "{parameter.name}" a proper prior, such as Gamma(2, 0.1) or Exponential(0.1).',
     )  # fmt: skip
+
+
+def _growing(rv: RandomVariable, limit: Limit) -> tuple[int, list[int]]:
+    """Which of the declared parameters grows, and which others it moves."""
+    names = list(rv.family.params)
+    if limit.parameter in names:
+        return names.index(limit.parameter), []
+    way = next(a for a in rv.family.alternatives if set(a.takes) == {limit.parameter, *limit.takes})
+    given = {name: placeholder(TensorType("float64", ()), name) for name in way.takes}
+    found, growing = way.convert(**given), given[limit.parameter]
+    place = next(i for i, name in enumerate(names) if found[name] is growing)
+    return place, [i for i, name in enumerate(names) if i != place and growing in ancestors([found[name]])]
 
 
 def _empty_components(survey: Survey, rv: RandomVariable, flat: set[Node]) -> Iterator[Finding]:
@@ -145,7 +155,7 @@ def _flat_coefficients(survey: Survey, user: RandomVariable, mu: Any, flat: set[
     inside = [v for v in survey.parents(mu) if v in flat]
     if not inside:
         return 0
-    if any(v.family.__name__ != "Flat" for v in inside) or any(not survey.is_used_by_one(v, user) for v in inside):
+    if any(v.family is not Flat for v in inside) or any(not survey.is_used_by_one(v, user) for v in inside):
         return None
     columns = design(mu, inside, [v for v in survey.parents(mu) if v not in flat])
     return None if columns is None else int(np.linalg.matrix_rank(columns))
@@ -157,7 +167,7 @@ def _separated(survey: Survey, rv: RandomVariable, flat: set[Node]) -> Iterator[
     if values is None or link is None:
         return
     predictor, upward, downward = link[0], *_ends(rv, values)
-    inside = [v for v in survey.parents(predictor) if v in flat and v.family.__name__ == "Flat"]
+    inside = [v for v in survey.parents(predictor) if v in flat and v.family is Flat]
     inside = [v for v in inside if survey.is_used_by_one(v, rv)]
     if not inside:
         return
@@ -184,23 +194,22 @@ def _separated(survey: Survey, rv: RandomVariable, flat: set[Node]) -> Iterator[
 
 
 def _link(rv: RandomVariable) -> tuple[Any] | None:
-    """The predictor behind a sigmoid or an exponential."""
-    place = {"Bernoulli": (0, "sigmoid"), "Binomial": (1, "sigmoid"), "Poisson": (0, "exp")}.get(rv.family.__name__)
-    if place is None:
+    """The predictor behind the link that makes it the natural parameter: a sigmoid or an exponential."""
+    parameter, function = rv.family.inverse_link
+    if not parameter:
         return None
-    node = plain(rv.parameters[place[0]])
-    return (node.inputs[0],) if node.op.name == place[1] and not is_data(node) else None
+    node = plain(rv.parameters[list(rv.family.params).index(parameter)])
+    return (node.inputs[0],) if node.op.name == function and not is_data(node) else None
 
 
 def _ends(rv: RandomVariable, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Which rows let the predictor rise, and which let it fall, without end."""
-    if rv.family.__name__ == "Poisson":
+    most: Any = rv.family.support_for(rv.parameters).upper
+    if most is None:
         return np.zeros(values.shape, bool), values == 0
-    most: Any = np.asarray(1)
-    if rv.family.__name__ == "Binomial":
-        found = constant_of(rv.parameters[0])
-        most = np.nan if found is None else found
-    return values == most, values == 0
+    if isinstance(most, Tensor):
+        most = constant_of(most)
+    return values == (np.nan if most is None else most), values == 0
 
 
 def _rises(column: np.ndarray, up: np.ndarray, down: np.ndarray) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ppl.distributions import RandomVariable
 from ppl.model.checking.findings import Finding, listed, quoted
-from ppl.model.checking.survey import IMPROPER, Survey
+from ppl.model.checking.survey import Survey
 
 KINDS = ("no influence", "no data", "improper posterior")
 
@@ -41,7 +41,7 @@ def _idle(survey: Survey) -> Iterator[Finding]:
     idle = [rv for rv in survey.free if rv not in survey.informed and not survey.behind[rv] & survey.informed]
     for rv in idle:
         name = rv.name or ""
-        if rv.family.__name__ in IMPROPER:
+        if rv.family.improper:
             yield Finding(
                 "improper posterior", (name,), "error",
                 f'No data depend on "{name}", and its prior {rv.family.__name__} has no finite integral, so that it '

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import ppl.tensor as tt
-from ppl.distributions import RandomVariable
+from ppl.distributions import Bernoulli, RandomVariable
 from ppl.distributions.declaration.inner import laws_of
 from ppl.distributions.families.mixture import Mixture
 from ppl.distributions.transforms import Chain, Ordered
@@ -96,8 +96,8 @@ def _is_simplex(rv: RandomVariable, length: int) -> bool:
 
 def _states(rv: RandomVariable) -> int:
     """How many values a label has that are numbered from 0."""
-    if rv.family.__name__ in ("Categorical", "DiscreteMarkovChain"):
-        return int(rv.parameters[0].type.shape[-1] or 0)
+    if rv.family.categories:
+        return int(rv.family.categories(*rv.parameters) or 0)
     return 0
 
 
@@ -166,7 +166,7 @@ def _between(i: int, j: int, rv: RandomVariable) -> Any:
 def _of_two_states(survey: Survey, movable: list[RandomVariable]) -> Iterator[Exchange]:
     """A label that is 0 or 1, and two variables of one kind that it chooses from."""
     for label in survey.free:
-        if label.family.__name__ != "Bernoulli":
+        if label.family is not Bernoulli:
             continue
         steered = {v for node in survey.ends if label in survey.behind[node] for v in survey.behind[node]}
         chance = {p: (lambda point, p=p: 1.0 - point[p]) for p in survey.parents(label.parameters[0])}
@@ -228,6 +228,6 @@ def _point(survey: Survey, rng: np.random.Generator, place: int) -> Point | None
 
 
 def _label_values(rv: RandomVariable, rng: np.random.Generator) -> np.ndarray | None:
-    if rv.family.__name__ == "Bernoulli":
+    if rv.family is Bernoulli:
         return rng.integers(0, 2, rv.type.shape)
     return rng.integers(0, _states(rv), rv.type.shape) if _states(rv) else None

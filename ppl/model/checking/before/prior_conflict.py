@@ -6,17 +6,25 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ppl.distributions import RandomVariable
+from ppl.distributions import (
+    Categorical,
+    DirichletMultinomial,
+    DiscreteMarkovChain,
+    Multinomial,
+    OrderedLogistic,
+    OrderedProbit,
+    RandomVariable,
+)
 from ppl.model.checking.findings import Finding
-from ppl.model.checking.survey import IMPROPER, Survey
+from ppl.model.checking.survey import Survey
 
 LABELS = (
-    "Categorical",
-    "OrderedLogistic",
-    "OrderedProbit",
-    "Multinomial",
-    "DirichletMultinomial",
-    "DiscreteMarkovChain",
+    Categorical,
+    OrderedLogistic,
+    OrderedProbit,
+    Multinomial,
+    DirichletMultinomial,
+    DiscreteMarkovChain,
 )
 
 KINDS = ("prior conflict",)
@@ -32,9 +40,9 @@ def find(survey: Survey) -> Iterator[Finding]:
         return
     for rv, drawn in survey.prior.data.items():
         values = survey.values.get(rv)
-        if values is None or not values.size or rv.family.__name__ in LABELS or drawn.dtype.kind not in "fiub":
+        if values is None or not values.size or rv.family in LABELS or drawn.dtype.kind not in "fiub":
             continue
-        if any(other.family.__name__ in IMPROPER for other in survey.behind[rv]):  # type: ignore[attr-defined]
+        if any(other.family.improper for other in survey.behind[rv]):  # type: ignore[attr-defined]
             continue
         yield from _compared(survey, rv, values.astype(float), drawn.astype(float).reshape(len(drawn), -1))
 

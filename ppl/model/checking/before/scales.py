@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ppl.distributions import RandomVariable
+from ppl.distributions import Normal, RandomVariable
 from ppl.model.checking.directions import design
 from ppl.model.checking.findings import Finding
 from ppl.model.checking.survey import Survey
@@ -17,11 +17,11 @@ KINDS = ("not identified",)
 def find(survey: Survey) -> Iterator[Finding]:
     """Normal effects of an unknown scale with one normal row of an unknown scale for each."""
     for rv in survey.observed:
-        if rv.family.__name__ != "Normal" or not _has_own_scale(survey, rv):
+        if rv.family is not Normal or not _has_own_scale(survey, rv):
             continue
         mu = rv.parameters[0]
         for effects in survey.parents(mu):
-            if effects.family.__name__ != "Normal" or not _has_own_scale(survey, effects):
+            if effects.family is not Normal or not _has_own_scale(survey, effects):
                 continue
             if (
                 effects.type.shape

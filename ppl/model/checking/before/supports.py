@@ -9,12 +9,11 @@ import numpy as np
 
 from ppl.distributions import RandomVariable
 from ppl.model.checking.findings import Finding
-from ppl.model.checking.survey import IMPROPER, Survey, constant_of
+from ppl.model.checking.survey import Survey, constant_of
 from ppl.tensor.tensor import Tensor
 
 KINDS = ("support", "parameter outside its domain")
 
-OPEN_ENDS = ("Beta", "Kumaraswamy", "LogitNormal")
 OFTEN = 0.02  # of the draws, from which a parameter outside its domain is told of
 
 
@@ -25,7 +24,7 @@ def find(survey: Survey) -> Iterator[Finding]:
     if prior is None:
         return
     for rv, inside in prior.inside.items():
-        improper = any(other.family.__name__ in IMPROPER for other in survey.behind[rv])  # type: ignore[attr-defined]
+        improper = any(other.family.improper for other in survey.behind[rv])  # type: ignore[attr-defined]
         never = ~inside.reshape(prior.count, *inside.shape[1:]).any(axis=0)
         if improper or not never.any():
             continue
@@ -59,7 +58,7 @@ def find(survey: Survey) -> Iterator[Finding]:
 def _at_the_ends(survey: Survey) -> Iterator[Finding]:
     """Shares that are exactly 0 or 1, where densities are zero or infinite."""
     for rv, values in survey.values.items():
-        ends = int(np.sum((values == 0) | (values == 1))) if rv.family.__name__ in OPEN_ENDS else 0
+        ends = int(np.sum((values == 0) | (values == 1))) if _is_open(rv) else 0
         if ends:
             yield Finding(
                 "support", (rv.name or "",), "error",
@@ -68,6 +67,13 @@ def _at_the_ends(survey: Survey) -> Iterator[Finding]:
                 f'Model the zeros and ones of "{rv.name}" apart (a Bernoulli for whether there is one), take '
                 "Binomial if they are shares of counts, or move them inside if they were rounded.",
             )  # fmt: skip
+
+
+def _is_open(rv: RandomVariable) -> bool:
+    """Whether a law is of numbers between 0 and 1."""
+    domain = rv.family.support_for(rv.parameters)
+    numbers = not isinstance(domain.lower, Tensor) and not isinstance(domain.upper, Tensor)
+    return numbers and (domain.lower, domain.upper) == (0.0, 1.0) and not domain.discrete and not domain.ndim
 
 
 def _is_impossible(survey: Survey, rv: RandomVariable, high: float, low: float) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ppl.distributions import Gamma, InverseGamma
 from ppl.model.checking.findings import Finding
 from ppl.model.checking.survey import Survey
 
@@ -21,9 +22,9 @@ def find(survey: Survey) -> Iterator[Finding]:
         known, name, family = survey.constants(rv), rv.name or "", rv.family.__name__
         if known is None:
             continue
-        of_gamma = (
-            [known.get(p, np.inf) for p in ("alpha", "beta")] if family in ("Gamma", "InverseGamma") else [np.inf]
-        )
+        of_gamma = [np.inf]
+        if rv.family in (Gamma, InverseGamma):
+            of_gamma = [known.get(p, np.inf) for p in ("alpha", "beta")]
         if all(np.all(number <= SHARP) for number in of_gamma):
             yield Finding(
                 "vague prior", (name,), "note",

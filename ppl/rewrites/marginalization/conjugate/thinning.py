@@ -8,15 +8,13 @@ and the like for binomial and negative binomial counts. N has infinitely many va
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import numpy as np
 
 import ppl.tensor as tt
-from ppl.distributions import FAMILIES, Binomial, RandomVariable
+from ppl.distributions import Binomial, RandomVariable
 from ppl.distributions.draws.draw import draw
 from ppl.graph import ancestors
 from ppl.rewrites.marginalization.expressions.affine import NotAffine, Select, affine, is_always, known_shape
@@ -25,49 +23,16 @@ from ppl.rewrites.marginalization.program import NoMatch, Observation, Program, 
 from ppl.tensor.tensor import Tensor, as_tensor
 
 
-@dataclass(frozen=True)
-class Thinning:
-    """The law of what is seen of a count, and the law of the rest, given what is seen."""
-
-    seen: Callable[..., dict[str, Any]]  # of (p, the parameters of the count)
-    rest: Callable[..., dict[str, Any]]  # of (y, p, the parameters of the count)
-
-
-def _missed(p: Any, q: Any) -> Tensor:
-    """How probable it is that a trial that was not seen to succeed did; 0 where no trial fails or is missed."""
-    both = q * (1.0 - p)
-    unseen = (1.0 - q) + both
-    return both / tt.switch(tt.eq(unseen, 0.0), 1.0, unseen)
-
-
-THINNINGS: dict[str, Thinning] = {
-    "Poisson": Thinning(
-        lambda p, mu: {"mu": p * mu},
-        lambda y, p, mu: {"mu": (1.0 - p) * mu},
-    ),
-    "Binomial": Thinning(
-        lambda p, n, q: {"n": n, "p": p * q},
-        lambda y, p, n, q: {"n": n - y, "p": _missed(p, q)},
-    ),
-    "NegativeBinomial": Thinning(
-        lambda p, n, q: {"n": n, "p": q / (q + p * (1.0 - q))},
-        lambda y, p, n, q: {"n": n + y, "p": 1.0 - (1.0 - p) * (1.0 - q)},
-    ),
-}
-
-
 def eliminate_one(program: Program, count: RandomVariable) -> Program:
     """The program with a thinned count integrated out; raises `NoMatch` where it is none."""
-    thinning = THINNINGS.get(count.family.__name__)
-    if thinning is None or None in count.type.shape:
+    law = count.family
+    if not law.thinned or None in count.type.shape:
         raise NoMatch("it is not a count of which a binomial distribution sees a part")
     seen, p = _thinned(program, count)
     y, name = seen.value, seen.variable.name
-    own = dict(zip(("mu",) if len(count.parameters) == 1 else ("n", "q"), count.parameters, strict=True))
     shape = known_shape(count)
-    law = FAMILIES[count.family.__name__]
-    kept, rest = thinning.seen(p=p, **own), thinning.rest(y=y, p=p, **own)
-    in_order = lambda found: tuple(tt.broadcast_to(as_tensor(found[key]), shape) for key in law.params)
+    kept, rest = law.thinned(p, *count.parameters), law.unseen(y, p, *count.parameters)
+    in_order = lambda found: tuple(tt.broadcast_to(as_tensor(x), shape) for x in found)
     observation = Observation(draw(law, in_order(kept), shape, name), y)
     recovery = Recovery(count, y + draw(law, in_order(rest), shape))
     laws: list[tuple[Any, Any]] = [(law, count.parameters), (Binomial, (as_tensor(1), p))]

@@ -24,8 +24,8 @@ MOST_TOGETHER = 100_000  # of the labels that an expression depends on
 def values_of(variable: Any) -> np.ndarray:
     """The values an entry can take; raises `NoMatch` where they are not finitely many and known."""
     family = variable.family
-    if family.__name__ in ("Categorical", "DiscreteMarkovChain"):
-        count = variable.parameters[0].type.shape[-1]
+    if family.categories:
+        count = family.categories(*variable.parameters)
         if count is None:
             raise NoMatch("the number of categories is only known when the program runs")
         return np.arange(count)

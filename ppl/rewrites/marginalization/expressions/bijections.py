@@ -14,115 +14,55 @@ and none where it was not, Poisson of mean θy:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 import ppl.tensor as tt
-from ppl.distributions import FAMILIES
-from ppl.distributions.declaration.constants import LOG_2
+from ppl.distributions import Censored, Exponential, Poisson
+from ppl.distributions.declaration.change_of_variables import ChangeOfVariables
 from ppl.distributions.draws.draw import draw
 from ppl.rewrites.marginalization.expressions.affine import data_value, is_data, known_shape
 from ppl.rewrites.marginalization.program import Observation, Program, Term
 from ppl.tensor.tensor import Tensor, as_tensor
 
 
-@dataclass(frozen=True)
-class Bijection:
-    """A family as another one of a function of its values; parameters in `data` must be data."""
-
-    family: str
-    becomes: str
-    of: Callable[..., tuple[Any, tuple[Any, ...], Any]]  # of (y, parameters): g(y), parameters there, log |g'(y)|
-    words: str  # for g(y)
-    data: tuple[str, ...] = ()
-    suits: Callable[[Observation], bool] | None = None  # values that have one; by default all inside the support
-    for_rows: bool = True  # whether rows that are counted or summed are served by it, and not only latent variables
-
-
-BIJECTIONS: dict[str, Bijection] = {}
+def _in_other_coordinates(o: Observation) -> tuple[Any, Any, tuple[Any, ...], Any, str] | None:
+    """The family that an observed value is of in other coordinates, with the value, the parameters and the logarithm of
+    the slope there, and the words for it; None where there is none."""
+    rv = o.variable
+    if None in rv.type.shape or o.rows is not None or not is_data(o.value):
+        return None
+    if rv.family is Censored:
+        return (Poisson, *censored(o.value, *rv.parameters), END_SEEN) if _is_waiting_time(o) else None
+    change = rv.family.change_of_variables
+    if not change or not _knows(change, rv) or not _inside(rv, data_value(o.value)):
+        return None
+    return (change.base, *change.of(o.value, *rv.parameters), change.words)
 
 
-def observed_as(family: str, becomes: str, words: str, **conditions: Any) -> Callable[..., Any]:
-    """State a bijection by the value, the parameters and the log-slope that it leads to."""
-
-    def state(of: Callable[..., Any]) -> Callable[..., Any]:
-        BIJECTIONS[family] = Bijection(family, becomes, of, words, **conditions)
-        return of
-
-    return state
-
-
-@observed_as("LogNormal", "Normal", "log {}")
-def log_normal(y: Any, mu: Any, sigma: Any) -> Any:
-    return tt.log(y), (mu, sigma), -tt.log(y)
-
-
-@observed_as("LogitNormal", "Normal", "logit {}")
-def logit_normal(y: Any, mu: Any, sigma: Any) -> Any:
-    return tt.log(y) - tt.log1p(-y), (mu, sigma), -tt.log(y) - tt.log1p(-y)
-
-
-@observed_as("HalfNormal", "Normal", "{} with either sign")
-def half_normal(y: Any, sigma: Any) -> Any:
-    return y, (as_tensor(0.0), sigma), LOG_2
-
-
-@observed_as("Laplace", "Exponential", "the distance of {} from its center", data=("mu",))
-def laplace(y: Any, mu: Any, b: Any) -> Any:
-    return abs(y - mu), (1.0 / b,), -LOG_2
-
-
-@observed_as("Pareto", "Exponential", "log {} from its least value", data=("m",))
-def pareto(y: Any, alpha: Any, m: Any) -> Any:
-    return tt.log(y / m), (alpha,), -tt.log(y)
-
-
-@observed_as("Weibull", "Exponential", "the power of {}", data=("alpha",))
-def weibull(y: Any, alpha: Any, beta: Any) -> Any:
-    return y**alpha, (beta**-alpha,), tt.log(alpha) + (alpha - 1.0) * tt.log(y)
-
-
-@observed_as("Lomax", "Exponential", "log(1 + {}/m)", data=("m",))
-def lomax(y: Any, alpha: Any, m: Any) -> Any:
-    return tt.log1p(y / m), (alpha,), -tt.log(m + y)
-
-
-@observed_as("Kumaraswamy", "Exponential", "-log(1 - {}^a)", data=("a",))
-def kumaraswamy(y: Any, a: Any, b: Any) -> Any:
-    return -tt.log1p(-(y**a)), (b,), tt.log(a) + (a - 1.0) * tt.log(y) - tt.log1p(-(y**a))
-
-
-@observed_as("InverseGamma", "Gamma", "1/{}")
-def inverse_gamma(y: Any, alpha: Any, beta: Any) -> Any:
-    return 1.0 / y, (alpha, beta), -2.0 * tt.log(y)
-
-
-WAITING = ("Exponential", "Weibull", "Pareto", "Lomax", "Kumaraswamy")  # exponential in what grows with the value
-
-
-def _as_waiting_time(y: Any, law: Any) -> Any:
-    """A value as an exponential one."""
-    name = law.family.__name__
-    return (y, law.parameters, 0.0) if name == "Exponential" else BIJECTIONS[name].of(y, *law.parameters)
+END_SEEN = "whether the end of {} was seen"
 
 
 def _is_waiting_time(o: Observation) -> bool:
-    """Whether a censored value is a waiting time, whose start was seen."""
+    """Whether a censored value is a waiting time, exponential in what grows with the value, whose start was seen."""
     law, *bounds = o.variable.parameters
-    inner = BIJECTIONS.get(law.family.__name__)
-    if law.family.__name__ not in WAITING or not all(map(is_data, bounds)) or (inner and not _knows(inner, law)):
+    change = law.family.change_of_variables
+    exponential = law.family is Exponential or (
+        change and change.base is Exponential and change.increasing and _knows(change, law)
+    )
+    if not exponential or not all(map(is_data, bounds)):
         return False
     y, lower, upper = map(data_value, (o.value, *bounds))
     return bool(np.all((y > lower) & (y <= upper))) and _inside(law, y)
 
 
-@observed_as("Censored", "Poisson", "whether the end of {} was seen", suits=_is_waiting_time, for_rows=False)
-def censored(y: Any, law: Any, lower: Any, upper: Any) -> Any:
-    seen = y < upper
-    time, (rate,), slope = _as_waiting_time(y, law)
+def censored(y: Any, law: Any, lower: Any, upper: Any) -> tuple[Any, tuple[Any, ...], Any]:
+    """Whether the end of a waiting time was seen, as a count."""
+    seen, change = y < upper, law.family.change_of_variables
+    time, (rate,), slope = change.of(y, *law.parameters) if change else (y, law.parameters, 0.0)
     return seen, (rate * time,), tt.switch(seen, slope - tt.log(time), 0.0)
 
 
@@ -134,16 +74,18 @@ class Opened:
     written: Observation
     slope: Term
     words: str
+    becomes: Any  # the family in them
 
     @property
     def for_rows(self) -> bool:
-        return BIJECTIONS[self.written.variable.family.__name__].for_rows
+        """Whether rows that are counted or summed are served by it, and not only latent variables."""
+        return self.written.variable.family is not Censored
 
     def as_written(self, why: str) -> str:
         """A reason in which it has its own law again."""
         rv = self.written.variable
-        name, family = rv.name, rv.family.__name__
-        return why.replace(f'"{name}" is {BIJECTIONS[family].becomes},', f'"{name}" is {family},')
+        family = rv.family.__name__
+        return why.replace(f'"{rv.name}" is {self.becomes.__name__},', f'"{rv.name}" is {family},')
 
 
 def opened(program: Program) -> tuple[Program, Mapping[int, Opened]]:
@@ -151,36 +93,26 @@ def opened(program: Program) -> tuple[Program, Mapping[int, Opened]]:
     found: dict[int, Opened] = {}
     observed: list[Observation] = []
     for o in program.observed:
-        bijection = BIJECTIONS.get(o.variable.family.__name__)
-        if bijection is None or not _applies(bijection, o):
+        known = _in_other_coordinates(o)
+        if known is None:
             observed.append(o)
             continue
         rv, name = o.variable, o.variable.name or "y"
-        value, parameters, slope = bijection.of(o.value, *rv.parameters)
-        law = draw(FAMILIES[bijection.becomes], tuple(map(as_tensor, parameters)), known_shape(rv), name)
+        family, value, parameters, slope, of = known
+        law = draw(family, tuple(map(as_tensor, parameters)), known_shape(rv), name)
         term = Term(f"slope of {name}", tt.broadcast_to(as_tensor(slope), known_shape(rv)))
-        words = f"{rv.family.__name__} is {bijection.becomes} in {bijection.words.format(name)}."
+        words = f"{rv.family.__name__} is {family.__name__} in {of.format(name)}."
         new = Observation(law, tt.cast(as_tensor(value), law.dtype))
-        found[id(new)] = Opened(o, term, words)
+        found[id(new)] = Opened(o, term, words, family)
         observed.append(new)
     made = replace(program, observed=tuple(observed))
     return made.plus(terms=[here.slope for here in found.values()]), found
 
 
-def _applies(bijection: Bijection, o: Observation) -> bool:
-    """Whether values are data that the bijection is for."""
-    rv = o.variable
-    if None in rv.type.shape or o.rows is not None or not is_data(o.value):
-        return False
-    if bijection.suits is not None:
-        return bijection.suits(o)
-    return _knows(bijection, rv) and _inside(rv, data_value(o.value))
-
-
-def _knows(bijection: Bijection, law: Any) -> bool:
+def _knows(change: ChangeOfVariables, law: Any) -> bool:
     """Whether the parameters of which it makes data are data."""
     parameters = dict(zip(law.family.params, law.parameters, strict=True))
-    return all(is_data(parameters[name]) for name in bijection.data)
+    return all(is_data(parameters[name]) for name in change.data)
 
 
 def _inside(law: Any, y: Any) -> bool:

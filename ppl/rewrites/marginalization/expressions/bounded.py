@@ -106,4 +106,10 @@ def truncated(observation: Observation, compact: Compact) -> tuple[Term, str]:
     return Term(f"statistics of {name}", density, "rows"), f"{words}, and their probability between the bounds"
 
 
-BOUNDED: dict[Any, Callable[[Observation, Compact], tuple[Term, str]]] = {Censored: censored, Truncated: truncated}
+def bounded(observation: Observation, compact: Compact) -> tuple[Term, str]:
+    """Rows of a censored or truncated law; raises `NoMatch` where they are of no other law, or do not pay."""
+    if observation.variable.family is Censored:
+        return censored(observation, compact)
+    if observation.variable.family is Truncated:
+        return truncated(observation, compact)
+    raise NoMatch("it is not a law between bounds")

@@ -17,5 +17,5 @@ columns without groups, with two scales, are turned once so that S is diagonal (
 
 from ppl.rewrites.marginalization.gaussian.in_branches import eliminate_given as eliminate_given
 from ppl.rewrites.marginalization.gaussian.marginal import eliminate as eliminate
-from ppl.rewrites.marginalization.gaussian.residuals import LAWS as LAWS
+from ppl.rewrites.marginalization.gaussian.residuals import is_normal as is_normal
 from ppl.rewrites.marginalization.gaussian.residuals import is_written_out as is_written_out

@@ -20,7 +20,7 @@ from ppl.rewrites.marginalization.expressions.affine import (
     is_read,
     known_shape,
 )
-from ppl.rewrites.marginalization.gaussian.residuals import FLAT, LAWS, Residual, is_flat, residuals_of
+from ppl.rewrites.marginalization.gaussian.residuals import FLAT, Residual, is_flat, is_normal, residuals_of
 from ppl.rewrites.marginalization.program import Factor, Observation, Program, Term, reaches
 
 
@@ -38,7 +38,7 @@ def candidates(
     """The normal variables that can go together, the residuals of their factors, and those that cannot, and why."""
     declined: list[Declined] = []
     chosen = [
-        rv for rv in program.free if (is_flat(rv) or rv.family in LAWS) and rv not in kept and None not in rv.type.shape
+        rv for rv in program.free if (is_flat(rv) or is_normal(rv)) and rv not in kept and None not in rv.type.shape
     ]
     while True:
         residuals, faults = _residuals(program, chosen)

@@ -25,7 +25,10 @@ from ppl.rewrites.marginalization.gaussian.residuals import Residual
 from ppl.rewrites.marginalization.program import Factor, Program, children
 from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
 
-POWERS: dict[Any, float] = {InverseGamma: 0.5, Gamma: -0.5}  # of the variable, in a standard deviation
+
+def _power(rv: RandomVariable) -> float | None:
+    """Of a variance with an inverse gamma law or a precision with a gamma law: the power in a standard deviation."""
+    return 0.5 if rv.family is InverseGamma else -0.5 if rv.family is Gamma else None
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,7 @@ class CommonScale:
     @property
     def scale(self) -> Tensor:
         """The standard deviation at unit scale, a function of the variable."""
-        return self.variable ** POWERS[self.variable.family]
+        return self.variable ** _power(self.variable)
 
     def posterior(self, marginal: Marginal) -> Tensor:
         """A draw of the variable, the block integrated out."""
@@ -62,12 +65,13 @@ def common_scale(
     """The variance or precision that all rows share, if nothing but the factors of the block depends on it."""
     mine = {id(f) for f in factors}
     for rv in program.free:
-        if rv.family not in POWERS or rv.ndim or rv in kept:
+        power = _power(rv)
+        if power is None or rv.ndim or rv in kept:
             continue
         found: list[Residual] = []
         for r in residuals:
             factored = power_of(r.scale, rv)
-            if factored is None or factored[1] != POWERS[rv.family] or _moves(r, rv):
+            if factored is None or factored[1] != power or _moves(r, rv):
                 break
             found.append(replace(r, scale=factored[0]))
         if len(found) == len(residuals) and all(id(f) in mine for f in children(program, rv)):

@@ -17,7 +17,7 @@ from ppl.graph import Node, ancestors, rebuilt, substitute, topological
 from ppl.rewrites.marginalization.expressions.affine import NotAffine, steering
 from ppl.rewrites.marginalization.expressions.branches import picked
 from ppl.rewrites.marginalization.gaussian.marginal import Eliminated, eliminate
-from ppl.rewrites.marginalization.gaussian.residuals import LAWS, is_flat
+from ppl.rewrites.marginalization.gaussian.residuals import is_flat, is_normal
 from ppl.rewrites.marginalization.program import Factor, Observation, Program, Recovery, parts
 
 
@@ -25,7 +25,7 @@ def eliminate_given(
     program: Program, labels: Sequence[RandomVariable], kept: frozenset[RandomVariable]
 ) -> tuple[Program, list[Eliminated]] | None:
     """The program without the Gaussian blocks that the labels steer, given these; None where they steer none."""
-    normal = {rv for rv in program.free if rv.family in LAWS and rv not in kept}
+    normal = {rv for rv in program.free if is_normal(rv) and rv not in kept}
     together = _connected(program, normal, [rv for rv in normal if _steered(program, rv, labels)])
     if not together:
         return None

@@ -144,7 +144,7 @@ def _blocks_have_it(program: Program, seen: Observation, variable: RandomVariabl
     if not gaussian.is_written_out(variable):
         return None  # too large for one
     mean = ancestors(seen.variable.parameters[0], program.free)
-    beside = [rv for rv in program.free if rv is not variable and rv in mean and rv.family in gaussian.LAWS]
+    beside = [rv for rv in program.free if rv is not variable and rv in mean and gaussian.is_normal(rv)]
     effects = sum(prod(known_shape(rv)) for rv in beside if not suits(rv) and None not in rv.type.shape)
     if effects > MOST_EFFECTS * prod(known_shape(rows.y)):
         return "the many effects beside it go in one Gaussian block with it"

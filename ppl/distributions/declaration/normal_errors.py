@@ -1,0 +1,36 @@
+"""How a family that is normal given its parameters says so: expressions that have normal errors of mean zero.
+
+The fact `residuals(x, *parameters)` yields pairs (mean less value, errors), whose log-densities add up to that of x.
+Errors are a standard deviation of independent entries, or one of the kinds here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Correlated:
+    """Vectors whose covariance has a Cholesky factor."""
+
+    chol: Any
+
+
+@dataclass(frozen=True)
+class Kronecker:
+    """Vectors whose covariance has the Cholesky factor L₁ ⊗ L₂ ⊗ ..."""
+
+    roots: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class NoisyKronecker:
+    """Vectors of the covariance K₁ ⊗ K₂ ⊗ ... + σ²I."""
+
+    covariances: tuple[Any, ...]
+    sigma: Any
+
+
+class NotNormal(Exception):  # noqa: N818  an answer, not an error
+    """A law that has other laws inside is not normal, or not in a way that is understood; the message says why."""
