@@ -31,7 +31,7 @@ ORDINARY = set(
     together too total totals transform treats trials tried two under understood uniform unknown unless up update upper
     value values variable variables vary vector vectors was watched weights were what when where whether which whole
     whose will with without would write written zero dimensionless center exponential integrated information reduced
-    rewriting becomes integrates terms tau look
+    rewriting becomes integrates terms tau look declared
     """.split()
 )
 
