@@ -95,6 +95,15 @@ def test_a_result_tells():
         pm.explain(result, protect=["rate"])
 
 
+def test_it_looks_at_as_many_draws_as_it_is_asked_for():
+    found = pm.sample(model=counts(), certificate=np.int64(75), **FEW)
+    assert found.posterior.attrs["certificate"].startswith("holds: at 75 draws")
+    with pytest.raises(ValueError, match="certificate must be a whole number of at least 2, got 1"):
+        pm.sample(model=counts(), certificate=1, **FEW)
+    with pytest.raises(TypeError, match="certificate is True, False, or at how many draws"):
+        pm.sample(model=counts(), certificate="no", **FEW)
+
+
 def test_it_can_be_left_out():
     found = pm.sample(model=counts(), certificate=False, **FEW)
     assert found.posterior.attrs["certificate"] == "not judged: certificate=False"

@@ -66,36 +66,50 @@ class Notary:
                 raise
             self.reason = f"{type(error).__name__}: {error}"
 
-    def prepare(self, draws: int) -> None:
+    def prepare(self, draws: int, asked: int | None = None) -> None:
         """Make ready for a run of so many draws, while these are made."""
         if self.identity is not None:
             with suppress(Exception):  # they are told of when there is something to certify
-                self.identity.prepare(len(self._picked(self.identity, draws)))
+                self.identity.prepare(len(self._picked(self.identity, draws, asked)))
 
-    def _picked(self, identity: Identity, draws: int) -> np.ndarray:
-        """The numbers of the draws that are checked, of so many."""
-        count = int(np.clip(WORK / max(1.0, identity.work), FEWEST, DRAWS))
+    def _picked(self, identity: Identity, draws: int, asked: int | None) -> np.ndarray:
+        """The numbers of the draws that are checked, of so many: as many as are asked for, or as cost little."""
+        count = int(np.clip(WORK / max(1.0, identity.work), FEWEST, DRAWS)) if asked is None else min(asked, draws)
         return np.unique(np.linspace(0, draws - 1, count).round().astype(int))
 
-    def certify(self, run: Any, lp: np.ndarray | None, values: Mapping[str, np.ndarray], seed: int) -> Certificate:
-        """The certificate of a run: `lp` has the log-density of each draw, `values` every name for every draw."""
+    def certify(
+        self,
+        run: Any,
+        lp: np.ndarray | None,
+        values: Mapping[str, np.ndarray],
+        seed: int,
+        asked: int | None = None,
+    ) -> Certificate:
+        """The certificate of a run: `lp` has the log-density of each draw, `values` every name for every draw, and
+        `asked` draws are looked at, or as many as cost little."""
         if self.identity is not None and self.identity.is_fixed:
             return not_judged("nothing is random")
         if self.identity is None:
             return Certificate(self.verdict, 0, float("nan"), self.reason)
         try:
             with np.errstate(all="ignore"):  # beside a draw numbers may end
-                return self._judged(self.identity, run, lp, values, seed)
+                return self._judged(self.identity, run, lp, values, seed, asked)
         except Exception as error:
             if strict.on:
                 raise
             return not_judged(f"{type(error).__name__}: {error}")
 
     def _judged(
-        self, identity: Identity, run: Any, lp: np.ndarray | None, values: Mapping[str, np.ndarray], seed: int
+        self,
+        identity: Identity,
+        run: Any,
+        lp: np.ndarray | None,
+        values: Mapping[str, np.ndarray],
+        seed: int,
+        asked: int | None,
     ) -> Certificate:
         chains, draws = run.positions.shape[:2]
-        picked = self._picked(identity, chains * draws)
+        picked = self._picked(identity, chains * draws, asked)
         at = np.unravel_index(picked, (chains, draws))
         positions, keys = run.positions[at], draw_keys(seed, "recover", chains, draws)[at]
         different = len(np.unique(positions, axis=0)) if self.slots else len(picked)

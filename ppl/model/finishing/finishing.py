@@ -49,7 +49,7 @@ class Request(NamedTuple):
     as_arviz: bool
     options: Mapping[str, Any]
     stat_names: Mapping[str, str]
-    certified: bool = True
+    certified: int | None = None  # at how many draws the run checks itself; None: as many as cost little
     lp_of_draws: bool = True  # whether `lp` is the log-density of the draw, not of a step on the way to it
     chosen: bool = False  # whether the names are those that the user listed
 
@@ -116,8 +116,8 @@ class Finisher:
 
         def both() -> None:
             compiled(self.program, columns)
-            if self.request.certified:
-                self._notary().prepare(chains * draws)
+            if self.request.certified != 0:
+                self._notary().prepare(chains * draws, self.request.certified)
 
         compiling = threading.Thread(target=both, name="compile-results")
         if columns:
@@ -141,14 +141,14 @@ class Finisher:
 
     def _certificate(self, run: Any, stats: Mapping[str, np.ndarray], values: Mapping[str, np.ndarray]) -> Certificate:
         """Whether the draws of a run agree with the model as it is written."""
-        if not self.request.certified:
+        if self.request.certified == 0:
             return not_judged("certificate=False")
         if not run.draws:
             return not_judged("there are no draws")
         if self._preparing is not None:
             self._preparing.join()
         lp = stats.get("lp") if self.request.lp_of_draws else None
-        return self._notary().certify(run, lp, values, self.request.seed)
+        return self._notary().certify(run, lp, values, self.request.seed, self.request.certified)
 
     def rows(self, chain: int, first: int, positions: np.ndarray) -> dict[str, np.ndarray]:
         """Every name for some draws of one chain, warm-up counted, in blocks of one size: one program serves all."""

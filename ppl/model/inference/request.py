@@ -8,7 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ppl.model.arguments import as_list, check_keys, check_truths, count, unknown
+from ppl.model.certificate.certificate import FEWEST
 from ppl.model.context import modelcontext
 from ppl.model.errors import SamplingError
 from ppl.model.inference.sampling_options import (
@@ -64,7 +67,7 @@ class Asked:
     extras: Mapping[str, Any]
     keep_warmup: bool
     checked: bool
-    certified: bool
+    certified: int | None  # how many draws the run checks itself at; None: as many as cost little
     as_arviz: bool
 
     @property
@@ -112,7 +115,7 @@ def request(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Asked
         jitter_max_retries=given["jitter_max_retries"], protect=as_list(given["protect"]),
         eliminate=as_list(given["eliminate"]), nuts=nuts, given=direct, steered=steered, directory=directory,
         stored=stored, extras=extras, keep_warmup=not given["discard_tuned_samples"],
-        checked=given["compute_convergence_checks"], certified=given["certificate"],
+        checked=given["compute_convergence_checks"], certified=_draws_to_check(given["certificate"]),
         as_arviz=given["return_inferencedata"], **{name: given[name] for name in same},
     )  # fmt: skip
 
@@ -123,11 +126,20 @@ def _check(given: dict[str, Any]) -> None:
         "trace progressbar_theme keep_warning_stat n_init mp_ctx blas_cores compile_kwargs progressbar".split()
     )
     refuse_unsupported(**{name: given[name] for name in unsupported})
-    truths = "quiet discard_tuned_samples compute_convergence_checks return_inferencedata rewrite blocking certificate"
+    truths = "quiet discard_tuned_samples compute_convergence_checks return_inferencedata rewrite blocking"
     check_truths(**{name: given[name] for name in truths.split()})
     if given["callback"] is not None and not callable(given["callback"]):
         raise TypeError(f"callback is a function of (trace, draw), got {given['callback']!r}.")
     given["jitter_max_retries"] = count("jitter_max_retries", given["jitter_max_retries"], 0)
+
+
+def _draws_to_check(certificate: Any) -> int | None:
+    """At how many draws a run checks itself: as many as cost little (None), none (0), or as many as the user says."""
+    if isinstance(certificate, bool | np.bool_):
+        return None if certificate else 0
+    if not isinstance(certificate, int | np.integer):
+        raise TypeError(f"certificate is True, False, or at how many draws the run is checked, got {certificate!r}.")
+    return count("certificate", certificate, FEWEST) if certificate else 0
 
 
 def _renamed_start(start: Any, initvals: Any) -> Any:

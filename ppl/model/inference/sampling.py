@@ -64,7 +64,7 @@ def sample(
     checkpoint: str | os.PathLike[str] | None = None,
     resume: str | os.PathLike[str] | None = None,
     storage: str = "npy",
-    certificate: bool = True,
+    certificate: bool | int = True,
     **options: Any,
 ) -> Any:
     """Draw from the posterior of the model, by PyMC's arguments.
@@ -84,10 +84,10 @@ def sample(
     known, and `parts` how chains of parts moved. Of a draw of several parts, `lp`, `energy` and `n_steps` are sums,
     `acceptance_rate` is the mean, `tree_depth` the greatest and `step_size` the smallest.
 
-    Each run checks itself: at up to 32 of its draws the joint density of the model as written is compared with the
-    density that was sampled, times that of the variables drawn back after it. The attribute `certificate` of the
-    posterior says what was found (`ppl.explain(result)` prints it); draws that contradict the model are a
-    `CertificateError`. `certificate=False` leaves the check out.
+    Each run checks itself: at up to 32 of its draws, or at as many as `certificate` says, the joint density of the
+    model as written is compared with the density that was sampled, times that of the variables drawn back after it.
+    The attribute `certificate` of the posterior says what was found (`ppl.explain(result)` prints it); draws that
+    contradict the model are a `CertificateError`. `certificate=False` leaves the check out.
 
     With `blocking=False` sampling goes on in the background and a handle comes back. `resume` is a directory: draws are
     saved there while sampling, and the same call goes on where an earlier one was stopped; with `storage="zarr"` they
