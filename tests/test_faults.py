@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import ppl as pm
+from ppl.model.finishing import whose_run
 from ppl.model.prediction import draw_rows
 from ppl.samplers import ChainError, StorageError
 from ppl.samplers.runs.rows import FileRows
@@ -202,6 +203,22 @@ def test_a_run_of_another_model_or_other_data_is_refused(tmp_path, text, change,
         pm.sample(10, model=grouped(**change), **how)
     again = pm.sample(10, model=grouped(), **how)
     assert np.array_equal(first.posterior.b, again.posterior.b)
+
+
+def test_a_run_without_a_seed_keeps_the_one_it_began_with(tmp_path):
+    how = {**QUIET, "checkpoint": tmp_path / "run", "resume": "auto", "random_seed": None}
+    first = pm.sample(10, model=grouped(), **how)
+    longer = pm.sample(25, model=grouped(), **how)
+    assert np.array_equal(first.posterior.b, longer.posterior.b[:, :10])
+
+
+def test_a_run_of_another_version_is_refused(tmp_path, monkeypatch):
+    """Another version may draw other numbers, and both would stand in one run."""
+    how = {**QUIET, "resume": tmp_path / "run"}
+    pm.sample(10, model=grouped(), **how)
+    monkeypatch.setattr(whose_run, "__version__", "99.0")
+    with pytest.raises(StorageError, match=r"the version of ppl was .*, now 99\.0"):
+        pm.sample(10, model=grouped(), **how)
 
 
 def test_a_run_that_is_asked_for_otherwise_is_refused(tmp_path):

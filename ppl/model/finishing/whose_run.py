@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any
 
+import jax
 import numpy as np
 
 from ppl.distributions import RandomVariable
@@ -15,6 +16,7 @@ from ppl.graph import Node, ancestors, digest, rebuilt, substitute
 from ppl.model.inference.steps import Assignment
 from ppl.model.posterior.rewriting import Posterior
 from ppl.model.starting.start_points import Starts
+from ppl.model.version import __version__
 from ppl.tensor.tensor import Tensor, TensorType, placeholder
 from ppl.tensor.variables import Variable
 
@@ -23,6 +25,9 @@ def identity_of(posterior: Posterior, starts: Starts, methods: Assignment, asked
     """The digest of each part, by its name in words; what was `asked` for counts by how it is written."""
     model = posterior.model
     found: dict[str, str] = {f"the argument {name}": repr(value) for name, value in asked.items()}
+    found |= {"the version of ppl": __version__, "the version of jax": jax.__version__}
+    steps = [] if posterior.plan is None else [(step.rule, step.eliminated) for step in posterior.plan.steps]
+    found["the plan"] = _hash(repr(steps).encode())
     by_name: dict[Node, Node] = {
         var: placeholder(TensorType(var.dtype, var.type.shape), name) for name, var in model.named_vars.items()
     }

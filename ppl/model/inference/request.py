@@ -28,6 +28,7 @@ from ppl.model.inference.sampling_options import (
 from ppl.model.registry.variable_registry import Books
 from ppl.model.seeds import seed_of
 from ppl.samplers import StorageError
+from ppl.samplers.runs.checkpoint import seed_of_run
 from ppl.samplers.runs.launch import check_storage
 
 
@@ -105,7 +106,7 @@ def request(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Asked
     directory = _directory(given["checkpoint"], given["resume"])
     stored = _store(directory, given["storage"])
     draws, tune, chains, cores = layout_of_chains(given["draws"], given["tune"], given["chains"], given["cores"])
-    seed = seed_of(given["random_seed"])
+    seed = _seed(given["random_seed"], directory)
     model = modelcontext(given["model"])
     if not model.free_RVs:
         raise SamplingError("Cannot sample from the model: it has no free random variables.")
@@ -164,6 +165,12 @@ def _directory(checkpoint: Any, resume: Any) -> Any:
     if os.fspath(checkpoint) != os.fspath(resume):
         raise ValueError('checkpoint= goes with resume="auto"; resume= with a directory of its own needs no other.')
     return resume
+
+
+def _seed(random_seed: Any, directory: Any) -> int:
+    """The seed of a call; a run that goes on keeps the one that it began with, where the user gives none."""
+    kept = seed_of_run(directory) if random_seed is None and directory is not None else None
+    return seed_of(random_seed) if kept is None else kept
 
 
 def _store(directory: Any, storage: str) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from ppl.samplers.runs.zarr_rows import ZarrRows, zarr_package
 
 VERSION = 4
 STATE_SECONDS = 0.5
+SHOWN = ("the argument ", "the version ")  # parts whose values are short enough to be shown
 FREE = {"cores", "draws", "identity"}  # settings that do not reach the random numbers, and what is compared by itself
 MOST_TOLD = 5  # differences in one error
 
@@ -160,6 +161,12 @@ def disk_error(path: Path, error: OSError) -> StorageError:
     )
 
 
+def seed_of_run(directory: Any) -> int | None:
+    """The seed of the run that a directory holds; None where it holds none."""
+    file = Path(directory) / "run.json"
+    return int(_read_json(file).get("seed", 0)) if file.exists() else None
+
+
 def _read_json(file: Path) -> dict[str, Any]:
     try:
         return json.loads(file.read_text())
@@ -189,7 +196,7 @@ def _differences(saved: dict[str, str], asked: dict[str, str]) -> list[str]:
     gone = [f"{name} is gone" for name in saved if name not in asked]
     other = [name for name in asked if name in saved and asked[name] != saved[name]]
     shown = [
-        f"{name} was {saved[name]}, now {asked[name]}" if name.startswith("the argument ") else f"{name} differs"
+        f"{name} was {saved[name]}, now {asked[name]}" if name.startswith(SHOWN) else f"{name} differs"
         for name in other
     ]
     return new + gone + shown
