@@ -6,6 +6,7 @@ import inspect
 from pathlib import Path
 
 from ppl.distributions import FAMILIES
+from ppl.distributions.declaration.facts import WORDS
 
 CHECKS = {
     "density": "logp",
@@ -54,6 +55,15 @@ def cell(family: type, fact: str) -> str:
     return "(x)" if fact in ("logccdf", "icdf") and family.logcdf else ""
 
 
+def facts() -> str:
+    """One row a fact that theorems read: what it is, and the families that declare it."""
+    rows = ["| fact | what it is | declared by |", "|---|---|---|"]
+    for fact, words in WORDS.items():
+        families = [name for name, family in sorted(FAMILIES.items()) if getattr(family, fact)]
+        rows.append(f"| `{fact}` | {words.replace(chr(124), chr(8739))} | {', '.join(families)} |")
+    return "\n".join(rows)
+
+
 def page() -> str:
     lines = [
         "# Distributions",
@@ -70,6 +80,11 @@ def page() -> str:
         "This page is written by `python docs/generate_distributions.py`.",
         "",
         table(),
+        "",
+        "What theorems read of a family, θ being its parameters in their order. Each fact has a law in",
+        "`tests/laws/test_facts_of_families.py`, which runs for every family that declares it.",
+        "",
+        facts(),
         "",
         "What is meant otherwise than in PyMC, or has fewer digits:",
         "",

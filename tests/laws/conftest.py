@@ -23,7 +23,6 @@ from ppl.tensor.tensor import TensorType, as_tensor, is_constant, placeholder, v
 
 CHOICES = 3  # of parameters, for each family
 LAWS = (LogNormal.dist(0.3, 0.5), MvNormal.dist(np.zeros(3), np.eye(3)))  # where a family takes another law
-IMPROPER = frozenset({"Flat", "HalfFlat"})  # their density has no integral
 
 
 class Case:
@@ -91,7 +90,7 @@ class Case:
             pytest.skip(f"{self.name} is discrete")
 
     def proper(self) -> None:
-        if self.name in IMPROPER:
+        if self.family.improper:
             pytest.skip(f"{self.name} is improper")
 
     def values(self, fact: str, *arguments: Any) -> np.ndarray:
@@ -292,8 +291,10 @@ ALWAYS = frozenset("Normal Gamma Uniform HurdleGamma DiracDelta Poisson Bernoull
 
 def pytest_generate_tests(metafunc: Any) -> None:
     if "case" in metafunc.fixturenames:
-        slow = [() if c.name in ALWAYS and c.number == 0 else pytest.mark.slow for c in CASES]
-        cases = [pytest.param(c, marks=mark) for c, mark in zip(CASES, slow, strict=True)]
-        metafunc.parametrize("case", cases, ids=repr)
+        facts = [fact for mark in metafunc.definition.iter_markers("declares") for fact in mark.args]
+        cases = [c for c in CASES if all(getattr(c.family, fact) for fact in facts)]
+        quick = [bool(facts) or (c.name in ALWAYS and c.number == 0) for c in cases]
+        marked = [pytest.param(c, marks=() if q else pytest.mark.slow) for c, q in zip(cases, quick, strict=True)]
+        metafunc.parametrize("case", marked, ids=repr)
     if "family" in metafunc.fixturenames:
         metafunc.parametrize("family", list(FAMILIES.values()), ids=lambda f: f.__name__)

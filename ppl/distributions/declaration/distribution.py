@@ -15,10 +15,8 @@ several parameters is declared by `requires`, other parameters by `alternative`,
 family is the law of a function of another one's draw. Everything else is derived: checks, shapes, transforms, the
 constructor inside a model, tests, documentation.
 
-What theorems use is declared in the same way, each in the family's own file; CONTRIBUTING.md says what each fact means
-and which law tests it. `location_scale = mu, sigma` says that (X - μ)/σ has the same law for all μ and σ;
-`location_parameter = mu`, `scale_parameter = sigma` or `rate_parameter = lam` by itself that X - μ, X/σ or λX has. A
-class that declares its own density inherits none of these.
+What theorems read is declared in the same way, as `location_scale = mu, sigma` or a function such as
+`fisher_information`: `facts.py` names each of these facts with what it means.
 
 `shape` in `sample` is the shape of the whole result, the axes of one value last. Families of vectors may also declare
 `event_shape(*parameters)`, whose entries may be symbols, and, where what the user gives is not simply the parameters,
@@ -44,13 +42,14 @@ import numpy as np
 
 from ppl.distributions.declaration.arguments import as_parameter as as_parameter
 from ppl.distributions.declaration.arguments import require as require
-from ppl.distributions.declaration.declarations import Alternative, Limit, Missing, Requirement
+from ppl.distributions.declaration.declarations import Alternative, Missing, Requirement
 from ppl.distributions.declaration.declarations import Param as Param
 from ppl.distributions.declaration.declarations import alternative as alternative
 from ppl.distributions.declaration.declarations import limit_of as limit_of
 from ppl.distributions.declaration.declarations import param as param
 from ppl.distributions.declaration.declarations import requires as requires
 from ppl.distributions.declaration.domains import Domain, a_distribution
+from ppl.distributions.declaration.facts import Facts
 from ppl.distributions.declaration.law import Law
 from ppl.distributions.declaration.parametrised import Parametrised
 from ppl.distributions.declaration.signatures import DistMethod, FamilySignature
@@ -65,15 +64,9 @@ FACTS = tuple(
     "logp logcdf logccdf icdf sample mean variance mode entropy support_point natural statistics log_normaliser "
     "event_shape accept result".split(" ")
 )
-OF_THE_LAW = tuple(  # facts that only theorems ask for
-    "log_variance fisher_information estimates typical_size normal_score of_normal_score change_of_variables thinned "
-    "unseen law_of_sum law_of_product plus minus law_of_entry affine_image merged logp_of_rows "
-    "logp_of_distances residuals categories".split(" ")
-)
-PARAMETERS = ("location_parameter", "scale_parameter", "rate_parameter")
 
 
-class Distribution(Parametrised, Evaluated):
+class Distribution(Parametrised, Evaluated, Facts):
     """A family of distributions; see the module for how one is declared."""
 
     params: ClassVar[dict[str, Param]] = {}
@@ -84,33 +77,6 @@ class Distribution(Parametrised, Evaluated):
     fixed: ClassVar[
         tuple[str, ...]
     ] = ()  # parameters that must be known for the family to be exponential in the others
-    improper: ClassVar[bool] = False  # whether the density has no finite integral
-    inverse_link: ClassVar[tuple[str, str]] = ("", "")  # a parameter, and the function of the natural one that it is
-    limit: ClassVar[Limit | None] = None  # what the law becomes as a parameter grows
-    location_scale: ClassVar[tuple[str, ...]] = ()  # the parameters μ and σ of X = μ + σZ
-    location_parameter: ClassVar[str] = ""
-    scale_parameter: ClassVar[str] = ""
-    rate_parameter: ClassVar[str] = ""
-    log_variance: Any  # of (the other parameters): the variance of log X, for a scale or rate parameter
-    fisher_information: Any  # of (the parameters): that of one value on some of them, by name
-    estimates: Any  # of (values as a NumPy array, parameters that are known): rough parameters of each, by name
-    typical_size: Any  # of (the parameters): where a positive X is neither small nor large
-    normal_score: Any  # of (x, the parameters): the z for which Φ(z) is the distribution function at x
-    of_normal_score: Any  # of (z, the parameters): that x, with the digits of both tails
-    change_of_variables: Any  # what family the values are of in other coordinates
-    thinned: Any  # of (share, the parameters): those of a count each of which is seen with that probability
-    unseen: Any  # of (y, share, the parameters): those of what is not seen, given that y are
-    law_of_sum: Any  # of (independent draws along axes, see `sums`; the parameters): a draw of their sum
-    law_of_product: Any  # the same of their product
-    plus: Any  # of (the parameters of two independent draws): those of their sum
-    minus: Any  # the same of their difference
-    law_of_entry: Any  # of (k, the parameters): the family of entry k of a vector, and its parameters
-    affine_image: Any  # of (a, b, the parameters): a draw of a x + b for a vector x
-    merged: Any  # of (rows of zeros and ones, the parameters): those of the sums of these groups of all entries
-    logp_of_rows: Any  # of (`rows`, the parameters of their cells): the log-density of all by sums that keep the digits
-    logp_of_distances: Any  # of (how far n rows are below and above the location in all, n, the parameters): the same
-    residuals: Any  # of (x, the parameters): pairs (mean less value, normal errors), see `normal_errors`
-    categories: Any  # of (the parameters): how many values there are, 0, 1, ..., which only tell one from another
     order: ClassVar[tuple[str, ...]] = ()  # of positional arguments, where PyMC's differs from the declared one
     __signature__ = FamilySignature()
     support: Any
@@ -143,12 +109,11 @@ class Distribution(Parametrised, Evaluated):
             own |= {fact: derived for fact, derived in own["law"].facts().items() if fact not in own}
             if own["law"].words:
                 cls.change_of_variables = own["change_of_variables"] = own["law"].change_of_variables()
-        cls._declare_parameters(own)
-        has_density = "logp" in own
-        for fact in (*FACTS, *OF_THE_LAW):
+        cls._declare(own)
+        for fact in FACTS:
             if fact in own and inspect.isfunction(own[fact]):
                 setattr(cls, fact, staticmethod(own[fact]))
-            elif not getattr(cls, fact, None) or (has_density and fact in OF_THE_LAW and fact not in own):
+            elif not hasattr(cls, fact) or isinstance(getattr(cls, fact), Missing):
                 setattr(cls, fact, Missing(cls.__name__, fact))
         if inspect.isfunction(own.get("support")):
             cls.support = staticmethod(own["support"])
@@ -158,26 +123,6 @@ class Distribution(Parametrised, Evaluated):
                 names = [n for n in inspect.signature(cls.accept).parameters if n != "shape"]
             cls.order = own.get("order") or tuple(dict.fromkeys(names))
             FAMILIES[cls.__name__] = cls
-
-    @classmethod
-    def _declare_parameters(cls, own: dict[str, Any]) -> None:
-        """Which parameters are locations, scales and rates, by their names."""
-        if "logp" in own:
-            cls.location_scale, cls.location_parameter, cls.scale_parameter, cls.rate_parameter = (), "", "", ""
-            cls.improper, cls.inverse_link, cls.limit = False, ("", ""), None
-        if "location_scale" in own:
-            cls.location_scale = tuple(p.name for p in own["location_scale"])
-            cls.location_parameter, cls.scale_parameter = cls.location_scale
-        if "improper" in own:
-            cls.improper = own["improper"]
-        if "limit" in own:
-            cls.limit = own["limit"]
-        if "inverse_link" in own:
-            parameter, function = own["inverse_link"]
-            cls.inverse_link = parameter.name, function
-        for fact in PARAMETERS:
-            if isinstance(own.get(fact), Param):
-                setattr(cls, fact, own[fact].name)
 
     # --- making draws ---------------------------------------------------------------------------------------------
     def __new__(cls, name: str, *args: Any, **kwargs: Any) -> Any:

@@ -92,7 +92,7 @@ class DiscreteMarkovChain(Distribution):
     def support_point(start, P):
         return Categorical.support_point(expand_dims(start, -2) + 0.0 * sum(concatenate([P[..., :1, :, :], P], -3), -2))
 
-    def categories(P, init_dist, steps):
+    def categories(P, *others):
         return P.type.shape[-1]
 
 

@@ -195,9 +195,9 @@ def _separated(survey: Survey, rv: RandomVariable, flat: set[Node]) -> Iterator[
 
 def _link(rv: RandomVariable) -> tuple[Any] | None:
     """The predictor behind the link that makes it the natural parameter: a sigmoid or an exponential."""
-    parameter, function = rv.family.inverse_link
-    if not parameter:
+    if not rv.family.inverse_link:
         return None
+    parameter, function = rv.family.inverse_link
     node = plain(rv.parameters[list(rv.family.params).index(parameter)])
     return (node.inputs[0],) if node.op.name == function and not is_data(node) else None
 
