@@ -7,13 +7,14 @@ import ppl as pm
 from ppl.model.posterior.rewriting import rewritten
 from ppl.rewrites import strict
 from ppl.rewrites.marginalization import planner
+from ppl.rewrites.marginalization.theorem import Match, Theorem
 
 
 def test_a_theorem_that_fails_is_reported_and_left_out(monkeypatch):
-    def broken(result, protected, reasons):
+    def broken(program, variable):
         raise RuntimeError("planted")
 
-    monkeypatch.setitem(planner.THEOREMS, "conjugate", broken)
+    monkeypatch.setattr(planner, "THEOREMS", (Theorem("conjugate", broken, lambda rv: True),))
     monkeypatch.setattr(planner, "_reported", set())
     with pm.Model() as model:
         rate = pm.Gamma("rate", 2, 1)
@@ -26,10 +27,10 @@ def test_a_theorem_that_fails_is_reported_and_left_out(monkeypatch):
 
 
 def test_a_theorem_that_loses_a_variable_is_reported_and_undone(monkeypatch):
-    def forgetful(result, protected, reasons):
-        result.program = result.program.without(result.program.free[:1])
+    def forgetful(program, variable):
+        return Match((variable,), ())
 
-    monkeypatch.setitem(planner.THEOREMS, "conjugate", forgetful)
+    monkeypatch.setattr(planner, "THEOREMS", (Theorem("conjugate", forgetful, lambda rv: True),))
     monkeypatch.setattr(planner, "_reported", set())
     monkeypatch.setattr(strict, "on", False)
     with pm.Model() as model:

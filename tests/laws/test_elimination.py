@@ -26,7 +26,7 @@ from ppl.distributions import (
 from ppl.graph import ancestors, substitute
 from ppl.rewrites.marginalization import Observation, Program, Term, plan
 from ppl.rewrites.marginalization.conjugate import conjugate, thinning
-from ppl.rewrites.marginalization.conjugate.conjugate import eliminate_one
+from ppl.rewrites.marginalization.conjugate.conjugate import integrated_out
 from ppl.rewrites.marginalization.conjugate.gamma_ratios import log_rising
 from ppl.rewrites.marginalization.conjugate.pairs import PAIRS, PRIORS
 from ppl.rewrites.marginalization.expressions.affine import Select, affine, is_data
@@ -86,7 +86,7 @@ NUMBERS, SHARES = tt.dvector("numbers"), tt.dmatrix("shares")
 def gap(variable, observed):
     """log p(x) + log p(y | x) - log p(x | y) - log p(y) at a point x: zero, if the theorem holds."""
     at = SHARES if variable.event_ndim else NUMBERS
-    result = eliminate_one(Program((variable,), (observed,)), variable)
+    result = integrated_out(Program((variable,), (observed,)), variable)
     (term,), (recovery,) = result.terms, result.recoveries
     joint = tt.sum(variable.family.log_density(at, *variable.parameters)) + tt.sum(
         observed.variable.family.log_density(
@@ -142,7 +142,7 @@ def test_whole_counts_take_logarithms_and_no_gamma_functions():
     for prior, pair in CASES:
         if pair.child in ("Poisson", "Bernoulli", "Binomial", "Geometric", "Categorical", "Multinomial"):
             variable, child = program_of_pair(prior, pair)
-            (term,) = eliminate_one(Program((variable,), (child,)), variable).terms
+            (term,) = integrated_out(Program((variable,), (child,)), variable).terms
             moving = [n for n in ancestors(term.density) if not is_data(n) and n not in ancestors(child.value)]
             assert not [n for n in moving if n.op.name in ("gammaln", "stirling", "betaln")], (prior, pair.child)
 
@@ -180,7 +180,7 @@ def test_a_coefficient_is_a_scale_of_the_prior(size):
             others = {name: value for name, value in OTHERS.get(pair.child, {}).items() if name != pair.slot}
             slot = (x[ROWS] * c * WEIGHTS) ** pair.power
             seen = Observation(FAMILIES[pair.child].dist(**{pair.slot: slot}, **others), tt.as_tensor(DATA[pair.child]))
-            (term,) = eliminate_one(Program((x,), (seen,)), x).terms
+            (term,) = integrated_out(Program((x,), (seen,)), x).terms
             found.append(float(term.density.eval()))
         np.testing.assert_allclose(*found, rtol=1e-13, err_msg=f"{pair.prior} and {pair.child}")
 
@@ -190,7 +190,7 @@ def test_a_regression_of_rates_has_the_density_of_its_compound_far_out():
     x, y, group = np.linspace(-1, 1, 6), np.array([3, 0, 1, 2, 5, 1]), np.array([0, 1, 0, 2, 1, 1])
     f, b = FAMILIES["Gamma"].dist(1.7, 0.6, shape=(3,), name="f"), Normal.dist(0.0, 1.0, name="b")
     seen = Observation(Poisson.dist(f[group] * tt.exp(b * x), name="y"), tt.as_tensor(y))
-    (term,) = eliminate_one(Program((f, b), (seen,)), f).terms
+    (term,) = integrated_out(Program((f, b), (seen,)), f).terms
     for at in (-30.0, 0.4, 30.0):
         with mpmath.workdps(50):
             c, wanted = [mpmath.exp(at * mpmath.mpf(v)) for v in x], mpmath.mpf(0)
@@ -260,7 +260,7 @@ def test_a_count_seen_in_part_is_a_count_again(of):
     parameters = {"Poisson": {"mu": 3.1}, "Binomial": {"n": 9, "p": 0.6}, "NegativeBinomial": {"n": 2.5, "p": 0.4}}
     count = law.dist(**parameters[of], shape=(3,), name="n")
     seen = Observation(Binomial.dist(count, [0.3, 0.5, 0.9], name="y"), tt.as_tensor(np.array([2, 0, 4])))
-    made = thinning.eliminate_one(Program((count,), (seen,)), count)
+    made = thinning.integrated_out(Program((count,), (seen,)), count)
     (new,), (recovery,) = made.observed, made.recoveries
     (rest,) = [n for n in ancestors(recovery.draw) if n.op.name == "draw"]
     more = tt.lvector("more")
@@ -372,28 +372,28 @@ def test_a_sum_of_rates_is_not_one_rate():
     x = FAMILIES["Gamma"].dist(2.0, 1.0, shape=(2,), name="x")
     seen = Observation(Poisson.dist(x[0] + x[1], name="y"), tt.as_tensor(3))
     with pytest.raises(NoMatch, match="multiple"):
-        eliminate_one(Program((x,), (seen,)), x)
+        integrated_out(Program((x,), (seen,)), x)
 
 
 def test_a_rate_with_an_offset_stays():
     x = FAMILIES["Gamma"].dist(2.0, 1.0, name="x")
     seen = Observation(Poisson.dist(x + 1.0, name="y"), tt.as_tensor(3))
     with pytest.raises(NoMatch, match="multiple"):
-        eliminate_one(Program((x,), (seen,)), x)
+        integrated_out(Program((x,), (seen,)), x)
 
 
 def test_a_scaled_probability_stays():
     x = FAMILIES["Beta"].dist(2.0, 1.0, name="x")
     seen = Observation(Bernoulli.dist(0.5 * x, name="y"), tt.as_tensor(1))
     with pytest.raises(NoMatch, match="not closed"):
-        eliminate_one(Program((x,), (seen,)), x)
+        integrated_out(Program((x,), (seen,)), x)
 
 
 def test_a_factor_of_unknown_sign_stays():
     x, z = FAMILIES["Gamma"].dist(2.0, 1.0, name="x"), Normal.dist(0.0, 1.0, name="z")
     seen = Observation(Poisson.dist(x * z, name="y"), tt.as_tensor(3))
     with pytest.raises(NoMatch, match="positive"):
-        eliminate_one(Program((x, z), (seen,)), x)
+        integrated_out(Program((x, z), (seen,)), x)
 
 
 def test_protected_variables_stay_and_wrong_requests_are_refused():

@@ -18,22 +18,23 @@ from ppl.distributions import FAMILIES, Bernoulli, Binomial, Exponential, HalfNo
 from ppl.distributions.draws.draw import draw
 from ppl.distributions.transforms import default_transform
 from ppl.graph import substitute
-from ppl.rewrites.marginalization import Observation, Program
+from ppl.rewrites.marginalization import Observation, Program, words
 from ppl.rewrites.marginalization.conjugate import compounds, conjugate, thinning, wishart
 from ppl.rewrites.marginalization.conjugate import pareto as largest
 from ppl.rewrites.marginalization.conjugate.compounds import COMPOUNDS
 from ppl.rewrites.marginalization.conjugate.pairs import PAIRS, PRIORS
 from ppl.rewrites.marginalization.gaussian import kronecker_process as grids
 from ppl.rewrites.marginalization.gaussian import noisy_process as noisy
-from ppl.rewrites.marginalization.planner import THEOREMS
 from ppl.rewrites.marginalization.program import log_density
+from ppl.rewrites.marginalization.registry import THEOREMS
+from ppl.rewrites.marginalization.theorem import Match
 from ppl.samplers.independent.quadrature import followed, side_by_side
 from ppl.tensor.sampling.keys import Key
 
 DRAWS, FALSE_ALARM = 2000, 1e-6
 PROBABILITIES = (np.arange(4000) + 0.5) / 4000
 Build = Callable[[int], tuple[Any, list[Observation]]]  # independent copies of a variable, and rows that depend on it
-Theorem = Callable[[Program, Any], Program]
+Theorem = Callable[[Program, Any], Match]
 
 
 class Edge(NamedTuple):
@@ -126,7 +127,7 @@ def of_pair(prior: str, pair: Any, at: dict[str, Any], count: int) -> Edge:
         law = FAMILIES[pair.child].dist(**{pair.slot: slot if pair.power == 1.0 else slot**pair.power}, **given)
         return x, [seen(law, y)]
 
-    return Edge(build, conjugate.eliminate_one)
+    return Edge(build, conjugate.integrated_out)
 
 
 CASES = [
@@ -150,7 +151,7 @@ def test_groups_without_rows_have_their_prior(prior: str) -> None:
     x = FAMILIES[prior].dist(**GIVEN[prior], shape=(DRAWS + 1,), name="x")
     slot = x[np.zeros(3, dtype=int)]
     child = FAMILIES[pair.child].dist(**{pair.slot: slot if pair.power == 1.0 else slot**pair.power}, **at)
-    (recovery,) = conjugate.eliminate_one(Program((x,), (seen(child, y),)), x).recoveries
+    (recovery,) = conjugate.integrated_out(Program((x,), (seen(child, y),)), x).recoveries
     found = np.asarray(pm.draw(recovery.draw, random_seed=1))[1:]
     log_cdf = x.family.log_cdf(tt.as_tensor(found), *FAMILIES[prior].dist(**GIVEN[prior]).parameters)
     assert stats.kstest(np.exp(log_cdf.eval()), "uniform").pvalue > FALSE_ALARM
@@ -168,7 +169,7 @@ def test_shares_of_categories(child: str, counts: list[int]) -> None:
         labels = np.repeat(np.arange(3), counts)
         picked = x[np.repeat(np.arange(DRAWS), len(labels))]
         rows = seen(FAMILIES[child].dist(picked, shape=(DRAWS * len(labels),)), np.tile(labels, DRAWS))
-    (recovery,) = conjugate.eliminate_one(Program((x,), (rows,)), x).recoveries
+    (recovery,) = conjugate.integrated_out(Program((x,), (rows,)), x).recoveries
     found, after = np.asarray(pm.draw(recovery.draw, random_seed=1)), a + counts
     for k in range(3):
         assert stats.kstest(found[:, k], stats.beta(after[k], after.sum() - after[k]).cdf).pvalue > FALSE_ALARM
@@ -186,7 +187,7 @@ def of_compound(index: int, y: Any, c: float = 1.0, b: float = 0.0, sigma: float
             return x, [seen(Bernoulli.dist(tt.ndtr(c * x + b)), y)]
         return x, [seen(Normal.dist(c * x + b, sigma), y)]
 
-    return Edge(build, compounds.eliminate_one)
+    return Edge(build, compounds.integrated_out)
 
 
 AWAY = {
@@ -250,7 +251,7 @@ def test_bounds_of_uniform_rows(y: list[float]) -> None:
         rows = Uniform.dist(0.0, x[np.repeat(np.arange(n), len(y))], shape=(n * len(y),))
         return x, [Observation(rows, tt.as_tensor(np.tile(np.array(y, dtype=float), n)))]
 
-    holds(Edge(build, largest.eliminate_one))
+    holds(Edge(build, largest.integrated_out))
 
 
 # --- counts seen in part
@@ -270,7 +271,7 @@ def test_counts_seen_in_part(of: str, given: dict[str, Any], chance: float) -> N
     for y in (0, 3, 9):
         x = law.dist(**given, shape=(DRAWS,), name="x")
         rows = seen(Binomial.dist(x, chance), y)
-        after = thinning.eliminate_one(Program((x,), (rows,)), x)
+        after = thinning.integrated_out(Program((x,), (rows,)), x)
         n = np.arange(UP_TO)
         prior = law.log_density(tt.as_tensor(n), *law.dist(**given).parameters)
         weights = np.exp((prior + Binomial.log_density(y, tt.as_tensor(n), tt.as_tensor(chance))).eval())
@@ -302,7 +303,7 @@ def test_precisions_of_vectors(rows: list[list[float]]) -> None:
     y, nu = np.array(rows), 2.0
     x = FAMILIES["Wishart"].dist(nu=nu, V=SCALE, name="x")
     law = FAMILIES["MvNormal"].dist(np.zeros(2), tau=x, shape=y.shape)
-    (recovery,) = wishart.eliminate_one(Program((x,), (Observation(law, tt.as_tensor(y)),)), x).recoveries
+    (recovery,) = wishart.integrated_out(Program((x,), (Observation(law, tt.as_tensor(y)),)), x).recoveries
     found = np.asarray(pm.draw(recovery.draw, DRAWS, random_seed=1))
     scale = np.linalg.inv(np.linalg.inv(SCALE) + y.T @ y)
     for i in range(2):
@@ -405,7 +406,7 @@ def test_processes_seen_through_noise(name: str) -> None:
     rows, coefficient = np.argmax(law.design != 0, axis=1), float(law.design.max())
     x = FAMILIES["MvNormal"].dist(np.zeros(6), cov=tt.as_tensor(law.cov) ** POWER, name="x")
     child = Observation(Normal.dist(coefficient * x[rows], law.sigma, name="y"), tt.as_tensor(law.y))
-    (recovery,) = noisy.eliminate_one(Program((x,), (child,)), x).recoveries
+    (recovery,) = noisy.integrated_out(Program((x,), (child,)), x).recoveries
     law.is_law_of(np.asarray(pm.draw(substitute(recovery.draw, {POWER: tt.as_tensor(1.0)}), DRAWS, random_seed=2)))
 
 
@@ -416,7 +417,7 @@ def test_processes_on_grids(shift: float, y: float) -> None:
     factors = [np.ones((2, 2)) + (shift or 0.5) * np.eye(2), DECAY[:3, :3]]
     x = FAMILIES["KroneckerNormal"].dist(mu=np.zeros(6), covs=factors, sigma=0.0, name="x")
     child = Observation(Normal.dist(x, 0.1, name="y"), tt.as_tensor(np.full(6, y)))
-    (recovery,) = grids.eliminate_one(Program((x,), (child,)), x).recoveries
+    (recovery,) = grids.integrated_out(Program((x,), (child,)), x).recoveries
     law = _one(np.kron(*factors), range(6), 1.0, 0.1, y)
     law.is_law_of(np.asarray(pm.draw(recovery.draw, DRAWS, random_seed=2)))
 
@@ -539,17 +540,19 @@ def test_normal_variables_in_branches() -> None:
 
 
 HERE = {
-    "thinning": test_counts_seen_in_part, "compound": test_compounds,
+    words.THINNING: test_counts_seen_in_part, words.COMPOUND: test_compounds,
+    "noisy process": test_processes_seen_through_noise,
+    "process on a grid": test_processes_on_grids, "large process on a grid": test_processes_on_grids,
     "precision of vectors": test_precisions_of_vectors,
-    "Gaussian block in branches": test_normal_variables_in_branches, "sum over values": test_labels,
+    "Gaussian block in branches": test_normal_variables_in_branches, words.ENUMERATION: test_labels,
     "conjugate in branches": test_conjugate_variables_in_branches, "Gaussian block": test_gaussian_blocks,
     "conjugate": test_conjugate_pairs, "bound of uniform rows": test_bounds_of_uniform_rows,
-    "barren": test_groups_without_rows_have_their_prior,
+    words.NO_DESCENDANTS: test_groups_without_rows_have_their_prior,
 }  # fmt: skip
 
 
 def test_every_theorem_is_tried_at_limits_here() -> None:
-    assert THEOREMS.keys() == HERE.keys()
+    assert {theorem.name for theorem in THEOREMS} == HERE.keys()
     assert {pair.child for pair in PAIRS} == {*LIMITS, "Categorical", "Multinomial"}
     assert {name for name, family in FAMILIES.items() if family.thinned} == THINNED.keys()
 

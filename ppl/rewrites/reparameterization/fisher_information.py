@@ -32,7 +32,7 @@ from ppl.rewrites.marginalization.expressions.affine import (
     is_data,
     known_shape,
 )
-from ppl.rewrites.marginalization.expressions.monomials import POWERS
+from ppl.rewrites.marginalization.expressions.picks import POWERS
 from ppl.rewrites.marginalization.program import Factor, NoMatch, Observation, Program, children, parts
 from ppl.rewrites.marginalization.starts import around_start, start_of
 from ppl.rewrites.reparameterization.second_differences import curvature, steps, vector_of_each_row

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,10 +31,12 @@ from ppl.distributions import (
 from ppl.distributions.draws.draw import draw
 from ppl.distributions.log_probability.evaluation import REALS
 from ppl.graph import ancestors
-from ppl.rewrites.marginalization.expressions.affine import NotAffine, Select, affine, data_value, is_data, known_shape
-from ppl.rewrites.marginalization.expressions.monomials import Monomial, monomial
+from ppl.rewrites.marginalization.expressions.affine import NotAffine, data_value, is_always, is_data, known_shape
+from ppl.rewrites.marginalization.expressions.picks import picks
 from ppl.rewrites.marginalization.expressions.positive import known_inside, known_positive
 from ppl.rewrites.marginalization.program import NoMatch, Observation, Program, Recovery, Term, children, where_valid
+from ppl.rewrites.marginalization.theorem import Match, Telling, Theorem
+from ppl.rewrites.marginalization.words import COMPOUND
 from ppl.tensor.tensor import Tensor, as_tensor
 
 
@@ -134,8 +135,8 @@ def suits(rv: RandomVariable) -> bool:
     return any(c.latent is rv.family for c in COMPOUNDS)
 
 
-def eliminate_one(program: Program, variable: RandomVariable) -> Program:
-    """The program with a latent variable integrated out of its rows; raises `NoMatch` with the reason."""
+def integrated_out(program: Program, variable: RandomVariable) -> Match:
+    """A latent variable with its rows; raises `NoMatch` with the reason."""
     if None in variable.type.shape:
         raise NoMatch("its shape is only known when the program runs")
     used = children(program, variable)
@@ -150,16 +151,16 @@ def eliminate_one(program: Program, variable: RandomVariable) -> Program:
     family, parameters, value, back, beside = rule.state(row, *variable.parameters)
     law = row.draw(family, *parameters, name=seen.variable.name)
     laws = [variable, *([] if rule.link else [seen.variable])]
-    after = program.without([variable, seen])
-    after = after.plus(observed=[Observation(law, as_tensor(value))], terms=domains(laws, variable))
     given = tuple(beside(tt.reshape(variable, row.shape)))
-    return after.plus(recoveries=[Recovery(variable, tt.reshape(back, known_shape(variable)), given)])
+    recovery = Recovery(variable, tt.reshape(back, known_shape(variable)), given)
+    observed = Observation(law, as_tensor(value))
+    return Match((variable,), (seen,), (observed,), domains(laws, variable), (recovery,))
 
 
-def domains(laws: Sequence[RandomVariable], variable: RandomVariable) -> list[Term]:
+def domains(laws: Sequence[RandomVariable], variable: RandomVariable) -> tuple[Term, ...]:
     """What is not proved of the parameters of laws that go with a variable, as a term."""
     conditions = [c for rv in laws for c in _domains(rv, variable)]
-    return [Term(f"domains of {variable.name}", where_valid(as_tensor(0.0), conditions))] if conditions else []
+    return (Term(f"domains of {variable.name}", where_valid(as_tensor(0.0), conditions)),) if conditions else ()
 
 
 def _domains(rv: RandomVariable, variable: RandomVariable) -> list[Tensor]:
@@ -177,27 +178,24 @@ def _row(variable: RandomVariable, seen: Observation, rule: Compound) -> Row | N
     slot = parameters.pop(rule.slot)
     if variable in ancestors([*parameters.values(), seen.value]) or None in child.type.shape:
         return None
-    found = Monomial(None, slot) if rule.power == 1.0 else monomial(slot, variable)
-    inner = found.base
+    inner: Any = slot
     while rule.link is not None and inner.op.name in ("named", "broadcast_to"):
-        inner = inner.inputs[0]  # type: ignore[assignment]
-    if abs(found.power - rule.power) > 1e-12 or (rule.link is not None and inner.op.name != rule.link):
+        inner = inner.inputs[0]
+    if rule.link is not None and inner.op.name != rule.link:
         return None
     shape = known_shape(child)
     try:
-        form = affine(tt.broadcast_to(inner if rule.link is None else inner.inputs[0], shape), {variable})
+        part = picks(inner if rule.link is None else inner.inputs[0], variable, shape)
     except NotAffine:
         return None
-    (part, *more), n = form.parts, prod(known_shape(variable))
-    if more or not isinstance(part, Select) or prod(shape) != n:
+    if abs(part.power - rule.power) > 1e-12:
         return None
-    c = part.coefficient if found.coefficient is None else part.coefficient * found.coefficient ** (1.0 / rule.power)
-    positions = np.broadcast_to(part.positions, shape).ravel()
-    if not np.array_equal(positions, np.arange(n)) or not _sure(c, rule):
+    c = part.coefficient if rule.power == 1.0 else part.coefficient ** (1.0 / rule.power)
+    if not part.in_order(variable) or not _sure(c, rule):
         return None
-    if rule.power != 1.0 and not (is_data(form.offset) and np.all(data_value(form.offset) == 0)):
+    if rule.power != 1.0 and not is_always(part.offset, 0.0):
         return None
-    return Row(tt.cast(seen.value, child.dtype), c, form.offset, tuple(parameters.values()), shape)
+    return Row(tt.cast(seen.value, child.dtype), c, part.offset, tuple(parameters.values()), shape)
 
 
 def _sure(c: Tensor, rule: Compound) -> bool:
@@ -205,3 +203,6 @@ def _sure(c: Tensor, rule: Compound) -> bool:
     if known_positive(c):
         return True
     return is_data(c) and bool(np.all(data_value(c) > 0 if rule.power != 1.0 else data_value(c) != 0))
+
+
+THEOREM = Theorem(COMPOUND, integrated_out, suits, telling=Telling.NONE)

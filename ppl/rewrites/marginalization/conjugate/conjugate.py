@@ -26,9 +26,9 @@ from ppl.distributions.draws.draw import draw
 from ppl.graph import Node, ancestors, substitute
 from ppl.rewrites.marginalization.conjugate.gamma_ratios import once
 from ppl.rewrites.marginalization.conjugate.pairs import PAIRS, PRIORS, Pair, Prior, prior_of
-from ppl.rewrites.marginalization.expressions.affine import NotAffine, Select, affine, is_always, is_data, known_shape
+from ppl.rewrites.marginalization.expressions.affine import NotAffine, is_always, is_data, known_shape
 from ppl.rewrites.marginalization.expressions.branches import branches
-from ppl.rewrites.marginalization.expressions.monomials import complement, monomial
+from ppl.rewrites.marginalization.expressions.picks import picks
 from ppl.rewrites.marginalization.expressions.positive import known_positive
 from ppl.rewrites.marginalization.program import (
     NoMatch,
@@ -42,12 +42,14 @@ from ppl.rewrites.marginalization.program import (
     parts,
     where_valid,
 )
+from ppl.rewrites.marginalization.theorem import Match, Theorem
+from ppl.rewrites.marginalization.words import CONJUGATE
 from ppl.tensor.arrays.segments import segment_sum
 from ppl.tensor.tensor import Tensor, as_tensor
 
 
 @dataclass(frozen=True)
-class Match:
+class Child:
     """One child: the pair, the entries of θ its rows pick, the coefficient, and whether 1 - θ stands for θ."""
 
     pair: Pair
@@ -105,7 +107,7 @@ def _parameters(rv: RandomVariable) -> dict[str, Tensor]:
     return dict(zip(rv.family.params, rv.parameters, strict=True))
 
 
-def match(variable: RandomVariable, factor: Any) -> Match:
+def child_of(variable: RandomVariable, factor: Any) -> Child:
     """The pair that a child makes with a variable; raises `NoMatch` with the reason."""
     if not isinstance(factor, Observation):
         raise NoMatch(in_the_way(factor))
@@ -124,44 +126,35 @@ def match(variable: RandomVariable, factor: Any) -> Match:
         raise NoMatch(f"another parameter of {label} than {pair.slot} depends on it")
     if None in child.type.shape:
         raise NoMatch(f"the shape of {label} is only known when the program runs")
-    slot = parameters[pair.slot]
-    reflected = complement(slot, variable) if pair.prior == "Beta" else None
-    return _fitted(variable, factor, pair, slot if reflected is None else reflected, reflected is not None)
+    return _fitted(variable, factor, pair, parameters[pair.slot])
 
 
-def _fitted(variable: RandomVariable, child: Observation, pair: Pair, slot: Tensor, reflected: bool) -> Match:
+def _fitted(variable: RandomVariable, child: Observation, pair: Pair, slot: Tensor) -> Child:
     """A child whose slot is, or is not, the power of a multiple of one entry of the variable."""
     label, rv = f'"{child.variable.name}"', child.variable
-    found = monomial(slot, variable)
-    if abs(found.power - pair.power) > 1e-12:
-        wanted = "a multiple" if pair.power == 1.0 else f"the power {pair.power:g} of a multiple"
-        raise NoMatch(f"{pair.slot} of {label} is not {wanted} of it")
     width = rv.family.params[pair.slot].domain.ndim
     event = slot.type.shape[slot.ndim - width :]
     shape = (*known_shape(rv)[: rv.ndim - rv.event_ndim], *(n or 0 for n in event))
+    of = "a multiple of" if pair.power == 1.0 else f"the power {pair.power:g} of a multiple of"
     try:
-        form = affine(tt.broadcast_to(found.base, shape), {variable})
+        found = picks(slot, variable, shape)
     except NotAffine as why:
-        raise NoMatch(f"{pair.slot} of {label} is not a multiple of it: {why}") from why
-    part = form.parts[0]
-    if len(form.parts) != 1 or not isinstance(part, Select):
-        raise NoMatch(f"{pair.slot} of {label} is not a multiple of one entry of it")
-    if not is_always(form.offset, 0.0):
-        raise NoMatch(f"{pair.slot} of {label} is not a multiple of one entry of it")
-    factor = part.coefficient
-    if found.coefficient is not None:
-        factor = factor * (found.coefficient if pair.power == 1.0 else found.coefficient ** (1.0 / pair.power))
-    if not pair.scaled and not is_always(factor, 1.0):
+        raise NoMatch(f"{pair.slot} of {label} is not {of} it: {why}") from why
+    reflected = pair.prior == "Beta" and found.power == 1.0 and found.are(-1.0, 1.0)
+    if abs(found.power - pair.power) > 1e-12:
+        raise NoMatch(f"{pair.slot} of {label} is not {of} it")
+    if not (reflected or is_always(found.offset, 0.0)):
+        raise NoMatch(f"{pair.slot} of {label} is not {of} one entry of it")
+    factor = found.coefficient if pair.power == 1.0 else found.coefficient ** (1.0 / pair.power)
+    if not (pair.scaled or reflected or is_always(factor, 1.0)):
         raise NoMatch(
             f"{pair.slot} of {label} is a multiple of it, and {variable.family.__name__} is not closed under that"
         )
-    signs = [part.coefficient, *([] if found.coefficient is None else [found.coefficient])]
-    if pair.scaled and not all(map(known_positive, signs)):
+    if pair.scaled and not known_positive(found.coefficient):
         raise NoMatch(f"the factor beside it in {pair.slot} of {label} is not known to be positive")
-    positions = np.broadcast_to(part.positions, shape)
-    if width and not _whole(positions, known_shape(variable)[-1]):
+    if width and not _whole(found.positions, known_shape(variable)[-1]):
         raise NoMatch(f"{pair.slot} of {label} does not take its entries in their order")
-    return Match(pair, child, positions, factor, reflected)
+    return Child(pair, child, found.positions, factor, reflected)
 
 
 def _whole(positions: np.ndarray, length: int) -> bool:
@@ -171,15 +164,15 @@ def _whole(positions: np.ndarray, length: int) -> bool:
     return positions.shape[-1] == length and bool(in_order.all())
 
 
-def pieces(variable: RandomVariable, factor: Any) -> tuple[list[Match], list[Observation]]:
-    """The matches that a child makes with a variable, branch by branch of its switches, and the branches without it."""
+def pieces(variable: RandomVariable, factor: Any) -> tuple[list[Child], list[Observation]]:
+    """The pairs that a child makes with a variable, branch by branch of its switches, and the branches without it."""
     try:
-        return [match(variable, factor)], []
+        return [child_of(variable, factor)], []
     except NoMatch:
         halves = branches(factor, variable) if isinstance(factor, Observation) else None
         if halves is None:
             raise
-    matches: list[Match] = []
+    matches: list[Child] = []
     rest: list[Observation] = []
     for half in halves:
         if variable not in ancestors(parts(half)):
@@ -203,8 +196,8 @@ def gathered(values: Any, positions: np.ndarray, shape: tuple[int, ...]) -> Tens
     return segment_sum(spread.reshape((flat.size,)), flat, size).reshape(shape)
 
 
-def eliminate_one(program: Program, variable: RandomVariable) -> Program:
-    """The program with a conjugate variable integrated out; raises `NoMatch` where it is not conjugate."""
+def integrated_out(program: Program, variable: RandomVariable) -> Match:
+    """A conjugate variable, with its children; raises `NoMatch` where it is not conjugate."""
     prior = prior_of(variable)
     if prior is None:
         raise NoMatch(f"{variable.family.__name__} is no conjugate prior")
@@ -230,7 +223,7 @@ def eliminate_one(program: Program, variable: RandomVariable) -> Program:
     recovery = Recovery(variable, draw(family, updated, batch))
     valid = where_valid(density, [c for c in conditions if c is not None])
     marginal = Term(f"marginal of {variable.name}", valid, without=(variable.name or "",))
-    return program.without([variable, *used]).plus(observed=rest, terms=[marginal], recoveries=[recovery])
+    return Match((variable,), tuple(used), tuple(rest), (marginal,), (recovery,))
 
 
 def _valid(law: Any, at: Mapping[Any, Any] | None = None, rows: Tensor | None = None) -> Tensor | None:
@@ -239,3 +232,6 @@ def _valid(law: Any, at: Mapping[Any, Any] | None = None, rows: Tensor | None = 
         return None
     found: Tensor | None = law.family.in_domains(substitute(list(law.parameters), at or {}))
     return found if found is None or rows is None else tt.logical_not(rows) | found
+
+
+THEOREM = Theorem(CONJUGATE, integrated_out, lambda rv: prior_of(rv) is not None)

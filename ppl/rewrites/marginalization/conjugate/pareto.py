@@ -19,13 +19,12 @@ from ppl.distributions import Pareto, RandomVariable, Uniform
 from ppl.distributions.draws.draw import draw
 from ppl.rewrites.marginalization.expressions.affine import (
     NotAffine,
-    Select,
-    affine,
     data_value,
     is_always,
     is_data,
     known_shape,
 )
+from ppl.rewrites.marginalization.expressions.picks import picks
 from ppl.rewrites.marginalization.expressions.positive import unproved
 from ppl.rewrites.marginalization.program import (
     NoMatch,
@@ -37,11 +36,13 @@ from ppl.rewrites.marginalization.program import (
     in_the_way,
     where_valid,
 )
+from ppl.rewrites.marginalization.theorem import Match, Theorem
+from ppl.rewrites.marginalization.words import CONJUGATE
 from ppl.tensor.tensor import as_tensor
 
 
-def eliminate_one(program: Program, variable: RandomVariable) -> Program:
-    """The program with a Pareto variable integrated out; raises `NoMatch` where it is no bound of uniform rows."""
+def integrated_out(program: Program, variable: RandomVariable) -> Match:
+    """A Pareto variable with its rows; raises `NoMatch` where it is no bound of uniform rows."""
     if None in variable.type.shape:
         raise NoMatch("its shape is only known when the program runs")
     shape = known_shape(variable)
@@ -57,7 +58,7 @@ def eliminate_one(program: Program, variable: RandomVariable) -> Program:
     name = variable.name or ""
     term = Term(f"marginal of {name}", where_valid(density, unproved(Pareto, variable.parameters)), without=(name,))
     recovery = Recovery(variable, draw(Pareto, (shapes, bounds), shape))
-    return program.without([variable, *factors]).plus(terms=[term], recoveries=[recovery])
+    return Match((variable,), tuple(factors), (), (term,), (recovery,))
 
 
 def _below(variable: RandomVariable, factor: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -72,19 +73,15 @@ def _below(variable: RandomVariable, factor: Any) -> tuple[np.ndarray, np.ndarra
     if not is_always(lower, 0.0):
         raise NoMatch(f"{label} does not begin at 0")
     try:
-        form = affine(tt.broadcast_to(upper, shape), {variable})
+        found = picks(upper, variable, shape)
     except NotAffine as why:
         raise NoMatch(f"the upper end of {label} is not an entry of it: {why}") from why
-    part = form.parts[0]
-    alone = (
-        len(form.parts) == 1
-        and isinstance(part, Select)
-        and is_always(part.coefficient, 1.0)
-        and is_always(form.offset, 0.0)
-    )
-    if not alone or not isinstance(part, Select):
+    if not found.are(1.0, 0.0):
         raise NoMatch(f"the upper end of {label} is not an entry of it")
     y = np.asarray(data_value(factor.value), dtype=float)
     if np.any(y < 0):
         raise NoMatch(f"{label} has values below 0")
-    return np.broadcast_to(part.positions, shape).ravel(), y.ravel()
+    return found.positions.ravel(), y.ravel()
+
+
+THEOREM = Theorem("bound of uniform rows", integrated_out, lambda rv: rv.family is Pareto, rule=CONJUGATE)

@@ -9,7 +9,8 @@ import numpy as np
 
 from ppl.distributions import RandomVariable
 from ppl.graph import ancestors
-from ppl.rewrites.marginalization.expressions.affine import NotAffine, Select, affine, known_shape
+from ppl.rewrites.marginalization.expressions.affine import NotAffine, known_shape
+from ppl.rewrites.marginalization.expressions.picks import picks
 from ppl.rewrites.marginalization.program import Factor, NoMatch, Observation, Program, children, in_the_way
 from ppl.tensor.arrays.shaping import broadcast_to, reshape
 from ppl.tensor.tensor import Tensor, as_tensor
@@ -77,13 +78,12 @@ def picked_by(seen: Observation, variable: RandomVariable) -> Picked:
         raise NoMatch(f"which rows of {label} there are is only known when the program runs")
     shape = known_shape(child)
     try:
-        form = affine(broadcast_to(mu, shape), {variable})
+        found = picks(mu, variable, shape)
     except NotAffine as why:
         raise NoMatch(f"the mean of {label} is not affine in it: {why}") from why
-    part, *more = form.parts
-    if more or not isinstance(part, Select):
-        raise NoMatch(f"the mean of {label} is not one number times its entries")
-    positions = part.positions.ravel()
+    if found.power != 1.0:
+        raise NoMatch(f"the mean of {label} is not affine in it")
+    positions = found.positions.ravel()
     order = np.argsort(positions, kind="stable")
-    rows = Picked(positions[order], order, shape, part.coefficient, form.offset)
+    rows = Picked(positions[order], order, shape, found.coefficient, found.offset)
     return replace(rows, c=rows.sorted(rows.c), b=rows.sorted(rows.b))

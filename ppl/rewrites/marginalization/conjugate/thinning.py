@@ -8,23 +8,23 @@ and the like for binomial and negative binomial counts. N has infinitely many va
 
 from __future__ import annotations
 
-from math import prod
 from typing import Any
-
-import numpy as np
 
 import ppl.tensor as tt
 from ppl.distributions import Binomial, RandomVariable
 from ppl.distributions.draws.draw import draw
 from ppl.graph import ancestors
-from ppl.rewrites.marginalization.expressions.affine import NotAffine, Select, affine, is_always, known_shape
+from ppl.rewrites.marginalization.expressions.affine import NotAffine, known_shape
+from ppl.rewrites.marginalization.expressions.picks import picks
 from ppl.rewrites.marginalization.expressions.positive import known_inside
 from ppl.rewrites.marginalization.program import NoMatch, Observation, Program, Recovery, Term, children, where_valid
+from ppl.rewrites.marginalization.theorem import Match, Theorem
+from ppl.rewrites.marginalization.words import THINNING
 from ppl.tensor.tensor import Tensor, as_tensor
 
 
-def eliminate_one(program: Program, count: RandomVariable) -> Program:
-    """The program with a thinned count integrated out; raises `NoMatch` where it is none."""
+def integrated_out(program: Program, count: RandomVariable) -> Match:
+    """A thinned count with what is seen of it; raises `NoMatch` where it is none."""
     law = count.family
     if not law.thinned or None in count.type.shape:
         raise NoMatch("it is not a count of which a binomial distribution sees a part")
@@ -38,8 +38,8 @@ def eliminate_one(program: Program, count: RandomVariable) -> Program:
     laws: list[tuple[Any, Any]] = [(law, count.parameters), (Binomial, (as_tensor(1), p))]
     proved = all(known_inside(d.domain, x) for f, given in laws for d, x in zip(f.params.values(), given, strict=True))
     conditions = [] if proved else [c for f, given in laws if (c := f.in_domains(given)) is not None]
-    domains = [Term(f"domains of {count.name}", where_valid(as_tensor(0.0), conditions))] if conditions else []
-    return program.without([count, seen]).plus(observed=[observation], terms=domains, recoveries=[recovery])
+    domains = (Term(f"domains of {count.name}", where_valid(as_tensor(0.0), conditions)),) if conditions else ()
+    return Match((count,), (seen,), (observation,), domains, (recovery,))
 
 
 def _thinned(program: Program, count: RandomVariable) -> tuple[Observation, Tensor]:
@@ -57,12 +57,12 @@ def _thinned(program: Program, count: RandomVariable) -> tuple[Observation, Tens
     if seen.variable.type.shape != shape:
         raise NoMatch(f'it has infinitely many values, and "{seen.variable.name}" observes it more than once')
     try:
-        form = affine(tt.broadcast_to(n, shape), {count})
+        found = picks(n, count, shape)
     except NotAffine as why:
         raise NoMatch(f'n of "{seen.variable.name}" is not it: {why}') from why
-    part = form.parts[0]
-    if len(form.parts) == 1 and isinstance(part, Select):
-        in_order = np.array_equal(np.ravel(part.positions), np.arange(prod(shape)))
-        if in_order and is_always(part.coefficient, 1.0) and is_always(form.offset, 0.0):
-            return seen, p
-    raise NoMatch(f'n of "{seen.variable.name}" is not it, entry by entry')
+    if not (found.are(1.0, 0.0) and found.power == 1.0 and found.in_order(count)):
+        raise NoMatch(f'n of "{seen.variable.name}" is not it, entry by entry')
+    return seen, p
+
+
+THEOREM = Theorem(THINNING, integrated_out, lambda rv: bool(rv.family.thinned))

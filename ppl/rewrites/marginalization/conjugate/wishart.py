@@ -22,7 +22,8 @@ from ppl.distributions.declaration.constants import LOG_PI
 from ppl.distributions.draws.draw import draw
 from ppl.distributions.families.wishart import log_multigamma
 from ppl.graph import ancestors
-from ppl.rewrites.marginalization.expressions.affine import is_data, known_shape
+from ppl.rewrites.marginalization.expressions.affine import NotAffine, is_data, known_shape
+from ppl.rewrites.marginalization.expressions.picks import picks
 from ppl.rewrites.marginalization.program import (
     NoMatch,
     Observation,
@@ -33,11 +34,13 @@ from ppl.rewrites.marginalization.program import (
     in_the_way,
     where_valid,
 )
+from ppl.rewrites.marginalization.theorem import Match, Theorem
+from ppl.rewrites.marginalization.words import CONJUGATE
 from ppl.tensor.tensor import Tensor
 
 
-def eliminate_one(program: Program, variable: RandomVariable) -> Program:
-    """The program with a Wishart variable integrated out; raises `NoMatch` where it is no precision of normal rows."""
+def integrated_out(program: Program, variable: RandomVariable) -> Match:
+    """A Wishart variable with its rows; raises `NoMatch` where it is no precision of normal rows."""
     if variable.ndim != 2 or None in variable.type.shape:
         raise NoMatch("it is more than one matrix, or of unknown size")
     factors = children(program, variable)
@@ -59,7 +62,7 @@ def eliminate_one(program: Program, variable: RandomVariable) -> Program:
         where_valid(density, [] if condition is None else [condition]),
         without=(variable.name or "",),
     )
-    return program.without([variable, *factors]).plus(terms=[term], recoveries=[recovery])
+    return Match((variable,), tuple(factors), (), (term,), (recovery,))
 
 
 def _log_det(root: Tensor) -> Tensor:
@@ -77,7 +80,9 @@ def _deviations(variable: RandomVariable, factor: Any) -> tuple[int, Tensor]:
     mu, chol = child.parameters
     if variable in ancestors([mu, factor.value]):
         raise NoMatch(f"the mean of {label} depends on it")
-    if not any(chol is made for made in (tt.cholesky_of_inverse(variable), tt.cholesky_of(tt.inv(variable)))):
+    square = known_shape(variable)
+    made_of = [m for m in ancestors(chol) if isinstance(m, Tensor) and m.type.shape == square and not is_data(m)]
+    if not any(_is_it(m, variable) for m in made_of if _is_factor_of_inverse(chol, m)):
         raise NoMatch(f"it is not the precision (tau) of {label}")
     *batch, p = known_shape(child)
     count = prod(batch)
@@ -88,3 +93,21 @@ def _deviations(variable: RandomVariable, factor: Any) -> tuple[int, Tensor]:
     mean = tt.mean(near, axis=0)
     off = (value[0] - mu) + mean
     return count, tt.concatenate([tt.qr(near - mean)[1], float(np.sqrt(count)) * tt.expand_dims(off, 0)], axis=0)
+
+
+def _is_factor_of_inverse(chol: Tensor, matrix: Tensor) -> bool:
+    return chol is tt.cholesky_of_inverse(matrix) or chol is tt.cholesky_of(tt.inv(matrix))
+
+
+def _is_it(matrix: Tensor, variable: RandomVariable) -> bool:
+    """Whether a matrix is a symmetric variable, or its transpose, in some spelling."""
+    shape = known_shape(variable)
+    try:
+        found = picks(matrix, variable, shape)
+    except NotAffine:
+        return False
+    places = np.arange(prod(shape)).reshape(shape)
+    return found.are(1.0, 0.0) and any(np.array_equal(found.positions, at) for at in (places, places.T))
+
+
+THEOREM = Theorem("precision of vectors", integrated_out, lambda rv: rv.family is Wishart, rule=CONJUGATE)

@@ -11,8 +11,7 @@ The labels come back by a joint draw from the same tables.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,24 +26,18 @@ from ppl.rewrites.marginalization.discrete.tables import Templates, own_tables, 
 from ppl.rewrites.marginalization.expressions.affine import known_shape
 from ppl.rewrites.marginalization.expressions.supports import Sites
 from ppl.rewrites.marginalization.program import Factor, NoMatch, Program, Recovery, Term, in_the_way, reaches
+from ppl.rewrites.marginalization.theorem import JointTheorem, Match, Refusal, Search
+from ppl.rewrites.marginalization.words import ENUMERATION
 from ppl.tensor.tensor import Tensor
 
 MOST_WORK = 1e6  # operations of a sum, up to a millisecond, beyond which it must not be
 MOST_TIMES = 100.0  # times as many as those of one state: step methods for labels are less work then
 
 
-@dataclass(frozen=True)
-class Declined:
-    """A label that stays, and why."""
-
-    variable: RandomVariable
-    why: str
-
-
-def candidates(program: Program, kept: frozenset[RandomVariable]) -> tuple[dict[Any, np.ndarray], list[Declined]]:
+def candidates(program: Program, kept: frozenset[RandomVariable]) -> tuple[dict[Any, np.ndarray], list[Refusal]]:
     """The labels that can be summed out, with their values; and those that cannot, with reasons."""
     chosen: dict[Any, np.ndarray] = {}
-    declined: list[Declined] = []
+    declined: list[Refusal] = []
     for rv in program.free:
         if rv.dtype[0] == "f" or rv in kept:
             continue
@@ -54,13 +47,13 @@ def candidates(program: Program, kept: frozenset[RandomVariable]) -> tuple[dict[
                 raise NoMatch("its shape is only known when the program runs")
         except NoMatch as why:
             chosen.pop(rv, None)
-            declined.append(Declined(rv, str(why)))
+            declined.append(Refusal(rv, str(why)))
     symbols = set(program.free)
     staying = [rv for rv in program.free if rv not in chosen]
     while staying:  # a label that stays is itself a variable that other labels must not steer
         factor = staying.pop()
         for rv in _labels_in(factor, chosen, symbols):
-            declined.append(Declined(rv, in_the_way(factor)))
+            declined.append(Refusal(rv, in_the_way(factor)))
             del chosen[rv]
             staying.append(rv)
     return chosen, declined
@@ -97,34 +90,29 @@ def components(program: Program, chosen: Sequence[Any]) -> list[tuple[list[Any],
     return list(groups.values())
 
 
-def eliminate(
-    program: Program, kept: frozenset[RandomVariable], asked: frozenset[RandomVariable] = frozenset()
-) -> tuple[list[tuple[list[Any], list[Factor], Program]], list[Declined]]:
-    """The labels summed out group by group, with the program after each; and those that stay, with reasons. Those that
-    the user has `asked` to eliminate go at any cost."""
-    done: list[tuple[list[Any], list[Factor], Program]] = []
-    chosen, declined = candidates(program, kept)
-    for members, factors in components(program, list(chosen)):
+def matches(search: Search) -> Iterator[Match | Refusal]:
+    """The labels summed out group by group, those that the user has asked to eliminate at any cost."""
+    chosen, declined = candidates(search.program, search.kept)
+    yield from declined
+    for members, factors in components(search.program, list(chosen)):
         try:
-            after = _without(program, {rv: chosen[rv] for rv in members}, factors)
-            if asked.isdisjoint(members):
-                _require_little_work(after.terms[-1], factors)
+            found = _summed({rv: chosen[rv] for rv in members}, factors)
+            if search.asked.isdisjoint(members):
+                _require_little_work(found)
+            yield found
         except NoMatch as why:
-            declined += [Declined(rv, str(why)) for rv in members]
-        else:
-            program = after
-            done.append((members, factors, program))
-    return done, declined
+            yield from (Refusal(rv, str(why)) for rv in members)
 
 
-def _require_little_work(sum_of_all: Term, factors: Sequence[Factor]) -> None:
-    work = evaluation([sum_of_all])
-    if work > MOST_WORK and work > MOST_TIMES * evaluation(factors):
-        times = work / evaluation(factors)
+def _require_little_work(found: Match) -> None:
+    before = evaluation(found.factors)
+    if found.operations > MOST_WORK and found.operations > MOST_TIMES * before:
+        times = found.operations / before
         raise NoMatch(f"enumerating its values would take {times:,.0f} times the arithmetic of the rows as written")
 
 
-def _without(program: Program, values: dict[Any, np.ndarray], factors: Sequence[Factor]) -> Program:
+def _summed(values: dict[Any, np.ndarray], factors: Sequence[Factor]) -> Match:
+    """Labels with all factors that they meet in."""
     labels = Labels(values, Sites(list(values)))
     templates = Templates()
     parts: list[Table] = []
@@ -132,11 +120,9 @@ def _without(program: Program, values: dict[Any, np.ndarray], factors: Sequence[
         own = isinstance(factor, RandomVariable) and factor in values
         parts += own_tables(factor, labels, templates) if own else tables(factor, labels)
     summed = sum_product(parts, labels.counts)
-    recoveries = _recovered(labels, summed.draws)
-    name = ", ".join(name_of(rv) for rv in values)
-    return program.without([*values, *factors]).plus(
-        terms=[Term(f"sum over {name}", summed.log_total, without=tuple(map(name_of, values)))], recoveries=recoveries
-    )
+    names = tuple(map(name_of, values))
+    term = Term(f"sum over {', '.join(names)}", summed.log_total, without=names)
+    return Match(tuple(values), tuple(factors), (), (term,), tuple(_recovered(labels, summed.draws)), rule=ENUMERATION)
 
 
 def _recovered(labels: Labels, draws: Sequence[tuple[np.ndarray, Tensor]]) -> list[Recovery]:
@@ -159,3 +145,6 @@ def _recovered(labels: Labels, draws: Sequence[tuple[np.ndarray, Tensor]]) -> li
         chosen = flat if np.array_equal(at, np.arange(starts[-1])) else flat[at]
         found.append(Recovery(rv, tt.cast((chosen + int(values[0])).reshape(known_shape(rv)), rv.dtype)))
     return found
+
+
+THEOREM = JointTheorem(ENUMERATION, matches)

@@ -7,7 +7,8 @@ at its present value, and a plan is made anew when data change.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import functools
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -70,7 +71,16 @@ class NotAffine(Exception):  # noqa: N818  an answer, not an error
 
 def affine(expression: Tensor, variables: Collection[Node]) -> Affine:
     """The expression as an affine map of the variables; raises `NotAffine` with the reason."""
-    return _Extraction(variables).of(expression)
+    return merged(Extraction(variables).of(expression))
+
+
+def merged(found: Affine) -> Affine:
+    """The same map with one selection for parts that together pick one entry of a variable."""
+    mine: dict[Tensor, list[Part]] = {}
+    for part in found.parts:
+        mine.setdefault(part.variable, []).append(part)
+    parts = [_one_pick(each, found.shape) or each for each in mine.values()]
+    return Affine(found.shape, tuple(part for each in parts for part in each), found.offset)
 
 
 class _Steering(Op):
@@ -130,10 +140,13 @@ def is_always(node: Node, value: float) -> bool:
     return is_read(node) and bool(np.all(data_value(node) == value))
 
 
-class _Extraction:
+class Extraction:
+    """The maps of expressions, found bottom up by a rule for each operation."""
+
     def __init__(self, variables: Collection[Node]) -> None:
         self.variables = set(variables)
         self.known: dict[Node, bool] = {}
+        self.rules = RULES
 
     def depends(self, node: Node) -> bool:
         if node not in self.known:
@@ -149,13 +162,13 @@ class _Extraction:
             return Affine(shape, (Select(e, positions, as_tensor(1.0)),), as_tensor(0.0))
         if not self.depends(e):
             return Affine(shape, (), e)
-        rule = RULES.get(e.op.name)
+        rule = self.rules.get(e.op.name)
         if rule is None:
             raise NotAffine(f"{e.op.name} is not linear in it")
         return rule(self, e)
 
 
-def _add(x: _Extraction, e: Any) -> Affine:
+def _add(x: Extraction, e: Any) -> Affine:
     return _sum(e.type.shape, x.of(e.inputs[0]), x.of(e.inputs[1]))
 
 
@@ -193,33 +206,33 @@ def _is_zero(t: Tensor) -> bool:
     return is_constant(t) and not np.any(value_of(t))
 
 
-def _multiply(x: _Extraction, e: Any) -> Affine:
+def _multiply(x: Extraction, e: Any) -> Affine:
     a, b = e.inputs
     if x.depends(a) and x.depends(b):
         raise NotAffine("a product of two expressions that both depend on it")
     return _scaled(x.of(a), b, e.type.shape) if x.depends(a) else _scaled(x.of(b), a, e.type.shape)
 
 
-def _divide(x: _Extraction, e: Any) -> Affine:
+def _divide(x: Extraction, e: Any) -> Affine:
     a, b = e.inputs
     if x.depends(b):
         raise NotAffine("a division by it")
     return _scaled(x.of(a), 1.0 / b, e.type.shape)
 
 
-def _through(x: _Extraction, e: Any) -> Affine:
+def _through(x: Extraction, e: Any) -> Affine:
     return x.of(e.inputs[0])
 
 
-def _cast(x: _Extraction, e: Any) -> Affine:
-    """A change of precision, which is none of the map."""
-    if e.dtype[0] != "f" or e.inputs[0].dtype[0] != "f":
+def _cast(x: Extraction, e: Any) -> Affine:
+    """A change of precision, or from whole numbers to real ones, which is none of the map."""
+    if e.dtype[0] != "f" or e.inputs[0].dtype[0] not in "fiu":
         raise NotAffine(f"a cast to {e.dtype}")
     inner = x.of(e.inputs[0])
     return Affine(inner.shape, inner.parts, tt.cast(inner.offset, e.dtype))
 
 
-def _structural(x: _Extraction, e: Any) -> Affine:
+def _structural(x: Extraction, e: Any) -> Affine:
     """Indexing, reshaping, transposing: the same on positions, coefficients, designs and offset."""
     if any(x.depends(i) for i in e.inputs[1:]):
         raise NotAffine(f"{e.op.name} whose arguments depend on it")
@@ -270,7 +283,7 @@ HOST: dict[str, Callable[[Any], Move]] = {
 }
 
 
-def _matmul(x: _Extraction, e: Any) -> Affine:
+def _matmul(x: Extraction, e: Any) -> Affine:
     """X @ u for u a vector (as a column) or u @ X (as a row)."""
     left, right = e.inputs
     if x.depends(left) and x.depends(right):
@@ -287,8 +300,8 @@ def _matmul(x: _Extraction, e: Any) -> Affine:
     for part in inner.parts:
         if isinstance(part, Select):
             size = prod(known_shape(part.variable))
-            scaled = rows if part.coefficient.ndim == 0 else rows * _flat(part.coefficient, inner.shape)
-            scaled = scaled * part.coefficient if part.coefficient.ndim == 0 else scaled
+            c = part.coefficient
+            scaled = rows if is_constant(c) and np.all(value_of(c) == 1) else rows * _flat(c, inner.shape)
             positions = part.positions.ravel()
             if np.array_equal(positions, np.arange(size)):
                 design = scaled
@@ -304,7 +317,7 @@ def _matmul(x: _Extraction, e: Any) -> Affine:
     return Affine(shape, tuple(parts), product)
 
 
-def _kron_times(x: _Extraction, e: Any) -> Affine:
+def _kron_times(x: Extraction, e: Any) -> Affine:
     """A Kronecker product of matrices with a vector: the same on each column of a design."""
     vector, *matrices = e.inputs
     if any(x.depends(m) for m in matrices):
@@ -341,10 +354,10 @@ def _written_out(left: Any, right: Any) -> Tensor:
 
 
 def _flat(t: Tensor, shape: Shape) -> Tensor:
-    return tt.broadcast_to(t, shape).reshape((1, prod(shape)))
+    return tt.broadcast_to(t, shape).reshape((1, prod(shape))) if t.ndim else t
 
 
-def _reduce_sum(x: _Extraction, e: Any) -> Affine:
+def _reduce_sum(x: Extraction, e: Any) -> Affine:
     """A sum over axes: each entry of the result is a combination of entries of the variable."""
     inner = x.of(e.inputs[0])
     axes, keep = e.attrs["axis"], e.attrs["keepdims"]
@@ -362,13 +375,13 @@ def _reduce_sum(x: _Extraction, e: Any) -> Affine:
     return Affine(e.type.shape, tuple(parts), offset)
 
 
-def _mean(x: _Extraction, e: Any) -> Affine:
+def _mean(x: Extraction, e: Any) -> Affine:
     count = prod(known_shape(e.inputs[0])) / max(1, prod(known_shape(e)))
     total = tt.sum(e.inputs[0], axis=e.attrs["axis"], keepdims=e.attrs["keepdims"])
     return _scaled(x.of(total), as_tensor(1.0 / count), e.type.shape)
 
 
-def _switch(x: _Extraction, e: Any) -> Affine:
+def _switch(x: Extraction, e: Any) -> Affine:
     """A choice by data: each side counts where it is chosen."""
     condition, *sides = e.inputs
     if not is_data(condition):
@@ -392,7 +405,7 @@ def _where(condition: Any, a: Affine) -> tuple[Part, ...]:
     return tuple(found)
 
 
-def _update(x: _Extraction, e: Any) -> Affine:
+def _update(x: Extraction, e: Any) -> Affine:
     """What is set at some places: the new values where they went, by the place that each came from, else the old."""
     old, new, *index = e.inputs
     if not all(is_data(i) for i in index):
@@ -436,7 +449,7 @@ def _one_by_one(part: Select, shape: Shape, axes: tuple[int, ...], result: Shape
     return found
 
 
-def _concatenate(x: _Extraction, e: Any) -> Affine:
+def _concatenate(x: Extraction, e: Any) -> Affine:
     """Arrays one after the other: each variable keeps its rows, the others get zero."""
     axis, shape = e.attrs["axis"], e.type.shape
     pieces = [x.of(i) for i in e.inputs]
@@ -464,7 +477,7 @@ def _concatenate(x: _Extraction, e: Any) -> Affine:
     return Affine(shape, tuple(parts), offset)
 
 
-def _running_total(x: _Extraction, e: Any) -> Affine:
+def _running_total(x: Extraction, e: Any) -> Affine:
     """Running totals: sums in which all but a few entries of a variable cancel stay selections."""
     inner, axis = x.of(e.inputs[0]), e.attrs["axis"]
     shape = inner.shape
@@ -490,6 +503,74 @@ def _running_total(x: _Extraction, e: Any) -> Affine:
     return Affine(shape, tuple(parts), tt.cumsum(tt.broadcast_to(inner.offset, shape), axis=axis))
 
 
+# --- parts that together pick one entry ---------------------------------------------------------------------------
+def _one_pick(parts: Sequence[Part], shape: Shape) -> list[Part] | None:
+    """Parts of one variable as one selection, where no entry of the result depends on two entries of it."""
+    if len(parts) == 1 and isinstance(parts[0], Select):
+        return None
+    positions, taken = np.zeros(shape, dtype=int), np.zeros(shape, dtype=bool)
+    pieces: list[Tensor] = []
+    for part in parts:
+        found = _picked(part, shape)
+        if found is None:
+            return None
+        at, there, coefficient = found
+        if np.any(positions[taken & there] != at[taken & there]):
+            return None
+        positions, taken = np.where(there, at, positions), taken | there
+        pieces.append(coefficient)
+    return [Select(parts[0].variable, positions, _total(pieces, shape))]
+
+
+def _picked(part: Part, shape: Shape) -> tuple[Any, Any, Tensor] | None:
+    """The entry that a part picks, where it picks one, and its coefficient; None where it picks several."""
+    if isinstance(part, Select):
+        return np.broadcast_to(part.positions, shape), _filled(part.coefficient, shape), part.coefficient
+    size = known_shape(part.design)[-1]
+    if is_read(part.design) and np.count_nonzero(data_value(part.design).reshape(-1, size)[:1]) > 1:
+        return None  # as nearly all designs
+    filled = _filled(part.design, (*shape, size))
+    if (filled.sum(axis=-1) > 1).any():
+        return None
+    return filled.argmax(axis=-1), filled.any(axis=-1), tt.sum(part.design, axis=-1)
+
+
+def _total(pieces: Sequence[Tensor], shape: Shape) -> Tensor:
+    """The sum of coefficients, numbers outside of data."""
+    numbers: dict[Tensor, Any] = {}
+    rest: list[Tensor] = []
+    for c in pieces:
+        known = _number_and_data(c)
+        if known is None:
+            rest.append(c)
+        else:
+            numbers[known[0]] = numbers.get(known[0], 0.0) + np.broadcast_to(known[1], shape)
+    for number, data in numbers.items():
+        same = data.flat[0] if data.size and np.ptp(data) == 0 else data
+        rest.append(as_tensor(same) if is_constant(number) else number * as_tensor(same))
+    return functools.reduce(lambda a, b: a + b, rest)
+
+
+def _filled(c: Any, shape: Shape) -> np.ndarray:
+    """Which entries of coefficients, broadcast to a shape, are not known to be zero."""
+    if is_read(c):
+        return np.broadcast_to(data_value(c) != 0, shape)
+    inner = c.op.name
+    if inner == "multiply":
+        return _filled(c.inputs[0], shape) & _filled(c.inputs[1], shape)
+    if inner in ("named", "negative") or inner == "true_divide":
+        return _filled(c.inputs[0], shape)
+    if inner == "switch" and is_read(c.inputs[0]):
+        then, otherwise = (_filled(x, shape) for x in c.inputs[1:])
+        return np.where(data_value(c.inputs[0]), then, otherwise)
+    if inner in HOST and all(map(is_read, c.inputs[1:])):
+        return np.broadcast_to(HOST[inner](c)(_filled(c.inputs[0], known_shape(c.inputs[0]))), shape)
+    if inner == "concatenate":
+        pieces = [_filled(x, known_shape(x)) for x in c.inputs]
+        return np.broadcast_to(np.concatenate(pieces, axis=c.attrs["axis"]), shape)
+    return np.ones(shape, dtype=bool)
+
+
 def _number_and_data(c: Any) -> tuple[Tensor, np.ndarray] | None:
     """A coefficient as a number, which may depend on parameters, times data; None where it is neither."""
     if is_read(c):
@@ -513,7 +594,7 @@ def _few_or_dense(variable: Tensor, number: Tensor, table: np.ndarray) -> list[P
     return [Select(variable, at[..., i], number * as_tensor(kept[..., i])) for i in range(most)]
 
 
-RULES: dict[str, Callable[[_Extraction, Any], Affine]] = {
+RULES: dict[str, Callable[[Extraction, Any], Affine]] = {
     "add": _add,
     "subtract": lambda x, e: _sum(
         e.type.shape,

@@ -134,5 +134,7 @@ def settled(program: Program, written: Program | None = None) -> Program:
     """Observations of some rows only, and those that are not written so by the user, as plain terms."""
     known = {id(o) for o in (program if written is None else written).observed}
     some = [o for o in program.observed if o.rows is not None or id(o) not in known]
+    if not some:
+        return program
     name = lambda o: f"{o.variable.name} {'in new form' if o.rows is None else 'in part'}"
     return program.without(some).plus(terms=[Term(name(o), log_density(o), "rows") for o in some])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ppl.distributions import RandomVariable
-from ppl.distributions.declaration.domains import Domain
+from ppl.distributions.declaration.domains import Domain, simplex
 from ppl.distributions.log_probability.evaluation import REALS
 from ppl.rewrites.marginalization.expressions.affine import data_value, is_read
 from ppl.rewrites.simplify import simplify_given_draws
@@ -33,7 +33,8 @@ def known_positive(node: Any) -> bool:
     if is_read(node):
         return bool(np.all(data_value(node) > 0))
     if node.op.name == "draw":
-        lower = node.family.support_for(node.parameters).lower
+        support = node.family.support_for(node.parameters)
+        lower = 0.0 if support is simplex else support.lower
         return lower is not None and not isinstance(lower, Tensor) and bool(np.all(np.asarray(lower) >= 0))
     if node.op.name in _POSITIVE_OPS:
         return True

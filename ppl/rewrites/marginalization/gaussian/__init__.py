@@ -15,7 +15,7 @@ are centred by a least-squares fit first, so that precision does not depend on t
 columns without groups, with two scales, are turned once so that S is diagonal (`spectral`).
 """
 
-from ppl.rewrites.marginalization.gaussian.in_branches import eliminate_given as eliminate_given
-from ppl.rewrites.marginalization.gaussian.marginal import eliminate as eliminate
+from ppl.rewrites.marginalization.gaussian.in_branches import matches_given as matches_given
+from ppl.rewrites.marginalization.gaussian.marginal import THEOREM as THEOREM
 from ppl.rewrites.marginalization.gaussian.residuals import is_normal as is_normal
 from ppl.rewrites.marginalization.gaussian.residuals import is_written_out as is_written_out

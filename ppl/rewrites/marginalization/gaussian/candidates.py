@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -22,21 +21,14 @@ from ppl.rewrites.marginalization.expressions.affine import (
 )
 from ppl.rewrites.marginalization.gaussian.residuals import FLAT, Residual, is_flat, is_normal, residuals_of
 from ppl.rewrites.marginalization.program import Factor, Observation, Program, Term, reaches
-
-
-@dataclass(frozen=True)
-class Declined:
-    """A variable that stays, and why."""
-
-    variable: RandomVariable
-    why: str
+from ppl.rewrites.marginalization.theorem import Refusal
 
 
 def candidates(
     program: Program, kept: frozenset[RandomVariable]
-) -> tuple[list[RandomVariable], list[Residual], list[Declined]]:
+) -> tuple[list[RandomVariable], list[Residual], list[Refusal]]:
     """The normal variables that can go together, the residuals of their factors, and those that cannot, and why."""
-    declined: list[Declined] = []
+    declined: list[Refusal] = []
     chosen = [
         rv for rv in program.free if (is_flat(rv) or is_normal(rv)) and rv not in kept and None not in rv.type.shape
     ]
@@ -46,7 +38,7 @@ def candidates(
         if not faults:
             return chosen, residuals, declined
         for rv, why in faults.items():
-            declined.append(Declined(rv, why))
+            declined.append(Refusal(rv, why))
         chosen = [rv for rv in chosen if rv not in faults]
 
 

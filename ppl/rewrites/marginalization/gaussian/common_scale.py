@@ -13,17 +13,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import ppl.tensor as tt
 from ppl.distributions import Gamma, InverseGamma, RandomVariable
 from ppl.distributions.draws.draw import draw
 from ppl.graph import Node, ancestors
-from ppl.rewrites.marginalization.expressions.affine import Dense
+from ppl.rewrites.marginalization.expressions.affine import Dense, NotAffine, is_always, known_shape
+from ppl.rewrites.marginalization.expressions.picks import picks
 from ppl.rewrites.marginalization.gaussian.block import Marginal
 from ppl.rewrites.marginalization.gaussian.residuals import Residual
 from ppl.rewrites.marginalization.program import Factor, Program, children
-from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
+from ppl.tensor.tensor import Tensor
 
 
 def _power(rv: RandomVariable) -> float | None:
@@ -70,10 +70,10 @@ def common_scale(
             continue
         found: list[Residual] = []
         for r in residuals:
-            factored = power_of(r.scale, rv)
-            if factored is None or factored[1] != power or _moves(r, rv):
+            scale = _without(r.scale, rv)
+            if scale is None or _moves(r, rv):
                 break
-            found.append(replace(r, scale=factored[0]))
+            found.append(replace(r, scale=scale))
         if len(found) == len(residuals) and all(id(f) in mine for f in children(program, rv)):
             return CommonScale(rv, found)
     return None
@@ -85,26 +85,10 @@ def _moves(r: Residual, rv: RandomVariable) -> bool:
     return rv in ancestors([r.map.offset, *parts])
 
 
-def power_of(node: Any, x: Tensor) -> tuple[Tensor, float] | None:
-    """An expression as c xᵖ with c free of x, for positive x: (c, p); None where it is not understood."""
-    if node is x:
-        return as_tensor(1.0), 1.0
-    if x not in ancestors(node):
-        return node, 0.0
-    name = node.op.name
-    if name in ("multiply", "true_divide"):
-        a, b = (power_of(i, x) for i in node.inputs)
-        if a is None or b is None:
-            return None
-        return (a[0] * b[0], a[1] + b[1]) if name == "multiply" else (a[0] / b[0], a[1] - b[1])
-    inner = power_of(node.inputs[0], x)
-    if inner is None:
+def _without(scale: Tensor, rv: RandomVariable) -> Tensor | None:
+    """What a scale is a power of a variable times; None where it is none, or another one."""
+    try:
+        found = picks(scale, rv, known_shape(scale))
+    except NotAffine:
         return None
-    if name == "named":
-        return inner
-    if name == "broadcast_to" and not inner[0].ndim:
-        return inner
-    exponent = {"sqrt": 0.5, "rsqrt": -0.5, "reciprocal": -1.0, "square": 2.0}.get(name)
-    if name == "power" and is_constant(node.inputs[1]) and not node.inputs[1].ndim:
-        exponent = float(value_of(node.inputs[1]))
-    return None if exponent is None else (inner[0] ** exponent, inner[1] * exponent)
+    return found.coefficient if found.power == _power(rv) and is_always(found.offset, 0.0) else None

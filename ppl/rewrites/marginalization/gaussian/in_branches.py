@@ -8,6 +8,7 @@ and the labels are summed out of it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import ppl.tensor as tt
@@ -16,26 +17,26 @@ from ppl.distributions.draws.draw import draw
 from ppl.graph import Node, ancestors, rebuilt, substitute, topological
 from ppl.rewrites.marginalization.expressions.affine import NotAffine, steering
 from ppl.rewrites.marginalization.expressions.branches import picked
-from ppl.rewrites.marginalization.gaussian.marginal import Eliminated, eliminate
+from ppl.rewrites.marginalization.gaussian.marginal import matches
 from ppl.rewrites.marginalization.gaussian.residuals import is_flat, is_normal
-from ppl.rewrites.marginalization.program import Factor, Observation, Program, Recovery, parts
+from ppl.rewrites.marginalization.program import Factor, Observation, Program, Recovery, parts, shortened
+from ppl.rewrites.marginalization.theorem import Match, Search
 
 
-def eliminate_given(
-    program: Program, labels: Sequence[RandomVariable], kept: frozenset[RandomVariable]
-) -> tuple[Program, list[Eliminated]] | None:
-    """The program without the Gaussian blocks that the labels steer, given these; None where they steer none."""
+def matches_given(program: Program, labels: Sequence[RandomVariable], kept: frozenset[RandomVariable]) -> list[Match]:
+    """The Gaussian blocks that some labels steer, given these; none where they steer none."""
     normal = {rv for rv in program.free if is_normal(rv) and rv not in kept}
     together = _connected(program, normal, [rv for rv in normal if _steered(program, rv, labels)])
     if not together:
-        return None
+        return []
     given = _Given(program, labels)
     stay = [rv for rv in program.free if is_flat(rv) or rv in normal - together or rv in kept]
+    search = Search(given.program, frozenset(map(given.rv, stay)))
     try:
-        after, blocks, _ = eliminate(given.program, frozenset(map(given.rv, stay)), at_any_cost=True)
+        found = search.taken(matches(search, ", ".join(shortened([z.name or "" for z in labels]))))
     except NotAffine:  # something has to be read that a label steers
-        return None
-    return (given.back(after), blocks) if blocks else None
+        return []
+    return list(map(given.back, found))
 
 
 def _steered(program: Program, rv: RandomVariable, labels: Sequence[RandomVariable]) -> bool:
@@ -103,20 +104,20 @@ class _Given:
         self.old[id(new)] = old
         return new
 
-    def back(self, after: Program) -> Program:
-        """What became of the program, with the labels as they were."""
-        left = {id(f) for f in after.factors}
-        new = [t for t in after.terms if id(t) not in self.old]
+    def back(self, found: Match) -> Match:
+        """What was found, with the labels as they were."""
         home = {stand: node for node, stand in self.there.items() if isinstance(node, RandomVariable)}
-        made = [r.draw for r in after.recoveries]
-        beside = [x for r in after.recoveries for pair in r.beside for x in pair]
-        found: list[Any] = substitute([*(t.density for t in new), *made, *beside], home)
-        terms = [t.but(d) for t, d in zip(new, found, strict=False)]
-        pairs = iter(found[len(new) + len(made) :])
+        beside = [x for r in found.recoveries for pair in r.beside for x in pair]
+        made = [*(t.density for t in found.terms), *(r.draw for r in found.recoveries), *beside]
+        at: Any = {**home, **dict(zip(made, substitute(made, home), strict=True))}
         recoveries = [
-            Recovery(home.get(r.variable, r.variable), d, tuple((next(pairs), next(pairs)) for _ in r.beside))
-            for r, d in zip(after.recoveries, found[len(new) :], strict=False)
+            Recovery(home.get(r.variable, r.variable), at[r.draw], tuple((at[x], at[law]) for x, law in r.beside))
+            for r in found.recoveries
         ]
-        return self.written.without([old for key, old in self.old.items() if key not in left]).plus(
-            terms=terms, recoveries=recoveries
+        return replace(
+            found,
+            variables=tuple(r.variable for r in recoveries),
+            factors=tuple(self.old[id(f)] for f in found.factors),
+            terms=tuple(t.but(at[t.density]) for t in found.terms),
+            recoveries=tuple(recoveries),
         )

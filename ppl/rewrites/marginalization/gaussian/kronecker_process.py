@@ -26,10 +26,14 @@ from ppl.distributions.families.kronecker_normal import add, surely_zero, with_f
 from ppl.distributions.formulas.eigenbasis import Eigenbasis, spectrum
 from ppl.rewrites.marginalization.conjugate.compounds import domains
 from ppl.rewrites.marginalization.conjugate.single_entry_rows import only_observation, picked_by
+from ppl.rewrites.marginalization.discrete.states import few_copies
 from ppl.rewrites.marginalization.expressions.affine import data_value, is_always, is_read, known_shape
+from ppl.rewrites.marginalization.gaussian.residuals import is_written_out
 from ppl.rewrites.marginalization.gaussian.spectrum import MOST, covariance_of, is_known
 from ppl.rewrites.marginalization.gaussian.terms import terms
 from ppl.rewrites.marginalization.program import NoMatch, Observation, Program, Recovery
+from ppl.rewrites.marginalization.theorem import Match, Telling, Theorem
+from ppl.rewrites.marginalization.words import PROCESS
 from ppl.tensor.tensor import Tensor, as_tensor
 
 
@@ -94,16 +98,15 @@ def suits(rv: RandomVariable) -> bool:
     return rv.family is MatrixNormal or issubclass(rv.family, KroneckerNormal)
 
 
-def eliminate_one(program: Program, variable: RandomVariable) -> Program:
-    """The program with a process integrated out of its rows; raises `NoMatch` with the reason."""
+def integrated_out(program: Program, variable: RandomVariable) -> Match:
+    """A process with its rows; raises `NoMatch` with the reason."""
     seen = only_observation(program, variable)
     f = Grid.of(variable)
     rows = _rows(variable, seen, f)
-    after = program.without([variable, seen])
-    after = after.plus(observed=[Observation(rows.law(f, seen.variable.name), rows.y)])
-    after = after.plus(terms=domains([variable, seen.variable], variable))
+    observed = Observation(rows.law(f, seen.variable.name), rows.y)
     back = tt.cast(tt.reshape(rows.draw(f), known_shape(variable)), variable.dtype)
-    return after.plus(recoveries=[Recovery(variable, back)])
+    terms = domains([variable, seen.variable], variable)
+    return Match((variable,), (seen,), (observed,), terms, (Recovery(variable, back),))
 
 
 def _rows(variable: RandomVariable, seen: Observation, f: Grid) -> Rows:
@@ -136,3 +139,15 @@ def _number(x: Any) -> Tensor | None:
 
 def _of_grid(x: Tensor, f: Grid) -> Tensor:
     return tt.reshape(x, f.shape) if x.ndim else x
+
+
+def _is_large(rv: RandomVariable) -> bool:
+    return suits(rv) and not is_written_out(rv)
+
+
+def _is_small(rv: RandomVariable) -> bool:
+    return suits(rv) and is_written_out(rv) and rv.family is not MvNormal
+
+
+LARGE = Theorem("large process on a grid", integrated_out, _is_large, few_copies, PROCESS)
+SMALL = Theorem("process on a grid", integrated_out, _is_small, few_copies, PROCESS, Telling.NONE)

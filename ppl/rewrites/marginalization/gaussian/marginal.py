@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from math import prod
 
 from ppl.distributions import RandomVariable
@@ -12,50 +11,39 @@ from ppl.rewrites.marginalization.costs import evaluation, steps
 from ppl.rewrites.marginalization.expressions.affine import known_shape
 from ppl.rewrites.marginalization.expressions.positive import known_positive
 from ppl.rewrites.marginalization.gaussian.block import Block
-from ppl.rewrites.marginalization.gaussian.candidates import Declined, candidates, components
+from ppl.rewrites.marginalization.gaussian.candidates import candidates, components
 from ppl.rewrites.marginalization.gaussian.common_scale import common_scale
 from ppl.rewrites.marginalization.gaussian.inner_coordinates import inner_coordinates, residuals_in
 from ppl.rewrites.marginalization.gaussian.residuals import Residual, is_flat
-from ppl.rewrites.marginalization.program import Factor, Program, Recovery, Term, where_valid
+from ppl.rewrites.marginalization.program import Program, Recovery, Term, where_valid
+from ppl.rewrites.marginalization.theorem import JointTheorem, Match, Refusal, Search, Telling
+from ppl.rewrites.marginalization.words import GAUSSIAN
 from ppl.tensor.tensor import as_tensor
 
 MOST_DENSE = 600  # dense columns
 MOST_NUMBERS = 100_000_000  # in a design matrix
 
 
-@dataclass(frozen=True)
-class Eliminated:
-    """The names of what was integrated out together, and the structure of its precision matrix, in words."""
-
-    names: tuple[str, ...]
-    structure: str
-
-
-def eliminate(
-    program: Program,
-    kept: frozenset[RandomVariable],
-    asked: frozenset[RandomVariable] = frozenset(),
-    at_any_cost: bool = False,
-) -> tuple[Program, list[Eliminated], list[Declined]]:
-    """The program without its Gaussian blocks. Of a block that does not pay the costliest variables stay, of those that
-    the user has not `asked` to eliminate, and what is left is tried again; `at_any_cost` all blocks pay that can be
-    written down."""
-    done: list[Eliminated] = []
-    declined: list[Declined] = []
+def matches(search: Search, given: str = "") -> Iterator[Match | Refusal]:
+    """The Gaussian blocks of a program. Of a block that does not pay the costliest variables stay, of those that the
+    user has not asked to eliminate, and what is left is tried again; `given` labels of these names all blocks pay that
+    can be written down."""
+    declined: list[Refusal] = []
+    kept = search.kept
     while True:
-        chosen, residuals, unfit = candidates(program, kept)
-        saved = 0.0 if at_any_cost else _saved_steps(program, chosen, residuals)
-        costly: list[Declined] = []
+        chosen, residuals, unfit = candidates(search.program, kept)
+        saved = 0.0 if given else _saved_steps(search.program, chosen, residuals)
+        costly: list[Refusal] = []
         for members, rows in components(chosen, residuals):
-            found = _without_block(program, members, rows, kept, asked, saved)
-            if isinstance(found, list):
-                costly += found
+            found = _block(search.program, members, rows, kept, search.asked, saved, given)
+            if isinstance(found, Match):
+                yield found
             else:
-                program, block = found
-                done.append(block)
-        if not costly:
-            return program, done, [*declined, *unfit]
+                costly += found
         declined += costly
+        if not costly:
+            yield from (*declined, *unfit)
+            return
         kept |= {d.variable for d in costly}
 
 
@@ -65,22 +53,23 @@ def _saved_steps(program: Program, chosen: Sequence[RandomVariable], residuals: 
     return steps(left) / steps(program) if program.free else 1.0
 
 
-def _without_block(
+def _block(
     program: Program,
     members: Sequence[RandomVariable],
     rows: Sequence[Residual],
     kept: frozenset[RandomVariable],
     asked: frozenset[RandomVariable],
     saved: float,
-) -> tuple[Program, Eliminated] | list[Declined]:
-    """The program without one block; or the variables that make it too costly."""
+    given: str,
+) -> Match | list[Refusal]:
+    """One block; or the variables that make it too costly."""
     inner = inner_coordinates(members, rows)
     variables, mine = residuals_in(members, rows, inner)
     common = common_scale(program, [r.factor for r in rows], mine, kept)
     block = Block(variables, mine if common is None else common.residuals)
     why, may_stay = too_large(block), not asked.issuperset(members)
     if why is not None and may_stay:
-        return [Declined(rv, why) for rv in costliest(members, block, asked)]
+        return [Refusal(rv, why) for rv in costliest(members, block, asked)]
     block.lay_out()
     marginal = block.eliminate()
     values = marginal.values(as_tensor(1.0) if common is None else common.scale)
@@ -93,20 +82,24 @@ def _without_block(
         density = common.density(marginal)
         positive += common.variable.parameters
         recoveries.append(Recovery(common.variable, common.posterior(marginal)))
-    names = tuple(r.variable.name or "a draw" for r in recoveries)
-    factors: list[Factor] = [*(r.variable for r in recoveries), *(r.factor for r in rows)]
-    gone = list({id(f): f for f in factors}.values())
+    gone = tuple(r.variable for r in recoveries)
+    names = tuple(rv.name or "a draw" for rv in gone)
+    own = set(map(id, gone))
+    factors = tuple({id(r.factor): r.factor for r in rows if id(r.factor) not in own}.values())
     term = Term(
         f"marginal of {', '.join(names)}",
         where_valid(density, [p > 0 for p in dict.fromkeys(positive) if not known_positive(p)]),
         without=names,
     )
-    ratio = saved * evaluation([term]) / evaluation([f for f in gone if not is_flat(f)])
+    under = f", for each value of {given}" if given else ""
+    words = f"Normal with normal children{under}: {block.structure}."
+    found = Match(gone, factors, (), (term,), tuple(recoveries), words, GAUSSIAN)
+    before = [*gone, *factors]
+    ratio = saved * found.operations / evaluation([f for f in before if not is_flat(f)])
     if ratio > 1.0 and may_stay:
         why = f"its block ({block.structure}) would cost {ratio:.1f} times what it saves"
-        return [Declined(rv, why) for rv in costliest(members, block, asked, ratio)]
-    after = program.without(gone).plus(terms=[term], recoveries=recoveries)
-    return after, Eliminated(names, block.structure)
+        return [Refusal(rv, why) for rv in costliest(members, block, asked, ratio)]
+    return found
 
 
 def costliest(
@@ -128,3 +121,7 @@ def too_large(block: Block) -> str | None:
     if rows * block.ndense > MOST_NUMBERS:
         return f"its design would have {rows} rows of {block.ndense} numbers"
     return None
+
+
+# the first reason says more than a later one, when marginals stand in the way
+THEOREM = JointTheorem(GAUSSIAN, matches, telling=Telling.FIRST)

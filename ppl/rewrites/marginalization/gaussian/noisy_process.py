@@ -26,9 +26,12 @@ from ppl.graph import ancestors
 from ppl.rewrites.marginalization import gaussian
 from ppl.rewrites.marginalization.conjugate.compounds import domains
 from ppl.rewrites.marginalization.conjugate.single_entry_rows import Picked, only_observation, picked_by
+from ppl.rewrites.marginalization.discrete.states import few_copies
 from ppl.rewrites.marginalization.expressions.affine import is_always, known_shape
 from ppl.rewrites.marginalization.gaussian.spectrum import covariance_of, is_known
 from ppl.rewrites.marginalization.program import NoMatch, Observation, Program, Recovery
+from ppl.rewrites.marginalization.theorem import Match, Telling, Theorem
+from ppl.rewrites.marginalization.words import PROCESS
 from ppl.tensor.tensor import Tensor, as_tensor
 
 MOST_EFFECTS = 0.25  # numbers of other effects for each row: with more the rows, whitened, are more work than the block
@@ -98,8 +101,8 @@ def suits(rv: RandomVariable) -> bool:
     return rv.family is MvNormal and rv.parameters[1].ndim == 2
 
 
-def eliminate_one(program: Program, variable: RandomVariable) -> Program:
-    """The program with a vector integrated out of its rows; raises `NoMatch` with the reason."""
+def integrated_out(program: Program, variable: RandomVariable) -> Match:
+    """A vector with its rows; raises `NoMatch` with the reason."""
     seen = only_observation(program, variable)
     mu, chol = variable.parameters
     if chol.op.name != "cholesky" and not is_known(chol):
@@ -112,9 +115,9 @@ def eliminate_one(program: Program, variable: RandomVariable) -> Program:
         raise NoMatch(why)
     mu = tt.broadcast_to(mu, known_shape(variable))
     law = rows.law(mu, covariance_of(chol), seen.variable.name)
-    after = program.without([variable, seen]).plus(observed=[Observation(law, rows.y)])
-    after = after.plus(terms=domains([variable, seen.variable], variable))
-    return after.plus(recoveries=[Recovery(variable, tt.cast(rows.draw(mu, chol), variable.dtype))])
+    terms = domains([variable, seen.variable], variable)
+    recovery = Recovery(variable, tt.cast(rows.draw(mu, chol), variable.dtype))
+    return Match((variable,), (seen,), (Observation(law, rows.y),), terms, (recovery,))
 
 
 def _rows(seen: Observation, variable: RandomVariable) -> Rows:
@@ -150,3 +153,6 @@ def _blocks_have_it(program: Program, seen: Observation, variable: RandomVariabl
         return "the many effects beside it go in one Gaussian block with it"
     known = is_known(variable.parameters[1]) and isinstance(rows.noise, Independent)
     return "its eigenvectors are known" if known and not any(map(suits, beside)) else None
+
+
+THEOREM = Theorem("noisy process", integrated_out, suits, few_copies, PROCESS, Telling.NONE)

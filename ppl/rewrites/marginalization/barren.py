@@ -1,0 +1,39 @@
+"""Variables that nothing observed depends on: drawn forward after sampling."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ppl.distributions import Normal, RandomVariable
+from ppl.graph import ancestors
+from ppl.rewrites.marginalization.expressions.positive import open_conditions
+from ppl.rewrites.marginalization.program import Program, Recovery, Term, parts, where_valid
+from ppl.rewrites.marginalization.theorem import JointTheorem, Match, Search
+from ppl.rewrites.marginalization.words import NO_DESCENDANTS
+from ppl.tensor.tensor import Tensor, as_tensor
+
+
+def matches(search: Search) -> Iterator[Match]:
+    """Variables that no other factor depends on; then those that only they depended on."""
+    while True:
+        program = search.program
+        used = ancestors([n for f in program.factors for n in parts(f)])
+        idle = [rv for rv in program.free if rv not in used and rv not in search.kept and rv.family.sample]
+        if not idle:
+            return
+        terms = tuple(_domain(rv, conditions) for rv in idle if (conditions := open_conditions(rv)))
+        they = "it: it is" if len(idle) == 1 else "them: they are"
+        words = f"Nothing observed depends on {they} drawn forward."
+        yield Match(tuple(idle), (), (), terms, tuple(Recovery(rv, rv) for rv in idle), words)
+
+
+def _domain(rv: RandomVariable, conditions: Sequence[Tensor]) -> Term:
+    """That a law which is drawn from later has to exist: its density, were it there, would be 0 where it does not."""
+    return Term(f"domain of {rv.name}", where_valid(as_tensor(0.0), conditions))
+
+
+def _examples() -> list[Program]:
+    return [Program((a := Normal.dist(0.3, 1.2, shape=(2,), name="a"), Normal.dist(a, 0.7, name="b")))]
+
+
+THEOREM = JointTheorem(NO_DESCENDANTS, matches, examples=_examples)

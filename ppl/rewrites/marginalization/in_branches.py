@@ -1,0 +1,54 @@
+"""Variables whose laws or children a few discrete latents steer, integrated out given each state of these.
+
+The rows that a label steers become one factor over all of its states, so that this pays only where the states are few,
+or where the labels meet in a row anyway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ppl.rewrites.factorization.independence import without_a_chain
+from ppl.rewrites.marginalization import gaussian
+from ppl.rewrites.marginalization.conjugate import conjugate
+from ppl.rewrites.marginalization.costs import evaluation, steps
+from ppl.rewrites.marginalization.discrete import enumeration
+from ppl.rewrites.marginalization.discrete.latent_values import states_of
+from ppl.rewrites.marginalization.discrete.states import MOST_BRANCHES, few_states, steered
+from ppl.rewrites.marginalization.program import Program
+from ppl.rewrites.marginalization.theorem import JointTheorem, Match, Search, Theorem
+from ppl.rewrites.marginalization.words import CONJUGATE
+
+QUADRATURE = 0.05  # of the evaluations of a chain
+
+
+def blocks(search: Search) -> Iterator[Match]:
+    """Gaussian blocks that a few labels steer, where what is left is cheaper once the labels are summed out."""
+    program, kept = search.program, search.kept
+    normal = [rv for rv in program.free if gaussian.is_normal(rv) and rv not in kept]
+    known = {rv: states_of([rv], kept) for rv in program.free if rv.dtype[0] != "f"}
+    labels = [rv for rv, states in known.items() if normal and states is not None and states <= MOST_BRANCHES]
+    alone = enumeration.candidates(program, kept)[0] if labels else {}
+    for members, factors in enumeration.components(program, labels):
+        if set(members) <= alone.keys() and not few_states(members, factors, kept):
+            continue  # each by itself is less work
+        found = gaussian.matches_given(search.program, members, kept)
+        if not found:
+            continue
+        given, as_it_is = (Search(search.program, kept | (set(labels) - set(members)), search.asked) for _ in range(2))
+        given.taken(iter(found))
+        after = given.program
+        sums, sums_alone = (s.taken(enumeration.matches(s)) for s in (given, as_it_is))
+        if sums and (not sums_alone or _cost(given.program) <= _cost(as_it_is.program)):
+            yield from found
+            if not any(map(conjugate.THEOREM.suits, after.free)):
+                yield from sums  # else these may go in branches first
+
+
+def _cost(program: Program) -> float:
+    """What an effective draw costs."""
+    return steps(program) * evaluation(program.factors) * (QUADRATURE if without_a_chain(program) else 1.0)
+
+
+BLOCKS = JointTheorem("Gaussian block in branches", blocks)
+STEERED = Theorem("conjugate in branches", conjugate.integrated_out, conjugate.THEOREM.suits, steered, CONJUGATE)

@@ -1,0 +1,30 @@
+"""The theorems by which latent variables are integrated out, in the order in which the planner asks them.
+
+Discrete latents go before most others, since no gradient moves them; what their sums would not leave as it is (counts
+of counts, rows with latents of their own, blocks that few labels steer) goes before these. A new theorem is one line
+here.
+"""
+
+from __future__ import annotations
+
+from ppl.rewrites.marginalization import barren, gaussian, in_branches
+from ppl.rewrites.marginalization.conjugate import compounds, conjugate, pareto, thinning, wishart
+from ppl.rewrites.marginalization.discrete import enumeration
+from ppl.rewrites.marginalization.gaussian import kronecker_process, noisy_process
+from ppl.rewrites.marginalization.theorem import JointTheorem, Theorem
+
+THEOREMS: tuple[Theorem | JointTheorem, ...] = (
+    barren.THEOREM,
+    thinning.THEOREM,
+    compounds.THEOREM,
+    kronecker_process.LARGE,  # no other theorem takes these
+    kronecker_process.SMALL,
+    noisy_process.THEOREM,
+    wishart.THEOREM,  # before means: no gradient moves a Wishart variable
+    in_branches.BLOCKS,
+    in_branches.STEERED,
+    enumeration.THEOREM,
+    gaussian.THEOREM,
+    conjugate.THEOREM,
+    pareto.THEOREM,
+)
