@@ -27,7 +27,7 @@ class Absent(type):
 
 
 class Unused:
-    """What such a class gives when it is called, as for the default of an argument; what is done with it is an error."""
+    """What such a class gives when it is called, as for the default of an argument. Using it is an error."""
 
     def __init__(self, kind: Absent) -> None:
         self.__dict__["kind"] = kind

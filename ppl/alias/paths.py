@@ -81,7 +81,7 @@ PYMC = {
     "pymc.progress_bar": "!CustomProgress !ProgressBarManager !create_simple_progress !default_progress_theme",
     "pymc.pytensorf": """*ppl.pytensorf compile=ppl.function compile_pymc=ppl.function
         constant_fold=ppl.alias.graphs.constant_fold resolve_shapes=ppl.alias.graphs.resolve_shapes
-        !normalize_rng_param !rewrite_pregrad !toposort_replace""",
+        !normalize_rng_param !rewrite_pregrad !toposort_replace !resolve_backend_compile_kwargs !get_symbolic_rv_shapes""",
     "pymc.sampling.jax": "*ppl.sampling.jax !_replace_shared_variables !get_jaxified_graph !get_jaxified_logp",
     "pymc.sampling.mcmc": "*ppl.sampling.mcmc !assign_step_methods !setup_cores_blas_cores",
     "pymc.sampling.parallel": "!ExceptionWithTraceback !_cpu_count !_initialize_multiprocessing_context",
@@ -98,7 +98,7 @@ PYMC = {
 }
 
 PYTENSOR = {
-    "pytensor": "*ppl wrap_py=ppl.alias.own_ops.wrap_py as_op=ppl.alias.own_ops.as_op",
+    "pytensor": "*ppl Variable=ppl.tensor.tensor.Tensor wrap_py=ppl.alias.own_ops.wrap_py as_op=ppl.alias.own_ops.as_op",
     "pytensor.compile": COMPILED,
     "pytensor.compile.builders": "OpFromGraph=ppl.alias.fgraph.OpFromGraph !SymbolicOp",
     "pytensor.compile.function": "function",
@@ -106,7 +106,7 @@ PYTENSOR = {
     "pytensor.compile.io": "In Out",
     "pytensor.compile.compilelock": "!lock_ctx",
     "pytensor.compile.mode": """Mode get_mode get_default_mode=ppl.get_mode FAST_COMPILE=ppl.alias.graphs.FAST_COMPILE
-        FAST_RUN=ppl.alias.graphs.FAST_RUN !optdb""",
+        FAST_RUN=ppl.alias.graphs.FAST_RUN optdb=ppl.alias.fgraph.optdb""",
     "pytensor.compile.monitormode": "!MonitorMode",
     "pytensor.compile.ops": "as_op=ppl.alias.own_ops.as_op wrap_py=ppl.alias.own_ops.wrap_py "
     "FromFunctionOp=ppl.alias.own_ops.FromFunctionOp",
@@ -121,7 +121,9 @@ PYTENSOR = {
     "!_vectorize_not_needed",
     "pytensor.graph.rewriting": FGRAPH,
     "pytensor.graph.rewriting.basic": FGRAPH,
-    "pytensor.graph.rewriting.db": "!EquilibriumDB !RewriteDatabaseQuery !SequenceDB",
+    "pytensor.graph.rewriting.db": " ".join(
+        f"{name}=ppl.alias.fgraph.{name}" for name in ("EquilibriumDB", "RewriteDatabaseQuery", "SequenceDB")
+    ),
     "pytensor.graph.rewriting.utils": FGRAPH,
     "pytensor.graph.traversal": WALKS,
     "pytensor.graph.type": VARIABLES,
@@ -137,7 +139,7 @@ PYTENSOR = {
     "pytensor.sparse.basic": "*ppl.alias.sparse",
     "pytensor.sparse.math": "*ppl.alias.sparse",
     "pytensor.tensor": f"*ppl.tensor {TENSORS} {VARIABLES}",
-    "pytensor.tensor.basic": "*ppl.tensor.basic *ppl.tensor !infer_shape_db",
+    "pytensor.tensor.basic": "*ppl.tensor.basic *ppl.tensor !infer_shape_db !ix_",
     "pytensor.tensor.blockwise": "!Blockwise",
     "pytensor.tensor.elemwise": "!CAReduce !DimShuffle !Elemwise",
     "pytensor.tensor.extra_ops": "*ppl.tensor.extra_ops",
@@ -150,7 +152,7 @@ PYTENSOR = {
     "pytensor.tensor.random.basic": "*ppl.tensor.random",
     "pytensor.tensor.random.op": DRAWN,
     "pytensor.tensor.random.type": "!RandomType !RandomGeneratorType !random_generator_type",
-    "pytensor.tensor.random.utils": "RandomStream=ppl.tensor.random.RandomStream",
+    "pytensor.tensor.random.utils": "!normalize_size_param RandomStream=ppl.tensor.random.RandomStream",
     "pytensor.tensor.rewriting": "",
     "pytensor.tensor.rewriting.basic": "!broadcasted_by",
     "pytensor.tensor.rewriting.shape": "!ShapeFeature",
