@@ -116,7 +116,8 @@ PYTENSOR = {
     "pytensor.compile.ops": "as_op=ppl.alias.own_ops.as_op wrap_py=ppl.alias.own_ops.wrap_py "
     "FromFunctionOp=ppl.alias.own_ops.FromFunctionOp",
     "pytensor.compile.sharedvalue": "SharedVariable=ppl.tensor.variables.Variable shared",
-    "pytensor.gradient": f"*ppl.gradient !hessian_vector_product !disconnected_grad {SLOPES} grad hessian jacobian Lop Rop verify_grad",
+    "pytensor.gradient": f"""*ppl.gradient {SLOPES} grad hessian jacobian Lop Rop verify_grad !hessian_vector_product
+        !disconnected_grad""",
     "pytensor.graph": f"{VARIABLES} {WALKS} {CHANGES} {OPS} {FGRAPH}",
     "pytensor.graph.basic": f"{VARIABLES} {WALKS} {CHANGES} Node=ppl.graph.Node",
     "pytensor.graph.features": "!Feature !ReplaceValidate",
