@@ -17,7 +17,8 @@ class Absent(type):
     path: str
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        if args or kwargs:
+        of_a_package = not cls.path.endswith(f".{cls.__name__}")
+        if of_a_package or cls.__name__[0].islower():
             raise NotHereYet(sentence(cls.path, cls.__name__))
         return Unused(cls)
 
@@ -26,7 +27,7 @@ class Absent(type):
 
 
 class Unused:
-    """What such a class gives when it is called without arguments, as for the default of an argument."""
+    """What such a class gives when it is called, as for the default of an argument. Using it is an error."""
 
     def __init__(self, kind: Absent) -> None:
         self.__dict__["kind"] = kind
@@ -38,6 +39,11 @@ class Unused:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise NotHereYet(sentence(self.kind.path))
+
+    def __iter__(self) -> Any:
+        raise NotHereYet(sentence(self.kind.path))
+
+    __add__ = __radd__ = __mul__ = __rmul__ = __sub__ = __truediv__ = __pow__ = __getitem__ = __call__
 
     def __repr__(self) -> str:
         return repr(self.kind)

@@ -118,3 +118,37 @@ class OpFromGraph:
         changes = {old: as_tensor(new) for old, new in zip(self.inner_inputs, arguments, strict=True)}
         results = graph_replace(self.inner_outputs, changes, strict=False)
         return results[0] if len(results) == 1 else results
+
+
+class RewriteDatabaseQuery:
+    """Which rewriters of a database are meant, by their tags."""
+
+    def __init__(self, include: Iterable[str | None] = (), require: Any = None, exclude: Any = None, **_: Any) -> None:
+        self.include = list(include)
+        self.require, self.exclude = list(require or ()), list(exclude or ())
+
+
+class SequenceDB:
+    """Rewriters by name and tags. They can be asked for; ppl's own rewriting does not use them."""
+
+    def __init__(self, **_: Any) -> None:
+        self.entries: dict[str, tuple[Any, frozenset[Any]]] = {}
+
+    def register(self, name: str, rewriter: Any, *tags: Any, **_: Any) -> None:
+        """Enter a rewriter under a name, with tags."""
+        if name in self.entries:
+            raise ValueError(f"the database has a rewriter {name!r} already")
+        self.entries[name] = (rewriter, frozenset([name, *tags]))
+
+    def query(self, *tags: Any, **_: Any) -> NodeRewriter:
+        """The rewriters that have one of the tags, as one."""
+        wanted = {tag.lstrip("+") for tag in tags if isinstance(tag, str)}
+        wanted |= {tag for query in tags if isinstance(query, RewriteDatabaseQuery) for tag in query.include}
+        return in2out(*[rewriter for rewriter, known in self.entries.values() if known & wanted])
+
+
+class EquilibriumDB(SequenceDB):
+    """The same; what it finds is applied until nothing changes."""
+
+
+optdb = SequenceDB()  # PyTensor's own; ppl's rewrites have no tags of PyTensor's, so it begins empty

@@ -57,6 +57,7 @@ PYMC = {
     "pymc.distributions.transforms": "*ppl.distributions.transforms "
     "_default_transform=ppl.alias.own_families._default_transform",
     "pymc.distributions.truncated": "Truncated",
+    "pymc.distributions.multivariate": "*ppl.distributions.multivariate !_logdet_from_cholesky",
     "pymc.gp": "*ppl.gp !HSGP !HSGPPeriodic !Latent !LatentKron !Marginal !MarginalApprox !MarginalKron !TP",
     "pymc.gp.cov": """*ppl.gp.cov !Constant !Cosine !Covariance !ExpQuad !Exponential !Linear !Matern12 !Matern32
         !Matern52 !Periodic !Polynomial !RatQuad !Stationary !WhiteNoise""",
@@ -81,7 +82,8 @@ PYMC = {
     "pymc.progress_bar": "!CustomProgress !ProgressBarManager !create_simple_progress !default_progress_theme",
     "pymc.pytensorf": """*ppl.pytensorf compile=ppl.function compile_pymc=ppl.function
         constant_fold=ppl.alias.graphs.constant_fold resolve_shapes=ppl.alias.graphs.resolve_shapes
-        !normalize_rng_param !rewrite_pregrad !toposort_replace""",
+        !normalize_rng_param !rewrite_pregrad !toposort_replace !resolve_backend_compile_kwargs
+        !get_symbolic_rv_shapes""",
     "pymc.sampling.jax": "*ppl.sampling.jax !_replace_shared_variables !get_jaxified_graph !get_jaxified_logp",
     "pymc.sampling.mcmc": "*ppl.sampling.mcmc !assign_step_methods !setup_cores_blas_cores",
     "pymc.sampling.parallel": "!ExceptionWithTraceback !_cpu_count !_initialize_multiprocessing_context",
@@ -98,20 +100,24 @@ PYMC = {
 }
 
 PYTENSOR = {
-    "pytensor": "*ppl wrap_py=ppl.alias.own_ops.wrap_py as_op=ppl.alias.own_ops.as_op",
+    "pytensor": "*ppl Variable=ppl.tensor.tensor.Tensor wrap_py=ppl.alias.own_ops.wrap_py "
+    "as_op=ppl.alias.own_ops.as_op",
+    "pytensor.assumptions": "!assume",
     "pytensor.compile": COMPILED,
     "pytensor.compile.builders": "OpFromGraph=ppl.alias.fgraph.OpFromGraph !SymbolicOp",
     "pytensor.compile.function": "function",
     "pytensor.compile.function.types": "Function In Out",
     "pytensor.compile.io": "In Out",
+    "pytensor.compile.executor": "Function",
     "pytensor.compile.compilelock": "!lock_ctx",
     "pytensor.compile.mode": """Mode get_mode get_default_mode=ppl.get_mode FAST_COMPILE=ppl.alias.graphs.FAST_COMPILE
-        FAST_RUN=ppl.alias.graphs.FAST_RUN !optdb""",
+        FAST_RUN=ppl.alias.graphs.FAST_RUN optdb=ppl.alias.fgraph.optdb""",
     "pytensor.compile.monitormode": "!MonitorMode",
     "pytensor.compile.ops": "as_op=ppl.alias.own_ops.as_op wrap_py=ppl.alias.own_ops.wrap_py "
     "FromFunctionOp=ppl.alias.own_ops.FromFunctionOp",
     "pytensor.compile.sharedvalue": "SharedVariable=ppl.tensor.variables.Variable shared",
-    "pytensor.gradient": f"*ppl.gradient !hessian_vector_product {SLOPES} grad hessian jacobian Lop Rop verify_grad",
+    "pytensor.gradient": f"""*ppl.gradient {SLOPES} grad hessian jacobian Lop Rop verify_grad !hessian_vector_product
+        !disconnected_grad""",
     "pytensor.graph": f"{VARIABLES} {WALKS} {CHANGES} {OPS} {FGRAPH}",
     "pytensor.graph.basic": f"{VARIABLES} {WALKS} {CHANGES} Node=ppl.graph.Node",
     "pytensor.graph.features": "!Feature !ReplaceValidate",
@@ -121,7 +127,9 @@ PYTENSOR = {
     "!_vectorize_not_needed",
     "pytensor.graph.rewriting": FGRAPH,
     "pytensor.graph.rewriting.basic": FGRAPH,
-    "pytensor.graph.rewriting.db": "!EquilibriumDB !RewriteDatabaseQuery !SequenceDB",
+    "pytensor.graph.rewriting.db": " ".join(
+        f"{name}=ppl.alias.fgraph.{name}" for name in ("EquilibriumDB", "RewriteDatabaseQuery", "SequenceDB")
+    ),
     "pytensor.graph.rewriting.utils": FGRAPH,
     "pytensor.graph.traversal": WALKS,
     "pytensor.graph.type": VARIABLES,
@@ -137,20 +145,20 @@ PYTENSOR = {
     "pytensor.sparse.basic": "*ppl.alias.sparse",
     "pytensor.sparse.math": "*ppl.alias.sparse",
     "pytensor.tensor": f"*ppl.tensor {TENSORS} {VARIABLES}",
-    "pytensor.tensor.basic": "*ppl.tensor.basic *ppl.tensor !infer_shape_db",
+    "pytensor.tensor.basic": "*ppl.tensor.basic *ppl.tensor !infer_shape_db !ix_",
     "pytensor.tensor.blockwise": "!Blockwise",
     "pytensor.tensor.elemwise": "!CAReduce !DimShuffle !Elemwise",
     "pytensor.tensor.extra_ops": "*ppl.tensor.extra_ops",
     "pytensor.tensor.fft": "*ppl.tensor.fft",
     "pytensor.tensor.linalg": "*ppl.tensor.linalg",
-    "pytensor.tensor.math": "*ppl.tensor.math *ppl.tensor",
+    "pytensor.tensor.math": "*ppl.tensor.math *ppl.tensor !variadic_add !variadic_mul",
     "pytensor.tensor.nlinalg": "*ppl.tensor.nlinalg",
     "pytensor.tensor.nnet": "*ppl.tensor.nnet",
     "pytensor.tensor.random": "*ppl.tensor.random",
     "pytensor.tensor.random.basic": "*ppl.tensor.random",
     "pytensor.tensor.random.op": DRAWN,
     "pytensor.tensor.random.type": "!RandomType !RandomGeneratorType !random_generator_type",
-    "pytensor.tensor.random.utils": "RandomStream=ppl.tensor.random.RandomStream",
+    "pytensor.tensor.random.utils": "!normalize_size_param RandomStream=ppl.tensor.random.RandomStream",
     "pytensor.tensor.rewriting": "",
     "pytensor.tensor.rewriting.basic": "!broadcasted_by",
     "pytensor.tensor.rewriting.shape": "!ShapeFeature",

@@ -35,6 +35,11 @@ class RandomVariable(Tensor):
         """How many of the last axes make up one value."""
         return self.attrs["event_ndim"]
 
+    @property
+    def owner(self) -> Node:
+        """The draw itself, also where it has no parameters (PyTensor's name)."""
+        return self
+
     def __str__(self) -> str:
         """The name, which programs written for PyMC take from it."""
         return self.name or repr(self)

@@ -1,0 +1,223 @@
+"""PyTensor's classes for what users write themselves: operations, families, rewriters, graphs as operations."""
+
+import importlib
+
+import numpy as np
+import pytest
+
+import ppl as pm
+import ppl.tensor as pt
+from ppl.alias.fgraph import FunctionGraph, OpFromGraph, in2out, node_rewriter
+from ppl.alias.missing import NotHereYet
+from ppl.alias.own_families import Discrete, PositiveContinuous, RandomVariable, _logprob
+from ppl.alias.own_ops import Apply, DisconnectedType, GradientError, Op, as_op
+from ppl.model.inference.steps.assignment import assign
+from ppl.model.posterior.rewriting import rewritten
+
+ROWS = np.array([0.5, 1.0, 2.5])
+
+
+class Cubed(Op):
+    """x³ by NumPy, with its gradient by another operation."""
+
+    def make_node(self, x):
+        x = pt.as_tensor(x)
+        return Apply(self, [x], [x.type()])
+
+    def perform(self, node, inputs, outputs):
+        (x,) = inputs
+        outputs[0][0] = x**3
+
+    def grad(self, inputs, output_grads):
+        return [output_grads[0] * Slope()(inputs[0])]
+
+
+class Slope(Op):
+    itypes, otypes = [pt.dvector], [pt.dvector]
+
+    def perform(self, node, inputs, outputs):
+        outputs[0][0] = 3 * inputs[0] ** 2
+
+
+class Blind(Cubed):
+    grad = Op.grad
+
+
+class Divided(Op):
+    """Quotient and remainder, in two outputs; the gradient of the second one is not connected."""
+
+    def make_node(self, x, n):
+        x, n = pt.as_tensor(x), pt.as_tensor(n)
+        return Apply(self, [x, n], [x.type(), x.type()])
+
+    def perform(self, node, inputs, outputs):
+        outputs[0][0], outputs[1][0] = np.divmod(*inputs)
+
+    def L_op(self, inputs, outputs, output_grads):
+        return [output_grads[1], DisconnectedType()()]
+
+
+def test_values_gradients_and_batches():
+    x = pt.dvector("x")
+    y = Cubed()(x)
+    f = pm.function([x], [y, pm.grad(y.sum(), x)])
+    value, slope = f(ROWS)
+    np.testing.assert_allclose(value, ROWS**3)
+    np.testing.assert_allclose(slope, 3 * ROWS**2)
+    np.testing.assert_allclose(f(np.ones(5))[1], 3 * np.ones(5))  # another length: the types do not tell it
+
+
+def test_several_outputs_and_inputs_without_gradient():
+    x = pt.dvector("x")
+    whole, rest = Divided()(x, 2)
+    assert rest.owner is not None and isinstance(whole.owner, Apply)
+    value, slope = pm.function([x], [rest, pm.grad((rest * 5).sum() + whole.sum(), x)])(ROWS)
+    np.testing.assert_allclose(value, ROWS % 2)
+    np.testing.assert_allclose(slope, 5.0)
+
+
+def test_a_function_as_an_operation():
+    @as_op(itypes=[pt.dvector, pt.lscalar], otypes=[pt.dscalar], infer_shape=lambda node, shapes: [()])
+    def moment(x, k):
+        return np.mean(x**k)
+
+    assert moment(ROWS, 2).eval() == np.mean(ROWS**2)
+    with pytest.raises(TypeError, match=r"moment takes float64\[\?\], got"):
+        moment(np.ones((2, 2)), 2)
+    with pytest.raises(ValueError, match="moment takes 2 inputs, got 1"):
+        moment(ROWS)
+
+
+def test_what_is_wrong_with_an_operation_is_said():
+    class Nothing(Op):
+        itypes = otypes = [pt.dvector]
+
+    with pytest.raises(Exception, match="Nothing does not say what it computes: define perform"):
+        Nothing()(ROWS).eval()
+    with pytest.raises(NotImplementedError, match="Op: declare itypes and otypes, or define make_node"):
+        Op()(1.0)
+
+
+def model_of(operation):
+    with pm.Model() as model:
+        b = pm.Normal("b", 0, 1, shape=3)
+        pm.Normal("free")
+        pm.Normal("y", operation(b), 1.0, observed=ROWS)
+    return model
+
+
+def test_without_gradient_slices_move_what_it_uses_and_nuts_refuses_by_name():
+    assert assign(rewritten(model_of(Cubed()), rewrite=False), None).only_nuts
+    found = assign(rewritten(model_of(Blind()), rewrite=False), None)
+    assert [type(m).__name__ for m in found.methods] == ["Slice"] and [v.name for v in found.methods[0].vars] == ["b"]
+    assert [v.name for v in found.nuts] == ["free"]
+    with model_of(Blind()), pytest.raises(GradientError, match="Blind has no gradient, so neither NUTS nor"):
+        pm.sample(5, tune=5, chains=1, step=pm.NUTS(), progressbar=False, random_seed=1)
+
+
+class RoundedRV(RandomVariable):
+    name, signature, dtype = "rounded", "()->()", "int64"
+
+    @classmethod
+    def rng_fn(cls, rng, mean, size):
+        return rng.poisson(mean, size)
+
+
+class Rounded(Discrete):
+    rv_op = RoundedRV()
+
+    @classmethod
+    def dist(cls, mean, **kwargs):
+        return super().dist([mean], **kwargs)
+
+    def logp(value, mean):
+        return value * pt.log(mean) - mean - pt.gammaln(value + 1)
+
+
+class LengthRV(RandomVariable):
+    name, signature, dtype = "length", "()->()", "floatX"
+
+    @classmethod
+    def rng_fn(cls, rng, scale, size):
+        return np.abs(rng.normal(0, scale, size))
+
+
+class Length(PositiveContinuous):
+    rv_op = LengthRV()
+
+    @classmethod
+    def dist(cls, scale=1.0, **kwargs):
+        return super().dist([scale], **kwargs)
+
+    def support_point(rv, size, scale):
+        return pt.full(size, scale)
+
+    def logp(value, scale):
+        return -0.5 * (value / scale) ** 2 + 0.5 * np.log(2 / np.pi) - pt.log(scale)
+
+
+def test_families_of_a_developer_guide():
+    with pm.Model(coords={"k": range(3)}) as own:
+        scale = Length("scale", 2.0, dims="k")
+        Rounded("y", scale, observed=[1, 0, 4], dims="k")
+    with pm.Model(coords={"k": range(3)}) as usual:
+        scale = pm.HalfNormal("scale", 2.0, dims="k")
+        pm.Poisson("y", scale, observed=[1, 0, 4], dims="k")
+    point = {"scale_log__": np.array([0.1, -0.3, 0.7])}
+    np.testing.assert_allclose(own.compile_logp()(point), usual.compile_logp()(point))
+    np.testing.assert_allclose(own.initial_point()["scale_log__"], np.log(2.0))
+    draws = pm.draw(Rounded.dist(3.0, size=2), 2000, random_seed=1)
+    assert draws.shape == (2000, 2) and draws.dtype == np.int64 and abs(draws.mean() - 3.0) < 0.1
+
+
+def test_a_random_variable_with_a_registered_density():
+    @_logprob.register(LengthRV)
+    def density(op, values, rng, size, scale):
+        return Length.logp(values[0], scale)
+
+    x = LengthRV()(2.0, size=3)
+    np.testing.assert_allclose(pm.logp(x, np.ones(3)).eval(), pm.logp(pm.HalfNormal.dist(2.0), np.ones(3)).eval())
+    assert isinstance(x.owner.op, RandomVariable)
+    assert not isinstance(pt.exp(x).op, RandomVariable)
+
+
+def test_a_graph_as_an_operation_and_rewriters():
+    x, y = pt.dscalars("x", "y")
+    assert OpFromGraph([x, y], [x * y + 1.0])(2.0, 3.0).eval() == 7.0
+    with pytest.raises(NotImplementedError, match="lop_overrides is not there yet"):
+        OpFromGraph([x], [x], lop_overrides=lambda *a: a)
+
+    @node_rewriter([pt.log])
+    def no_logarithm(fgraph, node):
+        return [node.inputs[0]]
+
+    graph = FunctionGraph([x], [pt.log(pt.exp(pt.log(x))) + y])
+    in2out(no_logarithm).rewrite(graph)
+    assert graph.outputs == [pt.exp(x) + y] and len(graph.apply_nodes) == 2
+
+
+def test_absent_names_can_be_imported_subclassed_and_asked_about_but_not_used(no_real_packages):
+    with pm.as_pymc():
+        elemwise = importlib.import_module("pytensor.tensor.elemwise").Elemwise
+        later = importlib.import_module("pymc.model.fgraph").fgraph_from_model
+    assert not isinstance(pt.exp(1.0).op, elemwise)
+    mine = type(elemwise)("Mine", (elemwise,), {})
+    for use in (lambda: mine(1), lambda: later(None), lambda: elemwise(None).scalar_op):
+        with pytest.raises(NotHereYet, match=r"(Elemwise|fgraph_from_model) is not in ppl yet"):
+            use()
+
+
+def test_an_operand_that_is_no_array_is_asked_itself():
+    class Covariance:
+        def __rmul__(self, other):
+            return "scaled"
+
+    assert pt.dscalar("x") * Covariance() == "scaled"
+    with pytest.raises(TypeError, match="a tensor holds numbers and booleans"):
+        pt.dscalar("x") * object()
+
+
+def test_an_index_may_be_an_array_of_slices():
+    index = np.empty(2, dtype=object)
+    index[:] = [slice(0, 2), 1]
+    np.testing.assert_array_equal(pt.as_tensor(np.arange(12).reshape(3, 4))[index].eval(), [1, 5])
