@@ -340,7 +340,7 @@ def test_what_is_said_of_a_known_dimension_holds_or_is_refused():
         ):
             with pytest.raises(ValueError, match=r"'row'.* shall "):
                 contradiction()
-        with pytest.raises(ValueError, match="'q' is both a dimension and a variable"):
+        with pytest.raises(ValueError, match="'q' is a variable, and one of its own dimensions"):
             ppl.Data("q", [1.0, 2.0], dims="q")
     assert model.coords == {"row": ("a", "b")} and list(model.named_vars) == ["x", "y"]
 

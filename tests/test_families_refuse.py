@@ -9,11 +9,6 @@ import ppl.distributions as pd
 
 COV = np.array([[1.0, 2.0], [2.0, 1.0]])
 REFUSED = {
-    "Normal: sigma must be positive, got -1.*write exp": lambda: pd.Normal.dist(0, -1.0),
-    "Normal: sigma must be positive, got 0": lambda: pd.Normal.dist(0, [1.0, 0.0]),
-    "Normal: mu is nan, but must be real. To mend it: replace": lambda: pd.Normal.dist(np.nan, 1.0),
-    "Normal: mu must be real, got inf": lambda: pd.Normal.dist(np.inf, 1.0),
-    "Normal: sigma must be positive, got inf at position 1": lambda: pd.Normal.dist(0, [1.0, np.inf]),
     "Normal: mu must be real, got 1j. Take its real part": lambda: pd.Normal.dist(1j, 1.0),
     "Normal: mu must be real, got 'a'. Give numbers": lambda: pd.Normal.dist("a", 1.0),
     "Normal: a tensor holds numbers and booleans, got 'a'.*Give numbers": lambda: pm.logp(pd.Normal.dist(), "a"),
@@ -23,23 +18,8 @@ REFUSED = {
     "StudentT needs nu .positive.$": lambda: pd.StudentT.dist(None, 0, 1),
     "Gamma: a tensor holds .* got None": lambda: pm.icdf(pd.Gamma.dist(1, 1), None),
     "Normal is a family, of which there is no density: give a draw, Normal.dist": lambda: pm.logp(pd.Normal, 0.0),
-    "Bernoulli: p must be between 0 and 1, got 1.5.*sigmoid": lambda: pd.Bernoulli.dist(1.5),
     "Bernoulli: logit_p is nan": lambda: pd.Bernoulli.dist(logit_p=np.nan),
-    "Mixture: w must be probabilities that sum to 1, got .*divide by the sum": lambda: pd.Mixture.dist(
-        [0.5, 0.8], [pd.Normal.dist(0, 1), pd.Normal.dist(1, 1)]
-    ),
-    "Multinomial: p must be probabilities that sum to 1, got .-0.5.*divide": lambda: pd.Multinomial.dist(
-        3, [-0.5, 1.5]
-    ),
-    "Multinomial: p must be probabilities that sum to 1, got .0. 0": lambda: pd.Multinomial.dist(3, [0.0, 0.0]),
-    "Categorical: p must be probabilities that sum to 1, got .0. 0": lambda: pd.Categorical.dist([0.0, 0.0]),
-    "Dirichlet: a must be a vector of positive numbers, got -1.0 at position 1.*exp": lambda: pd.Dirichlet.dist(
-        [1, -1.0]
-    ),
     "MvNormal: cov must be positive definite, but its smallest eigenvalue is -1": lambda: pd.MvNormal.dist([0, 0], COV),
-    "(?s)MvNormal: chol must be a lower triangular matrix.*got .*lower=False": lambda: pd.MvNormal.dist(
-        0, chol=[[1.0, 5.0], [0.0, 1.0]]
-    ),
     r"MvNormal: one value has the shape .2,. by its parameters, mu \(a vector of reals\) of shape \(2,\), .* end in": (
         lambda: pd.MvNormal.dist(0, np.eye(2), shape=(5, 3))
     ),
@@ -69,19 +49,10 @@ REFUSED = {
     r"Exponential takes at most 2 parameters \(lam \(positive\), scale \(positive\)\), got 3: 1, 2, 3": (
         lambda: pd.Exponential.dist(1, 2, 3)
     ),
-    r"Uniform: lower must be below upper, got lower=1.0, upper=0.0. They are lower \(real\), .* mend it: exchange": (
-        lambda: pd.Uniform.dist(1.0, 0.0)
-    ),
-    "DiscreteUniform: lower must not be above upper, got lower=3, upper=1": lambda: pd.DiscreteUniform.dist(3, 1),
-    "HyperGeometric: k must not be above N, got N=10, k=20": lambda: pd.HyperGeometric.dist(N=10, k=20, n=5),
-    "HyperGeometric: n must not be above N, got N=10, n=15": lambda: pd.HyperGeometric.dist(N=10, k=2, n=15),
     r"Interpolated: x_points \(increasing\) and pdf_points .* one length, .* got shapes \(3,\) and \(2,\)": (
         lambda: pd.Interpolated.dist([0.0, 1, 2], [1.0, 1])
     ),
-    "Interpolated: pdf_points must not all be 0": lambda: pd.Interpolated.dist([0.0, 1, 2], [0.0, 0, 0]),
     "NegativeBinomial: mu must be not negative, got -1": lambda: pd.NegativeBinomial.dist(mu=-1.0, alpha=2.0),
-    "Binomial: n must be an integer, not negative, got inf": lambda: pd.Binomial.dist(np.inf, 0.5),
-    "Binomial: n must be an integer, not negative, got 2.5": lambda: pd.Binomial.dist(2.5, 0.5),
     "Truncated: Flat has no distribution function.*as Uniform": lambda: pd.Truncated.dist(pd.Flat.dist(), 0, 1),
     "Truncated: lower must not be above upper, got lower=2, upper=1": lambda: pd.Truncated.dist(pd.Normal.dist(), 2, 1),
     "Truncated: no value of Gamma, which is not negative, lies between": lambda: pd.Truncated.dist(
@@ -94,6 +65,37 @@ REFUSED = {
     "Truncated has no parameter 'low'. Did you mean lower": lambda: pd.Truncated.dist(pd.Normal.dist(), low=1),
     "Censored: lower must not be above upper, got lower=2, upper=1": lambda: pd.Censored.dist(pd.Normal.dist(), 2, 1),
     "Censored: HalfFlat has no distribution function": lambda: pd.Censored.dist(pd.HalfFlat.dist(), 0, 1),
+    "Binomial: n must be an integer, not negative, got inf": lambda: pd.Binomial.dist(np.inf, 0.5),
+}
+WARNED = {  # constants outside their domains: as in PyMC the draw is made, and nothing can come of it
+    "Normal: sigma must be positive, got -1.*write exp": lambda: pd.Normal.dist(0, -1.0),
+    "Normal: sigma must be positive, got 0": lambda: pd.Normal.dist(0, [1.0, 0.0]),
+    "Normal: mu is nan, but must be real. To mend it: replace": lambda: pd.Normal.dist(np.nan, 1.0),
+    "Normal: mu must be real, got inf": lambda: pd.Normal.dist(np.inf, 1.0),
+    "Normal: sigma must be positive, got inf at position 1": lambda: pd.Normal.dist(0, [1.0, np.inf]),
+    "Bernoulli: p must be between 0 and 1, got 1.5.*sigmoid": lambda: pd.Bernoulli.dist(1.5),
+    "Mixture: w must be probabilities that sum to 1, got .*divide by the sum": lambda: pd.Mixture.dist(
+        [0.5, 0.8], [pd.Normal.dist(0, 1), pd.Normal.dist(1, 1)]
+    ),
+    "Multinomial: p must be probabilities that sum to 1, got .-0.5.*divide": lambda: pd.Multinomial.dist(
+        3, [-0.5, 1.5]
+    ),
+    "Multinomial: p must be probabilities that sum to 1, got .0. 0": lambda: pd.Multinomial.dist(3, [0.0, 0.0]),
+    "Categorical: p must be probabilities that sum to 1, got .0. 0": lambda: pd.Categorical.dist([0.0, 0.0]),
+    "Dirichlet: a must be a vector of positive numbers, got -1.0 at position 1.*exp": lambda: pd.Dirichlet.dist(
+        [1, -1.0]
+    ),
+    "(?s)MvNormal: chol must be a lower triangular matrix.*got .*lower=False": lambda: pd.MvNormal.dist(
+        0, chol=[[1.0, 5.0], [0.0, 1.0]]
+    ),
+    r"Uniform: lower must be below upper, got lower=1.0, upper=0.0. They are lower \(real\), .* mend it: exchange": (
+        lambda: pd.Uniform.dist(1.0, 0.0)
+    ),
+    "DiscreteUniform: lower must not be above upper, got lower=3, upper=1": lambda: pd.DiscreteUniform.dist(3, 1),
+    "HyperGeometric: k must not be above N, got N=10, k=20": lambda: pd.HyperGeometric.dist(N=10, k=20, n=5),
+    "HyperGeometric: n must not be above N, got N=10, n=15": lambda: pd.HyperGeometric.dist(N=10, k=2, n=15),
+    "Interpolated: pdf_points must not all be 0": lambda: pd.Interpolated.dist([0.0, 1, 2], [0.0, 0, 0]),
+    "Binomial: n must be an integer, not negative, got 2.5": lambda: pd.Binomial.dist(2.5, 0.5),
     "PolyaGamma: h must be positive": lambda: pd.PolyaGamma.dist(-1.0),
 }
 
@@ -103,3 +105,22 @@ def test_it_says_who_what_and_what_to_do(message):
     with pytest.raises((TypeError, ValueError, NotImplementedError), match=message) as caught:
         REFUSED[message]()
     require_plain(str(caught.value))
+
+
+@pytest.mark.parametrize("message", WARNED)
+def test_a_constant_outside_its_domain_is_told_and_nothing_comes_of_it(message):
+    with pytest.warns(UserWarning, match=message) as caught:
+        draw = WARNED[message]()
+    require_plain(str(caught[0].message))
+    if "whole part" in str(caught[0].message):
+        assert draw.parameters[0].eval() == 2
+        return
+    number = 0.5 if draw.dtype[0] == "f" else 1
+    assert not np.isfinite(pm.logp(draw, np.full(draw.type.shape, number)).eval()).all()
+
+
+def test_nothing_is_drawn_by_a_law_that_is_none():
+    with pytest.warns(UserWarning, match="sigma must be positive"):
+        draw = pd.Normal.dist(0, -1.0)
+    with pytest.raises(pm.ParameterValueError, match=r"Normal: sigma must be positive, got -1\.0"):
+        pm.draw(draw)

@@ -201,7 +201,7 @@ def test_steps_that_cannot_be_are_refused():
             pm.BinaryMetropolis([n])
         with pytest.raises(ValueError, match="permutation"):
             pm.sample(step=pm.BinaryGibbsMetropolis([b], order=[3]), **QUICK)
-        with pytest.raises(TypeError, match="rng"):
+        with pytest.warns(UserWarning, match="Slice: rng= has no effect"):
             pm.Slice([x], rng=1)
         with pytest.raises(ValueError, match="two methods move x"):
             pm.sample(step=[pm.Slice([x]), pm.Metropolis([x])], **QUICK)

@@ -27,7 +27,7 @@ from ppl.xla import backend
 from ppl.xla.private import Tracer
 
 # A call takes microseconds: no look-ups in modules.
-_ARRAY, _as_array, _Tracer = np.ndarray, np.asarray, Tracer
+_ARRAY, _as_array, _Tracer = np.ndarray, np.array, Tracer  # np.array: users may write to results
 _LARGE = 10_000  # bytes of a borrowed array above which it is moved to the device once, not at every call
 
 # Contexts of 64 bits that nobody is inside of now. Making one costs a call 4 % of its time, so they are used again; one

@@ -7,15 +7,22 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from ppl.compile.compiled import Function, Plan
 from ppl.compile.inputs import In
 from ppl.compile.modes import get_mode
 from ppl.compile.outputs import flatten
+from ppl.distributions.draws.draw import is_draw
+from ppl.distributions.draws.drawing import expanded
 from ppl.graph import ancestors, leaves
+from ppl.tensor.core.effects import Assert
 from ppl.tensor.core.ops import cast_to
 from ppl.tensor.core.substitution import replaced
+from ppl.tensor.sampling.draws import key_fold_in
+from ppl.tensor.sampling.keys import numbers_of
 from ppl.tensor.tensor import INPUT, Tensor, TensorType, as_tensor
-from ppl.tensor.variables import Variable, fitting_update
+from ppl.tensor.variables import Variable, fitting_update, shared
 
 _THEANO = ("outputs", "mode", "updates", "givens", "no_default_updates")  # what may follow the inputs without a name
 
@@ -65,6 +72,7 @@ def function(
         changes = dict(zip(changes, replaced(list(changes.values()), replacements), strict=True))  # type: ignore[arg-type]
         wrapped = [w if w.update is None else dataclasses.replace(w, update=replaced([w.update], replacements)[0])
                    for w in wrapped]  # fmt: skip
+    flat, changes, wrapped = _with_draws(flat, changes, wrapped)
     own = [w.update for w in wrapped if w.update is not None]
     changes.update(_default_updates([*flat, *changes.values(), *own], changes, said["no_default_updates"]))
     for variable, value in changes.items():
@@ -84,6 +92,26 @@ def function(
             bool(buckets),
         )
     )
+
+
+def _with_draws(
+    flat: list[Tensor], changes: dict[Variable, Tensor], wrapped: list[In]
+) -> tuple[list[Tensor], dict[Variable, Tensor], list[In]]:
+    """Outputs and updates with their random variables drawn: anew by each call, together within one."""
+    at = [i for i, w in enumerate(wrapped) if w.update is not None]
+    graphs = [*flat, *changes.values(), *(wrapped[i].update for i in at)]
+    if not any(is_draw(node) for node in ancestors(graphs)):
+        return flat, changes, wrapped
+    state = shared(numbers_of(int(np.random.SeedSequence().generate_state(1)[0]), "draws"), shape=(2,))
+    state.default_update = key_fold_in(state, 0)
+    drawn = expanded(graphs, key_fold_in(state, 1))
+    outputs = drawn.outputs
+    for law, condition in drawn.conditions:
+        check = Assert(f"{law.family.who(law.name)}: its parameters are outside their domains, so there are no draws")
+        outputs = [check(x, condition) for x in outputs]
+    left = iter(outputs[len(flat) + len(changes) :])
+    wrapped = [dataclasses.replace(w, update=next(left)) if i in at else w for i, w in enumerate(wrapped)]
+    return outputs[: len(flat)], dict(zip(changes, outputs[len(flat) :], strict=False)), wrapped
 
 
 def _both_forms(inputs: tuple[Any, ...], keyword: Any, said: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:

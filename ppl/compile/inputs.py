@@ -109,11 +109,19 @@ def _may_cast(value: Any, array: np.ndarray, dtype: str, allowed: bool | None) -
     """Without a word all values must survive; what Python wrote without a dtype may lose digits, never its integers."""
     if allowed or np.can_cast(array.dtype, dtype, "safe"):
         return True
-    if allowed is False or isinstance(value, np.ndarray | np.generic | jax.Array):
+    if allowed is False or isinstance(value, np.ndarray | jax.Array):
         return False
-    if array.dtype.kind in "iu" and np.dtype(dtype).kind in "iu":
-        return bool(np.all(array.astype(dtype) == array))
+    if array.dtype.kind in "iuf" and np.dtype(dtype).kind in "iub":
+        return survives(array, dtype)
+    if isinstance(value, np.generic):
+        return False
     return np.can_cast(array.dtype, dtype, "same_kind")
+
+
+def survives(array: np.ndarray, dtype: str) -> bool:
+    """Whether all numbers of an array are the same in another dtype."""
+    with np.errstate(invalid="ignore"):
+        return bool(np.all(array.astype(dtype) == array))
 
 
 def _shown(array: Any) -> str:

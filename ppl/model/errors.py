@@ -5,6 +5,10 @@ class SamplingError(RuntimeError):
     """Sampling could not start or go on."""
 
 
+class StartError(SamplingError, ValueError):
+    """A start outside the support of a variable, or where the log-density is not finite."""
+
+
 class CertificateError(SamplingError):
     """Draws that contradict the model as it is written: a fault of this package. `result` holds them."""
 

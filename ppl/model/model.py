@@ -10,8 +10,10 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.compile import Function, function
+from ppl.compile.inputs import survives
 from ppl.graph import ancestors
 from ppl.model.context import modelcontext
+from ppl.model.errors import StartError
 from ppl.model.inputs.data import set_data
 from ppl.model.names.former import OF_MODELS, hint
 from ppl.model.posterior.density import Joint, add_all
@@ -220,7 +222,7 @@ class Model(Registration):
             found = self.point_logps(point, 10, **options)
             bad = {name: float(value) for name, value in found.items() if not np.isfinite(value)}
             if bad:
-                raise ValueError(
+                raise StartError(
                     f"the log-density at the starting values is not finite for {bad}. model.debug() says why."
                 )
 
@@ -338,7 +340,18 @@ class PointFunction:
         if missing:
             raise KeyError(f"the point has no value for {', '.join(missing)}; it has {', '.join(point) or 'none'}")
         with naming_data(self.model):
-            return self.f(*[point[name] for name in self._names])
+            try:
+                return self.f(*[point[name] for name in self._names])
+            except TypeError:
+                pairs = zip(self.f.inputs, self._names, strict=True)
+                return self.f(*[self._in_its_dtype(x, point[name]) for x, name in pairs])
+
+    @staticmethod
+    def _in_its_dtype(x: Any, value: Any) -> Any:
+        """A value in the dtype of its variable, where no number is lost: whole numbers may come as floats."""
+        array = np.asarray(value)
+        whole = array.dtype.kind in "biuf" and x.dtype[0] in "biu" and survives(array, x.dtype)
+        return array.astype(x.dtype) if whole else value
 
 
 def compile_fn(outs: Any, *, inputs: Any = None, model: Model | None = None, **options: Any) -> Any:

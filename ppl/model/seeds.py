@@ -10,7 +10,7 @@ import numpy as np
 
 
 def seed_of(random_seed: Any) -> int:
-    """One integer that stands for a seed: an int, None (another one each time), an array of ints, or a Generator.
+    """One integer that stands for a seed: an int, None (another each time), ints, a Generator or a RandomState.
 
     A Generator is copied, as in PyMC: it gives the same draws each time, and does not move.
     """
@@ -25,9 +25,7 @@ def seed_of(random_seed: Any) -> int:
             )
         return int(random_seed)
     if isinstance(random_seed, np.random.RandomState):
-        raise TypeError(
-            "random_seed: a RandomState has no independent streams. Pass an integer or numpy.random.default_rng(...)."
-        )
+        return int(copy.deepcopy(random_seed).randint(2**63 - 1, dtype=np.int64))
     if isinstance(random_seed, np.random.Generator | np.random.BitGenerator):
         generator = np.random.default_rng(copy.deepcopy(random_seed))
         return int(generator.integers(2**63))

@@ -377,6 +377,13 @@ class Tensor(Node):
     def astype(self, dtype: Any) -> Tensor:
         return FUNCTIONS["cast"](self, dtype)
 
+    def clone(self, *args: Any, **options: Any) -> Tensor:
+        """A free variable of the same type and name, as in PyTensor; constants and shared variables stay themselves.
+        With arguments what `clone` of the package makes of it."""
+        if args or options or not (self.inputs or self.op is INPUT):
+            return FUNCTIONS["clone"](self, *args, **options)
+        return placeholder(self.type, self.name)
+
     def copy(self, name: str | None = None) -> Tensor:
         return self if name is None else FUNCTIONS["named"](self, name)
 
@@ -437,7 +444,7 @@ _INSTEAD = {
 _METHODS = frozenset([
     "sum", "prod", "mean", "var", "std", "max", "min", "argmax", "argmin", "all", "any", "cumsum", "cumprod", "clip",
     "round", "conj", "conjugate", "flatten", "ravel", "squeeze", "repeat", "swapaxes", "take", "diagonal", "trace",
-    "sort", "argsort", "nonzero", "fill", "norm", "ptp", "searchsorted", "eval", "clone", "get", "cast", "expand_dims",
+    "sort", "argsort", "nonzero", "fill", "norm", "ptp", "searchsorted", "eval", "get", "cast", "expand_dims",
     "matmul", "set", "inc", "choose", "compress", "flatten2d",
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "sin", "cos", "tan", "arcsin", "arccos", "arctan",
     "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "ceil", "floor", "trunc", "deg2rad", "rad2deg",

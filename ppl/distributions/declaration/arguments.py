@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import difflib
+import warnings
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from ppl.distributions.declaration.domains import MISSING, Domain, a_distribution, extended_real
 from ppl.distributions.draws.draw import RandomVariable
+from ppl.graph import Attrs, Node
+from ppl.tensor.core.ops import TensorOp
 from ppl.tensor.tensor import FUNCTIONS, Tensor, as_tensor, is_constant, value_of
 
 
@@ -31,6 +35,22 @@ def as_parameter(value: Any, domain: Domain, who: str) -> Tensor:
         if np.all(np.isfinite(array)) and np.all(array == np.floor(array)):
             tensor = as_tensor(array.astype(np.int64))
     return widened(tensor)
+
+
+def tell_of_rng(who: str, rng: Any) -> None:
+    """Say that a generator has no effect on a draw."""
+    if rng is not None:
+        text = f"{who}: rng= has no effect: draws take their keys from the random_seed of what draws them."
+        warnings.warn(text, UserWarning, stacklevel=4)
+
+
+class _Unproved(TensorOp):
+    def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> Any:
+        return inputs[0].type
+
+
+unproved = _Unproved("unproved", lambda x: jnp.asarray(x))  # staged, so that NumPy meets no bad number
+unproved.__doc__ = "x itself, of whose value nothing is taken for known when a graph is built."
 
 
 def widened(x: Tensor) -> Tensor:

@@ -42,6 +42,7 @@ import numpy as np
 
 from ppl.distributions.declaration.arguments import as_parameter as as_parameter
 from ppl.distributions.declaration.arguments import require as require
+from ppl.distributions.declaration.arguments import tell_of_rng
 from ppl.distributions.declaration.declarations import Alternative, Missing, Requirement
 from ppl.distributions.declaration.declarations import Param as Param
 from ppl.distributions.declaration.declarations import alternative as alternative
@@ -134,8 +135,11 @@ class Distribution(Parametrised, Evaluated, Facts):
         return _registrar(cls, name, args, kwargs)
 
     @DistMethod
-    def dist(cls, *args: Any, shape: Any = None, size: Any = None, name: str | None = None, **kwargs: Any) -> Any:
+    def dist(
+        cls, *args: Any, shape: Any = None, size: Any = None, name: str | None = None, rng: Any = None, **kwargs: Any
+    ) -> Any:
         """A draw without a model. `shape` is that of the whole value, `size` that of independent draws."""
+        tell_of_rng(cls.__name__, rng)
         options = cls.take_options(kwargs)
         made = cls.make(*args, shape=shape, size=size, name=name, **kwargs)
         return cls.result(made, lambda suffix, tensor: tensor, **options) if cls.result else made
@@ -161,7 +165,7 @@ class Distribution(Parametrised, Evaluated, Facts):
             dims = tuple(shape) if isinstance(shape, tuple | list | np.ndarray) or _is_vector(shape) else (shape,)
         taken = cls.accept and cls._as_parameters(cls._accepted(args, kwargs, dims))
         parameters = taken or cls.resolve(args, kwargs)
-        cls.check_constants(parameters, name)
+        parameters = cls.admitted(parameters, name)
         if dims is not None:
             event = cls.event_ndim_of(parameters)
             if len(dims) < event:

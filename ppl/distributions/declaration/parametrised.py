@@ -6,15 +6,16 @@ What is wrong is said with the family, the parameter, its domain, the value and 
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
 import jax
 import numpy as np
 
-from ppl.distributions.declaration.arguments import as_parameter, require, unknown
+from ppl.distributions.declaration.arguments import as_parameter, require, unknown, unproved
 from ppl.distributions.declaration.declarations import Alternative
-from ppl.distributions.declaration.domains import extended_real, real
+from ppl.distributions.declaration.domains import Domain, extended_real, real
 from ppl.distributions.formulas.probability import FORMS
 from ppl.graph import Node
 from ppl.tensor.core.evaluate import evaluate
@@ -190,9 +191,74 @@ class Parametrised:
                     raise ValueError(f"{cls.who(name)}: {each.words}, got {shown}.{known} To mend it: {each.remedy}.")
 
     @classmethod
+    def admitted(cls, parameters: tuple[Tensor, ...], name: str | None) -> tuple[Tensor, ...]:
+        """The parameters of a new draw, with a warning for constants outside their domains. Such a constant stays, as a
+        value of which nothing is proved: densities are -inf, as those of data outside are. Of a count with a fraction
+        it is the whole part that counts, as in PyMC."""
+        whole = [
+            _cut(x, p.domain, f"{cls.who(name)}: {p.name}")
+            for p, x in zip(cls.params.values(), parameters, strict=False)
+        ]
+        parameters = (*whole, *parameters[len(whole) :])
+        try:
+            cls.check_constants(parameters, name)
+            return parameters
+        except ValueError as error:
+            if any(x.ndim < p.domain.ndim for p, x in zip(cls.params.values(), parameters, strict=False)):
+                raise
+            text = f"{str(error).rstrip('.')}. Its log-density is not finite."
+        warnings.warn(text, UserWarning, stacklevel=7 if name else 5)
+        return cls._unproved(parameters)
+
+    @classmethod
+    def doubt(cls, parameters: tuple[Tensor, ...], name: str | None) -> str | None:
+        """What was told of constants outside their domains; None where there are none."""
+        if not any(x.op is unproved for x in parameters):
+            return None
+        try:
+            cls.check_constants(tuple([x.inputs[0] if x.op is unproved else x for x in parameters]), name)  # type: ignore[misc]
+        except ValueError as error:
+            return str(error)
+        return None
+
+    @classmethod
+    def _unproved(cls, parameters: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """The parameters, those constants as unproved values that are outside their domains or do not go together."""
+        constants = {p.name: x for p, x in zip(cls.params.values(), parameters, strict=False) if is_constant(x)}
+        bad = {key for key, x in constants.items() if not _is_member(value_of(x), cls.params[key].domain)}
+        if not bad:
+            bad = {key for each in cls.requirements for key in each.takes if key in constants}
+        named = [*cls.params, *[None] * len(parameters)]
+        return tuple([unproved(x) if key in bad else x for key, x in zip(named, parameters, strict=False)])
+
+    @classmethod
     def who(cls, name: str | None) -> str:
         """How errors call a draw."""
         return f'{cls.__name__} "{name}"' if name else cls.__name__
+
+
+def _is_member(array: np.ndarray, domain: Domain) -> bool:
+    """Whether numbers lie in a domain of parameters."""
+    try:
+        require(array, domain, "")
+    except ValueError:
+        return False
+    return True
+
+
+def _cut(x: Tensor, domain: Domain, who: str) -> Tensor:
+    """The whole part of constant counts that have fractions, with a warning."""
+    if not domain.discrete or not is_constant(x) or x.dtype[0] != "f":
+        return x
+    array = value_of(x)
+    if not np.all(np.isfinite(array)):
+        require(array, domain, who)  # no whole number stands for it: refused
+    cut = np.trunc(array).astype(np.int64)
+    if (cut != array).any():
+        first = array[cut != array].flat[0]
+        text = f"{who} must be {domain}, got {first.item()!r}: its whole part is taken, as in PyMC."
+        warnings.warn(text, UserWarning, stacklevel=8)
+    return as_tensor(cut)
 
 
 def _folded(x: Tensor) -> Tensor:

@@ -2,7 +2,7 @@ import warnings
 
 from ppl.distributions.declaration.constants import LOG_2PI
 from ppl.distributions.declaration.distribution import Distribution, param
-from ppl.distributions.declaration.domains import a_distribution, counting, positive, real, real_vector
+from ppl.distributions.declaration.domains import a_distribution, natural, positive, real, real_vector
 from ppl.distributions.declaration.inner import as_law, log_density_of, sample_of, support_point_of
 from ppl.distributions.declaration.normal_errors import NotNormal
 from ppl.distributions.declaration.sizes import length, steps_from
@@ -17,7 +17,7 @@ class AR(Distribution):
     """
 
     rho, constant, sigma = param(real_vector), param(real, 0.0), param(positive, 1.0)
-    init_dist, steps = param(a_distribution), param(counting)
+    init_dist, steps = param(a_distribution), param(natural)
 
     def accept(rho, sigma=None, tau=None, *, init_dist=None, steps=None, constant=False, ar_order=None, shape=None):
         if sigma is not None and tau is not None:

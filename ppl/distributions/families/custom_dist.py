@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import ppl.tensor as tt
+from ppl.distributions.declaration.arguments import tell_of_rng
 from ppl.distributions.declaration.distribution import Distribution, Param
 from ppl.distributions.declaration.domains import Domain
 from ppl.distributions.declaration.inner import laws_of
@@ -29,7 +30,8 @@ class CustomDist(Distribution, abstract=True):
     """A distribution given by functions.
 
     `logp(value, *parameters)` and `logcdf` return tensors; `random(*parameters, rng, size)` draws with NumPy;
-    `dist(*parameters, size)` returns a random expression, whose density and draws are then derived. `signature`, as
+    `dist(*parameters, size)` returns a random expression, whose density and draws are then derived; a `logp` beside it
+    is the density, where none follows or another form of it is better. `signature`, as
     "(n),(n,n)->(n)", tells how many axes each parameter and one value have; so do `ndims_params` and `ndim_supp`.
     `support_point(draw, size, *parameters)` is where sampling starts; `size` is the shape of independent draws.
     """
@@ -51,11 +53,11 @@ class CustomDist(Distribution, abstract=True):
         shape: Any = None,
         size: Any = None,
         name: str | None = None,
+        rng: Any = None,
     ) -> RandomVariable:
-        if dist is not None and (random is not None or logp is not None):
-            raise TypeError(
-                f"{class_name}: give dist, from which density and draws follow, or logp and random, not both"
-            )
+        tell_of_rng(class_name, rng)
+        if dist is not None and random is not None:
+            raise TypeError(f"{class_name}: give dist, from which draws follow, or random, not both")
         for label, f in (("logp", logp), ("random", random), ("dist", dist), ("logcdf", logcdf)):
             if f is not None and not callable(f):
                 raise TypeError(f"{class_name}: {label} is a function, got {f!r}")
@@ -72,8 +74,14 @@ class CustomDist(Distribution, abstract=True):
             raise ValueError(f"{class_name}: give shape or size, not both")
         shape, size = (None if n is None else sizes_of(n) for n in (shape, size))
         if dist is not None:
-            family, own = family_of_expression(class_name, axes, dist, ndim_supp, parameters)
-            size = own if shape is None and size is None else size
+            family, own = family_of_expression(class_name, axes, dist, ndim_supp, parameters, shape or size)
+            if shape is None and size is None:
+                if own is not None and None in own:
+                    raise ValueError(f"{class_name}: the length of its values is known only from data: give shape=")
+                size = own
+            for fact, f in (("logp", logp), ("logcdf", logcdf)):  # the user's come before what follows from `dist`
+                if f is not None:
+                    setattr(family, fact, staticmethod(_as_function(f)))
         else:
             axes = (0,) * len(parameters) if axes is None else axes
             family = family_of_functions(class_name, axes, ndim_supp or 0, dtype_name(dtype), logp, logcdf, random)
@@ -194,6 +202,7 @@ def family_of_expression(
     dist: Callable[..., Any],
     ndim: int | None,
     examples: tuple[Tensor, ...],
+    wanted: tuple[Any, ...] | None = None,
 ) -> tuple[type[Distribution], tuple[Any, ...] | None]:
     """A family whose density and draws follow from a random expression of the parameters, and the shape of independent
     values where that is not the one of the parameters together, as of the steps of a loop."""
@@ -254,16 +263,20 @@ def family_of_expression(
         "drawable": staticmethod(drawable),
         "support_point": centre,
     }
-    if axes is not None or None in batch or batch == _together(examples):
+    together = _together(examples, wanted)
+    if axes is not None or batch == together or (None in batch and together is not None):
         return new_family(class_name, axes or (0,) * len(examples), domain, facts), None
     return new_family(class_name, tuple(p.ndim for p in examples), domain, facts), batch
 
 
-def _together(parameters: Sequence[Tensor]) -> tuple[int | None, ...] | None:
-    """The shape of parameters together; None where they have none, as they are not taken entry by entry."""
+def _together(parameters: Sequence[Tensor], wanted: tuple[Any, ...] | None) -> tuple[int | None, ...] | None:
+    """The shape of parameters together, where the one that is asked for is another form of it; None where they have
+    none, as they are not taken entry by entry."""
     if not parameters:
         return ()
     try:
+        if wanted is not None and all(isinstance(n, int) for n in wanted):
+            broadcast_shape("", (*parameters, tt.zeros(wanted)))
         return broadcast_shape("", tuple(parameters))
     except (ValueError, TypeError):
         return None

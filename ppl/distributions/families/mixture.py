@@ -11,7 +11,7 @@ from ppl.distributions.families.normal import Normal
 from ppl.distributions.formulas.probability import log_of
 from ppl.distributions.transforms import IntervalTransform, default_transform
 from ppl.distributions.transforms.images import same_number, same_transform
-from ppl.tensor import cast, cumsum, equal, expand_dims, logsumexp, moveaxis, round, shape, stack, sum
+from ppl.tensor import arange, cast, cumsum, equal, expand_dims, logsumexp, moveaxis, round, shape, stack, sum
 from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
 
 
@@ -102,7 +102,7 @@ class Mixture(Modifier, abstract=True):
             every = moveaxis(sample_law(key, laws[0], (*batch, count)), -1 - event, -1)
         else:
             every = stack([sample_law(key, law, batch) for law in laws], axis=-1)
-        chosen = equal(expand_dims(which, -1), np.arange(every.type.shape[-1]))
+        chosen = equal(expand_dims(which, -1), arange(shape(w)[-1]))
         return cast(sum(every * cast(chosen, every.dtype), axis=-1), every.dtype)
 
     def mean(w, *laws):

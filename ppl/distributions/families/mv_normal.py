@@ -34,7 +34,10 @@ class MvNormal(Distribution):
     support = real_vector
     location_parameter = mu
 
-    def accept(mu=0.0, cov=None, *, tau=None, chol=None, lower=True):
+    def accept(mu=0.0, cov=None, *, tau=None, chol=None, lower=True, method="cholesky"):
+        """`method` is PyMC's choice of a factor for draws; the law is the same, and here they are by Cholesky's."""
+        if method not in ("cholesky", "eigh", "svd"):
+            raise ValueError(f"MvNormal: method is 'cholesky', 'eigh' or 'svd', got {method!r}")
         factor = factor_from("MvNormal", lower, cov=cov, tau=tau, chol=chol)
         return {"mu": vector_like("MvNormal", mu, factor), "chol": factor}
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import ppl.tensor as tt
+from ppl.distributions.declaration.arguments import tell_of_rng
 from ppl.distributions.draws.draw import RandomVariable, draw
 from ppl.distributions.families.custom_dist import CustomDist, _HostFunction, anything, new_family, parsed
 from ppl.tensor.sampling.host_draw import host_draw
@@ -61,7 +62,9 @@ class Simulator(CustomDist, abstract=True):
         shape: Any = None,
         size: Any = None,
         name: str | None = None,
+        rng: Any = None,
     ) -> RandomVariable:
+        tell_of_rng(class_name, rng)
         if not callable(fn):
             raise TypeError(f"{class_name}: the first argument is the function that simulates, got {fn!r}")
         if params is not None and unnamed_params:

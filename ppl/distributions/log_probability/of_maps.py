@@ -182,6 +182,13 @@ def other_monotone(node: Tensor) -> Measure:
     return one_to_one(node, y, law, inverses[node.op.name], True, (low, np.inf))
 
 
+@measures("log1mexp")
+def log_of_the_complement(node: Tensor) -> Measure:
+    """log(1 - exp(y)) of a negative y, which is its own inverse."""
+    _, y, law = the_random_operand(node)
+    return one_to_one(node, y, law, lambda x: (tt.log1mexp(x), x - tt.log1mexp(x)), False, (-np.inf, 0.0))
+
+
 @measures("add", "subtract")
 def shifted(node: Tensor) -> Measure:
     """y + c, y - c, c - y."""

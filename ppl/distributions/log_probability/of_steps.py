@@ -138,7 +138,7 @@ def negation(node: Tensor) -> Measure:
     return truth(node, law.logp(0), law.logp(1), law)
 
 
-@measures("cast", "named", "positive")
+@measures("cast", "named", "positive", "specify_shape")
 def same(node: Tensor) -> Measure:
     """The same numbers; a cast of continuous numbers to integers drops digits and is a rounding to zero."""
     y: Tensor = node.inputs[0]  # type: ignore[assignment]

@@ -12,7 +12,7 @@ from ppl.model.output import results
 from ppl.model.output.hidden import shown
 from ppl.model.output.multitrace import MultiTrace
 from ppl.model.output.sample_stats import complete
-from ppl.model.output.traces import from_trace
+from ppl.model.output.traces import Draws, from_trace
 from ppl.model.prediction.pointwise import log_likelihood_values, log_prior_values
 
 if TYPE_CHECKING:
@@ -41,13 +41,7 @@ def to_inference_data(
     groups: dict[str, Any] = {}
     if trace is not None:
         draws = from_trace(trace, sample_dims)
-        names = draws.values if include_transformed else shown(draws.values)
-        groups["posterior"] = draws.as_dataset(model, {name: draws.values[name] for name in names}, **more)
-        if isinstance(trace, MultiTrace):
-            stats = {
-                name: np.stack(trace.get_sampler_stats(name, combine=False, squeeze=False)) for name in trace.stat_names
-            }
-            groups["sample_stats"] = draws.as_dataset(model, complete(stats))
+        groups |= _groups_of(model, trace, draws, include_transformed, more)
         for name, wanted, compute in (
             ("log_likelihood", log_likelihood, log_likelihood_values),
             ("log_prior", log_prior, log_prior_values),
@@ -67,6 +61,20 @@ def to_inference_data(
     return results.collect({**groups, **results.given_groups(model, **more)})
 
 
+def _groups_of(
+    model: Model, trace: Any, draws: Draws, include_transformed: bool, more: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The posterior of a trace, and its statistics where it has some."""
+    names = draws.values if include_transformed else shown(draws.values)
+    groups = {"posterior": draws.as_dataset(model, {name: draws.values[name] for name in names}, **more)}
+    if isinstance(trace, MultiTrace):
+        stats = {
+            name: np.stack(trace.get_sampler_stats(name, combine=False, squeeze=False)) for name in trace.stat_names
+        }
+        groups["sample_stats"] = draws.as_dataset(model, complete(stats))
+    return groups
+
+
 def predictions_to_inference_data(
     predictions: Mapping[str, Any],
     posterior_trace: Any = None,
@@ -77,18 +85,21 @@ def predictions_to_inference_data(
     idata_orig: Any = None,
     inplace: bool = False,
 ) -> Any:
-    """A result whose groups are predictions; added to `idata_orig`, or to a copy of it, where one is given."""
+    """A result of predictions, and of the posterior that they were made of where it is given; added to `idata_orig`, or
+    to a copy of it, where there is one."""
     if inplace and idata_orig is None:
         raise ValueError("inplace=True needs idata_orig=")
     model = modelcontext(model)
     more = {"coords": coords, "dims": dims}
+    groups: dict[str, Any] = {}
     if posterior_trace is not None:
         draws = from_trace(posterior_trace, sample_dims)
         values = {name: _as_drawn(name, np.asarray(value), draws.shape) for name, value in predictions.items()}
         group = results.dataset(model, values, draws.sample_dims, sample_coords=draws.sample_coords, **more)
+        groups = _groups_of(model, posterior_trace, draws, False, {}) if idata_orig is None else groups
     else:
         group = results.dataset(model, _by_chain(model, predictions), **more)
-    groups = {"predictions": group, **results.given_groups(model, "predictions_constant_data", None, **more)}
+    groups |= {"predictions": group, **results.given_groups(model, "predictions_constant_data", None, **more)}
     if idata_orig is None:
         return results.collect(groups)
     return results.extend(idata_orig if inplace else idata_orig.copy(), groups)

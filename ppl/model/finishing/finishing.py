@@ -24,6 +24,7 @@ from ppl.model.output import results
 from ppl.model.output.hidden import shown
 from ppl.model.output.multitrace import MultiTrace
 from ppl.model.output.sample_stats import complete
+from ppl.model.output.sampler_report import SamplerReport
 from ppl.model.posterior.rewriting import Posterior
 from ppl.model.posterior.values import Remembered
 from ppl.model.prediction.draw_rows import RowProgram, compiled, draw_keys, over_draws
@@ -207,7 +208,9 @@ class Finisher:
         certificate = self._certificate(run, stats, values) if final else not_judged("sampling goes on")
         if not request.as_arviz:
             data = {v.name or "": v.get_value() for v in model.data_vars}
-            return self._unless_refuted(MultiTrace(values, stats, run.chains, found, data), certificate, values)
+            length = next((value.shape[1] for value in values.values()), 0)
+            report = SamplerReport(found, length, request.tune, float(run.sampling_seconds))
+            return self._unless_refuted(MultiTrace(values, stats, run.chains, report, data), certificate, values)
         attrs = self._attrs(run, found) | {"certificate": str(certificate), "certificate_error": certificate.error}
         attrs |= failed.attrs() if failed is not None else {}
         more = {k: request.options.get(k) for k in ("coords", "dims")}

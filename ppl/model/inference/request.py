@@ -25,6 +25,8 @@ from ppl.model.inference.sampling_options import (
     refuse_unsupported,
     steers_nuts,
 )
+from ppl.model.inference.steps.assignment import FOR_COUNTS
+from ppl.model.inputs.observing import refuse_impossible
 from ppl.model.registry.variable_registry import Books
 from ppl.model.seeds import seed_of
 from ppl.samplers import StorageError
@@ -51,6 +53,7 @@ class Asked:
     jitter_max_retries: int
     # methods
     step: Any
+    for_counts: Mapping[str, Mapping[str, Any]]  # options of the methods that are chosen for counts, by their names
     nuts: Nuts
     given: tuple[str, ...]  # options of NUTS that the call has
     steered: bool  # whether a sampler was chosen, or it was said how NUTS is to run
@@ -95,14 +98,17 @@ def request(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Asked
     initvals = given["initvals"]
     if "start" in options:
         initvals = _renamed_start(options.pop("start"), initvals)
+    given["init"] = given["init"] or "auto"
     sampler, kwargs, init = given["nuts_sampler"], given["nuts_sampler_kwargs"], given["init"]
+    for_counts = {name: options.pop(name) for name in FOR_COUNTS if name in options}
     steered = steers_nuts(given["step"], sampler, init, options, kwargs)
     direct = tuple(name for name in ("nuts", *NUTS_OPTIONS) if options.get(name) is not None)
     nuts = nuts_options(init, options, kwargs if sampler in ("ppl", "pymc") else None)
     refuse_unknown(options, function)
     if sampler not in SAMPLERS:
         raise ValueError(unknown("nuts_sampler: there is no sampler", str(sampler), SAMPLERS))
-    extras = check_keys("idata_kwargs", given["idata_kwargs"], RESULT_OPTIONS)
+    extras = dict(check_keys("idata_kwargs", given["idata_kwargs"], RESULT_OPTIONS))
+    keep_warmup = bool(extras.pop("save_warmup", True)) and not given["discard_tuned_samples"]
     directory = _directory(given["checkpoint"], given["resume"])
     stored = _store(directory, given["storage"])
     draws, tune, chains, cores = layout_of_chains(given["draws"], given["tune"], given["chains"], given["cores"])
@@ -110,12 +116,13 @@ def request(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Asked
     model = modelcontext(given["model"])
     if not model.free_RVs:
         raise SamplingError("Cannot sample from the model: it has no free random variables.")
+    refuse_impossible(model)
     same = "rewrite step nuts_sampler nuts_sampler_kwargs init blocking callback progressbar quiet var_names".split()
     return Asked(
         model=model, draws=draws, tune=tune, chains=chains, cores=cores, seed=seed, initvals=initvals,
         jitter_max_retries=given["jitter_max_retries"], protect=as_list(given["protect"]),
         eliminate=as_list(given["eliminate"]), nuts=nuts, given=direct, steered=steered, directory=directory,
-        stored=stored, extras=extras, keep_warmup=not given["discard_tuned_samples"],
+        stored=stored, extras=extras, keep_warmup=keep_warmup, for_counts=for_counts,
         checked=given["compute_convergence_checks"], certified=_draws_to_check(given["certificate"]),
         as_arviz=given["return_inferencedata"], **{name: given[name] for name in same},
     )  # fmt: skip

@@ -42,7 +42,7 @@ def sample(
     var_names: Any = None,
     nuts_sampler: str = "ppl",
     initvals: Any = None,
-    init: str = "auto",
+    init: str | None = "auto",
     jitter_max_retries: int = 10,
     n_init: int | None = None,
     trace: Any = None,

@@ -15,7 +15,7 @@ from ppl.model.names.former import ARGUMENTS, hint
 SAMPLERS = ("ppl", "pymc", "nutpie", "numpyro", "blackjax")
 NUTS_OPTIONS = ("target_accept", "max_treedepth", "step_scale")
 OWN_OPTIONS = (*NUTS_OPTIONS, "metric", "integrator", "kernel", "chain_method")
-RESULT_OPTIONS = ("log_likelihood", "log_prior", "include_transformed", "coords", "dims")
+RESULT_OPTIONS = ("log_likelihood", "log_prior", "include_transformed", "coords", "dims", "save_warmup")
 PROGRESS = ("combined", "split", "combined+stats", "stats+combined", "split+stats", "stats+split")
 PYMC_NUTS = (
     "early_max_treedepth potential scaling is_cov gamma k t0 adapt_step_size Emax vars step_rand mode on_error".split()

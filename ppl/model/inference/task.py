@@ -87,7 +87,7 @@ def task_of(asked: Asked) -> Task:
     posterior = _posterior(asked)
     chosen = asked.var_names is not None
     names = chosen_names("var_names", asked.var_names, posterior.outputs) if chosen else list(posterior.outputs)
-    methods = assign(posterior, asked.step)
+    methods = assign(posterior, asked.step, asked.for_counts)
     if methods.settings and asked.given:
         raise ValueError(
             f"step= brings NUTS with its own settings: give {', '.join(asked.given)} to it, as in"

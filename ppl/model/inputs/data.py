@@ -26,18 +26,23 @@ def Data(
     infer_dims_and_coords: bool = False,
     model: Books | None = None,
     mutable: bool | None = None,
+    shape: Any = None,
+    strict: bool = False,
+    borrow: bool = False,
+    allow_downcast: bool | None = None,
 ) -> Variable:
     """A named array of a model that `set_data` can replace (also with `mutable=False`, which older programs pass).
 
     Its dimensions have from now on the lengths of the data, whatever these are later. Missing values are allowed where
-    the data are observed: there they become variables.
+    the data are observed: there they become variables. `shape` says which lengths stay as they are, with None for those
+    that may change, as all may where it is left out; `strict`, `borrow` and `allow_downcast` are those of `shared`.
     """
     model = modelcontext(model)
     full = model.check_name(name)
     if infer_dims_and_coords:
         dims, coords = _own_dims(full, value, dims, coords or {})
     array = _numbers(value, full)
-    variable = shared(array, full)
+    variable = shared(array, full, strict=strict, borrow=borrow, allow_downcast=allow_downcast, shape=shape)
     dims = dims_of(f'Data "{full}"', dims)
     if dims is not None:
         bind_lengths(model, variable, dims, coords or {})
@@ -71,7 +76,9 @@ def _own_dims(name: str, value: Any, dims: Any, coords: Mapping[str, Any]) -> tu
     """The dimensions and labels that a frame or a labelled array has itself; those that are given come first."""
     if hasattr(value, "dims") and hasattr(value, "coords"):
         names = list(map(str, value.dims))
-        labels = [value.coords[dim].values if dim in value.coords else None for dim in value.dims]
+        labels = [
+            value.coords[dim].values if dim in value.coords else np.arange(value.sizes[dim]) for dim in value.dims
+        ]
     elif hasattr(value, "index") and not isinstance(value, list | tuple):
         axes = [value.index] + ([value.columns] if hasattr(value, "columns") else [])
         names = [str(axis.name or f"{name}_dim_{i}") for i, axis in enumerate(axes)]
@@ -79,7 +86,7 @@ def _own_dims(name: str, value: Any, dims: Any, coords: Mapping[str, Any]) -> tu
     else:
         return dims, coords
     chosen = names if dims is None else list(dims_of(name, dims) or ())
-    found = {dim: axis for dim, axis in zip(chosen, labels, strict=False) if dim is not None and axis is not None}
+    found = {dim: axis for dim, axis in zip(chosen, labels, strict=False) if dim is not None}
     return tuple(chosen), {**found, **coords}
 
 
@@ -116,6 +123,10 @@ def _fitting(model: Books, name: str, value: Any) -> tuple[Variable, np.ndarray]
     """The Data that a name means, and its new value."""
     known = {v.name: v for v in model.data_vars}
     full = model.name_for(name)
+    if full not in known and (full in model.named_vars or name in model.named_vars):
+        raise TypeError(
+            f"{name!r} is no Data: only what pm.Data(...) made gets other values. pm.do sets a variable from outside."
+        )
     if full not in known:
         raise KeyError(f"the model has no Data {name!r}; it has {', '.join(map(str, known)) or 'none'}")
     variable = known[full]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
@@ -9,7 +10,6 @@ import numpy as np
 from ppl.distributions import DRAW, RandomVariable
 from ppl.distributions.families.custom_dist import Custom
 from ppl.graph import Node
-from ppl.model.errors import DataError
 from ppl.tensor.arrays.indexing import GETITEM
 from ppl.tensor.core.ops import CAST
 from ppl.tensor.tensor import is_constant, value_of
@@ -78,20 +78,30 @@ def _called(table: Node) -> str:
     return f'"{name}"' if name else f"an array of shape {table.type.shape}"
 
 
-def check_nan(rv: RandomVariable) -> None:
-    """Refuse an observed variable with a parameter that is nan whatever the variables of the model are."""
+def tell_of_nan(rv: RandomVariable) -> str | None:
+    """Warn of an observed variable with a parameter that is nan whatever the variables of the model are, and return
+    what is said; None where there is none."""
+    text = nan_in_parameters(rv)
+    if text is not None:
+        warnings.warn(f"{text} The log-density of the model is nan.", UserWarning, stacklevel=5)
+    return text
+
+
+def nan_in_parameters(rv: RandomVariable) -> str | None:
+    """What to say of a parameter that is nan whatever the variables of the model are; None where there is none."""
     if issubclass(rv.family, Custom):
-        return
+        return None
     for key, parameter in zip(rv.family.params, rv.parameters, strict=False):
         found = _nan_source(parameter)
         if found is not None:
             bad = np.argwhere(np.isnan(found))
             at = tuple(int(i) for i in bad[0])
             where = f" at position {at[0] if len(at) == 1 else at}" if at else ""
-            raise DataError(
+            return (
                 f'{rv.family.__name__} "{rv.name}": {key} is computed from an array of shape {found.shape} that is '
                 f"nan{where} ({len(bad)} of {found.size}). Fill the missing values in, or make them variables."
             )
+    return None
 
 
 def _nan_source(start: Node) -> np.ndarray | None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ppl.model.errors import ShapeError, ShapeWarning
-from ppl.model.registry.variable_registry import Books, labels_of
+from ppl.model.registry.variable_registry import Books, labels_of, refuse_own_dimension
 from ppl.tensor.core.sizes import DIM
 from ppl.tensor.variables import Variable
 
@@ -22,8 +22,7 @@ def bind_lengths(model: Books, variable: Variable, dims: Any, coords: Mapping[st
     for axis, dim in enumerate(dims):
         if dim is None:
             continue
-        if dim == name:
-            raise ValueError(f"Name {name!r} is both a dimension and a variable: rename one of them")
+        refuse_own_dimension(name or "", dim)
         if dim in model.dim_lengths and coords.get(dim) is not None:
             model.add_coord(dim, coords[dim])  # raises where its labels are others
         known = model.present_length(dim)

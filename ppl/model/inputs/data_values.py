@@ -10,7 +10,6 @@ from ppl.graph import Node, ancestors
 from ppl.model.registry.variable_registry import Books
 from ppl.rewrites.values.folding import on_host
 from ppl.tensor.core.evaluate import evaluate
-from ppl.tensor.core.ops import CAST
 from ppl.tensor.tensor import Tensor, is_constant, value_of
 from ppl.tensor.variables import VARIABLE, Variable
 
@@ -45,11 +44,8 @@ def observed_data(model: Books) -> dict[str, np.ndarray]:
 
 
 def constant_data(model: Books) -> dict[str, np.ndarray]:
-    """Data that are not observed values of a variable."""
-    observed = {
-        source for value in model.rvs_to_values.values() for source in (value, *value.inputs[: value.op is CAST])
-    }
-    found = {v.name or "": v.get_value() for v in model.data_vars if v not in observed}
+    """All Data, those that a variable was observed to have among them, as in PyMC."""
+    found = {v.name or "": v.get_value() for v in model.data_vars}
     known = {*model.basic_RVs, *model.deterministics, *model.potentials, *model.data_vars}
     frozen = {name: v for name, v in model.named_vars.items() if v not in known}
-    return found | {name: np.array(value_of(v)) for name, v in frozen.items() if v not in observed}
+    return found | {name: np.array(value_of(v)) for name, v in frozen.items()}

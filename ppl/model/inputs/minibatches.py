@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ppl.distributions.log_probability.measure import sources
 from ppl.graph import ancestors
 from ppl.model.arguments import count
 from ppl.model.errors import SamplingError
@@ -46,6 +47,8 @@ def _rows(data: Any, position: int) -> Tensor:
     if isinstance(found, np.ma.MaskedArray):
         raise ValueError(f"Minibatch: argument {position} has missing values; drop these rows first")
     tensor = as_tensor(found)
+    if sources(tensor):
+        raise ValueError(f"Minibatch: argument {position} is not valid for it: rows are taken of data, not of draws")
     if not tensor.ndim:
         raise ValueError(f"Minibatch: argument {position} is a single number, not rows")
     return tensor

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
 from ppl.distributions.declaration.domains import Domain
-from ppl.model.errors import DataError
 from ppl.tensor.tensor import Tensor
 
 
@@ -64,36 +64,42 @@ def _from_objects(array: np.ndarray, who: str) -> np.ndarray:
 
 
 def check_observed(array: np.ndarray, domain: Domain, family: str, name: str) -> np.ndarray:
-    """The data in the dtype of the family; refused where they cannot come from it, before anything is compiled."""
+    """The data in the dtype of the family: of counts that are no whole numbers the whole part, as in PyMC, with a
+    warning."""
     who = f'{family} "{name}"'
-    if array.dtype.kind == "f" and np.isinf(array).any():
-        at = tuple(int(i) for i in np.argwhere(np.isinf(array))[0])
-        raise DataError(
-            f"{who}: {int(np.isinf(array).sum())} observed values are infinite, the first at position {_at(at)}."
+    if not domain.discrete or array.dtype.kind != "f" or not np.isfinite(array).all():
+        return array
+    if array.size and np.abs(array).max() > 2**53:
+        raise OverflowError(f"{who}: counts above 2**53 are not exact as floats: pass an integer array")
+    cut = np.trunc(array)
+    if (cut != array).any():
+        at = tuple(int(i) for i in np.argwhere(cut != array)[0])
+        warnings.warn(
+            f"{who}: observed values are counts, got {array[at].item()!r} at position {_at(at)}, which is taken for "
+            f"{int(cut[at])}: fractions are cut off, as in PyMC, in {int((cut != array).sum())} of {array.size} "
+            "values. Round the data first if something else is meant.",
+            UserWarning,
+            stacklevel=6,
         )
-    if domain.discrete and array.dtype.kind == "f":
-        whole = array == np.floor(array)
-        if not whole.all():
-            at = tuple(int(i) for i in np.argwhere(~whole)[0])
-            raise DataError(
-                f"{who}: observed values are counts, got {array[at]:g} at position {_at(at)}. "
-                "Round the data first if that is meant."
-            )
-        if array.size and np.abs(array).max() > 2**53:
-            raise OverflowError(f"{who}: counts above 2**53 are not exact as floats: pass an integer array")
-        array = array.astype(np.int64)
-    return array
+    return cut.astype(np.int64)
 
 
-def check_support(array: np.ndarray, inside: np.ndarray, domain: Domain, family: str, name: str) -> None:
-    """Refuse data outside the support."""
+def outside_support(array: np.ndarray, inside: np.ndarray, domain: Domain, family: str, name: str) -> str | None:
+    """What to say of data outside the support, where the density is 0; None where all are inside."""
     if np.all(inside):
-        return
+        return None
     at = tuple(int(i) for i in np.argwhere(~np.broadcast_to(inside, np.shape(inside)))[0])
     shown = np.array2string(np.asarray(array)[at], threshold=8) if at or np.ndim(array) == 0 else str(array)
-    raise DataError(
-        f'{family} "{name}": observed value {shown} at position {_at(at)} is outside the support: {domain.at(at)}.'
-    )
+    return f'{family} "{name}": observed value {shown} at position {_at(at)} is outside the support: {domain.at(at)}.'
+
+
+def infinite(array: np.ndarray, family: str, name: str) -> str | None:
+    """What to say of data that are infinite, which no support holds."""
+    if array.dtype.kind != "f" or not np.isinf(array).any():
+        return None
+    at = tuple(int(i) for i in np.argwhere(np.isinf(array))[0])
+    count = int(np.isinf(array).sum())
+    return f'{family} "{name}": {count} observed values are infinite, the first at position {_at(at)}.'
 
 
 def _at(position: tuple[int, ...]) -> Any:

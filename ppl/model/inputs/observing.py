@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -11,10 +12,11 @@ import ppl.tensor as tt
 from ppl.distributions import RandomVariable
 from ppl.distributions.log_probability.measure import sources
 from ppl.graph import ancestors
-from ppl.model.errors import ShapeError
+from ppl.model.errors import SamplingError, ShapeError
+from ppl.model.inputs.data_checks import nan_in_parameters
 from ppl.model.inputs.data_values import value_now
 from ppl.model.inputs.imputing import divided, refuse_missing, tell
-from ppl.model.inputs.observed import check_observed, check_support
+from ppl.model.inputs.observed import check_observed, infinite, outside_support
 from ppl.model.posterior.point import substitute_shape
 from ppl.model.registry.named import Deterministic
 from ppl.model.registry.variable_registry import UNSET, Books
@@ -37,11 +39,12 @@ def observe_variable(
             if missing.any():
                 return _imputed(model, rv, np.ma.MaskedArray(held, missing), observed, dims, total_size, options)
             _check_shape(rv, held)
-            _checked(rv, held)
+            _checked(model, rv, held)
         value = observed if observed.dtype == rv.dtype else tt.cast(observed, rv.dtype)
     else:
         _check_shape(rv, observed)
-        value = as_tensor(_checked(rv, observed).astype(rv.dtype))
+        array = _checked(model, rv, observed)
+        value = as_tensor(array if np.isinf(array).any() else array.astype(rv.dtype))
     model.add_observed(rv, value, dims, _total_scale(f'{rv.family.__name__} "{rv.name}"', total_size, value))
     return rv
 
@@ -87,20 +90,50 @@ def check_observations(model: Books, changed: Collection[Variable]) -> None:
         if isinstance(rv, RandomVariable) and not ancestors([source]).isdisjoint(changed):
             held = value_now(source)  # type: ignore[arg-type]
             if held is not None:
-                _checked(rv, held)
+                _checked(model, rv, held)
 
 
-def _checked(rv: RandomVariable, array: np.ndarray) -> np.ndarray:
-    """The data of a variable in the dtype of its family; refused where they cannot come from it."""
+def _checked(model: Books, rv: RandomVariable, array: np.ndarray) -> np.ndarray:
+    """The data of a variable in the dtype of its family, with a warning where they cannot come from it."""
+    array = check_observed(array, rv.family.support_for(rv.parameters), rv.family.__name__, rv.name or "")
+    found = impossible(rv, array)
+    if found is not None:
+        model.doubtful.append(rv)
+        warnings.warn(f"{found} The log-density of the model is -inf.", UserWarning, stacklevel=5)
+    return array
+
+
+def impossibilities(model: Books) -> list[str]:
+    """Why the log-density of a model is not finite whatever its free variables are, as far as this was told."""
+    found: dict[str | None, None] = {}
+    for rv in model.basic_RVs:
+        assert isinstance(rv, RandomVariable)
+        found[rv.family.doubt(rv.parameters, rv.name)] = None
+        if rv in model.doubtful:
+            value = model.rvs_to_values[rv]
+            held = value_now(value.inputs[0] if value.op is CAST else value)  # type: ignore[arg-type]
+            found[None if held is None else impossible(rv, held)] = None
+            found[nan_in_parameters(rv)] = None
+    return [text for text in found if text is not None]
+
+
+def refuse_impossible(model: Books) -> None:
+    """Raise where no start of a sampler can have a finite log-density, whatever the free variables are."""
+    texts = impossibilities(model)
+    if texts:
+        raise SamplingError("Cannot sample: the log-density is not finite anywhere. " + " ".join(texts))
+
+
+def impossible(rv: RandomVariable, array: np.ndarray) -> str | None:
+    """What to say of data that cannot come from a variable, whatever the others are; None where they may."""
     family, name = rv.family, rv.name or ""
     domain = family.support_for(rv.parameters)
-    array = check_observed(array, domain, family.__name__, name)
+    if (found := infinite(array, family.__name__, name)) is not None:
+        return found
     inside = domain.contains(array)
     if isinstance(inside, Tensor):
         inside = value_now(inside, data=False)
-    if inside is not None:
-        check_support(array, np.asarray(inside), domain, family.__name__, name)
-    return array
+    return None if inside is None else outside_support(array, np.asarray(inside), domain, family.__name__, name)
 
 
 def _refuse_draws(rv: RandomVariable, observed: Tensor) -> None:

@@ -11,6 +11,8 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from ppl.model.names.surface import gradient, hessian_matrix, jacobian_matrix
+
 STEPS = """BinaryGibbsMetropolis BinaryMetropolis CategoricalGibbsMetropolis CauchyProposal DEMetropolis
     DEMetropolisZ LaplaceProposal Metropolis MultivariateNormalProposal NormalProposal PoissonProposal
     UniformProposal"""
@@ -45,8 +47,8 @@ MODULES = {
     "model_graph": "model_to_graphviz model_to_mermaid model_to_networkx",
     "plots": """plot_autocorr plot_compare plot_density plot_energy plot_ess plot_forest plot_pair plot_posterior
     plot_ppc plot_rank plot_trace""",
-    "pytensorf": """CallableTensor collect_default_updates cont_inputs convert_data convert_observed_data floatX hessian
-    hessian_diag inputvars intX jacobian join_nonshared_inputs make_shared_replacements""",
+    "pytensorf": """CallableTensor collect_default_updates cont_inputs convert_data convert_observed_data floatX
+    gradient hessian hessian_diag inputvars intX jacobian join_nonshared_inputs make_shared_replacements""",
     "sampling": """deterministic forward jax mcmc compute_deterministics draw init_nuts sample
     sample_posterior_predictive sample_prior_predictive""",
     "sampling.deterministic": "compute_deterministics",
@@ -70,6 +72,10 @@ MODULES = {
 }
 
 
+# What `pytensorf` calls so gives one vector or matrix; in the package the names are those of PyTensor's gradients.
+MATRICES = {"gradient": gradient, "jacobian": jacobian_matrix, "hessian": hessian_matrix}
+
+
 class LongerPath(ModuleType):
     """A module of PyMC."""
 
@@ -81,6 +87,8 @@ class LongerPath(ModuleType):
         longer = f"{self._path}.{name}"
         if name not in MODULES[self._path].split():
             raise AttributeError(f"module 'ppl.{self._path}' has no attribute {name!r}")
+        if self._path == "pytensorf" and name in MATRICES:
+            return MATRICES[name]
         package = sys.modules["ppl"]  # the whole package, which is above this part of it
         if longer in MODULES:
             return sys.modules[f"ppl.{longer}"]

@@ -65,6 +65,27 @@ def gradient(f: Any, vars: Any = None) -> Tensor:
     return tt.concatenate([slope.reshape((-1,)) for slope in slopes])
 
 
+def jacobian_matrix(f: Any, vars: Any = None) -> Tensor:
+    """The derivatives of a vector with respect to its continuous inputs, as one matrix (`jacobian` of PyMC's
+    `pytensorf`)."""
+    points = cont_inputs(f) if vars is None else list(vars)
+    f = as_tensor(f).reshape((-1,))
+    if not points:
+        return tt.zeros((0, 0))
+    blocks = tt.jacobian(f, points, disconnected_inputs="ignore")
+    return tt.concatenate([block.reshape((f.shape[0], -1)) for block in blocks], axis=1)
+
+
+def hessian_matrix(f: Any, vars: Any = None, negate_output: bool = True) -> Tensor:
+    """The second derivatives of a scalar with respect to its continuous inputs, as one matrix, negated unless asked
+    otherwise (`hessian` of PyMC's `pytensorf`)."""
+    points = cont_inputs(f) if vars is None else list(vars)
+    if not points:
+        return tt.zeros((0, 0))
+    found = jacobian_matrix(gradient(f, points), points)
+    return -found if negate_output else found
+
+
 def hessian_diag(f: Any, vars: Any = None, negate_output: bool = True) -> Tensor:
     """The diagonal of the matrix of second derivatives, negated unless asked otherwise (as in PyMC)."""
     points = cont_inputs(f) if vars is None else list(vars)

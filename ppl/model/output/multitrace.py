@@ -88,14 +88,15 @@ class MultiTrace:
 
     def get_values(
         self,
-        varname: str,
+        varname: Any,
         burn: int = 0,
         thin: int = 1,
         combine: bool = True,
         chains: Any = None,
         squeeze: bool = True,
     ) -> Any:
-        """The draws of a variable: joined, or one array a chain."""
+        """The draws of a variable, or of its name: joined, or one array a chain."""
+        varname = varname if isinstance(varname, str) else str(getattr(varname, "name", varname))
         if varname not in self._values and varname not in self._stats:
             raise KeyError(f"the trace has no variable {varname!r}; it has {', '.join(self._values)}")
         source = self._values[varname] if varname in self._values else self._stats[varname]

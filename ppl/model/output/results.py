@@ -121,13 +121,18 @@ def dataset(
     lead = len(sample_dims)
     found: dict[str, Any] = {}
     arrays: dict[str, Any] = {}
+    axes = {
+        name: _axes(name, value.shape[lead:], (dims or {}).get(name, model.named_vars_to_dims.get(name, ())))
+        for name, value in values.items()
+    }
+    several = _of_several_lengths(axes, known)
     for name, value in values.items():
-        given = (dims or {}).get(name, model.named_vars_to_dims.get(name, ()))
         names = [*sample_dims]
-        for axis in range(value.ndim - lead):
-            dim = str(given[axis]) if axis < len(given) and given[axis] is not None else f"{name}_dim_{axis}"
+        for axis, (dim, length) in enumerate(axes[name]):
+            own = f"{name}_dim_{axis}"
+            dim = own if several.get(dim, length) != length else f"{dim}_dim" if dim in values and dim != own else dim
             names.append(dim)
-            found[dim] = _labels(dim, known.get(dim), value.shape[lead + axis])
+            found[dim] = _labels(dim, known.get(dim.removesuffix("_dim"), known.get(dim)), length)
         arrays[name] = (names, value)
     for axis, dim in enumerate(sample_dims):
         first = next(iter(values.values()), None)
@@ -136,6 +141,21 @@ def dataset(
     used = {dim for names, _ in arrays.values() for dim in names}
     about = {**creation(sample_dims), **(attrs or {})}
     return xr.Dataset(arrays, {k: v for k, v in found.items() if k in used}, about)
+
+
+def _axes(name: str, shape: Sequence[int], given: Sequence[Any]) -> list[tuple[str, int]]:
+    """The dimension of each axis of an array, with its length."""
+    names = [*given, *[None] * len(shape)]
+    return [(f"{name}_dim_{i}" if names[i] is None else str(names[i]), n) for i, n in enumerate(shape)]
+
+
+def _of_several_lengths(axes: Mapping[str, list[tuple[str, int]]], labels: Mapping[str, Any]) -> dict[str, int]:
+    """The length that counts of each dimension along which arrays differ: that of its labels, else the first one."""
+    lengths: dict[str, list[int]] = {}
+    for dim, length in (pair for pairs in axes.values() for pair in pairs):
+        lengths.setdefault(dim, []).append(length)
+    counts = {dim: len(labels[dim]) if dim in labels else found[0] for dim, found in lengths.items()}
+    return {dim: counts[dim] for dim, found in lengths.items() if len(set(found)) > 1}
 
 
 def _labels(dim: str, labels: Any, length: int) -> Any:

@@ -47,7 +47,8 @@ def initial_point(model: Books, initvals: Mapping[Any, Any] | None = None, seed:
         values[rv] = transform.backward(start, *inputs) if unconstrained and transform else start
         raw = start if unconstrained or transform is None else transform.forward(start, *inputs)
         wanted[value_var.name or ""] = tt.cast(raw, value_var.dtype)
-    return dict(zip(wanted, evaluated(list(wanted.values()), seed), strict=True))
+    found = map(np.array, evaluated(list(wanted.values()), seed))  # arrays of their own, which users may change
+    return dict(zip(wanted, found, strict=True))
 
 
 def starts_at_random(model: Books, initvals: Mapping[Any, Any] | None = None) -> bool:

@@ -17,6 +17,7 @@ from ppl.distributions import RandomVariable
 from ppl.distributions.transforms import default_transform
 from ppl.graph import Node, substitute
 from ppl.model.context import modelcontext
+from ppl.model.inputs.observing import impossibilities, refuse_impossible
 from ppl.model.output.run_report import HasPosterior, RunReport, run_report
 from ppl.model.posterior.density import Joint, add_all
 from ppl.model.posterior.point import Point, at_point, initial_point
@@ -156,6 +157,7 @@ def explain(
             raise TypeError("explain: protect= and eliminate= are for a model; this is the result of a run")
         return run_report(model)
     model = modelcontext(model)
+    refuse_impossible(model)
     found = rewritten(model, True, protect, eliminate).plan
     assert found is not None, "rewriting has a plan"
     return found
@@ -195,6 +197,7 @@ def _posterior(
 ) -> Posterior:
     made = None
     program = program_of(now)
+    rewrite = rewrite and not impossibilities(model)  # rules take for granted that what was observed can be
     members: Mapping[RandomVariable, Sequence[RandomVariable]] = {}
     if rewrite:
         made = plan(program, kept, gone)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ppl.distributions import RandomVariable
 from ppl.distributions.declaration.domains import Domain
-from ppl.model.errors import ShapeError
+from ppl.model.errors import ShapeError, StartError
 from ppl.tensor.tensor import Tensor
 
 STARTS = ("support_point", "moment", "prior")
@@ -55,4 +55,4 @@ def check_inside(rv: RandomVariable, chosen: np.ndarray, domain: Domain, inside:
     at = tuple(int(i) for i in np.argwhere(~np.asarray(inside))[0])
     where = f" at position {at[0] if len(at) == 1 else at}" if at else ""
     shown = np.array2string(np.broadcast_to(chosen, np.shape(inside) + chosen.shape[np.ndim(inside) :])[at])
-    raise ValueError(f'{rv.family.__name__} "{rv.name}": the start {shown}{where} is outside the support: {domain}.')
+    raise StartError(f'{rv.family.__name__} "{rv.name}": the start {shown}{where} is outside the support: {domain}.')

@@ -43,6 +43,11 @@ def log_prior_values(
 def _terms(
     model: Model, values: Mapping[str, np.ndarray], known: Sequence[str], names: Any, what: str, bar: Bar | None
 ) -> dict[str, np.ndarray]:
+    given = [names] if isinstance(names, str) else list(names or ())
+    others = [str(name) for name in given if name not in known and name in model.named_vars]
+    if others:
+        kind = "observed" if what == "log_likelihood" else "free"
+        raise ValueError(f"{what}: {', '.join(others)} is no {kind} variable; there are {', '.join(known) or 'none'}")
     wanted = list(known) if names is None else chosen_names(what, names, known)
     if not wanted:
         return {}

@@ -160,7 +160,10 @@ def sample_posterior_predictive(
         shown([n for n in known if n in observed]) if var_names is None else chosen_names("var_names", var_names, known)
     )
     if not names:
-        raise ValueError("the model has no observed variables: say with var_names= what to draw")
+        log.warning("The model has no observed variables, so nothing is drawn: say with var_names= what to draw.")
+        if extend_inferencedata:
+            return trace
+        return results.collect({}) if return_inferencedata else {}
     _tell_of_potentials(model, "posterior")
     _refuse_hidden(model, names, draws)
     bar = Bar("Sampling", progressbar)

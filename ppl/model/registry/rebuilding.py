@@ -76,6 +76,8 @@ class _Rebuilding:
     def observed(self, var: RandomVariable) -> None:
         fresh = self._draw(var)
         self.new.add_observed(fresh, self.at(self.old.rvs_to_values[var]), self.dims(var.name or ""))
+        if var in self.old.doubtful:
+            self.new.doubtful.append(fresh)
         if var in self.old.rvs_to_total_sizes:
             self.new.rvs_to_total_sizes[fresh] = self.old.rvs_to_total_sizes[var]
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ppl.distributions.declaration.arguments import tell_of_rng
 from ppl.distributions.declaration.distribution import Distribution, set_registrar
 from ppl.model import context
-from ppl.model.inputs.data_checks import check_indices, check_nan
+from ppl.model.inputs.data_checks import check_indices, tell_of_nan
 from ppl.model.inputs.observed import as_data
 from ppl.model.inputs.observing import observe_variable
 from ppl.model.registry.named import Deterministic
@@ -39,8 +40,7 @@ def register(family: type[Distribution], name: str, args: tuple[Any, ...], kwarg
             f"No model on context stack, which is needed to name {family.__name__} {name!r}: write it inside a "
             f"`with pm.Model():` block, or use {family.__name__}.dist(...) for a draw without a model."
         )
-    if options.get("rng") is not None:
-        raise TypeError(f"{family.__name__} {name!r}: draws take their keys from random_seed; rng= is not supported")
+    tell_of_rng(f"{family.__name__} {name!r}", options.get("rng"))
     full = model.check_name(name)
     if options.get("impute", "draw") not in ("draw", "raise"):
         raise ValueError(f'{family.__name__} "{full}": impute is "draw" or "raise", got {options["impute"]!r}')
@@ -59,6 +59,8 @@ def register(family: type[Distribution], name: str, args: tuple[Any, ...], kwarg
     except (ValueError, TypeError) as error:
         raise type(error)(_with_name(str(error), family.__name__, full)) from error
     check_indices(rv.parameters)
+    if options.get("shape") is not None or size is not None:
+        model.add_dims_of(rv, dims)
     if observed is None:
         if options.get("total_size") is not None:
             raise ValueError(
@@ -73,8 +75,10 @@ def register(family: type[Distribution], name: str, args: tuple[Any, ...], kwarg
         )
         made: Tensor = rv
     else:
-        check_nan(rv)
+        unknown = tell_of_nan(rv)
         made = observe_variable(model, rv, observed, dims, options.get("total_size"), options)
+        if unknown is not None:
+            model.doubtful.append(made)
     if not family.result:
         return made
     keep = lambda suffix, tensor: Deterministic(f"{full}_{suffix}", tensor, model=model)

@@ -42,6 +42,15 @@ def dims_of(who: str, dims: Any) -> tuple[Any, ...] | None:
     return tuple(dims)
 
 
+def refuse_own_dimension(name: str, dim: Any) -> None:
+    """Raise where a variable has a dimension of its own name."""
+    if dim == name:
+        raise ValueError(
+            f"{name!r} is a variable, and one of its own dimensions: results could not tell its values from its "
+            "labels. Rename one of them."
+        )
+
+
 UNSET: Any = type("Unset", (), {"__repr__": lambda self: "UNSET", "__bool__": lambda self: False})()
 RESERVED = ("chain", "draw", "__sample__")
 
@@ -89,6 +98,7 @@ class Books(metaclass=_MadeInItsBlock):
         self.rvs_to_transforms: Book[Tensor, Transform | None] = Book(around("rvs_to_transforms"))
         self.rvs_to_initial_values: Book[Tensor, Any] = Book(around("rvs_to_initial_values"))
         self.rvs_to_total_sizes: Book[Tensor, Any] = Book(around("rvs_to_total_sizes"))
+        self.doubtful = Tensors(outer=around("doubtful"))  # observed variables whose density was told to be 0 or nan
         # Dimensions belong to all models of a tree.
         self._coords: dict[str, tuple[Any, ...] | None] = self.parent._coords if self.parent else {}
         self._dim_lengths: dict[str, Any] = self.parent._dim_lengths if self.parent else {}  # an int, or a symbol
@@ -177,8 +187,6 @@ class Books(metaclass=_MadeInItsBlock):
             raise ValueError(
                 f"Dimensions can not be named {', '.join(RESERVED)}: results use these names, got {name!r}"
             )
-        if name in self.root.named_vars:
-            raise ValueError(f"Name {name!r} is both a dimension and a variable: rename one of them")
         if values is None and length is None:
             raise ValueError(f"dimension {name!r} needs its values or its length")
         labels = None if values is None else labels_of(name, values)
@@ -240,8 +248,6 @@ class Books(metaclass=_MadeInItsBlock):
             raise ValueError(f"a variable can not be named {full!r}: results use that name. Call it, say, {full}_1.")
         if full in self.root.named_vars:
             raise ValueError(f"Variable name {full} already exists.")
-        if full in self._coords:
-            raise ValueError(f"Name {full!r} is both a dimension and a variable: rename one of them")
         return full
 
     def add_named_variable(self, var: Tensor, dims: Any = None, name: str | None = None) -> None:
@@ -264,12 +270,25 @@ class Books(metaclass=_MadeInItsBlock):
                 continue
             if not isinstance(dim, str):
                 raise TypeError(f"{name}: dims are strings, got {dim!r}")
+            refuse_own_dimension(name, dim)
             if dim not in self._dim_lengths:
                 raise ValueError(f"Dimension {dim!r} of {name} is not specified in `coords`.")
             known = self.present_length(dim)
             if known is not None and length is not None and known != length:
-                raise ValueError(f"{name}: axis {axis} has length {length}, but dimension {dim!r} has length {known}")
+                warnings.warn(
+                    f'"{name}": axis {axis} has length {length}, but dimension {dim!r} has length {known}. It is made '
+                    f"with {length}; results call this axis {name}_dim_{axis} where they have others along {dim!r}.",
+                    UserWarning,
+                    stacklevel=6,
+                )
         return names
+
+    def add_dims_of(self, var: Tensor, dims: Any) -> None:
+        """Declare the dimensions that a variable brings: the model does not know them, and its shape was given."""
+        lengths = var.shape if None in var.type.shape else var.type.shape
+        for dim, length in zip(dims or (), lengths, strict=False):
+            if isinstance(dim, str) and dim not in self._dim_lengths:
+                self.add_coord(dim, length=length)
 
     def add_free(
         self, rv: Tensor, dims: Any = None, transform: Any = UNSET, default_transform_: Any = UNSET, initval: Any = None

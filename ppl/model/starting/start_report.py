@@ -11,6 +11,7 @@ from ppl.compile.density import Slot, flattened, layout, values_at
 from ppl.distributions import RandomVariable, is_draw
 from ppl.distributions.declaration.domains import Domain
 from ppl.graph import ancestors
+from ppl.model.inputs.observing import impossibilities
 from ppl.model.posterior.density import Joint
 from ppl.model.posterior.rewriting import Posterior, rewritten
 from ppl.model.starting.origins import origin
@@ -27,6 +28,7 @@ def start_report(posterior: Posterior, slots: list[Slot], position: np.ndarray) 
     shown = ", ".join(f"{name} = {value}" for name, value in start.items())
     sums = ", ".join(f"{name}: {np.sum(value):.6g}" for name, value in terms.items())
     lines = [f"Starting values: {shown}."] if shown else []
+    lines += impossibilities(posterior.model)
     lines += _at_bounds(posterior, slots, position)
     lines += [f"Log-density of each term: {sums}."]
     bad = [name for name, value in terms.items() if not np.all(np.isfinite(value))]

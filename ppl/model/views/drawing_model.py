@@ -140,12 +140,20 @@ def _mermaid(text: str) -> str:
     )
 
 
+# PyMC's names of the kinds of variables.
+KINDS = {
+    "Free Random Variable": "free", "Observed Random Variable": "observed", "Deterministic": "deterministic",
+    "Potential": "potential", "Data": "data",
+}  # fmt: skip
+
+
 def model_to_graphviz(
     model: Books | None = None, *, var_names: Sequence[str] | None = None, formatting: str = "plain", save: Any = None,
     figsize: tuple[float, float] | None = None, dpi: int = 300, node_formatters: Any = None, graph_attr: Any = None,
     include_dim_lengths: bool = True,
 ) -> Any:  # fmt: skip
-    """The model as a graphviz picture; `node_formatters` maps a kind ("free", ...) to attributes of a variable."""
+    """The model as a graphviz picture; `node_formatters` maps a kind ("free", or PyMC's "Free Random Variable") to a
+    function from a variable to the attributes of its node, such as its label."""
     try:
         import graphviz
     except ImportError as error:
@@ -167,7 +175,7 @@ def model_to_graphviz(
         "potential": {"shape": "octagon", "style": "filled", "fillcolor": "lightgrey"},
         "data": {"shape": "box", "style": "rounded, filled", "fillcolor": "lightgrey"},
     }
-    formatters = dict(node_formatters or {})
+    formatters = {KINDS.get(str(getattr(k, "value", k)), k): f for k, f in dict(node_formatters or {}).items()}
     unknown = set(formatters) - set(looks)
     if unknown:
         raise ValueError(f"node_formatters has {', '.join(sorted(unknown))}; the kinds are {', '.join(looks)}")

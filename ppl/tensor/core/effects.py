@@ -60,8 +60,8 @@ CHECK = _Check("check", _check)
 class Assert:
     """`Assert("message")(x, condition, ...)` is `x`, and stops the program where a condition does not hold."""
 
-    def __init__(self, message: str = "a check failed") -> None:
-        self.message = message
+    def __init__(self, message: str | None = None, *, msg: str | None = None) -> None:
+        self.message = message or msg or "a check failed"
 
     def __call__(self, x: Any, *conditions: Any) -> Tensor:
         """`x`; a condition that is known now and false raises at once."""

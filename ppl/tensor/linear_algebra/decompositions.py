@@ -12,12 +12,13 @@ import jax.numpy as jnp
 from ppl.graph import Attrs, Node, TupleType
 from ppl.tensor.arrays.creation import eye
 from ppl.tensor.arrays.shaping import broadcast_to, expand_dims, swapaxes
+from ppl.tensor.core.effects import Assert
 from ppl.tensor.core.later import jsl
 from ppl.tensor.core.ops import JaxOp, broadcast_shape, cast_to, floats, unify
 from ppl.tensor.core.sizes import shape as shape_of
 from ppl.tensor.linear_algebra import unrolled
 from ppl.tensor.linear_algebra.products import matmul
-from ppl.tensor.tensor import Dim, Tensor, TensorType, as_tensor, function, told
+from ppl.tensor.tensor import FUNCTIONS, Dim, Tensor, TensorType, as_tensor, function, told
 
 
 def _linear(name: str, lower: Any, *also: str) -> JaxOp:
@@ -186,11 +187,27 @@ def _back(x: Tensor, vectors: bool) -> Tensor:
     return x[..., 0] if vectors else x
 
 
+def _checked_finite(who: str, x: Any) -> Tensor:
+    """A tensor, with a check that its numbers are finite when the program runs."""
+    return Assert(f"{who}: a number is nan or infinite")(x, FUNCTIONS["isfinite"](x))
+
+
 @function()
 def solve(
-    a: Any, b: Any, *, assume_a: str = "gen", lower: bool = False, transposed: bool = False, b_ndim: int | None = None
+    a: Any,
+    b: Any,
+    *,
+    assume_a: str = "gen",
+    lower: bool = False,
+    transposed: bool = False,
+    check_finite: bool = False,
+    b_ndim: int | None = None,
 ) -> Tensor:
-    """x with a x = b. `assume_a` is "gen", "sym", "her", "pos" (then Cholesky's factor is used), or a triangle."""
+    """x with a x = b. `assume_a` is "gen", "sym", "her", "pos" (then Cholesky's factor is used), or a triangle.
+
+    With `check_finite`, as in PyTensor, the program stops where a number is not finite; else the result is then nan."""
+    if check_finite:
+        a, b = _checked_finite("solve", a), _checked_finite("solve", b)
     if assume_a in ("lower triangular", "upper triangular"):
         return solve_triangular(a, b, trans=int(transposed), lower=assume_a[0] == "l", b_ndim=b_ndim)
     if assume_a not in ("gen", "sym", "her", "pos"):
@@ -209,9 +226,12 @@ def solve_triangular(
     lower: bool = False,
     unit_diagonal: bool = False,
     *,
+    check_finite: bool = False,
     b_ndim: int | None = None,
 ) -> Tensor:
     """x with a x = b where only one triangle of `a` is looked at; `trans` is 0 or "N", 1 or "T", 2 or "C"."""
+    if check_finite:
+        a, b = _checked_finite("solve_triangular", a), _checked_finite("solve_triangular", b)
     code = {"N": 0, "T": 1, "C": 2}.get(trans, trans) if isinstance(trans, str) else int(trans)
     if code not in (0, 1, 2):
         raise ValueError(f"solve_triangular: trans is 0, 1, 2, 'N', 'T' or 'C', got {trans!r}")
@@ -220,9 +240,11 @@ def solve_triangular(
 
 
 @function()
-def cho_solve(c_and_lower: Any, b: Any, *, b_ndim: int | None = None) -> Tensor:
+def cho_solve(c_and_lower: Any, b: Any, *, check_finite: bool = False, b_ndim: int | None = None) -> Tensor:
     """x with a x = b, from `(cholesky(a), lower)`."""
     factor, lower = c_and_lower
+    if check_finite:
+        factor, b = _checked_finite("cho_solve", factor), _checked_finite("cho_solve", b)
     half = solve_triangular(factor, b, trans=0 if lower else 1, lower=lower, b_ndim=b_ndim)
     return solve_triangular(factor, half, trans=1 if lower else 0, lower=lower, b_ndim=b_ndim)
 

@@ -101,9 +101,17 @@ class Assignment:
         return name if isinstance(name, str) else ", ".join(name)
 
 
-def assign(posterior: Posterior, step: Any) -> Assignment:
+# What `sample(metropolis={...})` and its like give to the method that is chosen for counts.
+FOR_COUNTS = {
+    "binary_gibbs_metropolis": BinaryGibbsMetropolis,
+    "categorical_gibbs_metropolis": CategoricalGibbsMetropolis,
+    "metropolis": Metropolis,
+}
+
+
+def assign(posterior: Posterior, step: Any, options: Mapping[str, Mapping[str, Any]] | None = None) -> Assignment:
     """The user's steps first; then NUTS for what has a gradient, slices for what has none, and Gibbs or Metropolis for
-    counts."""
+    counts, with the `options` of each by its name."""
     given = _flat(step, posterior.model)
     values = list(posterior.values)
     here = set(values)
@@ -126,7 +134,7 @@ def assign(posterior: Posterior, step: Any) -> Assignment:
     by_nuts = [v for method in nuts for v in method.vars] + [v for v in rest if v.dtype[0] == "f" and v not in opaque]
     methods = [method for method in given if not isinstance(method, NUTS | HamiltonianMC)]
     methods += [Slice(opaque, model=posterior.model)] if opaque else []
-    methods += _for_counts(posterior, [value for value in rest if value.dtype[0] != "f"])
+    methods += _for_counts(posterior, [value for value in rest if value.dtype[0] != "f"], options or {})
     settings = [_settings(method) for method in nuts]
     if any(each != settings[0] for each in settings):
         raise ValueError("step: several NUTS methods with different settings; all of NUTS' variables move together")
@@ -143,6 +151,8 @@ def _without_gradient(posterior: Posterior, values: list[Tensor]) -> list[Tensor
 def _settings(method: NUTS | HamiltonianMC) -> dict[str, Any]:
     """How the sampler runs for a method that follows gradients."""
     found: dict[str, Any] = {"target_accept": method.target_accept, "max_treedepth": method.max_treedepth}
+    if method.step_scale is not None:
+        found["step_scale"] = method.step_scale
     if isinstance(method, HamiltonianMC):
         found |= {"kernel": "hmc", "path_length": method.path_length}
     return found
@@ -169,7 +179,9 @@ def _flat(step: Any, model: Model) -> list[StepMethod]:
     return [step]
 
 
-def _for_counts(posterior: Posterior, values: list[Tensor]) -> list[StepMethod]:
+def _for_counts(
+    posterior: Posterior, values: list[Tensor], options: Mapping[str, Mapping[str, Any]]
+) -> list[StepMethod]:
     """PyMC's choice for discrete variables."""
     model = posterior.model
     binary: list[Tensor] = []
@@ -182,11 +194,9 @@ def _for_counts(posterior: Posterior, values: list[Tensor]) -> list[StepMethod]:
         except ValueError:
             n = 0
         (binary if n == 2 else categorical if n else other).append(value)
-    found: list[StepMethod] = []
-    if binary:
-        found.append(BinaryGibbsMetropolis(binary, model=model))
-    if categorical:
-        found.append(CategoricalGibbsMetropolis(categorical, model=model))
-    if other:
-        found.append(Metropolis(other, model=model))
-    return found
+    found = dict(zip(FOR_COUNTS, (binary, categorical, other), strict=True))
+    for name in options:
+        if not found[name]:
+            raise ValueError(f"Unused step method arguments: {name}={options[name]!r}; no variable is moved by it here")
+    chosen = {name: values for name, values in found.items() if values}
+    return [FOR_COUNTS[name](values, model=model, **options.get(name, {})) for name, values in chosen.items()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -32,10 +33,17 @@ class StepMethod:
     blocked = False  # do its variables move as one?
     population = False  # does a chain learn from the others?
 
-    def __init__(self, vars: Any, model: Model | None, unsupported: dict[str, Any]) -> None:
-        for name, value in unsupported.items():
+    def __init__(
+        self, vars: Any, model: Model | None, of_sample: dict[str, Any], metric: dict[str, Any] | None = None
+    ) -> None:
+        """`of_sample` are arguments of PyMC that say here what `sample` decides, `metric` those for a mass matrix: they
+        are taken with a warning that they have no effect."""
+        for name, value in of_sample.items():
             if value is not None:
-                raise TypeError(f"{type(self).__name__}: {name}= is not supported; draws and starts come from sample()")
+                _tell(self, name, "draws and starts come from the arguments of sample()")
+        for name, value in (metric or {}).items():
+            if value is not None:
+                _tell(self, name, "the mass matrix is learnt while tuning, from the first draws on")
         self.model = modelcontext(model)
         self.vars = self._values(vars)
 
@@ -91,6 +99,17 @@ class StepMethod:
         return f"{type(self).__name__}: [{', '.join(str(v.name) for v in self.vars)}]"
 
 
+def _tell(method: StepMethod, name: str, why: str) -> None:
+    warnings.warn(f"{type(method).__name__}: {name}= has no effect: {why}.", UserWarning, stacklevel=5)
+
+
+def _scale(step_scale: Any) -> float | None:
+    """A factor of the first step size."""
+    if step_scale is not None and not step_scale > 0:
+        raise ValueError(f"step_scale must be positive, got {step_scale!r}. The usual value is 0.25.")
+    return None if step_scale is None else float(step_scale)
+
+
 class NUTS(StepMethod):
     """The No-U-Turn sampler, for variables with a gradient."""
 
@@ -103,10 +122,22 @@ class NUTS(StepMethod):
         max_treedepth: int = 10,
         target_accept: float = 0.8,
         model: Model | None = None,
+        *,
+        step_scale: float | None = None,
+        scaling: Any = None,
+        is_cov: bool | None = None,
+        potential: Any = None,
+        rng: Any = None,
+        initial_point: Any = None,
+        compile_kwargs: Any = None,
     ) -> None:
-        super().__init__(vars, model, {})
+        without_effect = {"scaling": scaling, "is_cov": is_cov, "potential": potential}
+        super().__init__(
+            vars, model, {"rng": rng, "initial_point": initial_point, "compile_kwargs": compile_kwargs}, without_effect
+        )
         self.max_treedepth = count("max_treedepth", max_treedepth, 1)
         self.target_accept = _rate(target_accept)
+        self.step_scale = _scale(step_scale)
 
 
 class HamiltonianMC(StepMethod):
@@ -123,13 +154,24 @@ class HamiltonianMC(StepMethod):
         *,
         target_accept: float = 0.65,
         model: Model | None = None,
+        step_scale: float | None = None,
+        scaling: Any = None,
+        is_cov: bool | None = None,
+        potential: Any = None,
+        rng: Any = None,
+        initial_point: Any = None,
+        compile_kwargs: Any = None,
     ) -> None:
-        super().__init__(vars, model, {})
+        without_effect = {"scaling": scaling, "is_cov": is_cov, "potential": potential}
+        super().__init__(
+            vars, model, {"rng": rng, "initial_point": initial_point, "compile_kwargs": compile_kwargs}, without_effect
+        )
         if not path_length > 0:
             raise ValueError(f"HamiltonianMC: path_length must be positive, got {path_length!r}")
         self.path_length = float(path_length)
         self.max_treedepth = max(1, count("max_steps", max_steps, 1).bit_length() - 1)
         self.target_accept = _rate(target_accept)
+        self.step_scale = _scale(step_scale)
 
 
 class Metropolis(StepMethod):
