@@ -5,7 +5,9 @@ half, draws replaced by normal scores of their ranks, and R̂ is the greater of 
 their distance from the median. Draws are (chains, draws) or (chains, draws, quantities).
 """
 
+import functools
 from collections.abc import Sequence
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -41,6 +43,38 @@ def ess_tail(draws: np.ndarray) -> np.ndarray:
 def ess_mean(draws: np.ndarray) -> np.ndarray:
     """How many independent draws would tell the mean as well."""
     return _shaped(_ess(_split(_columns(draws))), draws)
+
+
+class Precision(NamedTuple):
+    """How well draws know the mean and the standard deviation of each quantity, and how far their chains agree."""
+
+    mcse_mean: np.ndarray
+    mcse_sd: np.ndarray
+    ess_bulk: np.ndarray
+    ess_tail: np.ndarray
+    r_hat: np.ndarray  # nan for a single chain
+
+
+def precision(draws: np.ndarray) -> Precision:
+    """Monte Carlo standard errors, effective sample sizes and R̂ at once; the draws are finite."""
+    columns = _columns(draws)
+    squares = (columns - columns.mean(axis=(0, 1))) ** 2
+    variance, count = squares.mean(axis=(0, 1)), squares.shape[0] * squares.shape[1]
+    scores = _scores(_split(columns))
+    if len(columns) > 1:
+        folded = _scores(_split(np.abs(columns - np.median(columns, axis=(0, 1)))))
+        r_hat = np.maximum(_basic_rhat(scores), _basic_rhat(folded))
+    else:
+        r_hat = np.full(columns.shape[2], np.nan)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        of_variance = ((squares**2).mean(axis=(0, 1)) - variance**2) / _ess(_split(squares))
+        return Precision(
+            np.sqrt(variance * count / (count - 1) / _ess(_split(columns))),
+            np.sqrt(of_variance / variance / 4),
+            _ess(scores),
+            ess_tail(columns),
+            r_hat,
+        )
 
 
 def bfmi(energy: np.ndarray) -> np.ndarray:
@@ -135,16 +169,20 @@ def _split(draws: np.ndarray) -> np.ndarray:
 
 def _scores(draws: np.ndarray) -> np.ndarray:
     """Normal scores of the ranks over all chains; ties share their mean rank."""
-    from scipy.special import ndtri  # a tenth of the time of `import ppl`
-
     flat = draws.reshape(-1, draws.shape[2])
-    scores = np.empty_like(flat)
+    scores, of_ranks = np.empty_like(flat), _normal_scores(len(flat))
     for column, values in enumerate(flat.T):
         _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
         last = np.cumsum(counts)
-        ranks = (last - (counts - 1) / 2)[inverse]
-        scores[:, column] = ndtri((ranks - 0.375) / (len(values) + 0.25))
+        scores[:, column] = of_ranks[(2 * last - counts - 1)[inverse]]  # twice the mean rank of ties is whole
     return scores.reshape(draws.shape)
+
+
+@functools.lru_cache(maxsize=8)
+def _normal_scores(n: int) -> np.ndarray:
+    """Normal scores of the ranks 1, 1½, 2, ... n. SciPy's quantiles would be quicker, but for importing SciPy."""
+    lower = [NormalDist().inv_cdf((1 + k / 2 - 0.375) / (n + 0.25)) for k in range(n - 1)]
+    return np.array([*lower, 0.0, *(-score for score in reversed(lower))])
 
 
 def _basic_rhat(draws: np.ndarray) -> np.ndarray:
@@ -169,7 +207,8 @@ def _ess(draws: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore", invalid="ignore"):
         rho = 1 - (within - np.mean(covariance, axis=0)) / total
     rho[0] = 1.0
-    return np.array([chains * n / _autocorrelation_time(rho[:, k], chains * n) if total[k] > 0 else chains * n
+    moves = np.ptp(draws, axis=(0, 1)) > np.finfo(float).resolution
+    return np.array([chains * n / _autocorrelation_time(rho[:, k], chains * n) if moves[k] else chains * n
                      for k in range(draws.shape[2])])  # fmt: skip
 
 
