@@ -31,7 +31,8 @@ ORDINARY = set(
     together too total totals transform treats trials tried two under understood uniform unknown unless up update upper
     value values variable variables vary vector vectors was watched weights were what when where whether which whole
     whose will with without would write written zero dimensionless center exponential integrated information reduced
-    rewriting becomes integrates terms tau look declared
+    rewriting becomes integrates terms tau look declared this later gives gave others
+    theorem theorem's exp ratio different noisy grid factors
     """.split()
 )
 
