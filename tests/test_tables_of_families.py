@@ -10,6 +10,7 @@ from ppl.distributions import FAMILIES
 
 PRODUCT = Path(ppl.__file__).parent
 ELSEWHERE = {  # with the reason
+    "alias/testing.py": "names in a package, which stand for others while a test runs",
     "rewrites/marginalization/conjugate/pairs.py": "priors and their pairs are theorems about two families",
 }
 

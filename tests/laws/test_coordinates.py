@@ -266,20 +266,6 @@ def test_heavy_tails_are_drawn_in_where_rows_say_little(nu, noise, moved):
     assert any(isinstance(c, NearScore) for c in pm.explain(model).coordinates.values()) is moved
 
 
-@pytest.mark.parametrize("name", SCALES)
-def test_scales_are_what_they_are_called(name):
-    """The law of x/s is the same for all s, and its logarithm has the variance that is said."""
-    scale, given = SCALES[name], dict(zip(FAMILIES[name].params, parameters(name)[0], strict=True))
-    at = lambda s: [tt.as_tensor(float(s**scale.power if p == scale.parameter else v)) for p, v in given.items()]
-    others = {p: float(v) for p, v in given.items() if p != scale.parameter}
-    log_x = np.linspace(-300, 300, 600_001)
-    standard = FAMILIES[name].logp(np.exp(log_x), *at(1.0)).eval() + log_x
-    far = FAMILIES[name].logp(np.exp(log_x + np.log(7.0)), *at(7.0)).eval() + log_x + np.log(7.0)
-    np.testing.assert_allclose(far, standard, rtol=1e-9, atol=1e-9)
-    weight = np.exp(standard) / np.exp(standard).sum()
-    np.testing.assert_allclose(weight @ (log_x - weight @ log_x) ** 2, scale.spread(**others), rtol=1e-6)
-
-
 GROUPS = np.array([0, 2, 2, 0, 0, 3])
 TOLD = {  # rows of groups 0, 2 and 3, and the information that they have of the logarithm of each x
     "a scale": (lambda x: pm.Normal("y", 0, x[GROUPS], observed=np.ones(6)), [6, 0, 4, 2]),
