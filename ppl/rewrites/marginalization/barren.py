@@ -7,24 +7,25 @@ from collections.abc import Iterator, Sequence
 from ppl.distributions import Normal, RandomVariable
 from ppl.graph import ancestors
 from ppl.rewrites.marginalization.expressions.positive import open_conditions
-from ppl.rewrites.marginalization.program import Program, Recovery, Term, parts, where_valid
+from ppl.rewrites.marginalization.program import Factor, Program, Recovery, Term, parts, where_valid
 from ppl.rewrites.marginalization.theorem import JointTheorem, Match, Search
 from ppl.rewrites.marginalization.words import NO_DESCENDANTS
 from ppl.tensor.tensor import Tensor, as_tensor
 
 
 def matches(search: Search) -> Iterator[Match]:
-    """Variables that no other factor depends on; then those that only they depended on."""
-    while True:
-        program = search.program
-        used = ancestors([n for f in program.factors for n in parts(f)])
-        idle = [rv for rv in program.free if rv not in used and rv not in search.kept and rv.family.sample]
-        if not idle:
-            return
+    """Variables that no observation, term or variable that stays depends on, directly or through others."""
+    program = search.program
+    stay = [rv for rv in program.free if rv in search.kept or not rv.family.sample]
+    needed: list[Factor] = [*stay, *program.observed, *program.terms]
+    used = ancestors([n for f in needed for n in parts(f)])
+    idle = [rv for rv in program.free if rv not in used and rv not in stay]
+    if idle:
         terms = tuple(_domain(rv, conditions) for rv in idle if (conditions := open_conditions(rv)))
         they = "it: it is" if len(idle) == 1 else "them: they are"
-        words = f"Nothing observed depends on {they} drawn forward."
-        yield Match(tuple(idle), (), (), terms, tuple(Recovery(rv, rv) for rv in idle), words)
+        last_first = sorted(idle, key=lambda rv: -rv.serial)
+        back = tuple(Recovery(rv, rv) for rv in last_first)
+        yield Match(tuple(idle), (), (), terms, back, f"Nothing observed depends on {they} drawn forward.")
 
 
 def _domain(rv: RandomVariable, conditions: Sequence[Tensor]) -> Term:
@@ -33,7 +34,7 @@ def _domain(rv: RandomVariable, conditions: Sequence[Tensor]) -> Term:
 
 
 def _examples() -> list[Program]:
-    return [Program((a := Normal.dist(0.3, 1.2, shape=(2,), name="a"), Normal.dist(a, 0.7, name="b")))]
+    return [Program((x := Normal.dist(0.3, 1.2, shape=(2,), name="x"), Normal.dist(x, 0.7, name="z")))]
 
 
 THEOREM = JointTheorem(NO_DESCENDANTS, matches, examples=_examples)

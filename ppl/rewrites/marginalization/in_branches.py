@@ -7,7 +7,10 @@ or where the labels meet in a row anyway.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
+import ppl.tensor as tt
+from ppl.distributions import Bernoulli, Gamma, Normal, Poisson
 from ppl.rewrites.factorization.independence import without_a_chain
 from ppl.rewrites.marginalization import gaussian
 from ppl.rewrites.marginalization.conjugate import conjugate
@@ -15,6 +18,7 @@ from ppl.rewrites.marginalization.costs import evaluation, steps
 from ppl.rewrites.marginalization.discrete import enumeration
 from ppl.rewrites.marginalization.discrete.latent_values import states_of
 from ppl.rewrites.marginalization.discrete.states import MOST_BRANCHES, few_states, steered
+from ppl.rewrites.marginalization.examples import example, latent
 from ppl.rewrites.marginalization.program import Program
 from ppl.rewrites.marginalization.theorem import JointTheorem, Match, Search, Theorem
 from ppl.rewrites.marginalization.words import CONJUGATE
@@ -50,5 +54,16 @@ def _cost(program: Program) -> float:
     return steps(program) * evaluation(program.factors) * (QUADRATURE if without_a_chain(program) else 1.0)
 
 
-BLOCKS = JointTheorem("Gaussian block in branches", blocks)
-STEERED = Theorem("conjugate in branches", conjugate.integrated_out, conjugate.THEOREM.suits, steered, CONJUGATE)
+def _examples(of: Any, rows: Any) -> list[Program]:
+    label = Bernoulli.dist(0.4, name="z")
+    x = latent(of)
+    return [example(x, lambda x: rows(tt.switch(tt.eq(label, 1), x, 0.5)), others=(label,))]
+
+
+BLOCKS = JointTheorem(
+    "Gaussian block in branches", blocks, examples=lambda: _examples(Normal, lambda m: Normal.dist(m, 0.7, name="y"))
+)
+STEERED = Theorem(
+    "conjugate in branches", conjugate.integrated_out, conjugate.THEOREM.suits, steered, CONJUGATE,
+    examples=lambda: _examples(Gamma, lambda m: Poisson.dist(m, name="y")),
+)  # fmt: skip

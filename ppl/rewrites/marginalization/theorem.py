@@ -31,8 +31,8 @@ class Match:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the variables, in the order in which they come back."""
-        return tuple(r.variable.name or "a draw" for r in self.recoveries)
+        """The names of the variables."""
+        return tuple(rv.name or "a draw" for rv in self.variables)
 
     @property
     def told(self) -> str:

@@ -31,6 +31,7 @@ from ppl.distributions import (
 from ppl.distributions.draws.draw import draw
 from ppl.distributions.log_probability.evaluation import REALS
 from ppl.graph import ancestors
+from ppl.rewrites.marginalization.examples import example, latent
 from ppl.rewrites.marginalization.expressions.affine import NotAffine, data_value, is_always, is_data, known_shape
 from ppl.rewrites.marginalization.expressions.picks import picks
 from ppl.rewrites.marginalization.expressions.positive import known_inside, known_positive
@@ -205,4 +206,18 @@ def _sure(c: Tensor, rule: Compound) -> bool:
     return is_data(c) and bool(np.all(data_value(c) > 0 if rule.power != 1.0 else data_value(c) != 0))
 
 
-THEOREM = Theorem(COMPOUND, integrated_out, suits, telling=Telling.NONE)
+def _example(rule: Compound) -> Program:
+    """A latent variable in the slot of its rows."""
+    others = {name: p.domain.examples[-1] for name, p in rule.child.params.items() if name != rule.slot}
+
+    def rows(x: Any) -> Any:
+        slot = 0.7 * x + (0.3 if rule.power == 1.0 else 0.0)
+        slot = slot**rule.power if rule.link is None else getattr(tt, rule.link)(slot)
+        return rule.child.dist(**{rule.slot: slot}, **others, name="y")
+
+    return example(latent(rule.latent), rows)
+
+
+THEOREM = Theorem(
+    COMPOUND, integrated_out, suits, telling=Telling.NONE, examples=lambda: list(map(_example, COMPOUNDS))
+)

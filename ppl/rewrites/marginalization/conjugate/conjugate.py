@@ -26,6 +26,7 @@ from ppl.distributions.draws.draw import draw
 from ppl.graph import Node, ancestors, substitute
 from ppl.rewrites.marginalization.conjugate.gamma_ratios import once
 from ppl.rewrites.marginalization.conjugate.pairs import PAIRS, PRIORS, Pair, Prior, prior_of
+from ppl.rewrites.marginalization.examples import example, latent
 from ppl.rewrites.marginalization.expressions.affine import NotAffine, is_always, is_data, known_shape
 from ppl.rewrites.marginalization.expressions.branches import branches
 from ppl.rewrites.marginalization.expressions.picks import picks
@@ -234,4 +235,22 @@ def _valid(law: Any, at: Mapping[Any, Any] | None = None, rows: Tensor | None = 
     return found if found is None or rows is None else tt.logical_not(rows) | found
 
 
-THEOREM = Theorem(CONJUGATE, integrated_out, lambda rv: prior_of(rv) is not None)
+def _example(family: Any, pair: Pair) -> Program:
+    """A variable of a prior family with the rows of a pair, two of which see the same entry."""
+    x = latent(family, **({"lower": 0.0, "upper": 1.0} if family.__name__ == "Uniform" else {}))
+    child = FAMILIES[pair.child]
+    others = {name: p.domain.examples[-1] for name, p in child.params.items() if name != pair.slot}
+
+    def rows(x: Any) -> Any:
+        slot = x[np.array([0, 2, 2])]
+        slot = 1.7 * slot if pair.scaled else slot
+        return child.dist(**{pair.slot: slot if pair.power == 1.0 else slot**pair.power}, **others, name="y")
+
+    return example(x, rows)
+
+
+def _examples() -> list[Program]:
+    return [_example(FAMILIES[n], p) for n, prior in PRIORS.items() for p in PAIRS if p.prior == prior.family]
+
+
+THEOREM = Theorem(CONJUGATE, integrated_out, lambda rv: prior_of(rv) is not None, examples=_examples)

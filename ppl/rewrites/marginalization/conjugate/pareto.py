@@ -17,6 +17,7 @@ import numpy as np
 import ppl.tensor as tt
 from ppl.distributions import Pareto, RandomVariable, Uniform
 from ppl.distributions.draws.draw import draw
+from ppl.rewrites.marginalization.examples import example, latent
 from ppl.rewrites.marginalization.expressions.affine import (
     NotAffine,
     data_value,
@@ -84,4 +85,10 @@ def _below(variable: RandomVariable, factor: Any) -> tuple[np.ndarray, np.ndarra
     return found.positions.ravel(), y.ravel()
 
 
-THEOREM = Theorem("bound of uniform rows", integrated_out, lambda rv: rv.family is Pareto, rule=CONJUGATE)
+def _examples() -> list[Program]:
+    return [example(latent(Pareto), lambda x: Uniform.dist(0.0, x[np.array([0, 2, 2])], name="y"))]
+
+
+THEOREM = Theorem(
+    "bound of uniform rows", integrated_out, lambda rv: rv.family is Pareto, rule=CONJUGATE, examples=_examples
+)

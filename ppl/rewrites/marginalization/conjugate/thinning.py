@@ -11,9 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 import ppl.tensor as tt
-from ppl.distributions import Binomial, RandomVariable
+from ppl.distributions import FAMILIES, Binomial, RandomVariable
 from ppl.distributions.draws.draw import draw
 from ppl.graph import ancestors
+from ppl.rewrites.marginalization.examples import example, latent
 from ppl.rewrites.marginalization.expressions.affine import NotAffine, known_shape
 from ppl.rewrites.marginalization.expressions.picks import picks
 from ppl.rewrites.marginalization.expressions.positive import known_inside
@@ -65,4 +66,9 @@ def _thinned(program: Program, count: RandomVariable) -> tuple[Observation, Tens
     return seen, p
 
 
-THEOREM = Theorem(THINNING, integrated_out, lambda rv: bool(rv.family.thinned))
+def _examples() -> list[Program]:
+    counts = [law for law in FAMILIES.values() if law.thinned]
+    return [example(latent(law), lambda x: Binomial.dist(x, [0.3, 0.5, 0.9], name="y")) for law in counts]
+
+
+THEOREM = Theorem(THINNING, integrated_out, lambda rv: bool(rv.family.thinned), examples=_examples)

@@ -22,6 +22,7 @@ from ppl.distributions.declaration.constants import LOG_PI
 from ppl.distributions.draws.draw import draw
 from ppl.distributions.families.wishart import log_multigamma
 from ppl.graph import ancestors
+from ppl.rewrites.marginalization.examples import example
 from ppl.rewrites.marginalization.expressions.affine import NotAffine, is_data, known_shape
 from ppl.rewrites.marginalization.expressions.picks import picks
 from ppl.rewrites.marginalization.program import (
@@ -36,7 +37,7 @@ from ppl.rewrites.marginalization.program import (
 )
 from ppl.rewrites.marginalization.theorem import Match, Theorem
 from ppl.rewrites.marginalization.words import CONJUGATE
-from ppl.tensor.tensor import Tensor
+from ppl.tensor.tensor import Tensor, as_tensor
 
 
 def integrated_out(program: Program, variable: RandomVariable) -> Match:
@@ -110,4 +111,11 @@ def _is_it(matrix: Tensor, variable: RandomVariable) -> bool:
     return found.are(1.0, 0.0) and any(np.array_equal(found.positions, at) for at in (places, places.T))
 
 
-THEOREM = Theorem("precision of vectors", integrated_out, lambda rv: rv.family is Wishart, rule=CONJUGATE)
+def _examples() -> list[Program]:
+    x = draw(Wishart, (as_tensor(4.0), as_tensor([[0.7, 0.0], [0.1, 0.5]])), (), "x")
+    return [example(x, lambda x: MvNormal.dist([0.3, -0.2], tau=x, shape=(3, 2), name="y"))]
+
+
+THEOREM = Theorem(
+    "precision of vectors", integrated_out, lambda rv: rv.family is Wishart, rule=CONJUGATE, examples=_examples
+)

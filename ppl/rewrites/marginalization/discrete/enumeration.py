@@ -17,18 +17,19 @@ from typing import Any
 import numpy as np
 
 import ppl.tensor as tt
-from ppl.distributions import RandomVariable
+from ppl.distributions import Categorical, RandomVariable, StudentT
 from ppl.rewrites.marginalization.costs import evaluation
 from ppl.rewrites.marginalization.discrete.latent_values import values_of
 from ppl.rewrites.marginalization.discrete.latents import Labels, Table, name_of
 from ppl.rewrites.marginalization.discrete.sum_product import sum_product
 from ppl.rewrites.marginalization.discrete.tables import Templates, own_tables, tables
+from ppl.rewrites.marginalization.examples import example, latent
 from ppl.rewrites.marginalization.expressions.affine import known_shape
 from ppl.rewrites.marginalization.expressions.supports import Sites
 from ppl.rewrites.marginalization.program import Factor, NoMatch, Program, Recovery, Term, in_the_way, reaches
 from ppl.rewrites.marginalization.theorem import JointTheorem, Match, Refusal, Search
 from ppl.rewrites.marginalization.words import ENUMERATION
-from ppl.tensor.tensor import Tensor
+from ppl.tensor.tensor import Tensor, as_tensor
 
 MOST_WORK = 1e6  # operations of a sum, up to a millisecond, beyond which it must not be
 MOST_TIMES = 100.0  # times as many as those of one state: step methods for labels are less work then
@@ -147,4 +148,9 @@ def _recovered(labels: Labels, draws: Sequence[tuple[np.ndarray, Tensor]]) -> li
     return found
 
 
-THEOREM = JointTheorem(ENUMERATION, matches)
+def _examples() -> list[Program]:
+    rows = lambda x: StudentT.dist(4.0, as_tensor([1.0, -0.5, 2.0])[x], 0.7, name="y")
+    return [example(latent(Categorical, p=[0.2, 0.5, 0.3]), rows)]
+
+
+THEOREM = JointTheorem(ENUMERATION, matches, examples=_examples)

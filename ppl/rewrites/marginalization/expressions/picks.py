@@ -105,6 +105,8 @@ def _raised(by: float) -> Callable[[_Powers, Any], Affine]:
 
 
 def _to(x: _Powers, e: Any, by: float, shape: Shape) -> Affine:
+    if by == 1.0:
+        return x.of(tt.broadcast_to(e, shape))
     power, positions, c = x.single(e)
     if power * by == 0.0:
         raise NotAffine("a power of zero")

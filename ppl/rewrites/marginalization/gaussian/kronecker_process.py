@@ -27,8 +27,9 @@ from ppl.distributions.formulas.eigenbasis import Eigenbasis, spectrum
 from ppl.rewrites.marginalization.conjugate.compounds import domains
 from ppl.rewrites.marginalization.conjugate.single_entry_rows import only_observation, picked_by
 from ppl.rewrites.marginalization.discrete.states import few_copies
+from ppl.rewrites.marginalization.examples import example
 from ppl.rewrites.marginalization.expressions.affine import data_value, is_always, is_read, known_shape
-from ppl.rewrites.marginalization.gaussian.residuals import is_written_out
+from ppl.rewrites.marginalization.gaussian.residuals import MOST_TOGETHER, is_written_out
 from ppl.rewrites.marginalization.gaussian.spectrum import MOST, covariance_of, is_known
 from ppl.rewrites.marginalization.gaussian.terms import terms
 from ppl.rewrites.marginalization.program import NoMatch, Observation, Program, Recovery
@@ -149,5 +150,15 @@ def _is_small(rv: RandomVariable) -> bool:
     return suits(rv) and is_written_out(rv) and rv.family is not MvNormal
 
 
-LARGE = Theorem("large process on a grid", integrated_out, _is_large, few_copies, PROCESS)
-SMALL = Theorem("process on a grid", integrated_out, _is_small, few_copies, PROCESS, Telling.NONE)
+def _examples(rows: int = 2) -> list[Program]:
+    covs = [np.eye(rows) + 0.3, np.array([[1.0, 0.4], [0.4, 0.9]])]
+    x = KroneckerNormal.dist(mu=np.linspace(0.0, 1.0, 2 * rows), covs=covs, sigma=0.2, shape=(2 * rows,), name="x")
+    return [example(x, lambda x: Normal.dist(0.7 * x + 0.3, 0.5, name="y"))]
+
+
+def _large_examples() -> list[Program]:
+    return _examples(MOST_TOGETHER // 2 + 1)
+
+
+LARGE = Theorem("large process on a grid", integrated_out, _is_large, few_copies, PROCESS, examples=_large_examples)
+SMALL = Theorem("process on a grid", integrated_out, _is_small, few_copies, PROCESS, Telling.NONE, examples=_examples)

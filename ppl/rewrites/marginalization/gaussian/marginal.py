@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import prod
 
-from ppl.distributions import RandomVariable
+import numpy as np
+
+from ppl.distributions import Normal, RandomVariable
 from ppl.graph import substitute
 from ppl.rewrites.marginalization.costs import evaluation, steps
+from ppl.rewrites.marginalization.examples import example, latent
 from ppl.rewrites.marginalization.expressions.affine import known_shape
 from ppl.rewrites.marginalization.expressions.positive import known_positive
 from ppl.rewrites.marginalization.gaussian.block import Block
@@ -123,5 +126,11 @@ def too_large(block: Block) -> str | None:
     return None
 
 
+def _examples() -> list[Program]:
+    mean = Normal.dist(0.3, 2.0, name="mean")
+    groups = lambda x: Normal.dist(x[np.array([0, 2, 2, 1, 0])] - 0.4, 0.7, name="y")
+    return [example(latent(Normal, mu=mean), groups, others=(mean,))]
+
+
 # the first reason says more than a later one, when marginals stand in the way
-THEOREM = JointTheorem(GAUSSIAN, matches, telling=Telling.FIRST)
+THEOREM = JointTheorem(GAUSSIAN, matches, telling=Telling.FIRST, examples=_examples)

@@ -20,13 +20,14 @@ from math import prod
 import numpy as np
 
 import ppl.tensor as tt
-from ppl.distributions import MvNormal, Normal, RandomVariable
+from ppl.distributions import HalfNormal, MvNormal, Normal, RandomVariable
 from ppl.distributions.draws.draw import draw
 from ppl.graph import ancestors
 from ppl.rewrites.marginalization import gaussian
 from ppl.rewrites.marginalization.conjugate.compounds import domains
 from ppl.rewrites.marginalization.conjugate.single_entry_rows import Picked, only_observation, picked_by
 from ppl.rewrites.marginalization.discrete.states import few_copies
+from ppl.rewrites.marginalization.examples import example
 from ppl.rewrites.marginalization.expressions.affine import is_always, known_shape
 from ppl.rewrites.marginalization.gaussian.spectrum import covariance_of, is_known
 from ppl.rewrites.marginalization.program import NoMatch, Observation, Program, Recovery
@@ -155,4 +156,11 @@ def _blocks_have_it(program: Program, seen: Observation, variable: RandomVariabl
     return "its eigenvectors are known" if known and not any(map(suits, beside)) else None
 
 
-THEOREM = Theorem("noisy process", integrated_out, suits, few_copies, PROCESS, Telling.NONE)
+def _examples() -> list[Program]:
+    length = HalfNormal.dist(1.0, name="length")
+    cov = length**2 * np.array([[1.0, 0.4, 0.1], [0.4, 1.0, 0.4], [0.1, 0.4, 1.0]]) + 0.2 * np.eye(3)
+    x = MvNormal.dist([0.3, 0.0, -0.2], cov=cov, name="x")
+    return [example(x, lambda x: Normal.dist(0.7 * x[np.array([2, 0, 0])] + 0.3, 0.5, name="y"), others=(length,))]
+
+
+THEOREM = Theorem("noisy process", integrated_out, suits, few_copies, PROCESS, Telling.NONE, _examples)
