@@ -24,9 +24,10 @@ from ppl.tensor.core.sizing import deciding
 from ppl.tensor.tensor import Tensor
 from ppl.tensor.variables import VARIABLE, Cell, Variable
 from ppl.xla import backend
+from ppl.xla.private import Tracer
 
 # A call takes microseconds: no look-ups in modules.
-_ARRAY, _as_array, _Tracer = np.ndarray, np.asarray, jax.core.Tracer
+_ARRAY, _as_array, _Tracer = np.ndarray, np.asarray, Tracer
 _LARGE = 10_000  # bytes of a borrowed array above which it is moved to the device once, not at every call
 
 # Contexts of 64 bits that nobody is inside of now. Making one costs a call 4 % of its time, so they are used again; one

@@ -32,6 +32,7 @@ from ppl.tensor.core.names import NAMED
 from ppl.tensor.core.ops import OPS, Elementwise, Reduction
 from ppl.tensor.core.sizes import DIM
 from ppl.tensor.linear_algebra.products import MATMUL
+from ppl.xla.private import Tracer, is_traced
 
 
 @rule(print_value)
@@ -77,9 +78,7 @@ def _arithmetic(padding: Padding, node: Node, arguments: list[Any]) -> Any:
 
 def _whole(value: Any) -> int | None:
     """A whole number that is known while the program is compiled."""
-    known = (
-        not isinstance(value, Padded | jax.core.Tracer) and np.ndim(value) == 0 and np.asarray(value).dtype.kind in "iu"
-    )
+    known = not isinstance(value, Padded | Tracer) and np.ndim(value) == 0 and np.asarray(value).dtype.kind in "iu"
     return int(value) if known else None
 
 
@@ -175,7 +174,7 @@ def _broadcast_to(padding: Padding, node: Node, arguments: list[Any]) -> Any:
     x, *sizes = arguments
     rest = iter(sizes)
     wanted = [next(rest) if n is None else n for n in node.attrs["shape"]]
-    if any(isinstance(n, jax.core.Tracer) for n in wanted):
+    if any(map(is_traced, wanted)):
         raise refused(node)
     array, rank = array_of(x), len(wanted)
     lengths = {}

@@ -10,13 +10,13 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import jax
 import numpy as np
 
 from ppl.graph import Node
 from ppl.rewrites.values.present_sizes import at_present_sizes
 from ppl.tensor.core.sizing import Deciding
 from ppl.tensor.tensor import Tensor, constant
+from ppl.xla.private import is_traced
 
 _KEPT = 64  # combinations of values; the least recently used is dropped
 
@@ -61,7 +61,7 @@ class SizedProgram:
 
 
 def _number(node: Node, value: Any) -> Any:
-    if isinstance(value, jax.core.Tracer):
+    if is_traced(value):
         raise TypeError(
             f"{node!r} decides sizes, and is traced by a transformation of JAX (jit, grad, vmap, scan), where it has "
             "no value: make it an argument that JAX holds fixed, as static_argnums does"

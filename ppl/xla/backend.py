@@ -4,24 +4,15 @@ JAX's threads do not come along into a forked child, which then waits for them f
 there JAX says little. So what runs programs looks first: `if not backend.ready: backend.check()`.
 """
 
-import importlib
 import os
-import sys
 
 import jax
 
-BACKENDS = "jax.extend.backend"  # it takes its time to load, and is asked for where something is amiss alone
+from ppl.xla.private import devices_are_open, platforms
 
 ready = False  # whether programs can be run, as far as is known
 _used_at_fork = False
 _lost = False  # this process was forked from one that had used JAX
-
-
-def lives() -> bool:
-    """Whether JAX has opened its devices in this process."""
-    bridge = sys.modules.get("jax._src.xla_bridge")
-    alive = getattr(bridge, "backends_are_initialized", None)
-    return bool(alive()) if alive is not None else False
 
 
 def check() -> None:
@@ -58,18 +49,16 @@ def _open() -> None:
 
 def _there(asked: str) -> list[str]:
     """The platforms that JAX finds by itself. Nothing stays open: the choice is left to the user."""
-    jax_backend = importlib.import_module(BACKENDS)
     try:
         jax.config.update("jax_platforms", None)
-        return sorted(jax_backend.backends())
+        return platforms()
     finally:
-        jax_backend.clear_backends()
         jax.config.update("jax_platforms", asked)
 
 
 def _before_fork() -> None:
     global _used_at_fork
-    _used_at_fork = lives()
+    _used_at_fork = devices_are_open()
 
 
 def _in_child() -> None:

@@ -7,14 +7,13 @@ are threads wait for each other for ever. A loop over the matrices needs no othe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 
-if TYPE_CHECKING:  # jax.extend takes its time to load
-    from jax.extend.core import Jaxpr
+from ppl.xla.private import Jaxpr, bodies, bound, called, is_closed, is_traced, opened, row_by_row, run_by
 
 LAPACK = frozenset(
     "cholesky eig eigh geqrf hessenberg householder_product lu ormqr qr schur svd triangular_solve tridiagonal".split()
@@ -48,7 +47,7 @@ class Jitted:
         return self.run(*arguments)
 
     def _first(self, *arguments: Any) -> Any:
-        if any(isinstance(x, jax.core.Tracer) for x in jax.tree.leaves(arguments)):
+        if any(map(is_traced, jax.tree.leaves(arguments))):
             return self._plain(*arguments)  # part of a program of the user's
         often = _found(_is_lapack, self._plain.trace(*arguments).jaxpr.jaxpr) >= TOO_MANY
         self.run = jax.jit(_looping(self._plain)) if often and jax.default_backend() == "cpu" else self._plain
@@ -81,27 +80,9 @@ def _is_stack(eqn: Any) -> bool:
     return _is_lapack(eqn) and prod(eqn.invars[0].aval.shape[:-2]) > 1
 
 
-def bodies(eqn: Any) -> Iterator[Jaxpr]:
-    """The programs inside of an operation: of a loop, a choice, a function."""
-    for value in eqn.params.values():
-        for each in value if isinstance(value, tuple | list) else (value,):
-            if hasattr(each, "eqns"):
-                yield _opened(each)[0]
-
-
-def _opened(program: Any) -> tuple[Jaxpr, Sequence[Any]]:
-    """A program and the constants that it holds, if it is one that holds them."""
-    return (program.jaxpr, program.consts) if hasattr(program, "jaxpr") else (program, ())
-
-
 def _run(jaxpr: Jaxpr, consts: Sequence[Any], arguments: Sequence[Any]) -> list[Any]:
     """The results of a program, its stacks of matrices in loops."""
-    known: dict[Any, Any] = dict(zip((*jaxpr.constvars, *jaxpr.invars), (*consts, *arguments), strict=True))
-    value_of = lambda x: x.val if hasattr(x, "val") else known[x]  # a literal holds its value
-    for eqn in jaxpr.eqns:
-        results = _results(eqn, [value_of(x) for x in eqn.invars])
-        known.update(zip(eqn.outvars, results, strict=True))
-    return [value_of(x) for x in jaxpr.outvars]
+    return run_by(_results, jaxpr, consts, arguments)
 
 
 def _results(eqn: Any, values: list[Any]) -> Sequence[Any]:
@@ -109,22 +90,18 @@ def _results(eqn: Any, values: list[Any]) -> Sequence[Any]:
         return _matrix_by_matrix(eqn, values)
     params = eqn.params
     if any(_found(_is_stack, body) for body in bodies(eqn)):
-        called = params.get("jaxpr", params.get("call_jaxpr"))
-        if called is not None and eqn.primitive.name != "scan":  # a function, which is written out here
-            return _run(*_opened(called), values)
+        function = called(eqn)
+        if function is not None:  # which is written out here
+            return _run(*opened(function), values)
         params = {key: _looped(value) for key, value in params.items()}
-    with eqn.ctx.manager:
-        results = eqn.primitive.bind(*values, **eqn.primitive.get_bind_params(params))
-    return results if eqn.primitive.multiple_results else [results]
+    return bound(eqn, values, params)
 
 
 def _matrix_by_matrix(eqn: Any, values: list[Any]) -> Sequence[Any]:
     axes = eqn.invars[0].aval.ndim - 2
     shape = values[0].shape[:axes]
     rows = [x.reshape(prod(shape), *x.shape[axes:]) for x in values]
-    results = jax.lax.map(lambda row: eqn.primitive.bind(*row, **eqn.params), rows)
-    results = results if eqn.primitive.multiple_results else [results]
-    return [x.reshape(*shape, *x.shape[1:]) for x in results]
+    return [x.reshape(*shape, *x.shape[1:]) for x in row_by_row(eqn, rows)]
 
 
 def _looped(value: Any) -> Any:
@@ -132,7 +109,7 @@ def _looped(value: Any) -> Any:
     if isinstance(value, tuple):
         parts = [_looped(each) for each in value]
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
-    if not (hasattr(value, "eqns") and hasattr(value, "jaxpr")):
+    if not is_closed(value):
         return value
     kinds = [jax.ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type) for a in value.in_avals]
-    return jax.make_jaxpr(lambda *given: _run(*_opened(value), given))(*kinds)
+    return jax.make_jaxpr(lambda *given: _run(*opened(value), given))(*kinds)

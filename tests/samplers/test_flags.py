@@ -42,7 +42,7 @@ def test_the_user_can_opt_out(monkeypatch):
 def test_too_late_is_said_once(monkeypatch, caplog):
     monkeypatch.setenv("XLA_FLAGS", "")
     monkeypatch.delenv(flags.OPT_OUT, raising=False)
-    monkeypatch.setattr(flags, "_backend_lives", lambda: True)
+    monkeypatch.setattr(flags, "devices_are_open", lambda: True)
     monkeypatch.setattr(flags, "_told", False)
     with caplog.at_level(logging.WARNING, logger="ppl"):
         assert not flags.apply()
@@ -53,7 +53,7 @@ def test_too_late_is_said_once(monkeypatch, caplog):
 
 def test_it_works_in_a_fresh_process():
     script = (
-        "import jax; from ppl.samplers import flags; assert flags.apply(); jax.numpy.ones(1);"
+        "import jax; from ppl.samplers.programs import flags; assert flags.apply(); jax.numpy.ones(1);"
         "flags.os.environ.pop('XLA_FLAGS'); assert not flags.apply()"
     )
     environment = {k: v for k, v in os.environ.items() if k != "XLA_FLAGS"} | {"PYTHONPATH": str(ROOT)}

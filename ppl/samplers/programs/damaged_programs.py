@@ -8,12 +8,13 @@ see either: its two functions are wrapped where they have the names known here, 
 import contextlib
 import functools
 import logging
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import jax
+
+from ppl.xla.private import wrap_in_disk_cache
 
 DIRECTORY = "jax_compilation_cache_dir"
 ENDING = "-cache"  # of a file's name, after the key
@@ -24,14 +25,14 @@ _told: set[str] = set()
 def drop_from(place: str) -> None:
     """From now on, drop what is damaged in this folder."""
     _ours.add(place)
-    module = sys.modules.get("jax._src.compilation_cache")
     for name, what in (("get_executable_and_time", "read"), ("put_executable_and_time", "written")):
-        plain = getattr(module, name, None)
-        if plain is not None and not hasattr(plain, "drops_damaged"):
-            setattr(module, name, _dropping(plain, what))
+        wrap_in_disk_cache(name, lambda plain, what=what: _dropping(plain, what))  # type: ignore[misc]
 
 
 def _dropping(plain: Callable[..., Any], what: str) -> Callable[..., Any]:
+    if hasattr(plain, "drops_damaged"):
+        return plain
+
     @functools.wraps(plain)
     def tried(key: str, *arguments: Any, **more: Any) -> Any:
         place = getattr(jax.config, DIRECTORY)

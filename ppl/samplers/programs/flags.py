@@ -10,7 +10,7 @@ chosen by the user wins. ``PPL_NO_XLA_FLAGS=1`` leaves the environment alone.
 import logging
 import os
 
-from ppl.xla.backend import lives as _backend_lives
+from ppl.xla.private import devices_are_open
 
 OPTION = "xla_cpu_small_while_loop_byte_threshold"
 LIMIT = 1_000_000_000
@@ -27,7 +27,7 @@ def apply() -> bool:
         return True
     if os.environ.get(OPT_OUT, "") not in ("", "0"):
         return False
-    if _backend_lives():
+    if devices_are_open():
         _tell_once()
         return False
     os.environ["XLA_FLAGS"] = with_option(flags)

@@ -10,7 +10,7 @@ from typing import Any
 
 import jax
 
-from ppl.xla.stacks import bodies
+from ppl.xla.private import bodies
 
 FREE = frozenset(
     "broadcast_in_dim bitcast_convert_type convert_element_type copy copy_p expand_dims reshape rev slice squeeze"

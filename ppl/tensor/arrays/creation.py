@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -26,6 +25,7 @@ from ppl.tensor.tensor import (
     placeholder,
     value_of,
 )
+from ppl.xla.private import is_traced
 
 
 # --- inputs, by Theano's names
@@ -186,7 +186,7 @@ class _Arange(TensorOp):
 
 def _number(n: Any) -> Any:
     """A number that must be known when the program is compiled."""
-    if isinstance(n, jax.core.Tracer):
+    if is_traced(n):
         raise TypeError(
             "arange: an end depends on the values of arrays, not only on their shapes, so the length of the result is "
             "not fixed. Compute it before, and pass it as a Python number."

@@ -9,18 +9,15 @@ transpose of the other. No sum is taken as a difference of running sums, so no d
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.interpreters import ad, batching, mlir
 
 from ppl.graph import Attrs, Node
-from ppl.tensor.core.later import Later
 from ppl.tensor.core.ops import TensorOp
 from ppl.tensor.tensor import TensorType
+from ppl.xla.private import transposes
 
 
 def places_of(groups: np.ndarray, count: int) -> np.ndarray:
@@ -44,45 +41,14 @@ def _add_up(y: Any, groups: Any, places: Any) -> Any:
     return rows.at[places].get(mode="promise_in_bounds", wrap_negative_indices=False).sum(axis=1, dtype=y.dtype)
 
 
-def _linear(name: str, run: Callable[..., Any]) -> Any:
-    """A primitive that is linear in its first argument; its other arguments are positions."""
-    made = Later("jax.extend.core").Primitive(name)
-    made.def_impl(jax.jit(run))
-    made.def_abstract_eval(lambda *types: _like(jax.eval_shape(run, *types)))
-    mlir.register_lowering(made, mlir.lower_fun(run, multiple_results=False))
-    ad.defjvp(made, lambda slope, _, *positions: made.bind(slope, *positions), None, None)
-
-    def batched(arguments: Any, axes: Any) -> Any:
-        if all(axis is None for axis in axes[1:]):  # rows may have any shape: the new axis goes last
-            return made.bind(jnp.moveaxis(arguments[0], axes[0], -1), *arguments[1:]), arguments[0].ndim - 1
-        return jax.vmap(run, axes)(*arguments), 0
-
-    batching.primitive_batchers[made] = batched
-    return made
-
-
-def _like(result: jax.ShapeDtypeStruct) -> Any:
-    return jax.core.ShapedArray(result.shape, result.dtype)
-
-
-def _transposed_by(made: Any, other: Any) -> None:
-    def transpose(slope: Any, x: Any, groups: Any, places: Any) -> Any:
-        result = ad.Zero(x.aval) if type(slope) is ad.Zero else other.bind(slope, groups, places)
-        return result, None, None
-
-    ad.primitive_transposes[made] = transpose
-
-
 @functools.cache
 def _primitives() -> tuple[Any, Any]:
-    """Taking rows and adding them up, made when they are first met: jax.extend takes its time to load."""
-    take, add_up = _linear("take_rows", _take), _linear("add_up_rows", _add_up)
-    _transposed_by(take, add_up)
-    _transposed_by(add_up, take)
-    return take, add_up
+    """Taking rows and adding them up, made when they are first met: what makes them takes its time to load."""
+    return transposes(["take_rows", "add_up_rows"], _take, _add_up, 2)
 
 
-def _taken(x: Any, groups: Any, places: Any) -> Any:
+def taken(x: Any, groups: Any, places: Any) -> Any:
+    """x[groups] of arrays, given the places where each row of x is taken."""
     return _primitives()[0].bind(*map(jnp.asarray, (x, groups, places)))
 
 
@@ -106,5 +72,5 @@ class _AddUpRows(TensorOp):
         return TensorType(y.dtype, (places.shape[0], *y.shape[1:]))
 
 
-TAKE_ROWS = _TakeRows("take_rows", _taken)
+TAKE_ROWS = _TakeRows("take_rows", taken)
 ADD_UP_ROWS = _AddUpRows("add_up_rows", _added_up)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ppl.graph import GET, Body, Node, topological
 from ppl.tensor.tensor import CONSTANT, TensorType, value_of
+from ppl.xla.private import is_traced
 
 
 def evaluate(
@@ -39,15 +40,11 @@ def apply_node(node: Node, arguments: list[Any], ambient: Mapping[Node, Any] | N
     """The value of one node, given those of its inputs."""
     attrs = {key: lowered(value, ambient) if isinstance(value, Body) else value for key, value in node.attrs.items()}
     lower = node.op.lower  # type: ignore[attr-defined]
-    if isinstance(node.type, TensorType) and not node.type.shape and not any(map(_is_traced, arguments)):
+    if isinstance(node.type, TensorType) and not node.type.shape and not any(map(is_traced, arguments)):
         with jax.ensure_compile_time_eval():
             value = lower(*arguments, **attrs)
-        return value if _is_traced(value) else np.asarray(value)
+        return value if is_traced(value) else np.asarray(value)
     return lower(*arguments, **attrs)
-
-
-def _is_traced(value: Any) -> bool:
-    return isinstance(value, jax.core.Tracer)
 
 
 def lowered(body: Body, ambient: Mapping[Node, Any] | None = None) -> Callable[..., list[Any]]:

@@ -14,6 +14,7 @@ from ppl.tensor.core.bodies import agree, check_state, hoisted, is_number, lazil
 from ppl.tensor.core.ops import TensorOp, cast_to
 from ppl.tensor.loops.loop import carry_scan
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, function, told
+from ppl.xla.private import is_traced
 
 
 # --- one of two branches
@@ -33,7 +34,7 @@ def _common(a: Sequence[int | None], b: Sequence[int | None]) -> tuple[int | Non
 def _run_cond(condition: Any, *rest: Any, then: Any, otherwise: Any, split: int) -> Any:
     first, second = rest[:split], rest[split:]
     arrays = lambda results: tuple(jnp.asarray(r) for r in results)
-    if not isinstance(condition, jax.core.Tracer):  # a constant: the other branch is not looked at
+    if not is_traced(condition):  # a constant: the other branch is not looked at
         return arrays(then(*first) if condition else otherwise(*second))
     return jax.lax.cond(jnp.asarray(condition), lambda: arrays(then(*first)), lambda: arrays(otherwise(*second)))
 
