@@ -43,7 +43,7 @@ class Plan:
     ndim_before: int = 0
     nodes_before: int = 0
     milliseconds: float = 0.0
-    deadline: float = float("inf")  # on the clock, after which no further theorem is tried
+    gone_through: int = 0  # factors, once for each theorem and variable that was tried
     stopped: str = ""  # why no further theorem was tried
     apart: bool = False  # whether the values of what is left are numbers that do not depend on each other
     heading: str = ""  # what becomes of parts that nothing joins
