@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.nn import log_sigmoid
 
-from ppl.samplers.programs import gather
+from ppl.tensor.arrays.grouped import places_of, taken
 
 
 class Target(NamedTuple):
@@ -90,12 +90,12 @@ def grouped(n: int = 1000, groups: int = 20) -> Target:
     x = rng.normal(size=n)
     y = rng.normal(size=groups)[g] + 0.5 * x + rng.normal(size=n)
 
-    def logp(q: Any, g: Any, x: Any, y: Any) -> Any:
+    def logp(q: Any, g: Any, places: Any, x: Any, y: Any) -> Any:
         mu, log_tau, log_sigma, beta, z = q[0], q[1], q[2], q[3], q[4:]
         tau, sigma = jnp.exp(log_tau), jnp.exp(log_sigma)
         alpha = mu + tau * z
         prior = -0.5 * jnp.sum(z**2) - 0.5 * mu**2 - 0.5 * tau**2 + log_tau - 0.5 * sigma**2 + log_sigma - 0.5 * beta**2
-        residual = (y - gather.take(alpha, g) - beta * x) / sigma
+        residual = (y - taken(alpha, g, places) - beta * x) / sigma
         return prior - 0.5 * jnp.sum(residual**2) - y.shape[0] * log_sigma
 
     def model(pm: Any) -> None:
@@ -103,7 +103,7 @@ def grouped(n: int = 1000, groups: int = 20) -> Target:
         beta, z = pm.Normal("beta", 0, 1), pm.Normal("z", 0, 1, shape=groups)
         pm.Normal("y", (mu + tau * z)[g] + beta * x, sigma, observed=y)
 
-    return Target(f"hierarchical {n}x{groups}", logp, (gather.index(g, groups), x, y), groups + 4, model)
+    return Target(f"hierarchical {n}x{groups}", logp, (g, places_of(g, groups), x, y), groups + 4, model)
 
 
 def radon() -> Target:
@@ -121,12 +121,12 @@ def radon() -> Target:
         + 0.75 * rng.normal(size=n)
     )
 
-    def logp(q: Any, county: Any, floor: Any, uranium: Any, y: Any) -> Any:
+    def logp(q: Any, county: Any, places: Any, floor: Any, uranium: Any, y: Any) -> Any:
         a, b, c, log_tau, log_sigma, z = q[0], q[1], q[2], q[3], q[4], q[5:]
         tau, sigma = jnp.exp(log_tau), jnp.exp(log_sigma)
         alpha = a + c * uranium + tau * z
         prior = -0.5 * (jnp.sum(z**2) + (a / 10) ** 2 + (b / 10) ** 2 + (c / 10) ** 2 + tau**2 + sigma**2)
-        residual = (y - gather.take(alpha, county) - b * floor) / sigma
+        residual = (y - taken(alpha, county, places) - b * floor) / sigma
         return prior + log_tau + log_sigma - 0.5 * jnp.sum(residual**2) - n * log_sigma
 
     def model(pm: Any) -> None:
@@ -136,7 +136,7 @@ def radon() -> Target:
         alpha = a + c * uranium + tau * z
         pm.Normal("y", alpha[county] + b * floor, sigma, observed=y)
 
-    return Target("radon", logp, (gather.index(county, counties), floor, uranium, y), counties + 5, model)
+    return Target("radon", logp, (county, places_of(county, counties), floor, uranium, y), counties + 5, model)
 
 
 def stochastic_volatility(n: int = 200) -> Target:

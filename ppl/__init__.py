@@ -1,12 +1,5 @@
 """ppl: a PyMC-compatible probabilistic programming backend."""
 
-import gc as _gc
-
-# What modules define stays: looking through it for garbage would be a third of the time that importing takes. At the
-# end it joins the oldest objects unseen (frozen ones do when they are let go), unless the user keeps some frozen.
-_thresholds = _gc.get_threshold()
-_gc.set_threshold(1_000_000, *_thresholds[1:])
-
 # The parts, and the modules that Theano's programs reach through the package.
 from ppl import compile as compile
 from ppl import distributions as distributions
@@ -110,8 +103,3 @@ _flags.apply()  # XLA reads its flags once, when the first device is used; no im
 scan_module = _theano_loops  # Theano's module, of `theano.scan_module.until`
 gradient = _theano_gradient  # Theano's module; `ppl.tensor.gradient` is NumPy's function
 map = _iteration.theano_map  # Theano's form; `ppl.tensor.map` is SymJAX's
-
-if not _gc.get_freeze_count():
-    _gc.freeze()
-    _gc.unfreeze()
-_gc.set_threshold(*_thresholds)

@@ -1,0 +1,93 @@
+"""Each way to draw takes the models that it is for, through one signature and one list."""
+
+import numpy as np
+import pytest
+
+import ppl as pm
+from ppl.model.inference import strategies
+from ppl.model.inference.engines import ENGINES
+from ppl.model.inference.request import request
+from ppl.model.inference.runs import Drawn
+from ppl.model.inference.sampling import sample
+from ppl.model.inference.task import task_of
+
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+Y = np.linspace(-1.0, 1.5, 12)
+
+
+def coin():
+    pm.Binomial("y", 10, pm.Beta("p", 1, 1), observed=7)
+
+
+def location():
+    pm.StudentT("y", 4, pm.Normal("a", 0, 1), 0.5, observed=Y)
+
+
+def line():
+    pm.StudentT("y", 4, pm.Normal("a", 0, 1) + pm.Normal("b", 0, 1) * Y, 0.5, observed=Y)
+
+
+def line_and_location():
+    line()
+    pm.StudentT("v", 4, pm.Normal("c", 0, 1), 0.5, observed=Y)
+
+
+def label():
+    pm.Normal("y", pm.Bernoulli("z", 0.4) * pm.Normal("a", 0, 1), 0.5, observed=Y)
+
+
+CASES = [
+    (coin, {}, "by_recovery"),
+    (coin, {"target_accept": 0.9}, "by_nuts"),
+    (location, {}, "by_quadrature"),
+    (line, {}, "by_nuts"),
+    (line_and_location, {}, "by_factors"),
+    (line_and_location, {"callback": print}, "by_nuts"),
+    (line, {"nuts_sampler": "nutpie"}, "by_another_package"),
+    (label, {"rewrite": False}, "by_steps"),
+]
+
+
+def elsewhere(density, starts, nuts, plan, options):
+    shape = plan["chains"], plan["draws"]
+    return Drawn(np.zeros((*shape, starts.dim)), {"lp": np.zeros(shape), "diverging": np.zeros(shape, bool)}, 0.0)
+
+
+@pytest.mark.parametrize(("make", "options", "expected"), CASES)
+def test_the_strategy_that_is_for_a_model_draws(make, options, expected, monkeypatch):
+    monkeypatch.setitem(ENGINES, "nutpie", elsewhere)
+    taken = []
+
+    def noting(strategy):
+        def tried(task):
+            found = strategy(task)
+            taken.extend([strategy.__name__] if found is not None else [])
+            return found
+
+        return tried
+
+    monkeypatch.setattr(strategies, "STRATEGIES", tuple(map(noting, strategies.STRATEGIES)))
+    with pm.Model() as model:
+        make()
+    given = {"draws": 4, "tune": 4, "chains": 2, "cores": 1, "random_seed": 1, "progressbar": False, "quiet": True}
+    if options.get("callback") is print:
+        options = {"callback": lambda trace, draw: None}
+    result = pm.sample(**given, **options, model=model, compute_convergence_checks=False, certificate=False)
+    assert taken == [expected]
+    assert all(result.posterior[rv.name].shape[:2] == (2, 4) for rv in model.free_RVs)
+
+
+def test_a_request_is_checked_before_any_work():
+    with pm.Model():
+        line()
+        with pytest.raises(ValueError, match="there is no sampler 'nuts'"):
+            pm.sample(nuts_sampler="nuts")
+
+
+def test_a_task_says_what_is_drawn_and_by_what():
+    with pm.Model() as model:
+        line_and_location()
+    given = {**sample.__kwdefaults__, "draws": 4, "model": model, "random_seed": 1, "options": {}}
+    task = task_of(request(sample, given))
+    assert {v.name for v in task.posterior.values} == {"a", "b", "c"} and task.methods.only_nuts
+    assert task.division is not None and [len(part.values) for part in task.division.parts] == [2, 1]
