@@ -80,6 +80,7 @@ from ppl.model.names.surface import trace_cov as trace_cov
 from ppl.model.names.surface import typefilter as typefilter
 from ppl.model.names.wishart import WishartBartlett as WishartBartlett
 from ppl.model.output.multitrace import MultiTrace as MultiTrace
+from ppl.model.output.summary import summary as summary
 from ppl.model.posterior.rewriting import explain as explain
 from ppl.model.posterior.vectors import DictToArrayBijection as DictToArrayBijection
 from ppl.model.posterior.vectors import RaveledVars as RaveledVars

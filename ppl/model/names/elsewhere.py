@@ -14,7 +14,7 @@ ARVIZ = frozenset(
     plot_autocorr plot_bf plot_bpv plot_compare plot_density plot_dist plot_dist_comparison plot_dot plot_ecdf plot_elpd
     plot_energy plot_ess plot_forest plot_hdi plot_kde plot_khat plot_lm plot_loo_pit plot_mcse plot_pair plot_parallel
     plot_posterior plot_ppc plot_rank plot_separation plot_trace plot_ts plot_violin psens psislw r2_samples r2_score
-    reloo rhat smooth_data summary waic weight_predictions wrap_xarray_ufunc""".split()
+    reloo rhat smooth_data waic weight_predictions wrap_xarray_ufunc""".split()
 )
 # Modules that PyMC lets one reach without their parents' names.
 SHORTER = {

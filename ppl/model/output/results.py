@@ -16,6 +16,7 @@ import numpy as np
 
 from ppl.model.errors import SamplingError
 from ppl.model.inputs.data_values import constant_data, observed_data
+from ppl.model.output.inference_data import InferenceData
 from ppl.model.version import __version__
 
 if TYPE_CHECKING:
@@ -58,21 +59,20 @@ def refuse_failed() -> None:
     if _importing is not None and _importing.error is not None:
         error = _importing.error
         raise SamplingError(
-            f"Results need ArviZ, and importing it failed: {type(error).__name__}: {error}. Mend that (does `import"
-            " arviz` work? It wants a home directory that can be written to: set HOME), or pass"
-            " return_inferencedata=False."
+            f"Results need xarray, and importing it failed: {type(error).__name__}: {error}. Mend that (does `import"
+            " xarray` work?), or pass return_inferencedata=False."
         ) from error
 
 
 def _loaded() -> bool:
-    return sys.modules.keys() >= ({"xarray", "arviz"} if has_inference_data() else {"xarray"})
+    return "xarray" in sys.modules
 
 
 class _Import(threading.Thread):
     """Imports what results need; `error` is what went wrong."""
 
     def __init__(self) -> None:
-        super().__init__(name="import-arviz", daemon=True)
+        super().__init__(name="import-xarray", daemon=True)
         self.error: Exception | None = None
 
     def run(self) -> None:
@@ -94,9 +94,6 @@ def _import_all() -> None:
     gc.set_threshold(NEVER, *thresholds[1:])
     try:
         import xarray  # noqa: F401
-
-        if has_inference_data():
-            import arviz  # noqa: F401
     finally:
         if not gc.get_freeze_count():  # the user has frozen nothing that must stay so
             gc.freeze()
@@ -174,9 +171,7 @@ def creation(sample_dims: Sequence[str] = CHAINS) -> dict[str, Any]:
 def collect(groups: Mapping[str, Any]) -> Any:
     """Groups of data sets as one result."""
     if has_inference_data():
-        import arviz
-
-        return arviz.InferenceData(**groups)
+        return InferenceData(groups)
     import xarray as xr
 
     return xr.DataTree.from_dict({f"/{name}": group for name, group in groups.items()})
@@ -184,6 +179,9 @@ def collect(groups: Mapping[str, Any]) -> Any:
 
 def extend(result: Any, groups: Mapping[str, Any]) -> Any:
     """More groups for a result, in place; groups of the same names are replaced."""
+    if type(result) is InferenceData:
+        result.add(groups)
+        return result
     for name in groups:
         if name in group_names(result):
             del result[name]
@@ -195,6 +193,11 @@ def extend(result: Any, groups: Mapping[str, Any]) -> Any:
         for name, group in groups.items():
             result[name] = xr.DataTree(group)
     return result
+
+
+def has_groups(result: Any) -> bool:
+    """Whether an object is a result: InferenceData or a data tree."""
+    return callable(getattr(result, "groups", None)) or (hasattr(result, "groups") and hasattr(result, "children"))
 
 
 def group_names(result: Any) -> list[str]:

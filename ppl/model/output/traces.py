@@ -40,14 +40,15 @@ def from_trace(trace: Any, sample_dims: Sequence[str] | None = None, group: str 
     """The draws of a result, a Dataset, a MultiTrace, a mapping of arrays, or a list of points."""
     if isinstance(trace, MultiTrace):
         return _plain(trace.as_arrays(), trace.chains)
-    if isinstance(trace, Mapping) and not hasattr(trace, "data_vars") and not hasattr(trace, "groups"):
+    is_result = results.has_groups(trace)
+    if isinstance(trace, Mapping) and not is_result and not hasattr(trace, "data_vars"):
         trace = [trace]
     if isinstance(trace, list | tuple):
         if not trace or not all(isinstance(point, Mapping) for point in trace):
             raise TypeError("a trace that is a list holds points: dictionaries from names to values")
         names = list(trace[0])
         return _plain({n: np.stack([np.asarray(point[n]) for point in trace])[None] for n in names}, [0])
-    if callable(getattr(trace, "groups", None)) or (hasattr(trace, "groups") and hasattr(trace, "children")):
+    if is_result:
         found = results.group_of(trace, group)
         if found is None:
             has_data = hasattr(trace, "data_vars") and len(trace.data_vars)

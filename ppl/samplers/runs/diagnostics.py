@@ -43,6 +43,38 @@ def ess_mean(draws: np.ndarray) -> np.ndarray:
     return _shaped(_ess(_split(_columns(draws))), draws)
 
 
+class Precision(NamedTuple):
+    """How well draws know the mean and the standard deviation of each quantity, and how far their chains agree."""
+
+    mcse_mean: np.ndarray
+    mcse_sd: np.ndarray
+    ess_bulk: np.ndarray
+    ess_tail: np.ndarray
+    r_hat: np.ndarray  # nan for a single chain
+
+
+def precision(draws: np.ndarray) -> Precision:
+    """Monte Carlo standard errors, effective sample sizes and R̂ at once; the draws are finite."""
+    columns = _columns(draws)
+    squares = (columns - columns.mean(axis=(0, 1))) ** 2
+    variance, count = squares.mean(axis=(0, 1)), squares.shape[0] * squares.shape[1]
+    scores = _scores(_split(columns))
+    if len(columns) > 1:
+        folded = _scores(_split(np.abs(columns - np.median(columns, axis=(0, 1)))))
+        r_hat = np.maximum(_basic_rhat(scores), _basic_rhat(folded))
+    else:
+        r_hat = np.full(columns.shape[2], np.nan)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        of_variance = ((squares**2).mean(axis=(0, 1)) - variance**2) / _ess(_split(squares))
+        return Precision(
+            np.sqrt(variance * count / (count - 1) / _ess(_split(columns))),
+            np.sqrt(of_variance / variance / 4),
+            _ess(scores),
+            ess_tail(columns),
+            r_hat,
+        )
+
+
 def bfmi(energy: np.ndarray) -> np.ndarray:
     """For each chain, how well momenta drawn afresh explore the energy (Betancourt 2016); low is below 0.3."""
     with np.errstate(all="ignore"):  # of a chain that never moved the energy has no variance
@@ -169,7 +201,8 @@ def _ess(draws: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore", invalid="ignore"):
         rho = 1 - (within - np.mean(covariance, axis=0)) / total
     rho[0] = 1.0
-    return np.array([chains * n / _autocorrelation_time(rho[:, k], chains * n) if total[k] > 0 else chains * n
+    moves = np.ptp(draws, axis=(0, 1)) > np.finfo(float).resolution
+    return np.array([chains * n / _autocorrelation_time(rho[:, k], chains * n) if moves[k] else chains * n
                      for k in range(draws.shape[2])])  # fmt: skip
 
 
