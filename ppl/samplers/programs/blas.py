@@ -8,7 +8,7 @@ library is another one (Accelerate, MKL) or cannot be asked, nothing is changed.
 
 import contextlib
 import ctypes
-import importlib
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -41,15 +41,17 @@ def one_blas_thread() -> Iterator[None]:
                     put(count)
 
 
-@cache
 def _controls() -> list[tuple[Callable[[], int], Callable[[int], object]]]:
-    """Functions that get and set the number of threads of each OpenBLAS in this process."""
-    found = []
-    for module in _USERS:
-        with contextlib.suppress(ImportError, OSError, AttributeError, TypeError):
-            # Symbols of a library that a loaded extension depends on are found through the extension itself.
-            library = ctypes.CDLL(importlib.import_module(module).__file__)
-            name = next((n for n in _NAMES if hasattr(library, n.format("set"))), None)
-            if name is not None:
-                found.append((getattr(library, name.format("get")), getattr(library, name.format("set"))))
-    return found
+    """Functions that get and set the number of threads of each OpenBLAS that this process has loaded."""
+    return [found for module in _USERS if module in sys.modules and (found := _control(module)) is not None]
+
+
+@cache
+def _control(module: str) -> tuple[Callable[[], int], Callable[[int], object]] | None:
+    with contextlib.suppress(OSError, AttributeError, TypeError):
+        # Symbols of a library that a loaded extension depends on are found through the extension itself.
+        library = ctypes.CDLL(sys.modules[module].__file__)
+        name = next((n for n in _NAMES if hasattr(library, n.format("set"))), None)
+        if name is not None:
+            return getattr(library, name.format("get")), getattr(library, name.format("set"))
+    return None
