@@ -81,10 +81,19 @@ _BY_TABLE = {GETITEM: _taken, take_along_axis: _taken_along, segment_sum: _added
 
 def _table(numbers: np.ndarray, count: int) -> tuple[Tensor, Tensor] | None:
     """The row numbers and their table of places as constants; None where the table would be mostly empty."""
-    places = places_of(numbers.ravel(), count)
+    places = _widened(places_of(numbers.ravel(), count), numbers.size)
     if places.size > _PADDING * (count + numbers.size):
         return None
     return constant(numbers.ravel().astype(np.int32)), constant(places.astype(np.int32))
+
+
+def _widened(places: np.ndarray, end: int) -> np.ndarray:
+    """The table with one of a few numbers of columns, where groups differ in size: data in other such groups then run
+    the same program. There are four widths from each power of two to the next."""
+    width = places.shape[1]
+    step = 2 ** max(0, (width - 1).bit_length() - 3)
+    uneven = bool(np.any(places == end))
+    return np.pad(places, [(0, 0), (0, -width % step if uneven else 0)], constant_values=end)
 
 
 def _known(index: Node) -> np.ndarray | None:

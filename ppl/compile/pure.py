@@ -1,7 +1,7 @@
 """Graphs as pure JAX functions whose arrays are arguments, with a key that stands for their content.
 
-Arrays that a graph holds (data, large constants) become arguments, so that other arrays of the same shapes run the same
-compiled program. The key is equal for graphs that compute the same thing from as many inputs, in every order of
+Data, and every constant that says nothing of what is to be computed, become arguments, so that other numbers run the
+same compiled program. The key is equal for graphs that compute the same thing from as many inputs, in every order of
 construction; with it a program that was compiled for one model serves another built alike.
 """
 
@@ -16,13 +16,13 @@ import numpy as np
 
 from ppl.graph import Identity, Node, ancestors, leaves, substitute
 from ppl.graph.digest import digest, visiting
+from ppl.tensor.core.elementwise import power
 from ppl.tensor.core.evaluate import evaluate
-from ppl.tensor.core.ops import OPS
+from ppl.tensor.core.ops import OPS, Elementwise, Reduction
 from ppl.tensor.core.sizing import deciding
+from ppl.tensor.core.structural import is_structural
 from ppl.tensor.tensor import CONSTANT, INPUT, Tensor, placeholder, value_of
 from ppl.tensor.variables import VARIABLE, Cell
-
-LARGE = 64  # entries above which a constant is an argument
 
 
 class Program:
@@ -35,7 +35,13 @@ class Program:
         order = [node for node in visiting(self.outputs) if node in reached and node not in given]
         fixed, self._sizes = _known_sizes(self.outputs, self.inputs)
         self._fixed = {v: fixed[v] for v in order if v in fixed}
-        self.arrays = [v for v in order if (v.op is VARIABLE and v not in self._fixed) or _is_large(v)]
+        needed = _needed_as_they_are(order)
+        self.arrays = [
+            v
+            for v in order
+            if (v.op is VARIABLE and v not in self._fixed)
+            or (v.op is CONSTANT and v not in needed and not is_structural(value_of(v)))
+        ]
 
     @property
     def places(self) -> list[Node]:
@@ -89,11 +95,15 @@ def _known_sizes(
     return fixed, dict(zip(known, map(np.asarray, found), strict=True))
 
 
-def _is_large(node: Node) -> bool:
-    if node.op is not CONSTANT:
-        return False
-    value = value_of(node)
-    return value.size > LARGE and value.dtype != np.bool_  # a mask decides shapes, so it stays a constant
+def _needed_as_they_are(order: Sequence[Node]) -> set[Node]:
+    """Constants that are read when the program is traced: exponents, and masks that say how many entries are taken."""
+    found: set[Node] = set()
+    for node in order:
+        if node.op is power:
+            found.update(node.inputs[1:])
+        elif not isinstance(node.op, Elementwise | Reduction):
+            found.update(x for x in node.inputs if x.op is CONSTANT and x.type.dtype == "bool")  # type: ignore[attr-defined]
+    return found
 
 
 def _beyond_digest(node: Node) -> Iterator[Hashable]:

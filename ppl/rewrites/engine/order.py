@@ -2,7 +2,7 @@
 
 Nodes come and go while rewriting, so their age would make the order, and with it rounding and compiled programs, depend
 on what else has run. Operands are ordered by their youngest input, then depth, operation, oldest input and content; the
-order of two inputs is that in which the user made them.
+order of two inputs is that in which the user made them. The values of data come last: other data leave the order alone.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from ppl.graph import BOUND, Identity, Node
 from ppl.graph.weak import NodeDict
+from ppl.tensor.core.structural import is_structural
 from ppl.tensor.tensor import CONSTANT, value_of
 
 _MASK = (1 << 61) - 1
@@ -26,7 +27,8 @@ class Place(NamedTuple):
     depth: int
     op: str
     oldest: int
-    digest: int
+    digest: int  # of what is computed
+    numbers: int  # and of the numbers that it is computed with
 
 
 _places: NodeDict[Place] = NodeDict()
@@ -53,11 +55,15 @@ def place(node: Node) -> Place:
 def _place(node: Node, inputs: list[Place]) -> Place:
     name = node.op.name
     if node.op is CONSTANT:
-        return Place(_NONE, 0, name, _NONE, zlib.crc32(value_of(node).tobytes()))
+        value = value_of(node)
+        content, kind = value.tobytes(), f"{value.dtype.str}{value.shape}".encode()
+        return Place(_NONE, 0, name, _NONE, zlib.crc32(content if is_structural(value) else kind), zlib.crc32(content))
     number = _number(node)
     digest, youngest, oldest, depth = _digest_of_name(name), _NONE, _NONE, -1
+    numbers = 0
     for x in inputs:
         digest = (digest * 1_000_003 + x.digest) & _MASK
+        numbers = (numbers * 1_000_003 + x.numbers) & _MASK
         youngest, depth = max(youngest, x.youngest), max(depth, x.depth)
         if x.oldest != _NONE:
             oldest = x.oldest if oldest == _NONE else min(oldest, x.oldest)
@@ -66,7 +72,7 @@ def _place(node: Node, inputs: list[Place]) -> Place:
         digest = (digest * 31 + zlib.crc32(shown.encode())) & _MASK
     if number is not None:
         youngest = oldest = number
-    return Place(youngest, depth + 1, name, oldest, digest)
+    return Place(youngest, depth + 1, name, oldest, digest, numbers)
 
 
 @functools.cache
