@@ -18,7 +18,7 @@ import numpy as np
 
 from ppl.model.output.inference_data import arviz
 from ppl.model.output.results import CHAINS, group_names, group_of, has_groups, has_inference_data
-from ppl.samplers.diagnostics import precision
+from ppl.samplers.runs.diagnostics import precision
 
 KINDS = ("all", "stats", "diagnostics")
 PROBABILITY = 0.94  # of the interval, unless ArviZ is told otherwise
