@@ -13,6 +13,7 @@ import numpy as np
 
 from ppl.compile.grouping import grouped
 from ppl.compile.hoisting import DataFirst, Once, computed
+from ppl.compile.numbers import held_numbers
 from ppl.tensor.tensor import Tensor
 
 
@@ -82,7 +83,7 @@ class FlatProgram:
     ) -> None:
         self.slots, self._extra = list(slots), len(extra)
         inputs = [*[slot.variable for slot in slots], *extra]
-        self.program = DataFirst(inputs, grouped(outputs, inputs), once)
+        self.program = DataFirst(inputs, held_numbers(grouped(outputs, inputs), inputs), once)
 
     @property
     def data(self) -> tuple[Any, ...]:

@@ -1,5 +1,7 @@
 """Laws of coordinates: whatever is moved, the variable keeps its law."""
 
+import re
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -489,28 +491,32 @@ def test_pulled_steps_keep_their_law(scale):
         np.testing.assert_allclose(back, at, atol=1e-10)
 
 
-def steps_of(write):
+def of_steps(write, count=200, rate=1.0):
     with pm.Model() as model:
-        scale, start = pm.Exponential("scale", 10.0), pm.Normal("start", 0, 1)
-        e = pm.Normal("e", 0, 1, shape=30)
+        scale, start = pm.Exponential("scale", rate), pm.Normal("start", 0, 1)
+        e = pm.Normal("e", 0, 1, shape=count)
         write(scale, start, e)
-    return [c.name for c in pm.explain(model).coordinates.values()]
+    return pm.explain(model)
+
+
+def steps_of(write):
+    return [c.name for c in of_steps(write).coordinates.values()]
 
 
 def returns(walk):
-    return pm.Normal("y", 0, tt.exp(walk), observed=np.linspace(-1, 1, 30))
+    return pm.Normal("y", 0, tt.exp(walk), observed=np.linspace(-1, 1, walk.type.shape[0]))
 
 
 WRITTEN = {
     "steps": (lambda s, x, e: returns(x + tt.cumsum(s * e)), True),
     "steps of half the scale": (lambda s, x, e: returns(x + 0.5 * tt.cumsum(e * (2.0 * s)) + 1.0), True),
     "steps that are also seen": (
-        lambda s, x, e: (returns(tt.cumsum(s * e)), pm.Normal("z", tt.exp(e), 1.0, observed=np.zeros(30))),
+        lambda s, x, e: (returns(tt.cumsum(s * e)), pm.Normal("z", tt.exp(e), 1.0, observed=np.zeros(200))),
         False,
     ),
     "a scale that comes later": (lambda s, x, e: returns(tt.cumsum(pm.HalfNormal("late", 1) * e)), False),
     "a scale of any sign": (lambda s, x, e: returns(tt.cumsum(x * e)), False),
-    "scales of their own": (lambda s, x, e: returns(tt.cumsum(s * np.linspace(1, 2, 30) * e)), False),
+    "scales of their own": (lambda s, x, e: returns(tt.cumsum(s * np.linspace(1, 2, 200) * e)), False),
 }
 
 
@@ -520,11 +526,29 @@ def test_walks_that_are_written_as_steps_are_pulled(name):
     assert ("pulled_steps" in steps_of(write)) == pulled
 
 
+def test_steps_of_a_walk_stay_as_written_where_whitening_costs_more_than_it_saves():
+    """Its numbers wait for each other; where data say little of each step, the walk mixes nearly as well without."""
+    for count, rate in ((30, 10.0), (200, 10.0)):
+        made = of_steps(lambda s, x, e: returns(x + tt.cumsum(s * e)), count, rate)
+        (why,) = [k.why for k in made.kept if k.name == "e"]
+        assert not made.coordinates and re.search(r"stays non-centered, since a draw would cost 1\.[0-9]+ times", why)
+
+
+@pytest.mark.parametrize("noise", [0.01, 1.0])
+def test_a_walk_that_data_tell_well_stays_as_it_is_written(noise):
+    """Where every row says much more of its place than the walk does, none of its numbers pulls at another."""
+    with pm.Model() as model:
+        walk = pm.GaussianRandomWalk("walk", sigma=1.0, init_dist=pm.Normal.dist(0, 1), shape=200)
+        pm.StudentT("y", 4.0, walk, noise, observed=np.sin(np.arange(200.0)))
+    names = [c.name for c in pm.explain(model).coordinates.values()]
+    assert names == ([] if noise == 0.01 else ["pulled"])
+
+
 def test_pulled_steps_are_the_model_as_written():
     """Densities of both differ by the slope of the coordinate alone, so that from point to point they agree."""
     with pm.Model() as model:
-        scale = pm.Exponential("scale", 2.0)
-        returns(tt.cumsum(scale * pm.Normal("e", 0, 1, shape=30)))
+        scale = pm.Exponential("scale", 1.0)
+        returns(tt.cumsum(scale * pm.Normal("e", 0, 1, shape=200)))
     ours, plain = rewritten(model), rewritten(model, rewrite=False)
     (coordinate,) = pm.explain(model).coordinates.values()
     by_name = {v.name: v for v in ours.values}

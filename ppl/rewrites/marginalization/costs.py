@@ -13,15 +13,20 @@ from collections.abc import Collection, Sequence
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from ppl.distributions.declaration.inner import laws_of
 from ppl.graph import Node, ancestors, topological
 from ppl.rewrites.marginalization.program import Factor, Observation, Program, Term, reaches
 from ppl.tensor.core.vectorizing import VECTORIZED
 from ppl.tensor.linear_algebra.unrolled import UNROLLED
+from ppl.tensor.loops.loop import SCAN
 from ppl.tensor.tensor import Tensor, TensorType, is_constant, placeholder
+from ppl.xla.operation_costs import CHAINS, COLUMNS, LEAPFROG, MOST_COLUMNS, TURN, cost_of_chain, cost_of_each
 
 OVERHEAD = 500.0  # operations that a kernel costs before it computes anything
 EIGENVECTORS = 10.0  # operations for each of n³
+RANGE = 2.0 * np.log(2.0)  # of logarithms of variances that a low-rank metric leaves (`ppl.samplers.low_rank`)
 HIERARCHY = 8.0  # times more steps where a law joins several variables
 
 
@@ -65,6 +70,23 @@ def steps(program: Program) -> float:
     joined = ({rv} | ancestors(list(rv.parameters), free) for rv in laws)
     nested = any(len(free & some) > 1 for some in (*joined, *(reaches(term, free) for term in rows)))
     return program.ndim**0.25 * (HIERARCHY if nested else 1.0)
+
+
+def leapfrog(gradient: float, dim: int, columns: bool) -> float:
+    """Operations of a step of the sampler, with a gradient of so many, perhaps with columns of a low-rank metric."""
+    return gradient + LEAPFROG[0] + LEAPFROG[1] * dim + (COLUMNS[0] + COLUMNS[1] * dim if columns else 0.0)
+
+
+def trajectory(eigenvalues: np.ndarray) -> tuple[float, bool]:
+    """How many times more steps than in one of variances alike a trajectory takes through a normal law with these
+    eigenvalues, as √(largest/smallest), and whether the metric has columns for some: as few as leave the others within
+    a factor of 4, or all that it has."""
+    logs = np.sort(np.log(eigenvalues))
+    if logs[-1] - logs[0] <= RANGE:
+        return float(np.exp(0.5 * (logs[-1] - logs[0]))), False
+    most = min(MOST_COLUMNS, logs.size - 1)
+    left = min(logs[logs.size - 1 - most + below] - logs[below] for below in range(most + 1))
+    return float(np.exp(0.5 * max(left, RANGE))), True
 
 
 def densities(factors: Sequence[Factor]) -> list[Tensor]:
@@ -117,7 +139,21 @@ def _operations(node: Any) -> float:
         return times * _count(body.outputs, body.params)[0]
     if name in ("reshape", "named", "broadcast_to", "expand_dims", "squeeze", "transpose"):
         return 0.0
-    return max(sizes)
+    if name in CHAINS:
+        return cost_of_chain(name, float(node.inputs[0].type.shape[0] or 1), node.inputs[0].type.shape[-1] or 1)
+    if node.op is SCAN:
+        return _of_loop(node)
+    return max(sizes) * (cost_of_each(name) if name in SEQUENTIAL else 1)
+
+
+SEQUENTIAL = ("cumsum", "cumprod", "sort")  # whose numbers wait for each other
+
+
+def _of_loop(node: Any) -> float:
+    """Of the steps of a loop, each of which waits for the one before it."""
+    body, states = node.attrs["body"], node.attrs["states"]
+    length = node.attrs["length"] or (node.inputs[states].type.shape[0] if node.attrs["sequences"] else None)
+    return float(length or 1) * (TURN + _count(body.outputs, body.params)[0])
 
 
 def _size(node: Any) -> float:

@@ -225,7 +225,7 @@ def _rows_first(written: Program, result: Plan, protected: frozenset[RandomVaria
 
 def _coordinates(written: Program, result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
     """Better coordinates for what is left."""
-    result.coordinates = survivors.coordinates(written, result.program, protected)
+    result.coordinates = survivors.coordinates(written, result.program, protected, reasons)
     for rv, coordinate in result.coordinates.items():
         why = f"{rv.name} {coordinate.words()}."
         result.steps.append(Step(words.REPARAMETERIZATION, (), rv.name or "", coordinate.name, why))

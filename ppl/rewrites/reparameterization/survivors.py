@@ -14,7 +14,8 @@ Coefficients of a constant design X are turned by the triangle of √w X, their 
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,6 +34,7 @@ from ppl.distributions import (
 from ppl.distributions.transforms import default_transform
 from ppl.distributions.transforms.images import stays_inside
 from ppl.graph import ancestors
+from ppl.rewrites.marginalization.costs import arithmetic, densities, evaluation
 from ppl.rewrites.marginalization.expressions.affine import NotAffine, data_value, is_data, known_shape
 from ppl.rewrites.marginalization.expressions.positive import known_positive
 from ppl.rewrites.marginalization.gaussian.spd import UNROLLED
@@ -59,13 +61,15 @@ from ppl.rewrites.reparameterization.coordinates import (
 from ppl.rewrites.reparameterization.covariances import SpreadAndCorrelation
 from ppl.rewrites.reparameterization.fisher_information import blocks, entries, squares, told, told_of_logarithm
 from ppl.rewrites.reparameterization.random_walks import Pulled, PulledSteps
-from ppl.tensor.tensor import Tensor, as_tensor
+from ppl.rewrites.reparameterization.walk_geometry import work_of_draw
+from ppl.tensor.tensor import Tensor, as_tensor, placeholder
 
 
 def coordinates(
-    written: Program, left: Program, protected: Collection[RandomVariable]
+    written: Program, left: Program, protected: Collection[RandomVariable], reasons: dict[str, str] | None = None
 ) -> dict[RandomVariable, Coordinate]:
-    """A coordinate for each variable left of a program, as written before, that has a better one than its own."""
+    """A coordinate for each variable left of a program, as written before, that has a better one than its own. Where
+    one was known and costs more than it saves, `reasons` are told so."""
     found: dict[RandomVariable, Coordinate] = {}
     for rv in left.free:
         if rv in protected or None in rv.type.shape:
@@ -85,11 +89,12 @@ def coordinates(
         elif rv.family is MvNormal:
             chosen = _centred_vectors(written, rv) or _centred_process(written, rv)
         elif rv.family is GaussianRandomWalk and rv.ndim == 1:
-            chosen = _pulled(written, rv)
+            chosen = _cheapest(written, left, rv, _of_walk(written, rv), reasons)
         elif rv.family is StudentT and _tails_are_seen(written, rv):
             chosen = NearScore()
         elif rv.family in COEFFICIENTS and rv.ndim == 1:
-            chosen = _pulled_steps(written, rv) or _whitened(written, rv)
+            steps = _of_steps(written, rv)
+            chosen = _cheapest(written, left, rv, steps, reasons) if steps else _whitened(written, rv)
         else:
             chosen = _between_ends(rv)
         if chosen is not None:
@@ -207,18 +212,60 @@ def _location_and_scale(rv: RandomVariable) -> list[Tensor]:
     return [parameters[name] for name in rv.family.location_scale]
 
 
-def _pulled(program: Program, rv: RandomVariable) -> Pulled | None:
-    """The information of the rows of a walk; None where it cannot be told, or where its start is not normal."""
+class Walk(NamedTuple):
+    """A random walk: the information that observations have of each place, the scale of its steps, the coordinate that
+    whitens it, and how it is written."""
+
+    information: np.ndarray
+    scale: Tensor
+    whitened: Coordinate
+    written: str
+
+
+def _cheapest(
+    written: Program, left: Program, rv: RandomVariable, walk: Walk | None, reasons: dict[str, str] | None
+) -> Coordinate | None:
+    """The coordinate that whitens a walk, unless an effective draw costs less as it is written: the operations of a
+    gradient, of which some wait for each other, times the steps. Where it is not known where the scale starts, the one
+    that suits all scales."""
+    start = None if walk is None else start_of(written, walk.scale)
+    if walk is None or start is None or not np.all(start > 0):
+        return walk and walk.whitened
+    rest = evaluation([f for f in left.factors if f is not rv])
+    of = partial(work_of_draw, information=walk.information, scale=float(np.mean(start)), known=is_data(walk.scale))
+    ways = {"whitened": walk.whitened, walk.written: None}
+    works = {way: of(way, rest + _work_of(coordinate, rv)) for way, coordinate in ways.items()}
+    times = works["whitened"] / works[walk.written]
+    if times < 1.0:
+        return walk.whitened
+    if reasons is not None:
+        told = f"it stays {walk.written}, since a draw would cost {times:.2f} times as much if it were whitened"
+        reasons[rv.name or ""] = "; ".join([*filter(None, [reasons.get(rv.name or "")]), told])
+    return None
+
+
+def _work_of(coordinate: Coordinate | None, rv: RandomVariable) -> float:
+    """Operations of a variable and of its density in a coordinate."""
+    if coordinate is None:
+        return arithmetic(densities([rv]))
+    z, given = placeholder(rv.type), (*rv.parameters, *coordinate.further)
+    return arithmetic([coordinate.backward(z, *given), coordinate.log_density(z, *given)], [z])
+
+
+def _of_walk(program: Program, rv: RandomVariable) -> Walk | None:
+    """None where the information of observations cannot be told, or where the start or the steps are not normal."""
     init, step, _ = rv.parameters
     laws = [x for x in (init, step) if isinstance(x, RandomVariable) and x.family is Normal]
     if len(laws) != 2 or init.ndim or step.ndim > 1 or known_shape(rv)[0] < 3:
         return None
     information = told(program, rv)
-    return Pulled(information) if information is not None and information.any() else None
+    if information is None or not information.any():
+        return None
+    return Walk(np.broadcast_to(information, known_shape(rv)), step.parameters[1], Pulled(information), "centered")
 
 
-def _pulled_steps(program: Program, rv: RandomVariable) -> PulledSteps | None:
-    """The same for standard normal steps, where data depend on them by cumsum(σ e) alone, with a σ made before them."""
+def _of_steps(program: Program, rv: RandomVariable) -> Walk | None:
+    """The walk of standard normal steps, where data depend on them by cumsum(σ e) alone, with a σ made before them."""
     standard = rv.family is Normal and all(
         is_data(p) and np.all(data_value(p) == x) for p, x in zip(rv.parameters, (0.0, 1.0), strict=True)
     )
@@ -240,7 +287,8 @@ def _pulled_steps(program: Program, rv: RandomVariable) -> PulledSteps | None:
             information = information + entries(program, factor, walks[0])
         except (NotAffine, NoMatch):
             return None
-    return PulledSteps(information, (scale,)) if information.any() else None
+    whitened = PulledSteps(information, (scale,))
+    return Walk(information, scale, whitened, "non-centered") if information.any() else None
 
 
 def _scale_of_steps(product: Any, rv: RandomVariable) -> Tensor | None:

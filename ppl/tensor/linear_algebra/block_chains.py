@@ -25,6 +25,69 @@ BY_COLUMNS = 12  # columns of a block; beyond, the library's routines are faster
 WRITTEN_OUT = 2  # columns, up to which a loop over them costs more than it saves
 
 
+def _recurrence(ratio: Any, h: Any, reverse: bool) -> Any:
+    """x_t = h_t + r_t x, x that of the step before (or after it, where `reverse`): a multiplication and an addition are
+    all that a step waits for."""
+
+    def step(before: Any, given: Any) -> tuple[Any, Any]:
+        r, h = given
+        x = h + r * before
+        return x, x
+
+    return lax.scan(step, jnp.zeros_like(h[0]), (ratio, h), reverse=reverse)[1]
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(2,))
+def _linear(ratio: Any, h: Any, reverse: bool) -> Any:
+    """The same with derivatives that are such recurrences; what no step waits for is done for all at once."""
+    return _recurrence(ratio, h, reverse)
+
+
+@_linear.defjvp
+def _linear_moved(reverse: bool, given: Any, moves: Any) -> Any:
+    (ratio, h), (dr, dh) = given, moves
+    x = _linear(ratio, h, reverse)
+    return x, _recurrence(ratio, dh + dr * _shifted(x, 0.0, reverse), reverse)
+
+
+def _shifted(x: Any, first: float, reverse: bool = False) -> Any:
+    """The entries of the step before (after), and `first` where there is none."""
+    none = jnp.full_like(x[:1], first)
+    return jnp.concatenate([x[1:], none] if reverse else [none, x[:-1]])
+
+
+@jax.custom_jvp
+def _pivots(diagonal: Any, squares: Any) -> Any:
+    """d_t = a_t - s_t / d_{t-1}, the squares of the diagonal of the factor of a matrix with a on its diagonal and √s
+    beside it."""
+
+    def step(before: Any, given: Any) -> tuple[Any, Any]:
+        a, s = given
+        d = a - s / before
+        return d, d
+
+    return lax.scan(step, jnp.ones_like(diagonal[0]), (diagonal, squares))[1]
+
+
+@_pivots.defjvp
+def _pivots_moved(given: Any, moves: Any) -> Any:
+    (diagonal, squares), (da, ds) = given, moves
+    d = _pivots(diagonal, squares)
+    before = _shifted(d, 1.0)
+    return d, _recurrence(squares / before**2, da - ds / before, False)
+
+
+def _factor_of_numbers(diagonal: Any, below: Any) -> tuple[Any, Any]:
+    """The factor of a chain of blocks of one number."""
+    lower = jnp.sqrt(_pivots(diagonal, below**2))
+    return lower, below / _shifted(lower, 1.0)
+
+
+def _substitution_of_numbers(lower: Any, links: Any, h: Any, reverse: bool) -> Any:
+    """For blocks of one number; `links` are those of this step, or of the next where `reverse`."""
+    return _linear(-links / lower, h / lower, reverse)
+
+
 class _ChainFactor(TensorOp):
     r"""L (T, k, k) and C (T, k, k) of M = 𝓛 𝓛', 𝓛 lower block bidiagonal with L_t on its diagonal and C_t between t
     (rows) and t - 1 (columns), for M with the blocks `diagonal` (T, k, k), of which the lower triangles count, and
@@ -86,6 +149,8 @@ def _chain_factor(diagonal: Any, below: Any) -> tuple[Any, Any]:
 
         return step
 
+    if k == 1:
+        return _factor_of_numbers(diagonal, below)
     if k > BY_COLUMNS:
         return along(by_library)(diagonal, below)
     return _by_platform(k, lambda written_out: along(by_columns(written_out)), diagonal, below)
@@ -134,6 +199,9 @@ def _chain_substitution(lower: Any, links: Any, h: Any, *, reverse: bool) -> Any
     at = jnp.arange(k)[:, None]
 
     def in_order(lower: Any, links: Any, right: Any) -> Any:
+        if k == 1:
+            return _substitution_of_numbers(lower, links, right, reverse)
+
         def one(own: Any, i: Any, left: Any) -> Any:
             j = k - 1 - i if reverse else i
             x = left[j] / own[j, j]
