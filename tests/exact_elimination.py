@@ -108,20 +108,25 @@ def both_sides(before: Program, after: Program, seed: int) -> Sides:
     for recovery in reversed(after.recoveries):
         values[recovery.variable] = substitute(recovery.draw, values)
     gone = [r.variable for r in after.recoveries]
-    draws = [n for n in topological([values[v] for v in gone]) if is_draw(n)]
+    beside = [substitute(list(pair), values) for r in after.recoveries for pair in r.beside]  # numbers, and their laws
+    made = [*(values[v] for v in gone), *(x for x, _ in beside)]
+    draws = [n for n in topological(made) if is_draw(n)]
     noise = placed(draws, {}, places)
     symbols = {d: placeholder(d.type) for d in draws if d.dtype[0] == "f"}
     density: Any = joint(after, kept)
     for d in draws:
         density = density + tt.sum(d.family.log_density(noise[d], *substitute(list(d.parameters), noise)))
     point = {**kept, **dict(zip(gone, substitute([values[v] for v in gone], noise), strict=True))}
-    curved = [v for v in gone if v.dtype[0] == "f" and values[v] not in symbols]  # others are noise as it stands
-    moved = [d for d in symbols if not any(values[v] is d for v in gone)]
+    curved = [x for x in made if x.dtype[0] == "f" and x not in symbols]  # others are noise as it stands
+    moved = [d for d in symbols if not any(x is d for x in made)]
     f = traced(
         [*places.inputs, *(symbols[d] for d in moved)],
-        substitute([values[v] for v in curved], {**noise, **{d: symbols[d] for d in moved}}),
+        substitute(curved, {**noise, **{d: symbols[d] for d in moved}}),
     )
-    g = traced(places.inputs, [joint(before, point), density, *(noise[d] for d in moved)])
+    whole: Any = joint(before, point)
+    for x, law in (substitute(pair, noise) for pair in beside):
+        whole = whole + tt.sum(law.family.log_density(x, *law.parameters))
+    g = traced(places.inputs, [whole, density, *(noise[d] for d in moved)])
 
     def at(*numbers: Any) -> Any:
         total, found, *here = g(*numbers)
