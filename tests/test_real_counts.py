@@ -82,10 +82,12 @@ def test_whole_numbers_alone_are_not_drawn_by_quadrature(low: float) -> None:
             pm.sample(10, chains=1, random_seed=1, progressbar=False, quiet=True)
 
 
-def test_fractions_that_are_written_down_are_refused_as_before() -> None:
-    for write in (lambda: pm.Binomial.dist(n=34.5, p=0.3), lambda: pm.DiscreteUniform.dist(0, 10.5)):
-        with pytest.raises(ValueError, match=r"must be an integer.*got \d+\.5"):
-            write()
+def test_of_fractions_that_are_written_down_the_whole_part_is_taken_and_told() -> None:
+    with pytest.warns(UserWarning, match=r"Binomial: n must be an integer, .* got 34\.5: its whole part"):
+        trials = pm.Binomial.dist(n=34.5, p=0.3)
+    with pytest.warns(UserWarning, match=r"DiscreteUniform: upper must be an integer, got 10\.5: its whole part"):
+        numbers = pm.DiscreteUniform.dist(0, 10.5)
+    assert trials.parameters[0].eval() == 34 and numbers.parameters[1].eval() == 10
 
 
 def test_no_count_is_drawn_of_a_number_of_trials_that_is_not_whole() -> None:
