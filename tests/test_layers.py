@@ -23,6 +23,7 @@ BELOW = {
     "compile": "rewrites distributions tensor graph xla",
     "samplers": "xla",
     "nn": "compile distributions tensor graph",
+    "bridge": "model samplers compile rewrites distributions tensor graph xla",
     "model": "nn samplers compile rewrites distributions tensor graph xla",
 }
 # Imported at the top of a module; all else third-party would make `import ppl` slow or an extra necessary. SciPy's

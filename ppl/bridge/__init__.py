@@ -1,0 +1,3 @@
+"""The bridge from the real PyMC: its models as models of ppl, and ppl as a sampler of PyMC."""
+
+from ppl.bridge.models import from_pymc as from_pymc

@@ -1,0 +1,115 @@
+"""A model of PyMC and its conversion side by side: books, densities and gradients at several points."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ppl.bridge import from_pymc
+
+BOOKS = ("free_RVs", "observed_RVs", "deterministics", "potentials", "data_vars", "value_vars")
+
+
+def names(model: Any, book: str) -> list[str]:
+    return sorted(str(v.name) for v in getattr(model, book))
+
+
+def counts_in_64_bits(model: Any) -> None:
+    """Observed counts of 8 and 16 bits as 64: PyTensor takes gamma functions of small ones in single precision."""
+    import pytensor.tensor as pt
+
+    for rv in model.observed_RVs:
+        value = model.rvs_to_values[rv]
+        data = getattr(value, "data", None)
+        if data is not None and np.asarray(data).dtype.kind in "iu" and data.dtype != np.int64:
+            wide = pt.constant(np.asarray(data, np.int64), name=value.name)
+            model.rvs_to_values[rv] = wide
+            model.values_to_rvs[wide] = rv
+
+
+@contextlib.contextmanager
+def nothing_compiled() -> Iterator[None]:
+    """No function of PyTensor is compiled inside the block."""
+    import pytensor
+    from pytensor.compile.function import types
+
+    calls: list[str] = []
+    before = types.FunctionMaker.__init__
+
+    def counted(self: Any, *args: Any, **kwargs: Any) -> None:
+        calls.append("compiled")
+        before(self, *args, **kwargs)
+
+    types.FunctionMaker.__init__ = counted
+    try:
+        yield
+    finally:
+        types.FunctionMaker.__init__ = before
+    assert not calls, f"{len(calls)} functions of PyTensor were compiled ({pytensor.__version__})"
+
+
+def theirs_compiled(model: Any) -> Any:
+    """PyMC's log-density and its gradient, by PyTensor's Python mode: nothing is compiled by C."""
+    from pytensor.compile.mode import Mode
+
+    mode = Mode(linker="py", optimizer="fast_compile")
+    value = model.logp()
+    slope = model.dlogp() if model.continuous_value_vars else value
+    return model.compile_fn([value, slope], mode=mode, on_unused_input="ignore", random_seed=1)
+
+
+def points_of(model: Any, made: Any, count: int = 4) -> list[dict[str, Any]]:
+    """The starting point and jittered ones; counts stay where they are."""
+    rng = np.random.default_rng(3)
+    start = made.initial_point(random_seed=0)
+    kinds = {v.name: v.dtype for v in model.value_vars}
+    points = [{k: np.asarray(v, kinds[k]) for k, v in start.items()}]
+    for _ in range(count - 1):
+        moved = {k: v + (rng.uniform(-0.4, 0.4, v.shape) if v.dtype.kind == "f" else 0) for k, v in points[0].items()}
+        points.append({k: np.asarray(v, kinds[k]) for k, v in moved.items()})
+    return points
+
+
+def ravelled_slope(made: Any, slope: Any, source: Any) -> np.ndarray:
+    """Our gradient in the order of PyMC's variables."""
+    return slope
+
+
+def agree(source: Any, rtol: float = 1e-8, offset: bool = False, **options: Any) -> Any:
+    """The conversion of a model, once it has been compared with it; with `offset` densities differ by a constant."""
+    counts_in_64_bits(source)
+    with warnings.catch_warnings(), nothing_compiled():
+        warnings.simplefilter("ignore")
+        made = from_pymc(source, **options)
+    for book in BOOKS:
+        if book == "data_vars" and options.get("data") == "frozen":
+            continue
+        assert names(source, book) == names(made, book), book
+    dims = {k: v for k, v in source.named_vars_to_dims.items() if k in made.named_vars}
+    assert dims == {k: v for k, v in made.named_vars_to_dims.items()}
+    assert {k: None if v is None else list(v) for k, v in source.coords.items()} == {
+        k: None if v is None else list(v) for k, v in made.coords.items()
+    }
+    compare(source, made, rtol, offset)
+    return made
+
+
+def compare(source: Any, made: Any, rtol: float, offset: bool) -> None:
+    theirs = theirs_compiled(source)
+    order = [made[v.name] for v in source.free_RVs]
+    values = [made.rvs_to_values[rv] for rv in order if made.rvs_to_values[rv].dtype[0] == "f"]
+    ours = made.compile_fn([made.logp(), made.dlogp(vars=values) if values else made.logp()])
+    shift = None
+    for point in points_of(source, made):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            (a, slope_a), (b, slope_b) = ours(point), theirs(point)
+        assert np.isfinite(a) or not np.isfinite(b), (a, b)
+        shift = (a - b) if offset and shift is None else shift or 0.0
+        np.testing.assert_allclose(a - shift, b, rtol, rtol * max(1, abs(b)), err_msg=f"log-density at {point}")
+        near = rtol * max(1.0, np.abs(slope_b).max(initial=0.0))
+        np.testing.assert_allclose(slope_a, slope_b, rtol, near, err_msg=f"gradient at {point}")
