@@ -18,7 +18,7 @@ from ppl.bridge.factors import factor_arguments
 from ppl.bridge.families import Law, Parameters, made
 from ppl.bridge.reading import RANDOM, Application, Value, as_tensor, converts, entry_for, is_a, sizes_of, sizes_or_array
 from ppl.distributions import CustomDist, RandomVariable
-from ppl.distributions.draw import draw
+from ppl.distributions.draw import draw, renamed
 from ppl.distributions.drawing import expand_draws
 from ppl.distributions.inner import unsized
 from ppl.model.inputs.imputing import divided
@@ -223,7 +223,7 @@ def euler_maruyama(at: Application) -> list[Value]:
         stand_ins = [_stand_in(at.node.outputs[-1].type, x.ndim)]
         stand_ins += [_stand_in(kind, as_tensor(g).ndim) for kind, g in zip(kinds, given, strict=True)]
         inner = at.reader.inner(dict(zip(stand_ins, map(as_tensor, (x, *given)), strict=True)))
-        return [inner.tensor(y) for y in at.op.sde_fn(*stand_ins)]
+        return [inner.tensor(y) if hasattr(y, "owner") else as_tensor(y) for y in at.op.sde_fn(*stand_ins)]
 
     dt = at.reader.read(at.op.dt) if hasattr(at.op.dt, "owner") else at.op.dt
     size = first.attrs["size"]
@@ -258,7 +258,8 @@ def partly_observed(at: Application) -> list[Value]:
     rv, mask = at.values
     if not isinstance(mask, np.ndarray):
         raise at.refuse("whose missing entries are known by a mask that is not constant. Drop the missing rows first.")
-    parts = divided(rv, mask)
+    name = at.reader.about.removesuffix("_observed").removesuffix("_unobserved")
+    parts = divided(renamed(rv, name), mask)
     return [parts.observed, parts.unobserved]
 
 

@@ -156,15 +156,16 @@ def unpadded(at: Application) -> list[Tensor]:
 def without_padding(variable: Any) -> Any:
     """What stands under new first axes of length 1."""
     node = variable.owner
-    while node is not None and type(node.op).__name__ == "DimShuffle" and _only_pads(node.op.new_order):
+    while node is not None and type(node.op).__name__ == "DimShuffle" and _only_pads(node):
         variable = node.inputs[0]
         node = variable.owner
     return variable
 
 
-def _only_pads(order: Any) -> bool:
-    kept = [i for i in order if i != "x"]
-    return kept == list(range(len(kept))) and list(order[len(order) - len(kept) :]) == kept
+def _only_pads(node: Any) -> bool:
+    order, own = list(node.op.new_order), list(range(node.inputs[0].type.ndim))
+    new = len(order) - len(own)
+    return new > 0 and order == ["x"] * new + own
 
 
 def cast(x: Tensor, dtype: str) -> Tensor:

@@ -140,7 +140,7 @@ class Conversion:
         found = self.reader.read(variable)
         if not isinstance(found, RandomVariable):
             raise NotConvertedError(f'"{name}" cannot be taken over from PyMC: {variable.owner.op} is no draw in ppl.')
-        return renamed(found, name)
+        return found if found.name == name else renamed(found, name)
 
     def _enter(self, variable: Any, rv: RandomVariable) -> None:
         """The variable is this draw wherever it is used."""

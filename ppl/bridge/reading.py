@@ -219,8 +219,8 @@ def sizes_of(value: Value) -> tuple[Any, ...] | None:
 
 
 def as_tensor(value: Value) -> Tensor:
-    """A value as a tensor. Whole numbers have 64 bits: PyTensor keeps small ones in small types, whose logarithms and
-    gamma functions it then takes in single precision."""
+    """A value as a tensor. Whole numbers have 64 bits, others those of floatX: PyTensor keeps 5 in 8 bits and 5.0 in 32,
+    whose logarithms and gamma functions it then takes in single precision."""
     if isinstance(value, Tensor):
         return value
     if isinstance(value, History):
@@ -230,6 +230,8 @@ def as_tensor(value: Value) -> Tensor:
     array = np.asarray(value)
     if array.dtype.kind in "iu" and array.dtype != np.int64:
         array = array.astype(np.int64)
+    elif array.dtype.kind == "f":
+        array = array.astype(tt.config.floatX, copy=False)
     return tt.as_tensor(array)
 
 
@@ -244,10 +246,9 @@ def foldable(node: Any, values: Sequence[Value]) -> bool:
 
 
 def _in_single_precision(node: Any) -> bool:
-    """Whether PyTensor computes in 32 bits what is given in small whole numbers."""
-    given = [getattr(i.type, "dtype", "") for i in node.inputs]
-    made = [getattr(o.type, "dtype", "") for o in node.outputs]
-    return "float32" in made and "float32" not in given and not is_a(getattr(node.op, "scalar_op", None), "Cast")
+    """Whether PyTensor computes in 32 bits what is given in small types."""
+    made = {getattr(o.type, "dtype", "") for o in node.outputs}
+    return bool(made & {"float16", "float32"}) and tt.config.floatX == "float64" and hasattr(node.op, "scalar_op")
 
 
 def folded(node: Any, values: Sequence[Value]) -> list[Value] | None:

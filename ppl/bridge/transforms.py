@@ -9,6 +9,7 @@ import numpy as np
 
 from ppl.bridge.reading import Reader, as_tensor
 from ppl.distributions import transforms as own
+from ppl.distributions.lkj_corr import VectorInterval
 from ppl.distributions.images import same_transform
 from ppl.distributions.transforms import Transform, default_transform
 from ppl.distributions.transforms_multivariate import CholeskyCovPacked, ZeroSumTransform
@@ -64,16 +65,20 @@ def _made(reader: Reader, given: Any, node: Any, rv: Any) -> Transform:
         return own.Chain([_made(reader, t, node, rv) for t in given.transform_list])
     names = [cls.__name__ for cls in type(given).__mro__]
     if "IntervalTransform" in names:
-        return _interval(reader, given, node)
+        ends = _ends(reader, given, node)
+        return VectorInterval(*ends) if "MultivariateIntervalTransform" in names else _between(ends)
     if "CholeskyCovPacked" in names:
         return CholeskyCovPacked(int(np.asarray(reader.read(node.inputs[1]))))
     known = next((name for name in names[:1] if name in TRANSFORMS), None)
     return TRANSFORMS[known](given) if known else Read(reader, given, node)
 
 
-def _interval(reader: Reader, given: Any, node: Any) -> Transform:
-    """Between bounds that follow from the inputs of the variable."""
-    ends = [_end(reader, end) for end in given.args_fn(*node.inputs)]
+def _ends(reader: Reader, given: Any, node: Any) -> list[Any]:
+    """The bounds, which follow from the inputs of the variable."""
+    return [_end(reader, end) for end in given.args_fn(*node.inputs)]
+
+
+def _between(ends: list[Any]) -> Transform:
     return own.Interval.of_parameters(lambda *parameters: tuple(ends))
 
 
