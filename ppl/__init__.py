@@ -8,6 +8,7 @@ _thresholds = _gc.get_threshold()
 _gc.set_threshold(1_000_000, *_thresholds[1:])
 
 # The parts, and the modules that Theano's programs reach through the package.
+from ppl import bridge as bridge
 from ppl import compile as compile
 from ppl import distributions as distributions
 from ppl import graph as graph
@@ -15,6 +16,11 @@ from ppl import model as model
 from ppl import nn as nn
 from ppl import samplers as samplers
 from ppl import tensor as tensor
+
+# The real PyMC: its models, and ppl as a sampler of it.
+from ppl.bridge import from_pymc as from_pymc
+from ppl.bridge import register as register
+from ppl.bridge import unregister as unregister
 
 # Compiled functions, and graphs with parts replaced.
 from ppl.compile import Function as Function

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -13,6 +14,7 @@ from ppl.bridge.reading import NotConvertedError, Reader, is_a, sizes_or_array
 from ppl.bridge.transforms import transform_for
 from ppl.distributions import RandomVariable
 from ppl.distributions.draw import renamed
+from ppl.model import context
 from ppl.model.inputs.data import Data
 from ppl.model.inputs.observing import observe_variable
 from ppl.model.log import log
@@ -40,6 +42,17 @@ def from_pymc(model: Any, *, data: str = "mutable", check: bool = False) -> Mode
 def is_pymc_model(thing: Any) -> bool:
     """Whether something is a model of the real PyMC."""
     return any(c.__module__.split(".")[0] == "pymc" and c.__name__ == "Model" for c in type(thing).__mro__)
+
+
+def foreign_model(thing: Any) -> Model | None:
+    """A model of PyMC converted; without one, that of PyMC's innermost `with` block; None where there is neither."""
+    if thing is None:
+        pymc = sys.modules.get("pymc")
+        thing = pymc.Model.get_context(error_if_none=False) if hasattr(pymc, "Model") else None
+    return from_pymc(thing) if is_pymc_model(thing) else None
+
+
+context.foreign.append(foreign_model)
 
 
 class Conversion:

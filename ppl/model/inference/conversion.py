@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ppl.model.context import modelcontext
+from ppl.model.context import model_to_read
 from ppl.model.inference.pointwise import log_likelihood_values, log_prior_values
 from ppl.model.output import results
 from ppl.model.output.hidden import shown
@@ -36,7 +36,7 @@ def to_inference_data(
     """A result of draws: a MultiTrace or points, prior draws (draws, ...), predictive ones (chains, draws, ...)."""
     if save_warmup:
         raise ValueError("save_warmup=True: a MultiTrace has no warm-up; use sample(discard_tuned_samples=False)")
-    model = modelcontext(model)
+    model = model_to_read(model)
     more = {"coords": coords, "dims": dims}
     groups: dict[str, Any] = {}
     if trace is not None:
@@ -80,7 +80,7 @@ def predictions_to_inference_data(
     """A result whose groups are predictions; added to `idata_orig`, or to a copy of it, where one is given."""
     if inplace and idata_orig is None:
         raise ValueError("inplace=True needs idata_orig=")
-    model = modelcontext(model)
+    model = model_to_read(model)
     more = {"coords": coords, "dims": dims}
     if posterior_trace is not None:
         draws = from_trace(posterior_trace, sample_dims)

@@ -17,7 +17,7 @@ from ppl.distributions import is_draw
 from ppl.distributions.inner import laws_of
 from ppl.graph import Node, ancestors, substitute, topological
 from ppl.model.arguments import check_keys, check_truths, chosen_names, count
-from ppl.model.context import modelcontext
+from ppl.model.context import model_first, model_to_read
 from ppl.model.errors import ParameterValueError, ShapeError
 from ppl.model.inference import checks
 from ppl.model.inference.bar import Bar
@@ -62,7 +62,7 @@ def forward(outputs: Sequence[Tensor], seed: int, draws: int) -> list[np.ndarray
 
 
 def sample_prior_predictive(
-    draws: int = 500,
+    draws: Any = 500,
     model: Model | None = None,
     var_names: Any = None,
     random_seed: Any = None,
@@ -72,6 +72,7 @@ def sample_prior_predictive(
     samples: int | None = None,
 ) -> Any:
     """Draws of the model before it has seen data: groups `prior` and `prior_predictive`, or a dictionary of arrays."""
+    draws, model = model_first(draws, model, 500)
     if samples is not None:
         if draws != 500:
             raise ValueError("draws and samples are the same argument: give one of them")
@@ -79,7 +80,7 @@ def sample_prior_predictive(
     draws = count("draws", draws, 1)
     options = check_keys("idata_kwargs", idata_kwargs, RESULT_OPTIONS)
     check_keys("compile_kwargs", compile_kwargs, ("mode",))
-    model = modelcontext(model)
+    model = model_to_read(model)
     known = [v.name or "" for v in (*model.basic_RVs, *model.deterministics)]
     names = shown(known) if var_names is None else chosen_names("var_names", var_names, known)
     _tell_of_potentials(model, "prior")
@@ -152,7 +153,7 @@ def sample_posterior_predictive(
     )
     if extend_inferencedata and not return_inferencedata:
         raise ValueError("extend_inferencedata=True needs return_inferencedata=True")
-    model = modelcontext(model)
+    model = model_to_read(model)
     draws = from_trace(trace, sample_dims)
     known = [v.name or "" for v in (*model.basic_RVs, *model.deterministics)]
     observed = _depending_on_observed(model)

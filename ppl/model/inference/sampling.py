@@ -13,7 +13,7 @@ import numpy as np
 
 from ppl.compile.density import FlatProgram, labels, scalar, values_at
 from ppl.model.arguments import as_list, check_keys, check_truths, chosen_names, count, unknown
-from ppl.model.context import modelcontext
+from ppl.model.context import model_first, model_to_read
 from ppl.model.errors import SamplingError
 from ppl.model.inference import checks
 from ppl.model.inference.background import Sampling
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 
 def sample(
-    draws: int = 1000,
+    draws: Any = 1000,
     *,
     tune: int = 1000,
     chains: int | None = None,
@@ -96,7 +96,9 @@ def sample(
     certificate: bool = True,
     **options: Any,
 ) -> Any:
-    """Draw from the posterior of the model, by PyMC's arguments.
+    """Draw from the posterior of the model, by PyMC's arguments; `sample(model)` may stand for `sample(model=model)`.
+
+    A model of the real PyMC is taken as it is, by `ppl.from_pymc`.
 
     NUTS moves what has a gradient, other step methods the rest; `step` chooses them by hand. `target_accept`,
     `max_treedepth` and `step_scale` steer NUTS, here or in `nuts={...}`, which also takes `metric`, `integrator`,
@@ -127,6 +129,7 @@ def sample(
     batch system starts it again; a handler of your own is left alone. Where no result can be built after sampling, the
     SamplingError has the draws (`.draws`, `.stats`) and names the file they are saved in.
     """
+    draws, model = model_first(draws, model, 1000)
     refuse_unsupported(
         trace=trace, progressbar_theme=progressbar_theme, keep_warning_stat=keep_warning_stat, n_init=n_init,
         mp_ctx=mp_ctx, blas_cores=blas_cores, compile_kwargs=compile_kwargs, progressbar=progressbar,
@@ -161,7 +164,7 @@ def sample(
     stored = _store(resume, storage)
     draws, tune, chains, cores = layout_of_chains(draws, tune, chains, cores)
     seed = seed_of(random_seed)
-    model = modelcontext(model)
+    model = model_to_read(model)
     if not model.free_RVs:
         raise SamplingError("Cannot sample from the model: it has no free random variables.")
     if return_inferencedata:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ppl.distributions import RandomVariable
-from ppl.model.context import modelcontext
+from ppl.model.context import model_to_read
 from ppl.model.views.printing import parents
 from ppl.tensor.tensor import Tensor
 
@@ -77,7 +77,7 @@ def model_to_networkx(
     """The model as a directed graph; nodes know their kind, label and plate."""
     import networkx
 
-    model = modelcontext(model)  # type: ignore[arg-type]
+    model = model_to_read(model)  # type: ignore[arg-type]
     if formatting not in FORMATS:
         raise ValueError(f"formatting is one of {', '.join(FORMATS)}, got {formatting!r}")
     graph = networkx.DiGraph(name=model.name)
@@ -154,7 +154,7 @@ def model_to_graphviz(
         raise ImportError(
             "model_to_graphviz needs the extra viz: pip install 'ppl[viz]'. to_mermaid() needs nothing."
         ) from error
-    found: Any = modelcontext(model)  # type: ignore[arg-type]
+    found: Any = model_to_read(model)  # type: ignore[arg-type]
     graph = model_to_networkx(
         found, var_names=var_names, formatting=formatting, include_dim_lengths=include_dim_lengths
     )
