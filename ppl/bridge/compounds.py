@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import ppl.distributions as d
-from ppl.bridge.custom import registered
+from ppl.bridge.custom import log_density, registered
 from ppl.bridge.elementwise import without_padding
 from ppl.bridge.factors import factor_arguments
 from ppl.bridge.families import Law, Parameters, made
@@ -21,6 +21,8 @@ from ppl.distributions import CustomDist, RandomVariable
 from ppl.distributions.draw import draw, renamed
 from ppl.distributions.drawing import expand_draws
 from ppl.distributions.inner import unsized
+from ppl.distributions.logprob import the_law
+from ppl.distributions.measure import NoDensityError
 from ppl.model.inputs.imputing import divided
 from ppl.model.inputs.minibatches import Minibatch
 from ppl.tensor.tensor import Tensor, is_constant, value_of
@@ -294,9 +296,19 @@ def expression(at: Application) -> list[Value]:
     parameters = [at.tensor(i) for i in params_at]
     shown = {"class_name": _class_name(op), "ndim_supp": op.ndim_supp, "ndims_params": tuple(op.ndims_params)}
     sizes = sizes_of(own)
-    if op.inline_logprob or registered("_logprob", op) is None:
+    own_density = not op.inline_logprob and registered("_logprob", op) is not None
+    if not own_density and _has_law(lambda: dist(*parameters, sizes)):
         return outputs(at, CustomDist.dist(*parameters, dist=dist, size=sizes, **shown))
     return outputs(at, _with_density(at, parameters, params_at, dist, sizes, shown))
+
+
+def _has_law(expression: Callable[[], Tensor]) -> bool:
+    """Whether ppl derives the density of a random expression."""
+    try:
+        the_law(expression())
+    except NoDensityError:
+        return False
+    return True
 
 
 def _class_name(op: Any) -> str:
@@ -306,7 +318,7 @@ def _class_name(op: Any) -> str:
 def _with_density(
     at: Application, parameters: list[Tensor], params_at: Any, dist: Any, size: Any, shown: dict[str, Any]
 ) -> Tensor:
-    """A random expression whose density the user gave."""
+    """A random expression whose density the user gave, or PyMC derives."""
     op, reader = at.op, at.reader
 
     def logp(value: Any, *given: Any) -> Tensor:
@@ -316,9 +328,10 @@ def _with_density(
         for i, g in zip(params_at, given, strict=True):
             inputs[i] = _stand_in(at.variables[i].type, as_tensor(g).ndim)
             known[inputs[i]] = as_tensor(g)
-        return as_tensor(reader.inner(known).read(registered("_logprob", op)(op, (stand_in,), *inputs)))
+        return as_tensor(reader.inner(known).read(log_density(op, inputs, stand_in)))
 
-    drawn = CustomDist.dist(*parameters, logp=logp, dtype=at.out.dtype, size=size, **shown)
+    shape = tuple(dist(*parameters, size).shape)
+    drawn = CustomDist.dist(*parameters, logp=logp, dtype=at.out.dtype, shape=shape, **shown)
     batch = drawn.ndim - op.ndim_supp
     drawn.family.sample = staticmethod(  # its draws are those of the expression
         lambda key, shape, *given: expand_draws([dist(*given, tuple(shape)[:batch])], key.fold_in(0))[0]

@@ -57,6 +57,15 @@ def _input_like(node: Any, value: Any, kind: Any) -> Any:
     return kind() if ndim == kind.ndim else kind.clone(shape=(None,) * ndim)()
 
 
+def log_density(op: Any, inputs: Sequence[Any], value: Any) -> Any:
+    """The log-density of an op's variable in PyTensor: by its own function, or as PyMC derives it."""
+    function = registered("_logprob", op)
+    if function is not None and not getattr(op, "inline_logprob", False):
+        return function(op, (value,), *inputs)
+    rv = next(out for out in op.make_node(*inputs).outputs if hasattr(out.type, "ndim"))
+    return sys.modules["pymc.logprob.basic"].logp(rv, value, warn_rvs=False)
+
+
 def registered(dispatch: str, op: Any) -> Any:
     """The function that PyMC's dispatch has for an op; None where it has none."""
     module = sys.modules.get("pymc.logprob.abstract")

@@ -13,6 +13,7 @@ from ppl.distributions.lkj_corr import VectorInterval
 from ppl.distributions.images import same_transform
 from ppl.distributions.transforms import Transform, default_transform
 from ppl.distributions.transforms_multivariate import CholeskyCovPacked, ZeroSumTransform
+from ppl.graph import substitute
 from ppl.tensor.tensor import Tensor
 
 TRANSFORMS: dict[str, Callable[[Any], Transform]] = {
@@ -66,7 +67,7 @@ def _made(reader: Reader, given: Any, node: Any, rv: Any) -> Transform:
     names = [cls.__name__ for cls in type(given).__mro__]
     if "IntervalTransform" in names:
         ends = _ends(reader, given, node)
-        return VectorInterval(*ends) if "MultivariateIntervalTransform" in names else _between(ends)
+        return VectorInterval(*ends) if "MultivariateIntervalTransform" in names else _between(ends, rv)
     if "CholeskyCovPacked" in names:
         return CholeskyCovPacked(int(np.asarray(reader.read(node.inputs[1]))))
     known = next((name for name in names[:1] if name in TRANSFORMS), None)
@@ -78,8 +79,17 @@ def _ends(reader: Reader, given: Any, node: Any) -> list[Any]:
     return [_end(reader, end) for end in given.args_fn(*node.inputs)]
 
 
-def _between(ends: list[Any]) -> Transform:
-    return own.Interval.of_parameters(lambda *parameters: tuple(ends))
+def _between(ends: list[Any], rv: Any) -> Transform:
+    """The transform between bounds, which depend on what the parameters of the variable are taken to be."""
+
+    def bounds(*parameters: Any) -> tuple[Any, Any]:
+        given = {old: new for old, new in zip(rv.parameters, parameters, strict=True) if old is not new}
+        symbols = [end for end in ends if isinstance(end, Tensor)]
+        found = iter(substitute(symbols, given) if symbols and given else symbols)
+        lower, upper = (next(found) if isinstance(end, Tensor) else end for end in ends)
+        return lower, upper
+
+    return own.Interval.of_parameters(bounds)
 
 
 def _end(reader: Reader, end: Any) -> Any:

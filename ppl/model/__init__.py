@@ -90,6 +90,7 @@ from ppl.model.names.surface import trace_cov as trace_cov
 from ppl.model.names.surface import typefilter as typefilter
 from ppl.model.names.wishart import WishartBartlett as WishartBartlett
 from ppl.model.output.multitrace import MultiTrace as MultiTrace
+from ppl.model.register import register as _register
 from ppl.model.rewriting import explain as explain
 from ppl.model.vectors import DictToArrayBijection as DictToArrayBijection
 from ppl.model.vectors import RaveledVars as RaveledVars
