@@ -313,8 +313,9 @@ def diagonal(at: Application) -> Value:
 
 @converts("AllocDiag")
 def diagonal_matrix(at: Application) -> Value:
-    op = at.op
-    return tt.alloc_diag(at.tensor(0), offset=op.offset, axis1=op.axis1, axis2=op.axis2)
+    x = at.tensor(0)
+    axes = tuple(axis % (x.ndim + 1) - x.ndim - 1 for axis in (at.op.axis1, at.op.axis2))
+    return tt.alloc_diag(x, at.op.offset, *axes)
 
 
 @converts("FillDiagonal")
