@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from ppl.bridge.reading import Application, called
+from ppl.bridge.reading import Application, called, converts, is_a
 from ppl.tensor import from_jax
 from ppl.tensor.tensor import Tensor
 
@@ -15,21 +15,23 @@ HOST = (
 )
 
 
+@converts("Op")
 def by_jax(at: Application) -> Any:
     """The results of a node by PyTensor's conversion of its op to a JAX function."""
     function = _converted(at)
-    results = from_jax(function, name=f"pytensor_{called(at.op)}")(*at.tensors)
-    listed = list(results) if isinstance(results, list | tuple) and not isinstance(results, Tensor) else [results]
-    return listed
+    try:
+        results = from_jax(lambda *inputs: function(*inputs), name=f"pytensor_{called(at.op)}")(*at.tensors)
+    except Exception as error:
+        raise at.refuse(f"whose conversion to JAX fails here: {error}") from error
+    return list(results) if isinstance(results, list | tuple) and not isinstance(results, Tensor) else [results]
 
 
 def _converted(at: Application) -> Any:
+    """PyTensor's JAX function for an op; an error that names the op where it has none."""
+    if is_a(at.op, "FromFunctionOp", "DifferentialEquation", "_NoPythonOp") and not is_a(at.op, "IfElse"):
+        raise at.refuse(HOST)
     dispatch = importlib.import_module("pytensor.link.jax.dispatch")
     try:
-        function = dispatch.jax_funcify(at.op, node=at.node)
+        return dispatch.jax_funcify(at.op, node=at.node)
     except Exception as error:
         raise at.refuse(HOST) from error
-    return function
-
-
-__all__ = ["by_jax"]

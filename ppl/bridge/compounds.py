@@ -25,7 +25,7 @@ from ppl.distributions.logprob import the_law
 from ppl.distributions.measure import NoDensityError
 from ppl.model.inputs.imputing import divided
 from ppl.model.inputs.minibatches import Minibatch
-from ppl.tensor.tensor import Tensor, is_constant, value_of
+from ppl.tensor.tensor import Tensor, is_constant, placeholder, value_of
 
 
 def outputs(at: Application, drawn: Value) -> list[Value]:
@@ -332,6 +332,7 @@ def _with_density(
 
     shape = tuple(dist(*parameters, size).shape)
     drawn = CustomDist.dist(*parameters, logp=logp, dtype=at.out.dtype, shape=shape, **shown)
+    logp(placeholder(drawn.type), *parameters)  # what cannot be read is told now
     batch = drawn.ndim - op.ndim_supp
     drawn.family.sample = staticmethod(  # its draws are those of the expression
         lambda key, shape, *given: expand_draws([dist(*given, tuple(shape)[:batch])], key.fold_in(0))[0]

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ppl.bridge.reading import RANDOM, Application, NotConvertedError, Reader, as_tensor, called
+from ppl.bridge.reading import Application, NotConvertedError, Reader, as_tensor, called
 from ppl.distributions import CustomDist
-from ppl.tensor.tensor import Tensor
+from ppl.tensor.tensor import Tensor, placeholder
 
 
 def by_density(at: Application, parameters: Sequence[Any], size: Any) -> Tensor:
@@ -23,8 +23,9 @@ def by_density(at: Application, parameters: Sequence[Any], size: Any) -> Tensor:
     def logp(value: Any, *given: Any) -> Tensor:
         return density(reader, op, node, value, out, parameters, given)
 
-    return CustomDist.dist(
-        *[reader.tensor(p) for p in parameters],
+    given = [reader.tensor(p) for p in parameters]
+    drawn = CustomDist.dist(
+        *given,
         logp=logp,
         random=_random(op),
         ndim_supp=op.ndim_supp,
@@ -33,6 +34,8 @@ def by_density(at: Application, parameters: Sequence[Any], size: Any) -> Tensor:
         class_name=called(op),
         size=size,
     )
+    logp(placeholder(drawn.type), *given)  # what cannot be read is told now, and not when the model is compiled
+    return drawn
 
 
 def density(
@@ -87,5 +90,3 @@ def _random(op: Any) -> Any:
 
     return random
 
-
-__all__ = ["RANDOM", "by_density", "density", "registered"]

@@ -16,7 +16,7 @@ import ppl.tensor as tt
 from ppl.bridge.custom import by_density
 from ppl.bridge.elementwise import without_padding
 from ppl.bridge.factors import factor_arguments
-from ppl.bridge.reading import Application, Reader, as_tensor, converts, entry_for, is_a, sizes_of
+from ppl.bridge.reading import Application, Reader, converts, entry_for, is_a, sizes_of
 from ppl.distributions import RandomVariable
 from ppl.tensor.tensor import Tensor
 
@@ -159,5 +159,3 @@ def made(law: Law, size: Any) -> RandomVariable:
     """The draw of a law, as many as `size` says."""
     return law.family.dist(**law.arguments, size=size)
 
-
-__all__ = ["as_tensor"]

@@ -13,7 +13,7 @@ from ppl.bridge.reading import OPS, Application, Value, converts, entry_for
 def of_stacks(at: Application) -> Value:
     """An op of matrices applied to stacks of them: the same op, since all of ppl's take stacks."""
     entry = entry_for(at.op.core_op, OPS)
-    if entry is None or not at.op.core_op.__class__.__name__ in STACKED:
+    if entry is None or type(at.op.core_op).__name__ not in STACKED:
         return by_jax(at)
     inner = Application(at.reader, at.node, at.values)
     inner.op = at.op.core_op
@@ -131,12 +131,3 @@ STACKED = frozenset(
     "Expm".split()
 )
 
-
-def fallback(names: Any) -> None:
-    """Ops that are taken by their conversion to JAX."""
-    for name in names:
-        OPS.setdefault(name, by_jax)
-
-
-fallback(("LU", "LUFactor", "PivotToPermutations", "Lstsq", "TensorInv", "TensorSolve", "Convolve1d", "Convolve2d",
-          "RFFTOp", "IRFFTOp", "Schur", "QZ", "Bartlett", "PermuteRowElements"))  # fmt: skip

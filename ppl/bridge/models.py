@@ -33,7 +33,8 @@ def from_pymc(model: Any, *, data: str = "mutable", check: bool = False) -> Mode
         raise ValueError(f'from_pymc: data is "mutable" or "frozen", got {data!r}')
     if not is_pymc_model(model):
         raise TypeError(f"from_pymc takes a pymc.Model, got {model!r}")
-    made = Conversion(model, data == "frozen").made()
+    with context.outside():
+        made = Conversion(model, data == "frozen").made()
     if check:
         check_against(model, made)
     return made

@@ -92,6 +92,7 @@ def converts(*names: str) -> Callable[[Entry], Entry]:
     return enter
 
 
+# The entry "Op", which all ops derive from, is for those that have no other: see by_jax.
 def entry_for(op: Any, table: Mapping[str, Any]) -> Any:
     """What a table says of an op, by its class or the nearest one that it derives from; None where it says nothing."""
     return next((table[cls.__name__] for cls in type(op).__mro__ if cls.__name__ in table), None)
@@ -167,16 +168,14 @@ class Reader:
         values = [self.known[i] for i in node.inputs]
         if foldable(node, values) and (found := folded(node, values)) is not None:
             return found
-        entry = entry_for(node.op, OPS)
-        if entry is None:
-            raise self.refusal(node, "which ppl does not know. Please report it, with a small model.")
+        entry = entry_for(node.op, OPS) or OPS["Op"]
         made = entry(Application(self, node, values))
         return made if isinstance(made, list) else [made]
 
 
 def called(op: Any) -> str:
-    """The name of an op as an error tells it."""
-    return str(getattr(op, "name", None) or type(op).__name__)
+    """The name of an op as an error tells it; functions that `as_op` made an op have theirs in its text."""
+    return str(op) if is_a(op, "FromFunctionOp") else str(getattr(op, "name", None) or type(op).__name__)
 
 
 # --- values -----------------------------------------------------------------------------------------------------------

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import threading
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ppl.tensor.names import other_names
 
 if TYPE_CHECKING:
     from ppl.model.model import Model
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class _Stack(threading.local):
@@ -33,6 +37,16 @@ def pop() -> None:
 def current_model() -> Model | None:
     """The innermost model, None outside any block."""
     return _stack.models[-1] if _stack.models else None
+
+
+@contextlib.contextmanager
+def outside() -> Iterator[None]:
+    """As if there were no block: what is made inside belongs to no model around it."""
+    before, _stack.models = _stack.models, []
+    try:
+        yield
+    finally:
+        _stack.models = before
 
 
 def around(model: Any) -> Model | None:
@@ -70,9 +84,18 @@ def model_to_read(model: Any) -> Model:
     return modelcontext(found)
 
 
-def model_first(given: Any, model: Any, usual: Any) -> tuple[Any, Any]:
-    """The first argument of a function and its model, where the model may be given first."""
-    return (usual, given) if model is None and hasattr(given, "free_RVs") else (given, model)
+def model_may_be_first(function: Function) -> Function:
+    """A function with `model=`, to which the model may also be given before all other arguments."""
+
+    @functools.wraps(function)
+    def called(*args: Any, **options: Any) -> Any:
+        if args and hasattr(args[0], "free_RVs"):
+            if options.get("model") is not None:
+                raise TypeError(f"{function.__name__}: the model is given twice, first and by model=. Leave one out.")
+            return function(*args[1:], **{**options, "model": args[0]})
+        return function(*args, **options)
+
+    return called  # type: ignore[return-value]
 
 
 def _names() -> list[str]:

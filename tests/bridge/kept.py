@@ -10,7 +10,6 @@ import inspect
 import json
 import sys
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -64,11 +63,8 @@ def kept() -> dict[str, Any]:
     return json.loads(FILE.read_text()) if FILE.exists() else {}
 
 
-def anew(pymc: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-    before = kept()
-    for name in MODELS:
-        known = before.get(name, {})
-        yield name, known if known.get("source") == source_of(name) else told(pymc, name)
+def write(found: dict[str, Any]) -> None:
+    FILE.write_text("{\n" + ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in found.items()) + "\n}\n")
 
 
 if __name__ == "__main__":
@@ -76,6 +72,10 @@ if __name__ == "__main__":
     import pytensor
 
     pytensor.config.cxx = ""
-    found = dict(anew(pymc))
-    FILE.write_text("{\n" + ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in found.items()) + "\n}\n")
+    before, found = kept(), {}
+    for name in MODELS:
+        known = before.get(name, {})
+        found[name] = known if known.get("source") == source_of(name) else told(pymc, name)
+        write(before | found)
+    write(found)
     print(f"{len(found)} models", file=sys.stderr)

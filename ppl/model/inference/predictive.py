@@ -17,7 +17,7 @@ from ppl.distributions import is_draw
 from ppl.distributions.inner import laws_of
 from ppl.graph import Node, ancestors, substitute, topological
 from ppl.model.arguments import check_keys, check_truths, chosen_names, count
-from ppl.model.context import model_first, model_to_read
+from ppl.model.context import model_may_be_first, model_to_read
 from ppl.model.errors import ParameterValueError, ShapeError
 from ppl.model.inference import checks
 from ppl.model.inference.bar import Bar
@@ -61,8 +61,9 @@ def forward(outputs: Sequence[Tensor], seed: int, draws: int) -> list[np.ndarray
     return drawn_over(outputs, {}, [draw_keys(seed, "forward", 1, draws)])
 
 
+@model_may_be_first
 def sample_prior_predictive(
-    draws: Any = 500,
+    draws: int = 500,
     model: Model | None = None,
     var_names: Any = None,
     random_seed: Any = None,
@@ -72,7 +73,6 @@ def sample_prior_predictive(
     samples: int | None = None,
 ) -> Any:
     """Draws of the model before it has seen data: groups `prior` and `prior_predictive`, or a dictionary of arrays."""
-    draws, model = model_first(draws, model, 500)
     if samples is not None:
         if draws != 500:
             raise ValueError("draws and samples are the same argument: give one of them")

@@ -13,7 +13,7 @@ import numpy as np
 
 from ppl.compile.density import FlatProgram, labels, scalar, values_at
 from ppl.model.arguments import as_list, check_keys, check_truths, chosen_names, count, unknown
-from ppl.model.context import model_first, model_to_read
+from ppl.model.context import model_may_be_first, model_to_read
 from ppl.model.errors import SamplingError
 from ppl.model.inference import checks
 from ppl.model.inference.background import Sampling
@@ -57,8 +57,9 @@ if TYPE_CHECKING:
     from ppl.model.model import Model
 
 
+@model_may_be_first
 def sample(
-    draws: Any = 1000,
+    draws: int = 1000,
     *,
     tune: int = 1000,
     chains: int | None = None,
@@ -129,7 +130,6 @@ def sample(
     batch system starts it again; a handler of your own is left alone. Where no result can be built after sampling, the
     SamplingError has the draws (`.draws`, `.stats`) and names the file they are saved in.
     """
-    draws, model = model_first(draws, model, 1000)
     refuse_unsupported(
         trace=trace, progressbar_theme=progressbar_theme, keep_warning_stat=keep_warning_stat, n_init=n_init,
         mp_ctx=mp_ctx, blas_cores=blas_cores, compile_kwargs=compile_kwargs, progressbar=progressbar,
