@@ -14,7 +14,9 @@ from ppl.tensor.tensor import Tensor
 
 
 # --- what changes nothing ---------------------------------------------------------------------------------------------
-@converts("ViewOp", "TensorFromScalar", "ScalarFromTensor", "DeepCopyOp", "CpuContiguous", "OutputGuard", "TypeCastingOp")
+@converts(
+    "ViewOp", "TensorFromScalar", "ScalarFromTensor", "DeepCopyOp", "CpuContiguous", "OutputGuard", "TypeCastingOp"
+)
 def same(at: Application) -> Value:
     """The input."""
     return at.values[0]

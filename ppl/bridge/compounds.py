@@ -16,7 +16,17 @@ from ppl.bridge.custom import log_density, registered
 from ppl.bridge.elementwise import without_padding
 from ppl.bridge.factors import factor_arguments
 from ppl.bridge.families import Law, Parameters, made
-from ppl.bridge.reading import RANDOM, Application, Value, as_tensor, converts, entry_for, is_a, sizes_of, sizes_or_array
+from ppl.bridge.reading import (
+    RANDOM,
+    Application,
+    Value,
+    as_tensor,
+    converts,
+    entry_for,
+    is_a,
+    sizes_of,
+    sizes_or_array,
+)
 from ppl.distributions import CustomDist, RandomVariable
 from ppl.distributions.draw import draw, renamed
 from ppl.distributions.drawing import expand_draws
@@ -126,7 +136,7 @@ def _with_zeros(at: Application, laws: list[Value], families: dict[str, Any]) ->
     family = families.get(law.family.__name__)
     if family is None or zero.family is not d.DiracDelta or not _is_zero(zero.parameters[0]):
         return None
-    names = [name for name in law.family.params]
+    names = list(law.family.params)
     given = dict(zip(names, law.parameters, strict=True))
     return family.dist(psi=_second(at), size=law.attrs["size"], **given)
 
@@ -280,7 +290,7 @@ def minibatch(at: Application) -> list[Value]:
 def expression(at: Application) -> list[Value]:
     """A random expression with parameters: its law is derived from it, unless the user gave a density."""
     op, reader = at.op, at.reader
-    (rngs, size_at, params_at), _ = op.get_input_output_type_idxs(op.extended_signature)
+    (_, size_at, params_at), _ = op.get_input_output_type_idxs(op.extended_signature)
     position = next(i for i, out in enumerate(at.node.outputs) if hasattr(out.type, "ndim"))
     own = None if size_at is None else at.values[size_at]
 

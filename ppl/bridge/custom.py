@@ -89,4 +89,3 @@ def _random(op: Any) -> Any:
         return rng_fn(rng, *parameters, size)
 
     return random
-

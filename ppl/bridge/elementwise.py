@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 import ppl.tensor as tt
-from ppl.bridge.reading import Application, as_tensor, converts, entry_for
 from ppl.bridge.by_jax import by_jax
+from ppl.bridge.reading import Application, as_tensor, converts, entry_for
 from ppl.tensor.tensor import Tensor
 
 Function = Callable[..., Any]

@@ -37,4 +37,4 @@ def _is_factor(variable: Any) -> bool:
     if node is None:
         return False
     core = getattr(node.op, "core_op", node.op)
-    return is_a(core, "Cholesky") and core.lower or is_a(node.op, "AdvancedIncSubtensor")
+    return (is_a(core, "Cholesky") and core.lower) or is_a(node.op, "AdvancedIncSubtensor")

@@ -158,4 +158,3 @@ def random_variable(at: Application) -> Any:
 def made(law: Law, size: Any) -> RandomVariable:
     """The draw of a law, as many as `size` says."""
     return law.family.dist(**law.arguments, size=size)
-

@@ -101,4 +101,3 @@ def of_sizes(source: Sizes, index: tuple[Any, ...]) -> Value:
 
 def _one(size: Any) -> Value:
     return size if isinstance(size, Tensor) else np.asarray(size, dtype=np.int64)
-

@@ -22,9 +22,7 @@ def loop(at: Application) -> list[Value]:
     """A loop with its sequences, the outputs that are fed back, and what it collects."""
     info, op = at.op.info, at.op
     if getattr(info, "mit_mot_in_slices", ()):
-        raise at.refuse(
-            "the gradient of a loop. Leave the derivative to the sampler, or sample this model with PyMC."
-        )
+        raise at.refuse("the gradient of a loop. Leave the derivative to the sampler, or sample this model with PyMC.")
     outer = _Outer(at)
     feeds = [_Fed(at, var, taps) for var, taps in zip(outer.fed, (*info.mit_sot_in_slices, *_once(info)), strict=True)]
     carried = [value for value in outer.carried if value is not RANDOM]
@@ -70,7 +68,7 @@ class _Outer:
     def __init__(self, at: Application) -> None:
         info, variables = at.op.info, at.variables
         cursor = 1
-        take = lambda n: slice(cursor, cursor + n)  # noqa: E731
+        take = lambda n: slice(cursor, cursor + n)
         part = take(info.n_seqs)
         self.sequences = [at.tensor(i) for i in range(part.start, part.stop)]
         cursor += info.n_seqs
@@ -92,7 +90,9 @@ class _Fed:
         depth = -min(self.taps)
         start = _written_first(at, variable)
         if self.taps == (-1,):
-            first = at.reader.tensor(start)[0] if start is None or _row(start) is None else at.reader.tensor(_row(start))
+            first = (
+                at.reader.tensor(start)[0] if start is None or _row(start) is None else at.reader.tensor(_row(start))
+            )
             self.info: Any = first
             self.before = expand_dims(first, 0)
         else:
@@ -103,7 +103,11 @@ class _Fed:
 def _written_first(at: Application, buffer: Any) -> Any:
     """What a buffer begins with: its entries are otherwise not set."""
     node = buffer.owner
-    if node is None or not is_a(node.op, "IncSubtensor") or not is_a(getattr(node.inputs[0].owner, "op", None), "AllocEmpty"):
+    if (
+        node is None
+        or not is_a(node.op, "IncSubtensor")
+        or not is_a(getattr(node.inputs[0].owner, "op", None), "AllocEmpty")
+    ):
         return buffer
     inner = Application(at.reader, node, [at.reader.read(i) for i in node.inputs])
     index = index_of(inner, 2)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import ppl.tensor as tt
 from ppl.bridge.by_jax import by_jax
 from ppl.bridge.reading import OPS, Application, Value, converts, entry_for
@@ -130,4 +128,3 @@ STACKED = frozenset(
     "Dot Cholesky MatrixInverse MatrixPinv Det SLogDet Eigh Eig Eigvalsh SVD QR SolveTriangular Solve CholeskySolve "
     "Expm".split()
 )
-

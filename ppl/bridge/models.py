@@ -162,7 +162,21 @@ class Conversion:
 
     def _deterministic(self, variable: Any, name: str) -> None:
         value = self.reader.tensor(variable)
-        self.reader.known[variable] = Deterministic(name, value, dims=self._dims(variable, name), model=self.model)
+        dims = self._fitting(name, value, self._dims(variable, name))
+        self.reader.known[variable] = Deterministic(name, value, dims=dims, model=self.model)
+
+    def _fitting(self, name: str, value: Tensor, dims: Any) -> Any:
+        """The dims of an expression without those of another length, which PyMC does not look at."""
+        if dims is None:
+            return None
+        if len(dims) != value.ndim:
+            log.info(f'from_pymc: "{name}" has {value.ndim} axes, but the dims {dims}; they are left out.')
+            return None
+        lengths = [None if dim is None else self.model.present_length(dim) for dim in dims]
+        wrong = [None not in (m, n) and m != n for m, n in zip(lengths, value.type.shape, strict=True)]
+        if any(wrong):
+            log.info(f'from_pymc: "{name}" has the shape {value.type.shape}, which does not fit its dims {dims}.')
+        return tuple(None if bad else dim for dim, bad in zip(dims, wrong, strict=True))
 
     def _potential(self, variable: Any, name: str) -> None:
         value = self.reader.tensor(variable)

@@ -218,8 +218,8 @@ def sizes_of(value: Value) -> tuple[Any, ...] | None:
 
 
 def as_tensor(value: Value) -> Tensor:
-    """A value as a tensor. Whole numbers have 64 bits, others those of floatX: PyTensor keeps 5 in 8 bits and 5.0 in 32,
-    whose logarithms and gamma functions it then takes in single precision."""
+    """A value as a tensor. Whole numbers have 64 bits, others those of floatX: PyTensor keeps 5 in 8 bits and 5.0 in
+    32, whose logarithms and gamma functions it then takes in single precision."""
     if isinstance(value, Tensor):
         return value
     if isinstance(value, History):

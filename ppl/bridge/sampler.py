@@ -44,7 +44,7 @@ def register() -> Registration:
     if found is None:
         version = getattr(importlib.import_module("pymc"), "__version__", "unknown")
         raise NotImplementedError(
-            f'register: PyMC {version} chooses samplers in another way than 5.28 and 6.4; use ppl.sample(model) instead.'
+            f"register: PyMC {version} chooses samplers in another way than 5.28; use ppl.sample(model) instead."
         )
     if not isinstance(found, _External):
         setattr(module, NAME, _External(found))

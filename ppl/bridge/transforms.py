@@ -9,8 +9,8 @@ import numpy as np
 
 from ppl.bridge.reading import Reader, as_tensor
 from ppl.distributions import transforms as own
-from ppl.distributions.lkj_corr import VectorInterval
 from ppl.distributions.images import same_transform
+from ppl.distributions.lkj_corr import VectorInterval
 from ppl.distributions.transforms import Transform, default_transform
 from ppl.distributions.transforms_multivariate import CholeskyCovPacked, ZeroSumTransform
 from ppl.graph import substitute

@@ -27,11 +27,16 @@ BY_A_CONSTANT = models_by_family.BY_A_CONSTANT | models_by_op.BY_A_CONSTANT
 
 
 def source_of(name: str) -> str:
-    """A digest of the code of a model and what it closes over."""
+    """A digest of the code of a model and what it closes over, however it is laid out in lines."""
     build = MODELS[name]
-    inner = [cell.cell_contents for cell in build.__closure__ or ()]
-    parts = [inspect.getsource(f) for f in (build, *inner) if inspect.isfunction(f)]
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+    functions = [build, *[cell.cell_contents for cell in build.__closure__ or ()]]
+    codes = [f.__code__ for f in functions if inspect.isfunction(f)]
+    return hashlib.sha256("\n".join(map(_told, codes)).encode()).hexdigest()[:16]
+
+
+def _told(code: Any) -> str:
+    inner = [_told(c) if inspect.iscode(c) else repr(c) for c in code.co_consts]
+    return f"{code.co_code.hex()} {code.co_names} {inner}"
 
 
 def built(pymc: Any, name: str) -> Any:
@@ -76,6 +81,7 @@ if __name__ == "__main__":
     for name in MODELS:
         known = before.get(name, {})
         found[name] = known if known.get("source") == source_of(name) else told(pymc, name)
+        found[name]["source"] = source_of(name)
         write(before | found)
     write(found)
     print(f"{len(found)} models", file=sys.stderr)

@@ -87,7 +87,7 @@ one("wald_shifted", lambda pm: pm.Wald("x", 1.3, 2.7, alpha=0.2, initval=1.9))
 one("weibull", lambda pm: pm.Weibull("x", 1.3, 2.7))
 one("ex_gaussian", lambda pm: pm.ExGaussian("x", mu=0.3, sigma=1.2, nu=2.7))
 one("chi_squared", lambda pm: pm.ChiSquared("x", 5.5))
-one("interpolated", lambda pm: pm.Interpolated("x", np.linspace(-2, 2, 9), np.exp(-np.linspace(-2, 2, 9) ** 2)))
+one("interpolated", lambda pm: pm.Interpolated("x", np.linspace(-2, 2, 9), np.exp(-(np.linspace(-2, 2, 9) ** 2))))
 one("dirichlet", lambda pm: pm.Dirichlet("x", np.array([1.5, 2.5, 0.7]))[:2])
 one("dirichlet_rows", lambda pm: pm.Dirichlet("x", np.ones(3) * 1.2, shape=(2, 3))[:, 0])
 one("stick_breaking_weights", lambda pm: pm.StickBreakingWeights("x", 1.7, K=4)[1])
@@ -104,7 +104,9 @@ one("car", lambda pm: pm.CAR("x", np.zeros(4), W, 0.4, 1.7))
 one("icar", lambda pm: pm.ICAR("x", W))
 one("icar_scaled", lambda pm: pm.ICAR("x", W, sigma=pm.HalfNormal("scale"), zero_sum_stdev=0.01))
 one("lkj_correlation", lambda pm: pm.LKJCorr("x", n=3, eta=2.0))
-one("gaussian_random_walk", lambda pm: pm.GaussianRandomWalk("x", 0.1, 0.7, init_dist=pm.Normal.dist(0.2, 2.0), steps=5))
+one(
+    "gaussian_random_walk", lambda pm: pm.GaussianRandomWalk("x", 0.1, 0.7, init_dist=pm.Normal.dist(0.2, 2.0), steps=5)
+)
 one("random_walk_shape", lambda pm: pm.GaussianRandomWalk("x", 0.1, 0.7, init_dist=pm.Normal.dist(0, 2), shape=(3, 6)))
 one("garch", lambda pm: pm.GARCH11("x", 0.5, 0.2, 0.3, 1.2, steps=5))
 
@@ -116,7 +118,7 @@ def wishart(pm, pt):
 
 @model
 def lkj_cholesky(pm, pt):
-    chol, corr, stds = pm.LKJCholeskyCov("chol", n=3, eta=2.0, sd_dist=pm.Exponential.dist(1.3), compute_corr=True)
+    chol, _, _ = pm.LKJCholeskyCov("chol", n=3, eta=2.0, sd_dist=pm.Exponential.dist(1.3), compute_corr=True)
     pm.MvNormal("x", np.zeros(3), chol=chol, observed=ROWS)
 
 
@@ -142,35 +144,85 @@ seen("seen_discrete_uniform", lambda pm, m, s: pm.DiscreteUniform("y", 0, 12, ob
 seen("seen_discrete_weibull", lambda pm, m, s: pm.DiscreteWeibull("y", pm.math.sigmoid(m), s, observed=COUNTS))
 seen("seen_categorical", lambda pm, m, s: pm.Categorical("y", logit_p=[m, s, 0.0, 1.0], observed=GROUPS))
 seen("seen_categorical_p", lambda pm, m, s: pm.Categorical("y", pm.math.softmax([m, s, 0.2, 1.0]), observed=GROUPS))
-seen("seen_multinomial", lambda pm, m, s: pm.Multinomial("y", 9, pm.math.softmax([m, s, 0.5]), observed=[[2, 3, 4]] * 2))
-seen("seen_dirichlet_multinomial", lambda pm, m, s: pm.DirichletMultinomial("y", 9, [s, 1.0, 2.0], observed=[[2, 3, 4]]))
-seen("seen_ordered_logistic", lambda pm, m, s: pm.OrderedLogistic("y", m * X, np.array([-1.0, 0.2, 1.0]), observed=GROUPS))
+seen(
+    "seen_multinomial", lambda pm, m, s: pm.Multinomial("y", 9, pm.math.softmax([m, s, 0.5]), observed=[[2, 3, 4]] * 2)
+)
+seen(
+    "seen_dirichlet_multinomial", lambda pm, m, s: pm.DirichletMultinomial("y", 9, [s, 1.0, 2.0], observed=[[2, 3, 4]])
+)
+seen(
+    "seen_ordered_logistic",
+    lambda pm, m, s: pm.OrderedLogistic("y", m * X, np.array([-1.0, 0.2, 1.0]), observed=GROUPS),
+)
 seen("seen_ordered_probit", lambda pm, m, s: pm.OrderedProbit("y", m * X, np.array([-1.0, 0.2, 1.0]), observed=GROUPS))
-seen("seen_ordered_multinomial", lambda pm, m, s: pm.OrderedMultinomial("y", m, np.array([-1.0, 0.5]), 9, observed=[2, 3, 4]))
-seen("seen_zero_inflated_poisson", lambda pm, m, s: pm.ZeroInflatedPoisson("y", 0.7, pm.math.exp(m + X), observed=COUNTS))
-seen("seen_zero_inflated_binomial", lambda pm, m, s: pm.ZeroInflatedBinomial("y", 0.7, 20, pm.math.sigmoid(m), observed=COUNTS))
-seen("seen_zero_inflated_nb", lambda pm, m, s: pm.ZeroInflatedNegativeBinomial("y", pm.math.sigmoid(m), 3.0, s, observed=COUNTS))
-seen("seen_polya_gamma", lambda pm, m, s: pm.PolyaGamma("y", 1.0, 0.4, observed=POSITIVE))
+seen(
+    "seen_ordered_multinomial",
+    lambda pm, m, s: pm.OrderedMultinomial("y", m, np.array([-1.0, 0.5]), 9, observed=[2, 3, 4]),
+)
+seen(
+    "seen_zero_inflated_poisson", lambda pm, m, s: pm.ZeroInflatedPoisson("y", 0.7, pm.math.exp(m + X), observed=COUNTS)
+)
+seen(
+    "seen_zero_inflated_binomial",
+    lambda pm, m, s: pm.ZeroInflatedBinomial("y", 0.7, 20, pm.math.sigmoid(m), observed=COUNTS),
+)
+seen(
+    "seen_zero_inflated_nb",
+    lambda pm, m, s: pm.ZeroInflatedNegativeBinomial("y", pm.math.sigmoid(m), 3.0, s, observed=COUNTS),
+)
 seen("seen_hurdle_poisson", lambda pm, m, s: pm.HurdlePoisson("y", pm.math.sigmoid(m), s + 1, observed=COUNTS))
 seen("seen_hurdle_nb", lambda pm, m, s: pm.HurdleNegativeBinomial("y", 0.7, 2 + s, 1.3, observed=COUNTS))
 seen("seen_hurdle_gamma", lambda pm, m, s: pm.HurdleGamma("y", 0.7, 2 + s, 1.3, observed=POSITIVE * (X > -0.5)))
 seen("seen_hurdle_log_normal", lambda pm, m, s: pm.HurdleLogNormal("y", 0.7, m, s, observed=POSITIVE * (X > -0.5)))
-seen("seen_dirac", lambda pm, m, s: pm.Mixture("y", [0.3, 0.7], [pm.DiracDelta.dist(2), pm.Poisson.dist(s + 1)], observed=COUNTS))
+seen(
+    "seen_dirac",
+    lambda pm, m, s: pm.Mixture("y", [0.3, 0.7], [pm.DiracDelta.dist(2), pm.Poisson.dist(s + 1)], observed=COUNTS),
+)
 seen("seen_asymmetric_laplace", lambda pm, m, s: pm.AsymmetricLaplace("y", kappa=1.3, mu=m, b=s, observed=Y))
 seen("seen_weibull", lambda pm, m, s: pm.Weibull("y", s, pm.math.exp(m), observed=POSITIVE))
 seen("seen_student", lambda pm, m, s: pm.StudentT("y", nu=s + 2, mu=m, lam=1.2, observed=Y))
 seen("seen_interval", lambda pm, m, s: pm.Uniform("y", -4 - s, 4 + s, observed=Y))
 seen("seen_mv_student", lambda pm, m, s: pm.MvStudentT("y", nu=4, mu=[m, m, m], scale=COV * s, observed=ROWS))
-seen("seen_truncated", lambda pm, m, s: pm.Truncated("y", pm.Gamma.dist(s + 1, 1.0), lower=0.1, upper=20.0, observed=POSITIVE))
+seen(
+    "seen_truncated",
+    lambda pm, m, s: pm.Truncated("y", pm.Gamma.dist(s + 1, 1.0), lower=0.1, upper=20.0, observed=POSITIVE),
+)
 seen("seen_truncated_count", lambda pm, m, s: pm.Truncated("y", pm.Poisson.dist(s + 2), lower=1, observed=COUNTS + 1))
-seen("seen_truncated_student", lambda pm, m, s: pm.Truncated("y", pm.StudentT.dist(4, mu=m, sigma=s), lower=-5, observed=Y))
-seen("seen_censored", lambda pm, m, s: pm.Censored("y", pm.Normal.dist(m, s), lower=-0.5, upper=0.5, observed=Y.clip(-0.5, 0.5)))
-seen("seen_censored_rows", lambda pm, m, s: pm.Censored("y", pm.Weibull.dist(1.3, s), lower=None, upper=np.where(X > 0, 2.0, np.inf), observed=POSITIVE.clip(0, 2)))
+seen(
+    "seen_truncated_student",
+    lambda pm, m, s: pm.Truncated("y", pm.StudentT.dist(4, mu=m, sigma=s), lower=-5, observed=Y),
+)
+seen(
+    "seen_censored",
+    lambda pm, m, s: pm.Censored("y", pm.Normal.dist(m, s), lower=-0.5, upper=0.5, observed=Y.clip(-0.5, 0.5)),
+)
+seen(
+    "seen_censored_rows",
+    lambda pm, m, s: pm.Censored(
+        "y", pm.Weibull.dist(1.3, s), lower=None, upper=np.where(X > 0, 2.0, np.inf), observed=POSITIVE.clip(0, 2)
+    ),
+)
 seen("seen_normal_mixture", lambda pm, m, s: pm.NormalMixture("y", [0.3, 0.7], [m, m + 1], s, observed=Y))
-seen("seen_mixture", lambda pm, m, s: pm.Mixture("y", pm.math.softmax([m, s]), [pm.Normal.dist(m, s), pm.StudentT.dist(4, mu=m, sigma=2.0)], observed=Y))
-seen("seen_mixture_one_law", lambda pm, m, s: pm.Mixture("y", [0.2, 0.3, 0.5], pm.Normal.dist([m, 1.0, 2.0], s), observed=Y))
-seen("seen_mixture_mv", lambda pm, m, s: pm.Mixture("y", [0.2, 0.8], [pm.MvNormal.dist([m, m, 0.0], COV), pm.MvNormal.dist(np.zeros(3), 2 * COV)], observed=ROWS))
-seen("seen_poisson_mixture", lambda pm, m, s: pm.Mixture("y", [0.2, 0.8], [pm.Poisson.dist(s), pm.Poisson.dist(s + 3)], observed=COUNTS))
+seen(
+    "seen_mixture",
+    lambda pm, m, s: pm.Mixture(
+        "y", pm.math.softmax([m, s]), [pm.Normal.dist(m, s), pm.StudentT.dist(4, mu=m, sigma=2.0)], observed=Y
+    ),
+)
+seen(
+    "seen_mixture_one_law",
+    lambda pm, m, s: pm.Mixture("y", [0.2, 0.3, 0.5], pm.Normal.dist([m, 1.0, 2.0], s), observed=Y),
+)
+seen(
+    "seen_mixture_mv",
+    lambda pm, m, s: pm.Mixture(
+        "y", [0.2, 0.8], [pm.MvNormal.dist([m, m, 0.0], COV), pm.MvNormal.dist(np.zeros(3), 2 * COV)], observed=ROWS
+    ),
+)
+seen(
+    "seen_poisson_mixture",
+    lambda pm, m, s: pm.Mixture("y", [0.2, 0.8], [pm.Poisson.dist(s), pm.Poisson.dist(s + 3)], observed=COUNTS),
+)
 
 
 # --- processes --------------------------------------------------------------------------------------------------------
@@ -204,12 +256,20 @@ def random_walk_of_vectors(pm, pt):
 
 @model
 def student_random_walk_of_vectors(pm, pt):
-    pm.MvStudentTRandomWalk("x", nu=5, mu=np.zeros(3), scale=COV, init_dist=pm.MvStudentT.dist(5, mu=np.zeros(3), scale=COV), steps=4)
+    pm.MvStudentTRandomWalk(
+        "x", nu=5, mu=np.zeros(3), scale=COV, init_dist=pm.MvStudentT.dist(5, mu=np.zeros(3), scale=COV), steps=4
+    )
 
 
 @model
 def random_walk_by_other_laws(pm, pt):
-    pm.RandomWalk("x", init_dist=pm.StudentT.dist(4, mu=0, sigma=1), innovation_dist=pm.Laplace.dist(0, 1.0), steps=5, initval=np.arange(6.0) ** 2)
+    pm.RandomWalk(
+        "x",
+        init_dist=pm.StudentT.dist(4, mu=0, sigma=1),
+        innovation_dist=pm.Laplace.dist(0, 1.0),
+        steps=5,
+        initval=np.arange(6.0) ** 2,
+    )
 
 
 @model
@@ -232,7 +292,14 @@ def euler_maruyama(pm, pt):
 @model
 def euler_maruyama_two_parameters(pm, pt):
     a, s = pm.HalfNormal("a"), pm.HalfNormal("s")
-    pm.EulerMaruyama("x", 0.1, lambda x, a, s: (a * (1.0 - x), s * pt.sqrt(1.0 + x**2)), (a, s), init_dist=pm.Normal.dist(0, 1), observed=Y)
+    pm.EulerMaruyama(
+        "x",
+        0.1,
+        lambda x, a, s: (a * (1.0 - x), s * pt.sqrt(1.0 + x**2)),
+        (a, s),
+        init_dist=pm.Normal.dist(0, 1),
+        observed=Y,
+    )
 
 
 # --- users' families --------------------------------------------------------------------------------------------------
@@ -296,15 +363,37 @@ def density_of_a_term(pm, pt):
 
 
 # --- transforms -------------------------------------------------------------------------------------------------------
-one("ordered", lambda pm: pm.Normal("x", 0, 2, shape=3, transform=pm.distributions.transforms.ordered, initval=[-1.0, 0.3, 1.1]))
-one("ordered_positive", lambda pm: pm.Exponential("x", 1.0, shape=3, transform=pm.distributions.transforms.Ordered(), initval=[0.2, 0.9, 1.5]))
-one("own_interval", lambda pm: pm.Normal("x", 0, 2, transform=pm.distributions.transforms.Interval(-3.0, 1.5), initval=0.2))
-one("own_interval_below", lambda pm: pm.Normal("x", 0, 2, transform=pm.distributions.transforms.Interval(-3.0, None), initval=0.2))
+one(
+    "ordered",
+    lambda pm: pm.Normal("x", 0, 2, shape=3, transform=pm.distributions.transforms.ordered, initval=[-1.0, 0.3, 1.1]),
+)
+one(
+    "ordered_positive",
+    lambda pm: pm.Exponential(
+        "x", 1.0, shape=3, transform=pm.distributions.transforms.Ordered(), initval=[0.2, 0.9, 1.5]
+    ),
+)
+one(
+    "own_interval",
+    lambda pm: pm.Normal("x", 0, 2, transform=pm.distributions.transforms.Interval(-3.0, 1.5), initval=0.2),
+)
+one(
+    "own_interval_below",
+    lambda pm: pm.Normal("x", 0, 2, transform=pm.distributions.transforms.Interval(-3.0, None), initval=0.2),
+)
 one("no_transform", lambda pm: pm.Gamma("x", 2.0, 1.0, transform=None, initval=1.2, default_transform=None))
 one("other_default", lambda pm: pm.Gamma("x", 2.0, 1.0, default_transform=pm.distributions.transforms.log_exp_m1))
-one("sum_to_1", lambda pm: pm.Dirichlet("x", np.ones(3) * 1.5, default_transform=pm.distributions.transforms.sum_to_1, initval=[0.2, 0.3, 0.5])[0])
+one(
+    "sum_to_1",
+    lambda pm: pm.Dirichlet(
+        "x", np.ones(3) * 1.5, default_transform=pm.distributions.transforms.sum_to_1, initval=[0.2, 0.3, 0.5]
+    )[0],
+)
 one("circular", lambda pm: pm.VonMises("x", 0.3, 2.7, default_transform=pm.distributions.transforms.circular))
-one("zero_sum", lambda pm: pm.Normal("x", 0, 2, shape=4, transform=pm.distributions.transforms.ZeroSumTransform([-1]))[:2])
+one(
+    "zero_sum",
+    lambda pm: pm.Normal("x", 0, 2, shape=4, transform=pm.distributions.transforms.ZeroSumTransform([-1]))[:2],
+)
 
 
 @model
@@ -317,7 +406,15 @@ def interval_of_a_variable(pm, pt):
 @model
 def chained_transforms(pm, pt):
     transforms = pm.distributions.transforms
-    pm.Uniform("x", 0, 10, shape=3, transform=transforms.Chain([transforms.Interval(0, 10), transforms.ordered]), default_transform=None, initval=[1.0, 4.0, 7.0])
+    pm.Uniform(
+        "x",
+        0,
+        10,
+        shape=3,
+        transform=transforms.Chain([transforms.Interval(0, 10), transforms.ordered]),
+        default_transform=None,
+        initval=[1.0, 4.0, 7.0],
+    )
 
 
 @model

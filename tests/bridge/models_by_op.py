@@ -98,11 +98,25 @@ of("gathers_of_pairs", (4, 3), lambda pt, x: x[GROUPS, np.arange(12) % 3] * X + 
 of("masks", (12,), lambda pt, x: x[X > 0] ** 2)
 of("masks_of_rows", (12, 2), lambda pt, x: x[X > 0, 1] ** 2)
 of("new_axes", (4, 3), lambda pt, x: x[:, None, 1] + x[None, :, 0])
-of("taken", (4, 3), lambda pt, x: pt.take(x, [0, 2], axis=1) + pt.take_along_axis(x, np.array([[0, 1], [1, 2], [2, 0], [0, 0]]), axis=1))
+of(
+    "taken",
+    (4, 3),
+    lambda pt, x: (
+        pt.take(x, [0, 2], axis=1) + pt.take_along_axis(x, np.array([[0, 1], [1, 2], [2, 0], [0, 0]]), axis=1)
+    ),
+)
 of("set_entries", (3,), lambda pt, x: pt.set_subtensor(pt.zeros(5)[1:4], x) + pt.inc_subtensor(pt.ones(5)[2], x[0]))
-of("set_by_method", (3,), lambda pt, x: pt.zeros(5)[np.array([0, 2, 4])].set(x) + pt.zeros(5)[np.array([0, 0, 4])].inc(x))
+of(
+    "set_by_method",
+    (3,),
+    lambda pt, x: pt.zeros(5)[np.array([0, 2, 4])].set(x) + pt.zeros(5)[np.array([0, 0, 4])].inc(x),
+)
 of("set_masked", (5,), lambda pt, x: pt.set_subtensor(pt.zeros(12)[X > 0.5], 1.0).sum() * x)
-of("set_rows", (2, 3), lambda pt, x: pt.set_subtensor(pt.zeros((4, 3))[1:3], x) + pt.set_subtensor(pt.ones((4, 3))[:, 0], x[0, 0]))
+of(
+    "set_rows",
+    (2, 3),
+    lambda pt, x: pt.set_subtensor(pt.zeros((4, 3))[1:3], x) + pt.set_subtensor(pt.ones((4, 3))[:, 0], x[0, 0]),
+)
 of("packed_triangle", (6,), lambda pt, x: pt.set_subtensor(pt.zeros((3, 3))[np.tril_indices(3)], x))
 of("entry_by_entry", (4,), lambda pt, x: filled_in(pt, x))
 of("nonzero", (3,), lambda pt, x: x[pt.nonzero(np.array([1, 0, 1]))[0]])
@@ -111,17 +125,37 @@ of("searched", (3,), lambda pt, x: pt.searchsorted(np.arange(4.0), x) * x)
 of("dots", (3, 3), lambda pt, x: x @ x + pt.dot(x, np.arange(3.0)) + pt.dot(DESIGN, x)[:3] + DESIGN[0] @ x)
 of("outer", (3,), lambda pt, x: pt.outer(x, x) + pt.dot(x, x))
 of("tensordot", (3, 3), lambda pt, x: pt.tensordot(x, x, axes=[[0], [1]]))
-of("stacks_of_matrices", (2, 3, 3), lambda pt, x: x @ x + pt.matmul(x, np.ones((3, 3))) + pt.einsum("bij,bjk->bik", x, x))
+of(
+    "stacks_of_matrices",
+    (2, 3, 3),
+    lambda pt, x: x @ x + pt.matmul(x, np.ones((3, 3))) + pt.einsum("bij,bjk->bik", x, x),
+)
 of("einsum", (3, 3), lambda pt, x: pt.einsum("ij,j->i", x, x[0]) + pt.einsum("ii->i", x) + pt.einsum("ij->j", x))
-of("cholesky", (3, 3), lambda pt, x: pt.linalg.cholesky(SYMMETRIC(pt, x)) + pt.linalg.cholesky(SYMMETRIC(pt, x), lower=False))
+of(
+    "cholesky",
+    (3, 3),
+    lambda pt, x: pt.linalg.cholesky(SYMMETRIC(pt, x)) + pt.linalg.cholesky(SYMMETRIC(pt, x), lower=False),
+)
 of("inverse", (3, 3), lambda pt, x: pt.linalg.inv(SYMMETRIC(pt, x)) + pt.linalg.det(SYMMETRIC(pt, x)))
 of("slogdet", (3, 3), lambda pt, x: pt.linalg.slogdet(SYMMETRIC(pt, x))[1])
-of("solved", (3, 3), lambda pt, x: pt.linalg.solve(SYMMETRIC(pt, x), np.ones(3)) + pt.linalg.solve(SYMMETRIC(pt, x), x, assume_a="pos"))
-of("solved_triangular", (3, 3), lambda pt, x: pt.linalg.solve_triangular(pt.linalg.cholesky(SYMMETRIC(pt, x)), x, lower=True))
+of(
+    "solved",
+    (3, 3),
+    lambda pt, x: pt.linalg.solve(SYMMETRIC(pt, x), np.ones(3)) + pt.linalg.solve(SYMMETRIC(pt, x), x, assume_a="pos"),
+)
+of(
+    "solved_triangular",
+    (3, 3),
+    lambda pt, x: pt.linalg.solve_triangular(pt.linalg.cholesky(SYMMETRIC(pt, x)), x, lower=True),
+)
 of("eigenvalues", (3, 3), lambda pt, x: pt.linalg.eigh(SYMMETRIC(pt, x))[0])
 of("singular_values", (3, 3), lambda pt, x: pt.linalg.svd(SYMMETRIC(pt, x), compute_uv=False))
 of("matrix_exponential", (3, 3), lambda pt, x: pt.linalg.expm(x / 5))
-of("diagonals", (3, 3), lambda pt, x: pt.diag(x) + pt.diagonal(x, 1).sum() + pt.diag(x[0])[0] + pt.linalg.trace(x) + pt.eye(3)[0])
+of(
+    "diagonals",
+    (3, 3),
+    lambda pt, x: pt.diag(x) + pt.diagonal(x, 1).sum() + pt.diag(x[0])[0] + pt.linalg.trace(x) + pt.eye(3)[0],
+)
 of("filled_diagonal", (3, 3), lambda pt, x: pt.fill_diagonal(x, 2.0))
 of("triangles", (3, 3), lambda pt, x: pt.tril(x) + pt.triu(x, 1))
 of("kronecker", (2, 2), lambda pt, x: pt.linalg.kron(x, np.eye(2)))
@@ -163,11 +197,31 @@ def scan(*args, **kwargs):
 of("loop", (3,), lambda pt, x: scan(lambda before, a: before * 0.5 + a, outputs_info=[x], non_sequences=[x], n_steps=4))
 of("last_of_a_loop", (3,), lambda pt, x: scan(lambda before: before * 0.5 + 1, outputs_info=[x], n_steps=4)[-1])
 of("loop_over_rows", (4, 2), lambda pt, x: scan(lambda row: row**2 + 1, sequences=[x]))
-of("loop_with_both", (4, 2), lambda pt, x: scan(lambda row, before: row + 0.3 * before, sequences=[x], outputs_info=[pt.zeros(2)]))
-of("loop_with_taps", (5,), lambda pt, x: scan(lambda a, b: 0.5 * a - 0.2 * b + 1, outputs_info=[dict(initial=x[:2], taps=[-2, -1])], n_steps=5))
-of("loop_over_taps", (6,), lambda pt, x: scan(lambda a, b: a * b, sequences=[dict(input=x, taps=[-1, 0])]))
-of("loop_with_two_outputs", (3,), lambda pt, x: scan(lambda a, b: [a + b, a * 0.5], outputs_info=[x, pt.ones(3)], n_steps=3)[1])
-of("loop_backwards", (4,), lambda pt, x: scan(lambda a, before: before + a**2, sequences=[x], outputs_info=[pt.as_tensor(0.0)], go_backwards=True))
+of(
+    "loop_with_both",
+    (4, 2),
+    lambda pt, x: scan(lambda row, before: row + 0.3 * before, sequences=[x], outputs_info=[pt.zeros(2)]),
+)
+of(
+    "loop_with_taps",
+    (5,),
+    lambda pt, x: scan(
+        lambda a, b: 0.5 * a - 0.2 * b + 1, outputs_info=[{"initial": x[:2], "taps": [-2, -1]}], n_steps=5
+    ),
+)
+of("loop_over_taps", (6,), lambda pt, x: scan(lambda a, b: a * b, sequences=[{"input": x, "taps": [-1, 0]}]))
+of(
+    "loop_with_two_outputs",
+    (3,),
+    lambda pt, x: scan(lambda a, b: [a + b, a * 0.5], outputs_info=[x, pt.ones(3)], n_steps=3)[1],
+)
+of(
+    "loop_backwards",
+    (4,),
+    lambda pt, x: scan(
+        lambda a, before: before + a**2, sequences=[x], outputs_info=[pt.as_tensor(0.0)], go_backwards=True
+    ),
+)
 of("loop_that_maps", (4,), lambda pt, x: scan(lambda i, x: x[i] * i, sequences=[pt.arange(4)], non_sequences=[x]))
 of("loop_by_length_of_a_sequence", (4,), lambda pt, x: scan(lambda a: [a, 2 * a], sequences=[x])[0])
 
@@ -278,7 +332,9 @@ def gaussian_process(pm, pt):
 @model
 def marginal_gaussian_process(pm, pt):
     scale = pm.Gamma("scale", 3, 1)
-    gp = pm.gp.Marginal(mean_func=pm.gp.mean.Linear(0.3), cov_func=pm.gp.cov.ExpQuad(1, scale) + pm.gp.cov.Periodic(1, 2.0, ls=scale))
+    gp = pm.gp.Marginal(
+        mean_func=pm.gp.mean.Linear(0.3), cov_func=pm.gp.cov.ExpQuad(1, scale) + pm.gp.cov.Periodic(1, 2.0, ls=scale)
+    )
     gp.marginal_likelihood("y", X=np.linspace(0, 3, 6)[:, None], y=Y[:6], sigma=pm.HalfNormal("s"))
 
 
@@ -292,7 +348,9 @@ def hilbert_space_process(pm, pt):
 
 @model
 def periodic_hilbert_space_process(pm, pt):
-    gp = pm.gp.HSGPPeriodic(m=5, scale=pm.HalfNormal("eta"), cov_func=pm.gp.cov.Periodic(1, period=2.0, ls=pm.Gamma("ls", 3, 1)))
+    gp = pm.gp.HSGPPeriodic(
+        m=5, scale=pm.HalfNormal("eta"), cov_func=pm.gp.cov.Periodic(1, period=2.0, ls=pm.Gamma("ls", 3, 1))
+    )
     pm.Normal("y", gp.prior("f", X=np.linspace(0, 3, 12)[:, None]), 0.3, observed=Y)
 
 

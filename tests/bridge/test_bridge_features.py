@@ -242,7 +242,7 @@ def test_an_input_without_a_value_is_named(pm, pt):
 
 
 def test_what_is_no_model_is_refused(pm):
-    with pytest.raises(TypeError, match="from_pymc takes a pymc.Model"):
+    with pytest.raises(TypeError, match=r"from_pymc takes a pymc\.Model"):
         ppl.from_pymc(3)
     with pm.Model() as model:
         pm.Normal("x")
