@@ -1,6 +1,7 @@
 """ppl: a PyMC-compatible probabilistic programming backend."""
 
 # The parts, and the modules that Theano's programs reach through the package.
+from ppl import bridge as bridge
 from ppl import compile as compile
 from ppl import distributions as distributions
 from ppl import graph as graph
@@ -14,6 +15,11 @@ from ppl.alias import as_pymc as as_pymc
 from ppl.alias import load_ipython_extension as load_ipython_extension
 from ppl.alias import real as real
 from ppl.alias import unload_ipython_extension as unload_ipython_extension
+
+# The real PyMC: its models, and ppl as a sampler of it.
+from ppl.bridge import from_pymc as from_pymc
+from ppl.bridge import register as register
+from ppl.bridge import unregister as unregister
 
 # Compiled functions, and graphs with parts replaced.
 from ppl.compile import Function as Function

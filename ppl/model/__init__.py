@@ -95,7 +95,7 @@ from ppl.model.prediction.predictive import sample_prior_predictive as sample_pr
 from ppl.model.prediction.prior_search import find_constrained_prior as find_constrained_prior
 from ppl.model.registry.named import Deterministic as Deterministic
 from ppl.model.registry.named import Potential as Potential
-from ppl.model.registry.register import register as register
+from ppl.model.registry.register import register as _register
 from ppl.model.starting.init_nuts import init_nuts as init_nuts
 from ppl.model.views.drawing_model import model_to_graphviz as model_to_graphviz
 from ppl.model.views.drawing_model import model_to_mermaid as model_to_mermaid

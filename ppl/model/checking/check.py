@@ -10,7 +10,7 @@ from ppl.model.checking.findings import Finding, Report, report
 from ppl.model.checking.outcome import Outcome
 from ppl.model.checking.registry import AFTER, BEFORE, Check
 from ppl.model.checking.survey import Survey
-from ppl.model.context import modelcontext
+from ppl.model.context import is_foreign, model_to_read
 from ppl.model.errors import ShapeError
 from ppl.model.output.results import group_names, group_of
 from ppl.model.registry.variable_registry import Books
@@ -31,8 +31,8 @@ def check(of: Any = None) -> Report:
     [('not identified', ('a', 'b'), 'error')]
     """
     start = time.perf_counter()
-    if of is None or isinstance(of, Books):
-        found, skipped = _of_model(modelcontext(of).root)  # type: ignore[attr-defined]
+    if of is None or isinstance(of, Books) or is_foreign(of):
+        found, skipped = _of_model(model_to_read(of).root)  # type: ignore[attr-defined]
         return report("model", found, skipped, 1e3 * (time.perf_counter() - start))
     if not _is_result(of):
         raise TypeError(

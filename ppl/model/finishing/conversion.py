@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ppl.model.context import modelcontext
+from ppl.model.context import model_to_read
 from ppl.model.output import results
 from ppl.model.output.hidden import shown
 from ppl.model.output.multitrace import MultiTrace
@@ -36,7 +36,7 @@ def to_inference_data(
     """A result of draws: a MultiTrace or points, prior draws (draws, ...), predictive ones (chains, draws, ...)."""
     if save_warmup:
         raise ValueError("save_warmup=True: a MultiTrace has no warm-up; use sample(discard_tuned_samples=False)")
-    model = modelcontext(model)
+    model = model_to_read(model)
     more = {"coords": coords, "dims": dims}
     groups: dict[str, Any] = {}
     if trace is not None:
@@ -89,7 +89,7 @@ def predictions_to_inference_data(
     to a copy of it, where there is one."""
     if inplace and idata_orig is None:
         raise ValueError("inplace=True needs idata_orig=")
-    model = modelcontext(model)
+    model = model_to_read(model)
     more = {"coords": coords, "dims": dims}
     groups: dict[str, Any] = {}
     if posterior_trace is not None:

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from ppl.compile.density import FlatProgram, Slot, flattened, layout, scalar
-from ppl.model.context import modelcontext
+from ppl.model.context import model_to_read
 from ppl.model.errors import SamplingError
 from ppl.model.log import log
 from ppl.model.posterior.density import Joint
@@ -109,7 +109,7 @@ def find_MAP(
         raise TypeError("progressbar_theme= is not supported: a search is not displayed")
     if seed is not None:
         seed_of(seed)
-    model = modelcontext(model)
+    model = model_to_read(model)
     if not model.free_RVs:
         raise SamplingError("find_MAP: the model has no free random variables.")
     joint = Joint(model)
@@ -153,7 +153,7 @@ def find_hessian(
     point: Mapping[str, Any], vars: Any = None, model: Model | None = None, negate_output: bool = True
 ) -> np.ndarray:
     """The matrix of second derivatives of the log-density at a point of unconstrained values, negated by default."""
-    model = modelcontext(model)
+    model = model_to_read(model)
     given = {k: v for k, v in point.items() if k in {value.name for value in model.value_vars}}
     whole = {**initial_point(model), **{k: np.asarray(v) for k, v in given.items()}}
     wanted = [model.rvs_to_values.get(v, v) for v in vars] if vars is not None else model.continuous_value_vars

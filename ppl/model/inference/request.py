@@ -12,7 +12,7 @@ import numpy as np
 
 from ppl.model.arguments import as_list, check_keys, check_truths, count, unknown
 from ppl.model.certificate.certificate import FEWEST
-from ppl.model.context import modelcontext
+from ppl.model.context import model_to_read
 from ppl.model.errors import SamplingError
 from ppl.model.inference.sampling_options import (
     NUTS_OPTIONS,
@@ -113,7 +113,7 @@ def request(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Asked
     stored = _store(directory, given["storage"])
     draws, tune, chains, cores = layout_of_chains(given["draws"], given["tune"], given["chains"], given["cores"])
     seed = _seed(given["random_seed"], directory)
-    model = modelcontext(given["model"])
+    model = model_to_read(given["model"])
     if not model.free_RVs:
         raise SamplingError("Cannot sample from the model: it has no free random variables.")
     refuse_impossible(model)

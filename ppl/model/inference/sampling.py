@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ppl.compile.density import values_at
+from ppl.model.context import model_may_be_first
 from ppl.model.errors import SamplingError
 from ppl.model.inference.background import Sampling
 from ppl.model.inference.progress import Attended, display
@@ -28,6 +29,7 @@ from ppl.model.starting.start_report import start_report
 from ppl.samplers import ChainError, StartError, StorageError
 
 
+@model_may_be_first
 def sample(
     draws: int = 1000,
     *,
@@ -67,7 +69,9 @@ def sample(
     certificate: bool | int = True,
     **options: Any,
 ) -> Any:
-    """Draw from the posterior of the model, by PyMC's arguments.
+    """Draw from the posterior of the model, by PyMC's arguments; `sample(model)` may stand for `sample(model=model)`.
+
+    A model of the real PyMC is taken as it is, by `ppl.from_pymc`.
 
     NUTS moves what has a gradient, other step methods the rest; `step` chooses them by hand. `target_accept`,
     `max_treedepth` and `step_scale` steer NUTS, here or in `nuts={...}`, which also takes `metric`, `integrator`,

@@ -16,7 +16,7 @@ from ppl.compile.density import Slot, labels
 from ppl.distributions import RandomVariable
 from ppl.distributions.transforms import default_transform
 from ppl.graph import Node, substitute
-from ppl.model.context import modelcontext
+from ppl.model.context import model_to_read
 from ppl.model.inputs.observing import impossibilities, refuse_impossible
 from ppl.model.output.run_report import HasPosterior, RunReport, run_report
 from ppl.model.posterior.density import Joint, add_all
@@ -156,7 +156,7 @@ def explain(
         if protect or eliminate:
             raise TypeError("explain: protect= and eliminate= are for a model; this is the result of a run")
         return run_report(model)
-    model = modelcontext(model)
+    model = model_to_read(model)
     refuse_impossible(model)
     found = rewritten(model, True, protect, eliminate).plan
     assert found is not None, "rewriting has a plan"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ppl.model.arguments import check_keys, chosen_names
-from ppl.model.context import modelcontext
+from ppl.model.context import model_to_read
 from ppl.model.finishing import checks
 from ppl.model.inference.bar import Bar
 from ppl.model.inputs.minibatches import refuse_minibatches
@@ -95,7 +95,7 @@ def compute_log_likelihood(
 ) -> Any:
     """The pointwise log-likelihood of a result: added to it as group `log_likelihood`, or as a Dataset by itself."""
     check_keys("compile_kwargs", compile_kwargs, ("mode",))
-    model = modelcontext(model)
+    model = model_to_read(model)
     compute = partial(log_likelihood_values, bar=Bar("Computing log-likelihood", progressbar))
     return _group(idata, "log_likelihood", compute, var_names, extend_inferencedata, model, sample_dims)
 
@@ -112,7 +112,7 @@ def compute_log_prior(
 ) -> Any:
     """The log-density of each free variable under its prior, as group `log_prior` or as a Dataset by itself."""
     check_keys("compile_kwargs", compile_kwargs, ("mode",))
-    model = modelcontext(model)
+    model = model_to_read(model)
     compute = partial(log_prior_values, bar=Bar("Computing log-prior", progressbar))
     return _group(idata, "log_prior", compute, var_names, extend_inferencedata, model, sample_dims)
 
@@ -138,7 +138,7 @@ def compute_deterministics(
 ) -> Any:
     """The deterministics of a model for draws of its free variables, as a Dataset, alone or together with the draws."""
     check_keys("compile_kwargs", compile_kwargs, ("mode",))
-    model = modelcontext(model)
+    model = model_to_read(model)
     known = [d.name or "" for d in model.deterministics]
     wanted = known if var_names is None else chosen_names("var_names", var_names, known)
     draws = from_trace(dataset, sample_dims)

@@ -17,7 +17,7 @@ from ppl.distributions import is_draw
 from ppl.distributions.declaration.inner import laws_of
 from ppl.graph import Node, ancestors, substitute, topological
 from ppl.model.arguments import check_keys, check_truths, chosen_names, count
-from ppl.model.context import modelcontext
+from ppl.model.context import model_may_be_first, model_to_read
 from ppl.model.errors import ParameterValueError, ShapeError
 from ppl.model.finishing import checks
 from ppl.model.inference.bar import Bar
@@ -61,6 +61,7 @@ def forward(outputs: Sequence[Tensor], seed: int, draws: int) -> list[np.ndarray
     return drawn_over(outputs, {}, [draw_keys(seed, "forward", 1, draws)])
 
 
+@model_may_be_first
 def sample_prior_predictive(
     draws: int = 500,
     model: Model | None = None,
@@ -79,7 +80,7 @@ def sample_prior_predictive(
     draws = count("draws", draws, 1)
     options = check_keys("idata_kwargs", idata_kwargs, RESULT_OPTIONS)
     check_keys("compile_kwargs", compile_kwargs, ("mode",))
-    model = modelcontext(model)
+    model = model_to_read(model)
     known = [v.name or "" for v in (*model.basic_RVs, *model.deterministics)]
     names = shown(known) if var_names is None else chosen_names("var_names", var_names, known)
     _tell_of_potentials(model, "prior")
@@ -152,7 +153,7 @@ def sample_posterior_predictive(
     )
     if extend_inferencedata and not return_inferencedata:
         raise ValueError("extend_inferencedata=True needs return_inferencedata=True")
-    model = modelcontext(model)
+    model = model_to_read(model)
     draws = from_trace(trace, sample_dims)
     known = [v.name or "" for v in (*model.basic_RVs, *model.deterministics)]
     observed = _depending_on_observed(model)

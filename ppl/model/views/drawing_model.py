@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ppl.distributions import RandomVariable
-from ppl.model.context import modelcontext
+from ppl.model.context import model_to_read
 from ppl.model.registry.variable_registry import Books
 from ppl.model.views.printing import parents
 from ppl.tensor.tensor import Tensor
@@ -75,7 +75,7 @@ def model_to_networkx(
     """The model as a directed graph; nodes know their kind, label and plate."""
     import networkx
 
-    model = modelcontext(model)
+    model = model_to_read(model)
     if formatting not in FORMATS:
         raise ValueError(f"formatting is one of {', '.join(FORMATS)}, got {formatting!r}")
     graph = networkx.DiGraph(name=model.name)
@@ -160,7 +160,7 @@ def model_to_graphviz(
         raise ImportError(
             "model_to_graphviz needs the extra viz: pip install 'ppl[viz]'. to_mermaid() needs nothing."
         ) from error
-    found: Any = modelcontext(model)
+    found: Any = model_to_read(model)
     graph = model_to_networkx(
         found, var_names=var_names, formatting=formatting, include_dim_lengths=include_dim_lengths
     )

@@ -14,7 +14,7 @@ from ppl.tensor.config import config
 from ppl.tensor.core.elementwise import greater_equal, multiply, switch
 from ppl.tensor.core.ops import JaxOp, cast_to
 from ppl.tensor.core.sizes import shape as shape_of
-from ppl.tensor.tensor import Tensor, TensorType, as_tensor, constant, dtype_name, function
+from ppl.tensor.tensor import FUNCTIONS, Tensor, TensorType, as_tensor, constant, dtype_name, function
 
 
 class _Diagonal(JaxOp):
@@ -54,7 +54,7 @@ def diag(x: Any, k: int = 0) -> Tensor:
 def alloc_diag(x: Any, offset: int = 0, axis1: int = -2, axis2: int = -1) -> Tensor:
     """Matrices with given diagonals, stacked like the vectors that hold them."""
     matrices = _matrix_of(as_tensor(x), k=int(offset))
-    return matrices if (axis1, axis2) == (-2, -1) else matrices.moveaxis((-2, -1), (axis1, axis2))
+    return matrices if (axis1, axis2) == (-2, -1) else FUNCTIONS["moveaxis"](matrices, (-2, -1), (axis1, axis2))
 
 
 # --- triangles, of stacks of matrices

@@ -1,0 +1,5 @@
+"""The bridge from the real PyMC: its models as models of ppl, and ppl as a sampler of PyMC."""
+
+from ppl.bridge.models import from_pymc as from_pymc
+from ppl.bridge.sampler import register as register
+from ppl.bridge.sampler import unregister as unregister

@@ -1,0 +1,312 @@
+"""What models have besides families and ops: data, dims, minibatches, nested models; and what is refused, by name."""
+
+from __future__ import annotations
+
+import time
+import warnings
+
+import numpy as np
+import pytest
+from against_pymc import agree, nothing_compiled
+
+import ppl
+from ppl.bridge.reading import NotConvertedError
+
+pytestmark = [pytest.mark.usefixtures("module_compiled_quickly", "pymc5"), pytest.mark.filterwarnings("ignore")]
+X, Y = np.linspace(-1, 1, 6), np.array([0.3, -0.2, 1.1, 0.8, -0.4, 0.6])
+
+
+@pytest.fixture
+def pm(pymc5):
+    import pytensor
+
+    with pytensor.config.change_flags(cxx=""):
+        yield pymc5
+
+
+@pytest.fixture
+def pt(pymc5):
+    import pytensor.tensor
+
+    return pytensor.tensor
+
+
+def with_data(pm):
+    with pm.Model(coords={"row": np.arange(6), "group": ["a", "b"]}) as model:
+        x = pm.Data("x", X, dims="row")
+        y = pm.Data("y_seen", Y, dims="row")
+        at = pm.Data("at", [0, 1, 0, 1, 0, 1], dims="row")
+        slope = pm.Normal("slope", dims="group")
+        mu = pm.Deterministic("mu", slope[at] * x, dims="row")
+        pm.Normal("y", mu, pm.HalfNormal("s"), observed=y, dims="row")
+    return model
+
+
+# --- data and dims ----------------------------------------------------------------------------------------------------
+def test_data_stay_data(pm):
+    made = agree(with_data(pm))
+    assert [d.name for d in made.data_vars] == ["x", "y_seen", "at"]
+    with made:
+        ppl.set_data({"x": X[:3], "y_seen": Y[:3], "at": [0, 1, 1]}, coords={"row": [10, 11, 12]})
+        prior = ppl.sample_prior_predictive(3, random_seed=1)
+    assert prior.prior_predictive["y"].shape == (1, 3, 3)
+    assert prior.prior.coords["row"].values.tolist() == [10, 11, 12]
+
+
+def test_new_data_change_a_converted_model_as_they_change_pymcs(pm):
+    source = with_data(pm)
+    made = ppl.from_pymc(source)
+    point = made.initial_point()
+    for model in (source, made):
+        with model:
+            (pm if model is source else ppl).set_data({"x": X * 2, "y_seen": Y + 1})
+    theirs = float(source.compile_logp(mode="FAST_COMPILE")(point))
+    assert float(made.compile_logp()(point)) == pytest.approx(theirs, rel=1e-10)
+
+
+def test_frozen_data_are_constants(pm):
+    made = agree(with_data(pm), data="frozen")
+    assert made.data_vars == []
+
+
+def test_dimensions_that_variables_bring(pm):
+    with pm.Model() as model:
+        pm.Data("x", X, dims="row")
+        a = pm.Normal("a", shape=3, dims="new")
+        pm.Normal("y", a.sum() + model["x"], 1, observed=Y, dims="row")
+    made = agree(model)
+    assert set(made.dim_lengths) == {"row", "new"}
+
+
+def test_data_as_a_size(pm):
+    with pm.Model() as model:
+        x = pm.Data("x", np.ones((6, 3)))
+        b = pm.Normal("b", shape=x.shape[1])
+        pm.Normal("y", x @ b, 1, observed=Y)
+    agree(model)
+
+
+def test_counts_as_data_of_another_type(pm):
+    with pm.Model() as model:
+        y = pm.Data("counts", np.array([1.0, 2.0, 4.0]))
+        pm.Poisson("y", pm.HalfNormal("m"), observed=y)
+        pm.Normal("z", 0, 1, observed=pm.Data("whole", np.array([1, 2, 3])))
+    agree(model)
+
+
+def test_shared_variables_become_constants_and_are_told_of(pm, caplog):
+    import pytensor
+
+    with pm.Model() as model:
+        pm.Normal("y", pytensor.shared(X, name="hidden") * pm.Normal("b"), 1, observed=Y)
+    with caplog.at_level("INFO", logger="ppl"):
+        ppl.from_pymc(model)
+    assert "hidden is shared but no Data of the model" in caplog.text
+
+
+def test_a_model_inside_a_model(pm):
+    with pm.Model() as outer:
+        a = pm.Normal("a")
+        with pm.Model("inner"):
+            b = pm.Normal("b", a)
+        pm.Normal("y", b, 1, observed=Y)
+    made = agree(outer)
+    assert [v.name for v in made.free_RVs] == ["a", "inner::b"]
+
+
+def test_a_model_converted_inside_the_block_of_another(pm):
+    with pm.Model() as source:
+        pm.Normal("a")
+    with ppl.Model() as around:
+        made = ppl.from_pymc(source)
+    assert made.parent is None and not around.named_vars
+
+
+def test_a_minibatch_counts_for_all_rows(pm):
+    x, y = np.arange(40.0), np.arange(40.0) * 2
+    with pm.Model() as source:
+        xs, ys = pm.Minibatch(x, y, batch_size=10)
+        pm.Normal("y", pm.Normal("b") * xs, 1.0, observed=ys, total_size=40)
+    made = ppl.from_pymc(source)
+    logp = made.compile_logp()
+    values = [float(logp({"b": 2.0})) for _ in range(3)]
+    whole = 40 * -0.5 * np.log(2 * np.pi) + float(-0.5 * 4 - 0.5 * np.log(2 * np.pi))
+    assert values == pytest.approx([whole] * 3)
+
+
+def test_a_part_that_counts_for_the_whole(pm):
+    with pm.Model() as model:
+        pm.Normal("y", pm.Normal("b"), 1.0, observed=Y, total_size=60)
+        pm.Normal("z", pm.Normal("c"), 1.0, observed=Y.reshape(2, 3), total_size=[10, None])
+    agree(model)
+
+
+def test_initial_values(pm, pt):
+    with pm.Model() as model:
+        pm.Normal("a", initval=0.7)
+        pm.HalfNormal("s", initval=pt.as_tensor(2.0) * 2)
+    point = ppl.from_pymc(model).initial_point()
+    assert float(point["a"]) == 0.7 and float(point["s_log__"]) == pytest.approx(np.log(4.0))
+
+
+def test_a_model_after_an_intervention(pm):
+    with pm.Model() as model:
+        a = pm.Normal("a")
+        b = pm.Normal("b", a, 1)
+        pm.Normal("y", b, 1)
+    agree(pm.observe(pm.do(model, {"a": 0.4}), {"y": 1.2}))
+
+
+# --- refusals ---------------------------------------------------------------------------------------------------------
+def refused(model, *words):
+    """The error in under a second, with what it has to name."""
+    start = time.process_time()
+    with pytest.raises(NotConvertedError) as caught, nothing_compiled():
+        ppl.from_pymc(model)
+    assert time.process_time() - start < 1.0
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_a_function_of_the_host_is_named(pm, pt):
+    from pytensor.compile.ops import as_op
+
+    @as_op(itypes=[pt.dscalar], otypes=[pt.dscalar])
+    def black_box(x):
+        return np.asarray(x**2)
+
+    with pm.Model() as model:
+        pm.Deterministic("squared", black_box(pm.Normal("x")))
+    refused(model, '"squared"', "black_box", "runs Python on the host")
+
+
+def test_an_op_of_the_user_is_named(pm, pt):
+    from pytensor.graph.basic import Apply
+    from pytensor.graph.op import Op
+
+    class Mystery(Op):
+        def make_node(self, x):
+            return Apply(self, [x], [x.type()])
+
+        def perform(self, node, inputs, outputs):
+            outputs[0][0] = inputs[0] * 2
+
+    with pm.Model() as model:
+        pm.Potential("term", Mystery()(pm.Normal("x")))
+    refused(model, '"term"', "Mystery")
+
+
+def test_an_op_of_the_user_on_constants_is_computed(pm, pt):
+    from pytensor.compile.ops import as_op
+
+    @as_op(itypes=[pt.dvector], otypes=[pt.dvector])
+    def prepared(x):
+        return x * 3
+
+    with pm.Model() as model:
+        pm.Normal("y", pm.Normal("b") * prepared(pt.as_tensor(X)), 1, observed=Y)
+    agree(model)
+
+
+def test_an_op_in_a_users_density_is_named(pm, pt):
+    from pytensor.compile.ops import as_op
+
+    @as_op(itypes=[pt.dvector, pt.dvector], otypes=[pt.dvector])
+    def likelihood(value, mu):
+        return -((value - mu) ** 2)
+
+    with pm.Model() as model:
+        pm.CustomDist("y", pm.Normal("m"), logp=likelihood, observed=Y)
+    refused(model, '"y"', "likelihood")
+
+
+def test_a_simulator_is_named(pm):
+    with pm.Model() as model:
+        pm.Simulator("y", lambda rng, a, size: rng.normal(a, size=size), pm.Normal("a"), observed=Y)
+    refused(model, '"y"', "simulated")
+
+
+def test_a_differential_equation_on_the_host_is_named(pm):
+    from pymc.ode import DifferentialEquation
+
+    ode = DifferentialEquation(lambda y, t, p: [-p[0] * y[0]], times=[0.5, 1.0], n_states=1, n_theta=1, t0=0)
+    with pm.Model() as model:
+        pm.Normal("y", ode(y0=[1.0], theta=[pm.HalfNormal("k")])[:, 0], 1, observed=[0.5, 0.3])
+    refused(model, '"y"', "DifferentialEquation")
+
+
+def test_an_input_without_a_value_is_named(pm, pt):
+    with pm.Model() as model:
+        pm.Normal("y", pt.dscalar("loose") + pm.Normal("b"), 1, observed=Y)
+    refused(model, '"y"', "loose")
+
+
+def test_what_is_no_model_is_refused(pm):
+    with pytest.raises(TypeError, match=r"from_pymc takes a pymc\.Model"):
+        ppl.from_pymc(3)
+    with pm.Model() as model:
+        pm.Normal("x")
+    with pytest.raises(ValueError, match="mutable"):
+        ppl.from_pymc(model, data="soft")
+    with pytest.raises(TypeError, match=r"ppl\.from_pymc"):
+        ppl.set_data({"x": 1.0}, model=model)
+
+
+# --- size -------------------------------------------------------------------------------------------------------------
+def test_a_loop_written_in_python_of_two_thousand_steps(pm):
+    with pm.Model() as model:
+        x = pm.Normal("x")
+        for _ in range(2_000):
+            x = x * 0.5 + 1.0
+        pm.Potential("p", x)
+    assert len(ppl.from_pymc(model).potentials) == 1
+
+
+def test_conversion_takes_milliseconds(pm):
+    with pm.Model() as model:
+        effects = [pm.Normal(f"a{i}", shape=4) for i in range(40)]
+        mu = sum(a[np.arange(6) % 4] for a in effects)
+        pm.Normal("y", mu, pm.HalfNormal("s"), observed=Y)
+    ppl.from_pymc(model)
+    start = time.process_time()
+    ppl.from_pymc(model)
+    assert time.process_time() - start < 0.5
+
+
+def test_a_check_compares_with_pymc(pm):
+    with pm.Model() as model:
+        pm.Normal("y", pm.Normal("b"), 1, observed=Y)
+    assert ppl.from_pymc(model, check=True).free_RVs
+
+
+# --- rewriting works on the conversion --------------------------------------------------------------------------------
+def schools(pm):
+    effects, errors = np.array([28, 8, -3, 7, -1, 1, 18, 12.0]), np.array([15, 10, 16, 11, 9, 11, 10, 18.0])
+    with pm.Model(coords={"school": np.arange(8)}) as model:
+        mu, tau = pm.Normal("mu", 0, 5), pm.HalfCauchy("tau", 5)
+        theta = pm.Normal("theta", mu, tau, dims="school")
+        pm.Normal("y", theta, errors, observed=effects, dims="school")
+    return model
+
+
+def test_eight_schools_become_one_dimension(pm):
+    plan = ppl.explain(schools(pm))
+    assert (plan.ndim_before, plan.ndim, plan.free) == (10, 1, ("tau",))
+
+
+def test_probabilities_by_logits_stay_exact_far_out(pm):
+    with pm.Model() as model:
+        x = pm.Flat("x")
+        pm.Bernoulli("y", logit_p=x, observed=[0, 1])
+        pm.Categorical("z", logit_p=pm.math.stack([x, 0.0]), observed=[1])
+    made = ppl.from_pymc(model)
+    for x in (-700.0, 700.0):
+        far = abs(x) + max(x, 0.0)
+        assert float(made.compile_logp()({"x": x})) == pytest.approx(-far, rel=1e-9)
+        assert np.isfinite(made.compile_dlogp()({"x": x})).all()
+
+
+def test_warnings_are_those_of_the_model(pm):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ppl.from_pymc(schools(pm))
