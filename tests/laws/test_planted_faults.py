@@ -708,7 +708,7 @@ FAULTS = [
     Fault("running totals begin one late", coal, runs._sum_over, "totals[np.where(some, run.end, 0)]",
           "totals[np.where(some, run.end - 1, 0)]"),
     # observed values in other coordinates
-    Fault("a slope forgotten", log_normal, bijections.opened, "as_tensor(slope)", "0.9 * as_tensor(slope)"),
+    Fault("a value in other units", log_normal, bijections.opened, "as_tensor(value)", "1.1 * as_tensor(value)"),
     Fault("a power forgotten", weibull, Weibull.change_of_variables.of, "y**alpha, (beta", "y, (beta"),
     Fault("not from the least value", pareto, Pareto.change_of_variables.of, "log(y / m)", "log(1 + y / m)"),
     Fault("not turned upside down", inverse, InverseGamma.change_of_variables.of, "1.0 / y, (alpha", "y, (alpha"),
