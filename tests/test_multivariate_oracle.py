@@ -269,8 +269,23 @@ BAD = {
 }
 
 
+TOLD = (  # constants outside their domains, as in PyMC
+    "chol must be a lower triangular matrix with a positive diagonal",
+    "Dirichlet: a must be a vector of positive numbers, got",
+    "Multinomial: n must be an integer, not negative, got -1",
+    "Multinomial: p must be probabilities that sum to 1",
+    "LKJCorr: eta must be positive",
+    "Wishart: nu must exceed",
+    "CAR: alpha must be between -1 and 1",
+)
+
+
 @pytest.mark.parametrize("message", BAD)
-def test_bad_parameters_are_refused_where_they_are_given(message):
+def test_bad_parameters_are_refused_where_they_are_given_and_laws_that_are_none_are_told(message):
+    if message in TOLD:
+        with pytest.warns(UserWarning, match=f"(?s){message}.*Its log-density is not finite"):
+            BAD[message]()
+        return
     with pytest.raises((ValueError, TypeError), match=message):
         BAD[message]()
 

@@ -197,11 +197,9 @@ BAD = {
     "must have as many axes": lambda: pd.RandomWalk.dist(start(pd), pd.MvNormal.dist(0, COV3), steps=3),
     "4 steps make 5 values": lambda: pd.GaussianRandomWalk.dist(0, 1.0, init_dist=start(pd), steps=4, shape=4),
     "a path of 1 values has no step": lambda: pd.GaussianRandomWalk.dist(0, 1.0, init_dist=start(pd), shape=1),
-    "sigma must be positive": lambda: pd.GaussianRandomWalk.dist(0, -1.0, init_dist=start(pd), steps=4),
     "'x' is a variable of a model already": lambda: pd.GaussianRandomWalk.dist(
         0, 1.0, init_dist=pd.Normal.dist(0, 1, name="x"), steps=4
     ),
-    "GARCH11: omega must be positive": lambda: pd.GARCH11.dist(-1.0, 0.1, 0.1, 1.0, steps=4),
     "must return the pair": lambda: pd.EulerMaruyama.dist(0.1, lambda x, a: x, (1.0,), init_dist=start(pd), steps=3),
     "which is not among sde_pars": lambda: pd.EulerMaruyama.dist(
         0.1, lambda x: (x * HIDDEN, 1.0), (), init_dist=start(pd), steps=3
@@ -213,6 +211,13 @@ BAD = {
 def test_bad_arguments_are_refused_where_they_are_given(message):
     with pytest.raises((ValueError, TypeError), match=message):
         BAD[message]()
+
+
+def test_constants_outside_their_domains_are_told():
+    with pytest.warns(UserWarning, match="sigma must be positive, got -1"):
+        pd.GaussianRandomWalk.dist(0, -1.0, init_dist=start(pd), steps=4)
+    with pytest.warns(UserWarning, match="GARCH11: omega must be positive"):
+        pd.GARCH11.dist(-1.0, 0.1, 0.1, 1.0, steps=4)
 
 
 def test_a_missing_first_law_becomes_a_wide_one_with_a_warning():

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+import re
+import warnings
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -409,12 +411,23 @@ def bad_values(domain: Any) -> list[Any]:
     return [x for x in (-1.0, 1.5, -np.inf, np.nan) if not np.all(domain.contains(np.asarray(x)))]
 
 
-def test_a_constant_parameter_outside_its_domain_is_refused(case: Any) -> None:
+def told_of(make: Callable[[], Any]) -> str:
+    """What is said of constants outside their domains: as in PyMC the draw is made with a warning, or it is refused."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            make()
+        except ValueError as error:
+            return str(error)
+    return " ".join(str(each.message) for each in caught if each.category is UserWarning)
+
+
+def test_a_constant_parameter_outside_its_domain_is_told(case: Any) -> None:
     for key, parameter in case.family.params.items():
         for bad in bad_values(parameter.domain):
             values = {**dict(zip(case.family.params, case.given, strict=True)), key: bad}
-            with pytest.raises(ValueError, match=rf"{case.name}.*{key}"):
-                case.declared(values.values())
+            said = told_of(lambda values=values: case.declared(values.values()))
+            assert re.search(rf"(?s){case.name}.*{key}", said), said
 
 
 def test_a_symbolic_parameter_outside_its_domain_gives_minus_infinity(case: Any) -> None:
