@@ -90,7 +90,7 @@ def test_a_function_as_an_operation():
 
 def test_what_is_wrong_with_an_operation_is_said():
     class Nothing(Op):
-        itypes = otypes = [pt.dvector]
+        itypes = otypes = (pt.dvector,)
 
     with pytest.raises(Exception, match="Nothing does not say what it computes: define perform"):
         Nothing()(ROWS).eval()

@@ -27,7 +27,7 @@ def check_icdf_value(expr: Any, value: Any) -> Tensor:
 def _where_all_hold(expr: Any, conditions: Any, otherwise: float) -> Tensor:
     held = as_tensor(True)
     for condition in conditions:
-        held = held & tt.all(condition if isinstance(condition, Tensor) else as_tensor(bool(condition)))
+        held = held & tt.all(as_tensor(condition))
     return tt.switch(held, expr, otherwise)
 
 
