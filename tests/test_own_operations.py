@@ -70,7 +70,8 @@ def test_values_gradients_and_batches():
 def test_several_outputs_and_inputs_without_gradient():
     x = pt.dvector("x")
     whole, rest = Divided()(x, 2)
-    assert rest.owner is not None and isinstance(whole.owner, Apply)
+    assert rest.owner and isinstance(whole.owner, Apply) and whole.owner == whole.owner and x.owner is None
+    assert rest.owner == whole.owner and rest.owner.inputs[0] is x and rest.owner.outputs == [whole, rest]
     value, slope = pm.function([x], [rest, pm.grad((rest * 5).sum() + whole.sum(), x)])(ROWS)
     np.testing.assert_allclose(value, ROWS % 2)
     np.testing.assert_allclose(slope, 5.0)

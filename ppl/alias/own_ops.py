@@ -13,7 +13,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from ppl.graph import GET, Attrs, Node, TupleType
+from ppl.graph import GET, Application, Attrs, Node, TupleType
 from ppl.tensor.core.evaluate import to_jax
 from ppl.tensor.core.host_call import host_call
 from ppl.tensor.core.ops import TensorOp
@@ -71,10 +71,10 @@ class Op:
 
 
 class IsApply(type):
-    """`isinstance(x.owner, Apply)` holds of nodes that are computed."""
+    """`isinstance(x.owner, Apply)` holds of what computes a node."""
 
     def __instancecheck__(cls, x: object) -> bool:
-        return type.__instancecheck__(cls, x) or (isinstance(x, Tensor) and bool(x.inputs))
+        return type.__instancecheck__(cls, x) or isinstance(x, Application)
 
 
 class Apply(metaclass=IsApply):

@@ -1,5 +1,6 @@
 """Typed, hash-consed graphs: nodes, walks over them, substitution, bodies of loops and derivatives."""
 
+from ppl.graph.application import Application as Application
 from ppl.graph.body import BOUND as BOUND
 from ppl.graph.body import Body as Body
 from ppl.graph.body import bodies as bodies

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
-from ppl.graph import Attrs, FrozenArray, Identity, Node, Op, debugprint
+from ppl.graph import Application, Attrs, FrozenArray, Identity, Node, Op, debugprint
 from ppl.tensor.config import config
 
 Dim = int | None
@@ -165,9 +165,9 @@ class Tensor(Node):
         return self.attrs.get("scope", "/")
 
     @property
-    def owner(self) -> Node | None:
-        """The node itself where it is computed, None for a leaf (Theano's name)."""
-        return self if self.inputs else None
+    def owner(self) -> Application | None:
+        """What it is computed by; None for a leaf (Theano's name)."""
+        return Application(self) if self.inputs else None
 
     def __setattr__(self, field: str, value: object) -> None:
         if field != "name":

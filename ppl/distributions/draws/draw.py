@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ppl.graph import Attrs, Identity, Node, Op
+from ppl.graph import Application, Attrs, Identity, Node, Op
 from ppl.tensor.core.ops import broadcast_shape
 from ppl.tensor.core.sizes import split_sizes
 from ppl.tensor.tensor import Tensor, TensorType, dtype_name
@@ -36,9 +36,9 @@ class RandomVariable(Tensor):
         return self.attrs["event_ndim"]
 
     @property
-    def owner(self) -> Node:
-        """The draw itself, also where it has no parameters (PyTensor's name)."""
-        return self
+    def owner(self) -> Application:
+        """What it is drawn by, also where it has no parameters (PyTensor's name)."""
+        return Application(self)
 
     def __str__(self) -> str:
         """The name, which programs written for PyMC take from it."""
