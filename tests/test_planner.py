@@ -221,7 +221,7 @@ def test_rows_that_each_evaluation_goes_over_have_their_reason(write, why):
         write(rng.normal(size=(200, 3)), rng.normal(size=200))
     plan = pm.explain(model)
     assert [(kept.name, kept.why) for kept in plan.rows] == [("y", why)]
-    assert f"rows that each evaluation goes over:\n    y: {why}" in str(plan)
+    assert f"observations that each evaluation goes over row by row:\n    y: {why}" in str(plan)
     assert f"<td>rows</td><td>y</td><td>{why.replace(chr(34), '&quot;')}</td>" in plan._repr_html_()
 
 
