@@ -124,6 +124,7 @@ def sample(
         callback=callback,
         store=store_for(checkpoint, resume, storage, {**settings, "identity": dict(identity or {})}),
         settings=settings,
+        work_of_gradient=work_of_gradient,
     )
     return launch(job, progress=progress, blocking=blocking)
 

@@ -14,9 +14,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from ppl.samplers import sample
 from ppl.samplers.programs import blas, damaged_programs, disk_cache, programs
 from ppl.samplers.programs.packing import Packing, on_host
-from ppl.samplers.programs.programs import Programs, turn
+from ppl.samplers.programs.programs import PROGRAMS, Programs, turn
 from ppl.samplers.programs.randomness import normals, own_settings
 
 ROOT = Path(__file__).parents[2]
@@ -207,3 +208,13 @@ def test_an_option_that_xla_does_not_know_is_left_out(monkeypatch):
     assert programs._unknown == {"xla_no_such_thing"}
     with pytest.raises(jax.errors.JaxRuntimeError):
         programs._compile(lowered, {"xla_backend_optimization_level": "no level"})
+
+
+def test_how_far_a_loop_is_polished_follows_from_the_work_of_a_gradient_alone(monkeypatch):
+    asked = []
+    get = PROGRAMS.get
+    monkeypatch.setattr(PROGRAMS, "get", lambda key, *rest, **more: (asked.append(rest[2]), get(key, *rest, **more))[1])
+    small, large = lambda x: -0.5 * jnp.sum(x**2), lambda x: -0.5 * jnp.sum(jnp.sort(jnp.tile(x, 1000)) ** 2)
+    for logp, draws, chains in ((small, 10, 1), (small, 500, 2), (large, 10, 1)):
+        sample(logp, np.zeros((chains, 2)), chains=chains, draws=draws, tune=10, cores=1)
+    assert [polish.level for polish in asked] == [0, 0, 2]

@@ -31,6 +31,7 @@ MARKS = 64  # diverging positions kept per dispatch
 BUFFER_BYTES = 4 << 20
 MOST_ROWS = 4096
 KEPT_PROGRAMS = 64
+SMALL_GRADIENT = 3000  # numbers of vector operations (decision 015)
 LITTLE = 1e8  # numbers of vector operations, about ten milliseconds, that are done sooner than polish is compiled
 
 
@@ -39,14 +40,22 @@ class Polish(NamedTuple):
 
     level: int = 3  # LLVM's level of optimisation, 0 to 3
     emitters: bool = True  # XLA's newer way to write out fused operations
+    whole: bool = False  # written as one module: a loop is one function, and parts of it only wait for each other
 
 
 BEST = Polish()
 DRAWS = Polish(level=2)  # compiles in half to nine tenths of the time of the best, runs a few per cent slower
 # A loop in one kernel compiles in less time without emitters, and sums by group are not computed twice (decision 007).
-LOOP = Polish(level=2, emitters=False)
+LOOP = Polish(level=2, emitters=False, whole=True)
+SMALL_LOOP = Polish(level=0, emitters=False, whole=True)
 ONCE = Polish(level=0)  # compiles in less again, runs several times slower: for what runs once
 QUICK = Polish(level=0, emitters=False)  # the soonest, where running takes next to nothing
+
+
+def of_loop(work_of_gradient: float) -> Polish:
+    """How far a sampler's loop is polished. It must follow from the model: with a clock, or with the draws that are
+    asked for, draws would not be the same the next time, or not begin as those of a shorter run."""
+    return SMALL_LOOP if work_of_gradient < SMALL_GRADIENT and jax.default_backend() == "cpu" else LOOP
 
 
 class Buffers(NamedTuple):
@@ -238,6 +247,8 @@ class Programs:
             options: dict[str, Any] = {}
             if polish.level < BEST.level:
                 options["xla_backend_optimization_level"] = str(polish.level)
+            if polish.whole and jax.default_backend() == "cpu":
+                options["xla_cpu_parallel_codegen_split_count"] = 1
             if not polish.emitters and jax.default_backend() == "cpu":
                 options["xla_cpu_use_fusion_emitters"] = False
             compiled = _compile(lowered, options)

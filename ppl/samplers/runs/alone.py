@@ -11,7 +11,7 @@ import jax
 import numpy as np
 
 from ppl.samplers.programs.packing import Packed, on_host
-from ppl.samplers.programs.programs import LOOP, PROGRAMS, Buffers, chunk_program, expand_program, rows_for, turn
+from ppl.samplers.programs.programs import PROGRAMS, Buffers, chunk_program, expand_program, of_loop, rows_for, turn
 from ppl.samplers.programs.randomness import chain_key
 from ppl.samplers.runs.chain import Chain, Layout, Seconds
 from ppl.samplers.runs.job import Compiled, Job, Signals
@@ -25,7 +25,7 @@ def compiled(job: Job, layout: Layout) -> Compiled:
         ("chunk", job.kernel_key, rows),
         lambda: chunk_program(job.kernel, layout.packs, rows),
         (chain_key(0, 0), plan, job.data, layout.blank, layout.buffers(rows), np.int64(0)),
-        LOOP,
+        of_loop(job.work_of_gradient()),
         donated=(4,),
     )
     expanded = None

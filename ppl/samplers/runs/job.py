@@ -1,5 +1,6 @@
 """What a run is asked for, and what its parts share while it goes on."""
 
+import math
 import threading
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple, Protocol
@@ -62,6 +63,7 @@ class Job(NamedTuple):
     terms: Terms | None = None
     keep_warmup: bool = False
     callback: Callback | None = None
+    work_of_gradient: Callable[[], float] = lambda: math.inf  # decides how far the loop is polished
 
 
 class Compiled(NamedTuple):
