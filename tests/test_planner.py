@@ -85,7 +85,7 @@ def test_an_intercept_stays_where_its_block_would_keep_the_rows_of_a_regression(
         pm.Normal("y", intercept + X @ slopes, pm.HalfNormal("sigma", 1), observed=rows)
     made = pm.explain(model)
     assert [s.rule for s in made.steps if s.rule != "reparameterization"] == ["sufficient statistics"]
-    assert {k.name: k.why for k in made.kept}["intercept"] == "its children are cheaper as statistics of their rows"
+    assert {k.name: k.why for k in made.kept}["intercept"] == "its children are cheaper by their sufficient statistics"
     point = {name: rng.normal(size=value.shape) for name, value in model.initial_point().items()}
     short = model.compile_fn(model.logp(rewrite=True), inputs=model.value_vars)
     np.testing.assert_allclose(short(point), model.compile_logp()(point), rtol=1e-10)
