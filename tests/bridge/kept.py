@@ -81,7 +81,6 @@ if __name__ == "__main__":
     for name in MODELS:
         known = before.get(name, {})
         found[name] = known if known.get("source") == source_of(name) else told(pymc, name)
-        found[name]["source"] = source_of(name)
         write(before | found)
     write(found)
     print(f"{len(found)} models", file=sys.stderr)
