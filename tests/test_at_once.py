@@ -8,7 +8,7 @@ import pytest
 import ppl as pm
 import ppl.tensor as tt
 from ppl.compile.pure import Program
-from ppl.model.inference.engines import independent
+from ppl.model.inference.strategies import quadrature as by_quadrature
 from ppl.model.posterior.at_once import at_once
 from ppl.model.prediction import draw_rows
 from ppl.model.prediction.draw_rows import RowProgram, over_draws
@@ -44,7 +44,7 @@ def test_posteriors_by_numpy_are_those_by_programs(model, monkeypatch):
         before = PROGRAMS.compilations
         fast = pm.sample(**QUIET)
         assert PROGRAMS.compilations == before, "nothing was compiled"
-    for module in (draw_rows, independent):
+    for module in (draw_rows, by_quadrature):
         monkeypatch.setattr(module, "at_once", lambda *_, **__: None)
     with pm.Model():
         model()

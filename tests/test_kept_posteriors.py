@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import ppl as pm
-from ppl.model.inference.engines import independent
+from ppl.model.inference.strategies import quadrature as by_quadrature
 from ppl.model.posterior.rewriting import rewritten
 from ppl.samplers.independent.quadrature import quadrature
 
@@ -39,7 +39,7 @@ def test_the_same_seed_gives_the_same_draws_from_what_was_kept():
 
 def test_a_distribution_function_is_found_once_from_each_start(monkeypatch):
     looked = []
-    monkeypatch.setattr(independent, "quadrature", lambda *a, **k: looked.append(a[1]) or quadrature(*a, **k))
+    monkeypatch.setattr(by_quadrature, "quadrature", lambda *a, **k: looked.append(a[1]) or quadrature(*a, **k))
     model, other = hierarchy(), hierarchy()
     draw = lambda model, **more: pm.sample(model=model, **FEW, **more).posterior["tau"].values
     first, again = draw(model), draw(model)

@@ -197,7 +197,7 @@ LEFT_TO_ARVIZ = [
 
 @ARVIZ_0
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("options", LEFT_TO_ARVIZ, ids=str)
+@pytest.mark.parametrize("options", LEFT_TO_ARVIZ, ids=lambda options: " ".join(options))
 def test_what_the_table_lacks_is_left_to_arviz(options):
     result = collect({"posterior": posterior()})
     assert repr(pm.summary(result, **options)) == repr(arviz.summary(result, **options))
