@@ -113,7 +113,8 @@ one("garch", lambda pm: pm.GARCH11("x", 0.5, 0.2, 0.3, 1.2, steps=5))
 
 @model
 def wishart(pm, pt):
-    pm.Wishart("x", nu=5, V=COV, initval=COV * 3)
+    scale = pm.HalfNormal("scale")  # a free Wishart matrix is moved off the symmetric matrices, where it has no density
+    pm.Wishart("x", nu=5, V=COV * scale, observed=COV * 3)
 
 
 @model

@@ -93,7 +93,8 @@ def _stirling(x: np.ndarray) -> Any:
 _OTHER_NAMES: dict[str, Callable[..., Any]] = {
     "abs": np.abs, "switch": np.where, "softplus": lambda x: np.logaddexp(x, 0),
     "log_sigmoid": lambda x: -np.logaddexp(-x, 0), "rsqrt": lambda x: 1 / np.sqrt(x), "trunc": np.trunc,
-    "stop_gradient": np.asarray, "at_optimum": np.asarray, "twice": np.asarray, "stirling": _stirling,
+    "stop_gradient": np.asarray, "at_optimum": np.asarray, "twice": np.asarray, "held": np.asarray,
+    "stirling": _stirling,
     "deviance": functools.partial(special_counts.deviance_by, np), "clip": np.clip,
     **{op.name: op.lower for op in (share, log1mexp, log_exp_difference, log1p_square, log_ndtr_between)},
 }  # fmt: skip
