@@ -34,6 +34,13 @@ def second(x):
     return np.stack([(W @ slopes(x + step * e) - W @ slopes(x - step * e)) / (2 * step) for e in np.eye(3)])
 
 
+def test_the_derivative_of_a_distance_is_0_where_the_distance_is():
+    """As in PyTensor: a Laplace variable starts at its location, where one of both sides would be arbitrary."""
+    x = tt.dvector("x")
+    slope = ppl.function([x], tt.grad(tt.sum(abs(x)), x))
+    np.testing.assert_array_equal(slope(np.array([-2.0, 0.0, 3.0])), [-1.0, 0.0, 1.0])
+
+
 def test_jacobians_in_both_modes(f):
     x, y = f
     for mode in ("forward", "backward"):

@@ -20,6 +20,19 @@ def sigmoid(x: Any) -> Any:
 sigmoid.defjvps(lambda slope, value, x: slope * value * sigmoid(-x))
 
 
+def absolute(x: Any) -> Any:
+    """|x|; the derivative at 0 is 0, as in PyTensor, the mean of those on either side. JAX's is 1."""
+    return _absolute(x) if jnp.issubdtype(jnp.result_type(x), jnp.floating) else jnp.abs(x)
+
+
+@jax.custom_jvp
+def _absolute(x: Any) -> Any:
+    return jnp.abs(x)
+
+
+_absolute.defjvps(lambda slope, value, x: slope * jnp.sign(x))
+
+
 @jax.custom_jvp
 def sinc(x: Any) -> Any:
     """sin(πx) / πx; JAX's derivative is wrong by a third at 1e-8 and infinite below."""

@@ -29,7 +29,7 @@ power = Elementwise("power", jnp.power, also=("pow", "float_power"))
 negative = Elementwise("negative", jnp.negative, also=("neg",), inverse="negative", monotone="decreasing", odd=True)
 positive = Elementwise("positive", jnp.positive, inverse="positive", monotone="increasing", odd=True)
 reciprocal = Elementwise("reciprocal", jnp.reciprocal, "float", also=("inv_elemwise",), inverse="reciprocal", odd=True)
-abs = Elementwise("abs", jnp.abs, "real", also=("absolute", "fabs", "abs_"), range=(0, INF), even=True)
+abs = Elementwise("abs", steady.absolute, "real", also=("absolute", "fabs", "abs_"), range=(0, INF), even=True)
 sign = Elementwise("sign", jnp.sign, also=("sgn",), range=(-1, 1), odd=True)
 square = Elementwise("square", jnp.square, also=("sqr",), range=(0, INF), even=True)
 whole = Elementwise("whole", lambda x: lax.optimization_barrier(jnp.asarray(x)))  # x, which XLA does not take apart
