@@ -52,7 +52,7 @@ def options(backend: str) -> dict[str, Any]:
 
 
 def eight_schools(pm: Any, y: Any = None) -> Any:
-    """The non-centred hierarchical model."""
+    """The non-centered hierarchical model."""
     with pm.Model() as model:
         mu = pm.Normal("mu", 0, 5)
         tau = pm.HalfCauchy("tau", 5)

@@ -39,7 +39,7 @@ def long_sum(t: Any, n: int) -> Any:
 
 
 def log_terms(t: Any, n: int) -> Any:
-    """Σ log(1 + exp(i·x - y)): a stabilising rule for every term."""
+    """Σ log(1 + exp(i·x - y)): a stabilizing rule for every term."""
     x, y = t.dscalar("x"), t.dscalar("y")
     e = x
     for i in range(1, n // 7 + 1):

@@ -46,7 +46,7 @@ RNG = np.random.default_rng(0)
 
 
 def schools(pm: Any) -> None:
-    """Eight schools, centred: as in the textbook."""
+    """Eight schools, centered: as in the textbook."""
     mu, tau = pm.Normal("mu", 0, 5), pm.HalfCauchy("tau", 5)
     theta = pm.Normal("theta", mu, tau, shape=8)
     pm.Normal("y", theta, np.array(ERRORS), observed=np.array(EFFECTS))
@@ -108,7 +108,7 @@ def votes(pm: Any) -> None:
 
 
 def election(pm: Any) -> None:
-    """1,500 votes by age, education, both, state and region, centred."""
+    """1,500 votes by age, education, both, state and region, centered."""
     n, state, region = 1500, RNG.integers(0, 51, 1500), RNG.integers(0, 5, 51)
     age, school, x = RNG.integers(0, 4, n), RNG.integers(0, 4, n), RNG.integers(0, 2, (n, 2))
     line = 0.3 * RNG.normal(size=51)[state] - 1.6 * x[:, 0] + 0.2
@@ -121,7 +121,7 @@ def election(pm: Any) -> None:
 
 
 def slopes(pm: Any) -> None:
-    """500 answers of 100 people, correlated levels and slopes, centred."""
+    """500 answers of 100 people, correlated levels and slopes, centered."""
     person, x = np.repeat(np.arange(100), 5), RNG.normal(size=500)
     level, slope = RNG.multivariate_normal([1.0, 0.0], [[0.5, 0.2], [0.2, 0.5]], 100).T
     chol, _, _ = pm.LKJCholeskyCov("chol", n=2, eta=2.0, sd_dist=pm.Exponential.dist(1.0))
@@ -186,10 +186,10 @@ def loop(pm: Any) -> None:
 
 
 HIERARCHIES = (pumps, rats, counts, votes)  # whose latents are conjugate
-CENTRED = (election, slopes)  # of which nothing can be integrated out
+CENTERED = (election, slopes)  # of which nothing can be integrated out
 MODELS: dict[str, Callable[..., None]] = {
     f.__name__: f
-    for f in (*HIERARCHIES, *CENTRED, schools, radon, loop, regression, iid, coal, nile, rates, process, latent)
+    for f in (*HIERARCHIES, *CENTERED, schools, radon, loop, regression, iid, coal, nile, rates, process, latent)
 }
 DISCRETE = {"coal", "nile"}
 

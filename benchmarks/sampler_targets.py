@@ -140,7 +140,7 @@ def radon() -> Target:
 
 
 def stochastic_volatility(n: int = 200) -> Target:
-    """Non-centred: h_t = μ + s·(AR(1) with coefficient φ), y_t ~ N(0, exp(h_t / 2))."""
+    """Non-centered: h_t = μ + s·(AR(1) with coefficient φ), y_t ~ N(0, exp(h_t / 2))."""
     rng = _rng(4)
     h = np.zeros(n)
     for t in range(1, n):
@@ -167,7 +167,7 @@ def stochastic_volatility(n: int = 200) -> Target:
 
 
 def funnel() -> Target:
-    """Neal's funnel, non-centred, with one noisy observation of each of its nine arms."""
+    """Neal's funnel, non-centered, with one noisy observation of each of its nine arms."""
     y = _rng(5).normal(size=9)
 
     def logp(q: Any, y: Any) -> Any:

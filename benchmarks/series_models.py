@@ -99,7 +99,7 @@ def volatility_loop(pm: Any) -> None:
 
 
 def volatility_ar(pm: Any) -> None:
-    """A stationary autoregression around a level, centred."""
+    """A stationary autoregression around a level, centered."""
     phi, s, level = pm.Beta("phi", 20, 1.5), pm.HalfNormal("s", 0.5), pm.Normal("level", -1, 1)
     h = pm.AR("h", [phi], sigma=s, init_dist=pm.Normal.dist(0, 1), shape=STEPS)
     pm.Normal("y", 0, pm.math.exp((level + h) / 2), observed=_persistent())

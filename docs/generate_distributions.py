@@ -18,7 +18,7 @@ CHECKS = {
     "variance": "variance",
     "mode": "mode",
     "entropy": "entropy",
-    "exponential form": "log_normaliser",
+    "exponential form": "log_normalizer",
 }
 
 NOTES = (
@@ -70,10 +70,10 @@ def page() -> str:
         "",
         "Every family by what it declares. A cross is checked by a law in `tests/laws/test_distributions.py`: for",
         "numbers by integrals, for vectors by draws (scores are zero on average, which ties draws, density and",
-        "normaliser together). The parameters come from the declared domains; KroneckerNormal and EulerMaruyama take",
+        "normalizer together). The parameters come from the declared domains; KroneckerNormal and EulerMaruyama take",
         "matrices and functions that no domain describes, and are skipped by name (their oracles are in",
         "`tests/test_multivariate_oracle.py` and `tests/test_time_series.py`), as is the score of ICAR, which is",
-        "normalised in no parameter. An empty cell is a fact that the family does not declare: asking for it says so,",
+        "normalized in no parameter. An empty cell is a fact that the family does not declare: asking for it says so,",
         "and the law is skipped by name.",
         "A cross in brackets follows from the distribution function: a quantile is found by a search in the tail that",
         "is small, exact to rounding, with derivatives; the upper tail is the rest to 1.",

@@ -47,10 +47,10 @@ def main() -> None:
     draw(data, path, OUTPUT / "covariance_matrices.png")
 
 
-def ellipse(centre: np.ndarray, covariance: np.ndarray) -> np.ndarray:
+def ellipse(center: np.ndarray, covariance: np.ndarray) -> np.ndarray:
     """Where the first two coordinates lie two deviations away."""
     angle = np.linspace(0, 2 * np.pi, 200)
-    return centre[:2, None] + 2 * np.linalg.cholesky(covariance[:2, :2]) @ [np.cos(angle), np.sin(angle)]
+    return center[:2, None] + 2 * np.linalg.cholesky(covariance[:2, :2]) @ [np.cos(angle), np.sin(angle)]
 
 
 def draw(data: np.ndarray, path: tuple[np.ndarray, ...], file: Path) -> None:

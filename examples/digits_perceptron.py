@@ -17,7 +17,7 @@ import ppl.tensor as T  # noqa: N812
 from ppl.nn.activations import relu
 from ppl.nn.data import batchify, train_test_split
 from ppl.nn.digits import digits
-from ppl.nn.initialisers import he_normal
+from ppl.nn.initializers import he_normal
 from ppl.nn.layers import Dense
 from ppl.nn.losses import accuracy, sparse_softmax_crossentropy_logits
 from ppl.nn.optimizers import Adam

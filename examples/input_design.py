@@ -1,4 +1,4 @@
-"""Optimising inputs, not weights: at which times should a decay be measured?
+"""Optimizing inputs, not weights: at which times should a decay be measured?
 
 A quantity falls as a·exp(-b t). Each measurement has the same error, and there are six of them to spend. What they tell
 about (a, b) is the matrix JᵀJ, J being the derivatives of the measured values by a and b. Its determinant is made as

@@ -57,7 +57,7 @@ def membership(group, count) -> np.ndarray:
 
 
 def eight_schools() -> Proof:
-    """Effects of coaching, centred: schools and their mean are integrated out."""
+    """Effects of coaching, centered: schools and their mean are integrated out."""
     with pm.Model() as model:
         mu, tau = pm.Normal("mu", 0, 5), pm.HalfNormal("tau", 10)
         theta = pm.Normal("theta", mu, tau, shape=8)

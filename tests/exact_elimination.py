@@ -4,7 +4,7 @@ Eliminated variables x come back as functions of noise, x = f(ε), so at every p
 
 .. math:: \log p(x, r) = \log m(r) + \log p(ε) - \log |\det f'(ε)|.
 
-The left side is the model as written, the right side what rewriting made of it; the law of the noise is normalised by
+The left side is the model as written, the right side what rewriting made of it; the law of the noise is normalized by
 itself, so that one equation checks marginal and recovery together. Where few variables are eliminated, the joint is
 also summed and integrated by brute force.
 """

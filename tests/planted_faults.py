@@ -466,7 +466,7 @@ def a_column_of_tiny_numbers():
 
 
 @fault("column scale", "b", "Subtract the mean")
-def a_year_that_is_not_centred():
+def a_year_that_is_not_centered():
     a, b = pm.Normal("a", 0, 10), pm.Normal("b", 0, 10)
     pm.Normal("y", a + b * np.arange(1990, 1990 + N), noise(), observed=Y)
 

@@ -39,7 +39,7 @@ HIDDEN = 2.0 * (MOVED % 3 - 1) + 0.8 * RNG.normal(size=40)
 
 
 def eight_schools() -> Any:
-    """Effects of coaching in eight schools, centred."""
+    """Effects of coaching in eight schools, centered."""
     with pm.Model() as model:
         mu, tau = pm.Normal("mu", 0, 5), pm.HalfCauchy("tau", 5)
         theta = pm.Normal("theta", mu, tau, shape=8)

@@ -118,7 +118,7 @@ def two_groups():
 
 
 @sane
-def varying_intercepts_not_centred():
+def varying_intercepts_not_centered():
     mu, tau, s = pm.Normal("mu", 0, 5), pm.HalfNormal("tau", 1), pm.HalfNormal("s", 1)
     z = pm.Normal("z", 0, 1, shape=J)
     u = pm.Deterministic("u", mu + tau * z)
@@ -338,7 +338,7 @@ def votes_in_districts():
 
 
 @sane
-def a_year_that_is_centred():
+def a_year_that_is_centered():
     year = np.arange(1960, 1960 + N)
     a, b, s = pm.Normal("a", 0, 5), pm.Normal("b", 0, 1), pm.HalfNormal("s", 2)
     pm.Normal("y", a + b * (year - year.mean()) / 10, s, observed=Y)

@@ -411,7 +411,7 @@ def bad_calls():
         "mutable": (lambda: ppl.In(x, mutable=True), NotImplementedError, "mutable=True is not supported"),
         "inplace": (lambda: ppl.function([x], x, accept_inplace=True), NotImplementedError, "works in place"),
         "device": (lambda: ppl.function(x, outputs=x, device="gpu"), NotImplementedError, r"jax\.default_device"),
-        "unknown option": (lambda: ppl.function([x], x, optimise=True), TypeError, "no argument 'optimise'"),
+        "unknown option": (lambda: ppl.function([x], x, optimize=True), TypeError, "no argument 'optimize'"),
         "on_unused_input": (lambda: ppl.function([x], x, on_unused_input="no"), ValueError, "'raise', 'warn'"),
         "keys of outputs": (lambda: ppl.function([x], {1: x}), TypeError, "has strings as keys"),
         "truth": (lambda: bool(x > 0), TypeError, "Use switch"),

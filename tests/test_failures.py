@@ -18,10 +18,10 @@ QUICK = {"chains": 4, "random_seed": 1, "progressbar": False, "compute_convergen
 
 def basis(x, functions, factor=1.5):
     """Eigenfunctions of the Laplacian on an interval around x, and the square roots of their eigenvalues."""
-    centred = x - (x.max() + x.min()) / 2
-    end = factor * np.abs(centred).max()
+    centered = x - (x.max() + x.min()) / 2
+    end = factor * np.abs(centered).max()
     roots = np.arange(1, functions + 1) * np.pi / (2 * end)
-    return np.sin(roots * (centred[:, None] + end)) / np.sqrt(end), roots
+    return np.sin(roots * (centered[:, None] + end)) / np.sqrt(end), roots
 
 
 def two_processes(scale_of, functions=(40, 20)):

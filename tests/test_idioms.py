@@ -181,7 +181,7 @@ def test_a_simulator_may_give_a_number():
     assert x.eval() == 3.0
 
 
-def test_dimensions_of_a_labelled_array_without_labels_are_counted():
+def test_dimensions_of_a_labeled_array_without_labels_are_counted():
     xr = pytest.importorskip("xarray")
     with pm.Model() as model:
         pm.Data("x", xr.DataArray([[1, 2, 3], [4, 5, 6]], dims=("y", "z")), infer_dims_and_coords=True, strict=True)

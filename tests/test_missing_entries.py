@@ -115,7 +115,7 @@ def test_data_change_where_they_are_not_missing(model):
 
 
 def test_gaps_in_a_walk_are_filled_from_both_sides():
-    """Given its neighbours at times 1 and 4, a walk between them is a bridge."""
+    """Given its neighbors at times 1 and 4, a walk between them is a bridge."""
     with pm.Model() as model:
         pm.GaussianRandomWalk("y", sigma=2.0, init_dist=pm.Normal.dist(0, 1), observed=[0.0, np.nan, np.nan, 3.0])
     slope, bend = model.compile_fn([model.dlogp(), model.d2logp()])({"y_unobserved": np.array([1.0, 2.0])})

@@ -222,9 +222,9 @@ def test_custom_expression():
 def test_custom_laws_without_parameters_and_with_a_start_of_their_own():
     rv = d.CustomDist.dist(dist=lambda size: d.Normal.dist(size=size) + 5.0)
     assert rv.type.shape == () and logp(rv, 5.0).eval() == logp(d.Normal.dist(), 0.0).eval()
-    centre = lambda rv, size, mu: tt.full(size, mu, dtype=rv.dtype)
+    center = lambda rv, size, mu: tt.full(size, mu, dtype=rv.dtype)
     for options, shape in (({"shape": 2}, (2,)), ({"size": (3, 1)}, (3, 1)), ({}, ())):
-        rv = d.CustomDist.dist(7.0, logp=lambda v, mu: -((v - mu) ** 2), support_point=centre, **options)
+        rv = d.CustomDist.dist(7.0, logp=lambda v, mu: -((v - mu) ** 2), support_point=center, **options)
         np.testing.assert_array_equal(rv.family.support_point(*rv.parameters).eval(), np.full(shape, 7.0))
 
 
@@ -288,7 +288,7 @@ def test_weights_sum_to_one_as_closely_as_in_pymc(family, excess, pymc5):
         expected = theirs.eval()
     except pymc5.logprob.utils.ParameterValueError:
         expected = -np.inf
-    np.testing.assert_allclose(found.eval(), expected, rtol=5e-5)  # unnormalised in other places
+    np.testing.assert_allclose(found.eval(), expected, rtol=5e-5)  # unnormalized in other places
     assert np.isfinite(found.eval()) == (abs(excess) < 1e-5)
 
 

@@ -176,7 +176,7 @@ def test_log_densities_are_those_of_pymc(case):
 
 @pytest.mark.parametrize(("n", "eta"), [(2, 1.0), (3, 2.5), (4, 1.0)])
 def test_lkj_densities_are_those_of_pymc_but_for_its_constant(n, eta):
-    """PyMC adds the log-normaliser where it is to be subtracted; it does not depend on the value."""
+    """PyMC adds the log-normalizer where it is to be subtracted; it does not depend on the value."""
     chol = np.linalg.cholesky(np.cov(RNG.normal(size=(n, 20))))
     packed = chol[np.tril_indices(n)]
     constant = 2 * log_volume(eta, n).eval()
@@ -261,7 +261,7 @@ BAD = {
     "LKJCorr: eta must be positive": lambda: pd.LKJCorr.dist(3, -1.0),
     "Wishart: nu must exceed": lambda: pd.Wishart.dist(1, COV3),
     "CAR: W must be symmetric": lambda: pd.CAR.dist(0, np.array([[0, 1], [0, 0]]), 0.5, 1.0),
-    "CAR: area 2 has no neighbour": lambda: pd.CAR.dist(0, np.array([[0, 1, 0], [1, 0, 0], [0, 0, 0]]), 0.5, 1.0),
+    "CAR: area 2 has no neighbor": lambda: pd.CAR.dist(0, np.array([[0, 1, 0], [1, 0, 0], [0, 0, 0]]), 0.5, 1.0),
     "CAR: alpha must be between -1 and 1": lambda: pd.CAR.dist(0, W, 1.5, 1.0),
     "ICAR: W must hold only zeros and ones": lambda: pd.ICAR.dist(2 * W),
     "MatrixNormal: give rowcov or rowchol, not both": lambda: pd.MatrixNormal.dist(0, COV2, COV2, COV2),

@@ -219,7 +219,7 @@ def test_ways_of_pymc_3_say_what_to_write_now(fault):
         act(pm.Normal("x"))
 
 
-class Centred(pm.Model):
+class Centered(pm.Model):
     """A model of one's own, whose parts are attributes of it, as in PyMC's documentation."""
 
     def __init__(self, mean=0.0, name=""):
@@ -232,7 +232,7 @@ class Centred(pm.Model):
 def test_variables_are_attributes_of_the_model_where_nothing_else_is_called_so():
     with pm.Model() as model:
         x = pm.Normal("x")
-        part = Centred(1.0, name="part")
+        part = Centered(1.0, name="part")
     assert model.x is x and part.start is model["part::start"] and part.square is model["part::square"]
     assert callable(part.logp) and copy.copy(model).x is x
     with pytest.raises(AttributeError, match="a Model has no attribute 'start'"):

@@ -66,10 +66,10 @@ def test_what_depends_on_a_partly_observed_covariate_depends_on_its_values():
     y = np.array([1.0, 0.2, -2.1, 4.2, 1.1, 2.9])
     with pm.Model() as model:
         with pytest.warns(UserWarning, match="imputed"):
-            covariate = pm.Normal("x", pm.Normal("centre", 0, 1), 1, observed=x)
+            covariate = pm.Normal("x", pm.Normal("center", 0, 1), 1, observed=x)
         pm.Normal("y", pm.Normal("slope", 0, 5) * covariate, 1, observed=y)
         result = pm.sample(100, tune=100, chains=2, random_seed=5, progressbar=False, quiet=True)
-    assert {model.free_RVs[i].name for i in range(3)} == {"centre", "x_unobserved", "slope"}
+    assert {model.free_RVs[i].name for i in range(3)} == {"center", "x_unobserved", "slope"}
     known = ~np.isnan(x)
     np.testing.assert_array_equal(result.posterior["x"].values[..., known], np.broadcast_to(x[known], (2, 100, 4)))
     assert 1.2 < float(result.posterior["slope"].mean()) < 2.8

@@ -174,8 +174,8 @@ IN_COMMON = {"counts_of_three_kinds": rates_of_rows}
 def questions(values):
     """What is asked of both runs: means, mean squares about one point, and how often numbers are below one."""
     flat = values.reshape(-1, *values.shape[2:]).astype(float)
-    centre = flat.mean(axis=0)
-    found = {"mean": lambda x: x.astype(float), "spread": lambda x: (x - centre) ** 2}
+    center = flat.mean(axis=0)
+    found = {"mean": lambda x: x.astype(float), "spread": lambda x: (x - center) ** 2}
     if values.dtype.kind == "f":
         ranks = (0.1, 0.5, 0.9)
         for p, quantile in zip(ranks, np.quantile(flat, ranks, axis=0), strict=True):

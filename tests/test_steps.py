@@ -7,7 +7,7 @@ import ppl.model as pm
 import ppl.tensor as tt
 from ppl.distributions import Bernoulli, Categorical, Normal, Poisson
 from ppl.model.inference.steps.assignment import assign
-from ppl.model.inference.steps.colours import coloured
+from ppl.model.inference.steps.colors import colored
 from ppl.model.posterior.rewriting import rewritten
 from ppl.samplers.steps.moves import chance
 
@@ -261,10 +261,10 @@ def all_in_one_sum():
     ],
     ids=["chain", "labels", "counts", "pairs", "sum"],
 )
-def test_entries_that_share_no_term_have_one_colour(make, shades):
+def test_entries_that_share_no_term_have_one_color(make, shades):
     posterior = rewritten(make(), rewrite=False)
     groups = [method.vars for method in assign(posterior, None).methods]
-    found = [coloured(group, posterior.terms) for group in groups]
+    found = [colored(group, posterior.terms) for group in groups]
     assert [None if each is None else len(each.owners) for each in found] == shades
 
 

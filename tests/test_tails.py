@@ -78,10 +78,10 @@ def test_rice() -> None:
 
 # --- von Mises: the integral over the pieces between the mode, the antimode and where the density bends
 def _von_mises_below(x: Any, mu: Any, kappa: Any) -> Any:
-    centre = mp.atan2(mp.sin(mu), mp.cos(mu))
+    center = mp.atan2(mp.sin(mu), mp.cos(mu))
     scales = [k * width for width in (1 / kappa, 1 / mp.sqrt(kappa)) for k in (1, 5, 20, 100)]
-    marks = {centre, centre - mp.pi, centre + mp.pi} | {
-        p + s * w for p in (centre, x, -mp.pi) for s in (-1, 1) for w in scales
+    marks = {center, center - mp.pi, center + mp.pi} | {
+        p + s * w for p in (center, x, -mp.pi) for s in (-1, 1) for w in scales
     }
     ends = sorted({-mp.pi, x} | {p for p in marks if -mp.pi < p < x})
     density = lambda u: mp.exp(-2 * kappa * mp.sin((u - mu) / 2) ** 2)

@@ -102,7 +102,7 @@ SYMJAX = (
     "Scope current_scope get_variables get_placeholders get_ops get_updates add_updates reset_variables save_variables "
     "load_variables function gradients jacobians clone to_networkx nn.optimizers.Adam nn.optimizers.SGD "
     "nn.optimizers.NesterovMomentum nn.schedules.ExponentialMovingAverage nn.schedules.PiecewiseConstant "
-    "nn.initialisers.glorot_uniform nn.layers.Dense nn.layers.Conv2D nn.layers.BatchNormalization nn.layers.LSTM "
+    "nn.initializers.glorot_uniform nn.layers.Dense nn.layers.Conv2D nn.layers.BatchNormalization nn.layers.LSTM "
     "nn.losses.huber nn.activations.relu Graph probabilities viz initializers rl"
 )
 SYMJAX_TENSOR = (
@@ -125,7 +125,7 @@ SYMJAX_NOT_HERE = {
     **because("there is no global graph: a tensor holds what it is computed from", "Graph"),
     **because("SymJAX's had two families; here they are ppl.Normal, ppl.Categorical and all others", "probabilities"),
     **because("to_svg, to_dot and to_mermaid draw graphs", "viz"),
-    **because("ppl.nn.initialisers", "initializers"),
+    **because("ppl.nn.initializers", "initializers"),
     **because("learning by reinforcement is no part of this project", "rl"),
     **because(
         "the kinds of nodes: here Node has an op, and one with several results is unpacked",
@@ -134,7 +134,7 @@ SYMJAX_NOT_HERE = {
     **because("randomness is a key of a stream: tensor.random", "Seed"),
     **because("matched placeholders by position inside SymJAX", "match"),
     **because("a class of JAX is used inside a function that from_jax wraps", "wrap_class"),
-    **because("weights are normalised by layers: ppl.nn.layers", "normalization"),
+    **because("weights are normalized by layers: ppl.nn.layers", "normalization"),
     **because(
         "SymJAX's did not run; qr gives an orthonormal basis, svd and eigh give the vectors",
         "linalg.singular_vectors_power_iteration linalg.eigenvector_power_iteration linalg.gram_schmidt "

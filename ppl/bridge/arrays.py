@@ -139,7 +139,7 @@ def reshaped(at: Application) -> Value:
 
 @converts("JoinDims")
 def joined_axes(at: Application) -> Value:
-    """Some neighbouring axes as one."""
+    """Some neighboring axes as one."""
     x, first, count = at.tensor(0), at.op.start_axis, at.op.n_axes
     lengths = tuple(x.shape)
     return tt.reshape(x, (*lengths[:first], math.prod(lengths[first : first + count]), *lengths[first + count :]))

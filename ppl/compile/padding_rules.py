@@ -131,7 +131,7 @@ def _cumulative(padding: Padding, node: Node, arguments: list[Any]) -> Any:
 
 
 @rule(softmax, log_softmax)
-def _normalised(padding: Padding, node: Node, arguments: list[Any]) -> Any:
+def _normalized(padding: Padding, node: Node, arguments: list[Any]) -> Any:
     """By the total of the real entries."""
     (x,), axes = arguments, node.attrs["axis"]
     total = jax.scipy.special.logsumexp(x.filled(axes, -np.inf), axis=axes, keepdims=True)

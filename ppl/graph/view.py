@@ -59,7 +59,7 @@ def _view_of_body(body: Body, done: dict[Body, nx.MultiDiGraph]) -> nx.MultiDiGr
 
 
 def flat_networkx(outputs: Nodes) -> nx.MultiDiGraph:
-    """The same with all bodies spread out in one graph, for analyses that should see inside loops and derivatives.
+    """The same with all bodies spread out in one graph, for analyzes that should see inside loops and derivatives.
 
     Keys are paths of serial numbers: `(12,)` outside, `(12, 0, 7)` for node 7 in the first body of node 12. Edges of
     `kind` "enter" and "leave" join a body's first nodes and its outputs with the node that holds it.

@@ -12,7 +12,7 @@ from ppl.tensor.core.elementwise import clip, minimum, sigmoid, sqrt, switch, ta
 from ppl.tensor.core.elementwise import expm1 as expm1_of
 from ppl.tensor.core.elementwise import log_sigmoid as log_sigmoid
 from ppl.tensor.core.elementwise import softplus as softplus
-from ppl.tensor.special_functions.catalogue import erf
+from ppl.tensor.special_functions.catalog import erf
 from ppl.tensor.tensor import Tensor, as_tensor
 
 

@@ -1,4 +1,4 @@
-"""Data for learning: batches, shuffling, splitting, standardising. All on NumPy arrays, all repeatable by a seed."""
+"""Data for learning: batches, shuffling, splitting, standardizing. All on NumPy arrays, all repeatable by a seed."""
 
 from __future__ import annotations
 
@@ -72,14 +72,14 @@ def train_test_split(*arrays: Any, test_size: float = 0.25, seed: int = 0, strat
     return [part for a in found for part in (a[train], a[test])]
 
 
-class Standardise(NamedTuple):
+class Standardize(NamedTuple):
     """Mean 0 and deviation 1 a feature, by the moments of the data it was fitted to."""
 
     mean: np.ndarray
     std: np.ndarray
 
     @classmethod
-    def fit(cls, x: Any, axis: Any = 0) -> Standardise:
+    def fit(cls, x: Any, axis: Any = 0) -> Standardize:
         """The moments of data; features that never change are left at deviation 1."""
         x = np.asarray(x, np.float64)
         std = x.std(axis, keepdims=True)

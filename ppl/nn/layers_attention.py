@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ppl.nn.initialisers import glorot_uniform
+from ppl.nn.initializers import glorot_uniform
 from ppl.nn.parameters import axes, layer, length
 from ppl.tensor.arrays.creation import arange
 from ppl.tensor.arrays.reductions import softmax

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ppl.nn.initialisers import glorot_uniform
+from ppl.nn.initializers import glorot_uniform
 from ppl.nn.layers_dense import Activation, activated
 from ppl.nn.parameters import Layer, axes, layer, length
 from ppl.tensor.core.ops import JaxOp

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ppl.nn.initialisers import glorot_uniform, normal
+from ppl.nn.initializers import glorot_uniform, normal
 from ppl.nn.parameters import layer, length
 from ppl.tensor.linalg import matmul
 from ppl.tensor.tensor import Tensor, as_tensor

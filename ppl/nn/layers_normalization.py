@@ -25,7 +25,7 @@ def BatchNormalization(
 
     In training the moments are those of the batch, and moving averages of them are left for `get_updates()`.
     Where `deterministic` (True, False or a symbolic truth) the averages are used and stay as they are. For images
-    normalise over axes (0, 2, 3). `gamma=None` or `beta=None`: without it.
+    normalize over axes (0, 2, 3). `gamma=None` or `beta=None`: without it.
     """
     x = as_tensor(x)
     with layer("BatchNormalization", name, x) as here:
@@ -55,7 +55,7 @@ def LayerNormalization(
     x = as_tensor(x)
     with layer("LayerNormalization", name, x) as here:
         shape = (length(here, x, -1, "the number of features"),)
-        centred = x - x.mean(-1, keepdims=True)
-        out = centred / sqrt((centred**2).mean(-1, keepdims=True) + epsilon)
+        centered = x - x.mean(-1, keepdims=True)
+        out = centered / sqrt((centered**2).mean(-1, keepdims=True) + epsilon)
         out = out if gamma is None else out * here.parameter("gamma", gamma, shape)
         return out if beta is None else out + here.parameter("beta", beta, shape)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ppl.nn.initialisers import glorot_uniform, orthogonal
+from ppl.nn.initializers import glorot_uniform, orthogonal
 from ppl.nn.parameters import Layer, axes, layer, length
 from ppl.tensor.arrays.creation import zeros
 from ppl.tensor.arrays.shaping import swapaxes

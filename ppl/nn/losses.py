@@ -1,4 +1,4 @@
-"""Losses, one number an example unless said otherwise: take the mean before optimising.
+"""Losses, one number an example unless said otherwise: take the mean before optimizing.
 
 Classification compares scores (logits, axis -1 the classes) with labels, regression values with values; the variational
 autoencoder's parts are its reconstruction and its divergence.

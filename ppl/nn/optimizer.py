@@ -141,7 +141,7 @@ def _params(who: str, loss: Tensor, params: Sequence[Variable] | None) -> list[V
         found = [v for v in reached if v.trainable and v.dtype[0] == "f"]
         if not found:
             raise ValueError(
-                f"{who}: no trainable variable on the path to {loss!r}, there is nothing to optimise. Make one by "
+                f"{who}: no trainable variable on the path to {loss!r}, there is nothing to optimize. Make one by "
                 "T.Variable(value, trainable=True), or give params=."
             )
         return found

@@ -1,6 +1,6 @@
 """Parameters of layers: how one is given, and where it lives.
 
-A parameter is given as a function of its shape (an initialiser, `np.zeros`), a number, an array, a variable to share,
+A parameter is given as a function of its shape (an initializer, `np.zeros`), a number, an array, a variable to share,
 a random variable, or a function of `shape` and `name` that makes a tensor, so a Bayesian network is the same code:
 
     Dense(x, 10, W=lambda shape, name: pm.Normal(name, 0, 1, shape=shape))
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ppl.nn.initialisers import Initialiser
+from ppl.nn.initializers import Initializer
 from ppl.tensor.config import config
 from ppl.tensor.core.names import Scope, current_scope, flat_name
 from ppl.tensor.tensor import Tensor, as_tensor
@@ -43,7 +43,7 @@ class Layer:
                 raise ValueError(f"{self}: {name} has shape {known}, it needs {shape}: {tensor!r}")
             return tensor
         if callable(given):
-            start = given.at(f"{self.path}{name}") if isinstance(given, Initialiser) else given
+            start = given.at(f"{self.path}{name}") if isinstance(given, Initializer) else given
             if np.shape(first := start(shape)) != shape:
                 raise ValueError(f"{self}: {name} has shape {np.shape(first)}, it needs {shape}")
             return make_variable(start, name, trainable, shape, self.dtype)

@@ -12,4 +12,4 @@ from ppl.rewrites.facts.facts import declare_facts as declare_facts
 from ppl.rewrites.simplify import everything as everything
 from ppl.rewrites.simplify import optimize as optimize
 from ppl.rewrites.simplify import simplify as simplify
-from ppl.rewrites.simplify import stabilise as stabilise
+from ppl.rewrites.simplify import stabilize as stabilize

@@ -1,4 +1,4 @@
-"""What users and the compiler call: `simplify`, `stabilise`, `optimize`."""
+"""What users and the compiler call: `simplify`, `stabilize`, `optimize`."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def simplify_given_draws(expression: Tensor) -> Tensor:
     return as_tensor(substitute(result, {node: known[node.attrs["identity"]] for node in drawn}))
 
 
-def stabilise(outputs: Sequence[Tensor]) -> list[Tensor]:
+def stabilize(outputs: Sequence[Tensor]) -> list[Tensor]:
     """Outputs in a form that neither overflows nor loses digits where that can be helped.
 
     For log-densities, before they are differentiated.

@@ -64,7 +64,7 @@ from ppl.tensor.loops import iteration as _iteration  # noqa: F401
 from ppl.tensor.loops import recurrence as recurrence
 from ppl.tensor.loops.theano_loops import until as until
 from ppl.tensor.special_functions import betas as _betas  # noqa: F401
-from ppl.tensor.special_functions import catalogue as _catalogue  # noqa: F401
+from ppl.tensor.special_functions import catalog as _catalog  # noqa: F401
 from ppl.tensor.special_functions import counts as _counts  # noqa: F401
 from ppl.tensor.special_functions import incomplete as _incomplete  # noqa: F401
 from ppl.tensor.special_functions import normal as _normal  # noqa: F401

@@ -208,7 +208,7 @@ def known(inputs: list[Any], sizes: Any) -> list[Any]:
     return [x if size is None else size for x, size in zip(inputs, sizes, strict=True)]
 
 
-def centre_and_width(case: Case) -> tuple[float, float]:
+def center_and_width(case: Case) -> tuple[float, float]:
     """A typical point and a typical width, from draws."""
     draws = case.draws(20_001) if case.family.sample else None
     if draws is None:
@@ -225,7 +225,7 @@ def stretched(case: Case) -> tuple[np.ndarray, np.ndarray]:
     low, high = case.bounds
     if low == high:
         return np.empty(0), np.empty(0)
-    middle, width = centre_and_width(case)
+    middle, width = center_and_width(case)
     u = np.linspace(-4.5, 4.5, 1501)
     step = u[1] - u[0]
     s, ds = 0.5 * np.pi * np.sinh(u), 0.5 * np.pi * np.cosh(u)

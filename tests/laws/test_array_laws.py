@@ -73,7 +73,7 @@ def written_choice(label, x, y):
     return label * x + (1 - label) * y
 
 
-def neighbours(x):
+def neighbors(x):
     return x[1:] - x[:-1]
 
 
@@ -82,7 +82,7 @@ ARRAYS = {  # what is written, and the family that comes out
     "a row times a normal vector": (lambda: tt.dot([1.0, -2.0, 0.5], normal()), "Normal"),
     "entries of a normal vector": (lambda: normal()[np.array([2, 0])], "MvNormal"),
     "a slice of a normal vector": (lambda: 2.0 * normal()[1:] - 1.0, "MvNormal"),
-    "differences of a normal vector": (lambda: neighbours(normal()), "MvNormal"),
+    "differences of a normal vector": (lambda: neighbors(normal()), "MvNormal"),
     "two entries of a normal vector": (lambda: pairs_of_one(normal(), 0, 2), "Normal"),
     "a wide matrix times independent normals": (lambda: tt.dot(WIDE, Normal.dist(MU, [1.0, 0.5, 2.0])), "MvNormal"),
     "entries of a t vector": (lambda: student()[np.array([2, 0])], "MvStudentT"),
@@ -107,7 +107,7 @@ ARRAYS = {  # what is written, and the family that comes out
     "all of several labels": (lambda: tt.prod(Bernoulli.dist([0.7, 0.8, 0.5])), "Bernoulli"),
     "failures": (lambda: tt.sum(Geometric.dist(0.3, shape=4) - 1), "NegativeBinomial"),
     "steps of a walk": (
-        lambda: neighbours(GaussianRandomWalk.dist(0.3, 0.7, init_dist=Normal.dist(0, 5), steps=3)),
+        lambda: neighbors(GaussianRandomWalk.dist(0.3, 0.7, init_dist=Normal.dist(0, 5), steps=3)),
         "Normal",
     ),
     "a choice as a sum": (

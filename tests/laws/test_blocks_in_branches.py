@@ -32,7 +32,7 @@ def levels():
 
 def levels_of_a_vector():
     t1, t2 = pm.DiscreteUniform("t1", 1, 4), pm.DiscreteUniform("t2", 5, 8)
-    mu = pm.Normal("mu", pm.Normal("centre", 0, 5), pm.HalfNormal("spread"), shape=3)
+    mu = pm.Normal("mu", pm.Normal("center", 0, 5), pm.HalfNormal("spread"), shape=3)
     part = tt.cast(t1 <= TIME, "int64") + tt.cast(t2 <= TIME, "int64")
     pm.Normal("y", mu[part], pm.HalfNormal("s"), observed=ROWS)
 
@@ -176,10 +176,10 @@ def test_labels_and_levels_are_drawn_together():
     weights, mean, variance = of_levels(ROWS, 1.3, 5.0)
     p = np.exp(weights - special.logsumexp(weights))
     assert stats.chisquare(np.bincount(drawn["tau"].values.ravel(), minlength=12)[1:], 20_000 * p).pvalue > 1e-4
-    centre = (p * mean).sum()
-    spread = np.sqrt((p * (variance + (mean - centre) ** 2)).sum())
+    center = (p * mean).sum()
+    spread = np.sqrt((p * (variance + (mean - center) ** 2)).sum())
     a = drawn["a"].values.ravel()
-    assert abs(a.mean() - centre) < 5 * spread / np.sqrt(20_000)
+    assert abs(a.mean() - center) < 5 * spread / np.sqrt(20_000)
     assert abs(a.std() / spread - 1) < 0.05
     before = a[drawn["tau"].values.ravel() == 6]
     assert abs(before.mean() - mean[5]) < 5 * np.sqrt(variance[5] / before.size)

@@ -304,7 +304,7 @@ def test_rows_that_all_differ_stay_rows():
 
 def is_scalar_exponential(family):
     domains = [p.domain.ndim for p in family.params.values()]
-    return bool(family.natural and family.statistics and family.log_normaliser) and not any(domains)
+    return bool(family.natural and family.statistics and family.log_normalizer) and not any(domains)
 
 
 EXPONENTIAL = [f for f in FAMILIES.values() if is_scalar_exponential(f)]
@@ -323,7 +323,7 @@ def test_the_base_measure_does_not_depend_on_free_parameters(exponential):
     found = {}
     for name in (None, *family.params):
         values = [tt.as_tensor(each[-1 if key == name else 0]) for key, each in inner.items()]
-        base = family.logp(x, *values) + family.log_normaliser(*values)
+        base = family.logp(x, *values) + family.log_normalizer(*values)
         for w, t in zip(family.natural(*values), family.statistics(x), strict=True):
             base = base - w * t
         found[name] = base.eval()

@@ -17,7 +17,7 @@ from ppl.rewrites.reparameterization.centering import (
     BalancedProcess,
     BalancedVectors,
     KnownProcess,
-    PartiallyCentred,
+    PartiallyCentered,
     ScaledLogarithm,
     Whitened,
 )
@@ -33,11 +33,11 @@ RNG = np.random.default_rng(4)
 LOCATION_AND_SCALE = {name: family.location_scale for name, family in FAMILIES.items() if family.location_scale}
 SCALES = [name for name, family in FAMILIES.items() if family.log_variance]
 POINTS = (-7.0, -3.0, -0.5, 0.0, 0.4, 2.0, 4.0)
-PARTLY = {family: PartiallyCentred(np.array(0.3), family) for family in LOCATION_AND_SCALE}
+PARTLY = {family: PartiallyCentered(np.array(0.3), family) for family in LOCATION_AND_SCALE}
 BALANCED = {family: Balanced(np.array(2.0), np.array(0.6), family) for family in LOCATION_AND_SCALE}
 ALL = {
     **{name: found for name, family in FAMILIES.items() if (found := coordinate_of(family))},
-    "StudentT, partly centred": PARTLY["StudentT"],
+    "StudentT, partly centered": PARTLY["StudentT"],
     "StudentT, balanced": BALANCED["StudentT"],
     "StudentT, near score": NearScore(),
     "LogNormal, balanced": BalancedLogarithm(np.array(2.0), np.array(0.6)),
@@ -90,8 +90,8 @@ def test_the_gradient_has_no_gap(name):
 
 
 def test_location_and_scale_are_what_they_are_called():
-    """The law of (θ - μ)/σ, which moves in the place of θ without centring, is the same for all μ and σ; the density of
-    what moves is that of θ times the slope. All families in one program."""
+    """The law of (θ - μ)/σ, which moves in the place of θ without centering, is the same for all μ and σ; the density
+    of what moves is that of θ times the slope. All families in one program."""
     z, mu, sigma = tt.dscalar("z"), tt.dscalar("mu"), tt.dscalar("sigma")
     densities, gaps = [], []
     for name, coordinate in (*PARTLY.items(), *BALANCED.items()):
@@ -422,14 +422,14 @@ def test_coefficients_with_a_random_scale_are_not_whitened():
 
 
 @pytest.mark.parametrize("prior", [Normal, StudentT, Laplace], ids=lambda f: f.__name__)
-def test_coefficients_of_a_dense_design_are_centred_so_that_their_spread_does_not_move_with_the_scale(prior):
+def test_coefficients_of_a_dense_design_are_centered_so_that_their_spread_does_not_move_with_the_scale(prior):
     """[P⁻¹]ⱼⱼ τ^{2λ-2} with P = X'wX + 1/τ² has no slope in τ."""
     y = RNG.integers(0, 2, 60)
     with pm.Model() as model:
         scale = {LOCATION_AND_SCALE[prior.__name__][1]: pm.HalfNormal("s", 1)}
         b = getattr(pm, prior.__name__)("b", mu=0.0, **scale, **({"nu": 4.0} if prior is StudentT else {}), shape=3)
         pm.Bernoulli("y", logit_p=tt.dot(SHARED, b), observed=y)
-    (chosen,) = [c for c in pm.explain(model).coordinates.values() if c.name == "partly_centred"]
+    (chosen,) = [c for c in pm.explain(model).coordinates.values() if c.name == "partly_centered"]
     p, tau = (y + y.mean()) / 2.0, LOW  # of the 1 at which "s" starts
     information = SHARED.T @ (SHARED * (p * (1.0 - p))[:, None])
     log_v = lambda t: np.log(np.diagonal(np.linalg.inv(information + np.eye(3) / t**2)))
@@ -649,8 +649,8 @@ def test_a_process_of_a_known_mean_is_balanced_by_its_rows(mean):
     gaps = np.arange(8.0)[:, None] - np.arange(8.0)
     with pm.Model() as model:
         length = pm.InverseGamma("length", 5, 5)
-        centre = pm.Normal("centre", 0, 1) * np.ones(8) if mean == "random" else np.zeros(8)
-        f = pm.MvNormal("f", centre, tt.exp(-0.5 * (gaps / length) ** 2) + 1e-6 * np.eye(8))
+        center = pm.Normal("center", 0, 1) * np.ones(8) if mean == "random" else np.zeros(8)
+        f = pm.MvNormal("f", center, tt.exp(-0.5 * (gaps / length) ** 2) + 1e-6 * np.eye(8))
         pm.Poisson("y", tt.exp(f[:6]), observed=[3, 1, 0, 2, 7, 4])
     chosen = {rv.name: c for rv, c in pm.explain(model).coordinates.items()}.get("f")
     if mean == "random":

@@ -179,11 +179,11 @@ def test_draws_of_vectors_lie_in_the_support(case: Any) -> None:
 
 def test_the_score_is_zero_on_average(case: Any) -> None:
     """∫ ∂f(x; θ)/∂θ dx = 0: the slope of the log-density in each parameter is zero on average over draws, which ties
-    these to the density and to its normaliser. On a simplex, along it."""
+    these to the density and to its normalizer. On a simplex, along it."""
     case.vector()
     case.need("sample", "logp")
     if case.name == "ICAR":
-        pytest.skip("ICAR: as in PyMC its density is normalised in no parameter")
+        pytest.skip("ICAR: as in PyMC its density is normalized in no parameter")
     x = case.draws(VECTORS)
     rows = [np.broadcast_to(p, (VECTORS, *p.shape)) if p.dtype.kind == "f" else p for p in case.parameters]
     real = [i for i, known in enumerate(case.sizes) if known is None and case.parameters[i].dtype.kind == "f"]
@@ -523,7 +523,7 @@ def exponential_form(case: Any, types: Any) -> Any:
     natural, statistics = family.natural(*parameters), family.statistics(x)
     products = [n * s for n, s in zip(natural, statistics, strict=True)]
     inner = sum((tt.sum(each, axis=tuple(range(1, each.ndim))) for each in products), as_tensor(0.0))
-    rest = family.log_density(x, *parameters) - inner + family.log_normaliser(*parameters)
+    rest = family.log_density(x, *parameters) - inner + family.log_normalizer(*parameters)
     return function(inputs, rest, on_unused_input="ignore")
 
 
@@ -532,9 +532,9 @@ def base_measure(case: Any, x: np.ndarray, parameters: Any) -> np.ndarray:
     return np.broadcast_to(exponential_form(case, types)(x, *parameters), len(x))
 
 
-def test_log_normaliser_completes_the_density(case: Any) -> None:
+def test_log_normalizer_completes_the_density(case: Any) -> None:
     """log f(x) - η·T(x) + A(η) is the base measure: the same function of x for all parameters."""
-    case.need("natural", "statistics", "log_normaliser")
+    case.need("natural", "statistics", "log_normalizer")
     if case.number:
         pytest.skip("one case compares all choices of parameters")
     if case.support.ndim:

@@ -17,7 +17,7 @@ STEP = 1e-5
 
 
 class Edge(NamedTuple):
-    """A parameter of some parametrisation, its edge, the way inside, and a draw by the parameter."""
+    """A parameter of some parametrization, its edge, the way inside, and a draw by the parameter."""
 
     name: str
     at: float

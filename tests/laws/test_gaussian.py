@@ -112,19 +112,19 @@ def correlated_intercepts_and_slopes(s):
     return [mu, ab], [seen(ab[GROUPS, 0] + ab[GROUPS, 1] * COVARIATES[:, 0], s.sigma)]
 
 
-def correlated_non_centred(s):
+def correlated_non_centered(s):
     mu = normal(0.0, 20.0, shape=(2,), name="mu")
     z = normal(0.0, 1.0, shape=(2, 5), name="z")
     ab = mu + tt.dot(tt.as_tensor(CHOL) * s.tau, z).T
     return [mu, z], [seen(ab[GROUPS, 0] + ab[GROUPS, 1] * COVARIATES[:, 0], s.sigma)]
 
 
-def intercepts_non_centred(s):
+def intercepts_non_centered(s):
     mu, z = normal(0.0, 20.0, name="mu"), normal(0.0, 1.0, shape=(5,), name="z")
     return [mu, z], [seen((mu + s.tau * z)[GROUPS], s.sigma)]
 
 
-def correlated_non_centred_by_rows(s):
+def correlated_non_centered_by_rows(s):
     z = normal(0.0, 1.0, shape=(5, 2), name="z")
     ab = tt.dot(z, (tt.as_tensor(CHOL) * s.tau).T)
     return [z], [seen(40.0 + ab[GROUPS, 0] + ab[GROUPS, 1] * COVARIATES[:, 0], s.sigma)]
@@ -199,7 +199,7 @@ def two_walks(s):
     return [level, season], [seen(level[TIME] + season[TIME] * COVARIATES[:, 0], s.sigma)]
 
 
-def a_walk_of_its_neighbours(s):
+def a_walk_of_its_neighbors(s):
     x = GaussianRandomWalk.dist(0.0, s.tau, init_dist=Normal.dist(0.0, 30.0), shape=(12,), name="x")
     return [x], [seen(x[1:] + 0.5 * x[:-1], s.sigma, Y[:11])]
 
@@ -302,9 +302,9 @@ CASES = [
     a_process_of_unknown_length_about_a_mean, coefficients_of_unknown_covariance,
     nested_intercepts, regression_and_varying_slopes, crossed_effects, known_scales_of_rows, three_levels,
     three_levels_of_many,
-    correlated_intercepts_and_slopes, correlated_non_centred, correlated_non_centred_by_rows, intercepts_non_centred,
+    correlated_intercepts_and_slopes, correlated_non_centered, correlated_non_centered_by_rows, intercepts_non_centered,
     a_normal_vector_and_its_observation, a_process, a_walk, a_walk_with_regression, an_autoregression,
-    an_autoregression_of_order_three, two_walks, a_walk_of_its_neighbours, walks_side_by_side, a_walk_of_vectors,
+    an_autoregression_of_order_three, two_walks, a_walk_of_its_neighbors, walks_side_by_side, a_walk_of_vectors,
     a_trend_of_noises, a_trend_and_a_regression, a_group_to_compare_with, a_choice_by_data, deviations_from_a_mean,
     a_process_on_a_grid, an_observed_grid, an_observed_matrix,
 ]  # fmt: skip

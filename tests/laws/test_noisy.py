@@ -196,7 +196,7 @@ def test_what_is_not_normal_given_it_stays(which):
     assert "f" in pm.explain(made(STAY[which])).free
 
 
-LABELLED = {
+LABELED = {
     "a scale for each row": lambda z: seen(vector(), sigma=pm.HalfNormal("s", shape=2)[z]),
     "a mean for each row": lambda z: seen(vector() + pm.Laplace("m", 0.0, 1.0, shape=2)[z]),
     "a mean for each cell": lambda z: seen(
@@ -206,12 +206,12 @@ LABELLED = {
 }
 
 
-@pytest.mark.parametrize("which", LABELLED)
+@pytest.mark.parametrize("which", LABELED)
 @pytest.mark.parametrize("count", [1, N])
 def test_rows_become_one_factor_only_where_their_labels_can_be_summed_out_together(which, count):
     with pm.Model() as model:
         z = pm.Bernoulli("z", 0.3, shape=count)
-        LABELLED[which](z if count == N else z[0])
+        LABELED[which](z if count == N else z[0])
     plan = pm.explain(model)
     assert "z" not in plan.free and ("f" in plan.free) == (count == N), str(plan)
 

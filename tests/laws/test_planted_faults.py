@@ -63,7 +63,7 @@ from ppl.rewrites.marginalization.gaussian import noisy_process as noisy
 from ppl.rewrites.marginalization.gaussian import rows as block_rows
 from ppl.rewrites.plates import loops_as_plates as stacking
 from ppl.rewrites.plates import loops_as_processes as processes
-from ppl.rewrites.reparameterization import centering as centring
+from ppl.rewrites.reparameterization import centering as centering
 from ppl.rewrites.reparameterization import coordinates, covariances
 from ppl.rewrites.reparameterization import random_walks as walks
 from ppl.rewrites.sufficient_statistics import compaction
@@ -502,7 +502,7 @@ def balanced_logarithm():
     pm.Poisson("y", u[GROUP], observed=COUNTS)
 
 
-def partly_centred():
+def partly_centered():
     beta = pm.Normal("beta", pm.Normal("m", 0, 1), scale("tau"), shape=2)
     pm.Bernoulli("y", logit_p=pm.math.dot(WIDE, beta), observed=ROW_COUNTS > 2)
 
@@ -582,8 +582,8 @@ FAULTS = [
     Fault("categories are turned round", votes, pairs.dirichlet_multinomial, '"a": y', '"a": y[..., ::-1]'),
     Fault("the category before", choices, pairs.dirichlet_categorical, "np.arange(categories)",
           "1 + np.arange(categories)"),
-    Fault("a normaliser without its rate", pumps, pairs._growth_of_gamma, " + tt.sum(more * tt.log(b))", ""),
-    Fault("a normaliser without the sum", rats, pairs._growth_of_beta, " - log_rising(a + b, yes + no)", ""),
+    Fault("a normalizer without its rate", pumps, pairs._growth_of_gamma, " + tt.sum(more * tt.log(b))", ""),
+    Fault("a normalizer without the sum", rats, pairs._growth_of_beta, " - log_rising(a + b, yes + no)", ""),
     Fault("the sum of a simplex counted once more", votes, pairs._growth_of_dirichlet, "- log_rising(tt",
           "- 2 * log_rising(tt"),
     Fault("a chi-squared law without its half", chi_squared, pairs.PRIORS["ChiSquared"].parameters,
@@ -604,8 +604,8 @@ FAULTS = [
     Fault("a draw without its multiple", heavy, compounds.exponential_variance, "1.0 / (row.c * precision)",
           "1.0 / precision"),
     Fault("the scale of a probit", probit, compounds.probit_of_normal, "s / wide)", "s)"),
-    Fault("a probit without its variance", probit, compounds.probit_of_normal, "tt.ndtr(centre / wide)",
-          "tt.ndtr(centre)"),
+    Fault("a probit without its variance", probit, compounds.probit_of_normal, "tt.ndtr(center / wide)",
+          "tt.ndtr(center)"),
     # counts that are seen in part
     Fault("the rest is as many as all", seen_of_poisson, Poisson.unseen, lambda y, p, mu: (mu,)),
     Fault("what is seen is what is not", seen_of_poisson, Poisson.thinned, lambda p, mu: ((1.0 - p) * mu,)),
@@ -684,7 +684,7 @@ FAULTS = [
     # labels
     Fault("values one off", mixture, tables._by_own_value, "as_tensor(values.astype",
           "as_tensor(values[::-1].astype"),
-    Fault("a label drawn from what is not normalised", mixture, sum_product._one_by_one,
+    Fault("a label drawn from what is not normalized", mixture, sum_product._one_by_one,
           "tt.softmax(weights, axis=-1)",
           "tt.softmax(0.5 * weights, axis=-1)"),
     Fault("values of a parent exchanged", parents, sum_product._one_by_one, "*(values[r] for r in others)",
@@ -731,7 +731,7 @@ FAULTS = [
     Fault("a scale counted for each cell", normal_rows, Normal.logp_of_rows, "-n * log(sigma)", "-log(sigma)"),
     Fault("a cell for another", normal_rows, cells.cells, "return first, cell.ravel()",
           "return first[::-1], cell.ravel()"),
-    Fault("a normaliser counted for each cell", count_rows, compaction._of_statistics, "rows.counts * family",
+    Fault("a normalizer counted for each cell", count_rows, compaction._of_statistics, "rows.counts * family",
           "family"),
     Fault("an exposure lost", exposed, separation._multiply, "p.data * q.data", "q.data"),
     Fault("counted once", counted, compaction.compact, "as_tensor(counts) * family", "family"),
@@ -754,14 +754,14 @@ FAULTS = [
           "np.arange(prod(lead)).reshape(lead)",
           "np.arange(prod(lead))[::-1].reshape(lead)"),
     # coordinates
-    Fault("no Jacobian of balanced numbers", balanced, centring.Balanced.log_density,
+    Fault("no Jacobian of balanced numbers", balanced, centering.Balanced.log_density,
           " - 0.5 * tt.log1p(self.information * sigma**2)", ""),
-    Fault("a shift the other way", balanced, centring.Balanced._standard, "z - self", "z + self",
+    Fault("a shift the other way", balanced, centering.Balanced._standard, "z - self", "z + self",
           why="any shift keeps the law: the coordinate stays one-to-one, and its density follows"),
-    Fault("no Jacobian of a logarithm", without_scale, centring.ScaledLogarithm.log_density, " + logarithm", ""),
-    Fault("no logarithm of a scale", partly_centred, centring.PartiallyCentred.log_density,
+    Fault("no Jacobian of a logarithm", without_scale, centering.ScaledLogarithm.log_density, " + logarithm", ""),
+    Fault("no logarithm of a scale", partly_centered, centering.PartiallyCentered.log_density,
           " - self.weight * tt.log(sigma)", ""),
-    Fault("a power of a scale", partly_centred, centring.PartiallyCentred.backward, "1.0 - self.weight",
+    Fault("a power of a scale", partly_centered, centering.PartiallyCentered.backward, "1.0 - self.weight",
           "1.0 + self.weight"),
     Fault("the slope of a short logarithm", scores, coordinates.ShortLog.log_density, " + tt.log(0.5 + _hazard(z))",
           ""),
@@ -774,16 +774,16 @@ FAULTS = [
           "- 0.9 * tt.sum(tt.log(lower))"),
     Fault("no scale of steps", pulled_steps, walks.PulledSteps.log_density,
           " - len(self.information) * tt.log(scale)", ""),
-    Fault("half a determinant of vectors", correlated, centring.BalancedVectors.log_density, "0.5 * factor.log_det()",
+    Fault("half a determinant of vectors", correlated, centering.BalancedVectors.log_density, "0.5 * factor.log_det()",
           "factor.log_det()"),
     Fault("powers of partial correlations", correlated, covariances.SpreadAndCorrelation.log_density,
           "2.0 * eta - 3.0",
           "2.0 * eta - 2.0"),
-    Fault("no determinant of a process", process_of_counts, centring.BalancedProcess.log_density,
+    Fault("no determinant of a process", process_of_counts, centering.BalancedProcess.log_density,
           " - tt.sum(tt.log(tt.diagonal(root)))", ""),
-    Fault("an amplitude not squared", known_process_of_counts, centring.KnownProcess._lengths, "number**2", "number",
+    Fault("an amplitude not squared", known_process_of_counts, centering.KnownProcess._lengths, "number**2", "number",
           why="whatever the lengths are, the coordinate is one-to-one, and its density uses the same"),
-    Fault("a matrix not inverted", alike_columns, centring.Whitened.backward, "np.linalg.inv(self.root)", "self.root",
+    Fault("a matrix not inverted", alike_columns, centering.Whitened.backward, "np.linalg.inv(self.root)", "self.root",
           why="the coordinate is then another one, with a density that follows and a constant volume"),
     # parts, and what the sampler is given
     Fault("a weight of a part is lost", two_parts, parts.parts, "append(term)", "append(0.5 * term)"),

@@ -64,7 +64,7 @@ def test_a_matrix_that_is_not_positive_definite_has_no_density():
 
 
 def test_a_latent_process_of_one_amplitude_is_turned_once():
-    """The block has no matrix left to factorise, and the marginal of a textbook."""
+    """The block has no matrix left to factorize, and the marginal of a textbook."""
     with pm.Model() as model:
         t, s = pm.HalfNormal("t"), pm.HalfNormal("s")
         f = pm.MvNormal("f", np.zeros(N), t**2 * BROWNIAN)
@@ -80,7 +80,7 @@ def test_a_latent_process_of_one_amplitude_is_turned_once():
 
 
 @pytest.mark.parametrize("alpha", ["known", "random"])
-def test_areas_that_centre_on_their_neighbours_go_in_a_block(alpha):
+def test_areas_that_center_on_their_neighbors_go_in_a_block(alpha):
     borders = (np.abs(np.arange(N)[:, None] - np.arange(N)) == 1).astype(int)
     with pm.Model() as model:
         tau, s = pm.HalfNormal("tau"), pm.HalfNormal("s")

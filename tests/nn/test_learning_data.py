@@ -1,9 +1,9 @@
-"""Batches, shuffling, splitting, standardising, and the digits that come with the package."""
+"""Batches, shuffling, splitting, standardizing, and the digits that come with the package."""
 
 import numpy as np
 import pytest
 
-from ppl.nn.data import Standardise, batchify, shuffled, train_test_split
+from ppl.nn.data import Standardize, batchify, shuffled, train_test_split
 from ppl.nn.digits import digits
 
 X, Y = np.arange(20.0).reshape(10, 2), np.arange(10)
@@ -42,9 +42,9 @@ def test_a_split_leaves_out_nothing_and_no_kind():
     assert len(plain) == 7 and sorted([*plain, *test]) == list(range(10))
 
 
-def test_standardised_features_have_mean_0_and_deviation_1():
+def test_standardized_features_have_mean_0_and_deviation_1():
     x = np.random.default_rng(0).normal([1, 2, 3], [1, 5, 0], (500, 3))
-    scale = Standardise.fit(x)
+    scale = Standardize.fit(x)
     z = scale.transform(x)
     np.testing.assert_allclose(z.mean(0), 0, atol=1e-12)
     np.testing.assert_allclose(z.std(0), [1, 1, 0], atol=1e-12)  # what never changes stays as it is, but for its mean

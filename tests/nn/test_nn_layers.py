@@ -11,7 +11,7 @@ import pytest
 
 import ppl
 import ppl.tensor as T  # noqa: N812
-from ppl.nn import activations, initialisers, layers, schedules
+from ppl.nn import activations, initializers, layers, schedules
 from ppl.nn.optimizers import LBFGS, OPTIMIZERS, SGD, Adam
 
 pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
@@ -356,22 +356,22 @@ def test_a_bayesian_network_is_the_same_code():
 def test_initial_values_have_the_variance_they_promise():
     shape = (200, 100)
     for make, variance in [
-        (initialisers.glorot_uniform, 2 / 300), (initialisers.glorot_normal, 2 / 300), (initialisers.he_normal, 0.01),
-        (initialisers.he_uniform, 0.01), (initialisers.lecun_uniform, 0.005),
+        (initializers.glorot_uniform, 2 / 300), (initializers.glorot_normal, 2 / 300), (initializers.he_normal, 0.01),
+        (initializers.he_uniform, 0.01), (initializers.lecun_uniform, 0.005),
     ]:  # fmt: skip
         value = make().at("/w")(shape)
         assert value.var() == pytest.approx(variance, rel=0.05)
         np.testing.assert_array_equal(value, make().at("/w")(shape))
         assert not np.array_equal(value, make().at("/v")(shape)) and not np.array_equal(value, make(1).at("/w")(shape))
-    drawn = initialisers.uniform(1.0, 3.0)(shape), initialisers.normal(2.0, 0.5)(shape)
+    drawn = initializers.uniform(1.0, 3.0)(shape), initializers.normal(2.0, 0.5)(shape)
     assert np.abs([a.mean() - 2 for a in drawn]).max() < 0.02 and drawn[0].min() >= 1 and drawn[0].max() <= 3
     assert drawn[1].std() == pytest.approx(0.5, rel=0.02)
-    assert (initialisers.constant(3.0)(shape) == 3).all()
-    wide = initialisers.variance_scaling(3.0, "fan_out", "normal")(shape)
+    assert (initializers.constant(3.0)(shape) == 3).all()
+    wide = initializers.variance_scaling(3.0, "fan_out", "normal")(shape)
     assert wide.var() == pytest.approx(0.03, rel=0.05)
-    q = initialisers.orthogonal(2.0)((5, 3))
+    q = initializers.orthogonal(2.0)((5, 3))
     np.testing.assert_allclose(q.T @ q, 4 * np.eye(3), atol=1e-12)
-    assert initialisers.get_fans((8, 4, 3, 3)) == (36, 72)
+    assert initializers.get_fans((8, 4, 3, 3)) == (36, 72)
 
 
 x2, x4 = T.Placeholder((None, 3), "float64", name="x2"), T.Placeholder((None, 2, 4, 4), "float64", name="x4")
@@ -386,11 +386,11 @@ SAID = {
     "indices are whole numbers": lambda: layers.Embedding(x2, 5, 2),
     r'RNN "/RNN.*axes \(batch, time, features\)': lambda: layers.RNN(x2, 5),
     "cannot be shared among 2 heads": lambda: layers.MultiHeadAttention(x4[:, 0, :, :3], heads=2),
-    "mode is 'fan_in', 'fan_out' or 'fan_avg', got 'fan'": lambda: initialisers.variance_scaling(1.0, "fan"),
-    "distribution is 'normal' or 'uniform', got 'beta'": lambda: initialisers.variance_scaling(
+    "mode is 'fan_in', 'fan_out' or 'fan_avg', got 'fan'": lambda: initializers.variance_scaling(1.0, "fan"),
+    "distribution is 'normal' or 'uniform', got 'beta'": lambda: initializers.variance_scaling(
         1.0, distribution="beta"
     ),
-    "has no rows and columns": lambda: layers.Dense(x2, 5, b=initialisers.orthogonal()),
+    "has no rows and columns": lambda: layers.Dense(x2, 5, b=initializers.orthogonal()),
     "must have an even, known length, got 3": lambda: activations.glu(x2),
     "the length of axis -1.*must be known": lambda: layers.Dense(T.dmatrix("m"), 5),
 }

@@ -26,7 +26,7 @@ TWINS = {
     "SGD with momentum": (lambda loss: optimizers.SGD(loss, 0.02, 0.5), optax.sgd(0.02, momentum=0.5)),
     "Nesterov": (lambda loss: optimizers.NesterovMomentum(loss, 0.02), optax.sgd(0.02, 0.9, nesterov=True)),
     "RMSProp": (lambda loss: optimizers.RMSProp(loss, 0.01), optax.rmsprop(0.01)),
-    "RMSProp, centred": (
+    "RMSProp, centered": (
         lambda loss: optimizers.RMSProp(loss, 0.01, centered=True, momentum=0.2),
         optax.rmsprop(0.01, centered=True, momentum=0.2),
     ),

@@ -21,7 +21,7 @@ def oscillator(x: Array) -> Array:
 
 
 def eight_schools(q: Array, y: Array, sigma: Array) -> Array:
-    """Non-centred eight schools: mu ~ N(0, 5), tau ~ HalfCauchy(5) on the log scale, theta = mu + tau z."""
+    """Non-centered eight schools: mu ~ N(0, 5), tau ~ HalfCauchy(5) on the log scale, theta = mu + tau z."""
     mu, log_tau, z = q[0], q[1], q[2:]
     tau = jnp.exp(log_tau)
     theta = mu + tau * z
@@ -36,6 +36,6 @@ SCHOOLS = (
 
 
 def funnel(q: Array) -> Array:
-    """Neal's funnel, centred: v ~ N(0, 3), x | v ~ N(0, exp(v / 2)), nine of them."""
+    """Neal's funnel, centered: v ~ N(0, 3), x | v ~ N(0, exp(v / 2)), nine of them."""
     v, x = q[0], q[1:]
     return -0.5 * (v / 3) ** 2 - 0.5 * jnp.sum(x**2) * jnp.exp(-v) - 0.5 * x.shape[0] * v

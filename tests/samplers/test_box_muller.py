@@ -38,7 +38,7 @@ def test_the_extreme_bits_give_finite_numbers():
 
 
 def test_the_numbers_are_standard_normal():
-    """Error rate 1e-4 each; neighbours, and the two numbers of a pair, are independent."""
+    """Error rate 1e-4 each; neighbors, and the two numbers of a pair, are independent."""
     n = 400_001
     z = np.asarray(jax.jit(lambda key: normals(key, n, jnp.float64))(jnp.asarray(chain_key(3, 1))))
     assert z.shape == (n,)

@@ -101,7 +101,7 @@ def test_eight_schools_against_its_reference():
 
 
 @pytest.mark.slow
-def test_the_funnel_non_centred():
+def test_the_funnel_non_centered():
     logp = lambda q: -0.5 * (q[0] / 3) ** 2 - 0.5 * jnp.sum(q[1:] ** 2)
     run = sample(logp, np.zeros((4, 10)), draws=4000, tune=600, expand=lambda q: q[1:] * jnp.exp(q[0] / 2))
     within(run.positions[..., :1] ** 2, np.array([9.0]))

@@ -183,10 +183,10 @@ def test_programs_that_stack_matrices_take_turns():
     """Several at a time were seen to wait for each other for ever."""
     compiled = lambda f, x: jax.jit(f).lower(x).compile()
     one, stack = jnp.eye(9), jnp.broadcast_to(jnp.eye(9), (5, 9, 9))
-    for factorise in (jnp.linalg.cholesky, jnp.linalg.inv, jnp.linalg.eigh, jnp.linalg.svd):
-        assert isinstance(turn(compiled(factorise, one)), contextlib.nullcontext)
-        assert turn(compiled(factorise, stack)) is turn(compiled(factorise, stack[None]))
-        assert not isinstance(turn(compiled(factorise, stack)), contextlib.nullcontext)
+    for factorize in (jnp.linalg.cholesky, jnp.linalg.inv, jnp.linalg.eigh, jnp.linalg.svd):
+        assert isinstance(turn(compiled(factorize, one)), contextlib.nullcontext)
+        assert turn(compiled(factorize, stack)) is turn(compiled(factorize, stack[None]))
+        assert not isinstance(turn(compiled(factorize, stack)), contextlib.nullcontext)
     assert isinstance(turn(compiled(lambda x: x @ x, stack)), contextlib.nullcontext)
 
 

@@ -1,4 +1,4 @@
-"""What a family is made of: parameters, other parametrisations, conditions, and facts that are missing."""
+"""What a family is made of: parameters, other parametrizations, conditions, and facts that are missing."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Alternative:
 
 
 def alternative(convert: Callable[..., Mapping[str, Any]], **domains: Domain) -> Any:
-    """Declare another parametrisation: the function's parameters are the user's, its dict gives the family's.
+    """Declare another parametrization: the function's parameters are the user's, its dict gives the family's.
 
     `domains` are those of the user's parameters, as in `alternative(lambda tau: {"sigma": rsqrt(tau)}, tau=positive)`.
     """

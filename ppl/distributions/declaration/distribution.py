@@ -10,7 +10,7 @@ A family is a class whose body lists facts: parameters with their domains and de
         def logp(x, mu, sigma): ...
 
 What may be declared: `logp`, `logcdf`, `logccdf`, `icdf`, `sample(key, shape, ...)`, `mean`, `variance`, `mode`,
-`entropy`, `support_point`, and for exponential families `natural`, `statistics`, `log_normaliser`. A condition on
+`entropy`, `support_point`, and for exponential families `natural`, `statistics`, `log_normalizer`. A condition on
 several parameters is declared by `requires`, other parameters by `alternative`, and `law = law_of(...)` says that the
 family is the law of a function of another one's draw. Everything else is derived: checks, shapes, transforms, the
 constructor inside a model, tests, documentation.
@@ -52,7 +52,7 @@ from ppl.distributions.declaration.declarations import requires as requires
 from ppl.distributions.declaration.domains import Domain, a_distribution
 from ppl.distributions.declaration.facts import Facts
 from ppl.distributions.declaration.law import Law
-from ppl.distributions.declaration.parametrised import Parametrised
+from ppl.distributions.declaration.parametrized import Parametrized
 from ppl.distributions.declaration.signatures import DistMethod, FamilySignature
 from ppl.distributions.draws.draw import RandomVariable, batch_shape, draw, draw_dtype
 from ppl.distributions.log_probability.evaluation import Evaluated
@@ -62,12 +62,12 @@ from ppl.tensor.tensor import Dim, Tensor, TensorType
 
 FAMILIES: dict[str, type[Distribution]] = {}
 FACTS = tuple(
-    "logp logcdf logccdf icdf sample mean variance mode entropy support_point natural statistics log_normaliser "
+    "logp logcdf logccdf icdf sample mean variance mode entropy support_point natural statistics log_normalizer "
     "event_shape accept result".split(" ")
 )
 
 
-class Distribution(Parametrised, Evaluated, Facts):
+class Distribution(Parametrized, Evaluated, Facts):
     """A family of distributions; see the module for how one is declared."""
 
     params: ClassVar[dict[str, Param]] = {}
@@ -93,7 +93,7 @@ class Distribution(Parametrised, Evaluated, Facts):
     support_point: Any
     natural: Any
     statistics: Any
-    log_normaliser: Any
+    log_normalizer: Any
     event_shape: Any
     accept: Any
     result: Any

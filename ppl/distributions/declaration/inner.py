@@ -25,7 +25,7 @@ def sample_of(key: Any, shape: Any, law: RandomVariable) -> Tensor:
 
 
 def support_point_of(law: RandomVariable) -> Tensor:
-    """Where the law of a draw is centred, in the shape of one value."""
+    """Where the law of a draw is centered, in the shape of one value."""
     return tt.as_tensor(default_point(law.family, law.parameters, law.family.support_for(law.parameters)))
 
 

@@ -87,14 +87,14 @@ def expanded(
     return Expanded(drawn, [(law, certain(c)) for law, c in conditions if c is not None])  # type: ignore[misc,arg-type]
 
 
-def centred(output: Node, given: Sequence[Node] = ()) -> Tensor:
+def centered(output: Node, given: Sequence[Node] = ()) -> Tensor:
     """An expression with each draw replaced by the support point of its law, given its parents' points. Draws that are
     `given` stay."""
     key = placeholder(KEY_TYPE, "key")
-    return expanded([output], key, {node: node for node in given}, lambda rv, _: _centre(rv)).outputs[0]
+    return expanded([output], key, {node: node for node in given}, lambda rv, _: _center(rv)).outputs[0]
 
 
-def _centre(rv: RandomVariable) -> Tensor:
+def _center(rv: RandomVariable) -> Tensor:
     point = default_point(rv.family, rv.parameters, rv.family.support_for(rv.parameters))
     return FUNCTIONS["broadcast_to"](FUNCTIONS["cast"](as_tensor(point), rv.dtype), shape_of_draw(rv))
 

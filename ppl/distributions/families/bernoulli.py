@@ -54,7 +54,7 @@ class Bernoulli(Distribution):
     def statistics(x):
         return (x,)
 
-    def log_normaliser(p):
+    def log_normalizer(p):
         return -log_complement(p)
 
     def fisher_information(p):

@@ -59,7 +59,7 @@ class Beta(Distribution):
     def statistics(x):
         return log(x), log1p(-x)
 
-    def log_normaliser(alpha, beta):
+    def log_normalizer(alpha, beta):
         return betaln(alpha, beta)
 
 

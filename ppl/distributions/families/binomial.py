@@ -62,7 +62,7 @@ class Binomial(Distribution):
     def statistics(x):
         return (x,)
 
-    def log_normaliser(n, p):
+    def log_normalizer(n, p):
         return -n * log_complement(p)
 
     def fisher_information(n, p):

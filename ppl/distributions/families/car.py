@@ -4,7 +4,7 @@ from ppl.distributions.declaration.constants import LOG_2PI
 from ppl.distributions.declaration.distribution import Distribution, param
 from ppl.distributions.declaration.domains import Domain, positive, real_vector
 from ppl.distributions.declaration.normal_errors import NotNormal
-from ppl.distributions.formulas.adjacency import adjacency, borders, times_neighbours
+from ppl.distributions.formulas.adjacency import adjacency, borders, times_neighbors
 from ppl.distributions.formulas.covariance import vector_like
 from ppl.tensor import cast, cholesky, diagonal, dot, expand_dims, eye, half_log_det, log, log1p, solve_triangular, sum
 from ppl.tensor.tensor import is_constant, value_of
@@ -15,7 +15,7 @@ correlation = Domain(
 
 
 class CAR(Distribution):
-    r"""A normal vector with precision τ(D - αW): each entry centres on α times the mean of its neighbours.
+    r"""A normal vector with precision τ(D - αW): each entry centers on α times the mean of its neighbors.
 
     W is a symmetric matrix of weights, D the diagonal matrix of its row sums.
 
@@ -29,7 +29,7 @@ class CAR(Distribution):
         W = adjacency("CAR", W)
         if is_constant(W) and not (value_of(W).sum(axis=0) > 0).all():
             lonely = int(np.argmin(value_of(W).sum(axis=0)))
-            raise ValueError(f"CAR: area {lonely} has no neighbour in W, so its precision is 0. Leave it out.")
+            raise ValueError(f"CAR: area {lonely} has no neighbor in W, so its precision is 0. Leave it out.")
         return {"mu": vector_like("CAR", mu, W), "W": W, "alpha": alpha, "tau": tau}
 
     def event_shape(mu, W, alpha, tau):
@@ -37,7 +37,7 @@ class CAR(Distribution):
 
     def logp(x, mu, W, alpha, tau):
         d, n = x - mu, x.shape[-1]
-        square = sum(sum(cast(W, "floatX"), axis=0) * d**2, axis=-1) - alpha * times_neighbours(W, d)
+        square = sum(sum(cast(W, "floatX"), axis=0) * d**2, axis=-1) - alpha * times_neighbors(W, d)
         return 0.5 * (n * (log(tau) - LOG_2PI) - tau * square) + half_log_det_precision(W, alpha)
 
     def sample(key, shape, mu, W, alpha, tau):

@@ -33,8 +33,8 @@ class ChiSquared(Distribution):
     def statistics(x):
         return Gamma.statistics(x)
 
-    def log_normaliser(nu):
-        return Gamma.log_normaliser(nu / 2, 0.5)
+    def log_normalizer(nu):
+        return Gamma.log_normalizer(nu / 2, 0.5)
 
     def law_of_sum(along, nu):
         return ChiSquared.dist(along.added(nu))

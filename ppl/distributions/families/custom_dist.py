@@ -15,7 +15,7 @@ from ppl.distributions.declaration.distribution import Distribution, Param
 from ppl.distributions.declaration.domains import Domain
 from ppl.distributions.declaration.inner import laws_of
 from ppl.distributions.draws.draw import RandomVariable, draw, is_draw
-from ppl.distributions.draws.drawing import centred, expand_draws
+from ppl.distributions.draws.drawing import centered, expand_draws
 from ppl.distributions.log_probability.evaluation import all_of
 from ppl.distributions.log_probability.logprob import the_law
 from ppl.distributions.log_probability.measure import Measure, NoDensityError, shown, sources
@@ -256,12 +256,12 @@ def family_of_expression(
         domain = anything(ndim or 0, example.dtype[0] != "f")
         facts = {"logp": fact("logp"), "sample": sample}
     batch, event = example.type.shape[: example.ndim - domain.ndim], example.type.shape[example.ndim - domain.ndim :]
-    centre = lambda *parameters: centred(expression(parameters, None), parameters)
+    center = lambda *parameters: centered(expression(parameters, None), parameters)
     facts |= {
         "dtype": example.dtype,
         "event_shape": lambda *_: event,
         "drawable": staticmethod(drawable),
-        "support_point": centre,
+        "support_point": center,
     }
     together = _together(examples, wanted)
     if axes is not None or batch == together or (None in batch and together is not None):

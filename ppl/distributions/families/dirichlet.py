@@ -43,7 +43,7 @@ class Dirichlet(Distribution):
     def statistics(x):
         return (log(x),)
 
-    def log_normaliser(a):
+    def log_normalizer(a):
         return sum(gammaln(a), axis=-1) - gammaln(sum(a, axis=-1))
 
     def law_of_entry(k, a):

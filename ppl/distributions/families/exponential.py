@@ -50,7 +50,7 @@ class Exponential(Distribution):
     def statistics(x):
         return (x,)
 
-    def log_normaliser(lam):
+    def log_normalizer(lam):
         return -log(lam)
 
     def log_variance():

@@ -52,7 +52,7 @@ class Gamma(Distribution):
     def statistics(x):
         return log(x), x
 
-    def log_normaliser(alpha, beta):
+    def log_normalizer(alpha, beta):
         return gammaln(alpha) - alpha * log(beta)
 
     def log_variance(alpha):

@@ -53,7 +53,7 @@ class Geometric(Distribution):
     def statistics(x):
         return (x,)
 
-    def log_normaliser(p):
+    def log_normalizer(p):
         return log_complement(p) - log_of(p)
 
     def law_of_sum(along, p):

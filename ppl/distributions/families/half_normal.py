@@ -55,7 +55,7 @@ class HalfNormal(Distribution):
     def statistics(x):
         return (x**2,)
 
-    def log_normaliser(sigma):
+    def log_normalizer(sigma):
         return log(sigma) - LOG_2 + 0.5 * LOG_2PI
 
     def log_variance():

@@ -8,12 +8,12 @@ from ppl.tensor.tensor import is_constant
 
 
 class ICAR(Distribution):
-    r"""A normal vector, flat but for differences of neighbours ~ Normal(0, σ) and a sum ~ Normal(0, ns).
+    r"""A normal vector, flat but for differences of neighbors ~ Normal(0, σ) and a sum ~ Normal(0, ns).
 
     .. math:: \log f(x) = -\frac1{2σ^2} \sum_{i \sim j} (x_i - x_j)^2 - \frac12 \Big(\frac{\sum_i x_i}{ns}\Big)^2
               - \log ns - \tfrac12 \log 2π
 
-    with s = `zero_sum_stdev`, not normalised in x, as PyMC has it.
+    with s = `zero_sum_stdev`, not normalized in x, as PyMC has it.
     """
 
     W, sigma, zero_sum_stdev = param(borders), param(positive, 1.0), param(positive, 0.001)

@@ -57,8 +57,8 @@ class Interpolated(Distribution):
         return x_points[argmax(pdf_points, axis=-1)]
 
     def variance(x_points, pdf_points):
-        centre = _moment(lambda x: x, x_points, pdf_points)
-        return _moment(lambda x: (x - centre) ** 2, x_points, pdf_points)
+        center = _moment(lambda x: x, x_points, pdf_points)
+        return _moment(lambda x: (x - center) ** 2, x_points, pdf_points)
 
 
 def _segment(x, points):

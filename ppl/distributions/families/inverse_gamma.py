@@ -59,7 +59,7 @@ class InverseGamma(Distribution):
     def statistics(x):
         return log(x), 1 / x
 
-    def log_normaliser(alpha, beta):
+    def log_normalizer(alpha, beta):
         return gammaln(alpha) - alpha * log(beta)
 
     def log_variance(alpha):

@@ -35,7 +35,7 @@ class LogNormal(Distribution):
     def statistics(x):
         return log(x), log(x) ** 2
 
-    def log_normaliser(mu, sigma):
+    def log_normalizer(mu, sigma):
         return 0.5 * (mu / sigma) ** 2 + log(sigma) + 0.5 * LOG_2PI
 
     def law_of_product(along, mu, sigma):

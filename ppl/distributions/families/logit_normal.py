@@ -26,5 +26,5 @@ class LogitNormal(Distribution):
     def statistics(x):
         return Normal.statistics(logit(x))
 
-    def log_normaliser(mu, sigma):
-        return Normal.log_normaliser(mu, sigma)
+    def log_normalizer(mu, sigma):
+        return Normal.log_normalizer(mu, sigma)

@@ -68,7 +68,7 @@ class Multinomial(Distribution):
     def statistics(x):
         return (x,)
 
-    def log_normaliser(n, p):
+    def log_normalizer(n, p):
         return 0.0 * sum(p, axis=-1)
 
     def law_of_sum(along, n, p):

@@ -68,7 +68,7 @@ class MvNormal(Distribution):
     def statistics(x):
         return x, expand_dims(x, -1) * expand_dims(x, -2)
 
-    def log_normaliser(mu, chol):
+    def log_normalizer(mu, chol):
         return 0.5 * sum(solve_lower(chol, mu) ** 2, axis=-1) + half_log_det(chol) + 0.5 * LOG_2PI * mu.shape[-1]
 
     def plus(a, b):

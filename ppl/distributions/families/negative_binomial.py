@@ -67,7 +67,7 @@ class NegativeBinomial(Distribution):
     def statistics(x):
         return (x,)
 
-    def log_normaliser(n, p):
+    def log_normalizer(n, p):
         return -n * log_of(p)
 
     def fisher_information(n, p):

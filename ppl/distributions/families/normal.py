@@ -48,7 +48,7 @@ class Normal(Distribution):
     def statistics(x):
         return x, x**2
 
-    def log_normaliser(mu, sigma):
+    def log_normalizer(mu, sigma):
         return 0.5 * (mu / sigma) ** 2 + log(sigma) + 0.5 * LOG_2PI
 
     def fisher_information(mu, sigma):

@@ -44,7 +44,7 @@ class Poisson(Distribution):
     def statistics(x):
         return (x,)
 
-    def log_normaliser(mu):
+    def log_normalizer(mu):
         return mu
 
     def fisher_information(mu):

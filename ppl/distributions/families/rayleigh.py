@@ -48,5 +48,5 @@ class Rayleigh(Distribution):
     def statistics(x):
         return (x**2,)
 
-    def log_normaliser(sigma):
+    def log_normalizer(sigma):
         return 2 * log(sigma)

@@ -16,7 +16,7 @@ Distance = Callable[[Any, Any, Any], Any]
 
 
 def kullback_leibler(epsilon: Any, observed: Any, simulated: Any) -> Tensor:
-    """The divergence estimated from distances to nearest neighbours (Pérez-Cruz 2008), over epsilon."""
+    """The divergence estimated from distances to nearest neighbors (Pérez-Cruz 2008), over epsilon."""
     observed, simulated = (tt.expand_dims(s, -1) if s.ndim == 1 else s for s in map(as_tensor, (observed, simulated)))
     n, d = observed.shape
     apart = lambda a, b: tt.sqrt(tt.sum((a[:, None, :] - b[None, :, :]) ** 2, axis=-1))

@@ -44,5 +44,5 @@ class VonMises(Distribution):
     def statistics(x):
         return cos(x), sin(x)
 
-    def log_normaliser(mu, kappa):
+    def log_normalizer(mu, kappa):
         return LOG_2PI + log(i0e(kappa)) + kappa

@@ -50,7 +50,7 @@ class Wishart(Distribution):
 
 
 def log_multigamma(a, p):
-    """log Γ_p(a), the normaliser of Wishart laws."""
+    """log Γ_p(a), the normalizer of Wishart laws."""
     return 0.25 * LOG_PI * p * (p - 1) + sum(gammaln(expand_dims(a, -1) - np.arange(p) / 2), axis=-1)
 
 

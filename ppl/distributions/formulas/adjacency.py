@@ -1,4 +1,4 @@
-"""Adjacency matrices of areas and their neighbours."""
+"""Adjacency matrices of areas and their neighbors."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ def adjacency(who: str, W: Any, only_ones: bool = False) -> Tensor:
     return W
 
 
-def neighbours(W: Tensor) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """The pairs i > j of neighbours and their weights, where they are known and a list of them is the shorter form."""
+def neighbors(W: Tensor) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """The pairs i > j of neighbors and their weights, where they are known and a list of them is the shorter form."""
     if not is_constant(W) or W.type.shape[0] <= DENSE:
         return None
     i, j = np.nonzero(np.tril(value_of(W), -1))
     return i, j, value_of(W)[i, j]
 
 
-def times_neighbours(W: Tensor, x: Any) -> Tensor:
+def times_neighbors(W: Tensor, x: Any) -> Tensor:
     r"""Σ_ij W_ij x_i x_j."""
-    pairs = neighbours(W)
+    pairs = neighbors(W)
     if pairs is None:
         return tt.sum(x * tt.times_vectors(tt.cast(W, "floatX"), x), axis=-1)
     i, j, weights = pairs
@@ -58,7 +58,7 @@ def times_neighbours(W: Tensor, x: Any) -> Tensor:
 
 def squared_differences(W: Tensor, x: Any) -> Tensor:
     r"""Σ W_ij (x_i - x_j)² over pairs i > j."""
-    pairs = neighbours(W)
+    pairs = neighbors(W)
     if pairs is None:
         differences = tt.expand_dims(x, -1) - tt.expand_dims(x, -2)
         return 0.5 * tt.sum(W * differences**2, axis=(-1, -2))

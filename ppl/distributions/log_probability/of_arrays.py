@@ -151,11 +151,11 @@ def _projected(node: Tensor, a: Tensor, y: Tensor) -> Measure | None:
     if a.type.ndim != 2 or None in a.type.shape or a.type.shape[0] >= a.type.shape[1]:
         return None
     mu, chol = vector.parameters
-    centre, root = a @ tt.broadcast_to(mu, vector.shape), a @ chol
+    center, root = a @ tt.broadcast_to(mu, vector.shape), a @ chol
     if a.type.shape[0] == 1:
-        law = measure(Normal.dist(tt.reshape(centre, node.shape), tt.sqrt(tt.sum(root**2))))
+        law = measure(Normal.dist(tt.reshape(center, node.shape), tt.sqrt(tt.sum(root**2))))
         return Measure(**{**vars_of(law), "node": node})
-    law = measure(MvNormal.dist(centre, root @ root.T))
+    law = measure(MvNormal.dist(center, root @ root.T))
     through = lambda x: law.logp(tt.reshape(as_tensor(x), (a.type.shape[0],)))
     return Measure(node, through, ndim=node.ndim, discrete=False, independent=False)
 

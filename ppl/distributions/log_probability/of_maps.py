@@ -201,9 +201,9 @@ def shifted(node: Tensor) -> Measure:
 def _product_of_normals(node: Tensor) -> Measure | None:
     """x y of independent normal numbers around 0 has the density K₀(|z|/(σ₁σ₂))/(πσ₁σ₂)."""
     x, y = node.inputs
-    centred = [isinstance(each, RandomVariable) and each.family is Normal and _is_zero(each.parameters[0])
+    centered = [isinstance(each, RandomVariable) and each.family is Normal and _is_zero(each.parameters[0])
                for each in (x, y)]  # fmt: skip
-    if node.op.name != "multiply" or not all(centred) or sources(x) & sources(y):
+    if node.op.name != "multiply" or not all(centered) or sources(x) & sources(y):
         return None
     if x.type.shape != y.type.shape:
         return None  # a number that is repeated is one number

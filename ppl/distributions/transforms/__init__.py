@@ -225,7 +225,7 @@ def _some_infinite(low: Any, high: Any, no_low: Any, no_high: Any) -> tuple[Any,
 
 
 class SimplexTransform(Transform):
-    """Probabilities by their centred log ratios, without the last."""
+    """Probabilities by their centered log ratios, without the last."""
 
     name = "simplex"
     ndim_supp = 1
@@ -242,8 +242,8 @@ class SimplexTransform(Transform):
         value = as_tensor(value)
         n = value.shape[-1] + 1
         total = tt.sum(value, axis=-1)
-        centred = tt.concatenate([value + tt.expand_dims(total, -1), tt.zeros_like(value[..., :1])], axis=-1)
-        return tt.log(tt.cast(n, "floatX")) + n * total - n * tt.logsumexp(centred, axis=-1)
+        centered = tt.concatenate([value + tt.expand_dims(total, -1), tt.zeros_like(value[..., :1])], axis=-1)
+        return tt.log(tt.cast(n, "floatX")) + n * total - n * tt.logsumexp(centered, axis=-1)
 
     def image(self, *inputs: Any) -> Domain:
         return probabilities

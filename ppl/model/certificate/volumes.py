@@ -282,7 +282,7 @@ def _groups(sources: Sequence[Tensor], made: Sequence[Tensor], size: int) -> tup
             i, j = np.nonzero(rows >= 0)
             reached[start + i, rows[i, j]] = True
         start += count
-    return _coloured(reached), Pattern(reached)
+    return _colored(reached), Pattern(reached)
 
 
 class _Reached(Sites):
@@ -310,14 +310,14 @@ class _Reached(Sites):
         return merged([whole, columns], e.type.shape, self.most)
 
 
-def _coloured(reached: np.ndarray) -> np.ndarray:
-    """Colours of columns, such that no row has two of one colour."""
-    colours = np.zeros(reached.shape[1], int)
-    used: list[np.ndarray] = []  # the rows that each colour has
+def _colored(reached: np.ndarray) -> np.ndarray:
+    """Colors of columns, such that no row has two of one color."""
+    colors = np.zeros(reached.shape[1], int)
+    used: list[np.ndarray] = []  # the rows that each color has
     for j, column in enumerate(reached.T):
         place = next((c for c, rows in enumerate(used) if not (rows & column).any()), len(used))
         if place == len(used):
             used.append(np.zeros(len(column), bool))
         used[place] |= column
-        colours[j] = place
-    return colours
+        colors[j] = place
+    return colors

@@ -12,7 +12,7 @@ from typing import Any, Literal
 Severity = Literal["error", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 WIDTH, MOST_NAMES, MOST_OF_A_KIND = 100, 4, 4
-COLOURS = {"error": "#b00020", "warning": "#a05a00", "note": "#555555"}
+COLORS = {"error": "#b00020", "warning": "#a05a00", "note": "#555555"}
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Report:
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f'<tr><td style="color:{COLOURS[f.severity]};text-align:left"><b>{f.severity}</b></td><td '
+            f'<tr><td style="color:{COLORS[f.severity]};text-align:left"><b>{f.severity}</b></td><td '
             f'style="text-align:left">{_escaped(f.kind)}</td><td '
             f'style="text-align:left">{_escaped(f.sentence)}<br><i>{_escaped(f.remedy)}</i></td></tr>'
             for f in self.findings

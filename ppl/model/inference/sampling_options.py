@@ -132,7 +132,7 @@ def refuse_unsupported(**given: Any) -> None:
             "trace=: draws are kept in memory, or on disk with resume=<directory>. Other stores are not supported."
         )
     if given["progressbar_theme"] is not None:
-        raise TypeError("progressbar_theme= is not supported: the display has one set of colours")
+        raise TypeError("progressbar_theme= is not supported: the display has one set of colors")
     if given["keep_warning_stat"]:
         raise TypeError(
             "keep_warning_stat=True: there is no statistic of warning objects; divergences are in `diverging`"

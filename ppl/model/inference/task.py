@@ -19,7 +19,7 @@ from ppl.model.inference.request import Asked
 from ppl.model.inference.runs import Independent
 from ppl.model.inference.steps import Assignment, assign
 from ppl.model.inference.steps.assignment import stepped
-from ppl.model.inference.steps.colours import Palette
+from ppl.model.inference.steps.colors import Palette
 from ppl.model.inputs.minibatches import refuse_minibatches
 from ppl.model.output import results
 from ppl.model.output.sample_stats import NUTPIE

@@ -73,7 +73,7 @@ def _numbers(value: Any, name: str) -> np.ndarray:
 
 
 def _own_dims(name: str, value: Any, dims: Any, coords: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
-    """The dimensions and labels that a frame or a labelled array has itself; those that are given come first."""
+    """The dimensions and labels that a frame or a labeled array has itself; those that are given come first."""
     if hasattr(value, "dims") and hasattr(value, "coords"):
         names = list(map(str, value.dims))
         labels = [

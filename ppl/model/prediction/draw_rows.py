@@ -1,4 +1,4 @@
-"""Programs over many draws: vectorised in chunks of bounded memory, chains side by side.
+"""Programs over many draws: vectorized in chunks of bounded memory, chains side by side.
 
 A chunk has the same number of rows for every chain and is filled up at the end, so that one compiled program serves
 all, and the values of a chain do not depend on how many chains there are.

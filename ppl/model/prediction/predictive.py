@@ -145,7 +145,7 @@ def sample_posterior_predictive(
     is logged. All draws are made at once, in chunks of bounded memory.
     """
     if progressbar_theme is not None:
-        raise TypeError("progressbar_theme= is not supported: the display has one set of colours")
+        raise TypeError("progressbar_theme= is not supported: the display has one set of colors")
     options = check_keys("idata_kwargs", idata_kwargs, RESULT_OPTIONS)
     check_keys("compile_kwargs", compile_kwargs, ("mode",))
     check_truths(
@@ -169,7 +169,7 @@ def sample_posterior_predictive(
     _refuse_hidden(model, names, draws)
     bar = Bar("Sampling", progressbar)
     changed = _changed_data(model, trace)
-    given = _taken_from_draws(model, names, draws, changed, _relabelled(model, trace))
+    given = _taken_from_draws(model, names, draws, changed, _relabeled(model, trace))
     _tell_of_unknown_data(model, names, draws, given, changed)
     values = _drawn(model, names, draws, given, seed_of(random_seed), bar)
     if not return_inferencedata:
@@ -241,12 +241,12 @@ def _drawn(
 
 
 def _taken_from_draws(
-    model: Model, names: Sequence[str], draws: Draws, changed: Mapping[Variable, Any], relabelled: set[str]
+    model: Model, names: Sequence[str], draws: Draws, changed: Mapping[Variable, Any], relabeled: set[str]
 ) -> list[Tensor]:
     """The variables whose values come from the posterior: those it holds that nothing resampled leads to."""
     outputs = [model.named_vars[name] for name in names]
     wanted, values = set(outputs), draws.values
-    moved = {v for v in model.free_RVs if not relabelled.isdisjoint(model.named_vars_to_dims.get(v.name or "", ()))}
+    moved = {v for v in model.free_RVs if not relabeled.isdisjoint(model.named_vars_to_dims.get(v.name or "", ()))}
     in_model = set(model.basic_RVs) | set(model.deterministics)
     volatile: set[Node] = set()
     taken: list[Tensor] = []
@@ -324,7 +324,7 @@ def _same_length(model: Model, draws: Draws, data: Variable, axis: int, before: 
     return bool(known) and all(n == now for n in known)
 
 
-def _relabelled(model: Model, trace: Any) -> set[str]:
+def _relabeled(model: Model, trace: Any) -> set[str]:
     """Dimensions that have other labels now than in the draws: what was learned of the old ones is not theirs."""
     kept = results.group_of(trace, "posterior") if hasattr(trace, "groups") else None
     kept = trace if kept is None else kept  # the posterior by itself

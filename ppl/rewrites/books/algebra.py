@@ -16,7 +16,7 @@ from ppl.rewrites.values.work import work
 from ppl.tensor.arrays.shaping import BROADCAST_TO
 from ppl.tensor.core.elementwise import abs, cos, cosh, exp, log, power, sign, sin, sinh
 from ppl.tensor.core.ops import OPS, Elementwise
-from ppl.tensor.special_functions.catalogue import gammaln
+from ppl.tensor.special_functions.catalog import gammaln
 
 
 @rewrites(abs, example=lambda x: abs(x), more=[lambda y: abs(y)], x=nonnegative, y=nonpositive, safety=Safety.domain)

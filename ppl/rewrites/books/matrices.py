@@ -43,7 +43,7 @@ from ppl.tensor.tensor import TensorType
 
 SQUARE, TALL, VECTOR = TensorType("float64", (3, 3)), TensorType("float64", (3, 2)), TensorType("float64", (3,))
 DIAGONAL_MATRIX, SOLVE = OPS["matrix_of_diagonal"], OPS["solve_general"]
-FACTORISATIONS = (qr, lu, lu_factor, svdvals)
+FACTORIZATIONS = (qr, lu, lu_factor, svdvals)
 
 
 # --- what is known of matrices
@@ -162,7 +162,7 @@ def cholesky_of_diagonal(node: Node, engine: Engine) -> Node | None:
           more=[lambda c, M: cholesky(M / c, lower=False), lambda M: cholesky(3.0 * matmul(M, M.T))],
           safety=Safety.domain)  # fmt: skip
 def cholesky_of_multiple(node: Node, engine: Engine) -> Node | None:
-    """The Cholesky factor of cA is √c times that of A, for a number c > 0: a known A is then factorised once."""
+    """The Cholesky factor of cA is √c times that of A, for a number c > 0: a known A is then factorized once."""
     x = node.inputs[0]
     if x.op is SUM:
         ((a, weight), *others) = weighted(x)
@@ -210,10 +210,10 @@ def log_of_positive_determinant(node: Node, engine: Engine) -> Node | None:
                 lambda M: slogdet(M)[1] + red.sum(qr(M)[1]), lambda M: slogdet(M)[1] + red.sum(qr(M, "r")),
                 lambda M: slogdet(M)[1] + red.max(svdvals(M)), lambda M: slogdet(M)[1] + red.sum(lu(M)[2]),
                 lambda M: slogdet(M)[1] + red.sum(lu_factor(M)[0])],
-          beside=FACTORISATIONS, saves_work=True)  # fmt: skip
+          beside=FACTORIZATIONS, saves_work=True)  # fmt: skip
 def log_determinant(node: Node, engine: Engine) -> Node | None:
     """log∣det∣ of a positive definite, triangular or diagonal matrix, of a product of square ones, of an inverse, of a
-    matrix that is factorised elsewhere.
+    matrix that is factorized elsewhere.
     """
     x = node.inputs[0]
     if x.op is not slogdet or node.attrs["position"] != 1:
@@ -239,9 +239,9 @@ def log_determinant(node: Node, engine: Engine) -> Node | None:
 
 
 def _diagonal_of_factor(engine: Engine, a: Node) -> Node | None:
-    """Numbers whose product is ±det, from a factorisation of the same matrix elsewhere in the graph. Not from singular
+    """Numbers whose product is ±det, from a factorization of the same matrix elsewhere in the graph. Not from singular
     vectors, whose slopes do not exist where two singular values are equal."""
-    known = next((engine.beside[op, a] for op in FACTORISATIONS if (op, a) in engine.beside), None)
+    known = next((engine.beside[op, a] for op in FACTORIZATIONS if (op, a) in engine.beside), None)
     if known is None or known.op is svdvals:
         return known
     if isinstance(known.type, TupleType):

@@ -268,9 +268,9 @@ def sum_of_squared_deviations(node: Node, engine: Engine) -> Node | None:
     values = value_of(data[0][0]).astype(np.float64) * data[0][1] + shift
     if values.size > _FOLD_LIMIT or values.size == 0 or values.shape != x.type.shape or not np.isfinite(values).all():
         return None
-    centre = math.fsum(values.ravel()) / values.size
-    spread = math.fsum(((values - centre) ** 2).ravel())
-    deviation = engine.total(rest, centre, [m for m, _ in rest])
+    center = math.fsum(values.ravel()) / values.size
+    spread = math.fsum(((values - center) ** 2).ravel())
+    deviation = engine.total(rest, center, [m for m, _ in rest])
     square = engine.power(deviation, 2)
     return engine.total([(square, values.size)], spread, [square])
 

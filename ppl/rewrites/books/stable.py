@@ -21,7 +21,7 @@ from ppl.tensor.core.elementwise import (
     softplus,
     sqrt,
 )
-from ppl.tensor.special_functions.catalogue import erf, erfc, i0, kv, kve, log_exp_difference, log_i0, log_kve, ndtr
+from ppl.tensor.special_functions.catalog import erf, erfc, i0, kv, kve, log_exp_difference, log_i0, log_kve, ndtr
 from ppl.tensor.special_functions.normal import log_ndtr, log_ndtr_between
 
 SQRT2 = float(np.sqrt(2.0))

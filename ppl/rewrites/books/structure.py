@@ -1,6 +1,6 @@
 """Equations and determinants of diagonal matrices, and of these plus a matrix of low rank.
 
-A matrix D + U·V with D diagonal and U of few columns is never factorised as a whole (Woodbury, and the determinant
+A matrix D + U·V with D diagonal and U of few columns is never factorized as a whole (Woodbury, and the determinant
 lemma). These two divide by the entries of D, so they must be known not to be zero.
 """
 
@@ -114,7 +114,7 @@ def _capacitance(parts: LowRank, entries: Any, U: Any, V: Any) -> Any:
           types={"d": LONG, "U": ROWS, "b": THIN}, d=nonzero, s=nonzero, safety=Safety.domain,
           saves_work=True)  # fmt: skip
 def woodbury(node: Node, engine: Engine) -> Node | None:
-    """(D + UV)⁻¹b = D⁻¹b - D⁻¹U(I + VD⁻¹U)⁻¹VD⁻¹b: only a matrix of the size of the rank is factorised."""
+    """(D + UV)⁻¹b = D⁻¹b - D⁻¹U(I + VD⁻¹U)⁻¹VD⁻¹b: only a matrix of the size of the rank is factorized."""
     x, b = node.inputs
     parts = low_rank(engine, x)
     if parts is None or b.type.ndim != 2:

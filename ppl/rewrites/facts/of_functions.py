@@ -22,7 +22,7 @@ from ppl.rewrites.facts.facts import (
 )
 from ppl.tensor.core import elementwise as ew
 from ppl.tensor.core.ops import OPS, Elementwise
-from ppl.tensor.special_functions.catalogue import erfc
+from ppl.tensor.special_functions.catalog import erfc
 
 _EVERYWHERE: Condition = Condition("anything", ANYTHING, lambda f: True)
 

@@ -103,7 +103,7 @@ def normal_less_half_normal(m, s1, s2):
 
 
 @equal_in_law
-def ratio_of_centred_normals(s1, s2):
+def ratio_of_centered_normals(s1, s2):
     """N(0, s₁) / N(0, s₂) = Cauchy(0, s₁/s₂)."""
     return Normal.dist(0.0, s1) / Normal.dist(0.0, s2), Cauchy.dist(0.0, s1 / s2)
 

@@ -31,7 +31,7 @@ def sum_of_two(node: Any, counts: dict[Node, int]) -> Tensor | None:
 
 
 def steps_of_walk(node: Any, counts: dict[Node, int]) -> Tensor | None:
-    """The differences of neighbours in a random walk are its steps."""
+    """The differences of neighbors in a random walk are its steps."""
     after, before = node.inputs
     walk = after.inputs[0] if after.op.name == "getitem" else after
     if before.op.name != "getitem" or before.inputs != after.inputs or not _private(walk, counts, 2):

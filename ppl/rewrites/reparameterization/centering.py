@@ -1,6 +1,6 @@
-r"""Coordinates of what has a location and a scale: groups and coefficients, between centred and not.
+r"""Coordinates of what has a location and a scale: groups and coefficients, between centered and not.
 
-A *balanced* z and a *partially centred* one lie between θ and (θ - μ)/σ, as far as the data decide θ (Papaspiliopoulos
+A *balanced* z and a *partially centered* one lie between θ and (θ - μ)/σ, as far as the data decide θ (Papaspiliopoulos
 et al. 2007): the first at every σ, the second at one. *Whitened* coefficients are those of a design whose columns say
 nearly the same.
 """
@@ -258,15 +258,15 @@ def _reversed(entries: list[Tensor]) -> Tensor:
 
 
 @dataclass(frozen=True)
-class PartiallyCentred(OfLocationAndScale):
-    r"""η with θ = μ + σ^{1-λ}(η - λμ), for θ of location μ and scale σ: centred for λ = 1, non-centred for 0.
+class PartiallyCentered(OfLocationAndScale):
+    r"""η with θ = μ + σ^{1-λ}(η - λμ), for θ of location μ and scale σ: centered for λ = 1, non-centered for 0.
 
     With λ the share of the data in the precision of θ, η does not depend on μ given the data (Gaussian case).
     """
 
     weight: np.ndarray
     family: str = "Normal"
-    name: str = "partly_centred"
+    name: str = "partly_centered"
 
     def words(self) -> str:
         return f"is partially centered, by the share of the data in its precision, {_span(self.weight)}"

@@ -7,7 +7,7 @@ A coordinate is a number z, a one-to-one map from z to the variable x given its 
 Whatever the map, the law of x is the same; the choice is about geometry. The logarithm of a standard deviation has a
 long left tail where the data do not exclude zero, since its density falls like exp(z) there, and NUTS walks along such
 a tail: a *short* logarithm draws it in. A *score* is the z for which x is a function of a standard normal, or of about
-one. Those of groups and coefficients stand in `centring`, of random walks in `walks`.
+one. Those of groups and coefficients stand in `centering`, of random walks in `walks`.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ def jitter_in_groups(y: np.ndarray, groups: np.ndarray | None) -> float | None:
     """The size of the noise of rows around a predictor that is smooth in each group, in the order of the data; at most
     too large where it is not. None where no group has three rows.
 
-    By the distances of rows from the middle between their neighbours (Gasser, Sroka and Jennen-Steinmetz 1986), of
+    By the distances of rows from the middle between their neighbors (Gasser, Sroka and Jennen-Steinmetz 1986), of
     which the median is taken: so few large ones do not matter.
     """
     if groups is None:

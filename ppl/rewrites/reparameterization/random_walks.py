@@ -40,7 +40,7 @@ class Pulled(Coordinate):
 
     .. math:: LL' = D'D/σ^2 + \mathrm{diag}(I)
 
-    Neighbours pull at each other by the scale σ of the steps, and data by their information I, whatever σ is: z has
+    Neighbors pull at each other by the scale σ of the steps, and data by their information I, whatever σ is: z has
     about a standard normal law given σ.
     """
 

@@ -2,9 +2,9 @@ r"""Which coordinates suit the variables that no rule could integrate out.
 
 A variable of fixed law that is a parameter of latent variables (the standard deviation of groups, say) is often not
 excluded from the ends of its support by the data, and takes the coordinate of its family. A variable μ + σZ with
-random μ or σ (normal, Student's t, Laplace, ...) is centred as far as the information of the data decides it, and a
+random μ or σ (normal, Student's t, Laplace, ...) is centered as far as the information of the data decides it, and a
 positive one of a random scale by its logarithm. Heavy tails are drawn in where the data leave them.
-Coefficients of a dense design X, with P = X'wX + 1/τ², are centred by the λ at which the variance of what moves,
+Coefficients of a dense design X, with P = X'wX + 1/τ², are centered by the λ at which the variance of what moves,
 [P⁻¹]_jj τ^{2λ-2}, does not change with τ:
 
 .. math:: λ_j = 1 - \frac{[P^{-2}]_{jj}}{τ^2 [P^{-1}]_{jj}}
@@ -47,7 +47,7 @@ from ppl.rewrites.reparameterization.centering import (
     BalancedProcess,
     BalancedVectors,
     KnownProcess,
-    PartiallyCentred,
+    PartiallyCentered,
     ScaledLogarithm,
     Whitened,
 )
@@ -79,15 +79,15 @@ def coordinates(
             heavy = rv.family is Cauchy  # its tails hinder, whatever it is a parameter of
             chosen = fixed_coordinate(rv) if heavy or _rules_latents(written, rv) else None
         elif rv.family.location_scale and not all(is_data(p) for p in _location_and_scale(rv)):
-            chosen = _centred(written, rv)
+            chosen = _centered(written, rv)
         elif rv.family is LogNormal and not all(map(is_data, rv.parameters)):
-            chosen = _centred_logarithm(written, rv)
+            chosen = _centered_logarithm(written, rv)
         elif rv.family.log_variance:
             chosen = _without_scale(written, rv)
         elif rv.family is LKJCholeskyCov and rv.ndim == 1:
             chosen = SpreadAndCorrelation()
         elif rv.family is MvNormal:
-            chosen = _centred_vectors(written, rv) or _centred_process(written, rv)
+            chosen = _centered_vectors(written, rv) or _centered_process(written, rv)
         elif rv.family is GaussianRandomWalk and rv.ndim == 1:
             chosen = _cheapest(written, left, rv, _of_walk(written, rv), reasons)
         elif rv.family is StudentT and _tails_are_seen(written, rv):
@@ -126,7 +126,7 @@ def _rules_latents(program: Program, rv: RandomVariable) -> bool:
     return any(children(program, other) for other in children(program, rv) if isinstance(other, RandomVariable))
 
 
-def _centred(program: Program, rv: RandomVariable) -> Coordinate | None:
+def _centered(program: Program, rv: RandomVariable) -> Coordinate | None:
     """The weight of the data in the precision of each entry; None where it cannot be told."""
     spread = start_of(program, _location_and_scale(rv)[1])
     if spread is None:
@@ -135,10 +135,10 @@ def _centred(program: Program, rv: RandomVariable) -> Coordinate | None:
     if information is not None:
         return Balanced(information, spread / np.sqrt(1.0 + information * spread**2), rv.family.__name__)
     share = _share_in_design(program, rv, spread)
-    return None if share is None else PartiallyCentred(share, rv.family.__name__)
+    return None if share is None else PartiallyCentered(share, rv.family.__name__)
 
 
-def _centred_logarithm(program: Program, rv: RandomVariable) -> BalancedLogarithm | None:
+def _centered_logarithm(program: Program, rv: RandomVariable) -> BalancedLogarithm | None:
     """By the information about the logarithm."""
     spread = start_of(program, rv.parameters[1])
     information = None if spread is None else told_of_logarithm(program, rv)
@@ -164,7 +164,7 @@ def _without_scale(program: Program, rv: RandomVariable) -> ScaledLogarithm | No
     return ScaledLogarithm(share, rv.family.__name__) if share.max(initial=0.0) >= LEAST_SHARE else None
 
 
-def _centred_vectors(program: Program, rv: RandomVariable) -> BalancedVectors | None:
+def _centered_vectors(program: Program, rv: RandomVariable) -> BalancedVectors | None:
     """Vectors that share a covariance; None where nothing is known of the data or of where it starts."""
     chol = rv.parameters[1]
     if all(map(is_data, rv.parameters)):
@@ -174,7 +174,7 @@ def _centred_vectors(program: Program, rv: RandomVariable) -> BalancedVectors | 
     return None if information is None or start is None else BalancedVectors.at(information, start)
 
 
-def _centred_process(program: Program, rv: RandomVariable) -> BalancedProcess | KnownProcess | None:
+def _centered_process(program: Program, rv: RandomVariable) -> BalancedProcess | KnownProcess | None:
     """One vector of a known mean whose covariance joins many entries; None where nothing is known of the data. A mean
     that varies is pinned down by data through all entries together, and mixes better as written."""
     mu, chol = rv.parameters

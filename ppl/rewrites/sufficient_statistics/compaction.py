@@ -101,7 +101,7 @@ def compact(observation: Observation) -> tuple[Term, str]:
 def _is_exponential(variable: Any) -> bool:
     """Whether the family is exponential in the parameters that are not data."""
     family = variable.family
-    if not (family.natural and family.statistics and family.log_normaliser):
+    if not (family.natural and family.statistics and family.log_normalizer):
         return False
     free = [name for name, p in zip(family.params, variable.parameters, strict=True) if not is_data(p)]
     return not set(free) & set(family.fixed)
@@ -119,7 +119,7 @@ def _by_own_sums(variable: Any, parameters: tuple[Tensor, ...], rows: SummedRows
 
 
 def _exponential(variable: Any, parameters: tuple[Tensor, ...], rows: SummedRows) -> Tensor:
-    """Any exponential family, from its natural parameters, statistics and log-normaliser; the base measure is what is
+    """Any exponential family, from its natural parameters, statistics and log-normalizer; the base measure is what is
     left of the density at any one value of the parameters."""
     family, y = variable.family, rows.values
     if y.ndim == 1 and any(map(_may_be_at_an_end, family.params.values(), parameters)):
@@ -129,7 +129,7 @@ def _exponential(variable: Any, parameters: tuple[Tensor, ...], rows: SummedRows
 
 def _of_statistics(family: Any, parameters: tuple[Tensor, ...], rows: SummedRows) -> Tensor:
     """The log-density of each cell without its base measure."""
-    density = -rows.counts * family.log_normaliser(*parameters)
+    density = -rows.counts * family.log_normalizer(*parameters)
     for w, t in zip(family.natural(*parameters), family.statistics(rows.values), strict=True):
         term = w * rows.sums(t)
         density = density + (term if term.ndim == 1 else tt.sum(term, axis=tuple(range(1, term.ndim))))
@@ -155,7 +155,7 @@ def _exponential_or_sure(variable: Any, parameters: tuple[Tensor, ...], rows: Su
     """The same where natural parameters may be infinite: the law of such a cell is a point, and the least and the
     greatest of its values say whether that is where all of them are."""
     family = variable.family
-    finite = tt.isfinite(as_tensor(family.log_normaliser(*parameters)))
+    finite = tt.isfinite(as_tensor(family.log_normalizer(*parameters)))
     for w in family.natural(*parameters):
         finite = finite & tt.isfinite(w)
     inside = [_example(declared.domain, p) for declared, p in zip(family.params.values(), parameters, strict=True)]
@@ -187,7 +187,7 @@ def _separated(variable: Any, value: Tensor, count: int) -> tuple[Term, str]:
             found = found + tt.sum(apart.rows.at(p.shared, first) * rows.sums(p.data * times))
         return as_tensor(found)
 
-    density = _base_measure(variable, value, count) - total(family.log_normaliser(*parameters), 1.0)
+    density = _base_measure(variable, value, count) - total(family.log_normalizer(*parameters), 1.0)
     for w, t in zip(family.natural(*parameters), family.statistics(value), strict=True):
         density = density + total(w, t)
     what = f"{count} rows in {len(first)} distinct groups, by sums of their data"
@@ -206,7 +206,7 @@ def _base_of_rows(variable: Any, y: Tensor, count: int) -> Tensor:
         p if is_data(p) else _example(declared.domain, p)
         for p, declared in zip(variable.parameters, family.params.values(), strict=True)
     ]
-    base = tt.broadcast_to(as_tensor(family.log_normaliser(*reference)), (count,)) + family.logp(y, *reference)
+    base = tt.broadcast_to(as_tensor(family.log_normalizer(*reference)), (count,)) + family.logp(y, *reference)
     for w, t in zip(family.natural(*reference), family.statistics(y), strict=True):
         term = as_tensor(w * t)
         base = base - (term if term.ndim < 2 else tt.sum(term, axis=tuple(range(1, term.ndim))))

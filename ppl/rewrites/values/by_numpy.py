@@ -27,7 +27,7 @@ from ppl.tensor.linear_algebra.kronecker import kron_times
 from ppl.tensor.linear_algebra.triangular import diagonal_of, pack_triangular, unpack_triangular
 from ppl.tensor.sampling.draws import Draw, key_fold_in, key_split, of_words
 from ppl.tensor.special_functions import counts as special_counts
-from ppl.tensor.special_functions.catalogue import log_exp_difference
+from ppl.tensor.special_functions.catalog import log_exp_difference
 from ppl.tensor.special_functions.normal import log1p_square, log_ndtr_between
 
 Values = list[np.ndarray]

@@ -1,6 +1,6 @@
 r"""A low-rank metric from a window of draws and gradients, computed on the host with LAPACK.
 
-After standardising by the diagonal, let X and G hold the centred draws and gradients. In the span Q of both, the best
+After standardizing by the diagonal, let X and G hold the centered draws and gradients. In the span Q of both, the best
 linear whitening in Fisher divergence is the geometric mean of the covariance with the inverse covariance of the
 gradients, M = C₁ # C₂⁻¹ with C₁ = QᵀXᵀXQ/(nγ) + I and C₂ = QᵀGᵀGQ/(nγ) + I, where γ keeps directions that were not
 seen near 1 (Seyboldt, Carlson & Carpenter 2026, §4). Of M's eigenpairs as few become columns as leave the others, and
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-REGULARISATION = 1e-5
+REGULARIZATION = 1e-5
 CUTOFF = 2.0  # the condition number of what no column corrects is at most its square
 SMALLEST = 1e-300
 
@@ -31,11 +31,11 @@ def diagonal(scale: np.ndarray) -> Whitening:
 
 
 def low_rank(
-    x: np.ndarray, g: np.ndarray, most: int, gamma: float = REGULARISATION, cutoff: float = CUTOFF
+    x: np.ndarray, g: np.ndarray, most: int, gamma: float = REGULARIZATION, cutoff: float = CUTOFF
 ) -> Whitening:
     """The whitening with at most ``most`` columns for draws ``x`` and gradients ``g``, both (draws, dim).
 
-    Without columns where rounding leaves no matrix to be factorised, as when gradients lie sixteen digits apart.
+    Without columns where rounding leaves no matrix to be factorized, as when gradients lie sixteen digits apart.
     """
     scale = np.sqrt(np.sqrt(np.var(x, axis=0) / np.var(g, axis=0)))
     scale = np.where(np.isfinite(scale) & (scale > 0), scale, 1.0)

@@ -116,7 +116,7 @@ def fit(name: str, x: np.ndarray, g: np.ndarray, columns: int) -> Whitening:
 
 
 def _halves(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Alternating blocks, so that both halves see the whole window and neighbours rarely stand on both sides."""
+    """Alternating blocks, so that both halves see the whole window and neighbors rarely stand on both sides."""
     block = max(1, n // 8)
     first = (np.arange(n) // block) % 2 == 0
     return first, ~first

@@ -49,7 +49,7 @@ class _Seen(NamedTuple):
         return _Seen(x[order], f[order], np.concatenate([self.unknown, unknown])[order])
 
     def peaks(self) -> np.ndarray:
-        """The inner points that are lower than neither neighbour, the highest first."""
+        """The inner points that are lower than neither neighbor, the highest first."""
         inner = np.isfinite(self.f[1:-1]) & (self.f[1:-1] > self.f[:-2]) & (self.f[1:-1] >= self.f[2:])
         at = 1 + np.flatnonzero(inner)
         return at[np.argsort(-self.f[at], kind="stable")][:MOST_PEAKS]

@@ -6,7 +6,7 @@ Sountsov 2021, eqs. 8-13)
 
 .. math:: \tfrac14 E\big(‖y' - E y'‖^2 - ‖y - E y‖^2\big)^2,
 
-the change of the squared distance from the centre, in whitened space. For a trajectory of length t that ends at y'
+the change of the squared distance from the center, in whitened space. For a trajectory of length t that ends at y'
 with momentum p' its derivative is t (‖y' - Ey'‖² - ‖y - Ey‖²) (y' - Ey')·p', averaged over chains by acceptance.
 The step size follows the mean acceptance of all chains by dual averaging, and the metric is the diagonal of their
 pooled variances over windows that double. After the warm-up everything stands still, and each chain is plain HMC.

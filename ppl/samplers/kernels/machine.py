@@ -1,6 +1,6 @@
 """NUTS as a machine that makes one leapfrog a step, for many chains side by side.
 
-Chains that are vectorised in lockstep wait in every loop for the chain with the longest trajectory. Here there is no
+Chains that are vectorized in lockstep wait in every loop for the chain with the longest trajectory. Here there is no
 loop: a step of this kernel is one leapfrog, and whatever then has come to its end, a subtree, a trajectory, is closed
 and the next one opened by selection (Dance et al. 2025). So each chain is in a trajectory of its own, no gradient is
 wasted, and the number of steps of a dispatch is known beforehand. The parts are those of ``nuts.py``; draws are the

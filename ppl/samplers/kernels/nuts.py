@@ -285,7 +285,7 @@ def turns(rho: Array, p_first: Array, p_last: Array) -> Array:
 
 
 def join_turns(rho_a: Array, a_first: Array, a_last: Array, rho_b: Array, b_first: Array, b_last: Array) -> Array:
-    """Does the join of neighbouring stretches A and B turn, or either of them with one point of the other?"""
+    """Does the join of neighboring stretches A and B turn, or either of them with one point of the other?"""
     return (
         turns(rho_a + rho_b, a_first, b_last)
         | turns(rho_a + b_first, a_first, b_first)

@@ -1,6 +1,6 @@
 r"""NUTS as it is taught: a recursion over trees. The compiled sampler is tested against it.
 
-A trajectory is a binary tree; two neighbouring stretches are *joined*: keep the outer ends, add the weights, remember
+A trajectory is a binary tree; two neighboring stretches are *joined*: keep the outer ends, add the weights, remember
 the momentum sum. It is written for reading, in NumPy, one leapfrog at a time, and is slow. Its randomness is handed in
 as functions of what is decided, so that the compiled form can be asked to decide alike.
 """
@@ -66,7 +66,7 @@ def turns(rho: Vector, first: Vector, last: Vector) -> bool:
 
 
 def join(a: Tree, b: Tree) -> Tree:
-    """Join neighbouring stretches, A made before B."""
+    """Join neighboring stretches, A made before B."""
     rho = a.rho + b.rho
     turning = (
         turns(rho, a.first.momentum, b.last.momentum)

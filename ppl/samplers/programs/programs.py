@@ -38,7 +38,7 @@ LITTLE = 1e8  # numbers of vector operations, about ten milliseconds, that are d
 class Polish(NamedTuple):
     """How far XLA polishes a program for a CPU."""
 
-    level: int = 3  # LLVM's level of optimisation, 0 to 3
+    level: int = 3  # LLVM's level of optimization, 0 to 3
     emitters: bool = True  # XLA's newer way to write out fused operations
     whole: bool = False  # written as one module: a loop is one function, and parts of it only wait for each other
 
@@ -151,7 +151,7 @@ def chunk_program(kernel: Kernel, packs: Packs, rows: int) -> Callable[..., tupl
 def expand_program(expand: Callable[..., Any]) -> Callable[[Array, Data, Array, Array, Any], Any]:
     """``expanded(positions, data, begin, end, buffers)``: generated quantities of these rows, one after the other.
 
-    Rows are not vectorised together: a row must come out the same to the last bit in whatever chunk it stands.
+    Rows are not vectorized together: a row must come out the same to the last bit in whatever chunk it stands.
     """
 
     def expanded(positions: Array, data: Data, begin: Array, end: Array, buffers: Any) -> Any:

@@ -2,7 +2,7 @@
 
 A transition draws its momentum from threefry, JAX's cryptographic-style generator, keyed by (seed, chain, draw). Its
 many small decisions (go left or right? take this leaf?) come from one 64-bit word of the same key, mixed with a
-counter by the finaliser of splitmix64 (Steele, Lea & Flood 2014): a hundred times cheaper, and each decision is a pure
+counter by the finalizer of splitmix64 (Steele, Lea & Flood 2014): a hundred times cheaper, and each decision is a pure
 function of (word, counter), so a tree grown in another order makes the same choices.
 """
 

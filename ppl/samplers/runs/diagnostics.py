@@ -19,7 +19,7 @@ MOST_RHAT, LEAST_ESS_PER_CHAIN, MOST_AT_DEPTH, LEAST_BFMI = 1.01, 100, 0.05, 0.3
 
 
 def rhat(draws: np.ndarray) -> np.ndarray:
-    """Rank-normalised split R̂: near 1 when the chains agree in location and in spread."""
+    """Rank-normalized split R̂: near 1 when the chains agree in location and in spread."""
     split = _split(_columns(draws))
     folded = np.abs(split - np.median(split, axis=(0, 1)))
     return _shaped(np.maximum(_basic_rhat(_scores(split)), _basic_rhat(_scores(folded))), draws)
@@ -230,6 +230,6 @@ def _autocorrelation_time(rho: np.ndarray, size: int) -> float:
 def _autocovariance(draws: np.ndarray) -> np.ndarray:
     """Autocovariances along axis 1 by fast Fourier transform, divided by n at every lag."""
     n = draws.shape[1]
-    centred = draws - draws.mean(axis=1, keepdims=True)
-    spectrum = np.fft.rfft(centred, 2 * n, axis=1)
+    centered = draws - draws.mean(axis=1, keepdims=True)
+    spectrum = np.fft.rfft(centered, 2 * n, axis=1)
     return np.fft.irfft(spectrum * spectrum.conj(), 2 * n, axis=1)[:, :n] / n

@@ -177,8 +177,8 @@ def as_html(report: Report) -> str:
     heading = "".join(f"<th style='text-align:right'>{html.escape(h)}</th>" for h in ("", *HEADINGS))
     rows = []
     for chain in report.chains:
-        colour = "#c0392b" if chain.divergences else "#1f77b4"
-        bar = f"<progress max='{chain.total}' value='{chain.done}' style='accent-color:{colour}'></progress>"
+        color = "#c0392b" if chain.divergences else "#1f77b4"
+        bar = f"<progress max='{chain.total}' value='{chain.done}' style='accent-color:{color}'></progress>"
         cells = "".join(f"<td style='text-align:right'>{html.escape(c)}</td>" for c in chain.cells())
         rows.append(f"<tr><td>{bar}</td>{cells}</tr>")
     return f"<p>{html.escape(summary(report))}</p><table><tr>{heading}</tr>{''.join(rows)}</table>"

@@ -11,7 +11,7 @@ from ppl.tensor.core.ops import JaxOp
 
 
 def shifted(entries: Any, starts: Any, width: int) -> Any:
-    """Rows of `width` neighbouring entries, from each of the starts. (JAX's own multiply by a matrix of ones and
+    """Rows of `width` neighboring entries, from each of the starts. (JAX's own multiply by a matrix of ones and
     zeros, which makes nan of infinities.)"""
     return jnp.take(entries, starts[:, None] + np.arange(width), axis=-1)
 

@@ -37,12 +37,12 @@ def cov(
     weights = weights if aweights is None else weights * as_tensor(aweights)
     weights = broadcast_to(as_tensor(weights) * 1.0, (shape_of(m)[1],))
     total = sum_along(weights)
-    centred = m - (sum_along(m * weights, 1) / total)[:, None]
+    centered = m - (sum_along(m * weights, 1) / total)[:, None]
     if aweights is None:
         scale = total - degrees
     else:
         scale = total - degrees * sum_along(weights * as_tensor(aweights)) / total
-    result = matmul(centred * weights, swapaxes(centred, 0, 1).conj()) / scale
+    result = matmul(centered * weights, swapaxes(centered, 0, 1).conj()) / scale
     return result[0, 0] if result.type.shape == (1, 1) else result
 
 

@@ -54,7 +54,7 @@ def _slopes(f: Tensor, axis: int, step: float) -> Tensor:
 
 @function()
 def ediff1d(x: Any, to_end: Any = None, to_begin: Any = None) -> Tensor:
-    """Differences of neighbours in the flattened array, with numbers before and after."""
+    """Differences of neighbors in the flattened array, with numbers before and after."""
     between = diff(as_tensor(x).reshape((-1,)))
     parts = [between if part is None else unify((part, between))[0].reshape((-1,)) for part in (to_begin, None, to_end)]
     return concatenate([part for part, given in zip(parts, (to_begin, x, to_end), strict=True) if given is not None])

@@ -4,7 +4,7 @@ An index is kept as a *plan*, a tuple with one entry a part of the brackets: `("
 numbers are ints, None or "in" (the next input); `("int", n)`; `("new",)`; or `("array",)` (the next input). Ellipses
 are written out, boolean masks known now become integer arrays, and along an axis of known length each place is spelled
 in one way: x[-1] of five entries is x[4]. What is known to lie outside raises when the graph is built; an array index
-out of range at run time reads nan (or the dtype's fill value), never a neighbour.
+out of range at run time reads nan (or the dtype's fill value), never a neighbor.
 """
 
 from __future__ import annotations
@@ -228,7 +228,7 @@ def slice_ends(plan: Plan, tensors: tuple[Node, ...]) -> tuple[Node, ...]:
 
 
 def refuse_outside(shape: tuple[int, ...], plan: Plan) -> None:
-    """Raise where a number lies outside an axis whose length was not known before: JAX would take a neighbour."""
+    """Raise where a number lies outside an axis whose length was not known before: JAX would take a neighbor."""
     axis = 0
     for part in plan:
         if part[0] == "int" and not -shape[axis] <= part[1] < shape[axis]:
@@ -384,7 +384,7 @@ take_along_axis = _TakeAlongAxis("take_along_axis", lambda x, i, axis: jnp.take_
 
 @function()
 def diff(x: Any, n: int = 1, axis: int = -1) -> Tensor:
-    """Differences of neighbours, `n` times."""
+    """Differences of neighbors, `n` times."""
     x = as_tensor(x)
     where = (slice(None),) * normal_axis("diff", x, axis)
     for _ in range(n):

@@ -1,4 +1,4 @@
-r"""The log-determinant of positive definite matrices, with the derivative of the function, not of a factorisation:
+r"""The log-determinant of positive definite matrices, with the derivative of the function, not of a factorization:
 
 .. math:: d \log\det M = \operatorname{tr}(M^{-1} dM)
 

@@ -1,7 +1,7 @@
 """Cholesky factors and triangular solves of small matrices, written out entry by entry, and small products.
 
 XLA's CPU backend folds a loop into one kernel only where it holds no custom call, and LAPACK is one. Written out, a
-stack of many small matrices is also one vectorised program. Larger matrices go to LAPACK. Nothing here is a scatter,
+stack of many small matrices is also one vectorized program. Larger matrices go to LAPACK. Nothing here is a scatter,
 backwards neither.
 """
 

@@ -18,7 +18,7 @@ _WIDTH, _EXTRA = 2 * (2 / math.e) ** 0.5, 3 - 2 * (3 / math.e) ** 0.5  # the hat
 def _hypergeometric(key: Any, good: Any, bad: Any, taken: Any, *, shape: Any, dtype: Any) -> Any:
     """Ratio of uniforms (E. Stadlober, 1990), and a table for many draws of one law.
 
-    By symmetry the rarer colour is counted, among those taken or among those left, whichever are fewer.
+    By symmetry the rarer color is counted, among those taken or among those left, whichever are fewer.
     """
     shape = tuple(shape)
     urn = [x.astype("float64") for x in (good, bad, taken)]

@@ -63,7 +63,7 @@ def _lognormal(key: Key, mean: Any = 0.0, sigma: Any = 1.0, size: Any = None) ->
 
 @_law()
 def _halfnormal(key: Key, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Tensor:
-    """`loc` plus the absolute value of a centred normal."""
+    """`loc` plus the absolute value of a centered normal."""
     return loc + scale * absolute(key.normal(_full(size, loc, scale)))
 
 
@@ -75,7 +75,7 @@ def _cauchy(key: Key, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Ten
 
 @_law()
 def _halfcauchy(key: Key, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Tensor:
-    """`loc` plus the absolute value of a centred Cauchy."""
+    """`loc` plus the absolute value of a centered Cauchy."""
     return loc + scale * absolute(key.cauchy(_full(size, loc, scale)))
 
 

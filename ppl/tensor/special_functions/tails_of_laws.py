@@ -106,12 +106,12 @@ def _log_arcs(low: Any, high: Any, kappa: Any) -> Any:
 
 def _log_von_mises_cdf(x: Any, mu: Any, kappa: Any) -> Any:
     """From -π to x, or 1 less what lies from x to π, whichever is small."""
-    centre = jnp.arctan2(jnp.sin(mu), jnp.cos(mu))
+    center = jnp.arctan2(jnp.sin(mu), jnp.cos(mu))
     inside = (x > -np.pi) & (x < np.pi)
-    at = jnp.where(inside, x, 0.0) - centre
+    at = jnp.where(inside, x, 0.0) - center
     scale = _LOG_2PI + jnp.log(jsp.i0e(kappa))
-    below = jnp.minimum(_log_arcs(-np.pi - centre, at, kappa) - scale, 0.0)
-    above = jnp.minimum(_log_arcs(at, np.pi - centre, kappa) - scale, 0.0)
+    below = jnp.minimum(_log_arcs(-np.pi - center, at, kappa) - scale, 0.0)
+    above = jnp.minimum(_log_arcs(at, np.pi - center, kappa) - scale, 0.0)
     ends = jnp.where(x >= np.pi, 0.0, jnp.where(x <= -np.pi, -jnp.inf, jnp.nan))
     return jnp.where(inside, jnp.where(below < -_LOG_2, below, _rest(above)), ends)
 

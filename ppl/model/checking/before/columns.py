@@ -18,7 +18,7 @@ from ppl.tensor.variables import Variable
 KINDS = ("column scale", "collinear columns")
 
 HUGE, TINY, NEARLY = 1e3, 1e-3, 0.999
-OFF_CENTRE = 100.0  # standard deviations that a column is away from zero
+OFF_CENTER = 100.0  # standard deviations that a column is away from zero
 OUTRIGHT = 1 - 1e-12
 FEWEST_ROWS, MOST_COLUMNS, MOST_TOLD = 4, 200, 3
 
@@ -68,7 +68,7 @@ def _size(survey: Survey, each: Covariates) -> Iterator[Finding]:
                 f'Divide {each.called(places)} by its standard deviation, and choose the prior of "{names[0]}" for '
                 "an effect of one standard deviation.",
             )  # fmt: skip
-    away = [int(i) for i in np.flatnonzero((np.abs(middle) > OFF_CENTRE * spread) & (spread > 0))]
+    away = [int(i) for i in np.flatnonzero((np.abs(middle) > OFF_CENTER * spread) & (spread > 0))]
     if away:
         yield Finding(
             "column scale", names, "note",

@@ -19,14 +19,14 @@ FEWEST = 3  # effects that make a neck
 
 def find(survey: Survey) -> Iterator[Finding]:
     """What rewriting neither integrates out nor moves in coordinates without a neck."""
-    if not any(_is_centred(rv) for rv in survey.free if rv in survey.informed):
+    if not any(_is_centered(rv) for rv in survey.free if rv in survey.informed):
         return
     plan = survey.plan
     if plan is None or plan.outlook:
         return
     kept = {k.name: k.why for k in plan.kept}
     for rv in plan.program.free:
-        if not _is_centred(rv) or rv in plan.coordinates:
+        if not _is_centered(rv) or rv in plan.coordinates:
             continue
         scale = _scale(rv)
         unknown = [v.name or "" for v in plan.program.free if v is not rv and v.dtype[0] == "f" and v in _behind(scale)]
@@ -45,7 +45,7 @@ def find(survey: Survey) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _is_centred(rv: RandomVariable) -> bool:
+def _is_centered(rv: RandomVariable) -> bool:
     scale = _scale(rv)
     return scale is not None and np.prod([n or 0 for n in rv.type.shape]) >= FEWEST and not is_data(scale)
 

@@ -106,8 +106,8 @@ def _components(rv: RandomVariable) -> int:
 
 
 def _mixes(survey: Survey, node: Any, states: int) -> bool:
-    labelled = any(_states(v) == states or _is_simplex(v, states) for v in survey.behind[node])  # type: ignore[arg-type]
-    return labelled or (isinstance(node, RandomVariable) and _components(node) == states)
+    labeled = any(_states(v) == states or _is_simplex(v, states) for v in survey.behind[node])  # type: ignore[arg-type]
+    return labeled or (isinstance(node, RandomVariable) and _components(node) == states)
 
 
 def _is_ordered(survey: Survey, rv: RandomVariable) -> bool:

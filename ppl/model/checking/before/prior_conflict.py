@@ -76,7 +76,7 @@ def _compared(survey: Survey, rv: RandomVariable, values: np.ndarray, drawn: np.
             "prior conflict", (name,), "warning",
             f'The mean of the data "{name}" is {mean:.4g}; draws from the prior give it as {middle:.4g}, give or '
             f"take {reach:.2g}: the data are {_many(away / reach)} spreads away.",
-            f"Check the units of the data, centre them, or move and widen the priors of {parents} to where "
+            f"Check the units of the data, center them, or move and widen the priors of {parents} to where "
             f"{mean:.4g} is no surprise.",
         )  # fmt: skip
         return

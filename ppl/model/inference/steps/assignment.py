@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ppl.graph import ancestors
-from ppl.model.inference.steps.colours import Palette
+from ppl.model.inference.steps.colors import Palette
 from ppl.model.inference.steps.methods import (
     NUTS,
     BinaryGibbsMetropolis,
@@ -55,17 +55,17 @@ class Assignment:
 
     def palette(self, posterior: Posterior, slots: Sequence[Slot]) -> Palette:
         """Which entries of discrete variables may move together."""
-        asking = [method for method in self.methods if method.by_colour]
+        asking = [method for method in self.methods if method.by_color]
         return Palette([vs for method in asking for _, _, vs in method.stretches(slots)], posterior.terms)
 
-    def blocks(self, slots: Sequence[Slot], draws: int, colours: Finder) -> list[Stretch | Move]:
+    def blocks(self, slots: Sequence[Slot], draws: int, colors: Finder) -> list[Stretch | Move]:
         """What the sampler needs to know of each method."""
         found: list[Stretch | Move] = []
         mine = [slot for slot in slots if slot.variable in set(self.nuts)]
         if mine and mine[-1].stop > mine[0].start:
             found.append(Stretch(mine[0].start, mine[-1].stop))
         for method in self.methods:
-            found += method.moves(slots, draws, colours)
+            found += method.moves(slots, draws, colors)
         return found
 
     def check_population(self, chains: int) -> None:

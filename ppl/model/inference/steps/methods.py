@@ -13,7 +13,7 @@ from ppl.model.context import modelcontext
 from ppl.model.inference.steps.proposals import NormalProposal, UniformProposal, chosen
 from ppl.samplers.steps.evolution import differential_evolution, population_evolution
 from ppl.samplers.steps.moves import Move, binary_flips, binary_gibbs, categorical_gibbs, metropolis
-from ppl.samplers.steps.sites import Colours, binary_sites, categorical_sites, counting_sites
+from ppl.samplers.steps.sites import Colors, binary_sites, categorical_sites, counting_sites
 from ppl.samplers.steps.slice import MOST_STEPS, slice_moves
 from ppl.tensor.core.sizes import shape as shape_of
 from ppl.tensor.tensor import Tensor
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ppl.model.model import Model
 
 
-Finder = Callable[[Sequence[Tensor]], Colours | None]
+Finder = Callable[[Sequence[Tensor]], Colors | None]
 
 
 class StepMethod:
@@ -66,23 +66,23 @@ class StepMethod:
             raise ValueError(f"{type(self).__name__}: no variables to move")
         return found
 
-    def moves(self, slots: Sequence[Slot], draws: int, colours: Finder) -> Iterator[Move]:
-        """The moves for the places of its variables in the vector; of many entries at once where these have colours."""
+    def moves(self, slots: Sequence[Slot], draws: int, colors: Finder) -> Iterator[Move]:
+        """The moves for the places of its variables in the vector; of many entries at once where these have colors."""
         for start, stop, variables in self.stretches(slots):
-            found = colours(variables) if self.by_colour else None
+            found = colors(variables) if self.by_color else None
             if found is None:
                 yield self.move(start, stop, variables, draws)
             else:
-                yield self.coloured(start, stop, variables, found)
+                yield self.colored(start, stop, variables, found)
 
     @property
-    def by_colour(self) -> bool:
+    def by_color(self) -> bool:
         """Does it move entry by entry, in any order, so that independent ones may move together?"""
         return False
 
-    def coloured(self, start: int, stop: int, variables: list[Tensor], colours: Colours) -> Move:
-        """The move of one stretch, entries of a colour together."""
-        raise NotImplementedError(f"{type(self).__name__} does not move by colours")
+    def colored(self, start: int, stop: int, variables: list[Tensor], colors: Colors) -> Move:
+        """The move of one stretch, entries of a color together."""
+        raise NotImplementedError(f"{type(self).__name__} does not move by colors")
 
     def stretches(self, slots: Sequence[Slot]) -> list[tuple[int, int, list[Tensor]]]:
         """One stretch a variable, or one for all where they move as one."""
@@ -202,12 +202,12 @@ class Metropolis(StepMethod):
             raise ValueError("Metropolis: discrete and continuous variables do not move in one block")
 
     @property
-    def by_colour(self) -> bool:
+    def by_color(self) -> bool:
         return not self.blocked and self.vars[0].dtype[0] != "f"
 
-    def coloured(self, start: int, stop: int, variables: list[Tensor], colours: Colours) -> Move:
+    def colored(self, start: int, stop: int, variables: list[Tensor], colors: Colors) -> Move:
         return counting_sites(
-            start, stop, colours, self.proposal.draw, self.proposal.key, scaling=self.scaling, tune=self.tune,
+            start, stop, colors, self.proposal.draw, self.proposal.key, scaling=self.scaling, tune=self.tune,
             interval=self.tune_interval,
         )  # fmt: skip
 
@@ -253,11 +253,11 @@ class BinaryGibbsMetropolis(StepMethod):
         _check_binary(self)
 
     @property
-    def by_colour(self) -> bool:
+    def by_color(self) -> bool:
         return isinstance(self.order, str)
 
-    def coloured(self, start: int, stop: int, variables: list[Tensor], colours: Colours) -> Move:
-        return binary_sites(start, stop, colours, self.transit_p)
+    def colored(self, start: int, stop: int, variables: list[Tensor], colors: Colors) -> Move:
+        return binary_sites(start, stop, colors, self.transit_p)
 
     def move(self, start: int, stop: int, variables: list[Tensor], draws: int) -> Move:
         return binary_gibbs(start, stop, self.transit_p, _order(self.order, stop - start))
@@ -281,11 +281,11 @@ class CategoricalGibbsMetropolis(StepMethod):
             categories(self.model, value)
 
     @property
-    def by_colour(self) -> bool:
+    def by_color(self) -> bool:
         return isinstance(self.order, str) and self.proposal == "uniform"
 
-    def coloured(self, start: int, stop: int, variables: list[Tensor], colours: Colours) -> Move:
-        return categorical_sites(start, stop, colours, self._counts(stop - start, variables))
+    def colored(self, start: int, stop: int, variables: list[Tensor], colors: Colors) -> Move:
+        return categorical_sites(start, stop, colors, self._counts(stop - start, variables))
 
     def move(self, start: int, stop: int, variables: list[Tensor], draws: int) -> Move:
         counts = self._counts(stop - start, variables)

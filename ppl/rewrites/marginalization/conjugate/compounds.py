@@ -122,13 +122,13 @@ def exponential_variance(row: Row, lam: Tensor) -> Found:
 @compound(Normal, Bernoulli, "p", link="ndtr")
 def probit_of_normal(row: Row, m: Tensor, s: Tensor) -> Found:
     """P(y) = Φ((b + c m)/√(1 + c² s²)), since y says whether z ~ N(b + c x, 1) is positive; z comes back first."""
-    centre, wide = row.b + row.c * m, tt.hypot(1.0, row.c * s)
+    center, wide = row.b + row.c * m, tt.hypot(1.0, row.c * s)
     up = tt.eq(row.y, 1)
     side = tt.switch(up, 0.0, -np.inf), tt.switch(up, np.inf, 0.0)
-    z = row.draw(TruncatedNormal, centre, wide, *side)
-    back = row.draw(Normal, m + row.c * s**2 * (z - centre) / wide**2, s / wide)
+    z = row.draw(TruncatedNormal, center, wide, *side)
+    back = row.draw(Normal, m + row.c * s**2 * (z - center) / wide**2, s / wide)
     given = lambda x: [(z, row.draw(TruncatedNormal, row.b + row.c * x, 1.0, *side))]
-    return Found(Bernoulli, (tt.ndtr(centre / wide),), row.y, back, given)
+    return Found(Bernoulli, (tt.ndtr(center / wide),), row.y, back, given)
 
 
 def suits(rv: RandomVariable) -> bool:

@@ -1,7 +1,7 @@
 r"""Sums over all values of many labels: variable elimination, and chains.
 
 Tables over sites make up a graph; its connected parts are summed separately, those of the same form at once. Sites go
-one by one, the one whose neighbours have the fewest combinations first,
+one by one, the one whose neighbors have the fewest combinations first,
 
 .. math:: m(z_{N(s)}) = \log \sum_{z_s} \exp\Big[\sum_{t \ni s} t(z)\Big],
 
@@ -36,7 +36,7 @@ Roles = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Summed:
-    """The logarithm of a sum, and draws from the law that it normalises: site numbers and their values."""
+    """The logarithm of a sum, and draws from the law that it normalizes: site numbers and their values."""
 
     log_total: Tensor
     draws: list[tuple[np.ndarray, Tensor]]
@@ -201,16 +201,16 @@ def _path(form: Form) -> list[int] | None:
     pairs = [t for t in form.tables if len(t) == 2]
     if n < LONG or len(set(form.counts)) > 1 or any(len(t) > 2 for t in form.tables) or len(pairs) != n - 1:
         return None
-    neighbours: dict[int, list[int]] = {r: [] for r in range(n)}
+    neighbors: dict[int, list[int]] = {r: [] for r in range(n)}
     for a, b in pairs:
-        neighbours[a].append(b)
-        neighbours[b].append(a)
-    ends = [r for r, near in neighbours.items() if len(near) == 1]
+        neighbors[a].append(b)
+        neighbors[b].append(a)
+    ends = [r for r, near in neighbors.items() if len(near) == 1]
     if len(ends) != 2:
         return None
     order = [ends[0]]
     while len(order) < n:
-        further = [r for r in neighbours[order[-1]] if len(order) < 2 or r != order[-2]]
+        further = [r for r in neighbors[order[-1]] if len(order) < 2 or r != order[-2]]
         if len(further) != 1:
             return None
         order += further

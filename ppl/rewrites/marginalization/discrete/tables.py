@@ -1,7 +1,7 @@
 """Factors as tables over the sites of finite discrete variables.
 
 A table has a row for each number of a log-density, and an axis for each site that it depends on. Sites that meet in a
-row get different colours; the factor is written once for each choice of values of the colours, for all rows at once.
+row get different colors; the factor is written once for each choice of values of the colors, for all rows at once.
 Labels that all rows share, and that steer switches, go by the states of the switches (`switches`).
 """
 
@@ -36,8 +36,8 @@ def tables(factor: Factor, labels: Labels) -> list[Table]:
     together = (rows >= 0).sum(axis=1).max(initial=0) == len(touched)
     if together and (whole := steered(factor, labels, touched)) is not None:
         return [whole]
-    colours = _colours(rows, labels.counts)
-    classes = sorted(set(colours.values()))
+    colors = _colors(rows, labels.counts)
+    classes = sorted(set(colors.values()))
     sizes = [count for count, _ in classes]
     if prod(sizes) > MOST_COPIES:
         raise NoMatch(f'"{name_of(factor)}" has {prod(sizes)} combinations of values, more than {MOST_COPIES}')
@@ -45,19 +45,19 @@ def tables(factor: Factor, labels: Labels) -> list[Table]:
     chosen = np.zeros(labels.sites.count, dtype=int)
     nodes = reaches(factor, labels.values) | ({factor} if isinstance(factor, RandomVariable) else set())
     for combination in product(*map(range, sizes)):
-        for site, colour in colours.items():
-            chosen[site] = combination[classes.index(colour)]
+        for site, color in colors.items():
+            chosen[site] = combination[classes.index(color)]
         density = log_density(factor, labels.at(chosen, nodes))
         columns.append(tt.broadcast_to(density, support.shape[:-1]).reshape((len(rows),)))
     whole = tt.stack(columns, axis=-1).reshape((len(rows), *sizes))
-    return _by_colours(whole, rows, colours, classes)
+    return _by_colors(whole, rows, colors, classes)
 
 
-def _by_colours(whole: Tensor, rows: np.ndarray, colours: Mapping[int, Any], classes: Sequence[Any]) -> list[Table]:
-    """Rows that meet the same colours in the same order, as one table each."""
+def _by_colors(whole: Tensor, rows: np.ndarray, colors: Mapping[int, Any], classes: Sequence[Any]) -> list[Table]:
+    """Rows that meet the same colors in the same order, as one table each."""
     groups: dict[tuple[int, ...], list[int]] = {}
     for i, row in enumerate(rows):
-        groups.setdefault(tuple(classes.index(colours[int(s)]) for s in row[row >= 0]), []).append(i)
+        groups.setdefault(tuple(classes.index(colors[int(s)]) for s in row[row >= 0]), []).append(i)
     found = []
     for axes, members in groups.items():
         part = whole if len(members) == len(rows) else whole[np.array(members)]
@@ -73,22 +73,22 @@ def _by_colours(whole: Tensor, rows: np.ndarray, colours: Mapping[int, Any], cla
     return found
 
 
-def _colours(rows: np.ndarray, counts: np.ndarray) -> dict[int, tuple[int, int]]:
-    """For each site (number of values, colour), such that sites of one row differ."""
+def _colors(rows: np.ndarray, counts: np.ndarray) -> dict[int, tuple[int, int]]:
+    """For each site (number of values, color), such that sites of one row differ."""
     distinct = np.unique(rows, axis=0)
-    neighbours: dict[int, set[int]] = {}
+    neighbors: dict[int, set[int]] = {}
     for row in distinct:
         here = [int(s) for s in row if s >= 0]
         for s in here:
-            neighbours.setdefault(s, set()).update(o for o in here if o != s)
-    colours: dict[int, tuple[int, int]] = {}
-    for site in sorted(neighbours):
-        taken = {colours[n] for n in neighbours[site] if n in colours}
-        colour = 0
-        while (int(counts[site]), colour) in taken:
-            colour += 1
-        colours[site] = int(counts[site]), colour
-    return colours
+            neighbors.setdefault(s, set()).update(o for o in here if o != s)
+    colors: dict[int, tuple[int, int]] = {}
+    for site in sorted(neighbors):
+        taken = {colors[n] for n in neighbors[site] if n in colors}
+        color = 0
+        while (int(counts[site]), color) in taken:
+            color += 1
+        colors[site] = int(counts[site]), color
+    return colors
 
 
 class Templates:
@@ -123,8 +123,8 @@ def own_tables(rv: Any, labels: Labels, templates: Templates) -> list[Table]:
     if support is None:
         return [Table(own, _by_own_value(rv, rv.parameters, values, shape))]
     rows = support.reshape(-1, support.shape[-1])
-    colours = _colours(rows, labels.counts)
-    classes = sorted(set(colours.values()))
+    colors = _colors(rows, labels.counts)
+    classes = sorted(set(colors.values()))
     sizes = [count for count, _ in classes]
     grid = Grid(labels, rows[0])
     at_once = len(rows) == 1 and prod(sizes) >= MANY_TOGETHER and grid.is_all_of(rv)
@@ -138,15 +138,15 @@ def own_tables(rv: Any, labels: Labels, templates: Templates) -> list[Table]:
     if whole is None:
         if at_once:
             whole = at_all_values(_by_own_value(rv, rv.parameters, values, shape), grid)
-            order = [next(i for i, s in enumerate(rows[0]) if colours[int(s)] == c) for c in classes]
+            order = [next(i for i, s in enumerate(rows[0]) if colors[int(s)] == c) for c in classes]
             whole = tt.transpose(whole.reshape((*labels.counts[rows[0]], len(values))), (*order, len(order)))
         else:
             columns = []
             chosen = np.zeros(sites.count, dtype=int)
             nodes = ancestors(list(rv.parameters), labels.values)
             for combination in product(*map(range, sizes)):
-                for site, colour in colours.items():
-                    chosen[site] = combination[classes.index(colour)]
+                for site, color in colors.items():
+                    chosen[site] = combination[classes.index(color)]
                 here = substitute(list(rv.parameters), labels.at(chosen, nodes))
                 columns.append(_by_own_value(rv, here, values, shape))
             whole = tt.stack(columns, axis=1)
@@ -156,7 +156,7 @@ def own_tables(rv: Any, labels: Labels, templates: Templates) -> list[Table]:
     itself = (len(values), -1)  # its own value has the last axis
     full = np.concatenate([rows, own], axis=-1)
     ordered = np.sort(full, axis=-1)
-    return _by_colours(whole, ordered, {**colours, **{int(s): itself for s in own.ravel()}}, [*classes, itself])
+    return _by_colors(whole, ordered, {**colors, **{int(s): itself for s in own.ravel()}}, [*classes, itself])
 
 
 def _by_own_value(rv: Any, parameters: Any, values: np.ndarray, shape: tuple[int, ...]) -> Tensor:

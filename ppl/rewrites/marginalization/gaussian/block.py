@@ -131,7 +131,7 @@ class Block:
             self.rows += pieces
             self.scales += [piece.scale for piece in pieces] if len(pieces) > 1 else [r.scale]
         if config.floatX != "float64" or not all(map(self._few, self.rows)):
-            centre(self)
+            center(self)
         self.rotation = turned(self.rows, self.ndense)
 
     def groups(self, rows: Sequence[Rows], known: Sequence[Statistics], ridge: float) -> Groups:
@@ -167,7 +167,7 @@ class Block:
         return Groups(alone, moves, tt.sum(factor.log_det()), draw)
 
     def _chain(self, rows: Sequence[Rows], known: Sequence[Statistics], ridge: float) -> Groups:
-        """Groups that touch their neighbours."""
+        """Groups that touch their neighbors."""
         k, count = self.layout.width, self.layout.count
         zero = tt.zeros((count,))
         a, b = Sums((k, k), zero), Sums((k, k), zero)
@@ -355,12 +355,12 @@ def _noise(n: int) -> Tensor:
     return draw(Normal, (as_tensor(0.0), as_tensor(1.0)), (n,))
 
 
-# --- centring
+# --- centering
 RIDGE = 1e-9
 ROUNDS = 2  # the second removes what rounding left of large numbers
 
 
-def centre(block: Block) -> None:
+def center(block: Block) -> None:
     """Measure all variables from where rows that are data, and priors, put them at unit scales.
 
     Their sums are small then; other rows are gone over as residuals, wherever variables are measured from.

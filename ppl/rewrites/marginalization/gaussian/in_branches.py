@@ -1,7 +1,7 @@
 """Gaussian blocks given labels: levels between change points, spikes and slabs, a few rows with labels of their own.
 
 While the block is integrated out, something stands for each label that is data but cannot be read, so that statistics
-and factorisations of the block are functions of the labels and of data. What is left depends on labels and scales only,
+and factorizations of the block are functions of the labels and of data. What is left depends on labels and scales only,
 and the labels are summed out of it.
 """
 

@@ -1,7 +1,7 @@
 """Which variables of a block are groups, and where each of their entries lies.
 
 A variable has an entry for each group along one of its axes; its other axes are columns. The variables go together
-whose entries each row touches in one group, or in neighbouring groups: then the groups form a chain. A chain in which
+whose entries each row touches in one group, or in neighboring groups: then the groups form a chain. A chain in which
 rows reach back p steps (an autoregression of order p) is one of p times fewer groups, each p times wider, that reach
 back one step.
 """
@@ -43,7 +43,7 @@ class Places:
 
 @dataclass(frozen=True)
 class Layout:
-    """`count` groups of `width` columns; `linked` where rows touch neighbouring groups too."""
+    """`count` groups of `width` columns; `linked` where rows touch neighboring groups too."""
 
     count: int
     width: int

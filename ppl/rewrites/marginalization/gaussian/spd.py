@@ -1,7 +1,7 @@
 """Small positive definite systems: the factor, solutions and log-determinant, for stacks of matrices.
 
-Up to `UNROLLED` columns the factorisation is written out in scalars, which compiles into plain arithmetic; beyond it
-the library's Cholesky factorisation serves.
+Up to `UNROLLED` columns the factorization is written out in scalars, which compiles into plain arithmetic; beyond it
+the library's Cholesky factorization serves.
 """
 
 from __future__ import annotations

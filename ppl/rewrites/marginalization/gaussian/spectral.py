@@ -2,7 +2,7 @@ r"""Dense columns turned so that their precision is diagonal, once for all evalu
 
 Where rows have only two scales that depend on parameters or differ (noise σ and prior, say), the precision of the dense
 columns is :math:`S = a A + b B` with A and B known. With :math:`A = LL'` and :math:`L^{-1}BL'^{-1} = QΛQ'` the columns
-:math:`X L'^{-1}Q` have the diagonal precision :math:`a + bΛ`: no factorisation is left to do in an evaluation. Where A
+:math:`X L'^{-1}Q` have the diagonal precision :math:`a + bΛ`: no factorization is left to do in an evaluation. Where A
 has no inverse, since it is not of all priors, :math:`A + B = LL'` has, and turns both to be diagonal as well.
 """
 

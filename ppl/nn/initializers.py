@@ -20,14 +20,14 @@ Draw = Callable[[np.random.Generator, tuple[int, ...]], Any]
 
 
 @dataclass(frozen=True)
-class Initialiser:
+class Initializer:
     """A function of a shape that draws; `at` tells it for which parameter."""
 
     draw: Draw
     seed: int = 0
     path: str = ""
 
-    def at(self, path: str) -> Initialiser:
+    def at(self, path: str) -> Initializer:
         """The same law for the parameter at `path`, independent of other parameters."""
         return dataclasses.replace(self, path=path)
 
@@ -46,22 +46,22 @@ def get_fans(shape: tuple[int, ...]) -> tuple[int, int]:
     return shape[1] * field, shape[0] * field
 
 
-def constant(value: float) -> Initialiser:
+def constant(value: float) -> Initializer:
     """One number everywhere."""
-    return Initialiser(lambda rng, shape: np.full(shape, value))
+    return Initializer(lambda rng, shape: np.full(shape, value))
 
 
-def uniform(low: float = -0.05, high: float = 0.05, seed: int = 0) -> Initialiser:
+def uniform(low: float = -0.05, high: float = 0.05, seed: int = 0) -> Initializer:
     """Uniform between two numbers."""
-    return Initialiser(lambda rng, shape: rng.uniform(low, high, shape), seed)
+    return Initializer(lambda rng, shape: rng.uniform(low, high, shape), seed)
 
 
-def normal(mean: float = 0.0, std: float = 0.05, seed: int = 0) -> Initialiser:
+def normal(mean: float = 0.0, std: float = 0.05, seed: int = 0) -> Initializer:
     """Normal."""
-    return Initialiser(lambda rng, shape: rng.normal(mean, std, shape), seed)
+    return Initializer(lambda rng, shape: rng.normal(mean, std, shape), seed)
 
 
-def orthogonal(gain: float = 1.0, seed: int = 0) -> Initialiser:
+def orthogonal(gain: float = 1.0, seed: int = 0) -> Initializer:
     """A random matrix with orthonormal rows or columns, whichever are fewer (Saxe et al. 2014)."""
 
     def draw(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
@@ -72,12 +72,12 @@ def orthogonal(gain: float = 1.0, seed: int = 0) -> Initialiser:
         q = q * np.sign(np.diag(r))
         return gain * (q if rows >= columns else q.T).reshape(shape)
 
-    return Initialiser(draw, seed)
+    return Initializer(draw, seed)
 
 
 def variance_scaling(
     scale: float = 1.0, mode: str = "fan_in", distribution: str = "normal", seed: int = 0
-) -> Initialiser:
+) -> Initializer:
     """Mean 0 and variance `scale` over the fan: "fan_in", "fan_out" or "fan_avg" of the parameter."""
     if mode not in ("fan_in", "fan_out", "fan_avg"):
         raise ValueError(f"variance_scaling: mode is 'fan_in', 'fan_out' or 'fan_avg', got {mode!r}")
@@ -89,29 +89,29 @@ def variance_scaling(
         std = math.sqrt(scale / {"fan_in": into, "fan_out": out, "fan_avg": (into + out) / 2}[mode])
         return rng.normal(0, std, shape) if distribution == "normal" else rng.uniform(-1, 1, shape) * std * math.sqrt(3)
 
-    return Initialiser(draw, seed)
+    return Initializer(draw, seed)
 
 
-def glorot_uniform(seed: int = 0) -> Initialiser:
+def glorot_uniform(seed: int = 0) -> Initializer:
     """Uniform, for activations that are linear at 0 (Glorot & Bengio 2010)."""
     return variance_scaling(1.0, "fan_avg", "uniform", seed)
 
 
-def glorot_normal(seed: int = 0) -> Initialiser:
+def glorot_normal(seed: int = 0) -> Initializer:
     """Normal, for activations that are linear at 0 (Glorot & Bengio 2010)."""
     return variance_scaling(1.0, "fan_avg", "normal", seed)
 
 
-def he_uniform(seed: int = 0) -> Initialiser:
+def he_uniform(seed: int = 0) -> Initializer:
     """Uniform, for relu (He et al. 2015)."""
     return variance_scaling(2.0, "fan_in", "uniform", seed)
 
 
-def he_normal(seed: int = 0) -> Initialiser:
+def he_normal(seed: int = 0) -> Initializer:
     """Normal, for relu (He et al. 2015)."""
     return variance_scaling(2.0, "fan_in", "normal", seed)
 
 
-def lecun_uniform(seed: int = 0) -> Initialiser:
+def lecun_uniform(seed: int = 0) -> Initializer:
     """Uniform of variance one over the fan in (LeCun et al. 1998)."""
     return variance_scaling(1.0, "fan_in", "uniform", seed)

@@ -1,4 +1,4 @@
-"""What a family makes of a user's arguments: its declared parameters, checked, whichever parametrisation was chosen.
+"""What a family makes of a user's arguments: its declared parameters, checked, whichever parametrization was chosen.
 
 What is wrong is said with the family, the parameter, its domain, the value and the remedy.
 """
@@ -22,7 +22,7 @@ from ppl.tensor.core.evaluate import evaluate
 from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
 
 
-class Parametrised:
+class Parametrized:
     """The part of a family that takes arguments."""
 
     params: Any
@@ -34,7 +34,7 @@ class Parametrised:
 
     @classmethod
     def resolve(cls, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Tensor, ...]:
-        """The declared parameters, from whichever parametrisation the user chose."""
+        """The declared parameters, from whichever parametrization the user chose."""
         who = cls.__name__
         if cls.accept:
             return cls._as_parameters(cls._accepted(args, kwargs, None))
@@ -98,7 +98,7 @@ class Parametrised:
 
     @classmethod
     def _alternatives_giving(cls, key: str) -> list[Alternative]:
-        """The parametrisations that determine a declared parameter which they do not take."""
+        """The parametrizations that determine a declared parameter which they do not take."""
         half = as_tensor(0.5)
         others = [each for each in cls.alternatives if key not in each.takes]
         return [each for each in others if key in each.convert(**dict.fromkeys(each.takes, half))]

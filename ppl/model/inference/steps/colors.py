@@ -13,14 +13,14 @@ from ppl.rewrites import optimize
 from ppl.rewrites.marginalization.conjugate.conjugate import NoMatch
 from ppl.rewrites.marginalization.expressions.affine import is_data
 from ppl.rewrites.marginalization.expressions.supports import Sites
-from ppl.samplers.steps.sites import Colours
+from ppl.samplers.steps.sites import Colors
 from ppl.tensor.tensor import Tensor
 
-MOST_SHARE = 0.5  # of colours among entries, above which moving them one by one is as good
+MOST_SHARE = 0.5  # of colors among entries, above which moving them one by one is as good
 
 
-class Coloured:
-    """The terms that some variables appear in, and the entries of these variables by colour."""
+class Colored:
+    """The terms that some variables appear in, and the entries of these variables by color."""
 
     def __init__(self, variables: Sequence[Tensor], terms: Mapping[str, Tensor]) -> None:
         sites = Sites(variables)
@@ -30,28 +30,28 @@ class Coloured:
         places = max((part.shape[1] for part in rows), default=0)
         support = np.full((sum(map(len, rows)), places), -1)
         support[:] = np.concatenate([np.pad(p, ((0, 0), (places - p.shape[1], 0)), constant_values=-1) for p in rows])
-        self.colour = _greedy(support, sites.count)
-        shades = self.colour.max(initial=-1) + 1
+        self.color = _greedy(support, sites.count)
+        shades = self.color.max(initial=-1) + 1
         self.owners = np.full((shades, len(support)), sites.count)
         row, place = np.nonzero(support >= 0)
         site = support[row, place]
-        self.owners[self.colour[site], row] = site
+        self.owners[self.color[site], row] = site
 
 
 class Palette:
-    """The colours of the stretches that several methods move, and the terms that these need."""
+    """The colors of the stretches that several methods move, and the terms that these need."""
 
     def __init__(self, stretches: Sequence[Sequence[Tensor]], terms: Mapping[str, Tensor]) -> None:
-        found = {tuple(variables): coloured(variables, terms) for variables in stretches}
+        found = {tuple(variables): colored(variables, terms) for variables in stretches}
         self._found = {variables: each for variables, each in found.items() if each is not None}
         needed = list(dict.fromkeys(term for each in self._found.values() for term in each.terms))
         self._place = {term: i for i, term in enumerate(needed)}
         self.terms: list[Tensor] = optimize(needed, once=is_data) if needed else []  # type: ignore[assignment]
 
-    def on(self, program: FlatProgram) -> Callable[[Sequence[Tensor]], Colours | None]:
-        """Colours by variables, for a program whose last outputs are `terms`."""
+    def on(self, program: FlatProgram) -> Callable[[Sequence[Tensor]], Colors | None]:
+        """Colors by variables, for a program whose last outputs are `terms`."""
 
-        def colours(variables: Sequence[Tensor]) -> Colours | None:
+        def colors(variables: Sequence[Tensor]) -> Colors | None:
             each = self._found.get(tuple(variables))
             if each is None:
                 return None
@@ -61,28 +61,28 @@ class Palette:
                 values = program(position, *data)
                 return jnp.concatenate([jnp.ravel(values[i]) for i in places])
 
-            return Colours(terms, each.owners, each.colour)
+            return Colors(terms, each.owners, each.color)
 
-        return colours
+        return colors
 
 
-def coloured(variables: Sequence[Tensor], terms: Mapping[str, Tensor]) -> Coloured | None:
-    """The entries by colour; None where moving them one by one is as good, or where too many depend on each other."""
+def colored(variables: Sequence[Tensor], terms: Mapping[str, Tensor]) -> Colored | None:
+    """The entries by color; None where moving them one by one is as good, or where too many depend on each other."""
     try:
-        found = Coloured(variables, terms)
+        found = Colored(variables, terms)
     except NoMatch:
         return None
-    return found if 0 < len(found.owners) <= MOST_SHARE * len(found.colour) else None
+    return found if 0 < len(found.owners) <= MOST_SHARE * len(found.color) else None
 
 
 def _greedy(support: np.ndarray, count: int) -> np.ndarray:
-    """A colour for each site, that no site has which it meets in a row: the first that is free, site by site."""
+    """A color for each site, that no site has which it meets in a row: the first that is free, site by site."""
     met: list[set[int]] = [set() for _ in range(count)]
     for row in {tuple(row[row >= 0].tolist()) for row in support if (row >= 0).sum() > 1}:
         for site in row:
             met[site].update(row)
-    colour = np.full(count, -1)
+    color = np.full(count, -1)
     for site in range(count):
-        taken = {colour[other] for other in met[site]}
-        colour[site] = next(c for c in range(len(taken) + 1) if c not in taken)
-    return colour
+        taken = {color[other] for other in met[site]}
+        color[site] = next(c for c in range(len(taken) + 1) if c not in taken)
+    return color

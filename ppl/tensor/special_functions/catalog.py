@@ -204,14 +204,14 @@ def chi2sf(x: Any, k: Any) -> Tensor:
 
 @function()
 def gammau(a: Any, x: Any) -> Tensor:
-    """The upper incomplete gamma function, not normalised."""
+    """The upper incomplete gamma function, not normalized."""
     a, x = unify(floats((a, x)))
     return multiply(gammaincc(a, x), gamma(a))
 
 
 @function()
 def gammal(a: Any, x: Any) -> Tensor:
-    """The lower incomplete gamma function, not normalised."""
+    """The lower incomplete gamma function, not normalized."""
     a, x = unify(floats((a, x)))
     return multiply(gammainc(a, x), gamma(a))
 
