@@ -201,15 +201,20 @@ def test_coordinates_of_a_hierarchy_and_vectors_of_loops_join():
 @pytest.mark.usefixtures("little_is_much")
 def test_a_plan_tells_the_parts():
     told = str(pm.explain(model_of(regression, hierarchy, number)))
-    assert "nothing joins these, so each is drawn by itself unless NUTS is steered or watched:" in told
+    assert (
+        "the posterior factorizes into these parts, each sampled by itself unless NUTS is steered or watched:" in told
+    )
     assert "    mu, tau, theta: by a chain, with " in told and "    nu: by quadrature" in told
-    assert "nothing joins these, so each" in pm.explain(model_of(regression, hierarchy))._repr_html_()
+    assert "the posterior factorizes" in pm.explain(model_of(regression, hierarchy))._repr_html_()
 
 
 def test_a_plan_tells_why_parts_share_a_chain():
     told = str(pm.explain(model_of(regression, hierarchy)))
-    assert "nothing joins these parts; one chain moves them, since there is little arithmetic to save:" in told
-    assert "nothing joins" not in str(pm.explain(model_of(regression)))
+    assert (
+        "the posterior factorizes into these parts, but one chain moves them all, since there is little arithmetic to save:"
+        in told
+    )
+    assert "factorizes" not in str(pm.explain(model_of(regression)))
 
 
 @pytest.fixture(scope="module")

@@ -16,10 +16,11 @@ from ppl.tensor.tensor import Tensor, as_tensor
 def matches(search: Search) -> Iterator[Match]:
     """Variables that no observation, term or variable that stays depends on, directly or through others."""
     program = search.program
-    stay = [rv for rv in program.free if rv in search.kept or not rv.family.sample]
+    drawn = [rv for rv in program.free if rv not in search.kept and rv.family.sample]
+    stay = set(program.free) - set(drawn)
     needed: list[Factor] = [*stay, *program.observed, *program.terms]
     used = ancestors([n for f in needed for n in parts(f)])
-    idle = [rv for rv in program.free if rv not in used and rv not in stay]
+    idle = [rv for rv in drawn if rv not in used]
     if idle:
         terms = tuple(_domain(rv, conditions) for rv in idle if (conditions := open_conditions(rv)))
         they = "it: it is" if len(idle) == 1 else "them: they are"
