@@ -193,7 +193,7 @@ def test_the_plan_says_what_became_a_vector():
     with pm.Model() as model:
         rows_of_any_length()
     told = str(pm.explain(model))
-    assert 'vector: level0, level1, level2, 9 more are alike: the entries of "level0 … level11".' in told
+    assert 'plate: level0, level1, level2, 9 more are alike: the entries of "level0 … level11".' in told
 
 
 def test_values_of_the_model_serve_where_they_may_not_move():
