@@ -537,7 +537,7 @@ def test_ctrl_c_while_compiling_is_not_kept_waiting():
     """The chains never begin: the compiler is held at a gate, where it still is when KeyboardInterrupt comes."""
     assert pressing("""
         import threading
-        from ppl.samplers import alone
+        from ppl.samplers.runs import alone
         compiling, gate, compiled = threading.Event(), threading.Event(), alone.compiled
         def held(*job):
             compiling.set()

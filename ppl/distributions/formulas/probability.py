@@ -151,14 +151,16 @@ def log_complement(p: Any) -> Tensor:
 
 
 def rescaled(p: Any, who: str) -> Any:
-    """Constant weights divided by their sum where that is not 1, with a warning, as in PyMC. What else is wrong with
-    them is for the checks of parameters to say."""
+    """Constant weights divided by their sum where that is not 1, with a warning; negative ones are refused. Both as in
+    PyMC. What else is wrong with them is for the checks of parameters to say."""
     p = as_tensor(p)
     if not is_constant(p) or p.ndim == 0 or p.dtype[0] not in "fui":
         return p
     weights = value_of(p).astype(float)
+    if (weights < 0).any():
+        raise ValueError(f"{who}: p are weights, none of them negative, got {weights}. Did you mean softmax(p)?")
     total = weights.sum(axis=-1, keepdims=True)
-    if not ((weights >= 0).all() and (total > 0).all() and np.isfinite(total).all()) or sum_to_one(weights).all():
+    if not ((total > 0).all() and np.isfinite(total).all()) or sum_to_one(weights).all():
         return p
     warnings.warn(
         f"{who}: p parameters sum to {total.squeeze()}, instead of 1. They will be automatically rescaled: p is "
