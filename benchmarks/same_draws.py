@@ -1,7 +1,6 @@
 """Draws of models, some for each way in which `sample` draws: a digest of each, to compare two trees by `diff`.
 
-On one machine two trees that sample alike print the same. HMC (`robust, hmc`) prints one of two digests by turns, for
-reasons that are not known.
+On one machine two trees that sample alike print the same.
 """
 
 import hashlib

@@ -201,8 +201,9 @@ def test_custom_density_and_draws():
         logp(d.CustomDist.dist(1.0), 1.0)
     with pytest.raises(NotImplementedError, match="Attempted to run random"):
         sample(d.CustomDist.dist(1.0))
-    with pytest.raises(TypeError, match="not both"):
-        d.CustomDist.dist(1.0, dist=lambda m, size: d.Normal.dist(m, size=size), logp=lambda v, m: v)
+    both = d.CustomDist.dist(3.0, dist=lambda m, size: d.Normal.dist(m, size=size), logp=lambda v, m: -m * v)
+    assert logp(both, 2.0).eval() == -6.0  # a density that is given is the one that counts, as in PyMC
+    assert abs(sample(both)[0] - 3.0) < 6.0
 
 
 def test_custom_expression():

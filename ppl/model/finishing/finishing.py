@@ -109,7 +109,9 @@ class Finisher:
         )
 
     def prepare(self, chains: int, draws: int) -> None:
-        """Begin to compile what results need. It takes about as long as the sampler's program: both go on at once."""
+        """Begin to compile what results need, beside the sampler's program, which takes about as long."""
+        if self._preparing is not None:
+            return
         kinds = [(slot.variable.dtype, slot.shape) for slot in self.slots]
         if self._keys is not None:
             kinds.append((self._keys.input.dtype, self._keys.input.type.shape))

@@ -41,6 +41,11 @@ class Task:
     division: Division | None  # the parts that may be drawn each by itself; None where all are to move together
     numbers: Independent | None = None  # what quadrature has drawn
 
+    def prepare_results(self) -> None:
+        """Compile what results need, beside the sampler. The graph of the density is complete by then: how a graph is
+        rewritten depends on the age of its nodes, and two threads that rewrite would share them by turns."""
+        self.finish.prepare(self.asked.chains, self.asked.draws)
+
     @cached_property
     def stored(self) -> Mapping[str, Any]:
         """Where and how draws are saved, and whose they are."""
@@ -104,8 +109,6 @@ def task_of(asked: Asked) -> Task:
     finish.directory = asked.directory
     finish.facts["drawn_by"] = _named(asked, methods)
     refuse_too_large(_sizes(finish), asked.chains, asked.draws)
-    if starts.dim or asked.watched:  # chains are run, and what results need is compiled beside them
-        finish.prepare(asked.chains, asked.draws)
     in_parts = asked.rewrite and not (asked.watched or asked.steered) and methods.only_nuts
     return Task(asked, posterior, methods, starts, finish, posterior.division if in_parts else None)
 

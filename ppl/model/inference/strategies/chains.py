@@ -25,7 +25,9 @@ def by_steps(task: Task) -> Handle | None:
             " variables, or step= chooses other methods. Leave them out."
         )
     blocks = task.methods.blocks(task.starts.slots, task.asked.tune + task.asked.draws, task.palette.on(density))
-    return sample_steps(scalar(density), task.starts, blocks, **_options(task, density, task.starts))
+    options = _options(task, density, task.starts)
+    task.prepare_results()
+    return sample_steps(scalar(density), task.starts, blocks, **options)
 
 
 def by_nuts(task: Task) -> Handle:
@@ -36,6 +38,7 @@ def by_nuts(task: Task) -> Handle:
 def nuts_of(task: Task, density: FlatProgram, starts: Starts) -> Handle:
     """NUTS of a posterior, or of a factor of it."""
     options = _options(task, density, starts)
+    task.prepare_results()
     return run_nuts(scalar(density), starts, chain_method=task.asked.nuts.chain_method, **options)
 
 

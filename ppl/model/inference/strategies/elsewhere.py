@@ -20,6 +20,7 @@ def by_another_package(task: Task) -> Drawn | None:
     _only_nuts(task, blocking=asked.blocking, resume=asked.directory, callback=asked.callback)
     if asked.as_arviz:
         results.prepared()
+    task.prepare_results()
     plan = {**asked.plan, "cores": asked.cores, "progress": bool(asked.progressbar) and not asked.quiet}
     return ENGINES[asked.nuts_sampler](density, task.starts, asked.nuts, plan, dict(asked.nuts_sampler_kwargs or {}))
 

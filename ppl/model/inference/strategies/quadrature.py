@@ -47,6 +47,8 @@ def drawn_by_quadrature(task: Task, numbers: Part) -> Independent:
     clock, posterior, plan = Clock(), task.posterior, task.asked.plan
     starts = task.starts.of(numbers.values, task.starts.seed)
     density = _each(posterior, numbers, starts.slots)
+    if task.division is None or not task.division.chains:  # else the densities of the chains come first
+        task.prepare_results()
     places = np.stack(starts.points)
     known = posterior.made.get("quadrature")
     if known is None or not np.array_equal(known[0], places):
