@@ -14,6 +14,7 @@ SIGNS = "vectors are right up to a sign or a phase: test_decompositions_multiply
 LEAVES = "a leaf, which every row has: tests/test_graph.py"
 
 WITHOUT_A_ROW = {
+    **because("the number itself, computed once: tests/test_held_numbers.py", "held"),
     **because(
         LOOPS, "scan", "map", "reduce", "foldl", "foldr", "cond", "ifelse", "while_loop", "fori_loop", "scan_op", "cond_op",
         "while_op", "vectorize", "vectorize_graph", "vectorized", "apply_along_axis", "unfold", "linear_recurrence",

@@ -32,7 +32,7 @@ ORDINARY = set(
     value values variable variables vary vector vectors was watched weights were what when where whether which whole
     whose will with without would write written zero dimensionless center exponential integrated information reduced
     rewriting becomes integrates terms tau look declared this later gives gave others
-    theorem theorem's exp ratio different noisy grid factors
+    stays much if theorem theorem's exp ratio different noisy grid factors
     """.split()
 )
 

@@ -1,5 +1,7 @@
 """Each way to draw takes the models that it is for, through one signature and one list."""
 
+import inspect
+
 import numpy as np
 import pytest
 
@@ -87,7 +89,7 @@ def test_a_request_is_checked_before_any_work():
 def test_a_task_says_what_is_drawn_and_by_what():
     with pm.Model() as model:
         line_and_location()
-    given = {**sample.__kwdefaults__, "draws": 4, "model": model, "random_seed": 1, "options": {}}
+    given = {**inspect.unwrap(sample).__kwdefaults__, "draws": 4, "model": model, "random_seed": 1, "options": {}}
     task = task_of(request(sample, given))
     assert {v.name for v in task.posterior.values} == {"a", "b", "c"} and task.methods.only_nuts
     assert task.division is not None and [len(part.values) for part in task.division.parts] == [2, 1]
