@@ -35,7 +35,7 @@ def at_points(library: Any, write: Any) -> np.ndarray:
     with library.Model() as model:
         write(library, library.Uniform("N", 10, 500))
     density = model.compile_logp()
-    return np.array([density({"N_interval__": special.logit((n - 10) / 490)}) for n in AT])
+    return np.array([float(density({"N_interval__": special.logit((n - 10) / 490)})) for n in AT])  # each at once
 
 
 @pytest.mark.filterwarnings("ignore:Scan return signature:DeprecationWarning")

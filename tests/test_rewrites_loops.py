@@ -131,7 +131,7 @@ def test_functions_of_a_sequence_leave_the_loop(x):
     states = [
         scanned(step, [x, x[::-1]], tt.as_tensor(0.1)),
         scanned(step, [x, x + 1], tt.as_tensor(0.1), go_backwards=True),
-        scanned(lambda e, s: (s + tt.sin(e), tt.theano_loops.until(s > 0.5)), x, tt.as_tensor(0.0)),
+        scanned(lambda e, s: (s + tt.sin(e), tt.until(s > 0.5)), x, tt.as_tensor(0.0)),
         ppl.scan(lambda s, e: (s * tt.cos(e), (s, exp(e))), tt.as_tensor(1.0), x, reverse=True)[1][1],
     ]
     assert not {"sin", "cos", "exp"} & {name for loop in loops_in(states) for name in operations(loop)}

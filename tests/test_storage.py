@@ -14,6 +14,7 @@ from op_table import TABLE, built
 
 import ppl
 import ppl.tensor as tt
+from ppl.compile.numbers import HELD
 from ppl.graph import storage
 from ppl.graph.registry import OPS
 from ppl.nn.layers_convolution import CONVOLVE, CONVOLVE_TRANSPOSED, POOL
@@ -164,6 +165,7 @@ def own_nodes():
         first_root(lambda y: y - x, -np.inf, np.inf, "float64"),
         CONVOLVE(*channels, strides=(1, 1), padding="VALID", dilations=(1, 1)),
         CONVOLVE_TRANSPOSED(*channels, strides=(1, 1), padding="VALID"),
+        HELD(x),
         POOL(channels[0], kind="MAX", window=(2, 2), strides=(2, 2), padding="VALID"),
     ]
     return {node.op.name: node for node in ppl.graph.ancestors(nodes)}

@@ -11,6 +11,8 @@ from ppl.distributions import FAMILIES
 PRODUCT = Path(ppl.__file__).parent
 ELSEWHERE = {  # with the reason
     "alias/testing.py": "names in a package, which stand for others while a test runs",
+    "bridge/compounds.py": "distributions of PyMC by the names of its classes",
+    "bridge/elementwise.py": "operations of PyTensor by the names of its classes, some of which families have too",
     "rewrites/marginalization/conjugate/pairs.py": "priors and their pairs are theorems about two families",
 }
 

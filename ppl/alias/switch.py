@@ -18,12 +18,10 @@ _kept_real: Modules = {}  # the real packages, loaded inside `real()`
 
 
 class as_pymc:  # noqa: N801  (read as a function)
-    """Let `pymc` and `pytensor` be ppl from now on, or inside a `with` block.
+    """Let `pymc` and `pytensor` be ppl from now on, or inside a `with` block::
 
-    >>> with ppl.as_pymc():
-    ...     import pymc
-    ...     print(pymc.Normal is ppl.Normal)
-    True
+        with ppl.as_pymc():
+            import pymc  # pymc.Normal is ppl.Normal
 
     Without `with` it stays on until `restore()` of what it returns. Where the alias is on already, nothing changes.
     """

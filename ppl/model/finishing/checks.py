@@ -95,4 +95,4 @@ def warn_of_matrices(posterior: Posterior) -> None:
             f"{', '.join(names)}: the Wishart distribution cannot be used for MCMC sampling, since a step to a "
             "symmetric matrix has probability zero. Use LKJCholeskyCov, LKJCorr or WishartBartlett instead."
         )
-        warnings.warn(text, UserWarning, stacklevel=3)
+        warnings.warn(text, UserWarning, stacklevel=6)  # the user's call of `sample`

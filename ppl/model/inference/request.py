@@ -153,7 +153,7 @@ def _draws_to_check(certificate: Any) -> int | None:
 def _renamed_start(start: Any, initvals: Any) -> Any:
     if initvals is not None:
         raise ValueError("Passing both `start` and `initvals` is not supported.")
-    warnings.warn("The argument `start` is now called `initvals`.", FutureWarning, stacklevel=4)
+    warnings.warn("The argument `start` is now called `initvals`.", FutureWarning, stacklevel=5)
     return start
 
 

@@ -138,7 +138,7 @@ def refuse_unsupported(**given: Any) -> None:
             "keep_warning_stat=True: there is no statistic of warning objects; divergences are in `diverging`"
         )
     if given["n_init"] is not None:
-        warnings.warn("n_init counts iterations of ADVI starts, and there are none here", UserWarning, stacklevel=5)
+        warnings.warn("n_init counts iterations of ADVI starts, and there are none here", UserWarning, stacklevel=6)
     if given["mp_ctx"] is not None or given["blas_cores"] not in ("auto", None):
         log.info("Chains run in threads of one process: mp_ctx and blas_cores have no meaning here.")
     check_keys("compile_kwargs", given["compile_kwargs"], ("mode",))

@@ -85,7 +85,7 @@ class Assignment:
         if chains <= entries:
             warnings.warn(
                 f"{who} should be used with more chains than dimensions: it moves {entries}, and there are {chains}"
-                " chains.", UserWarning, stacklevel=4,
+                " chains.", UserWarning, stacklevel=5,
             )  # fmt: skip
 
     def describe(self) -> str:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 import ppl.tensor as tt
-from ppl.distributions import FAMILIES, RandomVariable
+from ppl.distributions import FAMILIES, RandomVariable, Uniform
 from ppl.distributions.declaration.domains import Domain
 from ppl.distributions.draws.draw import draw
 from ppl.graph import Node, ancestors, substitute
@@ -237,7 +237,7 @@ def _valid(law: Any, at: Mapping[Any, Any] | None = None, rows: Tensor | None = 
 
 def _example(family: Any, pair: Pair) -> Program:
     """A variable of a prior family with the rows of a pair, two of which see the same entry."""
-    x = latent(family, **({"lower": 0.0, "upper": 1.0} if family.__name__ == "Uniform" else {}))
+    x = latent(family, **({"lower": 0.0, "upper": 1.0} if family is Uniform else {}))
     child = FAMILIES[pair.child]
     others = {name: p.domain.examples[-1] for name, p in child.params.items() if name != pair.slot}
 
