@@ -77,9 +77,6 @@ WARNED = {  # constants outside their domains: as in PyMC the draw is made, and 
     "Mixture: w must be probabilities that sum to 1, got .*divide by the sum": lambda: pd.Mixture.dist(
         [0.5, 0.8], [pd.Normal.dist(0, 1), pd.Normal.dist(1, 1)]
     ),
-    "Multinomial: p must be probabilities that sum to 1, got .-0.5.*divide": lambda: pd.Multinomial.dist(
-        3, [-0.5, 1.5]
-    ),
     "Multinomial: p must be probabilities that sum to 1, got .0. 0": lambda: pd.Multinomial.dist(3, [0.0, 0.0]),
     "Categorical: p must be probabilities that sum to 1, got .0. 0": lambda: pd.Categorical.dist([0.0, 0.0]),
     "Dirichlet: a must be a vector of positive numbers, got -1.0 at position 1.*exp": lambda: pd.Dirichlet.dist(
