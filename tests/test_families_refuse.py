@@ -9,6 +9,8 @@ import ppl.distributions as pd
 
 COV = np.array([[1.0, 2.0], [2.0, 1.0]])
 REFUSED = {
+    "Multinomial: p are weights, none of them negative, got .-0.5": lambda: pd.Multinomial.dist(3, [-0.5, 1.5]),
+    "Categorical: p are weights, none of them negative, got .-0.5": lambda: pd.Categorical.dist([-0.5, 1.5]),
     "Normal: mu must be real, got 1j. Take its real part": lambda: pd.Normal.dist(1j, 1.0),
     "Normal: mu must be real, got 'a'. Give numbers": lambda: pd.Normal.dist("a", 1.0),
     "Normal: a tensor holds numbers and booleans, got 'a'.*Give numbers": lambda: pm.logp(pd.Normal.dist(), "a"),
