@@ -187,6 +187,8 @@ def test_a_graph_as_an_operation_and_rewriters():
     assert OpFromGraph([x, y], [x * y + 1.0])(2.0, 3.0).eval() == 7.0
     with pytest.raises(NotImplementedError, match="lop_overrides is not there yet"):
         OpFromGraph([x], [x], lop_overrides=lambda *a: a)
+    with pytest.raises(TypeError, match="OpFromGraph has no argument in_line"):
+        OpFromGraph([x], [x], in_line=True)
 
     @node_rewriter([pt.log])
     def no_logarithm(fgraph, node):

@@ -101,11 +101,19 @@ def in2out(*rewriters: NodeRewriter, name: str | None = None, **_: Any) -> NodeR
 out2in = in2out
 
 
+OWN_GRADIENTS = ("lop_overrides", "grad_overrides", "rop_overrides", "pullback")
+# How PyTensor compiles and checks the inner graph: values do not depend on it.
+OF_COMPILERS = ("inline", "strict", "on_unused_input", "connection_pattern", "destroy_map")
+
+
 class OpFromGraph:
     """A graph as an operation: called, it is the graph with the arguments in the places of its inputs."""
 
     def __init__(self, inputs: Sequence[Any], outputs: Sequence[Any], *, name: str | None = None, **options: Any):
-        own = [key for key in ("lop_overrides", "grad_overrides", "rop_overrides", "pullback") if options.get(key)]
+        unknown = options.keys() - {*OWN_GRADIENTS, *OF_COMPILERS}
+        if unknown:
+            raise TypeError(f"OpFromGraph has no argument {', '.join(sorted(unknown))}")
+        own = [key for key in OWN_GRADIENTS if options.get(key)]
         if own:
             raise NotImplementedError(
                 f"OpFromGraph: {own[0]} is not there yet. An Op with perform and grad has a gradient of its own."

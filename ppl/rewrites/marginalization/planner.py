@@ -1,6 +1,6 @@
 """The planner: which variables of a model are integrated out, by which theorem, and in which order.
 
-Variables that a loop wrote one by one become vectors. Then barren ones go first (nothing observed depends on them),
+Variables that a loop wrote one by one become vectors. Then those without observed descendants go first,
 then finite discrete ones, which a gradient cannot move, then Gaussian blocks, then conjugate pairs, until nothing
 changes. Every step removes dimensions at a cost that does not grow with the data, and every variable comes back by an
 exact draw; what stays is named with the reason.
@@ -16,7 +16,7 @@ from functools import partial
 from ppl.distributions import RandomVariable
 from ppl.rewrites.engine.engine import strict
 from ppl.rewrites.engine.pause import collector_paused
-from ppl.rewrites.marginalization import barren, words
+from ppl.rewrites.marginalization import no_descendants, words
 from ppl.rewrites.marginalization.costs import HIERARCHY, evaluation
 from ppl.rewrites.marginalization.expressions import bijections
 from ppl.rewrites.marginalization.expressions.branches import settled
@@ -219,7 +219,7 @@ def _rows_first(written: Program, result: Plan, protected: frozenset[RandomVaria
         reasons[rv.name or ""] = "its children are cheaper by their sufficient statistics"
     result.program = written
     result.steps.clear()
-    _integrated_out(barren.THEOREM, result, protected, reasons)
+    _integrated_out(no_descendants.THEOREM, result, protected, reasons)
     _compaction(result, protected, reasons)
 
 

@@ -7,14 +7,14 @@ here.
 
 from __future__ import annotations
 
-from ppl.rewrites.marginalization import barren, gaussian, in_branches
+from ppl.rewrites.marginalization import gaussian, in_branches, no_descendants
 from ppl.rewrites.marginalization.conjugate import compounds, conjugate, pareto, thinning, wishart
 from ppl.rewrites.marginalization.discrete import enumeration
 from ppl.rewrites.marginalization.gaussian import kronecker_process, noisy_process
 from ppl.rewrites.marginalization.theorem import JointTheorem, Theorem
 
 THEOREMS: tuple[Theorem | JointTheorem, ...] = (
-    barren.THEOREM,
+    no_descendants.THEOREM,
     thinning.THEOREM,
     compounds.THEOREM,
     kronecker_process.LARGE,  # no other theorem takes these
