@@ -83,6 +83,15 @@ def test_memory_is_freed_where_an_attribute_holds_the_node():
 
 
 # --- walks
+def test_the_order_of_a_walk_does_not_depend_on_which_node_was_made_first():
+    def order(first, second):
+        made = {name: tt.dscalar(name) for name in (first, second)}
+        parts = {name: tt.exp(made[name]) for name in (first, second)}
+        return [node.name or node.op.name for node in topological(parts["x"] * parts["y"])]
+
+    assert order("x", "y") == order("y", "x") == ["x", "exp", "y", "exp", "multiply"]
+
+
 def test_walks():
     x, y = tt.dscalars("x", "y")
     a = tt.exp(x)

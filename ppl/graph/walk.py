@@ -32,16 +32,31 @@ def ancestors(outputs: Nodes, blockers: Collection[Node] = ()) -> set[Node]:
 
 
 def topological(outputs: Nodes, blockers: Collection[Node] = ()) -> list[Node]:
-    """The ancestors of `outputs`, inputs always before the nodes that use them."""
-    return sorted(ancestors(outputs, blockers), key=_serial)
+    """The ancestors of `outputs`, inputs always before the nodes that use them.
 
-
-def _serial(node: Node) -> int:
-    return node.serial
+    The order follows from the structure of the graph alone (each node's inputs from left to right, then the node):
+    what else is alive in the process, or which thread made a shared node first, does not change it. What is rewritten
+    in this order is therefore the same in every run of a program.
+    """
+    blocked = blockers if isinstance(blockers, Set | Mapping) else set(blockers)
+    order: dict[Node, None] = {}
+    stack = as_nodes(outputs)[::-1]
+    while stack:
+        node = stack[-1]
+        if node in order:
+            stack.pop()
+            continue
+        waiting = () if node in blocked else [parent for parent in node.inputs if parent not in order]
+        if waiting:
+            stack += waiting[::-1]
+        else:
+            stack.pop()
+            order[node] = None
+    return list(order)
 
 
 def leaves(outputs: Nodes) -> list[Node]:
-    """The nodes without inputs that `outputs` are computed from, oldest first."""
+    """The nodes without inputs that `outputs` are computed from, in the order in which a walk meets them."""
     return [node for node in topological(outputs) if not node.inputs]
 
 
