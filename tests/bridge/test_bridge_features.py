@@ -294,6 +294,24 @@ def test_eight_schools_become_one_dimension(pm):
     assert (plan.ndim_before, plan.ndim, plan.free) == (10, 1, ("tau",))
 
 
+def test_the_gradient_of_a_kronecker_process_is_right_where_pymc_is_wrong(pm):
+    """PyMC's derivative of an eigendecomposition takes only part of it; the density itself is the same."""
+    rng = np.random.default_rng(0)
+    with pm.Model() as model:
+        lengths = [pm.Gamma("l1", 2, 2), pm.Gamma("l2", 2, 2)]
+        kernels = [pm.gp.cov.ExpQuad(1, ls=lengths[0]), pm.gp.cov.Cosine(1, ls=lengths[1])]
+        gp = pm.gp.MarginalKron(cov_funcs=kernels)
+        grids = [np.linspace(0, 2, 4)[:, None], np.linspace(0, 3, 5)[:, None]]
+        gp.marginal_likelihood("y", Xs=grids, y=rng.normal(size=20), sigma=pm.HalfNormal("sigma"))
+    made, at = ppl.from_pymc(model), model.initial_point()
+    density, step = made.compile_logp(), 1e-5
+    assert float(density(at)) == pytest.approx(float(model.compile_logp(mode="FAST_COMPILE")(at)), rel=1e-9)
+    slopes = [
+        (density({**at, name: at[name] + step}) - density({**at, name: at[name] - step})) / (2 * step) for name in at
+    ]
+    np.testing.assert_allclose(made.compile_dlogp()(at), slopes, rtol=1e-6)
+
+
 def test_probabilities_by_logits_stay_exact_far_out(pm):
     with pm.Model() as model:
         x = pm.Flat("x")
