@@ -310,6 +310,8 @@ def test_the_gradient_of_a_kronecker_process_is_right_where_pymc_is_wrong(pm):
         (density({**at, name: at[name] + step}) - density({**at, name: at[name] - step})) / (2 * step) for name in at
     ]
     np.testing.assert_allclose(made.compile_dlogp()(at), slopes, rtol=1e-6)
+    drawn = ppl.sample_prior_predictive(20, model=made, random_seed=1).prior_predictive["y"]
+    assert np.isfinite(drawn).all()  # the second kernel has rank two
 
 
 def test_probabilities_by_logits_stay_exact_far_out(pm):

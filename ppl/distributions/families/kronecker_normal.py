@@ -15,13 +15,16 @@ from ppl.tensor import (
     broadcast_to,
     cholesky_of,
     constant,
+    eigh,
     expand_dims,
     half_log_det,
     isnan,
     kron_times,
+    maximum,
     moveaxis,
     reshape,
     solve_triangular,
+    sqrt,
     sum,
     switch,
 )
@@ -63,8 +66,10 @@ class KroneckerNormal(Distribution):
         return switch(all(basis.variances > 0, axis=-1), density, -np.inf)
 
     def sample(key, shape, mu, sigma, *covs):
-        smooth = mu + kron_times(key.normal(shape), *[cholesky_of(cov) for cov in covs])
-        return smooth if surely_zero(sigma) else smooth + expand_dims(sigma, -1) * key.normal(shape)
+        if surely_zero(sigma):
+            return mu + kron_times(key.normal(shape), *[cholesky_of(cov) for cov in covs])
+        smooth = mu + kron_times(key.normal(shape), *map(_root_of_semidefinite, covs))
+        return smooth + expand_dims(sigma, -1) * key.normal(shape)
 
     def mean(mu, sigma, *covs):
         return mu
@@ -134,6 +139,12 @@ def _by_roots(d, roots):
     scale = functools.reduce(add, [half_log_det(r) * (n // r.shape[-1]) for r in roots])
     density = -0.5 * sum(z**2, axis=tuple(range(-len(roots), 0))) - scale
     return switch(isnan(scale), -np.inf, density)
+
+
+def _root_of_semidefinite(cov):
+    """R with RRᵀ = K, which may have eigenvalues of zero where noise is added: a Cholesky factor would fail."""
+    values, vectors = eigh(cov)
+    return vectors * sqrt(maximum(values, 0.0))
 
 
 def _along(x, axis, f):

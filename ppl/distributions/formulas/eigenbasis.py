@@ -26,7 +26,8 @@ import ppl.tensor as tt
 from ppl.tensor.core.derivatives import twice
 from ppl.tensor.tensor import Tensor, as_tensor, constant, is_constant, value_of
 
-ROUNDING = 1000.0  # units of m ε by which rounding may leave eigenvalues of a smooth kernel below zero
+SQUARED_DISTANCE = 1e-12  # what is often added under the root of a distance: a kernel of few waves is indefinite by it
+ROUNDING = 1000.0  # units of m (ε + SQUARED_DISTANCE) by which eigenvalues of a smooth kernel may be below zero
 
 
 class Axes(NamedTuple):
@@ -39,7 +40,8 @@ class Axes(NamedTuple):
 
     def definite(self) -> Tensor:
         """Whether no eigenvalue is below zero by more than rounding."""
-        least = ROUNDING * np.finfo(self.values.dtype).eps * self.vectors.shape[-1]
+        unit = np.finfo(self.values.dtype).eps + SQUARED_DISTANCE
+        least = ROUNDING * unit * self.vectors.shape[-1]
         return tt.all(self.values >= -least * tt.max(abs(self.values)))
 
     def turned(self) -> Tensor:
