@@ -10,8 +10,9 @@ from ppl import nn as nn
 from ppl import samplers as samplers
 from ppl import tensor as tensor
 
-# Programs written for PyMC, unmodified.
+# Programs written for PyMC, unmodified or with their imports changed by hand.
 from ppl.alias import as_pymc as as_pymc
+from ppl.alias import by_hand as _by_hand
 from ppl.alias import load_ipython_extension as load_ipython_extension
 from ppl.alias import real as real
 from ppl.alias import unload_ipython_extension as unload_ipython_extension
@@ -104,6 +105,7 @@ from ppl.tensor.variables import reset_variables as reset_variables
 from ppl.tensor.variables import save_variables as save_variables
 
 _longer_paths.enter()
+_by_hand.enter()
 _flags.apply()  # XLA reads its flags once, when the first device is used; no import above uses one
 
 scan_module = _theano_loops  # Theano's module, of `theano.scan_module.until`

@@ -14,7 +14,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from ppl.graph import GET, Attrs, Body, Node, Op, TupleType, topological
+from ppl.graph import GET, Attrs, Body, Node, TupleType, topological
+from ppl.graph.node import Op
 from ppl.tensor.arrays.indexing import GETITEM, real_index
 from ppl.tensor.arrays.shaping import BROADCAST_TO, CONCATENATE, EXPAND_DIMS, RESHAPE, SQUEEZE, TRANSPOSE
 from ppl.tensor.core.elementwise import power

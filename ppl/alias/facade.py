@@ -85,13 +85,12 @@ def at(place: str) -> Any:
 class Facade(ModuleType):
     """A module of PyMC or PyTensor, whose names are ppl's."""
 
-    def __init__(self, spec: importlib.machinery.ModuleSpec) -> None:
-        path = present_path(spec.name)
-        super().__init__(spec.name, f"{path}, for which ppl stands.")
-        self._row = Row(PATHS[path], path)
-        self._path = path
+    def __init__(self, name: str, path: str = "", row: Row | None = None) -> None:
+        self._path = path = path or present_path(name)
+        super().__init__(name, f"{path}, for which ppl stands.")
+        self._row = row or Row(PATHS[path], path)
         if path in ("pymc", "pytensor"):
-            self.__version__ = version_of(spec.name)
+            self.__version__ = version_of(name)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -127,7 +126,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importlib.machinery.ModuleSpec(name, self, origin="ppl", is_package=True)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> Facade:
-        return Facade(spec)
+        return Facade(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
         """Nothing: names are looked up when they are asked for."""

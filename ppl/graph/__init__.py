@@ -14,7 +14,6 @@ from ppl.graph.node import Attrs as Attrs
 from ppl.graph.node import FrozenArray as FrozenArray
 from ppl.graph.node import Identity as Identity
 from ppl.graph.node import Node as Node
-from ppl.graph.node import Op as Op
 from ppl.graph.node import TupleType as TupleType
 from ppl.graph.pictures import to_dot as to_dot
 from ppl.graph.pictures import to_mermaid as to_mermaid

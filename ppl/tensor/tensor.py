@@ -12,7 +12,8 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
-from ppl.graph import Application, Attrs, FrozenArray, Identity, Node, Op, debugprint
+from ppl.graph import Application, Attrs, FrozenArray, Identity, Node, debugprint
+from ppl.graph.node import Op
 from ppl.tensor.config import config
 
 Dim = int | None

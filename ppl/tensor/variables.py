@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from ppl.graph import Attrs, Node, Op, as_nodes, leaves
-from ppl.graph.node import living
+from ppl.graph import Attrs, Node, as_nodes, leaves
+from ppl.graph.node import Op, living
 from ppl.tensor.config import config
 from ppl.tensor.core.names import current_scope, first_in_scope, flat_name, matching, other_names
 from ppl.tensor.core.ops import cast_to

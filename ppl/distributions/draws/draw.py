@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ppl.graph import Application, Attrs, Identity, Node, Op
+from ppl.graph import Application, Attrs, Identity, Node
+from ppl.graph.node import Op
 from ppl.tensor.core.ops import broadcast_shape
 from ppl.tensor.core.sizes import split_sizes
 from ppl.tensor.tensor import Tensor, TensorType, dtype_name

@@ -31,11 +31,11 @@ LATER = {
     callbacks variational approximations opvi stein updates inference operators test_functions""",
     "sequential Monte Carlo comes in later work": "sample_smc smc",
     "differential equations come in later work": "ode",
-    "a family of one's own is written with CustomDist": "Continuous Discrete SymbolicRandomVariable",
+    "a family of one's own is written with CustomDist": "SymbolicRandomVariable",
     "step methods here are moves of a compiled sweep, which no user's class can join yet": "BlockedStep",
     "sample_posterior_predictive and compute_deterministics do what it is for":
         "vectorize_over_posterior compile_forward_sampling_function",
-    "it is an inner module of PyMC": """arraystep handler initial_point logging minibatch_rv parallel population
+    "it is an inner module of PyMC": """arraystep handler logging minibatch_rv parallel population
     progress_bar state step_sizes""",
 }  # fmt: skip
 WHERE = {name: reason for reason, names in LATER.items() for name in names.split()}

@@ -82,6 +82,7 @@ class LongerPath(ModuleType):
     def __init__(self, path: str) -> None:
         super().__init__(f"ppl.{path}", f"PyMC's `{path}`: names of ppl by their longer path.")
         self._path = path
+        self.__path__: list[str] = []  # modules may be below it
 
     def __getattr__(self, name: str) -> Any:
         longer = f"{self._path}.{name}"

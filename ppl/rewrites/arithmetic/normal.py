@@ -17,7 +17,8 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from ppl.graph import Attrs, Node, Op
+from ppl.graph import Attrs, Node
+from ppl.graph.node import Op
 from ppl.rewrites.engine.order import Place, place
 from ppl.tensor.core.ops import broadcast_shape
 from ppl.tensor.tensor import CONSTANT, TensorType, constant, value_of

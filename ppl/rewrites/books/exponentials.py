@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ppl.graph import Node, Op
+from ppl.graph import Node
+from ppl.graph.node import Op
 from ppl.rewrites.arithmetic.normal import PRODUCT, SUM, Weighted, is_whole, number, terms, weighted
 from ppl.rewrites.engine.book import Book
 from ppl.rewrites.engine.engine import Engine

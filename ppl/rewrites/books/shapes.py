@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ppl.graph import Attrs, Node, Op
+from ppl.graph import Attrs, Node
+from ppl.graph.node import Op
 from ppl.rewrites.arithmetic.normal import PRODUCT, SUM
 from ppl.rewrites.engine.book import Book
 from ppl.rewrites.engine.engine import Engine

@@ -12,7 +12,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
-from ppl.graph import NO_ATTRS, Attrs, Body, Node, Op, bodies, topological
+from ppl.graph import NO_ATTRS, Attrs, Body, Node, bodies, topological
+from ppl.graph.node import Op
 from ppl.rewrites.arithmetic.arithmetic import HANDLERS, Arithmetic, is_arithmetic, is_product, is_sum
 from ppl.rewrites.arithmetic.normal import PRODUCT, SUM, Number, Weighted, number, weighted
 from ppl.rewrites.engine.measure import size

@@ -12,7 +12,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
-from ppl.graph import Attrs, Identity, Node, Op
+from ppl.graph import Attrs, Identity, Node
+from ppl.graph.node import Op
 from ppl.rewrites.arithmetic.normal import PRODUCT, SUM, Number, Weighted, factors, terms, weighted
 from ppl.tensor.core.ops import Elementwise
 from ppl.tensor.tensor import CONSTANT, Tensor, TensorType, value_of

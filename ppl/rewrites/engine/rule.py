@@ -6,7 +6,8 @@ import enum
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from ppl.graph import Node, Op
+from ppl.graph import Node
+from ppl.graph.node import Op
 from ppl.rewrites.engine.measure import decreases
 from ppl.rewrites.engine.pattern import holes_of
 from ppl.rewrites.facts.facts import Condition

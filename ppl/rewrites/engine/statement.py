@@ -18,7 +18,7 @@ import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from ppl.graph import Op
+from ppl.graph.node import Op
 from ppl.rewrites.engine.pattern import BOOL, FLOAT, MATRIX, hole
 from ppl.rewrites.engine.preparation import variant_of
 from ppl.rewrites.engine.rule import Equation, Example, Procedure, Rewrite, RuleError, Safety

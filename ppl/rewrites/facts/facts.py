@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ppl.graph import Attrs, Node, Op
+from ppl.graph import Attrs, Node
+from ppl.graph.node import Op
 from ppl.graph.registry import Codec, enter_codec
 from ppl.tensor.core.ops import TensorOp
 from ppl.tensor.tensor import Tensor, as_tensor

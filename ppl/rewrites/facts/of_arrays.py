@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ppl.graph import Node, Op
+from ppl.graph import Node
+from ppl.graph.node import Op
 from ppl.rewrites.facts.facts import ANYTHING, ASSUME, INF, Fact, declare_facts, negative, positive
 from ppl.tensor.arrays import indexing, reductions, shaping
 from ppl.tensor.core import elementwise as ew

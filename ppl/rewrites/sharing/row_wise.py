@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ppl.graph import Node, Op, substitute, topological
+from ppl.graph import Node, substitute, topological
+from ppl.graph.node import Op
 from ppl.tensor import linalg
 from ppl.tensor.arrays import diagonals, indexing, reductions, shaping
 from ppl.tensor.arrays.segments import segment_sum

@@ -11,7 +11,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from ppl.graph import GET, Attrs, Node, Op, bodies, topological
+from ppl.graph import GET, Attrs, Node, bodies, topological
+from ppl.graph.node import Op
 from ppl.rewrites.arithmetic.normal import PRODUCT, SUM
 from ppl.rewrites.values.by_numpy import by_numpy, has_a_function
 from ppl.tensor import linalg

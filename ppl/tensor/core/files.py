@@ -19,7 +19,8 @@ from typing import Any, BinaryIO, cast
 import jax
 import numpy as np
 
-from ppl.graph import FrozenArray, Node, Op, storage
+from ppl.graph import FrozenArray, Node, storage
+from ppl.graph.node import Op
 from ppl.graph.registry import OPS, Codec, enter_codec
 from ppl.graph.storage import GraphFileError as GraphFileError
 from ppl.tensor.core import ops

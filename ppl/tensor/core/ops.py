@@ -18,7 +18,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ppl.graph import NO_ATTRS, Attrs, Node, Op, TupleType
+from ppl.graph import NO_ATTRS, Attrs, Node, TupleType
+from ppl.graph.node import Op
 from ppl.tensor.config import config
 from ppl.tensor.tensor import (
     CONSTANT,

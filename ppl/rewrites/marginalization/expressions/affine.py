@@ -18,7 +18,8 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.distributions import DRAW
-from ppl.graph import Attrs, Identity, Node, Op, ancestors
+from ppl.graph import Attrs, Identity, Node, ancestors
+from ppl.graph.node import Op
 from ppl.rewrites.values.folding import on_host
 from ppl.tensor.arrays.indexing import real_index
 from ppl.tensor.core.evaluate import evaluate

@@ -1,0 +1,91 @@
+"""The longer module paths of PyTensor and PyMC below `ppl`, for programs whose imports are changed by hand.
+
+`from pytensor.compile.ops import as_op` becomes `from ppl.compile.ops import as_op`, and means what it means under the
+alias: the table of `ppl.alias.paths` says where each name stands. Modules of ppl come first, so nothing is hidden.
+"""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.machinery
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any
+
+from ppl.alias.facade import Facade, Row
+from ppl.alias.paths import PATHS
+
+
+def row_of(name: str) -> Row | None:
+    """The names of a module below `ppl`, as PyTensor's and PyMC's modules of that path have them; None without any."""
+    rest = name.removeprefix("ppl")
+    paths = [path for path in (f"pytensor{rest}", f"pymc{rest}") if path in PATHS]
+    words = [word for path in paths for word in PATHS[path].split() if word != f"*{name}"]
+    row = Row(" ".join(words), paths[0] if paths else "")
+    return row if row.names or (row.modules and row.is_here()) else None
+
+
+class Longer(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds what no file of ppl is; it stands last."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if not name.startswith("ppl.") or row_of(name) is None:
+            return None
+        return importlib.machinery.ModuleSpec(name, self, origin="ppl", is_package=True)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> Facade:
+        row = row_of(spec.name)
+        assert row is not None, spec.name
+        return Facade(spec.name, row.path, row)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Where ppl has a function or module of this name already, as `ppl.scan`, it stays, and gets the names."""
+        parent, _, last = module.__name__.rpartition(".")
+        held, row = vars(sys.modules[parent]).get(last), row_of(module.__name__)
+        if held is None or row is None:
+            return
+        held.__path__, held.__spec__ = [], module.__spec__
+        if isinstance(held, ModuleType):
+            _look_up_in(held, row)
+        else:
+            vars(held).update({name: row.find(name) for name in row.names})
+        sys.modules[module.__name__] = held
+
+
+def enter() -> None:
+    """Let `import` find the paths, and the modules of ppl that PyTensor or PyMC have too find the names of these."""
+    sys.meta_path.append(Longer())
+    below = {parent for path in PATHS for parent in _parents(path)}
+    for rest in {path.partition(".")[2] for path in PATHS}:
+        name = f"ppl.{rest}" if rest else "ppl"
+        module = sys.modules.get(name)
+        if module is None:
+            continue
+        if rest in below and not hasattr(module, "__path__"):
+            module.__path__ = []  # type: ignore[attr-defined]
+        row = row_of(name)
+        if row is not None and row.names:
+            _look_up_in(module, row)
+
+
+def _parents(path: str) -> list[str]:
+    """The modules above a path, without the package."""
+    words = path.split(".")[1:]
+    return [".".join(words[:n]) for n in range(1, len(words))]
+
+
+def _look_up_in(module: ModuleType, row: Row) -> None:
+    own = module.__dict__.get("__getattr__")
+
+    def find(name: str) -> Any:
+        place = row.names.get(name, "")
+        if place and sys.modules.get(place.rpartition(".")[0]) is not module:
+            return row.find(name)
+        if own is not None:
+            return own(name)
+        raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
+
+    module.__getattr__ = find  # type: ignore[method-assign]

@@ -1,0 +1,64 @@
+"""PyTensor's and PyMC's longer module paths below `ppl`: imports changed by hand find what the alias gives."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+import ppl
+from ppl.alias import by_hand
+from ppl.alias.facade import Row
+from ppl.alias.paths import PATHS
+
+# `ppl.compile` is a package and not PyTensor's function; `ppl.compile.function` is the function itself.
+HIDDEN = {"compile", "compile.function.types"}
+ROWS = {path: Row(text, path) for path, text in PATHS.items() if "." in path}
+BELOW = {path: path.partition(".")[2] for path, row in ROWS.items() if row.names}
+HERE = [path for path, rest in BELOW.items() if rest not in HIDDEN and by_hand.row_of(f"ppl.{rest}") is not None]
+
+
+@pytest.mark.parametrize("path", HERE)
+def test_every_name_of_the_table_is_below_ppl(path):
+    module = importlib.import_module(f"ppl.{path.partition('.')[2]}")
+    missing = [name for name in ROWS[path].names if name != "compile" and not hasattr(module, name)]
+    assert not missing, missing
+
+
+def test_operations_of_ones_own_by_pytensors_paths():
+    from ppl.compile.ops import as_op
+    from ppl.graph.basic import Apply as SameApply
+    from ppl.graph.op import Op as SameOp
+
+    from ppl.graph import Apply, Op
+
+    assert (Apply, Op) == (SameApply, SameOp)
+
+    @as_op(itypes=[ppl.tensor.dvector], otypes=[ppl.tensor.dscalar])
+    def total(x):
+        return x.sum()
+
+    assert total(ppl.tensor.as_tensor([1.0, 2.0])).eval() == 3.0
+
+
+def test_a_function_of_that_name_stays_what_it_is():
+    program = """if True:
+        import ppl
+        scan, ifelse = ppl.scan, ppl.ifelse
+        from ppl.scan.utils import until
+        from ppl.scan import scan as same_scan
+        from ppl.ifelse import ifelse as same_ifelse
+        from ppl.gradient import grad_not_implemented, disconnected_grad
+        assert ppl.scan is scan is same_scan and ppl.ifelse is ifelse is same_ifelse
+    """
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+
+
+def test_what_is_nowhere_is_no_module():
+    assert by_hand.row_of("ppl.nothing_of_this_name") is None
+    with pytest.raises(ModuleNotFoundError, match="nothing_of_this_name"):
+        importlib.import_module("ppl.nothing_of_this_name")
+    with pytest.raises(AttributeError, match="nothing_of_this_name"):
+        ppl.graph.nothing_of_this_name  # noqa: B018
