@@ -20,6 +20,7 @@ import ppl.tensor as tt
 from ppl.distributions import DRAW
 from ppl.graph import Attrs, Identity, Node, Op, ancestors
 from ppl.rewrites.values.folding import on_host
+from ppl.rewrites.values.reads import note
 from ppl.tensor.arrays.indexing import real_index
 from ppl.tensor.core.evaluate import evaluate
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, is_constant, value_of
@@ -109,6 +110,7 @@ def data_value(node: Node) -> np.ndarray:
     behind = ancestors(node)
     if any(n.op is STEERING for n in behind):
         raise NotAffine("an expression that a discrete latent switches")
+    note(behind)
     held = {v: np.asarray(v.attrs["cell"].value) for v in behind if v.op is VARIABLE}
     found = on_host([node], held)  # no program is compiled to read data
     if found is not None:
