@@ -40,8 +40,9 @@ def test_values_go_to_the_program_as_one_vector_of_each_dtype(logp, point):
 @pytest.mark.parametrize(
     "change",
     [
-        {"mu": 0.5}, {"mu": np.float64(0.5)}, {"mu": np.float32(0.5)}, {"count": [1, 2]}, {"count": np.array([1.0, 2.0])},
-        {"theta": np.arange(6).reshape(2, 3).tolist()}, {"theta": np.arange(6, dtype=int).reshape(2, 3)}, {"more": 1},
+        {"mu": 0.5}, {"mu": np.float64(0.5)}, {"mu": np.float32(0.5)}, {"count": [1, 2]},
+        {"count": np.array([1.0, 2.0])}, {"theta": np.arange(6).reshape(2, 3).tolist()},
+        {"theta": np.arange(6, dtype=int).reshape(2, 3)}, {"more": 1},
     ],
 )  # fmt: skip
 def test_values_are_converted_where_no_number_is_lost(logp, point, change):

@@ -162,7 +162,9 @@ class ValueGradFunction:
         self._f: Function = function([vector, *others], outputs, **{"on_unused_input": "ignore", **options})
         self._model, self._grad_vars = model, values
         shapes = [np.shape(start[v.name]) for v in values]
-        self._values = Reader([placeholder(TensorType(v.dtype, s), v.name) for v, s in zip(values, shapes, strict=True)])
+        self._values = Reader(
+            [placeholder(TensorType(v.dtype, s), v.name) for v, s in zip(values, shapes, strict=True)]
+        )
         self._layout = ", ".join(f"{v.name}{list(s) if s else ''}" for v, s in zip(values, shapes, strict=True))
         self._shape, self._dtype = vector.type.shape, np.dtype(vector.dtype)
         self._others = Reader(others)

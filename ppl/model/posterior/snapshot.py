@@ -17,7 +17,6 @@ from ppl.rewrites.values.present_sizes import at_present_sizes
 from ppl.tensor.arrays.shaping import specify_shape
 from ppl.tensor.core.names import plain
 from ppl.tensor.tensor import Tensor
-from ppl.tensor.variables import VARIABLE
 
 
 @dataclass(frozen=True)
