@@ -5,7 +5,6 @@
 One process, one family after the other. For each: seconds of processor of the first `pm.draw` of some numbers, of a
 million numbers, and of a million numbers as draws of their own, none of which had been asked for before; the programs
 that XLA compiled for the three and their lines of StableHLO; and the programs that another size compiled.
-Families that draw in a second of the same process as quickly as others are drawn by NumPy. Bar: 0.3 s each.
 """
 
 from __future__ import annotations
