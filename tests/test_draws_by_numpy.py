@@ -8,6 +8,7 @@ import pytest
 
 import ppl as pm
 from ppl.rewrites.values.folding import step_by_step
+from ppl.samplers import PROGRAMS
 from ppl.tensor.core.ops import OPS
 from ppl.tensor.sampling.draws import KEY_TYPE, Draw, key_fold_in, key_split
 from ppl.tensor.tensor import placeholder
@@ -92,11 +93,54 @@ def test_whole_numbers_are_those_of_jax():
                 np.testing.assert_array_equal(row, jax.random.randint(typed, (7,), low, high, "int64"))
 
 
-def test_large_draws_and_single_precision_are_left_to_programs():
+MANY_DRAWS = {  # a size at which the program draws in another way: many of one law, by a table, in blocks
+    **dict.fromkeys(AT_ONCE, 5000), "random_poisson": 70_001, "random_binomial": 70_001, "random_von_mises": 300_001,
+    "random_loggamma": 300_001, "random_multinomial": 210_000,
+}  # fmt: skip
+
+
+QUICK = ("random_loggamma", "random_poisson", "random_randint", "random_normal", "random_uniform", "random_two_sided")
+MANY_NAMES = [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in AT_ONCE]
+
+
+@pytest.mark.parametrize("name", MANY_NAMES)
+def test_many_draws_of_one_key(name):
+    """Of one law and, in the slow suite, of a vector of laws in an array of two axes."""
+    draw, key = DRAWS[name], np.array([7, 11], np.uint32)
+    dtype = {"float": "float64", "bits": "uint64"}.get(draw.kind, "int64")
+    for parameters, shape in [*calls(name)][: 1 if name in QUICK else 2]:
+        own = shape[-1:] if draw.vectors else shape[1:] if len(shape) == 2 and np.ndim(parameters[:1]) > 1 else ()
+        shape = (MANY_DRAWS[name] // int(np.prod(own)), *own)
+        one = jax.jit(lambda key, *p, shape=shape: draw.lower(key, *p, shape=shape, dtype=dtype))
+        with jax.enable_x64(True), np.errstate(all="ignore"):
+            agree(draw.by_numpy(key, *parameters, shape=shape, dtype=dtype), np.asarray(one(key, *parameters)))
+
+
+def test_rows_of_many_draws_are_those_of_their_keys():
+    gamma, keys = DRAWS["random_loggamma"], np.random.default_rng(3).integers(0, 2**32, (3, 2), np.uint32)
+    alpha = np.linspace(0.5, 3, 5000)
+    rows = gamma.by_numpy(keys, alpha, shape=(3, 5000), dtype="float64")
+    for key, row in zip(keys, rows, strict=True):
+        np.testing.assert_array_equal(gamma.by_numpy(key, alpha, shape=(5000,), dtype="float64"), row)
+    moved = gamma.by_numpy(keys, np.stack([alpha, alpha, 2 * alpha]), shape=(3, 5000), dtype="float64")
+    np.testing.assert_array_equal(moved[:2], rows[:2])
+    assert np.all(moved[2] != rows[2])
+
+
+def test_single_precision_is_left_to_programs():
     normal, key = DRAWS["random_normal"], placeholder(KEY_TYPE, "key")
     assert normal.known_to_numpy(normal(key, shape=(5,), dtype="float64"))
-    assert not normal.known_to_numpy(normal(key, shape=(5000,), dtype="float64"))
+    assert normal.known_to_numpy(normal(key, shape=(5000,), dtype="float64"))
     assert not normal.known_to_numpy(normal(key, shape=(5,), dtype="float32"))
+
+
+@pytest.mark.parametrize("law", [lambda n: pm.Gamma.dist(2.5, 1, shape=n), lambda n: pm.Poisson.dist(3.0, shape=n)])
+def test_first_draws_compile_nothing(law):
+    before = PROGRAMS.compilations
+    for size in (1000, 1_000_000, 999_999):
+        assert pm.draw(law(size), random_seed=1).shape == (size,)
+    assert pm.draw(law(None), draws=1_000_000, random_seed=1).shape == (1_000_000,)
+    assert PROGRAMS.compilations == before
 
 
 def test_entries_drawn_alone_are_what_they_are_among_others():

@@ -13,6 +13,7 @@ import numpy as np
 
 from ppl.graph import Node, topological
 from ppl.graph.replace import rebuilt
+from ppl.rewrites.values.reads import note
 from ppl.tensor.arrays.grouped import ADD_UP_ROWS, TAKE_ROWS, places_of
 from ppl.tensor.arrays.indexing import GETITEM, take_along_axis
 from ppl.tensor.arrays.segments import segment_sum
@@ -104,6 +105,7 @@ def _known(index: Node) -> np.ndarray | None:
             leaves[node] = np.asarray(node.attrs["cell"].value)
         elif not node.inputs and node.op is not CONSTANT:
             return None
+    note(leaves)
     with jax.enable_x64(True):
         return np.asarray(evaluate([index], leaves)[0])
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from ppl.graph import Identity, Node, ancestors, leaves, substitute
 from ppl.graph.digest import digest, visiting
+from ppl.rewrites.values.reads import note
 from ppl.tensor.core.elementwise import power
 from ppl.tensor.core.evaluate import evaluate
 from ppl.tensor.core.ops import OPS, Elementwise, Reduction
@@ -89,6 +90,7 @@ def _known_sizes(
     behind = {end: leaves([end]) for end in decide.computed if ancestors([end]).isdisjoint(inputs)}
     known = {end: x for end, x in behind.items() if all(v.op in (VARIABLE, CONSTANT) for v in x)}
     variables = {v for v in decide.leaves.union(*known.values()) if v.op is VARIABLE}
+    note(variables)
     fixed = {v: np.asarray(v.attrs["cell"].value) for v in variables}
     with jax.enable_x64(True):
         found = evaluate(list(known), fixed)

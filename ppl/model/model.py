@@ -10,7 +10,6 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.compile import Function, function
-from ppl.compile.inputs import survives
 from ppl.graph import ancestors
 from ppl.model.context import modelcontext
 from ppl.model.errors import StartError
@@ -18,10 +17,9 @@ from ppl.model.inputs.data import set_data
 from ppl.model.names.former import OF_MODELS, hint
 from ppl.model.posterior.density import Joint, add_all
 from ppl.model.posterior.point import Point, initial_point
+from ppl.model.posterior.point_functions import PointFunction, ValueGradFunction
 from ppl.model.posterior.rewriting import Posterior, rewritten
-from ppl.model.posterior.snapshot import naming_data
 from ppl.model.posterior.starts import check_start
-from ppl.model.posterior.vectors import ValueGradFunction
 from ppl.model.registry.rebuilding import rebuilt
 from ppl.model.registry.registration import Registration
 from ppl.model.registry.variable_registry import Books, home_of
@@ -148,8 +146,9 @@ class Model(Registration):
         """A compiled function of values: called with a point (a dict), or with arrays if not `point_fn`."""
         given = self.value_vars if inputs is None else list(inputs)
         options.setdefault("on_unused_input", "ignore")
-        compiled = function(given, outs, mode=mode, **options)
-        return PointFunction(compiled, self) if point_fn else compiled
+        if not point_fn:
+            return function(given, outs, mode=mode, **options)
+        return PointFunction(self, given, outs, {"mode": mode, **options})
 
     def compile_logp(
         self, vars: Any = None, jacobian: bool = True, sum: bool = True, *, rewrite: bool = False, **options: Any
@@ -326,32 +325,6 @@ class Model(Registration):
 def empty_like(model: Books) -> Model:
     """A model without variables, by the name and with the checks of another."""
     return Model(model.name, check_bounds=model.check_bounds, model=None)
-
-
-class PointFunction:
-    """A compiled function that is called with a point: a dict from names of value variables to arrays."""
-
-    def __init__(self, f: Function, model: Model) -> None:
-        self.f, self.model = f, model
-        self._names = [x.name or "" for x in f.inputs]
-
-    def __call__(self, point: Mapping[str, Any]) -> Any:
-        missing = [name for name in self._names if name not in point]
-        if missing:
-            raise KeyError(f"the point has no value for {', '.join(missing)}; it has {', '.join(point) or 'none'}")
-        with naming_data(self.model):
-            try:
-                return self.f(*[point[name] for name in self._names])
-            except TypeError:
-                pairs = zip(self.f.inputs, self._names, strict=True)
-                return self.f(*[self._in_its_dtype(x, point[name]) for x, name in pairs])
-
-    @staticmethod
-    def _in_its_dtype(x: Any, value: Any) -> Any:
-        """A value in the dtype of its variable, where no number is lost: whole numbers may come as floats."""
-        array = np.asarray(value)
-        whole = array.dtype.kind in "biuf" and x.dtype[0] in "biu" and survives(array, x.dtype)
-        return array.astype(x.dtype) if whole else value
 
 
 def compile_fn(outs: Any, *, inputs: Any = None, model: Model | None = None, **options: Any) -> Any:

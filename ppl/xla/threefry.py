@@ -23,6 +23,7 @@ from ppl.xla.either import of_numpy
 
 _ROTATIONS = (13, 15, 26, 6), (17, 29, 16, 24)
 _PARITY = np.uint32(0x1BD11BDA)
+IN_CACHE = 1 << 14  # words that NumPy makes at a time
 FEW = 4096  # words that may be folded into what becomes of them
 
 
@@ -104,6 +105,34 @@ class Entries(NamedTuple):
         return _joined(*halves, dtype).reshape(shape)  # type: ignore[no-any-return]
 
 
+class HostKey(NamedTuple):
+    """In place of a key, by NumPy: arrays of any shape are drawn by it as by the key itself."""
+
+    first: np.ndarray  # both of shape (1,)
+    second: np.ndarray
+
+    @classmethod
+    def of(cls, key: np.ndarray) -> HostKey:
+        """The key of two numbers."""
+        return cls(key[:1], key[1:])
+
+    def changed(self, number: Any) -> HostKey:
+        """Another key."""
+        return HostKey(*_rounds(self, np.uint32(0), np.uint32(number), _BY_NUMPY))
+
+    def entries(self, shape: tuple[int, ...]) -> Entries:
+        """The entries of a draw."""
+        return Entries.of(np.concatenate(self), shape)
+
+    def bits(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        """Words, made so many at a time that they stay in the cache."""
+        found = np.empty(math.prod(shape), dtype)
+        for start in range(0, found.size, IN_CACHE):
+            low = np.arange(start, min(start + IN_CACHE, found.size), dtype=np.uint32)
+            found[start : start + IN_CACHE] = _joined(*_rounds(self, np.uint32(0), low, _BY_NUMPY), dtype)
+        return found.reshape(shape)
+
+
 class Words(NamedTuple):
     """In place of a key: the halves of the random words that `bits` would make of it."""
 
@@ -115,7 +144,7 @@ def bits(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Uniform whole numbers over all of uint32 or uint64."""
     if np.dtype(dtype) not in (np.uint32, np.uint64):
         raise TypeError(f"bits: random words are uint32 or uint64, got {np.dtype(dtype).name}")
-    if isinstance(key, Entries):
+    if isinstance(key, Entries | HostKey):
         return key.bits(shape, dtype)
     at_once = isinstance(key, Words) and of_numpy(*key)
     if np.dtype(dtype) == np.uint64 and not at_once and not jax.config.jax_enable_x64:
@@ -151,7 +180,7 @@ def _many(numbers: tuple[Any, Any], shape: tuple[int, ...]) -> list[Any]:
 
 def fold_in(key: Any, number: Any) -> Any:
     """Another key, a function of a key and a whole number below 2³²."""
-    if isinstance(key, Entries):
+    if isinstance(key, Entries | HostKey):
         return key.changed(number)
     low = jnp.asarray(number).astype(jnp.uint32)
     return _like(key, jnp.stack(words(key, jnp.zeros_like(low), low), axis=-1))
@@ -161,12 +190,24 @@ def folded(keys: np.ndarray, numbers: Any) -> np.ndarray:
     """`fold_in` for many keys at once, (..., 2), by NumPy; the numbers broadcast."""
     shape = np.broadcast_shapes(keys.shape[:-1], np.shape(numbers))
     low = np.broadcast_to(np.asarray(numbers, np.uint32), shape)
-    return np.stack(_rounds((keys[..., 0], keys[..., 1]), np.zeros_like(low), low, _BY_NUMPY), axis=-1)
+    if not shape or low.size <= IN_CACHE or keys.ndim != len(shape) + 1:
+        return np.stack(_rounds((keys[..., 0], keys[..., 1]), np.zeros_like(low), low, _BY_NUMPY), axis=-1)
+    found = np.empty((*shape, 2), np.uint32)
+    if len(shape) > 1 and len(low) < shape[1]:  # chains and draws
+        for row, result in enumerate(found):
+            result[...] = folded(keys[min(row, len(keys) - 1)], low[row])
+        return found
+    rows = max(1, IN_CACHE // math.prod(shape[1:]))
+    for start in range(0, shape[0], rows):
+        part = slice(start, start + rows)
+        some = keys if len(keys) == 1 else keys[part]
+        found[part] = np.stack(_rounds((some[..., 0], some[..., 1]), np.uint32(0), low[part], _BY_NUMPY), axis=-1)
+    return found
 
 
 def split(key: Any, count: int = 2) -> Any:
     """`count` independent keys."""
-    if isinstance(key, Entries):
+    if isinstance(key, Entries | HostKey):
         return [key.changed(i) for i in range(count)]
     low = lax.iota(jnp.uint32, count)
     return _like(key, jnp.stack(words(key, jnp.zeros_like(low), low), axis=-1))

@@ -32,12 +32,15 @@ class AtOnce:
         return step_by_step(self._outputs, held)
 
 
-def at_once(program: Program | DataFirst, rows: int, runs: int = 1, most: float = LITTLE) -> AtOnce | None:
-    """The program for as many rows, if that is little work however often it runs, and all of it is known to NumPy."""
+def at_once(
+    program: Program | DataFirst, rows: int, runs: int = 1, most: float = LITTLE, least: float = 0.0
+) -> AtOnce | None:
+    """The program for as many rows, if that is little work however often it runs, and all of it is known to NumPy.
+    Work up to `least` is little even where nothing of it takes the compiler long."""
     nodes = ancestors(program.left, blockers=program.places)
     dear = sum(DEAR for node in nodes if isinstance(node.op, Draw) and node.op not in OF_ONE_WORD)
     total = rows * sum(map(work, nodes))
-    if runs * total > most * (1 + dear):
+    if runs * total > max(least, most * (1 + dear)):
         return None
     found = for_rows(program.left, program.inputs, rows)
     if found is None:

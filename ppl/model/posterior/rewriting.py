@@ -32,6 +32,7 @@ from ppl.rewrites.marginalization.expressions.affine import is_data
 from ppl.rewrites.marginalization.plans import Kept
 from ppl.rewrites.marginalization.program import shortened
 from ppl.rewrites.reparameterization.coordinates import Coordinate
+from ppl.rewrites.values.reads import Reads
 from ppl.tensor.tensor import Tensor, TensorType, placeholder
 
 
@@ -53,12 +54,14 @@ class Posterior:
         tuple[Tensor, RandomVariable]
     ] = ()  # what recoveries draw and forget, with laws given all variables
     made: dict[Any, Any] = field(default_factory=dict)  # what follows from it and is wanted again
+    reads: Reads = field(default_factory=Reads)  # the data that it and what was made of it depend on
     of_data: Remembered = field(default_factory=Remembered)  # what its programs compute from data alone
 
     def once(self, key: Any, make: Callable[[], Any]) -> Any:
         """What `make` gives, made once for each key."""
         if key not in self.made:
-            self.made[key] = make()
+            with self.reads.noted():
+                self.made[key] = make()
         return self.made[key]
 
     @property
@@ -174,7 +177,8 @@ def rewritten(
     """The posterior of a model. `protect` names variables that must stay, `eliminate` those that must go; `moved` says
     whether those that stay may be sampled in other coordinates than the model's own.
 
-    The last one is kept with the model, and serves as long as nothing has changed.
+    The last one is kept with the model, and serves as long as neither the model has changed nor data that were looked
+    at when it was made.
     """
     model.check_whole()
     now = at_present(model)
@@ -184,12 +188,20 @@ def rewritten(
     own = kept_for_transforms(model)
     for name in own.keys() & set(gone):
         raise ValueError(f'cannot eliminate "{name}": {own[name]}. Leave the transform or eliminate= out')
-    key = (rewrite, moved, *map(frozenset, (kept, gone, own)), tt.config.floatX, now.identity)
-    known = model.last_posterior
-    if now.identity is None or known is None or known[0] != key:
+    possible = not impossibilities(model)  # rules take for granted that what was observed can be
+    key = (rewrite and possible, moved, *map(frozenset, (kept, gone, own)), tt.config.floatX, now.identity)
+    known: tuple[Any, Posterior, Present] | None = model.last_posterior
+    if known is None or known[0] != key or not known[1].reads.hold():
         stay = own | dict.fromkeys(kept, "protected")
-        known = model.last_posterior = (key, _posterior(model, now, rewrite, stay, gone, moved), now)
+        known = model.last_posterior = (key, _noted(model, now, rewrite and possible, stay, gone, moved), now)
     return known[1]
+
+
+def _noted(model: Books, *asked: Any) -> Posterior:
+    """The posterior, with the data that planning has looked at."""
+    reads = Reads()
+    with reads.noted():
+        return replace(_posterior(model, *asked), reads=reads)
 
 
 def _posterior(
@@ -197,7 +209,6 @@ def _posterior(
 ) -> Posterior:
     made = None
     program = program_of(now)
-    rewrite = rewrite and not impossibilities(model)  # rules take for granted that what was observed can be
     members: Mapping[RandomVariable, Sequence[RandomVariable]] = {}
     if rewrite:
         made = plan(program, kept, gone)

@@ -17,7 +17,6 @@ from ppl.rewrites.values.present_sizes import at_present_sizes
 from ppl.tensor.arrays.shaping import specify_shape
 from ppl.tensor.core.names import plain
 from ppl.tensor.tensor import Tensor
-from ppl.tensor.variables import VARIABLE
 
 
 @dataclass(frozen=True)
@@ -34,14 +33,11 @@ class Present:
     inputs: Mapping[Tensor, Tensor]  # the inputs of the model's density that stand behind the values of `free_RVs`
 
     @property
-    def identity(self) -> tuple[Any, ...] | None:
-        """Two models that are alive at once have the same one if they are the same; None with data that can change."""
+    def identity(self) -> tuple[Any, ...]:
+        """Two models that are alive at once have the same one if they are the same, but for what their data hold."""
         total_sizes = tuple((id(rv), id(n), repr(n)) for rv, n in self.rvs_to_total_sizes.items())
         transforms = tuple((id(rv), id(t)) for rv, t in self.rvs_to_transforms.items())
         values = tuple((id(rv), id(value)) for rv, value in self.rvs_to_values.items())
-        nodes = [*self.unobserved_RVs, *self.potentials, *self.basic_RVs, *self.rvs_to_values.values()]
-        if any(node.op is VARIABLE for node in ancestors(nodes)):
-            return None
         return (total_sizes, transforms, values, *map(id, self.unobserved_RVs), *map(id, self.potentials))
 
     @property

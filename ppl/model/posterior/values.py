@@ -13,6 +13,7 @@ from ppl.compile.pure import Program
 from ppl.graph import Node, ancestors
 from ppl.rewrites.values.by_numpy import work
 from ppl.rewrites.values.folding import on_host
+from ppl.rewrites.values.reads import Reads
 from ppl.samplers import DRAWS, ONCE, PROGRAMS
 
 LITTLE = 4e7  # numbers, five nanoseconds each, up to which work on data is done sooner than a program is compiled
@@ -29,17 +30,21 @@ def values_of(program: Program, given: Sequence[Any] = ()) -> list[Any]:
 
 
 class Remembered:
-    """Values of programs of data alone, each worked out once, from those that are known."""
+    """Values of programs of data alone, each worked out once, from those that are known, until the data change."""
 
     def __init__(self) -> None:
         self._known: dict[Node, Any] = {}
+        self._reads = Reads()
         self._lock = threading.Lock()
 
     def __call__(self, program: Program) -> list[Any]:
         with self._lock:
+            if not self._reads.hold():
+                self._known, self._reads = {}, Reads()
             new = [node for node in dict.fromkeys(program.outputs) if node not in self._known]
             if new:
                 used = ancestors(new)
+                self._reads.note(used)
                 given = [node for node in self._known if node in used]
                 values = _of_data(Program(given, new), [self._known[node] for node in given])
                 self._known |= zip(new, values, strict=True)

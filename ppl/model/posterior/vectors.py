@@ -79,36 +79,3 @@ def make_shared_replacements(point: Mapping[str, Any], vars: Sequence[Tensor], m
     """Variables that hold the point's values, for all values of the model but `vars`."""
     kept = set(vars)
     return {v: shared(np.asarray(point[v.name]), f"{v.name}_shared") for v in model.value_vars if v not in kept}
-
-
-class ValueGradFunction:
-    """The log-density and its gradient, as a compiled function of a point or of a flat array."""
-
-    def __init__(self, model: Any, grad_vars: Any, start: Mapping[str, Any], options: Mapping[str, Any]) -> None:
-        values = model._continuous(grad_vars)
-        self._grad_vars = values
-        self._f = model.compile_fn([model.logp(), model.dlogp(values)], **options)
-        self._extra = {v.name: start[v.name] for v in model.value_vars if v not in set(values)}
-        self._info = DictToArrayBijection.map({v.name: start[v.name] for v in values}).point_map_info
-
-    def set_extra_values(self, extra_vars: Mapping[str, Any]) -> None:
-        """Values of the variables in which no derivative is taken."""
-        unknown = set(extra_vars) - set(self._extra)
-        if unknown:
-            raise KeyError(
-                f"no further variables are called {', '.join(sorted(unknown))}; there are {list(self._extra)}"
-            )
-        self._extra.update(extra_vars)
-
-    def get_extra_values(self) -> dict[str, Any]:
-        """Values of the variables in which no derivative is taken."""
-        return dict(self._extra)
-
-    def __call__(self, grad_vars: Any, extra_vars: Mapping[str, Any] | None = None) -> tuple[Any, Any]:
-        if extra_vars:
-            self.set_extra_values(extra_vars)
-        if not isinstance(grad_vars, Mapping):
-            flat = grad_vars.data if isinstance(grad_vars, RaveledVars) else np.asarray(grad_vars)
-            grad_vars = DictToArrayBijection.rmap(RaveledVars(flat, self._info))
-        value, gradient = self._f({**self._extra, **grad_vars})
-        return value, gradient

@@ -44,17 +44,18 @@ class RowProgram:
         outputs: Sequence[Tensor],
         once: Once | None = None,
         little: float = LITTLE,
+        least: float = 0.0,
     ) -> None:
         self.inputs, self.outputs, self.columns = list(inputs), list(outputs), Columns(inputs, outputs)
         given = self.columns.inputs, self.columns.outputs
         self.inner = Program(*given) if once is None else DataFirst(*given, once=once)
         self._at_once: dict[int, AtOnce | None] = {}
-        self._little = little  # numbers that NumPy goes over, up to which no program is compiled
+        self._little, self._least = little, least  # numbers that NumPy goes over, up to which no program is compiled
 
     def at_once(self, rows: int) -> AtOnce | None:
         """The program by NumPy, if it does little work on so many rows."""
         if rows not in self._at_once:
-            self._at_once[rows] = at_once(self.inner, rows, most=self._little)
+            self._at_once[rows] = at_once(self.inner, rows, most=self._little, least=self._least)
         return self._at_once[rows]
 
 

@@ -18,6 +18,8 @@ from ppl.tensor.sampling.subkeys import Subkeys
 from ppl.tensor.tensor import Tensor, placeholder
 from ppl.tensor.variables import Variable
 
+AT_ONCE = 1.1e8  # numbers, three nanoseconds each: sooner there than the first draws of a program are compiled
+
 
 def drawn_over(
     outputs: Sequence[Tensor],
@@ -34,7 +36,7 @@ def drawn_over(
     key = placeholder(KEY_TYPE, "key")
     drawn = expanded(outputs, key, {**keys_of_streams(outputs, key, given), **given})
     keys = Subkeys([*drawn.outputs, *drawn.sound], key)
-    program = RowProgram([keys.input, *given.values()], keys.outputs)
+    program = RowProgram([keys.input, *given.values()], keys.outputs, least=AT_ONCE)
     needed = missing_inputs(program.inner)
     if needed:
         raise ValueError(f"no value for {', '.join(map(repr, needed))}, which the draws depend on")

@@ -25,13 +25,13 @@ from ppl.tensor.linear_algebra import chains, decompositions
 from ppl.tensor.linear_algebra.definite import log_det_definite
 from ppl.tensor.linear_algebra.kronecker import kron_times
 from ppl.tensor.linear_algebra.triangular import diagonal_of, pack_triangular, unpack_triangular
-from ppl.tensor.sampling.draws import Draw, key_fold_in, key_split, of_words
+from ppl.tensor.sampling.draws import OF_ONE_WORD, Draw, key_fold_in, key_split, of_words
 from ppl.tensor.special_functions import counts as special_counts
 from ppl.tensor.special_functions.catalog import log_exp_difference
 from ppl.tensor.special_functions.normal import log1p_square, log_ndtr_between
 
 Values = list[np.ndarray]
-DRAWN = 40  # numbers that take NumPy as long as one that it draws
+DRAWN, OF_WORD = 30, 8  # numbers that take NumPy as long as one that it draws, or that it makes of one random word
 
 
 def by_numpy(node: Node, values: Values) -> Any:
@@ -80,7 +80,9 @@ def work(node: Node) -> float:
         body = node.attrs["body"]
         stack = prod(shapes[0]) / max(1, prod(body.outputs[0].type.shape))
         return stack * sum(map(work, topological(body.outputs)))
-    return DRAWN * prod(shapes[0]) if isinstance(node.op, Draw) else sum(map(prod, shapes))
+    if isinstance(node.op, Draw):
+        return (OF_WORD if node.op in OF_ONE_WORD else DRAWN) * prod(shapes[0])
+    return sum(map(prod, shapes))
 
 
 # --- entry by entry

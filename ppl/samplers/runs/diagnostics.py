@@ -21,8 +21,13 @@ MOST_RHAT, LEAST_ESS_PER_CHAIN, MOST_AT_DEPTH, LEAST_BFMI = 1.01, 100, 0.05, 0.3
 def rhat(draws: np.ndarray) -> np.ndarray:
     """Rank-normalized split R̂: near 1 when the chains agree in location and in spread."""
     split = _split(_columns(draws))
+    return _shaped(_rhat(split, _scores(split)), draws)
+
+
+def _rhat(split: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """R̂ of half chains, whose normal scores are known."""
     folded = np.abs(split - np.median(split, axis=(0, 1)))
-    return _shaped(np.maximum(_basic_rhat(_scores(split)), _basic_rhat(_scores(folded))), draws)
+    return np.maximum(_basic_rhat(scores), _basic_rhat(_scores(folded)))
 
 
 def ess_bulk(draws: np.ndarray) -> np.ndarray:
@@ -131,8 +136,10 @@ def _convergence(run: Run, names: Sequence[str] | None) -> list[Notice]:
     if len(run.chains) < 2:
         text = "Only one chain was sampled, so convergence cannot be checked. Sample at least four."
         return [*found, Notice("info", text)]
-    r = np.nan_to_num(rhat(positions), nan=-np.inf, posinf=np.inf)  # none where no chain has moved
-    size = np.nan_to_num(ess_bulk(positions), nan=np.inf)
+    split = _split(_columns(positions))
+    scores = _scores(split)
+    r = np.nan_to_num(_rhat(split, scores), nan=-np.inf, posinf=np.inf)  # none where no chain has moved
+    size = np.nan_to_num(_ess(scores), nan=np.inf)
     if np.max(r) > MOST_RHAT:
         worst = int(np.argmax(r))
         text = (

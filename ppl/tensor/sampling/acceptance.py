@@ -48,7 +48,7 @@ def until_accepted(
     def again(key: Any, _: Any, at: Any, there: Any) -> Any:
         return until_accepted(propose, key, at.shape, [taken(p, at) for p in parameters], there, proposed)
 
-    return jnp.where(wanted, redone(values, wanted & jnp.isnan(values), rest, again), jnp.nan)
+    return xp.where(wanted, redone(values, wanted & xp.isnan(values), rest, again), np.nan)
 
 
 def few(key: Any, shape: tuple[int, ...]) -> bool:
@@ -65,17 +65,20 @@ def in_blocks(draw: Callable[..., Any], key: Any, shape: tuple[int, ...], parame
         return draw(key, shape, *parameters)
     length = -(-size // (64 * blocks)) * 64  # in whole words
     rows = [
-        jnp.pad(p.reshape(-1), (0, blocks * length - size), mode="edge").reshape(blocks, length)
+        xp.pad(p.reshape(-1), (0, blocks * length - size), mode="edge").reshape(blocks, length)
         for p in parameters
-        if jnp.ndim(p)
+        if np.ndim(p)
     ]
 
     def block(row: Any) -> Any:
         key, *rows = row
         arrays = iter(rows)
-        return draw(key, (length,), *[next(arrays) if jnp.ndim(p) else p for p in parameters])
+        return draw(key, (length,), *[next(arrays) if np.ndim(p) else p for p in parameters])
 
-    found = lax.map(block, (threefry.split(key, blocks), *rows))
+    keys = threefry.split(key, blocks)
+    if isinstance(key, threefry.HostKey):
+        return np.concatenate([block(row) for row in zip(keys, *rows, strict=True)])[:size].reshape(shape)
+    found = lax.map(block, (keys, *rows))
     return found.reshape(-1)[:size].reshape(shape)
 
 
@@ -84,6 +87,8 @@ def redone(values: Any, open_: Any, key: Any, again: Callable[..., Any], part: i
     all at a time, or another `part`, moved together, so that it costs what the open ones cost."""
     size = values.size
     count = max(size // (64 * part), 1) * 64  # in whole words
+    if isinstance(key, threefry.HostKey):
+        return _redone_by_numpy(values, np.flatnonzero(open_), key, again, count)
 
     def move(state: Any) -> Any:
         step, values, open_ = state
@@ -97,6 +102,17 @@ def redone(values: Any, open_: Any, key: Any, again: Callable[..., Any], part: i
     return lax.while_loop(lambda state: jnp.any(state[2]), move, start)[1].reshape(values.shape)
 
 
+def _redone_by_numpy(
+    values: np.ndarray, at: np.ndarray, key: threefry.HostKey, again: Callable[..., Any], count: int
+) -> np.ndarray:
+    found, size = np.array(values).reshape(-1), values.size
+    for step, start in enumerate(range(0, at.size, count)):
+        some = at[start : start + count]
+        inside = np.concatenate([some, np.full(count - some.size, size - 1)])
+        found[some] = again(key.changed(step), found[inside], inside, np.arange(count) < some.size)[: some.size]
+    return found.reshape(values.shape)
+
+
 def taken(parameter: Any, at: Any) -> Any:
     """A parameter at some places: a scalar is that of all of them."""
     return parameter.reshape(-1)[at] if np.ndim(parameter) else parameter
@@ -106,6 +122,8 @@ def in_rounds(
     propose: Propose, key: Any, parameters: Sequence[Any], wanted: Any, proposed: Proposed | None = None
 ) -> Any:
     """Proposals for all entries until none that is wanted is nan; nan where none is wanted."""
+    if isinstance(key, threefry.HostKey):
+        key = key.entries(wanted.shape)
     if isinstance(key, threefry.Entries):
         return _in_rounds_by_numpy(propose, key, parameters, wanted)
     proposed = proposed or proposed_number
@@ -136,13 +154,13 @@ def _in_rounds_by_numpy(propose: Propose, key: Any, parameters: Sequence[Any], w
 
 def proposed_number(propose: Propose, key: Any, shape: tuple[int, ...], parameters: Sequence[Any]) -> Any:
     """One proposal for each entry, nan where it is refused; rounded alike over one key and over many."""
-    values, accepted = propose(threefry.bits(key, (2, *shape), jnp.uint64), *parameters)
-    return held(jnp.where(accepted, values, jnp.nan), key)
+    values, accepted = propose(threefry.bits(key, (2, *shape), np.uint64), *parameters)
+    return held(xp.where(accepted, values, np.nan), key)
 
 
 def held(values: Any, key: Any) -> Any:
     """Values that are computed once, and rounded alike over one key and over many."""
-    if isinstance(key, threefry.Entries):
+    if isinstance(key, threefry.Entries | threefry.HostKey):
         return values
     return apart.held(values, jax.random.key_data(key)[0])
 
@@ -151,8 +169,8 @@ def proposed_count(propose: Propose, key: Any, shape: tuple[int, ...], parameter
     """The same for whole numbers, where what a branch rounds otherwise does not show."""
 
     def values() -> Any:
-        counts, accepted = propose(threefry.bits(key, (2, *shape), jnp.uint64), *parameters)
-        return jnp.where(accepted, counts, jnp.nan)
+        counts, accepted = propose(threefry.bits(key, (2, *shape), np.uint64), *parameters)
+        return xp.where(accepted, counts, np.nan)
 
     return once(values, key, shape)
 
@@ -160,7 +178,7 @@ def proposed_count(propose: Propose, key: Any, shape: tuple[int, ...], parameter
 def once(values: Callable[[], Any], key: Any, shape: tuple[int, ...], dtype: Any = None) -> Any:
     """Values that are computed once: what XLA holds for cheap, as random bits, it computes again for each use, and it
     drops barriers on the CPU. A branch it does not repeat; that it is always taken must not be seen."""
-    if isinstance(key, threefry.Entries):
+    if isinstance(key, threefry.Entries | threefry.HostKey):
         return values()
     always = lax.population_count(jax.random.key_data(key)[0]) <= 32
     return lax.cond(always, values, lambda: jnp.zeros(shape, dtype))

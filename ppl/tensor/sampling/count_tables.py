@@ -12,11 +12,11 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from ppl.tensor.sampling import standard_draws as standard
 from ppl.tensor.sampling.acceptance import few, held, in_blocks, once, redone
 from ppl.xla import threefry
+from ppl.xla.either import cond, of_numpy, xp
 
 MANY = 65_536  # draws from which on a table pays
 SIZE = 2048  # counts in a table
@@ -26,7 +26,7 @@ _NEGLIGIBLE = -46.0  # the logarithm of 1e-20: beyond such weights, laws whose r
 
 def worth_a_table(key: Any, shape: tuple[int, ...], parameters: Sequence[Any]) -> bool:
     """Whether there are many draws of one law."""
-    return not few(key, shape) and math.prod(shape) >= MANY and not any(map(jnp.ndim, parameters))
+    return not few(key, shape) and math.prod(shape) >= MANY and not any(map(np.ndim, parameters))
 
 
 def by_table(
@@ -42,33 +42,39 @@ def by_table(
     The table lies about the `middle`; `otherwise()` are the draws where it does not reach over all that has mass.
     """
     low, high = ends
-    first = jnp.maximum(jnp.floor(middle) - SIZE // 2, low)
+    first = xp.maximum(xp.floor(middle) - SIZE // 2, low)
     counts = first + np.arange(SIZE)
     inside = counts[1:] <= high
-    steps = jnp.where(inside, jnp.log(ratio(jnp.where(inside, counts[1:], first + 1))), -jnp.inf)
-    logs = jnp.concatenate([jnp.zeros(1), jnp.cumsum(steps)])
-    logs = logs - jnp.max(logs)
+    steps = xp.where(inside, xp.log(ratio(xp.where(inside, counts[1:], first + 1))), -np.inf)
+    logs = xp.concatenate([xp.zeros_like(steps[:1]), xp.cumsum(steps)])
+    logs = logs - xp.max(logs)
     fits = ((first == low) | (logs[0] < _NEGLIGIBLE)) & (logs[-1] < _NEGLIGIBLE)
-    return lax.cond(fits, lambda: first + drawn(key, shape, jnp.exp(logs)), otherwise)
+    return cond(fits, lambda: first + drawn(key, shape, xp.exp(logs)), otherwise)
 
 
 def drawn(key: Any, shape: tuple[int, ...], weights: Any) -> Any:
     """Positions in a vector of weights, each as often as its share of the sum."""
-    ends = jnp.cumsum(weights)
+    ends = xp.cumsum(weights)
     ends = ends / ends[-1]
     buckets = 1 << _BITS
-    at = jnp.searchsorted(ends, np.arange(buckets + 1) / buckets, side="right", method="scan_unrolled")
-    at = jnp.minimum(at, len(weights) - 1)
-    table = jnp.where(at[1:] == at[:-1], at[:-1], -1 - np.arange(buckets)).astype(jnp.float64)
+    at = xp.minimum(_places(ends, np.arange(buckets + 1) / buckets), len(weights) - 1)
+    table = xp.where(at[1:] == at[:-1], at[:-1], -1 - np.arange(buckets)).astype(np.float64)
 
     def block(key: Any, shape: tuple[int, ...]) -> Any:
         first, rest = threefry.split(key)
-        found = held(table[threefry.bits(first, shape, jnp.uint64) >> np.uint64(64 - _BITS)], first)
+        found = held(table[threefry.bits(first, shape, np.uint64) >> np.uint64(64 - _BITS)], first)
         return redone(found, found < 0, rest, inside)
 
     def inside(key: Any, found: Any, at: Any, there: Any) -> Any:
-        uniform = lambda: standard.uniform_of(threefry.bits(key, found.shape, jnp.uint64))
+        uniform = lambda: standard.uniform_of(threefry.bits(key, found.shape, np.uint64))
         u = once(lambda: (-1 - found + uniform()) / buckets, key, found.shape)  # each step of the search asks for it
-        return jnp.searchsorted(ends, u, side="right", method="scan_unrolled").astype(jnp.float64)
+        return _places(ends, u).astype(np.float64)
 
     return in_blocks(block, key, shape, ())
+
+
+def _places(ends: Any, values: Any) -> Any:
+    """How many ends are at most each value."""
+    if of_numpy(ends, values):
+        return np.searchsorted(ends, values, side="right")
+    return jnp.searchsorted(ends, values, side="right", method="scan_unrolled")

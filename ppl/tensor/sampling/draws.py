@@ -8,7 +8,7 @@ other sizes and the dtype. Parameters broadcast to the shape; with no shape give
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -123,13 +123,17 @@ class Draw(TensorOp):
         return jax.vmap(draw, in_axes=(0, *[0 if row else None for row in own]))(keys, *given)
 
     def known_to_numpy(self, node: Node) -> bool:
-        """Whether `by_numpy` makes these draws: programs make many, and those in single precision, in another way."""
+        """Whether `by_numpy` makes these draws: in single precision, and on other devices than a CPU where there are
+        many, programs make them in another way."""
         own = node.attrs["shape"][node.inputs[0].type.ndim - 1 :]
-        return self.at_once and node.attrs["dtype"] != "float32" and None not in own and math.prod(own) < MANY
+        alike = None not in own and (math.prod(own) < MANY or jax.default_backend() == "cpu")
+        return self.at_once and node.attrs["dtype"] != "float32" and alike
 
     def by_numpy(self, key: np.ndarray, *params: Any, shape: tuple[int, ...], dtype: str) -> np.ndarray:
         """The same draws, to rounding; of many rows of keys so many at a time that they stay in the cache."""
         own, kind = shape[key.ndim - 1 :], np.dtype(dtype)
+        if math.prod(own) >= MANY:
+            return self._many(key, params, shape, kind)
         rows = max(1, IN_CACHE // max(1, math.prod(own)))
         if key.ndim == 1 or len(key) <= rows:
             return np.asarray(self.sample(threefry.Entries.of(key, own), *params, shape=shape, dtype=kind))
@@ -140,6 +144,30 @@ class Draw(TensorOp):
             some = [p[part] if row else p for p, row in zip(params, moved, strict=True)]
             drawn[part] = self.by_numpy(key[part], *some, shape=drawn[part].shape, dtype=dtype)
         return drawn
+
+    def _many(self, key: np.ndarray, params: Sequence[Any], shape: tuple[int, ...], kind: np.dtype[Any]) -> np.ndarray:
+        """Many draws of each key, one key after the other, as a program makes them: in one row."""
+        if key.ndim > 1:
+            own = [p.ndim == len(shape) for p in params]
+            some = lambda i: [p[min(i, len(p) - 1)] if row else p for p, row in zip(params, own, strict=True)]
+            return np.stack([self._many(each, some(i), shape[1:], kind) for i, each in enumerate(key)])
+        host, size = threefry.HostKey.of(key), math.prod(shape)
+        if self.vectors or len(shape) < 2:
+            return np.asarray(self._few(host, params, shape, kind))
+        row = [np.broadcast_to(p, shape).reshape(-1) if p.ndim else p for p in params]
+        return np.asarray(self._few(host, row, (size,), kind)).reshape(shape)
+
+    def _few(self, key: threefry.HostKey, params: Sequence[Any], shape: tuple[int, ...], kind: np.dtype[Any]) -> Any:
+        """The draws of one key; of laws whose entries are made of one word, so many at a time that they stay in the
+        cache."""
+        if self not in OF_ONE_WORD:
+            return self.sample(key, *params, shape=shape, dtype=kind)
+        found = np.empty(shape, kind)
+        for start in range(0, len(found), IN_CACHE):
+            part = found[start : start + IN_CACHE]
+            places = np.arange(start, start + len(part), dtype=np.uint32)
+            part[...] = self.sample(threefry.Entries(*key, places, len(found)), shape=part.shape, dtype=kind)
+        return found
 
     def __call__(self, key: Any, *params: Any, shape: Any = None, dtype: Any = None, name: str | None = None) -> Tensor:
         if len(params) != self.count:
@@ -246,7 +274,7 @@ of_words = _OfWords("random_of_words", _of_words)
 
 def _randint(key: Any, low: Any, high: Any, *, shape: Any, dtype: Any) -> Any:
     """Many of one law with few values by half a word each: their probabilities differ by less than a millionth."""
-    if isinstance(key, threefry.Entries):
+    if isinstance(key, threefry.Entries | threefry.HostKey):
         return _whole_by_numpy(key, low, high, shape, dtype)
     plain = lambda: jax.random.randint(key, shape, low, high, dtype)
     size = math.prod(shape)
@@ -262,8 +290,12 @@ def _randint(key: Any, low: Any, high: Any, *, shape: Any, dtype: Any) -> Any:
     return lax.cond((high > low) & (span <= 4096), halves, plain)
 
 
-def _whole_by_numpy(key: threefry.Entries, low: Any, high: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+def _whole_by_numpy(key: Any, low: Any, high: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """The numbers of `jax.random.randint`: what two words leave over, the first one times 2⁶⁴."""
+    size = math.prod(shape)
+    if isinstance(key, threefry.HostKey) and size >= MANY and not low.ndim and not high.ndim and 0 < high - low <= 4096:
+        parts = key.bits((-(-size // 2),), np.uint64).astype("<u8").view("<u4")[:size].reshape(shape)
+        return low.astype(dtype) + ((parts.astype(np.uint64) * np.uint64(high - low)) >> np.uint64(32)).astype(dtype)
     upper, lower = (part.bits(shape, np.uint64) for part in threefry.split(key))
     low, high = (np.broadcast_to(x, shape).astype(np.int64) for x in (low, high))
     span = np.where(high > low, high - low, 1).astype(np.uint64)

@@ -24,8 +24,9 @@ def log_gamma(shape: tuple[int, ...], key: Any, alpha: Any) -> Any:
     For alpha < 1 a draw of alpha + 1 times U^(1/alpha) (their section 6), in logarithms, so that a tiny alpha, whose
     draws underflow, still has distinct ones. JAX's own sampler takes the entries one by one.
     """
-    at_once = isinstance(key, threefry.Entries)
-    return _log_gamma(key, shape, alpha) if at_once else _with_slope(shape, key, jnp.asarray(alpha))
+    if isinstance(key, threefry.Entries | threefry.HostKey):
+        return in_blocks(_log_gamma, key, shape, (alpha,))
+    return _with_slope(shape, key, jnp.asarray(alpha))
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
@@ -69,16 +70,16 @@ def _roots(shape: tuple[int, ...], key: Any, d: Any, wanted: Any) -> Any:
     if few(key, shape):
         return in_rounds(_propose, key, (d,), xp.broadcast_to(wanted, shape))
     first, rest = threefry.split(key)
-    words = threefry.bits(first, shape, jnp.uint64)
+    words = threefry.bits(first, shape, np.uint64)
     r = _proposed(words, d)
-    last = lax.bitcast_convert_type((words & np.uint64(4095)) | np.uint64(0x433 << 52), jnp.float64) - 2.0**52
-    tried = xp.where(last < 4096 * _surely(r, d), r, xp.where(r > 0, -r, jnp.nan))
+    last = standard.double_of((words & np.uint64(4095)) | np.uint64(0x433 << 52)) - 2.0**52
+    tried = xp.where(last < 4096 * _surely(r, d), r, xp.where(r > 0, -r, np.nan))
     roots = held(xp.where(wanted, tried, 1.0), first)
 
     def again(key: Any, left: Any, at: Any, there: Any) -> Any:
         some, (decide, propose) = taken(d, at), threefry.split(key)
         open_ = left < 0
-        r, word = xp.where(open_, -left, 1.0), threefry.bits(decide, at.shape, jnp.uint64)
+        r, word = xp.where(open_, -left, 1.0), threefry.bits(decide, at.shape, np.uint64)
         sure = _surely(r, some)
         accepted = open_ & _below(sure + (1 - sure) * standard.open_uniform_of(word), r, some)
         return xp.where(accepted, r, in_rounds(_propose, propose, (some,), there & ~accepted))

@@ -157,8 +157,12 @@ def normal_quantile_of_log(log_u: Any) -> Any:
 
 def _fraction(words: Any) -> Any:
     """A number in [1, 2) with the first 52 bits of each word as its fraction."""
-    found = (words >> np.uint64(12)) | np.uint64(0x3FF << 52)
-    return found.view(np.float64) if of_numpy(found) else lax.bitcast_convert_type(found, jnp.float64)
+    return double_of((words >> np.uint64(12)) | np.uint64(0x3FF << 52))
+
+
+def double_of(words: Any) -> Any:
+    """The doubles of which these are the bits."""
+    return words.view(np.float64) if of_numpy(words) else lax.bitcast_convert_type(words, jnp.float64)
 
 
 _LOG = (

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from ppl.compile.density import FlatProgram, Slot, labels, scalar
+from ppl.graph import ancestors
 from ppl.model.inference.runs import Clock, Independent, independent
 from ppl.model.inference.task import Task
 from ppl.model.log import log
@@ -15,6 +17,7 @@ from ppl.model.posterior.rewriting import Posterior
 from ppl.rewrites import optimize
 from ppl.rewrites.factorization.factors import Part, densities
 from ppl.rewrites.marginalization.expressions.affine import is_data
+from ppl.rewrites.values.reads import Reads
 from ppl.samplers import UnresolvedError
 from ppl.samplers.independent.quadrature import BATCH, MOST_LOOKS, quadrature
 
@@ -50,15 +53,17 @@ def drawn_by_quadrature(task: Task, numbers: Part) -> Independent:
     if task.division is None or not task.division.chains:  # else the densities of the chains come first
         task.prepare_results()
     places = np.stack(starts.points)
-    known = posterior.made.get("quadrature")
-    if known is None or not np.array_equal(known[0], places):
+    known: tuple[np.ndarray, Reads, Any] | None = posterior.made.get("quadrature")
+    if known is None or not np.array_equal(known[0], places) or not known[1].hold():
+        reads = Reads()
+        reads.note(ancestors(density.program.outputs))
         source = quadrature(
             scalar(density), places, data=density.data, key=("logp", density.key), at_once=_by_numpy(density),
             names=labels(starts.slots, posterior.names), reach=_reach(posterior, starts.slots),
         )  # fmt: skip
-        posterior.made["quadrature"] = places, source._replace(compile_seconds=0.0)
+        posterior.made["quadrature"] = places, reads, source._replace(compile_seconds=0.0)
     else:
-        source = known[1]
+        source = known[2]
     found: list[np.ndarray] = []
     for purpose, count in ((DRAWING, plan["draws"]), (TUNING, plan["tune"] if task.asked.keep_warmup else 0)):
         chains = [source.draws(plan["seed"], chain, count, purpose) for chain in range(plan["chains"])]

@@ -21,6 +21,7 @@ from ppl.distributions import DRAW
 from ppl.graph import Attrs, Identity, Node, ancestors
 from ppl.graph.node import Op
 from ppl.rewrites.values.folding import on_host
+from ppl.rewrites.values.reads import note
 from ppl.tensor.arrays.indexing import real_index
 from ppl.tensor.core.evaluate import evaluate
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, is_constant, value_of
@@ -110,6 +111,7 @@ def data_value(node: Node) -> np.ndarray:
     behind = ancestors(node)
     if any(n.op is STEERING for n in behind):
         raise NotAffine("an expression that a discrete latent switches")
+    note(behind)
     held = {v: np.asarray(v.attrs["cell"].value) for v in behind if v.op is VARIABLE}
     found = on_host([node], held)  # no program is compiled to read data
     if found is not None:
