@@ -31,11 +31,32 @@ def do(
     make_interventions_shared: bool = True,
     prune_vars: bool = False,
 ) -> Model:
-    """The model in which some variables or data are set from outside: what they depended on has no influence on them
-    any more. What is set to an expression of itself stays, and others use `do_` and its name in its place.
+    """The model in which some variables or data are set from outside: what they depended on has no influence on them any more.
 
-    Interventions become Data, or fixed values with `make_interventions_shared=False`; `prune_vars` leaves out variables
-    that no observed variable and no potential needs.
+    Parameters
+    ----------
+    model : Model
+        The model, which stays as it is.
+    vars_to_interventions : dict
+        Values by variables or names. What is set to an expression of itself stays, and others use `do_` and its name in
+        its place.
+    make_interventions_shared : bool, default True
+        Whether interventions become Data, which `set_data` can change, or fixed values.
+    prune_vars : bool, default False
+        Whether variables are left out that no observed variable and no potential needs.
+
+    Returns
+    -------
+    Model
+
+    Examples
+    --------
+    >>> with pm.Model() as model:
+    ...     rain = pm.Bernoulli("rain", 0.3)
+    ...     wet = pm.Bernoulli("wet", 0.1 + 0.8 * rain)
+    >>> set_to_rain = pm.do(model, {"rain": 1})
+    >>> [rv.name for rv in set_to_rain.free_RVs]
+    ['wet']
     """
     chosen = _variables(model, vars_to_interventions, "do")
     for var in chosen:
@@ -64,7 +85,27 @@ def do(
 
 
 def observe(model: Books, vars_to_observations: Mapping[Any, Any]) -> Model:
-    """The model in which some free variables are observed."""
+    """The model in which some free variables are observed.
+
+    Parameters
+    ----------
+    model : Model
+        The model, which stays as it is.
+    vars_to_observations : dict
+        Data by variables or names. Missing values become variables.
+
+    Returns
+    -------
+    Model
+
+    Examples
+    --------
+    >>> with pm.Model() as model:
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, shape=2)
+    >>> [rv.name for rv in pm.observe(model, {"y": [0.3, 0.2]}).observed_RVs]
+    ['y']
+    """
     chosen = _variables(model, vars_to_observations, "observe")
     for var in chosen:
         if not any(var is rv for rv in model.free_RVs):

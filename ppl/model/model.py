@@ -34,6 +34,20 @@ from ppl.tensor.tensor import Tensor
 class Model(Registration):
     """A Bayesian model. Inside `with Model() as model:` every named distribution becomes a variable of it.
 
+    Parameters
+    ----------
+    name : str, default ""
+        Stands before the names of the variables of a model inside another (`"group::mu"`).
+    coords : dict, optional
+        Labels by the names of dimensions, as in `coords={"school": ["A", "B"]}`; `dims="school"` then gives a variable
+        its shape, and results their labels.
+    check_bounds : bool, default True
+        Whether parameters outside their domains have the density 0; False leaves out the checks that cost time.
+    model : Model or None, optional
+        The model around it; by default that of the `with` block, if there is one.
+
+    Examples
+    --------
     >>> import ppl as pm
     >>> with pm.Model() as model:
     ...     mu = pm.Normal("mu", 0, 5)
