@@ -71,8 +71,27 @@ def contents() -> None:
     tutorials = sorted(p.stem for p in pages() if p.parent == Path("docs/tutorials"))
     decisions = sorted(p.stem for p in pages() if p.parent == Path("docs/decisions"))
     introduction = (Path(__file__).parent / "index.txt").read_text(encoding="utf-8")
-    write(SOURCE / "index.md", introduction + tree(["docs/tutorials/index", "docs/guides", "docs/reference/index", "docs/lookups", "docs/decisions/index", "README", "CHANGELOG", "CONTRIBUTING", "SECURITY"]))
-    write(SOURCE / "docs/tutorials/index.md", "# Tutorials\n\nEach is a program that runs in minutes; the tests run its code.\n\n" + tree(tutorials))
+    write(
+        SOURCE / "index.md",
+        introduction
+        + tree(
+            [
+                "docs/tutorials/index",
+                "docs/guides",
+                "docs/reference/index",
+                "docs/lookups",
+                "docs/decisions/index",
+                "README",
+                "CHANGELOG",
+                "CONTRIBUTING",
+                "SECURITY",
+            ]
+        ),
+    )
+    write(
+        SOURCE / "docs/tutorials/index.md",
+        "# Tutorials\n\nEach is a program that runs in minutes; the tests run its code.\n\n" + tree(tutorials),
+    )
     write(SOURCE / "docs/guides.md", "# Guides\n\n" + tree(guides))
     write(SOURCE / "docs/lookups.md", "# Tables\n\n" + tree(lookups))
     write(SOURCE / "docs/decisions/index.md", "# Decisions and their reasons\n\n" + tree(decisions))
@@ -93,9 +112,26 @@ def generated(quick: bool) -> None:
     for name in names:
         write(place / "families" / f"{name}.md", families.page(name, place / "families/pictures"))
     rows = [f"| [{n}](families/{n}.md) | {families_line(n)} |" for n in names]
-    write(place / "families.md", "\n".join(["# Families of distributions", "", "| family | what it is |", "|---|---|", *rows, "", tree([f"families/{n}" for n in names])]))
+    write(
+        place / "families.md",
+        "\n".join(
+            [
+                "# Families of distributions",
+                "",
+                "| family | what it is |",
+                "|---|---|",
+                *rows,
+                "",
+                tree([f"families/{n}" for n in names]),
+            ]
+        ),
+    )
     write(place / "modules.md", "# Modules\n\n" + tree([f"module_{name}" for name in reference.modules()]))
-    write(place / "index.md", "# Reference\n\nEvery public name, from the docstrings and registries of the package.\n\n" + tree([*listed, "families", "modules"], depth=2))
+    write(
+        place / "index.md",
+        "# Reference\n\nEvery public name, from the docstrings and registries of the package.\n\n"
+        + tree([*listed, "families", "modules"], depth=2),
+    )
 
 
 def families_line(name: str) -> str:
@@ -116,9 +152,21 @@ def main(words: list[str]) -> int:
         from sphinx.cmd.build import build_main
     except ImportError:
         sys.exit("the site needs Sphinx: install the extra `docs`, or run `python3 dev.py docs`")
-    options = ["-b", "html", "-W", "--keep-going", "-q", "-c", str(Path(__file__).parent), "-d", str(BUILD / "doctrees")]
+    options = [
+        "-b",
+        "html",
+        "-W",
+        "--keep-going",
+        "-q",
+        "-c",
+        str(Path(__file__).parent),
+        "-d",
+        str(BUILD / "doctrees"),
+    ]
     failed = build_main([*options, str(SOURCE), str(HTML)])
-    print(f"{'NOT ' if failed else ''}built: docs/build/html/index.html, {time.monotonic() - start:.0f} s, {len(faults)} broken links")
+    print(
+        f"{'NOT ' if failed else ''}built: docs/build/html/index.html, {time.monotonic() - start:.0f} s, {len(faults)} broken links"
+    )
     return 1 if failed or faults else 0
 
 

@@ -13,7 +13,10 @@ HEADING = re.compile(rf"^({'|'.join(SECTIONS)})\n-{{3,}}\n", re.MULTILINE)
 def sections(doc: str) -> dict[str, str]:
     """The parts of a docstring by their headings; what stands before the first is under ""."""
     parts = HEADING.split(doc)
-    return {"": parts[0].strip(), **{name: text.strip("\n") for name, text in zip(parts[1::2], parts[2::2], strict=True)}}
+    return {
+        "": parts[0].strip(),
+        **{name: text.strip("\n") for name, text in zip(parts[1::2], parts[2::2], strict=True)},
+    }
 
 
 def entries(section: str) -> list[tuple[str, str, str]]:

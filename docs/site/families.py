@@ -42,7 +42,9 @@ def facts(family: Any) -> str:
     rows = ["| | |", "|---|---|", f"| support | {support} |"]
     for fact in ("mean", "variance"):
         formula = moment(family, fact)
-        shown = f"${formula}$" if formula else "computed; the formula is long" if getattr(family, fact) else "not declared"
+        shown = (
+            f"${formula}$" if formula else "computed; the formula is long" if getattr(family, fact) else "not declared"
+        )
         rows.append(f"| {fact} | {shown} |")
     found = [word for word, fact in DECLARED.items() if getattr(family, fact)]
     return "\n".join([*rows, f"| computed here | {', '.join(found)} |"])
@@ -62,7 +64,10 @@ def parameters(family: Any) -> str:
     """Domains and defaults, and the other parametrizations."""
     domains = {name: (p.domain, p.default) for name, p in family.params.items()}
     rows = ["| parameter | domain | default |", "|---|---|---|"]
-    rows += [f"| `{name}` | {domain!r} | {'' if default is None else short(default)} |" for name, (domain, default) in domains.items()]
+    rows += [
+        f"| `{name}` | {domain!r} | {'' if default is None else short(default)} |"
+        for name, (domain, default) in domains.items()
+    ]
     others = []
     for other in family.alternatives:
         given = [f"`{n}` ({other.domains[n]!r})" if n in other.domains else f"`{n}`" for n in other.takes]
@@ -119,12 +124,16 @@ def draw_picture(name: str, place: Path) -> bool:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             density = np.exp(pm.logp(law, x).eval())
-            left.plot(x, np.where(np.isfinite(density), density, np.nan), "o-" if discrete else "-", ms=3, lw=1.4, label=label)
+            left.plot(
+                x, np.where(np.isfinite(density), density, np.nan), "o-" if discrete else "-", ms=3, lw=1.4, label=label
+            )
             if pm.FAMILIES[name].logcdf:
                 cdf = np.exp(pm.logcdf(law, x).eval())
                 right.plot(x, cdf, lw=1.4, drawstyle="steps-post" if discrete else "default")
     left.set_title("probability" if discrete else "density", fontsize=10)
-    right.set_title("distribution function" if pm.FAMILIES[name].logcdf else "no distribution function is declared", fontsize=10)
+    right.set_title(
+        "distribution function" if pm.FAMILIES[name].logcdf else "no distribution function is declared", fontsize=10
+    )
     top = np.nanmax([line.get_ydata() for line in left.lines])
     left.set_ylim(0, min(top, 6 if not discrete else 1.02) * 1.05)
     if any(line.get_label() and line.get_label()[0] != "_" for line in left.lines):

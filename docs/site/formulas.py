@@ -20,7 +20,11 @@ CALLS = {
     "exp": "e^{{{}}}",
 }
 KNOWN = {math.pi: r"\pi", math.sqrt(2 / math.pi): r"\sqrt{2/\pi}", math.sqrt(math.pi / 2): r"\sqrt{\pi/2}"}
-KNOWN |= {1 - 2 / math.pi: r"\left(1 - 2/\pi\right)", 2 / math.pi: r"\tfrac{2}{\pi}", 2 - math.pi / 2: r"\left(2 - \pi/2\right)"}
+KNOWN |= {
+    1 - 2 / math.pi: r"\left(1 - 2/\pi\right)",
+    2 / math.pi: r"\tfrac{2}{\pi}",
+    2 - math.pi / 2: r"\left(2 - \pi/2\right)",
+}
 KNOWN |= {0.5772156649015329: r"\gamma", 0.42920367320510344: r"\left(2 - \pi/2\right)"}
 LONGEST = 230  # of a formula in LaTeX; a longer one teaches nothing
 

@@ -39,7 +39,9 @@ def modules() -> list[str]:
 
 def public_names() -> list[str]:
     """What `ppl` exports: everything but its modules and the families, which have pages of their own."""
-    return sorted(n for n in dir(ppl) if n[0] != "_" and not inspect.ismodule(getattr(ppl, n)) and n not in ppl.FAMILIES)
+    return sorted(
+        n for n in dir(ppl) if n[0] != "_" and not inspect.ismodule(getattr(ppl, n)) and n not in ppl.FAMILIES
+    )
 
 
 def group_of(name: str) -> str:
@@ -122,7 +124,11 @@ def call_of(name: str, value: Any) -> str:
         signature = inspect.signature(value)
     except (TypeError, ValueError):
         return f"ppl.{name}(...)"
-    shown = [p.replace(annotation=p.empty, default=p.empty if p.default is p.empty else Shown(p.default)) for p in signature.parameters.values() if p.name not in ("self", "cls")]
+    shown = [
+        p.replace(annotation=p.empty, default=p.empty if p.default is p.empty else Shown(p.default))
+        for p in signature.parameters.values()
+        if p.name not in ("self", "cls")
+    ]
     return f"ppl.{name}{signature.replace(parameters=shown, return_annotation=signature.empty)}"
 
 
@@ -150,7 +156,11 @@ def module_page(name: str) -> str:
     rows = []
     for n in names:
         value = getattr(module, n, None)
-        if value is None or inspect.ismodule(value) or getattr(value, "__module__", "ppl").split(".")[0] not in ("ppl",):
+        if (
+            value is None
+            or inspect.ismodule(value)
+            or getattr(value, "__module__", "ppl").split(".")[0] not in ("ppl",)
+        ):
             continue
         doc = inspect.getdoc(value) if callable(value) else ""
         text = " ".join((doc or "").partition("\n\n")[0].split())

@@ -111,7 +111,9 @@ WHOLE: dict[str, dict[str, Any]] = {  # families whose values have several numbe
     "MvStudentT": dict(nu=4.0, mu=np.zeros(2), scale=COVARIANCE),
     "MvStudentTRandomWalk": dict(nu=4.0, mu=np.zeros(2), scale=COVARIANCE, init_dist=VECTOR, steps=3),
     "OrderedMultinomial": dict(eta=0.3, cutpoints=np.array([-1.0, 0.5, 2.0]), n=10),
-    "RandomWalk": dict(init_dist=Written("pm.Normal.dist(0, 1)"), innovation_dist=Written("pm.Normal.dist(0, 0.5)"), steps=4),
+    "RandomWalk": dict(
+        init_dist=Written("pm.Normal.dist(0, 1)"), innovation_dist=Written("pm.Normal.dist(0, 0.5)"), steps=4
+    ),
     "StickBreakingWeights": dict(alpha=2.0, K=3),
     "Wishart": dict(nu=5.0, V=COVARIANCE),
     "ZeroSumNormal": dict(sigma=1.0, support_shape=4),

@@ -114,25 +114,53 @@ def observe(model: Books, vars_to_observations: Mapping[Any, Any]) -> Model:
 
 
 def clone_model(model: Books) -> Model:
-    """A copy that shares nothing that can change."""
+    """A copy that shares nothing that can change.
+
+    >>> with pm.Model() as model:
+    ...     s = pm.HalfNormal("s", 1)
+    >>> clone = pm.clone_model(model)
+    >>> clone.free_RVs[0].name, clone.free_RVs[0] is s
+    ('s', True)
+    """
     return rebuilt(model, empty_like(model))
 
 
 def change_value_transforms(model: Books, vars_to_transforms: Mapping[Any, Transform | None]) -> Model:
-    """The model with other transforms for some free variables; None for no transform."""
+    """The model with other transforms for some free variables; None for no transform.
+
+    >>> with pm.Model() as model:
+    ...     s = pm.HalfNormal("s", 1)
+    >>> plain = pm.change_value_transforms(model, {"s": None})
+    >>> [v.name for v in plain.value_vars]
+    ['s']
+    """
     return rebuilt(
         model, empty_like(model), transforms=_variables(model, vars_to_transforms, "change_value_transforms")
     )
 
 
 def remove_value_transforms(model: Books, vars: Sequence[Any] | None = None) -> Model:
-    """The model whose free variables (all, or those given) have no transforms."""
+    """The model whose free variables (all, or those given) have no transforms.
+
+    >>> with pm.Model() as model:
+    ...     s = pm.HalfNormal("s", 1)
+    >>> [v.name for v in pm.remove_value_transforms(model).value_vars]
+    ['s']
+    """
     chosen = model.free_RVs if vars is None else vars
     return change_value_transforms(model, dict.fromkeys(chosen))
 
 
 def freeze_dims_and_data(model: Books, dims: Sequence[str] | None = None, data: Sequence[str] | None = None) -> Model:
-    """The model with Data as constants (all, or those named), so that all shapes are known; dimensions follow."""
+    """The model with Data as constants (all, or those named), so that all shapes are known; dimensions follow.
+
+    >>> with pm.Model() as model:
+    ...     x = pm.Data("x", [1.0, 2.0])
+    ...     y = pm.Normal("y", x, 1)
+    >>> frozen = pm.freeze_dims_and_data(model)
+    >>> frozen["y"].type.shape
+    (2,)
+    """
     known = [v.name or "" for v in model.data_vars]
     for name in data or ():
         if name not in known:

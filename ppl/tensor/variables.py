@@ -326,7 +326,14 @@ def get_updates(
 
 
 def reset_variables(name: str = "*", scope: str = "/", trainable: bool | None = None) -> None:
-    """Every matching variable back to its initial value."""
+    """Every matching variable back to its initial value.
+
+    >>> v = ppl.shared(1.0, name="to_reset")
+    >>> v.set_value(5.0)
+    >>> ppl.reset_variables("to_reset")
+    >>> v.get_value().item()
+    1.0
+    """
     for variable in get_variables(name, scope, trainable):
         variable.reset()
 

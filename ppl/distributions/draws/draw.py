@@ -123,6 +123,12 @@ def renamed(node: RandomVariable, name: str) -> RandomVariable:
 
 
 def is_draw(node: Node) -> bool:
+    """Whether a node of a graph is a random draw.
+
+    >>> x = pm.Normal.dist(0, 1)
+    >>> ppl.distributions.is_draw(x), ppl.distributions.is_draw(2 * x)
+    (True, False)
+    """
     return node.op is DRAW
 
 

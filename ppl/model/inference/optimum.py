@@ -192,7 +192,13 @@ def _as_point(
 def find_hessian(
     point: Mapping[str, Any], vars: Any = None, model: Model | None = None, negate_output: bool = True
 ) -> np.ndarray:
-    """The matrix of second derivatives of the log-density at a point of unconstrained values, negated by default."""
+    """The matrix of second derivatives of the log-density at a point of unconstrained values, negated by default.
+
+    >>> with pm.Model() as model:
+    ...     x = pm.Normal("x", 0, 0.5)
+    >>> pm.find_hessian({"x": 0.0}, model=model)
+    array([[4.]])
+    """
     model = model_to_read(model)
     given = {k: v for k, v in point.items() if k in {value.name for value in model.value_vars}}
     whole = {**initial_point(model), **{k: np.asarray(v) for k, v in given.items()}}

@@ -146,7 +146,7 @@ def explain(
     Returns
     -------
     Plan, Trace or RunReport
-        It prints as text and shows as HTML in a notebook. A plan has `free` (what is left), `steps` and `text`.
+        It prints as text and shows as HTML in a notebook. A plan has `free` (what is left), `steps`, and `kept` (what stays, with reasons).
 
     Examples
     --------

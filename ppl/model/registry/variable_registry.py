@@ -6,8 +6,8 @@ What follows from the books is computed elsewhere: the density in `density`, sta
 
 from __future__ import annotations
 
-import warnings
 import inspect
+import warnings
 import weakref
 from collections.abc import Mapping, Sequence
 from types import TracebackType
