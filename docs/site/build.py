@@ -1,8 +1,8 @@
 """Build the site into docs/build/html: `python3 dev.py docs` runs this, offline, from the repository alone.
 
-Every Markdown page of the repository is in it because it is there: a new page of `docs/` needs no entry anywhere. What is
-generated (the reference of names, a page a family) is written beside copies of these pages into docs/build/source, and
-Sphinx turns that into HTML, with warnings as errors. `--quick` leaves the pages of families out.
+Every Markdown page of the repository is in it because it is there: a new page of `docs/` needs no entry anywhere. What
+is generated (the reference of names, a page a family) is written beside copies of these pages into docs/build/source,
+and Sphinx turns that into HTML, with warnings as errors. `--quick` leaves the pages of families out.
 """
 
 from __future__ import annotations
@@ -22,8 +22,15 @@ from links import BUILD, ROOT, broken_links, pages, targets
 import ppl
 
 SOURCE, HTML = BUILD / "source", BUILD / "html"
-FIRST = ("ppl_from_scratch", "from_pymc", "use_with_pymc", "unmodified_programs", "checks")  # the rest by the alphabet
-LOOKED_UP = ("distributions", "rewrites", "glossary", "not_yet", "proof_models", "results_logs")
+FIRST = (
+    "ppl_from_scratch",
+    "what_is_rewritten",
+    "from_pymc",
+    "use_with_pymc",
+    "unmodified_programs",
+    "checks",
+)  # the rest by the alphabet
+LOOKED_UP = ("distributions", "rewrites", "glossary", "not_yet", "proof_models", "speed")
 
 
 def copy_pages() -> None:
@@ -164,9 +171,8 @@ def main(words: list[str]) -> int:
         str(BUILD / "doctrees"),
     ]
     failed = build_main([*options, str(SOURCE), str(HTML)])
-    print(
-        f"{'NOT ' if failed else ''}built: docs/build/html/index.html, {time.monotonic() - start:.0f} s, {len(faults)} broken links"
-    )
+    said = "NOT built" if failed else "built"
+    print(f"{said}: docs/build/html/index.html, {time.monotonic() - start:.0f} s, {len(faults)} broken links")
     return 1 if failed or faults else 0
 
 

@@ -39,7 +39,7 @@ def body(doc: str) -> str:
 def facts(family: Any) -> str:
     """Support, mean and variance, as the family declares them."""
     support = "depends on the parameters" if inspect.isfunction(family.support) else f"{family.support!r}"
-    rows = ["| | |", "|---|---|", f"| support | {support} |"]
+    rows = ["| fact | value |", "|---|---|", f"| support | {support} |"]
     for fact in ("mean", "variance"):
         formula = moment(family, fact)
         shown = (

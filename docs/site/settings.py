@@ -24,6 +24,11 @@ NORMAL = Written("pm.Normal.dist(0, 1)")
 VECTOR = Written("pm.MvNormal.dist(np.zeros(2), np.eye(2))")
 
 
+def given(**values: Any) -> dict[str, Any]:
+    """Parameters by name."""
+    return values
+
+
 def each(**values: list[Any]) -> list[dict[str, Any]]:
     """`each(mu=[0, 1], sigma=[1, 2])` are two settings."""
     return [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)]
@@ -93,30 +98,30 @@ NUMBERS: dict[str, list[dict[str, Any]]] = {
 }
 
 WHOLE: dict[str, dict[str, Any]] = {  # families whose values have several numbers, and those that have no picture
-    "AR": dict(rho=[0.6, 0.2], sigma=1.0, init_dist=NORMAL, steps=4),
-    "CAR": dict(mu=np.zeros(4), W=SQUARE, alpha=0.5, tau=1.0),
-    "Dirichlet": dict(a=np.array([2.0, 3.0, 5.0])),
-    "DirichletMultinomial": dict(n=10, a=np.array([2.0, 3.0, 5.0])),
-    "DiscreteMarkovChain": dict(P=np.array([[0.9, 0.1], [0.3, 0.7]]), steps=4),
-    "GARCH11": dict(omega=0.2, alpha_1=0.3, beta_1=0.5, initial_vol=1.0, steps=4),
-    "GaussianRandomWalk": dict(mu=0.0, sigma=1.0, init_dist=NORMAL, steps=4),
-    "ICAR": dict(W=SQUARE, sigma=1.0),
-    "KroneckerNormal": dict(mu=np.zeros(4), covs=[COVARIANCE, COVARIANCE]),
-    "LKJCholeskyCov": dict(eta=2.0, n=2, sd_dist=Written("pm.Exponential.dist(1.0, shape=2)")),
-    "LKJCorr": dict(n=3, eta=2.0),
-    "MatrixNormal": dict(mu=np.zeros((2, 2)), rowcov=COVARIANCE, colcov=COVARIANCE),
-    "Multinomial": dict(n=10, p=np.array([0.2, 0.3, 0.5])),
-    "MvGaussianRandomWalk": dict(mu=np.zeros(2), cov=COVARIANCE, init_dist=VECTOR, steps=3),
-    "MvNormal": dict(mu=np.zeros(2), cov=COVARIANCE),
-    "MvStudentT": dict(nu=4.0, mu=np.zeros(2), scale=COVARIANCE),
-    "MvStudentTRandomWalk": dict(nu=4.0, mu=np.zeros(2), scale=COVARIANCE, init_dist=VECTOR, steps=3),
-    "OrderedMultinomial": dict(eta=0.3, cutpoints=np.array([-1.0, 0.5, 2.0]), n=10),
-    "RandomWalk": dict(
+    "AR": given(rho=[0.6, 0.2], sigma=1.0, init_dist=NORMAL, steps=4),
+    "CAR": given(mu=np.zeros(4), W=SQUARE, alpha=0.5, tau=1.0),
+    "Dirichlet": given(a=np.array([2.0, 3.0, 5.0])),
+    "DirichletMultinomial": given(n=10, a=np.array([2.0, 3.0, 5.0])),
+    "DiscreteMarkovChain": given(P=np.array([[0.9, 0.1], [0.3, 0.7]]), steps=4),
+    "GARCH11": given(omega=0.2, alpha_1=0.3, beta_1=0.5, initial_vol=1.0, steps=4),
+    "GaussianRandomWalk": given(mu=0.0, sigma=1.0, init_dist=NORMAL, steps=4),
+    "ICAR": given(W=SQUARE, sigma=1.0),
+    "KroneckerNormal": given(mu=np.zeros(4), covs=[COVARIANCE, COVARIANCE]),
+    "LKJCholeskyCov": given(eta=2.0, n=2, sd_dist=Written("pm.Exponential.dist(1.0, shape=2)")),
+    "LKJCorr": given(n=3, eta=2.0),
+    "MatrixNormal": given(mu=np.zeros((2, 2)), rowcov=COVARIANCE, colcov=COVARIANCE),
+    "Multinomial": given(n=10, p=np.array([0.2, 0.3, 0.5])),
+    "MvGaussianRandomWalk": given(mu=np.zeros(2), cov=COVARIANCE, init_dist=VECTOR, steps=3),
+    "MvNormal": given(mu=np.zeros(2), cov=COVARIANCE),
+    "MvStudentT": given(nu=4.0, mu=np.zeros(2), scale=COVARIANCE),
+    "MvStudentTRandomWalk": given(nu=4.0, mu=np.zeros(2), scale=COVARIANCE, init_dist=VECTOR, steps=3),
+    "OrderedMultinomial": given(eta=0.3, cutpoints=np.array([-1.0, 0.5, 2.0]), n=10),
+    "RandomWalk": given(
         init_dist=Written("pm.Normal.dist(0, 1)"), innovation_dist=Written("pm.Normal.dist(0, 0.5)"), steps=4
     ),
-    "StickBreakingWeights": dict(alpha=2.0, K=3),
-    "Wishart": dict(nu=5.0, V=COVARIANCE),
-    "ZeroSumNormal": dict(sigma=1.0, support_shape=4),
+    "StickBreakingWeights": given(alpha=2.0, K=3),
+    "Wishart": given(nu=5.0, V=COVARIANCE),
+    "ZeroSumNormal": given(sigma=1.0, support_shape=4),
 }
 
 

@@ -31,7 +31,8 @@ def do(
     make_interventions_shared: bool = True,
     prune_vars: bool = False,
 ) -> Model:
-    """The model in which some variables or data are set from outside: what they depended on has no influence on them any more.
+    """The model in which some variables or data are set from outside: what they depended on has no influence on them
+    any more.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The reference holds every public name, with a docstring, an example or a reason why there is none, and true arguments."""
+"""The reference holds every public name: with a docstring, its true arguments, and an example or a reason why not."""
 
 import inspect
 import sys
@@ -26,8 +26,8 @@ NEEDS = "needs the real PyMC, or changes the whole process"
 SELDOM = "an example is missing"
 WITHOUT_EXAMPLE = {
     **dict.fromkeys(
-        "DataError GraphFileError ImputationWarning IncorrectArgumentsError ParameterValueError SamplingError ShapeError "
-        "ShapeWarning TraceDirectoryError".split(),
+        "DataError GraphFileError ImputationWarning IncorrectArgumentsError ParameterValueError SamplingError "
+        "ShapeError ShapeWarning TraceDirectoryError".split(),
         ERROR,
     ),
     **dict.fromkeys(
@@ -36,7 +36,8 @@ WITHOUT_EXAMPLE = {
         VALUE,
     ),
     **dict.fromkeys(
-        "CauchyProposal LaplaceProposal MultivariateNormalProposal NormalProposal PoissonProposal UniformProposal".split(),
+        "CauchyProposal LaplaceProposal MultivariateNormalProposal NormalProposal PoissonProposal "
+        "UniformProposal".split(),
         PROPOSAL,
     ),
     **dict.fromkeys(
@@ -107,7 +108,8 @@ def test_a_planted_wrong_parameter_is_found():
 
 def test_docstrings_become_markdown():
     text = "Says.\n\n.. math:: x^2\n\nParameters\n----------\na : int\n    What.\n\nExamples\n--------\n>>> 1 + 1\n2"
-    expected = "Says.\n\n```{math}\nx^2\n```\n\n**Parameters**\n\n`a` : int\n: What.\n\n**Examples**\n\n```pycon\n>>> 1 + 1\n2\n```"
+    expected = "Says.\n\n```{math}\nx^2\n```\n\n**Parameters**\n\n`a` : int\n: What.\n\n**Examples**\n\n"
+    expected += "```pycon\n>>> 1 + 1\n2\n```"
     assert docstrings.markdown(text) == expected
 
 

@@ -30,8 +30,8 @@ def check(of: Any = None) -> Report:
     Returns
     -------
     Report
-        It prints as text, shows as HTML in a notebook, holds findings (`kind`, `severity`, `variables`, `says`, `remedy`),
-        and `to_dict()` and `to_json()` give it as data.
+        It prints as text, shows as HTML in a notebook, holds findings (`kind`, `severity`, `variables`, `says`,
+        `remedy`), and `to_dict()` and `to_json()` give it as data.
 
     Examples
     --------

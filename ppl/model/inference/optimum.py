@@ -100,8 +100,8 @@ def find_MAP(
 ) -> Any:
     """The mode of the posterior, as a point; discrete variables stay where they start.
 
-    The density is that of the variables themselves, without the Jacobians of their transforms. A mode says nothing of how
-    sure it is, and may lie far from all draws: of a hierarchy it often is where a scale is 0.
+    The density is that of the variables themselves, without the Jacobians of their transforms. A mode says nothing of
+    how sure it is, and may lie far from all draws: of a hierarchy it often is where a scale is 0.
 
     Parameters
     ----------

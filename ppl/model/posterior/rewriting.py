@@ -146,7 +146,8 @@ def explain(
     Returns
     -------
     Plan, Trace or RunReport
-        It prints as text and shows as HTML in a notebook. A plan has `free` (what is left), `steps`, and `kept` (what stays, with reasons).
+        It prints as text and shows as HTML in a notebook. A plan has `free` (what is left), `steps`, and `kept` (what
+        stays, with reasons).
 
     Examples
     --------

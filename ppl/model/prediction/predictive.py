@@ -199,8 +199,8 @@ def sample_posterior_predictive(
     model : Model, optional
         The model; by default that of the `with` block. Its Data may be others than those it was sampled with.
     var_names : list of str, optional
-        What is drawn: by default the observed variables. A free variable that is named is drawn anew, and so is all that
-        depends on it or on Data that changed; the log says which.
+        What is drawn: by default the observed variables. A free variable that is named is drawn anew, and so is all
+        that depends on it or on Data that changed; the log says which.
     sample_dims : sequence of str, optional
         The dimensions of draws; by default `("chain", "draw")`.
     random_seed : int, sequence of int, Generator or RandomState, optional
