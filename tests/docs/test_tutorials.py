@@ -17,7 +17,7 @@ PAGES = [
 
 
 @pytest.mark.parametrize("page", PAGES)
-@pytest.mark.filterwarnings("ignore:More chains:UserWarning")
+@pytest.mark.filterwarnings("ignore:The inplace keyword")  # of pandas, in ArviZ's comparison
 def test_a_tutorial_prints_what_it_shows(page, tmp_path, monkeypatch, no_real_packages):
     monkeypatch.setenv("MPLBACKEND", "Agg")
     monkeypatch.chdir(tmp_path)  # its pictures
