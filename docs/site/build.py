@@ -7,6 +7,8 @@ and Sphinx turns that into HTML, with warnings as errors. `--quick` leaves the p
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import re
 import shutil
 import sys
@@ -117,7 +119,7 @@ def generated(quick: bool) -> None:
         write(place / f"module_{name}.md", reference.module_page(name))
     names = sorted(ppl.FAMILIES) if not quick else ["Normal", "NegativeBinomial", "Dirichlet"]
     for name in names:
-        write(place / "families" / f"{name}.md", families.page(name, place / "families/pictures"))
+        write(place / "families" / f"{name}.md", family_page(name, place / "families/pictures"))
     rows = [f"| [{n}](families/{n}.md) | {families_line(n)} |" for n in names]
     write(
         place / "families.md",
@@ -139,6 +141,31 @@ def generated(quick: bool) -> None:
         "# Reference\n\nEvery public name, from the docstrings and registries of the package.\n\n"
         + tree([*listed, "families", "modules"], depth=2),
     )
+
+
+@functools.cache
+def of_this_tree() -> Path:
+    """Where pages of families are kept as long as neither the package nor the programs of the site change."""
+    files = sorted([*(ROOT / "ppl").rglob("*.py"), *Path(__file__).parent.glob("*.py")])
+    digest = hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()[:16]
+    kept = BUILD / "families"
+    for other in kept.glob("*") if kept.is_dir() else ():
+        if other.name != digest:
+            shutil.rmtree(other)
+    return kept / digest
+
+
+def family_page(name: str, pictures: Path) -> str:
+    """The page of a family with its picture: made once, since its example runs and its picture takes seconds."""
+    page, picture = of_this_tree() / f"{name}.md", of_this_tree() / f"{name}.svg"
+    if not page.is_file():
+        page.parent.mkdir(parents=True, exist_ok=True)
+        text = families.page(name, page.parent)
+        page.write_text(text, encoding="utf-8")
+    pictures.mkdir(parents=True, exist_ok=True)
+    if picture.is_file():
+        shutil.copyfile(picture, pictures / picture.name)
+    return page.read_text(encoding="utf-8")
 
 
 def families_line(name: str) -> str:

@@ -49,13 +49,7 @@ WITHOUT_EXAMPLE = {
         NEEDS,
     ),
     **dict.fromkeys(
-        (
-            "Distribution Lop MultiTrace Node RandomVariable RaveledVars Rop Simulator WishartBartlett add_updates "
-            "alternative assume drop_warning_stat expand_draws get_ops get_updates init_nuts invlogit "
-            "join_nonshared_inputs law_of load_variables logaddexp logit logsumexp make_shared_replacements "
-            "model_to_graphviz param predictions_to_inference_data requires sampler save_variables to_inference_data "
-            "to_jax to_svg trace_cov"
-        ).split(),
+        ("assume invlogit logaddexp logit logsumexp model_to_graphviz sampler to_jax to_svg trace_cov").split(),
         SELDOM,
     ),
 }

@@ -1,12 +1,11 @@
-"""The site builds without a warning, with the pages that are there; without Sphinx the pages are written all the same."""
+"""The site builds without a warning, with every page that is there; what Sphinx reads is written without it."""
 
 import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "docs/site"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs/site"))
 
 import build
 import links

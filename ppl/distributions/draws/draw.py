@@ -16,7 +16,12 @@ from ppl.tensor.tensor import Tensor, TensorType, dtype_name
 
 
 class RandomVariable(Tensor):
-    """A draw from a distribution."""
+    """A draw from a distribution.
+
+    >>> x = pm.Normal.dist(0, 1)
+    >>> isinstance(x, ppl.RandomVariable), x is pm.Normal.dist(0, 1)
+    (True, False)
+    """
 
     __slots__ = ()
 

@@ -289,7 +289,13 @@ def _matching(name: str, points: Sequence[Tensor], given: Any) -> list[Tensor]:
 
 @function("Rop")
 def jvp(f: Any, wrt: Any, eval_points: Any) -> Any:
-    """How `f` changes when the variables change along `eval_points` (Theano's Rop)."""
+    """How `f` changes when the variables change along `eval_points` (Theano's Rop).
+
+    >>> import ppl.tensor as tt
+    >>> x = tt.dscalar("x")
+    >>> ppl.function([x], ppl.Rop(x**2, x, tt.constant(1.0)))(3.0).item()
+    6.0
+    """
     outputs = [as_tensor(x) for x in (f if isinstance(f, list | tuple) else [f])]
     points = _variables(wrt)
     tangents = _matching("Rop", points, eval_points)
@@ -300,7 +306,13 @@ def jvp(f: Any, wrt: Any, eval_points: Any) -> Any:
 
 @function("Lop")
 def vjp(f: Any, wrt: Any, eval_points: Any) -> Any:
-    """The gradient of `sum(f * eval_points)` with respect to the variables (Theano's Lop)."""
+    """The gradient of `sum(f * eval_points)` with respect to the variables (Theano's Lop).
+
+    >>> import ppl.tensor as tt
+    >>> x = tt.dscalar("x")
+    >>> ppl.function([x], ppl.Lop(x**2, x, tt.constant(2.0)))(3.0).item()
+    12.0
+    """
     outputs = [as_tensor(x) for x in (f if isinstance(f, list | tuple) else [f])]
     points = _variables(wrt)
     slopes = _matching("Lop", outputs, eval_points)

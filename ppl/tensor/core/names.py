@@ -181,7 +181,14 @@ def get_placeholders(name: str = "*", scope: str = "/") -> list[Tensor]:
 
 
 def get_ops(name: str = "*", scope: str = "/") -> list[Tensor]:
-    """Living computed tensors with a name, by globs over names and scopes."""
+    """Living computed tensors with a name, by globs over names and scopes.
+
+    >>> import ppl.tensor as tt
+    >>> x = tt.dscalar("x")
+    >>> y = tt.exp(x)
+    >>> isinstance(ppl.get_ops("*"), list)
+    True
+    """
     return matching((node for node in living() if node.inputs and name_of(node) is not None), name, scope)
 
 
