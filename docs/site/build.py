@@ -90,13 +90,11 @@ def contents() -> None:
                 "docs/reference/index",
                 "docs/lookups",
                 "docs/decisions/index",
-                "README",
-                "CHANGELOG",
-                "CONTRIBUTING",
-                "SECURITY",
+                "docs/project",
             ]
         ),
     )
+    write(SOURCE / "docs/project.md", "# Project\n\n" + tree([f"/{p.stem}" for p in pages() if p.parent == Path()]))
     write(
         SOURCE / "docs/tutorials/index.md",
         "# Tutorials\n\nEach is a program that runs in minutes; the tests run its code.\n\n" + tree(tutorials),

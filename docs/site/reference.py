@@ -53,7 +53,7 @@ def group_of(name: str) -> str:
 
 def page(slug: str, title: str) -> str:
     """A page of names that belong together; a table of them stands first."""
-    names = [n for n in public_names() if group_of(n) == slug]
+    names = sorted((n for n in public_names() if group_of(n) == slug), key=lambda n: "Parameters\n---" not in doc_of(n))
     rows = [f"| [`{n}`](#ppl.{n}) | {first_sentence(n)} |" for n in names]
     table = ["| name | what it is |", "|---|---|", *rows]
     return "\n".join([f"# {title}", "", *table, "", *[entry(n) for n in names]])

@@ -369,13 +369,13 @@ class PointFunction:
 
 
 def compile_fn(outs: Any, *, inputs: Any = None, model: Model | None = None, **options: Any) -> Any:
-    """`model.compile_fn` for the model of the `with` block.
+    """`model.compile_fn` for the model of the `with` block: a compiled function of values of its variables.
 
-    >>> with pm.Model():
+    >>> with pm.Model() as model:
     ...     x = pm.Normal("x", 0, 1)
-    ...     f = pm.compile_fn(2 * x)
-    >>> f({"x": 3.0}).item()
-    0.3570054112789566
+    ...     f = pm.compile_fn(model.logp())
+    >>> round(float(f({"x": 0.0})), 3)
+    -0.919
     """
     found: Any = modelcontext(model)
     return found.compile_fn(outs, inputs=inputs, **options)

@@ -114,7 +114,15 @@ FAMILIES_WITHOUT_EXAMPLE = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(n for n in ppl.FAMILIES if n in dir(ppl)))
+MUCH_IS_COMPILED = ("HurdleGamma", "HurdleNegativeBinomial", "HurdlePoisson", "PolyaGamma", "SkewStudentT")
+EXAMPLES = [
+    pytest.param(name, marks=[pytest.mark.slow] if name in MUCH_IS_COMPILED else [])
+    for name in sorted(ppl.FAMILIES)
+    if name in dir(ppl)
+]
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_the_example_of_a_family_runs(name):
     code = families.example(name)
     assert (code is None) == (name in FAMILIES_WITHOUT_EXAMPLE)

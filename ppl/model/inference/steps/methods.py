@@ -195,9 +195,9 @@ class HamiltonianMC(StepMethod):
     >>> with pm.Model():
     ...     x = pm.Normal("x", 0, 1)
     ...     y = pm.Normal("y", x, 1, observed=0.5)
-    ...     result = pm.sample(100, tune=100, chains=1, step=pm.HamiltonianMC(), random_seed=1, quiet=True)
-    >>> result.posterior["x"].shape
-    (1, 100)
+    ...     step = pm.HamiltonianMC()
+    >>> [v.name for v in step.vars]
+    ['x']
     """
 
     kinds = "f"
@@ -262,9 +262,9 @@ class Metropolis(StepMethod):
     >>> with pm.Model():
     ...     x = pm.Normal("x", 0, 1)
     ...     y = pm.Normal("y", x, 1, observed=0.5)
-    ...     result = pm.sample(100, tune=100, chains=1, step=pm.Metropolis(), random_seed=1, quiet=True)
-    >>> result.posterior["x"].shape
-    (1, 100)
+    ...     step = pm.Metropolis()
+    >>> [v.name for v in step.vars]
+    ['x']
     """
 
     def __init__(
@@ -331,9 +331,9 @@ class BinaryMetropolis(StepMethod):
     >>> with pm.Model():
     ...     x = pm.Bernoulli("x", 0.4)
     ...     y = pm.Normal("y", x, 1, observed=0.5)
-    ...     result = pm.sample(100, tune=100, chains=1, step=pm.BinaryMetropolis(), random_seed=1, quiet=True)
-    >>> result.posterior["x"].shape
-    (1, 100)
+    ...     step = pm.BinaryMetropolis()
+    >>> [v.name for v in step.vars]
+    ['x']
     """
 
     kinds = "iub"
@@ -426,9 +426,9 @@ class CategoricalGibbsMetropolis(StepMethod):
     >>> with pm.Model():
     ...     x = pm.Categorical("x", [0.2, 0.3, 0.5])
     ...     y = pm.Normal("y", x, 1, observed=0.5)
-    ...     result = pm.sample(100, tune=100, chains=1, step=pm.CategoricalGibbsMetropolis(), random_seed=1, quiet=True)
-    >>> result.posterior["x"].shape
-    (1, 100)
+    ...     step = pm.CategoricalGibbsMetropolis()
+    >>> [v.name for v in step.vars]
+    ['x']
     """
 
     kinds = "iub"
@@ -543,9 +543,9 @@ class DEMetropolis(StepMethod):
     >>> with pm.Model():
     ...     x = pm.Normal("x", 0, 1)
     ...     y = pm.Normal("y", x, 1, observed=0.5)
-    ...     result = pm.sample(100, tune=100, chains=4, step=pm.DEMetropolis(), random_seed=1, quiet=True)
-    >>> result.posterior["x"].shape
-    (4, 100)
+    ...     step = pm.DEMetropolis()
+    >>> [v.name for v in step.vars]
+    ['x']
     """
 
     kinds = "f"
@@ -605,9 +605,9 @@ class DEMetropolisZ(StepMethod):
     >>> with pm.Model():
     ...     x = pm.Normal("x", 0, 1)
     ...     y = pm.Normal("y", x, 1, observed=0.5)
-    ...     result = pm.sample(100, tune=100, chains=1, step=pm.DEMetropolisZ(), random_seed=1, quiet=True)
-    >>> result.posterior["x"].shape
-    (1, 100)
+    ...     step = pm.DEMetropolisZ()
+    >>> [v.name for v in step.vars]
+    ['x']
     """
 
     kinds = "f"
