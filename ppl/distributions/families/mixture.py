@@ -23,7 +23,7 @@ class Mixture(Modifier, abstract=True):
     .. math:: f(x) = \sum_k w_k f_k(x)
 
     >>> x = pm.Mixture.dist(w=[0.3, 0.7], comp_dists=[pm.Normal.dist(0, 1), pm.StudentT.dist(3, 0, 5)])
-    >>> round(float(pm.logp(x, 0.0).eval()), 4)
+    >>> pm.logp(x, 0.0).eval().round(4).item()
     -1.7653
     """
 
@@ -210,7 +210,7 @@ class NormalMixture(Mixture, abstract=True):
     .. math:: f(x) = \sum_k w_k N(x; μ_k, σ_k)
 
     >>> x = pm.NormalMixture.dist(w=[0.3, 0.7], mu=[-1.0, 2.0], sigma=1.0)
-    >>> round(float(pm.logp(x, 0.0).eval()), 4)
+    >>> pm.logp(x, 0.0).eval().round(4).item()
     -2.2038
     """
 
