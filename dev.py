@@ -9,7 +9,7 @@ python3 dev.py test --oldest [PYTEST ...]  the tests with the oldest dependencie
 python3 dev.py lint                        formatting, lint, types
 python3 dev.py bench [--keep] [NAME ...]   run benchmarks/NAME.py, or all of them, against the rivals;
                                            --keep writes what they print to benchmarks/results/
-python3 dev.py docs                        build docs/build/, checking every link
+python3 dev.py docs [--quick]              build the site into docs/build/html/, warnings as errors, every link checked
 python3 dev.py house [--follow]            folders, lines, arrows and circles of the imports, as text and as Mermaid;
                                            --follow: the files that a model visits in pm.sample, by a run
 
@@ -31,7 +31,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
 VENV, DEPS = ROOT / ".venv", ROOT / ".deps"
-GROUPS = ["run", "test", "bench"]  # each lock file contains the one before it
+GROUPS = ["run", "test", "docs", "bench"]  # each lock file contains the one before it
 NO_NETWORK = re.compile(
     r"name resolution|getaddrinfo|nodename nor servname|dns error|error sending request|unreachable|"
     r"NewConnectionError|ConnectTimeout|ConnectionRefused|Connection refused|ProxyError",
@@ -292,7 +292,7 @@ def bench(args):
 
 
 def docs(args):
-    return run("test", "docs/generate.py", *args)
+    return run("docs", "docs/site/build.py", *args)
 
 
 def house(args):

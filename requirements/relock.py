@@ -4,8 +4,9 @@ With `--keep` what is locked keeps its version, and only new requirements are ad
 alone are locked again.
 
 Everything is resolved once, for every Python from 3.11 on, so that the files always agree. Then each package is put
-into the first file that needs it: `run.txt` (to use ppl), `test.txt` (to test it), `bench.txt` (its rivals). A later
-file starts where the one before it ends, and every package carries the hashes that pip and uv check.
+into the first file that needs it: `run.txt` (to use ppl), `test.txt` (to test it), `docs.txt` (to build the site),
+`bench.txt` (its rivals). A later file starts where the one before it ends, and every package carries the hashes that
+pip and uv check.
 
 `oldest.txt` stands by itself: the oldest version that is allowed of each package that ppl names, of pandas, which users
 bring, the oldest that knows NumPy 2, and the newest tools to test with that go with these.
@@ -20,8 +21,9 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 GROUPS = {
     "run": ["viz", "nn"],
-    "test": ["viz", "nn", "test", "docs", "dev"],
-    "bench": ["viz", "nn", "test", "docs", "dev", "bench"],
+    "test": ["viz", "nn", "test", "dev"],
+    "docs": ["viz", "nn", "test", "dev", "docs"],
+    "bench": ["viz", "nn", "test", "dev", "docs", "bench"],
 }
 
 

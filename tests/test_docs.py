@@ -10,12 +10,12 @@ import ppl
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
-generate = runpy.run_path(str(ROOT / "docs/generate.py"))
+site = runpy.run_path(str(ROOT / "docs/site/links.py"))
 
 
-@pytest.mark.parametrize("page", generate["pages"](), ids=str)
+@pytest.mark.parametrize("page", site["pages"](), ids=str)
 def test_links_lead_somewhere(page):
-    assert generate["broken_links"](ROOT, page) == []
+    assert site["broken_links"](ROOT, page) == []
 
 
 def test_planted_broken_links_are_found(tmp_path):
@@ -24,11 +24,17 @@ def test_planted_broken_links_are_found(tmp_path):
         "[a](b.md) [a](b.md#some-heading) [a](#own) [a](https://x.y)\n\n# Own\n\n[a](c.md) [a](b.md#other) [a](#none)"
     )
     (tmp_path / "a.md").write_text(links)
-    faults = generate["broken_links"](tmp_path, Path("a.md"))
+    faults = site["broken_links"](tmp_path, Path("a.md"))
     assert faults == ["a.md: no file c.md", "a.md: no heading b.md#other", "a.md: no heading #none"]
 
 
-PAGES = ["README.md", "docs/from_pymc.md", "docs/ppl_from_scratch.md", "docs/unmodified_programs.md"]
+PAGES = [
+    "README.md",
+    "docs/from_pymc.md",
+    "docs/ppl_from_scratch.md",
+    "docs/unmodified_programs.md",
+    "docs/learning.md",
+]
 
 
 @pytest.mark.parametrize("page", PAGES)

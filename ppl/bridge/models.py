@@ -26,8 +26,18 @@ from ppl.tensor.tensor import Tensor
 def from_pymc(model: Any, *, data: str = "mutable", check: bool = False) -> Model:
     """A model of PyMC as a model of ppl: the same variables by the same names, dims, coords, data and transforms.
 
-    With `data="frozen"` the Data become constants, which lets rewriting use what they are. `check=True` compares the
-    names and the log-density at the starting point with PyMC's, which compiles PyMC's model.
+    Parameters
+    ----------
+    model : pymc.Model
+        A model of the real PyMC.
+    data : {"mutable", "frozen"}, default "mutable"
+        Whether Data stay such, or become constants, which lets rewriting use what they are.
+    check : bool, default False
+        Whether names and the log-density at the starting point are compared with PyMC's, which compiles PyMC's model.
+
+    Returns
+    -------
+    Model
     """
     if data not in ("mutable", "frozen"):
         raise ValueError(f'from_pymc: data is "mutable" or "frozen", got {data!r}')

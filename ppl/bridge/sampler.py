@@ -38,6 +38,11 @@ def register() -> Registration:
     `with ppl.register():` does so inside a block; `ppl.unregister()` takes it back. Arguments of `ppl.sample` are given
     by `nuts_sampler_kwargs`, as in `nuts_sampler_kwargs={"rewrite": False}`. PyMC asks for models that NUTS alone can
     sample; `ppl.sample(model)` takes those with discrete variables too.
+
+    Returns
+    -------
+    Registration
+        A context manager, whose end takes the registration back.
     """
     module = importlib.import_module(WHERE)
     found = getattr(module, NAME, None)

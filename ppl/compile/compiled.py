@@ -68,6 +68,12 @@ class Function:
     """A compiled function: call it with values for its inputs, by position or by name.
 
     Calls that change variables take turns, so that threads lose no update.
+
+    >>> import ppl.tensor as tt
+    >>> x = tt.dscalar("x")
+    >>> f = ppl.function([x], x + 1)
+    >>> isinstance(f, ppl.Function), f(1.0).item()
+    (True, 2.0)
     """
 
     def __init__(self, plan: Plan) -> None:

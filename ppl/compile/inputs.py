@@ -18,6 +18,12 @@ class In:
     """An input with another name, a default value, or an update: what the default becomes after each call.
 
     `strict` takes arrays of the input's own dtype only; `allow_downcast` converts whatever comes.
+
+    >>> import ppl.tensor as tt
+    >>> x = tt.dscalar("x")
+    >>> f = ppl.function([ppl.In(x, value=2.0)], x**2)
+    >>> f().item()
+    4.0
     """
 
     variable: Tensor
@@ -42,7 +48,13 @@ class In:
 
 
 class Out:
-    """An output (Theano's wrapper). `borrow` may be set or not: results are never changed in place, so all are safe."""
+    """An output (Theano's wrapper). `borrow` may be set or not: results are never changed in place, so all are safe.
+
+    >>> import ppl.tensor as tt
+    >>> x = tt.dscalar("x")
+    >>> ppl.function([x], ppl.Out(x + 1))(2.0).item()
+    3.0
+    """
 
     def __init__(self, variable: Any, borrow: bool = False) -> None:
         self.variable, self.borrow = variable, borrow

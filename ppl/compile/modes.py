@@ -23,7 +23,13 @@ STAGES: list[Callable[[list[Node]], list[Node]]] = [simplified]
 
 @dataclass(frozen=True)
 class Mode:
-    """Whether graphs are rewritten before they are compiled, and which values of the results are errors."""
+    """Whether graphs are rewritten before they are compiled, and which values of the results are errors.
+
+    >>> import ppl.tensor as tt
+    >>> x = tt.dscalar("x")
+    >>> ppl.function([x], tt.log(x), mode=ppl.Mode("as written", rewrites=False))(1.0).item()
+    0.0
+    """
 
     name: str
     rewrites: bool = True
@@ -41,7 +47,13 @@ class Mode:
 
 
 def NanGuardMode(nan_is_error: bool = True, inf_is_error: bool = True, big_is_error: bool = False) -> Mode:
-    """Results that are not finite raise, naming the first node in the graph whose value is not."""
+    """Results that are not finite raise, naming the first node in the graph whose value is not.
+
+    >>> import ppl.tensor as tt
+    >>> x = tt.dscalar("x")
+    >>> ppl.function([x], tt.log(x), mode=ppl.NanGuardMode())(1.0).item()
+    0.0
+    """
     if big_is_error:
         raise NotImplementedError("NanGuardMode: big_is_error is not supported; nan_is_error and inf_is_error are")
     return Mode("NanGuardMode", nan_is_error=bool(nan_is_error), inf_is_error=bool(inf_is_error))
@@ -57,7 +69,11 @@ MODES: dict[str, Mode] = {
 
 
 def get_mode(mode: Any = None) -> Mode:
-    """The mode of a name; None is "FAST_RUN"."""
+    """The mode of a name; None is "FAST_RUN".
+
+    >>> ppl.get_mode(None).name
+    'FAST_RUN'
+    """
     if isinstance(mode, Mode):
         return mode
     found = MODES.get("FAST_RUN" if mode is None else mode) if isinstance(mode, str | None) else None

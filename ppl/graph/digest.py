@@ -104,7 +104,13 @@ def _own(value: Any) -> bytes:
 def equal_computations(
     xs: Iterable[Node], ys: Iterable[Node], in_xs: Iterable[Node] | None = None, in_ys: Iterable[Node] | None = None
 ) -> bool:
-    """Whether `xs` compute from `in_xs` what `ys` compute from `in_ys`; other leaves must be the very same."""
+    """Whether `xs` compute from `in_xs` what `ys` compute from `in_ys`; other leaves must be the very same.
+
+    >>> import ppl.tensor as tt
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> ppl.equal_computations([x + 1], [y + 1], [x], [y])
+    True
+    """
     left, right = list(xs), list(ys)
     sources, targets = list(in_xs or ()), list(in_ys or ())
     if len(left) != len(right) or len(sources) != len(targets):
@@ -116,5 +122,11 @@ def equal_computations(
 
 
 def same_content(xs: Nodes, ys: Nodes) -> bool:
-    """Whether the graphs are equal up to which leaves and draws they hold: these match by order, name and type."""
+    """Whether the graphs are equal up to which leaves and draws they hold: these match by order, name and type.
+
+    >>> import ppl.tensor as tt
+    >>> x, y = tt.dscalar("x"), tt.dscalar("y")
+    >>> ppl.same_content(x + 1, y + 1), ppl.same_content(x + 1, y + 2)
+    (False, False)
+    """
     return digest(xs) == digest(ys)

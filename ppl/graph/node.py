@@ -182,6 +182,11 @@ class Node:
 
     `serial` grows with every new node, so inputs always have a smaller one than their users: sorting by it is a
     topological order.
+
+    >>> import ppl.tensor as tt
+    >>> x = tt.dscalar("x")
+    >>> (x + 1) is (x + 1), isinstance(x, ppl.Node)
+    (True, True)
     """
 
     __slots__ = ("__weakref__", "attrs", "inputs", "op", "serial", "type")

@@ -15,7 +15,13 @@ _LEAVES = frozenset({"input", "variable", "constant", "bound"})
 
 
 def to_dot(outputs: Nodes) -> str:
-    """The graph in Graphviz's language; bodies are boxes inside the picture."""
+    """The graph in Graphviz's language; bodies are boxes inside the picture.
+
+    >>> import ppl.tensor as tt
+    >>> x = tt.dscalar("x")
+    >>> ppl.to_dot(tt.exp(x)).split()[0]
+    'digraph'
+    """
     lines = ["digraph {", '  rankdir="TB"; node [shape=ellipse, fontsize=11];']
     for depth, event in _events(as_nodes(outputs)):
         pad = "  " * (depth + 1)
@@ -34,7 +40,13 @@ def to_dot(outputs: Nodes) -> str:
 
 
 def to_mermaid(outputs: Nodes) -> str:
-    """The graph in Mermaid's language, which notebooks, GitHub and many editors draw."""
+    """The graph in Mermaid's language, which notebooks, GitHub and many editors draw.
+
+    >>> import ppl.tensor as tt
+    >>> x = tt.dscalar("x")
+    >>> "exp" in ppl.to_mermaid(tt.exp(x))
+    True
+    """
     lines = ["flowchart TD"]
     for depth, event in _events(as_nodes(outputs)):
         pad = "  " * (depth + 1)

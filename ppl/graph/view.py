@@ -63,6 +63,11 @@ def flat_networkx(outputs: Nodes) -> nx.MultiDiGraph:
 
     Keys are paths of serial numbers: `(12,)` outside, `(12, 0, 7)` for node 7 in the first body of node 12. Edges of
     `kind` "enter" and "leave" join a body's first nodes and its outputs with the node that holds it.
+
+    >>> import ppl.tensor as tt
+    >>> x = tt.dscalar("x")
+    >>> len(ppl.flat_networkx(tt.exp(x)))
+    2
     """
     import networkx as nx
 

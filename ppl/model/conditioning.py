@@ -32,10 +32,32 @@ def do(
     prune_vars: bool = False,
 ) -> Model:
     """The model in which some variables or data are set from outside: what they depended on has no influence on them
-    any more. What is set to an expression of itself stays, and others use `do_` and its name in its place.
+    any more.
 
-    Interventions become Data, or fixed values with `make_interventions_shared=False`; `prune_vars` leaves out variables
-    that no observed variable and no potential needs.
+    Parameters
+    ----------
+    model : Model
+        The model, which stays as it is.
+    vars_to_interventions : dict
+        Values by variables or names. What is set to an expression of itself stays, and others use `do_` and its name in
+        its place.
+    make_interventions_shared : bool, default True
+        Whether interventions become Data, which `set_data` can change, or fixed values.
+    prune_vars : bool, default False
+        Whether variables are left out that no observed variable and no potential needs.
+
+    Returns
+    -------
+    Model
+
+    Examples
+    --------
+    >>> with pm.Model() as model:
+    ...     rain = pm.Bernoulli("rain", 0.3)
+    ...     wet = pm.Bernoulli("wet", 0.1 + 0.8 * rain)
+    >>> set_to_rain = pm.do(model, {"rain": 1})
+    >>> [rv.name for rv in set_to_rain.free_RVs]
+    ['wet']
     """
     chosen = _variables(model, vars_to_interventions, "do")
     for var in chosen:
@@ -64,7 +86,27 @@ def do(
 
 
 def observe(model: Books, vars_to_observations: Mapping[Any, Any]) -> Model:
-    """The model in which some free variables are observed."""
+    """The model in which some free variables are observed.
+
+    Parameters
+    ----------
+    model : Model
+        The model, which stays as it is.
+    vars_to_observations : dict
+        Data by variables or names. Missing values become variables.
+
+    Returns
+    -------
+    Model
+
+    Examples
+    --------
+    >>> with pm.Model() as model:
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, shape=2)
+    >>> [rv.name for rv in pm.observe(model, {"y": [0.3, 0.2]}).observed_RVs]
+    ['y']
+    """
     chosen = _variables(model, vars_to_observations, "observe")
     for var in chosen:
         if not any(var is rv for rv in model.free_RVs):
@@ -73,25 +115,53 @@ def observe(model: Books, vars_to_observations: Mapping[Any, Any]) -> Model:
 
 
 def clone_model(model: Books) -> Model:
-    """A copy that shares nothing that can change."""
+    """A copy that shares nothing that can change.
+
+    >>> with pm.Model() as model:
+    ...     s = pm.HalfNormal("s", 1)
+    >>> clone = pm.clone_model(model)
+    >>> clone.free_RVs[0].name, clone.free_RVs[0] is s
+    ('s', True)
+    """
     return rebuilt(model, empty_like(model))
 
 
 def change_value_transforms(model: Books, vars_to_transforms: Mapping[Any, Transform | None]) -> Model:
-    """The model with other transforms for some free variables; None for no transform."""
+    """The model with other transforms for some free variables; None for no transform.
+
+    >>> with pm.Model() as model:
+    ...     s = pm.HalfNormal("s", 1)
+    >>> plain = pm.change_value_transforms(model, {"s": None})
+    >>> [v.name for v in plain.value_vars]
+    ['s']
+    """
     return rebuilt(
         model, empty_like(model), transforms=_variables(model, vars_to_transforms, "change_value_transforms")
     )
 
 
 def remove_value_transforms(model: Books, vars: Sequence[Any] | None = None) -> Model:
-    """The model whose free variables (all, or those given) have no transforms."""
+    """The model whose free variables (all, or those given) have no transforms.
+
+    >>> with pm.Model() as model:
+    ...     s = pm.HalfNormal("s", 1)
+    >>> [v.name for v in pm.remove_value_transforms(model).value_vars]
+    ['s']
+    """
     chosen = model.free_RVs if vars is None else vars
     return change_value_transforms(model, dict.fromkeys(chosen))
 
 
 def freeze_dims_and_data(model: Books, dims: Sequence[str] | None = None, data: Sequence[str] | None = None) -> Model:
-    """The model with Data as constants (all, or those named), so that all shapes are known; dimensions follow."""
+    """The model with Data as constants (all, or those named), so that all shapes are known; dimensions follow.
+
+    >>> with pm.Model() as model:
+    ...     x = pm.Data("x", [1.0, 2.0])
+    ...     y = pm.Normal("y", x, 1)
+    >>> frozen = pm.freeze_dims_and_data(model)
+    >>> frozen["y"].type.shape
+    (2,)
+    """
     known = [v.name or "" for v in model.data_vars]
     for name in data or ():
         if name not in known:

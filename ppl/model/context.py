@@ -64,7 +64,12 @@ def around(model: InBlock) -> Any:
 
 
 def modelcontext(model: M | None) -> M:
-    """The model given, or the one of the `with` block; an error that says so where there is neither."""
+    """The model given, or the one of the `with` block; an error that says so where there is neither.
+
+    >>> with pm.Model() as model:
+    ...     pm.modelcontext(None) is model
+    True
+    """
     found = model if model is not None else current_model()
     if found is None:
         raise TypeError("No model on context stack: call this inside a `with model:` block, or pass model=.")

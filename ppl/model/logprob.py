@@ -49,8 +49,29 @@ def _in_law(rv: Any) -> Any:
 
 
 def logp(rv: Any, value: Any, warn_rvs: bool = True) -> Tensor:
-    """The log-density of a random expression at a value, one number for each independent part.
+    """The log-density of a random expression at a value, or the logarithm of a probability for discrete ones.
 
+    Parameters
+    ----------
+    rv : tensor
+        A random variable, or an expression of some: a sum, a product, a maximum, an entry, ...
+    value : tensor or array
+        Where the density is asked for.
+    warn_rvs : bool, default True
+        Whether to warn where the result is random itself, since a parameter is a draw that no law is known for.
+
+    Returns
+    -------
+    Tensor
+        One number for each independent part; `.eval()` gives its value.
+
+    Raises
+    ------
+    NotImplementedError
+        Where no formula is known, saying which part and why.
+
+    Examples
+    --------
     >>> import ppl as pm
     >>> total = pm.Normal.dist(1, 3) + pm.Normal.dist(2, 4)
     >>> round(float(pm.logp(total, 3.0).eval()), 4)
@@ -60,15 +81,90 @@ def logp(rv: Any, value: Any, warn_rvs: bool = True) -> Tensor:
 
 
 def logcdf(rv: Any, value: Any, warn_rvs: bool = True) -> Tensor:
-    """log P(X ≤ value)."""
+    """The logarithm of the distribution function of a random expression: log P(X ≤ value).
+
+    Parameters
+    ----------
+    rv : tensor
+        A random variable, or an expression of some: a sum, a product, a maximum, an entry, ...
+    value : tensor or array
+        The upper bound.
+    warn_rvs : bool, default True
+        Whether to warn where the result is random itself, since a parameter is a draw that no law is known for.
+
+    Returns
+    -------
+    Tensor
+        One number for each independent part; `.eval()` gives its value.
+
+    Raises
+    ------
+    NotImplementedError
+        Where no formula is known, saying which part and why.
+
+    Examples
+    --------
+    >>> round(float(pm.logcdf(pm.Normal.dist(0, 1), 0.0).eval()), 4)
+    -0.6931
+    """
     return logprob.logcdf(_simplest(rv), value, warn_rvs)
 
 
 def logccdf(rv: Any, value: Any, warn_rvs: bool = True) -> Tensor:
-    """log P(X > value)."""
+    """The logarithm of the upper tail of a random expression: log P(X > value), with all digits far out.
+
+    Parameters
+    ----------
+    rv : tensor
+        A random variable, or an expression of some: a sum, a product, a maximum, an entry, ...
+    value : tensor or array
+        The lower bound.
+    warn_rvs : bool, default True
+        Whether to warn where the result is random itself, since a parameter is a draw that no law is known for.
+
+    Returns
+    -------
+    Tensor
+        One number for each independent part; `.eval()` gives its value.
+
+    Raises
+    ------
+    NotImplementedError
+        Where no formula is known, saying which part and why.
+
+    Examples
+    --------
+    >>> round(float(pm.logccdf(pm.Normal.dist(0, 1), 10.0).eval()), 3)
+    -53.231
+    """
     return logprob.logccdf(_simplest(rv), value, warn_rvs)
 
 
 def icdf(rv: Any, value: Any, warn_rvs: bool = True) -> Tensor:
-    """The quantile: the smallest x with P(X ≤ x) ≥ value."""
+    """The quantile of a random expression: the smallest x with P(X ≤ x) ≥ value.
+
+    Parameters
+    ----------
+    rv : tensor
+        A random variable, or an expression of some: a sum, a product, a maximum, an entry, ...
+    value : tensor or array
+        A probability.
+    warn_rvs : bool, default True
+        Whether to warn where the result is random itself, since a parameter is a draw that no law is known for.
+
+    Returns
+    -------
+    Tensor
+        One number for each independent part; `.eval()` gives its value.
+
+    Raises
+    ------
+    NotImplementedError
+        Where no formula is known, saying which part and why.
+
+    Examples
+    --------
+    >>> round(float(pm.icdf(pm.Normal.dist(0, 1), 0.975).eval()), 3)
+    1.96
+    """
     return logprob.icdf(_simplest(rv), value, warn_rvs)

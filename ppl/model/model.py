@@ -32,6 +32,20 @@ from ppl.tensor.tensor import Tensor
 class Model(Registration):
     """A Bayesian model. Inside `with Model() as model:` every named distribution becomes a variable of it.
 
+    Parameters
+    ----------
+    name : str, default ""
+        Stands before the names of the variables of a model inside another (`"group::mu"`).
+    coords : dict, optional
+        Labels by the names of dimensions, as in `coords={"school": ["A", "B"]}`; `dims="school"` then gives a variable
+        its shape, and results their labels.
+    check_bounds : bool, default True
+        PyMC's argument, kept as an attribute: parameters outside their domains have the density 0 in any case.
+    model : Model or None, optional
+        The model around it; by default that of the `with` block, if there is one.
+
+    Examples
+    --------
     >>> import ppl as pm
     >>> with pm.Model() as model:
     ...     mu = pm.Normal("mu", 0, 5)
@@ -328,7 +342,14 @@ def empty_like(model: Books) -> Model:
 
 
 def compile_fn(outs: Any, *, inputs: Any = None, model: Model | None = None, **options: Any) -> Any:
-    """`model.compile_fn` for the model of the `with` block."""
+    """`model.compile_fn` for the model of the `with` block: a compiled function of values of its variables.
+
+    >>> with pm.Model() as model:
+    ...     x = pm.Normal("x", 0, 1)
+    ...     f = pm.compile_fn(model.logp())
+    >>> round(float(f({"x": 0.0})), 3)
+    -0.919
+    """
     found: Any = modelcontext(model)
     return found.compile_fn(outs, inputs=inputs, **options)
 
@@ -336,7 +357,11 @@ def compile_fn(outs: Any, *, inputs: Any = None, model: Model | None = None, **o
 def point_of(
     *args: Any, filter_model_vars: bool = False, model: Model | None = None, **kwargs: Any
 ) -> dict[str, np.ndarray]:
-    """A dict of arrays by name, from names or variables; only of the model's values with `filter_model_vars`."""
+    """A dict of arrays by name, from names or variables; only of the model's values with `filter_model_vars`.
+
+    >>> pm.Point(mu=1.0)
+    {'mu': array(1.)}
+    """
     point = {str(getattr(k, "name", k)): np.asarray(v) for k, v in dict(*args, **kwargs).items()}
     if filter_model_vars:
         known = {v.name for v in modelcontext(model).value_vars}

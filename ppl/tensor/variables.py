@@ -309,7 +309,13 @@ def variables_of(graphs: Any, trainable: bool | None = True) -> list[Variable]:
 
 
 def add_updates(updates: Mapping[Variable, Any]) -> None:
-    """Leave updates of variables for whoever collects them with `get_updates` (layers and optimizers do)."""
+    """Leave updates of variables for whoever collects them with `get_updates` (layers and optimizers do).
+
+    >>> v = ppl.shared(0.0, name="counted")
+    >>> ppl.add_updates({v: v + 1})
+    >>> len(ppl.get_updates("counted"))
+    1
+    """
     checked = {variable: fitting_update(variable, value) for variable, value in updates.items()}
     for variable, value in checked.items():
         variable.cell.collected_update = value
@@ -318,7 +324,13 @@ def add_updates(updates: Mapping[Variable, Any]) -> None:
 def get_updates(
     name: str = "*", scope: str = "/", variables: Iterable[Variable] | None = None
 ) -> dict[Variable, Tensor]:
-    """The updates left by `add_updates`, of matching variables or of the given ones, for `function(updates=...)`."""
+    """The updates left by `add_updates`, of matching variables or of the given ones, for `function(updates=...)`.
+
+    >>> v = ppl.shared(0.0, name="updated")
+    >>> ppl.add_updates({v: v + 1})
+    >>> [u.name for u in ppl.get_updates("updated")]
+    ['updated']
+    """
     if variables is None:
         gc.collect()  # a variable and its update hold each other: those of programs that are gone may still live
     chosen = get_variables(name, scope) if variables is None else list(variables)
@@ -326,7 +338,14 @@ def get_updates(
 
 
 def reset_variables(name: str = "*", scope: str = "/", trainable: bool | None = None) -> None:
-    """Every matching variable back to its initial value."""
+    """Every matching variable back to its initial value.
+
+    >>> v = ppl.shared(1.0, name="to_reset")
+    >>> v.set_value(5.0)
+    >>> ppl.reset_variables("to_reset")
+    >>> v.get_value().item()
+    1.0
+    """
     for variable in get_variables(name, scope, trainable):
         variable.reset()
 
@@ -342,14 +361,32 @@ def _keys(variables: Iterable[Variable]) -> dict[str, Variable]:
 
 
 def save_variables(file: Any, name: str = "*", scope: str = "/", trainable: bool | None = None) -> None:
-    """The values of matching variables, into an .npz file of plain arrays."""
+    """The values of matching variables, into an .npz file of plain arrays.
+
+    >>> import io
+    >>> v, file = ppl.shared(2.0, name="to_save"), io.BytesIO()
+    >>> ppl.save_variables(file, "to_save")
+    >>> file.tell() > 0
+    True
+    """
     values = {key: v.value for key, v in _keys(get_variables(name, scope, trainable)).items()}
     with _opened(file, "wb") as stream:
         np.savez(stream, **values)  # type: ignore[arg-type]
 
 
 def load_variables(file: Any, name: str = "*", scope: str = "/", trainable: bool | None = None) -> None:
-    """Values back from `save_variables`. Nothing changes unless every matching variable finds a value that fits."""
+    """Values back from `save_variables`. Nothing changes unless every matching variable finds a value that fits.
+
+    >>> import io
+    >>> v, file = ppl.shared(2.0, name="to_load"), io.BytesIO()
+    >>> ppl.save_variables(file, "to_load")
+    >>> v.set_value(0.0)
+    >>> file.seek(0)
+    0
+    >>> ppl.load_variables(file, "to_load")
+    >>> v.get_value().item()
+    2.0
+    """
     keyed = _keys(get_variables(name, scope, trainable))
     try:
         with _opened(file, "rb") as stream, np.load(stream, allow_pickle=False) as saved:

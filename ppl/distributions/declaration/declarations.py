@@ -21,7 +21,12 @@ class Param:
 
 
 def param(domain: Domain, default: Any = None) -> Any:
-    """Declare a parameter of a family."""
+    """Declare a parameter of a family.
+
+    >>> from ppl.distributions.declaration.domains import positive
+    >>> ppl.distributions.param(positive, 1.0).default
+    1.0
+    """
     return Param(domain, default)
 
 
@@ -37,6 +42,10 @@ def alternative(convert: Callable[..., Mapping[str, Any]], **domains: Domain) ->
     """Declare another parametrization: the function's parameters are the user's, its dict gives the family's.
 
     `domains` are those of the user's parameters, as in `alternative(lambda tau: {"sigma": rsqrt(tau)}, tau=positive)`.
+
+    >>> from ppl.distributions.declaration.domains import positive
+    >>> ppl.distributions.alternative(lambda tau: {"sigma": tau**-0.5}, tau=positive).takes
+    ('tau',)
     """
     return Alternative(convert, domains)
 
@@ -50,7 +59,11 @@ class Requirement:
 
 
 def requires(holds: Callable[..., Any], words: str, remedy: str) -> Any:
-    """Declare a condition on several parameters, as in `requires(lambda lower, upper: lower < upper, "...", "...")`."""
+    """Declare a condition on several parameters, as in `requires(lambda lower, upper: lower < upper, "...", "...")`.
+
+    >>> ppl.distributions.requires(lambda a, b: a < b, "a must be below b", "exchange them").takes
+    ('a', 'b')
+    """
     return Requirement(holds, words, remedy)
 
 

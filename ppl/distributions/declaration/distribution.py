@@ -68,7 +68,11 @@ FACTS = tuple(
 
 
 class Distribution(Parametrized, Evaluated, Facts):
-    """A family of distributions; see the module for how one is declared."""
+    """A family of distributions; see the module for how one is declared.
+
+    >>> issubclass(pm.Normal, pm.Distribution), pm.Normal.support
+    (True, real)
+    """
 
     params: ClassVar[dict[str, Param]] = {}
     alternatives: ClassVar[tuple[Alternative, ...]] = ()

@@ -124,7 +124,11 @@ class Law:
 
 def law_of(expression: Callable[..., Any], decreasing: bool = False, words: str = "") -> Any:
     """Declare that the family is the law of an expression that holds one draw under monotone operations. With words for
-    the draw, where {} stands for a value, observed values become those of the other family."""
+    the draw, where {} stands for a value, observed values become those of the other family.
+
+    >>> pm.Normal.law is None, pm.LogNormal.law is None  # LogNormal is declared as the law of exp(Normal)
+    (True, False)
+    """
     return Law(expression, decreasing, words)
 
 

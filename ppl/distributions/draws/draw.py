@@ -17,7 +17,12 @@ from ppl.tensor.tensor import Tensor, TensorType, dtype_name
 
 
 class RandomVariable(Tensor):
-    """A draw from a distribution."""
+    """A draw from a distribution.
+
+    >>> x = pm.Normal.dist(0, 1)
+    >>> isinstance(x, ppl.RandomVariable), x is pm.Normal.dist(0, 1)
+    (True, False)
+    """
 
     __slots__ = ()
 
@@ -124,6 +129,12 @@ def renamed(node: RandomVariable, name: str) -> RandomVariable:
 
 
 def is_draw(node: Node) -> bool:
+    """Whether a node of a graph is a random draw.
+
+    >>> x = pm.Normal.dist(0, 1)
+    >>> ppl.distributions.is_draw(x), ppl.distributions.is_draw(2 * x)
+    (True, False)
+    """
     return node.op is DRAW
 
 

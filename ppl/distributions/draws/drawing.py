@@ -24,7 +24,14 @@ NAMED_DRAWS, OTHER_DRAWS, STREAMS = 1, 2, 3  # what the key is changed by first:
 
 
 def expand_draws(outputs: Sequence[Node], key: Any, values: Mapping[Node, Node] | None = None) -> list[Tensor]:
-    """`outputs` with each draw replaced by a sample from its family; those with `values` are replaced by these."""
+    """`outputs` with each draw replaced by a sample from its family; those with `values` are replaced by these.
+
+    >>> import ppl.tensor as tt
+    >>> key = tt.as_tensor(np.array([0, 1], dtype="uint32"))
+    >>> (drawn,) = ppl.distributions.expand_draws([pm.Normal.dist(0, 1)], key)
+    >>> ppl.distributions.is_draw(drawn)
+    False
+    """
     return expanded(outputs, key, values).outputs
 
 

@@ -14,6 +14,9 @@ class Censored(Modifier, abstract=True):
 
     .. math:: f(\mathrm{lower}) = P(X_0 \le \mathrm{lower}), \qquad f(x) = f_0(x), \qquad
               f(\mathrm{upper}) = P(X_0 \ge \mathrm{upper})
+
+    >>> pm.draw(pm.Censored.dist(pm.Normal.dist(5, 1), lower=None, upper=0.0), random_seed=1).item()
+    0.0
     """
 
     laws = 1  # bounds may be draws too, which are drawn

@@ -34,6 +34,12 @@ class CustomDist(Distribution, abstract=True):
     is the density, where none follows or another form of it is better. `signature`, as
     "(n),(n,n)->(n)", tells how many axes each parameter and one value have; so do `ndims_params` and `ndim_supp`.
     `support_point(draw, size, *parameters)` is where sampling starts; `size` is the shape of independent draws.
+
+    >>> import ppl.tensor as tt
+    >>> with pm.Model() as model:
+    ...     x = pm.CustomDist("x", 1.0, logp=lambda value, rate: tt.log(rate) - rate * value, observed=[0.5, 2.0])
+    >>> round(float(model.compile_logp()({})), 3)
+    -2.5
     """
 
     @classmethod

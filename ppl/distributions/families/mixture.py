@@ -21,6 +21,10 @@ class Mixture(Modifier, abstract=True):
     The components are draws made by `.dist()`: a list, or one draw whose last axis of independent draws runs over them.
 
     .. math:: f(x) = \sum_k w_k f_k(x)
+
+    >>> x = pm.Mixture.dist(w=[0.3, 0.7], comp_dists=[pm.Normal.dist(0, 1), pm.StudentT.dist(3, 0, 5)])
+    >>> pm.logp(x, 0.0).eval().round(4).item()
+    -1.7653
     """
 
     w = param(simplex)
@@ -204,6 +208,10 @@ class NormalMixture(Mixture, abstract=True):
     r"""One of several normal laws, chosen with probabilities w; the last axis of mu and sigma runs over them.
 
     .. math:: f(x) = \sum_k w_k N(x; μ_k, σ_k)
+
+    >>> x = pm.NormalMixture.dist(w=[0.3, 0.7], mu=[-1.0, 2.0], sigma=1.0)
+    >>> pm.logp(x, 0.0).eval().round(4).item()
+    -2.2038
     """
 
     order = ("w", "mu", "sigma", "tau", "comp_shape")

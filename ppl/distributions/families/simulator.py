@@ -43,6 +43,11 @@ class Simulator(CustomDist, abstract=True):
     computation.
 
     It has no density: sequential Monte Carlo compares `sum_stat` of simulated and observed values by `distance`.
+
+    >>> def coin(rng, p, size=None):
+    ...     return rng.binomial(10, p, size)
+    >>> pm.draw(pm.Simulator.dist(coin, 0.5), random_seed=1).shape
+    ()
     """
 
     @classmethod

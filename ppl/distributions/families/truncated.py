@@ -27,6 +27,10 @@ class Truncated(Modifier, abstract=True):
     r"""A law on the condition that its value lies between bounds, which count as inside.
 
     .. math:: \log f(x) = \log f_0(x) - \log P(\mathrm{lower} \le X_0 \le \mathrm{upper})
+
+    >>> x = pm.Truncated.dist(pm.Gamma.dist(2, 1), lower=1.0, upper=3.0)
+    >>> round(float(pm.logcdf(x, 3.0).eval()), 4)
+    0.0
     """
 
     laws = 1  # bounds may be draws too, which are drawn

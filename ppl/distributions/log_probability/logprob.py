@@ -145,7 +145,14 @@ def _warned(result: Tensor, rv: Tensor, value: Any, warn_rvs: bool) -> Tensor:
 # --- several at once
 def conditional_logp(rvs_to_values: Mapping[Tensor, Any], warn_rvs: bool = True) -> dict[Tensor, Tensor]:
     """The factors of the joint log-density of several random expressions with values, which may depend on each other:
-    the sum of all of them is the joint log-density."""
+    the sum of all of them is the joint log-density.
+
+    >>> import ppl.tensor as tt
+    >>> x, v = pm.Normal.dist(0, 1), tt.dscalar("v")
+    >>> terms = ppl.distributions.conditional_logp({x: v})
+    >>> len(terms)
+    1
+    """
     pairs = [(rv, as_value(value, rv)) for rv, value in rvs_to_values.items()]
     for rv, value in pairs:
         require_fitting(value, rv, 0)

@@ -20,9 +20,21 @@ from ppl.rewrites.engine.engine import strict
 def check(of: Any = None) -> Report:
     """What is to be said of a model before sampling, or of results after it, each with a remedy.
 
-    Nothing is sampled or compiled. The report prints as text, shows as HTML in a notebook, and `to_dict()` and
-    `to_json()` give it as data.
+    Nothing is sampled or compiled.
 
+    Parameters
+    ----------
+    of : Model, or result of `pm.sample`, optional
+        By default the model of the `with` block.
+
+    Returns
+    -------
+    Report
+        It prints as text, shows as HTML in a notebook, holds findings (`kind`, `severity`, `variables`, `says`,
+        `remedy`), and `to_dict()` and `to_json()` give it as data.
+
+    Examples
+    --------
     >>> import ppl as pm
     >>> with pm.Model() as model:
     ...     a, b = pm.Flat("a"), pm.Flat("b")

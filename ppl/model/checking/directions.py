@@ -96,8 +96,8 @@ def invariant_directions(survey: Surveyed) -> Directions | str:
 
 
 def _moved(survey: Surveyed) -> list[RandomVariable]:
-    """Continuous variables of a known law, whose entries may be moved one by one, and which no label steers. What goes
-    through a step (a comparison, a maximum) is left out: near some points it moves nothing."""
+    """Continuous variables of a known law, whose entries may be moved one by one, and which no discrete latent steers.
+    What goes through a step (a comparison, a maximum) is left out: near some points it moves nothing."""
     labels = {rv for rv in survey.free if rv.dtype[0] != "f"}
     ends = [*survey.ends, *survey.free]
     out = {v for node in ends if survey.behind[node] & labels for v in survey.behind[node]} if labels else set()

@@ -33,7 +33,15 @@ def to_inference_data(
     save_warmup: bool | None = None,
     include_transformed: bool = False,
 ) -> Any:
-    """A result of draws: a MultiTrace or points, prior draws (draws, ...), predictive ones (chains, draws, ...)."""
+    """A result of draws: a MultiTrace or points, prior draws (draws, ...), predictive ones (chains, draws, ...).
+
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     trace = pm.sample(100, chains=2, random_seed=1, quiet=True, return_inferencedata=False)
+    ...     result = pm.to_inference_data(trace)
+    >>> result.posterior["mu"].shape
+    (2, 100)
+    """
     if save_warmup:
         raise ValueError("save_warmup=True: a MultiTrace has no warm-up; use sample(discard_tuned_samples=False)")
     model = model_to_read(model)
@@ -86,7 +94,14 @@ def predictions_to_inference_data(
     inplace: bool = False,
 ) -> Any:
     """A result of predictions, and of the posterior that they were made of where it is given; added to `idata_orig`, or
-    to a copy of it, where there is one."""
+    to a copy of it, where there is one.
+
+    >>> with pm.Model():
+    ...     y = pm.Normal("y", 0, 1)
+    ...     result = pm.predictions_to_inference_data({"y": np.zeros((1, 5))})
+    >>> result.predictions["y"].shape
+    (1, 5)
+    """
     if inplace and idata_orig is None:
         raise ValueError("inplace=True needs idata_orig=")
     model = model_to_read(model)

@@ -100,8 +100,48 @@ def find_MAP(
 ) -> Any:
     """The mode of the posterior, as a point; discrete variables stay where they start.
 
-    The density is that of the variables themselves, without the Jacobians of their transforms. Starts are support
-    points or `start`, so `seed` does not matter to the result. Further keywords go to `scipy.optimize.minimize`.
+    The density is that of the variables themselves, without the Jacobians of their transforms. A mode says nothing of
+    how sure it is, and may lie far from all draws: of a hierarchy it often is where a scale is 0.
+
+    Parameters
+    ----------
+    start : dict, optional
+        Values to start from, by name; support points by default.
+    vars : list, optional
+        The variables that move; by default all continuous ones.
+    method : str, default "L-BFGS-B"
+        A method of `scipy.optimize.minimize`.
+    return_raw : bool, default False
+        Whether SciPy's own result is returned too.
+    include_transformed : bool, default True
+        Whether the point holds the unconstrained values too (`sigma_log__`).
+    progressbar : bool, default True
+        Whether progress is shown.
+    progressbar_theme : optional
+        PyMC's argument, without effect.
+    maxeval : int, default 5000
+        The most evaluations of the density.
+    model : Model, optional
+        The model; by default that of the `with` block.
+    *args
+        Further arguments by position, refused as in PyMC.
+    seed : int, optional
+        PyMC's argument; starts are not random, so that it does not matter.
+    **kwargs
+        Further arguments of `scipy.optimize.minimize`.
+
+    Returns
+    -------
+    dict of arrays
+
+    Examples
+    --------
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 10)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 3.0])
+    ...     point = pm.find_MAP(progressbar=False)
+    >>> round(float(point["mu"]), 2)
+    1.99
     """
     if args:
         raise TypeError("find_MAP takes options of scipy.optimize.minimize by keyword only")
@@ -152,7 +192,13 @@ def _as_point(
 def find_hessian(
     point: Mapping[str, Any], vars: Any = None, model: Model | None = None, negate_output: bool = True
 ) -> np.ndarray:
-    """The matrix of second derivatives of the log-density at a point of unconstrained values, negated by default."""
+    """The matrix of second derivatives of the log-density at a point of unconstrained values, negated by default.
+
+    >>> with pm.Model() as model:
+    ...     x = pm.Normal("x", 0, 0.5)
+    >>> pm.find_hessian({"x": 0.0}, model=model)
+    array([[4.]])
+    """
     model = model_to_read(model)
     given = {k: v for k, v in point.items() if k in {value.name for value in model.value_vars}}
     whole = {**initial_point(model), **{k: np.asarray(v) for k, v in given.items()}}

@@ -69,38 +69,125 @@ def sample(
     certificate: bool | int = True,
     **options: Any,
 ) -> Any:
-    """Draw from the posterior of the model, by PyMC's arguments; `sample(model)` may stand for `sample(model=model)`.
+    """Draw from the posterior of a model, after rewriting it: what can be integrated out is not sampled.
 
-    A model of the real PyMC is taken as it is, by `ppl.from_pymc`.
+    What has a gradient is moved by NUTS, the rest by other step methods; numbers that nothing joins to the rest are
+    drawn independently, by quadrature. `ppl.explain(model)` tells beforehand what would be done, and the result holds
+    every variable of the model, those that were marginalized too. Every run checks itself against the model as written.
 
-    NUTS moves what has a gradient, other step methods the rest; `step` chooses them by hand. `target_accept`,
-    `max_treedepth` and `step_scale` steer NUTS, here or in `nuts={...}`, which also takes `metric`, `integrator`,
-    `kernel` ("nuts", "hmc" or "chees", an HMC for a hundred chains and more that tune together) and `chain_method`
-    ("threads", "vectorized" or "interleaved": see `ppl.samplers.sample`). The same `random_seed` gives the same draws
-    whatever `cores` is, and the first chains of a run with more chains are those of a run with fewer.
+    Parameters
+    ----------
+    draws : int, default 1000
+        How many draws each chain keeps; 0 and more. `sample(model)` may also stand for `sample(model=model)`, where
+        the model may be one of the real PyMC too.
+    tune : int, default 1000
+        How many iterations of each chain come before, in which step sizes and metric are adapted. Not kept.
+    chains : int, optional
+        How many chains; by default as many as `cores`, and at least 2.
+    cores : int, optional
+        How many chains run at a time, in threads of this process; by default at most 4. It does not change the draws.
+    random_seed : int, sequence of int, Generator or RandomState, optional
+        The same seed gives the same draws, and the first chains of a run are those of a run with fewer chains.
+    progressbar : bool or str, default True
+        Whether progress is shown; PyMC's words ("combined", "split", "combined+stats", ...) count as True.
+    progressbar_theme : None
+        PyMC's argument; the display has one set of colors, and another value is refused.
+    quiet : bool, default False
+        No progress and no messages.
+    step : step method or list of them, optional
+        Moves the variables that it names, as in PyMC; what none of them moves gets a method as usual.
+    var_names : str or list of str, optional
+        The variables that the result holds; all of them by default.
+    nuts_sampler : {"ppl", "pymc", "nutpie", "numpyro", "blackjax"}, default "ppl"
+        Who draws. "pymc" means "ppl", for PyMC's sake; the others get the same compiled log-density, if installed.
+    initvals : dict or list of dict, optional
+        Where chains start, by names of variables: for all chains, or one dict a chain.
+    init : str, optional, default "auto"
+        The metric of NUTS and whether starts are jittered, by PyMC's names: "auto", "jitter+adapt_diag", "adapt_diag",
+        "jitter+adapt_diag_grad", "jitter+adapt_full", "adapt_full" or "map".
+    jitter_max_retries : int, default 10
+        How many times a start of density 0 is drawn again.
+    n_init : None
+        PyMC's argument for starts by ADVI; it has no effect here, and a value warns.
+    trace : None
+        PyMC's argument for stores; draws are kept in memory, or on disk by `checkpoint`. Another value is refused.
+    discard_tuned_samples : bool, default True
+        False keeps the draws of the tuning in groups `warmup_posterior` and `warmup_sample_stats`.
+    compute_convergence_checks : bool, default True
+        Whether R-hat, effective draws and divergences are looked at after sampling, with warnings that say what to do.
+    keep_warning_stat : False
+        PyMC's argument; there is no statistic of warning objects, and True is refused.
+    return_inferencedata : bool, default True
+        False gives a `MultiTrace` in place of ArviZ's InferenceData (DataTree with ArviZ 1.x).
+    idata_kwargs : dict, optional
+        What the result holds besides: "log_likelihood", "log_prior", "include_transformed", "save_warmup" (true or
+        false), "coords" and "dims".
+    nuts_sampler_kwargs : dict, optional
+        Arguments of the sampler that draws; for "ppl" the same as in `nuts`.
+    callback : callable, optional
+        Called as `callback(trace, draw)` for each draw of each chain, as in PyMC.
+    mp_ctx, blas_cores : optional
+        PyMC's arguments for processes and BLAS; chains are threads here, so that they have no effect.
+    model : Model, optional
+        The model; by default that of the `with` block.
+    compile_kwargs : dict, optional
+        PyMC's `{"mode": ...}`; XLA compiles every program, so that it has no effect.
+    rewrite : bool, default True
+        False samples the model as it is written.
+    protect : names or variables, default ()
+        Variables that rewriting leaves alone: they are sampled.
+    eliminate : names or variables, default ()
+        Variables that have to be marginalized, also where the plan would leave them; an error says why one cannot be.
+    blocking : bool, default True
+        False returns at once, with a handle of the run in the background (`wait()`, `inspect()`, `cancel()`, ...).
+    checkpoint : path, optional
+        A directory in which a new run saves its draws while it samples. SIGTERM then saves the run and leaves with
+        code 75, by which batch systems start it again.
+    resume : path or "auto", optional
+        A directory of a run that was stopped: the same call goes on there, to as many `draws` as it asks for. "auto"
+        goes on with the run in `checkpoint`, or begins it. A run of another model, of other data or of other
+        arguments is refused, with what differs.
+    storage : {"npy", "zarr"}, default "npy"
+        How `checkpoint` and `resume` keep draws: in files that NumPy reads, or in a Zarr group.
+    certificate : bool or int, default True
+        At how many draws the run compares the joint density of the model as written with the density that was sampled
+        times that of the variables drawn back; True: at up to 32. Draws that contradict the model raise.
+    **options
+        `target_accept` (between 0 and 1, 0.8 by default), `max_treedepth` (10) and `step_scale` (0.25) steer NUTS, here
+        or in `nuts={...}`, which also takes `metric`, `integrator`, `kernel` ("nuts", "hmc", or "chees": an HMC for a
+        hundred chains and more that tune together) and `chain_method` ("threads", "vectorized" or "interleaved").
+        `metropolis={...}` and its like steer the methods for counts.
 
-    `rewrite`, `protect` and `eliminate` say how far the model may be rewritten. Numbers that nothing joins to the rest
-    are drawn independently, by quadrature; a part that nothing joins to the rest and that has most of the arithmetic
-    gets chains of its own. `ppl.explain` tells which. Neither is done where an argument chooses, steers or watches NUTS
-    (`step`, `nuts_sampler`, `init`, `target_accept` and its kin, `nuts`; `callback`, `blocking`, `resume`;
-    `rewrite=False`). Where rewriting would leave nothing to move, a choice of NUTS keeps all that it can move. The
-    attribute `drawn_by` of the result says what made the draws, `quadrature_error` how well the law of numbers is
-    known, and `parts` how chains of parts moved. Of a draw of several parts, `lp`, `energy` and `n_steps` are sums,
-    `acceptance_rate` is the mean, `tree_depth` the greatest and `step_size` the smallest.
+    Returns
+    -------
+    InferenceData, DataTree or MultiTrace
+        Groups `posterior`, `sample_stats`, `observed_data`, `constant_data`. Attributes of the posterior say what made
+        the draws (`drawn_by`), how well the law of single numbers is known (`quadrature_error`), how the chains of
+        independent parts moved (`parts`), and what the self-check found (`certificate`).
 
-    Each run checks itself: at up to 32 of its draws, or at as many as `certificate` says, the joint density of the
-    model as written is compared with the density that was sampled, times that of the variables drawn back after it.
-    The attribute `certificate` of the posterior says what was found (`ppl.explain(result)` prints it); draws that
-    contradict the model are a `CertificateError`. `certificate=False` leaves the check out.
+    Raises
+    ------
+    SamplingError
+        Where chains cannot start or go on, naming the variables to blame. Where no result can be built after sampling,
+        it has the draws (`.draws`, `.stats`) and names the file that they are saved in.
+    CertificateError
+        Where draws contradict the model as written: a fault of ppl, with the rule that made it.
 
-    With `blocking=False` sampling goes on in the background and a handle comes back. `resume` is a directory: draws are
-    saved there while sampling, and the same call goes on where an earlier one was stopped; with `storage="zarr"` they
-    are arrays of a Zarr group, not files that NumPy reads. A directory with a run of another model, of other data or
-    steered otherwise is refused, by an error that says what differs; `draws` and `cores` may differ. `checkpoint` is a
-    directory for a new run; with `resume="auto"` the run there goes on, or begins where there is none. Give the
-    `random_seed` too: without one each call has another. SIGTERM saves such a run and leaves with code 75, by which a
-    batch system starts it again; a handler of your own is left alone. Where no result can be built after sampling, the
-    SamplingError has the draws (`.draws`, `.stats`) and names the file they are saved in.
+    Notes
+    -----
+    An argument that chooses, steers or watches NUTS (`step`, `nuts_sampler`, `init`, `target_accept` and its kin,
+    `nuts`, `callback`, `blocking`, `resume`, `rewrite=False`) is obeyed: no independent draws then, and one chain for
+    all parts. Of a draw of several parts, `lp`, `energy` and `n_steps` are sums, `acceptance_rate` is the mean,
+    `tree_depth` the greatest and `step_size` the smallest.
+
+    Examples
+    --------
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 10)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.2, 0.8, 1.4])
+    ...     result = pm.sample(draws=500, random_seed=1, quiet=True)
+    >>> result.posterior["mu"].shape[-1]
+    500
     """
     task = task_of(request(sample, locals()))
     with silenced(task.asked.quiet):

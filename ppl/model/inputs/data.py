@@ -31,11 +31,44 @@ def Data(
     borrow: bool = False,
     allow_downcast: bool | None = None,
 ) -> Variable:
-    """A named array of a model that `set_data` can replace (also with `mutable=False`, which older programs pass).
+    """A named array of a model that `set_data` can replace.
 
-    Its dimensions have from now on the lengths of the data, whatever these are later. Missing values are allowed where
-    the data are observed: there they become variables. `shape` says which lengths stay as they are, with None for those
-    that may change, as all may where it is left out; `strict`, `borrow` and `allow_downcast` are those of `shared`.
+    Parameters
+    ----------
+    name : str
+        The name in the model and in `constant_data` of results.
+    value : array, frame, list or number
+        The values. Missing ones are allowed where the data are observed: there they become variables.
+    dims : str or sequence of str, optional
+        Names of the axes; these dimensions have from now on the lengths of the data, whatever these are later.
+    coords : dict, optional
+        Labels of dimensions.
+    infer_dims_and_coords : bool, default False
+        Whether dims and labels are those of a frame's index and columns.
+    model : Model, optional
+        The model; by default that of the `with` block.
+    mutable : bool, optional
+        PyMC's older argument: it has no effect, all Data can be replaced.
+    shape : tuple, optional
+        Which lengths stay as they are, with None for those that may change, as all may where it is left out.
+    strict, borrow : bool, default False
+        As in `ppl.shared`: no conversion of dtypes; the array itself is used, not a copy.
+    allow_downcast : bool, optional
+        As in `ppl.shared`.
+
+    Returns
+    -------
+    Variable
+        A tensor to write the model with.
+
+    Examples
+    --------
+    >>> with pm.Model() as model:
+    ...     x = pm.Data("x", [1.0, 2.0, 3.0])
+    ...     y = pm.Normal("y", 2 * x, 1)
+    >>> pm.set_data({"x": [4.0, 5.0]}, model=model)
+    >>> pm.draw(y).shape
+    (2,)
     """
     model = modelcontext(model)
     full = model.check_name(name)
@@ -93,8 +126,19 @@ def _own_dims(name: str, value: Any, dims: Any, coords: Mapping[str, Any]) -> tu
 def set_data(
     new_data: Mapping[str, Any], model: Books | None = None, *, coords: Mapping[str, Any] | None = None
 ) -> None:
-    """Give Data of a model other values; where a dimension with labels gets another length, `coords` has new ones.
+    """Give Data of a model other values, in place.
 
+    Parameters
+    ----------
+    new_data : dict
+        New values by the names of Data. Lengths may differ along dimensions that are not fixed.
+    model : Model, optional
+        The model; by default that of the `with` block.
+    coords : dict, optional
+        New labels; needed where a dimension with labels gets another length.
+
+    Examples
+    --------
     >>> import ppl as pm
     >>> with pm.Model(coords={"row": [0, 1, 2]}) as model:
     ...     x = pm.Data("x", [1.0, 2.0, 3.0], dims="row")

@@ -30,12 +30,20 @@ def __dir__() -> list[str]:
 
 
 def probit(p: Any) -> Tensor:
-    """The standard normal quantile."""
+    """The standard normal quantile.
+
+    >>> round(float(pm.probit(0.975).eval()), 2)
+    1.96
+    """
     return tt.ndtri(p)
 
 
 def invprobit(x: Any) -> Tensor:
-    """The standard normal distribution function."""
+    """The standard normal distribution function.
+
+    >>> round(float(pm.invprobit(1.96).eval()), 3)
+    0.975
+    """
     return tt.ndtr(x)
 
 
@@ -130,7 +138,13 @@ def batched_diag(x: Any) -> Tensor:
 
 
 def block_diagonal(matrices: Any, sparse: bool = False, format: str = "csr") -> Tensor:
-    """Matrices along a diagonal, zeros elsewhere."""
+    """Matrices along a diagonal, zeros elsewhere.
+
+    >>> pm.block_diagonal([np.eye(1), 2 * np.eye(2)]).eval()
+    array([[1., 0., 0.],
+           [0., 2., 0.],
+           [0., 0., 2.]])
+    """
     if sparse or format != "csr":
         raise NotImplementedError("block_diagonal: sparse matrices are not supported, leave sparse and format out")
     blocks = [as_tensor(m) for m in matrices]

@@ -26,33 +26,63 @@ discrete_types = bool_types | int_types
 
 
 def floatX(x: Any) -> Any:
-    """A number, array or tensor in the dtype of `config.floatX`."""
+    """A number, array or tensor in the dtype of `config.floatX`.
+
+    >>> pm.floatX([1, 2])
+    array([1., 2.])
+    """
     return tt.cast(x, config.floatX) if isinstance(x, Tensor) else np.asarray(x, dtype=config.floatX)
 
 
 def intX(x: Any) -> Any:
-    """A number, array or tensor as 64-bit integers."""
+    """A number, array or tensor as 64-bit integers.
+
+    >>> pm.intX([1.0, 2.0])
+    array([1, 2])
+    """
     return tt.cast(x, "int64") if isinstance(x, Tensor) else np.asarray(x).astype(np.int64)
 
 
 def inputvars(a: Any) -> list[Node]:
-    """The inputs that tensors are computed from."""
+    """The inputs that tensors are computed from.
+
+    >>> import ppl.tensor as tt
+    >>> x = tt.dscalar("x")
+    >>> [v.name for v in pm.inputvars(x + 1)]
+    ['x']
+    """
     return [node for node in leaves(a if isinstance(a, list | tuple) else [a]) if node.op is INPUT]
 
 
 def cont_inputs(a: Any) -> list[Node]:
-    """The inputs of floating dtype."""
+    """The inputs of floating dtype.
+
+    >>> import ppl.tensor as tt
+    >>> x, n = tt.dscalar("x"), tt.iscalar("n")
+    >>> [v.name for v in pm.cont_inputs(x * n)]
+    ['x']
+    """
     return typefilter(inputvars(a), continuous_types)
 
 
 def typefilter(vars: Iterable[Any], types: Iterable[str]) -> list[Any]:
-    """The tensors whose dtype is among the given ones."""
+    """The tensors whose dtype is among the given ones.
+
+    >>> import ppl.tensor as tt
+    >>> x, n = tt.dscalar("x"), tt.iscalar("n")
+    >>> [v.name for v in pm.typefilter([x, n], pm.discrete_types)]
+    ['n']
+    """
     wanted = set(types)
     return [v for v in vars if v.dtype in wanted]
 
 
 def isgenerator(obj: Any) -> bool:
-    """Whether an object has a `__next__`."""
+    """Whether an object has a `__next__`.
+
+    >>> pm.isgenerator(iter([1, 2])), pm.isgenerator([1, 2])
+    (True, False)
+    """
     return hasattr(obj, "__next__")
 
 
@@ -87,7 +117,13 @@ def hessian_matrix(f: Any, vars: Any = None, negate_output: bool = True) -> Tens
 
 
 def hessian_diag(f: Any, vars: Any = None, negate_output: bool = True) -> Tensor:
-    """The diagonal of the matrix of second derivatives, negated unless asked otherwise (as in PyMC)."""
+    """The diagonal of the matrix of second derivatives, negated unless asked otherwise (as in PyMC).
+
+    >>> import ppl.tensor as tt
+    >>> x = tt.dvector("x")
+    >>> ppl.function([x], pm.hessian_diag((x**3).sum(), [x]))([1.0, 2.0])
+    array([ -6., -12.])
+    """
     points = cont_inputs(f) if vars is None else list(vars)
     if not points:
         return tt.zeros((0,))
@@ -105,31 +141,51 @@ def _diagonal(block: Tensor, x: Tensor) -> Tensor:
 
 
 def convert_data(data: Any) -> Any:
-    """Data of users (lists, arrays, frames) as an array of numbers, masked where values are missing; tensors pass."""
+    """Data of users (lists, arrays, frames) as an array of numbers, masked where values are missing; tensors pass.
+
+    >>> pm.convert_data([1, 2])
+    array([1, 2])
+    """
     return as_data(data, "data")
 
 
 def convert_observed_data(data: Any) -> Any:
-    """`convert_data`, for what is given as `observed`."""
+    """`convert_data`, for what is given as `observed`.
+
+    >>> pm.convert_observed_data([1.0, 2.0])
+    array([1., 2.])
+    """
     if isgenerator(data):
         raise TypeError("observed data cannot be a generator: make an array of its values")
     return convert_data(data)
 
 
 def assert_no_rvs(vars: Any) -> None:
-    """Raise where expressions hold random variables."""
+    """Raise where expressions hold random variables.
+
+    >>> import ppl.tensor as tt
+    >>> pm.assert_no_rvs(tt.dscalar("x") + 1)
+    """
     found = [v for v in ancestors(vars if isinstance(vars, list | tuple) else [vars]) if is_draw(v)]
     if found:
         raise AssertionError(f"RandomVariables found in graph: {', '.join(map(str, found))}")
 
 
 def collect_default_updates(outputs: Any, *, inputs: Any = None, must_be_shared: bool = True) -> dict[Any, Any]:
-    """What random generators become after drawing `outputs`: nothing, since draws here hold no generator."""
+    """What random generators become after drawing `outputs`: nothing, since draws here hold no generator.
+
+    >>> pm.collect_default_updates([pm.Normal.dist(0, 1)])
+    {}
+    """
     return {}
 
 
 def drop_warning_stat(idata: Any) -> Any:
-    """The result as it is: no statistic of warning objects is kept here, so files can hold all that there is."""
+    """The result as it is: no statistic of warning objects is kept here, so files can hold all that there is.
+
+    >>> pm.drop_warning_stat("a result")
+    'a result'
+    """
     return idata
 
 
@@ -152,7 +208,13 @@ class CallableTensor:
 
 def guess_scaling(point: Any, vars: Any = None, model: Any = None, scaling_bound: float = 1e-8) -> np.ndarray:
     """The curvature of the log-density at a point along each unconstrained variable, between the bound and its inverse:
-    precisions that a proposal may start from."""
+    precisions that a proposal may start from.
+
+    >>> with pm.Model() as model:
+    ...     x = pm.Normal("x", 0, 0.5)
+    >>> pm.guess_scaling({"x": 0.0}, model=model)
+    array([4.])
+    """
     model = modelcontext(model)
     wanted = None if vars is None else [model.rvs_to_values.get(v, v) for v in vars]
     diagonal = hessian_diag(model.logp(), model.continuous_value_vars if wanted is None else wanted)

@@ -20,6 +20,11 @@ def WishartBartlett(
 
     The model gets `name_c`, the squares of A's diagonal, which are χ²(ν), χ²(ν - 1), ..., and `name_z`, the standard
     normals below it. PyMC 5 takes the upper factor of S for L and ν - 2 for the first of the ν: its mean is not νS.
+
+    >>> with pm.Model():
+    ...     W = pm.WishartBartlett("W", S=np.eye(2), nu=4)
+    >>> pm.draw(W, random_seed=1).shape
+    (2, 2)
     """
     who = f'WishartBartlett "{name}"'
     factor = factor_from(who, chol=S) if is_cholesky else factor_from(who, S=S)

@@ -15,7 +15,14 @@ IN_TRACES = {
 
 class MultiTrace:
     """Draws of several chains by name. `trace["mu"]` joins the chains; `trace[100:]` leaves out draws, and
-    `trace["mu", 100:]` is both."""
+    `trace["mu", 100:]` is both.
+
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     trace = pm.sample(100, chains=2, random_seed=1, quiet=True, return_inferencedata=False)
+    >>> trace["mu"].shape, trace.nchains
+    ((200,), 2)
+    """
 
     def __init__(
         self,

@@ -37,9 +37,41 @@ def summary(
     hdi_prob: float | None = None,
     **options: Any,
 ) -> Any:
-    """Mean, standard deviation, interval, Monte Carlo errors, effective sample sizes and R̂ of every quantity.
+    """A table with a row for each quantity: what its draws are, and how far they can be trusted.
 
     The arguments are those of the installed ArviZ's `summary`, and so is the table.
+
+    Parameters
+    ----------
+    data : InferenceData, DataTree, Dataset or MultiTrace
+        Draws, or a result that holds some.
+    var_names : str or list of str, optional
+        The variables in the table; all by default.
+    *positional
+        Further arguments by place, as of ArviZ's `summary`.
+    group : str, optional
+        The group of the result; "posterior" by default.
+    kind : {"all", "stats", "diagnostics"}, default "all"
+        Means, standard deviations and intervals; Monte Carlo errors, effective draws and R-hat; or both.
+    round_to : int or "none", optional
+        Digits behind the point.
+    hdi_prob : float, optional
+        The probability of the interval; 0.94 by default.
+    **options
+        Further arguments of ArviZ's `summary`.
+
+    Returns
+    -------
+    DataFrame
+
+    Examples
+    --------
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 10)
+    ...     y = pm.Normal("y", mu, 1, observed=[1.0, 3.0])
+    ...     posterior = pm.sample(500, chains=2, random_seed=1, quiet=True)
+    >>> list(pm.summary(posterior).index)
+    ['mu']
     """
     if not positional and not options and kind in KINDS and has_inference_data():
         draws = _ordinary(data, var_names, group)

@@ -134,10 +134,26 @@ def explain(
     protect: Collection[Any] = (),
     eliminate: Collection[Any] = (),
 ) -> Plan | Trace | RunReport:
-    """What sampling would rewrite of a model, and what it would leave, with reasons; of an expression, each step to its
-    simplest form; of the result of `pm.sample`, what was rewritten and whether its draws agree with the model as
-    written.
+    """What sampling would rewrite of a model and what it would leave, with reasons; nothing is sampled.
 
+    Parameters
+    ----------
+    model : Model, Tensor, or result of `pm.sample`, optional
+        Of a model: which variables are marginalized and by which theorem, which observations become sufficient
+        statistics, in which coordinates the rest is sampled. Of an expression: each step to its simplest form. Of a
+        result: what was rewritten, and whether its draws agree with the model as written. By default the model of the
+        `with` block.
+    protect, eliminate : names or variables, default ()
+        As in `pm.sample`: variables that stay, and those that have to go.
+
+    Returns
+    -------
+    Plan, Trace or RunReport
+        It prints as text and shows as HTML in a notebook. A plan has `free` (what is left), `steps`, and `kept` (what
+        stays, with reasons).
+
+    Examples
+    --------
     >>> import ppl as pm
     >>> with pm.Model() as model:
     ...     mu = pm.Normal("mu", 0, 5)

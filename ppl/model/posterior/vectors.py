@@ -14,7 +14,12 @@ from ppl.tensor.variables import Variable, shared
 
 
 class RaveledVars(NamedTuple):
-    """A flat array, and name, shape, size and dtype of each part of it."""
+    """A flat array, and name, shape, size and dtype of each part of it.
+
+    >>> flat = pm.DictToArrayBijection.map({"a": np.ones(2), "b": np.zeros(())})
+    >>> flat.data.tolist(), [name for name, *_ in flat.point_map_info]
+    ([1.0, 1.0, 0.0], ['a', 'b'])
+    """
 
     data: np.ndarray
     point_map_info: tuple[tuple[str, tuple[int, ...], int, np.dtype[Any]], ...]
@@ -56,7 +61,14 @@ def join_nonshared_inputs(
     shared_inputs: Mapping[Node, Node] | None = None,
     make_inputs_shared: bool = False,
 ) -> tuple[list[Any], Tensor]:
-    """Outputs as functions of one vector that holds all inputs; shapes are those of the values in `point`."""
+    """Outputs as functions of one vector that holds all inputs; shapes are those of the values in `point`.
+
+    >>> import ppl.tensor as tt
+    >>> x, y = tt.dscalar("x"), tt.dvector("y")
+    >>> (out,), flat = pm.join_nonshared_inputs({"x": 1.0, "y": np.ones(2)}, [x + y.sum()], [x, y])
+    >>> ppl.function([flat], out)([1.0, 2.0, 3.0]).item()
+    6.0
+    """
     missing = [x.name for x in inputs if x.name not in point]
     if missing:
         raise KeyError(f"the point has no value for {', '.join(map(str, missing))}; it has {', '.join(point)}")
@@ -76,6 +88,13 @@ def join_nonshared_inputs(
 
 
 def make_shared_replacements(point: Mapping[str, Any], vars: Sequence[Tensor], model: Any) -> dict[Tensor, Variable]:
-    """Variables that hold the point's values, for all values of the model but `vars`."""
+    """Variables that hold the point's values, for all values of the model but `vars`.
+
+    >>> with pm.Model() as model:
+    ...     a, b = pm.Normal("a", 0, 1), pm.Normal("b", 0, 1)
+    >>> held = pm.make_shared_replacements({"a": 1.0, "b": 2.0}, [model.rvs_to_values[a]], model)
+    >>> [v.get_value().item() for v in held.values()]
+    [2.0]
+    """
     kept = set(vars)
     return {v: shared(np.asarray(point[v.name]), f"{v.name}_shared") for v in model.value_vars if v not in kept}

@@ -93,7 +93,16 @@ def compute_log_likelihood(
     progressbar: bool = True,
     compile_kwargs: Mapping[str, Any] | None = None,
 ) -> Any:
-    """The pointwise log-likelihood of a result: added to it as group `log_likelihood`, or as a Dataset by itself."""
+    """The pointwise log-likelihood of a result: added to it as group `log_likelihood`, or as a Dataset by itself.
+
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, observed=[0.3, 0.1])
+    ...     posterior = pm.sample(100, chains=1, random_seed=1, quiet=True)
+    ...     result = pm.compute_log_likelihood(posterior, progressbar=False)
+    >>> result.log_likelihood["y"].shape
+    (1, 100, 2)
+    """
     check_keys("compile_kwargs", compile_kwargs, ("mode",))
     model = model_to_read(model)
     compute = partial(log_likelihood_values, bar=Bar("Computing log-likelihood", progressbar))
@@ -110,7 +119,15 @@ def compute_log_prior(
     progressbar: bool = True,
     compile_kwargs: Mapping[str, Any] | None = None,
 ) -> Any:
-    """The log-density of each free variable under its prior, as group `log_prior` or as a Dataset by itself."""
+    """The log-density of each free variable under its prior, as group `log_prior` or as a Dataset by itself.
+
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     posterior = pm.sample(100, chains=1, random_seed=1, quiet=True)
+    ...     result = pm.compute_log_prior(posterior, progressbar=False)
+    >>> result.log_prior["mu"].shape
+    (1, 100)
+    """
     check_keys("compile_kwargs", compile_kwargs, ("mode",))
     model = model_to_read(model)
     compute = partial(log_prior_values, bar=Bar("Computing log-prior", progressbar))
@@ -136,7 +153,16 @@ def compute_deterministics(
     progressbar: bool = True,
     compile_kwargs: Mapping[str, Any] | None = None,
 ) -> Any:
-    """The deterministics of a model for draws of its free variables, as a Dataset, alone or together with the draws."""
+    """The deterministics of a model for draws of its free variables, as a Dataset, alone or together with the draws.
+
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     twice = pm.Deterministic("twice", 2 * mu)
+    ...     posterior = pm.sample(100, chains=1, random_seed=1, quiet=True)
+    ...     found = pm.compute_deterministics(posterior.posterior, progressbar=False)
+    >>> list(found.data_vars)
+    ['twice']
+    """
     check_keys("compile_kwargs", compile_kwargs, ("mode",))
     model = model_to_read(model)
     known = [d.name or "" for d in model.deterministics]

@@ -42,8 +42,25 @@ USUAL_GROUPS = ("posterior_predictive", "constant_data", "observed_data")
 
 
 def draw(vars: Any, draws: int = 1, random_seed: Any = None, **kwargs: Any) -> Any:
-    """Draws of one or several variables and all that they depend on; with `draws` above 1 along a new first axis.
+    """Draws of one or several random expressions and all that they depend on.
 
+    Parameters
+    ----------
+    vars : tensor or list of tensors
+        What is drawn; those that are drawn together share what they depend on.
+    draws : int, default 1
+        How many; above 1 they lie along a new first axis.
+    random_seed : int, sequence of int, Generator or RandomState, optional
+        The same seed gives the same draws.
+    **kwargs
+        Options of `ppl.function`, with which the draws are compiled.
+
+    Returns
+    -------
+    array or list of arrays
+
+    Examples
+    --------
     >>> import ppl as pm
     >>> pm.draw(pm.Normal.dist(0, 1, shape=3), draws=5, random_seed=1).shape
     (5, 3)
@@ -72,7 +89,41 @@ def sample_prior_predictive(
     compile_kwargs: Mapping[str, Any] | None = None,
     samples: int | None = None,
 ) -> Any:
-    """Draws of the model before it has seen data: groups `prior` and `prior_predictive`, or a dictionary of arrays."""
+    """Draws of the model before it has seen data.
+
+    Parameters
+    ----------
+    draws : int, default 500
+        How many.
+    model : Model, optional
+        The model; by default that of the `with` block.
+    var_names : list of str, optional
+        What is drawn; by default all but transformed values.
+    random_seed : int, sequence of int, Generator or RandomState, optional
+        The same seed gives the same draws.
+    return_inferencedata : bool, default True
+        False gives a dictionary of arrays.
+    idata_kwargs : dict, optional
+        "coords" and "dims" of the result.
+    compile_kwargs : dict, optional
+        PyMC's argument; XLA compiles every program.
+    samples : int, optional
+        The older name of `draws`.
+
+    Returns
+    -------
+    InferenceData, DataTree or dict
+        Groups `prior`, `prior_predictive`, `observed_data`, `constant_data`.
+
+    Examples
+    --------
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, observed=[0.3, 0.1])
+    ...     prior = pm.sample_prior_predictive(100, random_seed=1)
+    >>> prior.prior_predictive["y"].shape
+    (1, 100, 2)
+    """
     if samples is not None:
         if draws != 500:
             raise ValueError("draws and samples are the same argument: give one of them")
@@ -139,10 +190,50 @@ def sample_posterior_predictive(
     idata_kwargs: Mapping[str, Any] | None = None,
     compile_kwargs: Mapping[str, Any] | None = None,
 ) -> Any:
-    """New data for every draw of a posterior: of the observed variables, or of those in `var_names`.
+    """New data for every draw of a posterior, all made at once, in chunks of bounded memory.
 
-    With `predictions=True` the result's groups are `predictions` and `predictions_constant_data`. What is drawn afresh
-    is logged. All draws are made at once, in chunks of bounded memory.
+    Parameters
+    ----------
+    trace : InferenceData, DataTree, Dataset, MultiTrace or list of dict
+        Draws of the posterior.
+    model : Model, optional
+        The model; by default that of the `with` block. Its Data may be others than those it was sampled with.
+    var_names : list of str, optional
+        What is drawn: by default the observed variables. A free variable that is named is drawn anew, and so is all
+        that depends on it or on Data that changed; the log says which.
+    sample_dims : sequence of str, optional
+        The dimensions of draws; by default `("chain", "draw")`.
+    random_seed : int, sequence of int, Generator or RandomState, optional
+        The same seed gives the same draws.
+    progressbar : bool, default True
+        Whether a bar is shown where it takes longer than half a second.
+    progressbar_theme : optional
+        PyMC's argument, without effect.
+    return_inferencedata : bool, default True
+        False gives a dictionary of arrays.
+    extend_inferencedata : bool, default False
+        Whether the groups are added to `trace`.
+    predictions : bool, default False
+        Whether the groups are called `predictions` and `predictions_constant_data`.
+    idata_kwargs : dict, optional
+        "coords" and "dims" of the result.
+    compile_kwargs : dict, optional
+        PyMC's argument; XLA compiles every program.
+
+    Returns
+    -------
+    InferenceData, DataTree or dict
+        Group `posterior_predictive`, or `predictions`, with the data.
+
+    Examples
+    --------
+    >>> with pm.Model():
+    ...     mu = pm.Normal("mu", 0, 1)
+    ...     y = pm.Normal("y", mu, 1, observed=[0.3, 0.1])
+    ...     posterior = pm.sample(200, chains=2, random_seed=1, quiet=True)
+    ...     new = pm.sample_posterior_predictive(posterior, random_seed=1, progressbar=False)
+    >>> new.posterior_predictive["y"].shape
+    (2, 200, 2)
     """
     if progressbar_theme is not None:
         raise TypeError("progressbar_theme= is not supported: the display has one set of colors")

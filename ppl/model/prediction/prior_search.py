@@ -38,6 +38,10 @@ def find_constrained_prior(
     Of these the ones that come nearest to `mass_below_lower` below, without it to tails that are alike.
 
     `init_guess` names the parameters to find, `fixed_params` the others; options go to `scipy.optimize.minimize`.
+
+    >>> found = pm.find_constrained_prior(pm.Normal, lower=-1.0, upper=1.0, init_guess={"mu": 0.1, "sigma": 0.7})
+    >>> round(float(found["sigma"]), 2)
+    0.51
     """
     from scipy.optimize import minimize
 

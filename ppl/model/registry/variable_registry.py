@@ -6,6 +6,7 @@ What follows from the books is computed elsewhere: the density in `density`, sta
 
 from __future__ import annotations
 
+import inspect
 import warnings
 import weakref
 from collections.abc import Mapping, Sequence
@@ -66,6 +67,12 @@ def home_of(var: Tensor) -> Books | None:
 
 class _MadeInItsBlock(type):
     """A model's `__init__` runs inside the model's own block, so that a class of models makes its variables there."""
+
+    @property
+    def __signature__(cls) -> inspect.Signature:
+        """What a model is made with, for `help` and editors."""
+        made = inspect.signature(cls.__init__)
+        return made.replace(parameters=list(made.parameters.values())[1:], return_annotation=made.empty)
 
     def __call__(cls, *args: Any, **options: Any) -> Any:
         made = cls.__new__(cls)

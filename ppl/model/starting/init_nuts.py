@@ -40,6 +40,12 @@ def init_nuts(
 
     `sample(initvals=..., step=...)` takes both. The metric is found while sampling tunes, whatever `init` says of it;
     so `tune`, `jitter_max_retries`, `progressbar` and `quiet`, which are about PyMC's search, have nothing to say here.
+
+    >>> with pm.Model():
+    ...     x = pm.Normal("x", 0, 1)
+    ...     starts, step = pm.init_nuts(chains=2, random_seed=1, progressbar=False)
+    >>> len(starts), type(step).__name__
+    (2, 'NUTS')
     """
     options = dict(kwargs)
     nuts = nuts_options(init, options, None)

@@ -72,7 +72,14 @@ def model_to_networkx(
     model: Books | None = None, *, var_names: Sequence[str] | None = None, formatting: str = "plain",
     include_dim_lengths: bool = True,
 ) -> Any:  # fmt: skip
-    """The model as a directed graph; nodes know their kind, label and plate."""
+    """The model as a directed graph; nodes know their kind, label and plate.
+
+    >>> with pm.Model() as model:
+    ...     s = pm.HalfNormal("s", 1)
+    ...     x = pm.Normal("x", 0, s)
+    >>> list(pm.model_to_networkx(model).edges)
+    [('s', 'x')]
+    """
     import networkx
 
     model = model_to_read(model)
@@ -100,7 +107,13 @@ def model_to_mermaid(
     formatting: str = "plain",
     include_dim_lengths: bool = True,
 ) -> str:
-    """The model as Mermaid text, which many viewers draw without any installation."""
+    """The model as Mermaid text, which many viewers draw without any installation.
+
+    >>> with pm.Model() as model:
+    ...     s = pm.HalfNormal("s", 1)
+    >>> "HalfNormal" in pm.model_to_mermaid(model)
+    True
+    """
     graph = model_to_networkx(
         model, var_names=var_names, formatting=formatting, include_dim_lengths=include_dim_lengths
     )

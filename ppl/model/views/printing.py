@@ -93,7 +93,11 @@ def _call(f: str, arguments: list[str], form: _Plain) -> str:
 def str_for_dist(
     dist: Tensor, formatting: str = "plain", include_params: bool = True, model: Books | None = None
 ) -> str:
-    """A random variable as `name ~ Family(parameters)`."""
+    """A random variable as `name ~ Family(parameters)`.
+
+    >>> pm.str_for_dist(pm.Normal.dist(0, 1))
+    ' ~ Normal(0, 1)'
+    """
     assert isinstance(dist, RandomVariable), f"{dist!r} is no random variable"
     return _line(dist, dist.family.__name__, dist.parameters if include_params else None, formatting, model)
 
@@ -105,7 +109,14 @@ def str_for_potential_or_deterministic(
     dist_name: str = "Deterministic",
     model: Books | None = None,
 ) -> str:
-    """A named expression as `name ~ Deterministic(f(parents))`."""
+    """A named expression as `name ~ Deterministic(f(parents))`.
+
+    >>> with pm.Model() as model:
+    ...     s = pm.HalfNormal("s", 1)
+    ...     v = pm.Deterministic("v", s**2)
+    >>> pm.str_for_potential_or_deterministic(v)
+    'v ~ Deterministic(f())'
+    """
     return _line(var, dist_name, var.inputs[:1] if include_params else None, formatting, model)
 
 
@@ -138,7 +149,13 @@ def _line_of(model: Books | None, var: Tensor, formatting: str, include_params: 
 
 
 def str_for_model(model: Books, formatting: str = "plain", include_params: bool = True) -> str:
-    """All variables of a model, a line each."""
+    """All variables of a model, a line each.
+
+    >>> with pm.Model() as model:
+    ...     s = pm.HalfNormal("s", 1)
+    >>> pm.str_for_model(model)
+    's ~ HalfNormal(1)'
+    """
     form = _format(formatting)
     found = [_line_of(model, var, formatting, include_params) for var in model.named_vars.values()]
     lines = [line for line in found if line is not None]

@@ -156,7 +156,13 @@ def _scalar(cost: Any) -> Tensor:
 def value_and_grad(
     cost: Any, wrt: Any, consider_constant: Any = (), disconnected_inputs: str = "raise"
 ) -> tuple[Tensor, Any]:
-    """The cost and its gradient, computed together."""
+    """The cost and its gradient, computed together.
+
+    >>> import ppl.tensor as tt
+    >>> x = tt.dscalar("x")
+    >>> [a.item() for a in ppl.function([x], ppl.value_and_grad(x**2, x))(3.0)]
+    [9.0, 6.0]
+    """
     cost, points = _scalar(cost), _variables(wrt)
     cost_of_points = _held(cost, consider_constant)
     found = _connected([cost_of_points], points, disconnected_inputs)
@@ -225,7 +231,14 @@ def gradients(scalar: Any, variables: Any) -> Any:
 def jacobian(
     expression: Any, wrt: Any, consider_constant: Any = (), disconnected_inputs: str = "raise", mode: str = "backward"
 ) -> Any:
-    """All derivatives of all entries: shape of the expression, then shape of the variable."""
+    """All derivatives of all entries: shape of the expression, then shape of the variable.
+
+    >>> import ppl.tensor as tt
+    >>> x = tt.dvector("x")
+    >>> ppl.function([x], ppl.jacobian(x**2, x))([1.0, 3.0])
+    array([[2., 0.],
+           [0., 6.]])
+    """
     expression, points = _held(as_tensor(expression), consider_constant), _variables(wrt)
     if mode not in ("forward", "backward"):
         raise ValueError(f"mode is 'forward' or 'backward', got {mode!r}")
@@ -251,7 +264,14 @@ def jacobians(tensor: Any, variables: Any, mode: str = "forward") -> Any:
 
 @function()
 def hessian(cost: Any, wrt: Any, consider_constant: Any = (), disconnected_inputs: str = "raise") -> Any:
-    """All second derivatives of a scalar, one block for each variable with itself."""
+    """All second derivatives of a scalar, one block for each variable with itself.
+
+    >>> import ppl.tensor as tt
+    >>> x = tt.dvector("x")
+    >>> ppl.function([x], ppl.hessian((x**3).sum(), x))([1.0, 2.0])
+    array([[ 6.,  0.],
+           [ 0., 12.]])
+    """
     points = _variables(wrt)
     slopes = grad(cost, points, consider_constant, disconnected_inputs)
     blocks = [
@@ -269,7 +289,13 @@ def _matching(name: str, points: Sequence[Tensor], given: Any) -> list[Tensor]:
 
 @function("Rop")
 def jvp(f: Any, wrt: Any, eval_points: Any) -> Any:
-    """How `f` changes when the variables change along `eval_points` (Theano's Rop)."""
+    """How `f` changes when the variables change along `eval_points` (Theano's Rop).
+
+    >>> import ppl.tensor as tt
+    >>> x = tt.dscalar("x")
+    >>> ppl.function([x], ppl.Rop(x**2, x, tt.constant(1.0)))(3.0).item()
+    6.0
+    """
     outputs = [as_tensor(x) for x in (f if isinstance(f, list | tuple) else [f])]
     points = _variables(wrt)
     tangents = _matching("Rop", points, eval_points)
@@ -280,7 +306,13 @@ def jvp(f: Any, wrt: Any, eval_points: Any) -> Any:
 
 @function("Lop")
 def vjp(f: Any, wrt: Any, eval_points: Any) -> Any:
-    """The gradient of `sum(f * eval_points)` with respect to the variables (Theano's Lop)."""
+    """The gradient of `sum(f * eval_points)` with respect to the variables (Theano's Lop).
+
+    >>> import ppl.tensor as tt
+    >>> x = tt.dscalar("x")
+    >>> ppl.function([x], ppl.Lop(x**2, x, tt.constant(2.0)))(3.0).item()
+    12.0
+    """
     outputs = [as_tensor(x) for x in (f if isinstance(f, list | tuple) else [f])]
     points = _variables(wrt)
     slopes = _matching("Lop", outputs, eval_points)

@@ -35,12 +35,31 @@ def save(file: str | Path | BinaryIO, graph: Any) -> None:
     Everything they are computed from goes along: names, scopes, labels, bodies of loops and derivatives, and variables
     with their present and initial values and their updates. Of functions wrapped by `from_jax` only the name is
     written.
+
+    >>> import ppl.tensor as tt
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> ppl.save(file, tt.exp(tt.dscalar("x")))
+    >>> file.seek(0)
+    0
+    >>> ppl.pprint(ppl.load(file))
+    'exp(x)'
     """
     storage.save(file, graph, label_of)
 
 
 def load(file: str | Path | BinaryIO, functions: Mapping[str, Any] | None = None) -> Any:
-    """What `save` wrote, over fresh inputs, draws and variables. `functions` gives wrapped functions back by name."""
+    """What `save` wrote, over fresh inputs, draws and variables. `functions` gives wrapped functions back by name.
+
+    >>> import ppl.tensor as tt
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> ppl.save(file, {"y": tt.exp(tt.dscalar("x"))})
+    >>> file.seek(0)
+    0
+    >>> list(ppl.load(file))
+    ['y']
+    """
     return storage.load(file, functions, set_label)
 
 

@@ -29,7 +29,12 @@ _current = _Scopes()
 
 
 class Scope:
-    """Names made inside `with Scope("layer1"):` live under `/layer1/`; scopes nest."""
+    """Names made inside `with Scope("layer1"):` live under `/layer1/`; scopes nest.
+
+    >>> with ppl.Scope("layer1"):
+    ...     ppl.current_scope()
+    '/layer1/'
+    """
 
     def __init__(self, name: str) -> None:
         if not name or "*" in name:
@@ -49,7 +54,11 @@ class Scope:
 
 
 def current_scope() -> str:
-    """The path of the scope that new names get, "/" outside any."""
+    """The path of the scope that new names get, "/" outside any.
+
+    >>> ppl.current_scope()
+    '/'
+    """
     return _current.path
 
 
@@ -161,12 +170,25 @@ def matching(nodes: Iterable[Node], name: str, scope: str) -> list[Any]:
 
 
 def get_placeholders(name: str = "*", scope: str = "/") -> list[Tensor]:
-    """Living inputs whose name and scope match the globs."""
+    """Living inputs whose name and scope match the globs.
+
+    >>> import ppl.tensor as tt
+    >>> x = tt.Placeholder((2,), "float64", name="here_only")
+    >>> [p.name for p in ppl.get_placeholders("here_only")]
+    ['here_only']
+    """
     return matching((node for node in living() if node.op is INPUT), name, scope)
 
 
 def get_ops(name: str = "*", scope: str = "/") -> list[Tensor]:
-    """Living computed tensors with a name, by globs over names and scopes."""
+    """Living computed tensors with a name, by globs over names and scopes.
+
+    >>> import ppl.tensor as tt
+    >>> x = tt.dscalar("x")
+    >>> y = tt.exp(x)
+    >>> isinstance(ppl.get_ops("*"), list)
+    True
+    """
     return matching((node for node in living() if node.inputs and name_of(node) is not None), name, scope)
 
 

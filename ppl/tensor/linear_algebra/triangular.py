@@ -99,7 +99,13 @@ unpack_triangular = _Unpack("unpack_triangular", _unpack)
 
 @function()
 def expand_packed_triangular(n: Any, packed: Any, lower: bool = True, diagonal_only: bool = False) -> Tensor:
-    """The triangular matrix with `n` rows whose entries are packed row by row; its diagonal if `diagonal_only`."""
+    """The triangular matrix with `n` rows whose entries are packed row by row; its diagonal if `diagonal_only`.
+
+    >>> import ppl.tensor as tt
+    >>> pm.expand_packed_triangular(2, tt.constant([1.0, 2.0, 3.0])).eval()
+    array([[1., 0.],
+           [2., 3.]])
+    """
     if isinstance(n, Tensor):
         if not is_constant(n):
             raise ValueError(f"expand_packed_triangular: the number of rows must be known, got {n!r}")

@@ -63,7 +63,13 @@ def _choice(condition: Any, then: Sequence[Tensor], otherwise: Sequence[Tensor],
 
 @function()
 def ifelse(condition: Any, then_branch: Any, else_branch: Any, name: str | None = None) -> Any:
-    """One of two tensors (or lists of them); only the one that is chosen is computed."""
+    """One of two tensors (or lists of them); only the one that is chosen is computed.
+
+    >>> import ppl.tensor as tt
+    >>> x = tt.dscalar("x")
+    >>> ppl.function([x], ppl.ifelse(x > 0, x, -x))(-2.0).item()
+    2.0
+    """
     several = isinstance(then_branch, list | tuple)
     results = _choice(condition, *_alike(listed(then_branch), listed(else_branch)), "ifelse")
     if name is not None:
@@ -95,6 +101,11 @@ def cond(
 
     Both are called with the operands (JAX's form), or each with its own inputs and then the shared ones (SymJAX's form,
     also by position, as tuples).
+
+    >>> import ppl.tensor as tt
+    >>> x = tt.dscalar("x")
+    >>> ppl.function([x], ppl.cond(x > 0, lambda a: a, lambda a: -a, x))(-2.0).item()
+    2.0
     """
     if operands and all(isinstance(x, list | tuple) or x is None for x in operands):
         if len(operands) > 3 or not (true_inputs is None and false_inputs is None and shared_inputs is None):
@@ -141,6 +152,11 @@ def while_loop(
 
     Forward derivatives (`Rop`) go through; gradients do not, because the number of steps is not known: use `scan` with
     `until` for those.
+
+    >>> import ppl.tensor as tt
+    >>> x = tt.dscalar("x")
+    >>> ppl.function([x], ppl.while_loop(lambda s: s < 100, lambda s: 2 * s, x))(3.0).item()
+    192.0
     """
     several = isinstance(sequences, list | tuple)
     given = list(sequences) if several else [sequences]
@@ -173,5 +189,10 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: An
     """The state after `body_fun(i, state)` for i from `lower` up to, not including, `upper`.
 
     With limits known when the program is compiled the loop is differentiable.
+
+    >>> import ppl.tensor as tt
+    >>> x = tt.dscalar("x")
+    >>> ppl.function([x], ppl.fori_loop(0, 3, lambda i, state: state * x, tt.constant(1.0)))(2.0).item()
+    8.0
     """
     return carry_scan(lambda state, i: (body_fun(i, state), None), init_val, [arange(lower, upper)])[0]

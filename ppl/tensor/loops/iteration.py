@@ -60,7 +60,14 @@ def theano_map(
     fn: Callable[..., Any], sequences: Any, non_sequences: Any = None, *, go_backwards: bool = False,
     name: str | None = None, return_updates: bool = True,
 ) -> Any:  # fmt: skip
-    """`map` in Theano's form, as `import ppl as theano` has it: the result is `(outputs, updates)`."""
+    """`map` in Theano's form, as `import ppl as theano` has it: the result is `(outputs, updates)`.
+
+    >>> import ppl.tensor as tt
+    >>> x = tt.dvector("x")
+    >>> y, updates = ppl.map(lambda a: a**2, x)
+    >>> ppl.function([x], y)([1.0, 2.0])
+    array([1., 4.])
+    """
     return theano_scan(
         fn, sequences, None, non_sequences, go_backwards=go_backwards, name=name, return_updates=return_updates
     )
@@ -76,7 +83,14 @@ def reduce(
     *,
     return_updates: bool = True,
 ) -> Any:
-    """The last value of a scan."""
+    """The last value of a scan.
+
+    >>> import ppl.tensor as tt
+    >>> x = tt.dvector("x")
+    >>> total, updates = ppl.reduce(lambda a, sofar: sofar + a, x, tt.constant(0.0))
+    >>> ppl.function([x], total)([1.0, 2.0]).item()
+    3.0
+    """
     outputs, updates = theano_scan(fn, sequences, outputs_info, non_sequences, go_backwards=go_backwards)
     last = [out[-1] for out in outputs] if isinstance(outputs, list) else outputs[-1]
     return (last, updates) if return_updates else last
@@ -84,11 +98,25 @@ def reduce(
 
 @function()
 def foldl(fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequences: Any = None) -> Any:
-    """`reduce` from the first entry to the last."""
+    """`reduce` from the first entry to the last.
+
+    >>> import ppl.tensor as tt
+    >>> x = tt.dvector("x")
+    >>> total, updates = ppl.foldl(lambda a, sofar: sofar / 2 + a, x, tt.constant(0.0))
+    >>> ppl.function([x], total)([1.0, 2.0]).item()
+    2.5
+    """
     return reduce(fn, sequences, outputs_info, non_sequences)
 
 
 @function()
 def foldr(fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequences: Any = None) -> Any:
-    """`reduce` from the last entry to the first."""
+    """`reduce` from the last entry to the first.
+
+    >>> import ppl.tensor as tt
+    >>> x = tt.dvector("x")
+    >>> total, updates = ppl.foldr(lambda a, sofar: sofar / 2 + a, x, tt.constant(0.0))
+    >>> ppl.function([x], total)([1.0, 2.0]).item()
+    2.0
+    """
     return reduce(fn, sequences, outputs_info, non_sequences, go_backwards=True)

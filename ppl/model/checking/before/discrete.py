@@ -11,7 +11,7 @@ KINDS = ("discrete variable",)
 
 
 def find(survey: Survey) -> Iterator[Finding]:
-    """Labels and counts that step methods must move, since NUTS cannot."""
+    """Discrete latents and counts that step methods must move, since NUTS cannot."""
     if not any(rv.dtype[0] != "f" and rv in survey.informed for rv in survey.free) or survey.plan is None:
         return
     kept = {k.name: k.why for k in survey.plan.kept}

@@ -95,7 +95,7 @@ def _is_simplex(rv: RandomVariable, length: int) -> bool:
 
 
 def _states(rv: RandomVariable) -> int:
-    """How many values a label has that are numbered from 0."""
+    """How many values a discrete latent has that are numbered from 0."""
     if rv.family.categories:
         return int(rv.family.categories(*rv.parameters) or 0)
     return 0
@@ -117,7 +117,7 @@ def _is_ordered(survey: Survey, rv: RandomVariable) -> bool:
 
 
 def _swapped(states: int, rv: RandomVariable) -> Any:
-    """Exchange components 0 and 1: labels, or entries along each axis that has as many."""
+    """Exchange components 0 and 1: discrete latents, or entries along each axis that has as many."""
 
     def exchange(point: Point) -> np.ndarray:
         value = point[rv]
@@ -164,7 +164,7 @@ def _between(i: int, j: int, rv: RandomVariable) -> Any:
 
 
 def _of_two_states(survey: Survey, movable: list[RandomVariable]) -> Iterator[Exchange]:
-    """A label that is 0 or 1, and two variables of one kind that it chooses from."""
+    """A discrete latent that is 0 or 1, and two variables of one kind that it chooses from."""
     for label in survey.free:
         if label.family is not Bernoulli:
             continue

@@ -111,7 +111,35 @@ def _scale(step_scale: Any) -> float | None:
 
 
 class NUTS(StepMethod):
-    """The No-U-Turn sampler, for variables with a gradient."""
+    """The No-U-Turn sampler, for variables with a gradient: trajectories along gradients that end where they turn back.
+
+    Parameters
+    ----------
+    vars : variable or list of variables, optional
+        What it moves; by default all that it can.
+    max_treedepth : int, default 10
+        The most doublings of a trajectory, of up to 2 to this power steps.
+    target_accept : float, default 0.8
+        The mean rate of acceptance that the step size is tuned to, between 0 and 1. Nearer to 1 the steps are smaller,
+        and divergences fewer.
+    step_scale : float, optional
+        Where the search for a step size starts; 0.25 by default.
+    scaling, is_cov, potential : optional
+        PyMC's mass matrix; here it is learnt while tuning, and a value warns.
+    model : Model, optional
+        The model; by default that of the `with` block.
+    rng, initial_point, compile_kwargs : optional
+        PyMC's arguments; `sample` decides what they are about, and a value warns.
+
+    Examples
+    --------
+    >>> with pm.Model():
+    ...     x = pm.Normal("x", 0, 1)
+    ...     y = pm.Normal("y", x, 1, observed=0.5)
+    ...     result = pm.sample(100, tune=100, chains=1, step=pm.NUTS(target_accept=0.9), random_seed=1, quiet=True)
+    >>> result.posterior["x"].shape
+    (1, 100)
+    """
 
     kinds = "f"
     blocked = True
@@ -141,7 +169,36 @@ class NUTS(StepMethod):
 
 
 class HamiltonianMC(StepMethod):
-    """Hamiltonian Monte Carlo: trajectories of random length, `path_length` on average, along gradients."""
+    """Hamiltonian Monte Carlo: trajectories of random length, `path_length` on average, along gradients.
+
+    Parameters
+    ----------
+    vars : variable or list of variables, optional
+        What it moves; by default all that it can.
+    path_length : float, default 2.0
+        The mean length of a trajectory, in units of the scaled coordinates.
+    max_steps : int, default 1024
+        The most steps of a trajectory.
+    target_accept : float, default 0.65
+        The mean rate of acceptance that the step size is tuned to.
+    step_scale : float, optional
+        Where the search for a step size starts.
+    scaling, is_cov, potential : optional
+        PyMC's mass matrix; here it is learnt while tuning, and a value warns.
+    model : Model, optional
+        The model; by default that of the `with` block.
+    rng, initial_point, compile_kwargs : optional
+        PyMC's arguments; `sample` decides what they are about, and a value warns.
+
+    Examples
+    --------
+    >>> with pm.Model():
+    ...     x = pm.Normal("x", 0, 1)
+    ...     y = pm.Normal("y", x, 1, observed=0.5)
+    ...     step = pm.HamiltonianMC()
+    >>> [v.name for v in step.vars]
+    ['x']
+    """
 
     kinds = "f"
     blocked = True
@@ -175,7 +232,40 @@ class HamiltonianMC(StepMethod):
 
 
 class Metropolis(StepMethod):
-    """A random walk, entry by entry, whose scales are tuned to the rate of acceptance."""
+    """A random walk, entry by entry, whose scales are tuned to the rate of acceptance.
+
+    Parameters
+    ----------
+    vars : variable or list of variables, optional
+        What it moves; by default all that it can.
+    S : float or array, optional
+        Scale, or covariance, of the proposals.
+    proposal_dist : proposal, optional
+        The family of proposals: `NormalProposal`, `CauchyProposal`, ...; normal, or Poisson for counts, by default.
+    scaling : float, default 1.0
+        What proposals are multiplied by at the start.
+    tune : bool, default True
+        Whether scales are tuned to the rate of acceptance.
+    tune_interval : int, default 100
+        How many iterations lie between two changes of the scale.
+    mode : optional
+        PyMC's argument for its compiler; a value warns.
+    blocked : bool, default False
+        Whether all entries of a variable are moved together.
+    model : Model, optional
+        The model; by default that of the `with` block.
+    rng, initial_point, compile_kwargs : optional
+        PyMC's arguments; `sample` decides what they are about, and a value warns.
+
+    Examples
+    --------
+    >>> with pm.Model():
+    ...     x = pm.Normal("x", 0, 1)
+    ...     y = pm.Normal("y", x, 1, observed=0.5)
+    ...     step = pm.Metropolis()
+    >>> [v.name for v in step.vars]
+    ['x']
+    """
 
     def __init__(
         self,
@@ -219,7 +309,32 @@ class Metropolis(StepMethod):
 
 
 class BinaryMetropolis(StepMethod):
-    """Flips binary variables, several at once."""
+    """Flips binary variables, several at once.
+
+    Parameters
+    ----------
+    vars : variable or list of variables, optional
+        What it moves; by default all that it can.
+    scaling : float, default 1.0
+        The chance of a flip follows from it, as in PyMC.
+    tune, tune_interval : optional
+        Without effect, in PyMC neither.
+    blocked : bool, default True
+        PyMC's argument; all entries are proposed together.
+    model : Model, optional
+        The model; by default that of the `with` block.
+    rng, initial_point, compile_kwargs : optional
+        PyMC's arguments; `sample` decides what they are about, and a value warns.
+
+    Examples
+    --------
+    >>> with pm.Model():
+    ...     x = pm.Bernoulli("x", 0.4)
+    ...     y = pm.Normal("y", x, 1, observed=0.5)
+    ...     step = pm.BinaryMetropolis()
+    >>> [v.name for v in step.vars]
+    ['x']
+    """
 
     kinds = "iub"
     blocked = True
@@ -239,7 +354,32 @@ class BinaryMetropolis(StepMethod):
 
 
 class BinaryGibbsMetropolis(StepMethod):
-    """Flips binary entries one by one; those that are independent given the rest, together."""
+    """Flips binary entries one by one; those that are independent given the rest, together.
+
+    Parameters
+    ----------
+    vars : variable or list of variables, optional
+        What it moves; by default all that it can.
+    order : "random" or list of int, default "random"
+        The order of a sweep.
+    transit_p : float, default 0.8
+        The chance that a flip is proposed.
+    blocked : bool, default True
+        PyMC's argument.
+    model : Model, optional
+        The model; by default that of the `with` block.
+    rng, initial_point, compile_kwargs : optional
+        PyMC's arguments; `sample` decides what they are about, and a value warns.
+
+    Examples
+    --------
+    >>> with pm.Model():
+    ...     x = pm.Bernoulli("x", 0.4)
+    ...     y = pm.Normal("y", x, 1, observed=0.5)
+    ...     result = pm.sample(100, tune=100, chains=1, step=pm.BinaryGibbsMetropolis(), random_seed=1, quiet=True)
+    >>> result.posterior["x"].shape
+    (1, 100)
+    """
 
     kinds = "iub"
     blocked = True
@@ -264,7 +404,32 @@ class BinaryGibbsMetropolis(StepMethod):
 
 
 class CategoricalGibbsMetropolis(StepMethod):
-    """Moves categories one by one, to another at random ("uniform") or by their densities ("proportional")."""
+    """Moves categories one by one.
+
+    Parameters
+    ----------
+    vars : variable or list of variables, optional
+        What it moves; by default all that it can.
+    proposal : {"uniform", "proportional"}, default "uniform"
+        To another category at random, or by their densities.
+    order : "random" or list of int, default "random"
+        The order of a sweep.
+    blocked : bool, default True
+        PyMC's argument.
+    model : Model, optional
+        The model; by default that of the `with` block.
+    rng, initial_point, compile_kwargs : optional
+        PyMC's arguments; `sample` decides what they are about, and a value warns.
+
+    Examples
+    --------
+    >>> with pm.Model():
+    ...     x = pm.Categorical("x", [0.2, 0.3, 0.5])
+    ...     y = pm.Normal("y", x, 1, observed=0.5)
+    ...     step = pm.CategoricalGibbsMetropolis()
+    >>> [v.name for v in step.vars]
+    ['x']
+    """
 
     kinds = "iub"
     blocked = True
@@ -299,7 +464,34 @@ class CategoricalGibbsMetropolis(StepMethod):
 
 
 class Slice(StepMethod):
-    """Slice sampling, entry by entry."""
+    """Slice sampling, entry by entry: a point under the density at a random height, without a rate to tune.
+
+    Parameters
+    ----------
+    vars : variable or list of variables, optional
+        What it moves; by default all that it can.
+    w : float or array, default 1.0
+        The first width of the interval around the current value.
+    tune : bool, default True
+        Whether widths are tuned.
+    iter_limit : float, default inf
+        The most steps out and in of one move.
+    blocked : bool, default False
+        PyMC's argument; entries are moved one by one.
+    model : Model, optional
+        The model; by default that of the `with` block.
+    rng, initial_point, compile_kwargs : optional
+        PyMC's arguments; `sample` decides what they are about, and a value warns.
+
+    Examples
+    --------
+    >>> with pm.Model():
+    ...     x = pm.Normal("x", 0, 1)
+    ...     y = pm.Normal("y", x, 1, observed=0.5)
+    ...     result = pm.sample(100, tune=100, chains=1, step=pm.Slice(), random_seed=1, quiet=True)
+    >>> result.posterior["x"].shape
+    (1, 100)
+    """
 
     kinds = "f"
 
@@ -320,6 +512,40 @@ class DEMetropolis(StepMethod):
     """Steps along differences of other chains, of which there should be more than dimensions.
 
     The chains move in one program, each given where the others are now; with fewer chains they make other draws.
+
+    Parameters
+    ----------
+    vars : variable or list of variables, optional
+        What it moves; by default all that it can.
+    S : float or array, optional
+        Scale of the noise that is added to a step.
+    proposal_dist : proposal, optional
+        The family of this noise.
+    lamb : float, optional
+        What differences are multiplied by; 2.38/√(2d) by default, for d dimensions.
+    scaling : float, default 0.001
+        What the noise is multiplied by.
+    tune : "scaling", "lambda" or None, default "scaling"
+        What is tuned.
+    tune_interval : int, default 100
+        How many iterations lie between two changes.
+    mode : optional
+        PyMC's argument for its compiler; a value warns.
+    blocked : bool, default True
+        PyMC's argument; all entries are moved together.
+    model : Model, optional
+        The model; by default that of the `with` block.
+    rng, initial_point, compile_kwargs : optional
+        PyMC's arguments; `sample` decides what they are about, and a value warns.
+
+    Examples
+    --------
+    >>> with pm.Model():
+    ...     x = pm.Normal("x", 0, 1)
+    ...     y = pm.Normal("y", x, 1, observed=0.5)
+    ...     step = pm.DEMetropolis()
+    >>> [v.name for v in step.vars]
+    ['x']
     """
 
     kinds = "f"
@@ -345,7 +571,44 @@ class DEMetropolis(StepMethod):
 
 
 class DEMetropolisZ(StepMethod):
-    """Steps along differences of the chain's own past."""
+    """Steps along differences of the chain's own past.
+
+    Parameters
+    ----------
+    vars : variable or list of variables, optional
+        What it moves; by default all that it can.
+    S : float or array, optional
+        Scale of the noise that is added to a step.
+    proposal_dist : proposal, optional
+        The family of this noise.
+    lamb : float, optional
+        What differences are multiplied by; 2.38/√(2d) by default, for d dimensions.
+    scaling : float, default 0.001
+        What the noise is multiplied by.
+    tune : "scaling", "lambda" or None, default "scaling"
+        What is tuned.
+    tune_interval : int, default 100
+        How many iterations lie between two changes.
+    tune_drop_fraction : float, default 0.9
+        The share of the past that is forgotten when tuning ends.
+    mode : optional
+        PyMC's argument for its compiler; a value warns.
+    blocked : bool, default True
+        PyMC's argument; all entries are moved together.
+    model : Model, optional
+        The model; by default that of the `with` block.
+    rng, initial_point, compile_kwargs : optional
+        PyMC's arguments; `sample` decides what they are about, and a value warns.
+
+    Examples
+    --------
+    >>> with pm.Model():
+    ...     x = pm.Normal("x", 0, 1)
+    ...     y = pm.Normal("y", x, 1, observed=0.5)
+    ...     step = pm.DEMetropolisZ()
+    >>> [v.name for v in step.vars]
+    ['x']
+    """
 
     kinds = "f"
     blocked = True
@@ -370,7 +633,21 @@ class DEMetropolisZ(StepMethod):
 
 
 class CompoundStep:
-    """Several step methods, one after the other in each sweep."""
+    """Several step methods, one after the other in each sweep.
+
+    Parameters
+    ----------
+    methods : list of step methods
+        In the order of the sweep.
+
+    Examples
+    --------
+    >>> with pm.Model():
+    ...     x, z = pm.Normal("x", 0, 1), pm.Bernoulli("z", 0.3)
+    ...     both = pm.CompoundStep([pm.Slice([x]), pm.BinaryGibbsMetropolis([z])])
+    >>> len(both.methods)
+    2
+    """
 
     def __init__(self, methods: Sequence[Any]) -> None:
         self.methods = list(methods)

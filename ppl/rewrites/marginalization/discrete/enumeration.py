@@ -1,12 +1,12 @@
 r"""Finite discrete variables summed out, all those of a model at once.
 
-Labels z that meet in a factor are summed together: the factors become tables over their values (`tables`), and the sum
-over all values goes by variable elimination or, along a chain, by the forward algorithm (`sum_product`). One label per
-row is the plain mixture
+Discrete latents z that meet in a factor are summed together: the factors become tables over their values (`tables`),
+and the sum over all values goes by variable elimination or, along a chain, by the forward algorithm (`sum_product`).
+One discrete latent per row is the plain mixture
 
 .. math:: \sum_j \operatorname{logsumexp}_k\Big[\log p(z_j = k) + \sum_{i \to j} \log p(y_i \mid z_j = k)\Big].
 
-The labels come back by a joint draw from the same tables.
+The discrete latents come back by a joint draw from the same tables.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MOST_TIMES = 100.0  # times as many as those of one state: step methods for labe
 
 
 def candidates(program: Program, kept: frozenset[RandomVariable]) -> tuple[dict[Any, np.ndarray], list[Refusal]]:
-    """The labels that can be summed out, with their values; and those that cannot, with reasons."""
+    """The discrete latents that can be summed out, with their values; and those that cannot, with reasons."""
     chosen: dict[Any, np.ndarray] = {}
     declined: list[Refusal] = []
     for rv in program.free:
@@ -61,13 +61,13 @@ def candidates(program: Program, kept: frozenset[RandomVariable]) -> tuple[dict[
 
 
 def _labels_in(factor: Factor, chosen: Any, symbols: set[Any]) -> list[Any]:
-    """The labels that a factor depends on, its own variable apart."""
+    """The discrete latents that a factor depends on, its own variable apart."""
     seen = reaches(factor, symbols)
     return sorted((rv for rv in seen if rv in chosen and rv is not factor), key=lambda rv: rv.serial)
 
 
 def components(program: Program, chosen: Sequence[Any]) -> list[tuple[list[Any], list[Factor]]]:
-    """Labels that meet in a factor, and the factors they meet in."""
+    """Discrete latents that meet in a factor, and the factors they meet in."""
     leader: dict[Any, Any] = {rv: rv for rv in chosen}
 
     def find(x: Any) -> Any:
@@ -92,7 +92,7 @@ def components(program: Program, chosen: Sequence[Any]) -> list[tuple[list[Any],
 
 
 def matches(search: Search) -> Iterator[Match | Refusal]:
-    """The labels summed out group by group, those that the user has asked to eliminate at any cost."""
+    """The discrete latents summed out group by group, those that the user has asked to eliminate at any cost."""
     chosen, declined = candidates(search.program, search.kept)
     yield from declined
     for members, factors in components(search.program, list(chosen)):
@@ -113,7 +113,7 @@ def _require_little_work(found: Match) -> None:
 
 
 def _summed(values: dict[Any, np.ndarray], factors: Sequence[Factor]) -> Match:
-    """Labels with all factors that they meet in."""
+    """Discrete latents with all factors that they meet in."""
     labels = Labels(values, Sites(list(values)))
     templates = Templates()
     parts: list[Table] = []
@@ -127,7 +127,7 @@ def _summed(values: dict[Any, np.ndarray], factors: Sequence[Factor]) -> Match:
 
 
 def _recovered(labels: Labels, draws: Sequence[tuple[np.ndarray, Tensor]]) -> list[Recovery]:
-    """The labels from the draws of their sites."""
+    """The discrete latents from the draws of their sites."""
     drawn_by, place = np.zeros(labels.sites.count, dtype=int), np.zeros(labels.sites.count, dtype=int)
     for i, (sites, _) in enumerate(draws):
         drawn_by[sites.ravel()] = i

@@ -45,7 +45,8 @@ def values_of(variable: Any) -> np.ndarray:
 
 
 def _values_of_end(end: Tensor) -> Any:
-    """The values an end of a support can take: a constant, or what other labels make of it; None where not known."""
+    """The values an end of a support can take: a constant, or what other discrete latents make of it; None where not
+    known."""
     if is_constant(end):
         return value_of(end)
     behind = ancestors(end)
@@ -54,7 +55,7 @@ def _values_of_end(end: Tensor) -> Any:
 
 
 def states_of(labels: Sequence[Any], kept: frozenset[RandomVariable]) -> int | None:
-    """How many states some labels have together; None where one of them cannot be summed out."""
+    """How many states some discrete latents have together; None where one of them cannot be summed out."""
     total = 1
     for rv in labels:
         if rv in kept or None in rv.type.shape:
@@ -67,7 +68,7 @@ def states_of(labels: Sequence[Any], kept: frozenset[RandomVariable]) -> int | N
 
 
 def states_at(code: Any, labels: Mapping[Any, np.ndarray]) -> np.ndarray:
-    """What an expression of labels and data is, at values of the labels side by side."""
+    """What an expression of discrete latents and data is, at values of the discrete latents side by side."""
     given = {rv: as_tensor(v.astype(rv.dtype).reshape(len(v), *rv.type.shape)) for rv, v in labels.items()}
     written = for_rows([code], list(given), len(next(iter(labels.values()))))
     if written is None:
@@ -77,7 +78,7 @@ def states_at(code: Any, labels: Mapping[Any, np.ndarray]) -> np.ndarray:
 
 
 def states_of_code(code: Any) -> np.ndarray | None:
-    """All values of the entries of an expression of labels and data; None where they are not known."""
+    """All values of the entries of an expression of discrete latents and data; None where they are not known."""
     leaf = code
     while leaf.op.name in ("named", "cast") or (leaf.op.name in HOST and all(map(is_data, leaf.inputs[1:]))):
         leaf = leaf.inputs[0]

@@ -1,4 +1,4 @@
-"""Labels to be summed out, tables over their sites, and the sites that the numbers of a factor depend on."""
+"""Discrete latents to be summed out, tables over their sites, and the sites that the numbers of a factor depend on."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def row_support(factor: Factor, labels: Labels) -> Support:
 
 
 def meet_in_a_row(variables: Sequence[Any], factors: Sequence[Factor]) -> bool:
-    """Whether some number of a factor depends on every entry of some labels."""
+    """Whether some number of a factor depends on every entry of some discrete latents."""
     labels = Labels({}, Sites(variables))
     for factor in factors:
         try:

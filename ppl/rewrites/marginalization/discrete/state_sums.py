@@ -27,7 +27,8 @@ MOST_CUTS = 2_000  # places between which rows are summed
 
 @dataclass(frozen=True)
 class State:
-    """The number of the state of each row by the values of few labels, and which of these each choice takes."""
+    """The number of the state of each row by the values of few discrete latents, and which of these each choice
+    takes."""
 
     of_rows: np.ndarray  # (values, rows)
     values: np.ndarray  # (choices)

@@ -17,24 +17,25 @@ MOST_COPIES = 64  # states of labels that nothing else joins
 
 
 def few_states(labels: Sequence[RandomVariable], factors: Sequence[Factor], kept: frozenset[RandomVariable]) -> bool:
-    """Whether the states of some labels are few enough for a term in all of them."""
+    """Whether the states of some discrete latents are few enough for a term in all of them."""
     states = states_of(labels, kept)
     return states is not None and states <= (MOST_BRANCHES if meet_in_a_row(labels, factors) else MOST_COPIES)
 
 
 def _labels(program: Program, rv: RandomVariable) -> list[RandomVariable]:
-    """The labels that steer the law of a variable or of what depends on it."""
+    """The discrete latents that steer the law of a variable or of what depends on it."""
     seen = ancestors([*rv.inputs, *(n for f in children(program, rv) for n in parts(f))])
     return [z for z in program.free if z in seen and z.dtype[0] != "f"]
 
 
 def few_copies(search: Search, rv: RandomVariable) -> bool:
-    """Whether the rows of a variable may become one factor: the labels in it are then summed out all together."""
+    """Whether the rows of a variable may become one factor: the discrete latents in it are then summed out all
+    together."""
     summed = [z for z in _labels(search.program, rv) if states_of([z], search.kept) is not None]
     return not summed or (states_of(summed, search.kept) or 0) <= MOST_COPIES
 
 
 def steered(search: Search, rv: RandomVariable) -> bool:
-    """Whether a few labels steer a variable or what depends on it."""
+    """Whether a few discrete latents steer a variable or what depends on it."""
     labels = _labels(search.program, rv)
     return bool(labels) and few_states(labels, children(search.program, rv), search.kept)

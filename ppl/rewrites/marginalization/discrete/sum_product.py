@@ -1,4 +1,4 @@
-r"""Sums over all values of many labels: variable elimination, and chains.
+r"""Sums over all values of many discrete latents: variable elimination, and chains.
 
 Tables over sites make up a graph; its connected parts are summed separately, those of the same form at once. Sites go
 one by one, the one whose neighbors have the fewest combinations first,

@@ -1,8 +1,9 @@
-"""Labels that steer switches: sums over the rows of a factor, by the values of a few labels together.
+"""Discrete latents that steer switches: sums over the rows of a factor, by the values of a few discrete latents
+together.
 
-What labels steer are *codes*: expressions of labels and data alone, such as `time < tau`. A factor whose rows depend on
-codes of few states is computed once for each state, and its rows are added up as the states say (`runs`); any other
-factor is computed for all values of the labels at once.
+What discrete latents steer are *codes*: expressions of discrete latents and data alone, such as `time < tau`. A factor
+whose rows depend on codes of few states is computed once for each state, and its rows are added up as the states say
+(`runs`); any other factor is computed for all values of the discrete latents at once.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class Grid:
 
     @property
     def variables(self) -> list[Any]:
-        """The labels that the sites belong to."""
+        """The discrete latents that the sites belong to."""
         return self.labels.sites.owners(self.sites)
 
     @property
@@ -57,14 +58,14 @@ class Grid:
         return np.indices(self.counts).reshape(len(self.counts), -1)
 
     def values(self, variables: Sequence[Any]) -> dict[Any, np.ndarray]:
-        """These labels, at all values together; entries at other sites have their first value."""
+        """These discrete latents, at all values together; entries at other sites have their first value."""
         chosen = np.zeros((prod(self.counts), self.labels.sites.count), dtype=int)
         chosen[:, self.sites] = self.numbers.T
         of = self.labels.sites.of
         return {rv: self.labels.values[rv][chosen[:, of[rv]]].astype(rv.dtype) for rv in variables}
 
     def is_all_of(self, factor: Factor) -> bool:
-        """Whether a factor is written in these labels alone, not in others that it takes no number from."""
+        """Whether a factor is written in these discrete latents alone, not in others that it takes no number from."""
         return {n for n in reaches(factor, self.labels.values) if n in self.labels.values} <= {factor, *self.variables}
 
     def places_in(self, part: Grid) -> np.ndarray:
@@ -74,7 +75,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Code:
-    """An expression of labels and data alone, and all values of the sites that it depends on."""
+    """An expression of discrete latents and data alone, and all values of the sites that it depends on."""
 
     expression: Any
     grid: Grid
@@ -106,7 +107,8 @@ def steered(factor: Factor, labels: Labels, sites: np.ndarray) -> Table | None:
 
 
 def _codes(expressions: Sequence[Any], grid: Grid) -> list[Code]:
-    """The largest subexpressions that depend on labels and on data alone, and do not take too many numbers."""
+    """The largest subexpressions that depend on discrete latents and on data alone, and do not take too many
+    numbers."""
     labels = set(grid.variables)
     steered, alone = set(labels), set(labels)  # by labels; by nothing but labels and data
     for e in topological(expressions, blockers=labels):

@@ -2,7 +2,7 @@
 
 A table has a row for each number of a log-density, and an axis for each site that it depends on. Sites that meet in a
 row get different colors; the factor is written once for each choice of values of the colors, for all rows at once.
-Labels that all rows share, and that steer switches, go by the states of the switches (`switches`).
+Discrete latents that all rows share, and that steer switches, go by the states of the switches (`switches`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MOST_COPIES = 256  # of a factor, one for each choice of values
 
 
 def tables(factor: Factor, labels: Labels) -> list[Table]:
-    """The log-density of a factor by the values of the labels it depends on."""
+    """The log-density of a factor by the values of the discrete latents it depends on."""
     support = row_support(factor, labels)
     rows = support.reshape(-1, support.shape[-1])
     touched = np.unique(rows[rows >= 0])
@@ -92,14 +92,15 @@ def _colors(rows: np.ndarray, counts: np.ndarray) -> dict[int, tuple[int, int]]:
 
 
 class Templates:
-    """Tables of labels whose laws read alike but for the labels they depend on, as along a chain: made once."""
+    """Tables of discrete latents whose laws read alike but for the discrete latents they depend on, as along a chain:
+    made once."""
 
     def __init__(self) -> None:
         self.symbols: dict[Any, Tensor] = {}
         self.known: dict[Any, Tensor] = {}
 
     def key(self, rv: Any, parents: Sequence[Any], values: Mapping[Any, np.ndarray]) -> Any:
-        """What the law of a scalar label reads like, with its parents by their numbers."""
+        """What the law of a scalar discrete latent reads like, with its parents by their numbers."""
         named: dict[Node, Node] = {}
         for i, parent in enumerate(parents):
             kind = i, parent.type
@@ -109,7 +110,7 @@ class Templates:
 
 
 def own_tables(rv: Any, labels: Labels, templates: Templates) -> list[Table]:
-    """The law of a label by its own value (the last axis) and those of the labels it depends on."""
+    """The law of a discrete latent by its own value (the last axis) and those of the discrete latents it depends on."""
     values, sites = labels.values[rv], labels.sites
     inputs = [sites.support(p) for p in rv.parameters]
     if rv.family is DiscreteMarkovChain:

@@ -86,7 +86,8 @@ def merged(found: Affine) -> Affine:
 
 
 class _Steering(Op):
-    """Stands for a label while other variables are integrated out given its value: data, but which is not known yet."""
+    """Stands for a discrete latent while other variables are integrated out given its value: data, but which is not
+    known yet."""
 
     name = "steering"
     computed = True
@@ -100,12 +101,13 @@ STEERING = _Steering()
 
 
 def steering(label: Tensor) -> Tensor:
-    """What stands for a label."""
+    """What stands for a discrete latent."""
     return Node(STEERING, (), Attrs(type=label.type, identity=Identity()))  # type: ignore[return-value]
 
 
 def data_value(node: Node) -> np.ndarray:
-    """The present value of an expression of constants and data; raises `NotAffine` where a label steers it."""
+    """The present value of an expression of constants and data; raises `NotAffine` where a discrete latent steers
+    it."""
     if is_constant(node):
         return value_of(node)
     behind = ancestors(node)

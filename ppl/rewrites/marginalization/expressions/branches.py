@@ -73,7 +73,8 @@ def outermost_switch(e: Any, variable: RandomVariable) -> tuple[Tensor, Tensor, 
 
 
 def _indicated(e: Any, variable: RandomVariable) -> tuple[Tensor, Tensor, Tensor] | None:
-    """switch(c, x, 0) for the product of x and a truth value, or a label that is 0 or 1; None where it is none."""
+    """switch(c, x, 0) for the product of x and a truth value, or a discrete latent that is 0 or 1; None where it is
+    none."""
     touched = [i for i, x in enumerate(e.inputs) if variable in ancestors(x)]
     if len(touched) != 1:
         return None

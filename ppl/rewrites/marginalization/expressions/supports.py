@@ -132,7 +132,7 @@ def _structural(sites: Sites, e: Any) -> Support | None:
 
 
 def _indexed(sites: Sites, e: Any) -> Support | None:
-    """A table without sites indexed by labels: entries of the result follow the labels."""
+    """A table without sites indexed by discrete latents: entries of the result follow the discrete latents."""
     plan = e.attrs["plan"]
     at = [i for i, part in enumerate(plan) if part[0] in ("array", "int")]
     together = at == list(range(at[0], at[-1] + 1))

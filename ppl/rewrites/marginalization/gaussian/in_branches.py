@@ -1,8 +1,9 @@
-"""Gaussian blocks given labels: levels between change points, spikes and slabs, a few rows with labels of their own.
+"""Gaussian blocks given discrete latents: levels between change points, spikes and slabs, a few rows with discrete
+latents of their own.
 
-While the block is integrated out, something stands for each label that is data but cannot be read, so that statistics
-and factorizations of the block are functions of the labels and of data. What is left depends on labels and scales only,
-and the labels are summed out of it.
+While the block is integrated out, something stands for each discrete latent that is data but cannot be read, so that
+statistics and factorizations of the block are functions of the discrete latents and of data. What is left depends on
+discrete latents and scales only, and the discrete latents are summed out of it.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from ppl.rewrites.marginalization.theorem import Match, Search
 
 
 def matches_given(program: Program, labels: Sequence[RandomVariable], kept: frozenset[RandomVariable]) -> list[Match]:
-    """The Gaussian blocks that some labels steer, given these; none where they steer none."""
+    """The Gaussian blocks that some discrete latents steer, given these; none where they steer none."""
     normal = {rv for rv in program.free if is_normal(rv) and rv not in kept}
     together = _connected(program, normal, [rv for rv in normal if _steered(program, rv, labels)])
     if not together:
@@ -40,7 +41,7 @@ def matches_given(program: Program, labels: Sequence[RandomVariable], kept: froz
 
 
 def _steered(program: Program, rv: RandomVariable, labels: Sequence[RandomVariable]) -> bool:
-    """Whether labels enter the law of a variable or those of its children."""
+    """Whether discrete latents enter the law of a variable or those of its children."""
     made_of = [*rv.inputs, *(n for f in program.dependents[rv] for n in parts(f))]
     return not ancestors(made_of, blockers=program.free).isdisjoint(labels)
 
@@ -58,7 +59,7 @@ def _connected(program: Program, normal: set[RandomVariable], start: Sequence[Ra
 
 
 class _Given:
-    """A program in which something stands for each label, and the way back from it."""
+    """A program in which something stands for each discrete latent, and the way back from it."""
 
     def __init__(self, program: Program, labels: Sequence[RandomVariable]) -> None:
         self.written = program
@@ -80,11 +81,11 @@ class _Given:
         )
 
     def at(self, x: Node) -> Any:
-        """An expression given the labels."""
+        """An expression given the discrete latents."""
         return self.there.get(x, x)
 
     def rv(self, rv: RandomVariable) -> RandomVariable:
-        """A variable, the law of which labels may steer."""
+        """A variable, the law of which discrete latents may steer."""
         found: RandomVariable = self.at(rv)
         return found
 
@@ -105,7 +106,7 @@ class _Given:
         return new
 
     def back(self, found: Match) -> Match:
-        """What was found, with the labels as they were."""
+        """What was found, with the discrete latents as they were."""
         home = {stand: node for node, stand in self.there.items() if isinstance(node, RandomVariable)}
         beside = [x for r in found.recoveries for pair in r.beside for x in pair]
         made = [*(t.density for t in found.terms), *(r.draw for r in found.recoveries), *beside]

@@ -29,8 +29,8 @@ MOST_NUMBERS = 100_000_000  # in a design matrix
 
 def matches(search: Search, given: str = "") -> Iterator[Match | Refusal]:
     """The Gaussian blocks of a program. Of a block that does not pay the costliest variables stay, of those that the
-    user has not asked to eliminate, and what is left is tried again; `given` labels of these names all blocks pay that
-    can be written down."""
+    user has not asked to eliminate, and what is left is tried again; `given` discrete latents of these names all blocks
+    pay that can be written down."""
     declined: list[Refusal] = []
     kept = search.kept
     while True:
