@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from ppl.xla.ode.loop import Pass
-from ppl.xla.ode.problem import Problem
+from ppl.xla.ode.problem import Problem, joined
 from ppl.xla.ode.steps import step
 
 
@@ -31,7 +31,7 @@ class Log(NamedTuple):
 
 
 def blank_log(problem: Problem, rows: int, t0: Any, numbers: Sequence[Any]) -> Log:
-    y, _ = problem.parts(numbers)
+    y = joined(numbers[: problem.starts])
     most = problem.control.max_steps + rows
     each = lambda x: jnp.zeros((most, *jnp.shape(x)), jnp.result_type(x))
     flag = jnp.zeros((most,), bool)
@@ -47,7 +47,7 @@ def write(log: Log, done: Pass) -> Log:
 
 def back_through(problem: Problem, log: Log, slope: Any, t0: Any, numbers: Sequence[Any]) -> tuple[Any, list[Any]]:
     """The gradients in t0 and in the numbers, given those in the rows; zero for what is no float."""
-    y0, parameters = problem.parts(numbers)
+    y0, parameters = joined(numbers[: problem.starts]), list(numbers[problem.starts :])
     real = [i for i, x in enumerate(parameters) if jnp.issubdtype(x.dtype, jnp.floating)]
 
     def f_at(moved: Sequence[Any]) -> Any:

@@ -72,24 +72,23 @@ Write = Callable[[Any, Pass], Any]  # of a log and what was done
 def march(
     grid: Grid,
     move: Move,
-    shown: Callable[[Any], Any],
     h: Any,
     point: Any,
     log: Any = None,
     write: Write | None = None,
 ) -> tuple[Now, Any]:
-    """What is `shown` of the points at the times, from `point` at t0, with steps of length h at first; and a log of the
-    passes, which `write` keeps.
+    """The states at the times, from a point at t0, which is a state with its slope, with steps of length h at first; and
+    a log of the passes, which `write` keeps.
 
     Rows that are not reached are nan: where the steps are used up, or get so short that time stands still.
     """
     count = grid.times.shape[0]
-    rows = jax.tree.map(lambda x: jnp.full((count, *x.shape), jnp.nan, x.dtype), shown(point))
+    rows = jax.tree.map(lambda x: jnp.full((count, *x.shape), jnp.nan, x.dtype), point[0])
     zero = jnp.zeros((), jnp.int32)
 
     def one(state: tuple[Now, Any]) -> tuple[Now, Any]:
         now, log = state
-        after, done = _pass(grid, move, shown, now)
+        after, done = _pass(grid, move, now)
         return after, write(log, done) if write is not None else log
 
     goes_on = lambda state: (state[0].row < count) & ~state[0].failed
@@ -98,7 +97,7 @@ def march(
     return now._replace(rows=jax.tree.map(there, now.rows)), log
 
 
-def _pass(grid: Grid, move: Move, shown: Callable[[Any], Any], now: Now) -> tuple[Now, Pass]:
+def _pass(grid: Grid, move: Move, now: Now) -> tuple[Now, Pass]:
     target = grid.times[now.row]
     rest = target - now.t
     here = rest == 0  # the grid begins at t0, or has a time twice
@@ -112,7 +111,7 @@ def _pass(grid: Grid, move: Move, shown: Callable[[Any], Any], now: Now) -> tupl
     following = jnp.where(here, now.h, jnp.clip(wanted * h, LEAST * h, longest))
     point = jax.tree.map(lambda new, old: jnp.where(accepted, new, old), moved.point, now.point)
     reached = here | (accepted & last)
-    rows = jax.tree.map(lambda all, x: lax.dynamic_update_index_in_dim(all, x, now.row, 0), now.rows, shown(point))
+    rows = jax.tree.map(lambda all, x: lax.dynamic_update_index_in_dim(all, x, now.row, 0), now.rows, point[0])
     steps = now.steps + ~here
     t = jnp.where(accepted, jnp.where(last, target, now.t + h), now.t)
     row = now.row + reached

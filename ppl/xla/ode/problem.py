@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -26,23 +25,9 @@ class Problem(NamedTuple):
     def method(self) -> Explicit | Rosenbrock:
         return METHODS[self.control.method]
 
-    def grid(self, t0: Any, times: Any) -> Grid:
-        return Grid(t0, times, self.control, self.method.order)
-
-    def parts(self, numbers: Sequence[Any]) -> tuple[Any, list[Any]]:
-        """The start as a vector, and the parameters."""
-        return joined(numbers[: self.starts]), list(numbers[self.starts :])
-
-    def slopes(self, times: Any, rows: Any, numbers: Sequence[Any]) -> Any:
-        """f along a solution: how its rows move with their times."""
-        return jax.vmap(lambda t, y: self.f(t, y, *numbers[self.starts :]))(times, rows)
-
-
-class Moving(NamedTuple):
-    """In what a solution is differentiated: in its first time or not, and in numbers by their places."""
-
-    t0: bool
-    numbers: tuple[int, ...]
+    def at(self, numbers: Sequence[Any]) -> Callable[[Any, Any], Any]:
+        """f(t, y) with the parameters among the numbers."""
+        return lambda t, y: self.f(t, y, *numbers[self.starts :])
 
 
 def size_of(arrays: Sequence[Any]) -> int:
@@ -55,16 +40,36 @@ def joined(arrays: Sequence[Any]) -> Any:
     return flat[0] if len(flat) == 1 else jnp.concatenate(flat)
 
 
-def values(
-    problem: Problem, t0: Any, times: Any, numbers: Sequence[Any], log: Any = None, write: Any = None
-) -> tuple[Now, Any]:
-    """Where the solution ends, and its log if one is kept."""
-    y, parameters = problem.parts(numbers)
-    at = lambda t, y: problem.f(t, y, *parameters)
+class System(NamedTuple):
+    """What a solver moves: a state that starts somewhere, with a slope at each time, and steps.
 
-    def move(t: Any, h: Any, point: Any) -> Moved:
-        end = step(problem.method, at, t, *point, h)
+    That of a problem is its vector y; with tangents, a state is a pair of such (`tangents.py`).
+    """
+
+    problem: Problem
+    start: Callable[[Any, Sequence[Any]], Any]  # of t0 and the numbers
+    slope: Callable[[Any, Any, Sequence[Any]], Any]  # of t, a state and the numbers
+    move: Callable[[Any, Any, Any, Sequence[Any]], Moved]  # of t, a length, a state with its slope, and the numbers
+
+
+def system_of(problem: Problem) -> System:
+    """The system without tangents."""
+
+    def move(t: Any, h: Any, point: Any, numbers: Sequence[Any]) -> Moved:
+        end = step(problem.method, problem.at(numbers), t, *point, h)
         return Moved((end.y, end.slope), error_size(problem.control, end.error, point[0], end.y))
 
-    grid = problem.grid(t0, times)
-    return march(grid, move, lambda point: point[0], first_length(at, grid, y), (y, at(t0, y)), log, write)
+    start = lambda t0, numbers: joined(numbers[: problem.starts])
+    return System(problem, start, lambda t, y, numbers: problem.at(numbers)(t, y), move)
+
+
+def values(
+    system: System, t0: Any, times: Any, numbers: Sequence[Any], log: Any = None, write: Any = None
+) -> tuple[Now, Any]:
+    """Where the solution ends, and its log if one is kept."""
+    problem = system.problem
+    grid = Grid(t0, times, problem.control, problem.method.order)
+    state = system.start(t0, numbers)
+    h = first_length(problem.at(numbers), grid, joined(numbers[: problem.starts]))
+    point = (state, system.slope(t0, state, numbers))
+    return march(grid, lambda t, h, point: system.move(t, h, point, numbers), h, point, log, write)

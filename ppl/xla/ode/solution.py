@@ -15,8 +15,8 @@ import jax.numpy as jnp
 
 from ppl.xla.ode.cotangents import back_through, blank_log, split, write
 from ppl.xla.ode.loop import Control
-from ppl.xla.ode.problem import Moving, Problem, joined, size_of, values
-from ppl.xla.ode.tangents import with_tangents
+from ppl.xla.ode.problem import Problem, System, joined, size_of, system_of, values
+from ppl.xla.ode.tangents import Moving, with_tangents
 from ppl.xla.private import is_traced
 
 FORWARD = 30  # numbers up to which tangents are taken along (benchmarks/inference_ode.py)
@@ -40,52 +40,71 @@ def solve(
     problem = Problem(f, control, len(y0))
     many = size_of([x for x in numbers if is_traced(x) and jnp.issubdtype(x.dtype, jnp.floating)]) > FORWARD
     if sensitivities == "forward" or (sensitivities == "auto" and not many):
-        return _forward(problem)(t0, times, *numbers)
-    return _backward(problem, always=sensitivities == "adjoint")(t0, times, *numbers)
+        return _forward(system_of(problem))(t0, times, *numbers)
+    return _backward(system_of(problem), always=sensitivities == "adjoint")(t0, times, *numbers)
 
 
-def _forward(problem: Problem) -> Callable[..., Any]:
-    """The solution with a rule for tangents, which can be differentiated again."""
+def _forward(system: System) -> Callable[..., Any]:
+    """The solution with a rule for tangents. They are a solution too, which can be differentiated again."""
 
     @jax.custom_jvp
     def run(t0: Any, times: Any, *numbers: Any) -> Any:
-        return values(problem, t0, times, numbers)[0].rows
+        return values(system, t0, times, numbers)[0].rows
 
     def moved(primals: Any, tangents: Any) -> Any:
         """The rows, and their change. What moves are the numbers whose tangents are not known to be zero."""
         t0, times, *numbers = primals
         moving = Moving(not _is_zero(tangents[0]), tuple(i for i, x in enumerate(tangents[2:]) if not _is_zero(x)))
-        rows, along = with_tangents(problem, t0, times, numbers, moving)
         given = [tangents[0]] * moving.t0 + [tangents[2 + i] for i in moving.numbers]
-        change = jnp.sum(along * joined(given)[:, None], axis=1) if given else jnp.zeros_like(rows)
+        if given:
+            rows, along = _forward(with_tangents(system, numbers, moving))(t0, times, *numbers)
+            change = jax.tree.map(_weighted_by(joined(given)), along)
+        else:
+            rows = run(*primals)
+            change = jax.tree.map(jnp.zeros_like, rows)
         if not _is_zero(tangents[1]):
-            change = change + problem.slopes(times, rows, numbers) * tangents[1][:, None]
+            later = _slopes(system, times, rows, numbers)
+            change = jax.tree.map(lambda x, slope: x + _scaled(slope, tangents[1]), change, later)
         return rows, change
 
     run.defjvp(moved, symbolic_zeros=True)
     return run
 
 
+def _weighted_by(weights: Any) -> Callable[[Any], Any]:
+    """The sum of (times, directions, *state) over the directions; no product of matrices, which XLA gives to a library."""
+    return lambda x: jnp.sum(x * weights.reshape(1, -1, *[1] * (x.ndim - 2)), axis=1)
+
+
+def _scaled(slopes: Any, tangent: Any) -> Any:
+    return slopes * tangent.reshape(-1, *[1] * (slopes.ndim - 1))
+
+
+def _slopes(system: System, times: Any, rows: Any, numbers: Sequence[Any]) -> Any:
+    """How the rows move with their times."""
+    return jax.vmap(lambda t, state: system.slope(t, state, numbers))(times, rows)
+
+
 def _is_zero(tangent: Any) -> bool:
     return isinstance(tangent, jax.custom_derivatives.SymbolicZero) or tangent.dtype == jax.dtypes.float0
 
 
-def _backward(problem: Problem, always: bool) -> Callable[..., Any]:
+def _backward(system: System, always: bool) -> Callable[..., Any]:
     """The solution with a rule for cotangents: by the log of its steps `always`, or where many numbers move."""
 
     @jax.custom_vjp
     def run(t0: Any, times: Any, *numbers: Any) -> Any:
-        return values(problem, t0, times, numbers)[0].rows
+        return values(system, t0, times, numbers)[0].rows
 
     def ahead(t0: Any, times: Any, *numbers: Any) -> Any:
         arrays = [x.value for x in numbers]
         moving = Moving(t0.perturbed, tuple(i for i, x in enumerate(numbers) if x.perturbed))
         if not always and size_of([arrays[i] for i in moving.numbers]) <= FORWARD:
-            rows, kept = with_tangents(problem, t0.value, times.value, arrays, moving)
+            (rows, kept) = values(with_tangents(system, arrays, moving), t0.value, times.value, arrays)[0].rows
         else:
             moving = None
-            log = blank_log(problem, len(times.value), t0.value, arrays)
-            now, kept = values(problem, t0.value, times.value, arrays, log, write)
+            log = blank_log(system.problem, len(times.value), t0.value, arrays)
+            now, kept = values(system, t0.value, times.value, arrays, log, write)
             rows = now.rows
         return rows, (rows, kept, _Fixed(moving), t0.value, times.value, arrays)
 
@@ -93,9 +112,9 @@ def _backward(problem: Problem, always: bool) -> Callable[..., Any]:
         rows, kept, fixed, t0, times, numbers = saved
         if isinstance(slope, jax.custom_derivatives.SymbolicZero):
             return (None,) * (2 + len(numbers))
-        in_times = jnp.sum(slope * problem.slopes(times, rows, numbers), axis=1)
+        in_times = jnp.sum(slope * _slopes(system, times, rows, numbers), axis=1)
         if fixed.value is None:
-            in_t0, found = back_through(problem, kept, slope, t0, numbers)
+            in_t0, found = back_through(system.problem, kept, slope, t0, numbers)
             return (in_t0, in_times, *found)
         moving = fixed.value
         each = jnp.sum(kept * slope[:, None, :], axis=(0, 2))
