@@ -7,6 +7,7 @@ from ppl import distributions as distributions
 from ppl import graph as graph
 from ppl import model as model
 from ppl import nn as nn
+from ppl import ode as ode
 from ppl import samplers as samplers
 from ppl import tensor as tensor
 

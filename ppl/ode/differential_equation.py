@@ -97,8 +97,13 @@ class DifferentialEquation:
             states = as_tensor(states, name=name)
         return (states, self._derivatives(_together(starts), _together(theta))) if return_sens else states
 
+    def slopes_at(self, y: Tensor, t: Tensor, theta: Tensor) -> Tensor:
+        """What `func` gives."""
+        found: Any = substitute(self._slopes, {self._y: y, self._t: t, self._p: theta})
+        return found
+
     def _states(self, y0: Sequence[Tensor], theta: Tensor) -> Tensor:
-        slopes: Any = substitute(self._slopes, {self._p: theta})
+        slopes = self.slopes_at(self._y, self._t, theta)
         whole = (self._t0, self._times, y0, self._control, self._sensitivities)
         found = ode_solution(slopes, self._y, self._t, *whole, began=slopes.serial)
         return cast_to(found, config.floatX)
