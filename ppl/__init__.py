@@ -16,6 +16,12 @@ from ppl.alias import as_pymc as as_pymc
 from ppl.alias import load_ipython_extension as load_ipython_extension
 from ppl.alias import real as real
 from ppl.alias import unload_ipython_extension as unload_ipython_extension
+from ppl.alias.own_ops import Apply as Apply
+from ppl.alias.own_ops import GradientError as GradientError
+from ppl.alias.own_ops import Op as Op
+from ppl.alias.own_ops import as_op as as_op
+from ppl.alias.own_ops import wrap_jax as wrap_jax
+from ppl.alias.own_ops import wrap_py as wrap_py
 
 # The real PyMC: its models, and ppl as a sampler of it.
 from ppl.bridge import from_pymc as from_pymc
@@ -66,6 +72,7 @@ from ppl.samplers.programs import flags as _flags
 # Tensors: settings, names, variables, derivatives, files.
 from ppl.tensor import config as config
 from ppl.tensor import from_jax as from_jax
+from ppl.tensor import from_numpy as from_numpy
 from ppl.tensor import printing as printing
 from ppl.tensor import shared as shared
 from ppl.tensor import theano_gradient as _theano_gradient

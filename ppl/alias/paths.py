@@ -102,8 +102,7 @@ PYMC = {
 }
 
 PYTENSOR = {
-    "pytensor": "*ppl Variable=ppl.tensor.tensor.Tensor wrap_py=ppl.alias.own_ops.wrap_py "
-    "as_op=ppl.alias.own_ops.as_op",
+    "pytensor": "*ppl Variable=ppl.tensor.tensor.Tensor",
     "pytensor.assumptions": "!assume",
     "pytensor.compile": COMPILED,
     "pytensor.compile.builders": "OpFromGraph=ppl.alias.fgraph.OpFromGraph !SymbolicOp",
@@ -185,5 +184,6 @@ PYTENSOR = {
     "pytensor.xtensor.type": "!XTensorType !XTensorVariable !as_xtensor",
 }
 
-PATHS = {f"pymc.{path}": f"*ppl.{path}" for path in MODULES}
+NOT_OF_PYMC = {"compile.ops"}  # longer paths that are PyTensor's alone
+PATHS = {f"pymc.{path}": f"*ppl.{path}" for path in MODULES if path not in NOT_OF_PYMC}
 PATHS |= {path: f"{PATHS.get(path, '')} {names}" for path, names in (PYMC | PYTENSOR).items()}

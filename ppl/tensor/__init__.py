@@ -52,6 +52,7 @@ from ppl.tensor.core.evaluate import to_jax as to_jax
 from ppl.tensor.core.names import Scope as Scope
 from ppl.tensor.core.names import current_scope as current_scope
 from ppl.tensor.core.vectorizing import vectorize_graph as vectorize_graph
+from ppl.tensor.core.black_box import from_numpy as from_numpy
 from ppl.tensor.core.wrapping import from_jax as from_jax
 from ppl.tensor.core.wrapping import jax_wrap as jax_wrap
 from ppl.tensor.core.wrapping import symjax_to_jax_fn as symjax_to_jax_fn

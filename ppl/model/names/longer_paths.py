@@ -21,6 +21,7 @@ MODULES = {
     "backends": "arviz predictions_to_inference_data to_inference_data",
     "backends.arviz": "predictions_to_inference_data to_inference_data",
     "blocking": "DictToArrayBijection RaveledVars",
+    "compile.ops": "as_op wrap_py",  # PyTensor's
     "data": "ConstantData Data Minibatch MutableData get_data",
     "distributions.continuous": """AsymmetricLaplace Beta Cauchy ChiSquared ExGaussian Exponential Flat Gamma Gumbel
     HalfCauchy HalfFlat HalfNormal HalfStudentT Interpolated InverseGamma Kumaraswamy Laplace LogNormal Logistic

@@ -100,12 +100,13 @@ def march(
 def _pass(grid: Grid, move: Move, now: Now) -> tuple[Now, Pass]:
     target = grid.times[now.row]
     rest = target - now.t
+    backwards = ~(rest >= 0)  # or nan
     here = rest == 0  # the grid begins at t0, or has a time twice
     last = now.h >= rest
     h = jnp.where(here, now.h, rest / jnp.ceil(rest / now.h))  # the rest of the way in equal parts
     moved = move(now.t, h, now.point)
     error = lax.stop_gradient(moved.error)
-    accepted = (error <= 1.0) & ~here
+    accepted = (error <= 1.0) & ~here & ~backwards
     wanted = jnp.where(jnp.isfinite(error), SAFETY * jnp.maximum(error, 1e-10) ** (-1 / grid.order), LEAST)
     longest = jnp.where(accepted, jnp.maximum(MOST * h, now.h), h)
     following = jnp.where(here, now.h, jnp.clip(wanted * h, LEAST * h, longest))
@@ -117,7 +118,7 @@ def _pass(grid: Grid, move: Move, now: Now) -> tuple[Now, Pass]:
     row = now.row + reached
     unfinished = row < grid.times.shape[0]
     stands = ~reached & (t + following <= t)
-    failed = ~(rest >= 0) | (unfinished & (stands | (steps >= grid.control.max_steps)))
+    failed = backwards | (unfinished & (stands | (steps >= grid.control.max_steps)))
     done = Pass(now.t, h, now.point, now.row, accepted, reached)
     return Now(row, steps, failed, t, lax.stop_gradient(following), point, rows), done
 
