@@ -56,6 +56,8 @@ def test_years_may_be_times():
     np.testing.assert_allclose(late.eval(), early.eval(), rtol=1e-9)
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:PyTensor could not link")
 def test_values_and_sensitivities_are_those_of_pymc(pymc5):
     times, y0, theta = np.arange(0.5, 6, 0.5), [33.0, 6.0], [0.55, 0.028, 0.84, 0.026]
     kinds = [DifferentialEquation, pymc5.ode.DifferentialEquation]
@@ -65,6 +67,8 @@ def test_values_and_sensitivities_are_those_of_pymc(pymc5):
         np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=2e-5)
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:PyTensor could not link")
 def test_the_augmented_system_of_pymc(pymc5):
     utils = pytest.importorskip("pymc.ode.utils")
     given = (np.array([1.0, 2.0]), 0.3, np.array([1.0, 2.0, 0.5, 0.7, 0.1, 0.2]), np.arange(12.0))
@@ -151,7 +155,7 @@ def test_times_that_are_known_later():
     ({"func": lambda y, t: {"x": y}}, TypeError, "func returns slopes in the form of y0, an array; got"),
     ({"func": lambda y, t: pt.ones(2)}, pm.ShapeError, r"slopes of shape \(2,\) for y0 of shape \(1,\)"),
     ({"y0": {"x": 1.0}, "func": lambda y, t: {"z": y["x"]}}, TypeError, "a dictionary with the names x; got"),
-    ({"func": lambda y, t: y + "a"}, TypeError, ""),
+    ({"func": lambda y, t: y + "a"}, TypeError, "a tensor holds numbers and booleans"),
 ])  # fmt: skip
 def test_what_is_wrong_with_solve_is_said(change, kind, text):
     with pytest.raises(kind, match=text):
@@ -200,25 +204,17 @@ def test_draws_predictions_and_the_optimum(fall):
     assert abs(gamma.mean() - theirs.posterior["gamma"].values.mean()) < 0.3 * gamma.std()
 
 
-def test_a_solver_that_fails_is_a_rejected_proposal_that_is_named():
+def test_a_solver_that_fails_is_a_rejected_proposal_that_is_counted_and_named(caplog):
     """y' = a y² is infinite at t = 1/a: where a is above 1 there is no solution to see."""
-    with pm.Model():
+    with pm.Model(), caplog.at_level("WARNING", "ppl"):
         a = pm.Normal("a", 0.5, 1.0)
-        y = solve(lambda y, t, a: a * y**2, 1.0, [0.5, 1.0], args=(a,), max_steps=300)
+        y = solve(lambda y, t, a: a * y**2, 1.0, [0.5, 1.0], args=(a,), max_steps=100)
         pm.Normal("y", y, 50.0, observed=[1.3, 2.0])
-        results = pm.sample(**FEW)
+        results = pm.sample(**(FEW | {"quiet": False}))
     assert results.posterior["a"].max() < 1.0
     attributes = results.sample_stats.attrs
     assert attributes["not_finite"] > 0 and 'the term "y" is nan' in attributes["not_finite_at"]
-
-
-def test_the_failure_is_told_with_its_place_and_a_remedy(caplog):
-    with pm.Model(), caplog.at_level("WARNING", "ppl"):
-        a = pm.Normal("a", 0.5, 1.0)
-        y = solve(lambda y, t, a: a * y**2, 1.0, [0.5, 1.0], args=(a,), max_steps=20)
-        pm.Normal("y", y, 50.0, observed=[1.3, 2.0])
-        pm.sample(**(FEW | {"quiet": False}))
-    assert "was to be solved up to t = 1, and tsit5 used up its 20 steps at t = 0." in caplog.text
+    assert "was to be solved up to t = 1, and tsit5 used up its 100 steps at t = 0." in caplog.text
     assert 'choose method="rodas5p"' in caplog.text and "max_steps=" in caplog.text
 
 
