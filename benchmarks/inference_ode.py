@@ -1,4 +1,4 @@
-"""Differential equations: what a value with its gradient costs, what it takes to compile, and a rival where it is found.
+"""Differential equations: what a value with its gradient costs and takes to compile, and a rival where it is found.
 
     python benchmarks/inference_ode.py                        takes about two minutes
     PPL_DIFFRAX=/path/to/python python benchmarks/inference_ode.py    diffrax from the environment of that Python
@@ -80,7 +80,10 @@ def ours() -> None:
         looped(x).block_until_ready()
         inside = least(lambda: looped(x), each=2) / 500
     told = lambda ok: "within the bar" if ok else "OVER THE BAR"
-    print(f"Lotka-Volterra, ppl     {one:9.1f} us called, {inside:7.1f} us in a loop as a sampler's  {told(one <= BAR_GRADIENT)}")
+    print(
+        f"Lotka-Volterra, ppl     {one:9.1f} us called, {inside:7.1f} us in a loop as a sampler's"
+        f"  {told(one <= BAR_GRADIENT)}"
+    )
     print(f"  compiled              {seconds:9.2f} s  {told(seconds <= BAR_COMPILE)}")
 
 
@@ -98,10 +101,12 @@ def loss(x, adjoint):
 jax.jit(lambda x: (x @ x).sum())(jnp.ones((3, 3))).block_until_ready()
 x = jnp.asarray(start)
 def forward(x):
-    return jax.jvp(lambda x: loss(x, diffrax.ForwardMode()), (x,), (jnp.ones(6),))[0], jax.jacfwd(lambda x: loss(x, diffrax.ForwardMode()))(x)
+    run = lambda x: loss(x, diffrax.ForwardMode())
+    return run(x), jax.jacfwd(run)(x)
 backward = jax.value_and_grad(lambda x: loss(x, diffrax.RecursiveCheckpointAdjoint()))
 for name, f_ in (("jacfwd", forward), ("reverse", backward)):
-    both = jax.jit(f_); begin = time.process_time(); jax.block_until_ready(both(x)); compiled = time.process_time() - begin
+    both = jax.jit(f_); begin = time.process_time(); jax.block_until_ready(both(x))
+    compiled = time.process_time() - begin
     best = 1e9
     for _ in range(5):
         begin = time.process_time()
@@ -110,7 +115,8 @@ for name, f_ in (("jacfwd", forward), ("reverse", backward)):
     looped = jax.jit(lambda x: jax.lax.fori_loop(0, 200, lambda i, s: s + 1e-16 * f_(s)[1], x))
     looped(x).block_until_ready(); begin = time.process_time(); looped(x).block_until_ready()
     inside = (time.process_time() - begin) / 200 * 1e6
-    print(f"Lotka-Volterra, diffrax {best:9.1f} us called, {inside:7.1f} us in a loop, {name}; compiled {compiled:.2f} s")
+    print(f"Lotka-Volterra, diffrax {best:9.1f} us called, {inside:7.1f} us in a loop, {name}; "
+          f"compiled {compiled:.2f} s")
 """
 
 
@@ -139,23 +145,28 @@ def pymc() -> None:
 
 def directions() -> None:
     """Gradients forward and backward by the count of numbers: where `auto` changes (ppl/xla/ode/solution.py)."""
-    from ppl.xla.ode.loop import Control
-    from ppl.xla.ode.solution import FORWARD, solve
+    from ppl.xla.ode.solution import FORWARD
 
     print(f"\nGradients of a network as right-hand side by the count of its numbers, us (auto changes above {FORWARD})")
     print(f"{'states':>7}{'numbers':>8}{'forward':>10}{'backward':>10}")
     for states, hidden in ((2, 1), (2, 3), (2, 6), (2, 12), (4, 4), (4, 12), (8, 8)):
-        rng = np.random.default_rng(0)
-        w, v = jnp.asarray(rng.normal(size=(hidden, states))), jnp.asarray(rng.normal(size=(states, hidden)))
-        f = lambda t, y, w, v: (v * jnp.tanh((w * y).sum(1))).sum(1) - y
-        control, y0 = Control("tsit5", 1e-6, 1e-6, 1000), jnp.ones(states)
-        row = []
-        for how in ("forward", "adjoint"):
-            total = lambda w, v, how=how: jnp.sum(solve(f, control, how, jnp.asarray(0.0), jnp.arange(1.0, 11), [y0], [w, v]))
-            both = jax.jit(jax.value_and_grad(total, (0, 1)))
-            jax.block_until_ready(both(w, v))
-            row.append(least(lambda both=both: both(w, v), each=50))
+        row = [_network(states, hidden, how) for how in ("forward", "adjoint")]
         print(f"{states:>7}{2 * hidden * states:>8}{row[0]:>10.1f}{row[1]:>10.1f}")
+
+
+def _network(states: int, hidden: int, how: str) -> float:
+    """Microseconds of a value and gradient in the weights of a network."""
+    from ppl.xla.ode.loop import Control
+    from ppl.xla.ode.solution import solve
+
+    rng = np.random.default_rng(0)
+    w, v = jnp.asarray(rng.normal(size=(hidden, states))), jnp.asarray(rng.normal(size=(states, hidden)))
+    f = lambda t, y, w, v: (v * jnp.tanh((w * y).sum(1))).sum(1) - y
+    control, y0, times = Control("tsit5", 1e-6, 1e-6, 1000), jnp.ones(states), jnp.arange(1.0, 11)
+    total = lambda w, v: jnp.sum(solve(f, control, how, jnp.asarray(0.0), times, [y0], [w, v]))
+    both = jax.jit(jax.value_and_grad(total, (0, 1)))
+    jax.block_until_ready(both(w, v))
+    return least(lambda: both(w, v), each=50)
 
 
 def stiff() -> None:
@@ -169,7 +180,9 @@ def stiff() -> None:
 
     times = jnp.asarray([1e5])
     rates = tuple(map(jnp.asarray, (0.04, 1e4, 3e7)))
-    run = lambda *rates: solve(f, Control("rodas5p", 1e-8, 1e-10, 4096), "forward", jnp.asarray(0.0), times, [jnp.eye(3)[0]], rates)
+    run = lambda *rates: solve(
+        f, Control("rodas5p", 1e-8, 1e-10, 4096), "forward", jnp.asarray(0.0), times, [jnp.eye(3)[0]], rates
+    )
     value, both = jax.jit(run), jax.jit(jax.value_and_grad(lambda *r: run(*r)[0, 0], (0, 1, 2)))
     seconds = [first(value, *rates), first(both, *rates)]
     print(f"\nRobertson, rodas5p      {least(lambda: value(*rates)):9.1f} us, compiled in {seconds[0]:.2f} s")
@@ -182,7 +195,8 @@ def main() -> None:
     parser.add_argument("--only-pymc", action="store_true", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.only_pymc:
-        return pymc()
+        pymc()
+        return
     ours()
     if python := os.environ.get("PPL_DIFFRAX"):
         diffrax(python)

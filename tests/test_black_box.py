@@ -77,7 +77,7 @@ def test_without_a_gradient_slices_move_what_it_uses_and_nuts_refuses_by_name():
     assert not found.nuts and [type(m).__name__ for m in found.methods] == ["Slice"]
     with model_of(without):
         results = pm.sample(**FEW)
-        with pytest.raises(pm.GradientError, match="blind has no gradient, so neither NUTS .* Give gradient= or vjp="):
+        with pytest.raises(pm.GradientError, match=r"blind has no gradient, so neither NUTS .* Give gradient= or vjp="):
             pm.sample(**FEW, step=pm.NUTS())
         by_populations = pm.sample(**(FEW | {"chains": 8}), step=pm.DEMetropolisZ())
     assert abs(float(results.posterior["mu"].mean() - by_populations.posterior["mu"].mean())) < 0.4
@@ -112,7 +112,9 @@ def test_what_is_wrong_with_a_result_is_said():
 
 
 def test_pytensors_names_are_names_of_ppl():
-    doubled = pm.as_op(itypes=[pt.dvector], otypes=[pt.dvector], infer_shape=lambda node, shapes: shapes)(lambda x: 2 * x)
+    doubled = pm.as_op(itypes=[pt.dvector], otypes=[pt.dvector], infer_shape=lambda node, shapes: shapes)(
+        lambda x: 2 * x
+    )
     np.testing.assert_array_equal(doubled(ROWS).eval(), 2 * ROWS)
     assert pm.wrap_py is pm.as_op and issubclass(type(doubled), pm.Op) and isinstance(doubled(ROWS).owner, pm.Apply)
     np.testing.assert_array_equal(pm.wrap_jax(lambda x: 3 * x)(ROWS).eval(), 3 * ROWS)

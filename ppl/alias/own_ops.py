@@ -78,7 +78,9 @@ class Apply(metaclass=IsApply):
 
     def __init__(self, op: Any, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
         self.op, self.inputs = op, [as_tensor(x) for x in inputs]
-        self.outputs = HostOperation(self, [y.type for y in outputs]).applied(self.inputs) if isinstance(op, Op) else list(outputs)
+        self.outputs = (
+            HostOperation(self, [y.type for y in outputs]).applied(self.inputs) if isinstance(op, Op) else list(outputs)
+        )
 
     @property
     def nin(self) -> int:

@@ -1,6 +1,6 @@
 """Differential equations in models: PyMC's `DifferentialEquation`, and `solve` for states of any shape.
 
-    solution = ppl.ode.solve(lambda y, t, rate: -rate * y, y0=[1.0], times=times, args=(rate,))
+solution = ppl.ode.solve(lambda y, t, rate: -rate * y, y0=[1.0], times=times, args=(rate,))
 """
 
 import importlib as _importlib
@@ -12,7 +12,7 @@ _PLACES = {
     "augment_system": "augmented",
     "make_sens_ic": "augmented",
 }
-__all__ = ["DifferentialEquation", "solve"]  # noqa: F822  (found on first use)
+__all__ = ["DifferentialEquation", "solve"]
 
 
 def __getattr__(name: str) -> _Any:

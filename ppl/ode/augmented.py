@@ -16,14 +16,14 @@ from ppl.tensor.core.vectorizing import vectorize
 from ppl.tensor.tensor import Tensor, TensorType, placeholder
 
 
-def make_sens_ic(n_states: int, n_theta: int, floatX: str) -> np.ndarray:  # noqa: N803  (PyMC's name)
+def make_sens_ic(n_states: int, n_theta: int, floatX: str) -> np.ndarray:
     """The sensitivities at t0, as one vector: of the states in y0 the identity, in theta zero."""
     return np.eye(n_states, n_states + n_theta, dtype=floatX).ravel()
 
 
 def augment_system(ode_func: Callable[..., Any], n_states: int, n_theta: int) -> Any:
-    """A compiled function of y, t, p (starts and parameters in one vector) and the sensitivities as a vector, which gives
-    the slopes of the states and of the sensitivities."""
+    """A compiled function of y, t, p (starts and parameters in one vector) and the sensitivities as a vector, which
+    gives the slopes of the states and of the sensitivities."""
     equation = DifferentialEquation(ode_func, [1.0], n_states=n_states, n_theta=n_theta)
     count = n_states + n_theta
     p, sens = (placeholder(TensorType("float64", (n,))) for n in (count, n_states * count))

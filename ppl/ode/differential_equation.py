@@ -30,9 +30,10 @@ class DifferentialEquation:
     scalar and p the vector of the `n_theta` parameters. `t0` is the time of y0. Times do not decrease; the first may be
     t0, and equal ones have equal rows.
 
-    Beyond PyMC: `method` is ``"tsit5"`` or ``"dopri5"`` (explicit) or ``"rodas5p"`` (for stiff equations), with errors of
-    at most ``atol + rtol * |y|`` in a step; after `max_steps` of them the rest is nan, and a chain turns away from such a
-    point. `sensitivities` says how derivatives are taken: ``"forward"``, ``"adjoint"``, or ``"auto"``, by their number.
+    Beyond PyMC: `method` is ``"tsit5"`` or ``"dopri5"`` (explicit) or ``"rodas5p"`` (for stiff equations), with errors
+    of at most ``atol + rtol * |y|`` in a step; after `max_steps` of them the rest is nan, and a chain turns away from
+    such a point. `sensitivities` says how derivatives are taken: ``"forward"``, ``"adjoint"``, or ``"auto"``, by their
+    number.
 
     >>> decay = DifferentialEquation(lambda y, t, p: -p[0] * y, times=[1.0, 2.0], n_states=1, n_theta=1)
     >>> decay(y0=[1.0], theta=[0.5]).eval().round(6).tolist()
@@ -72,7 +73,7 @@ class DifferentialEquation:
         found = self.func(self._y, self._t, self._p)
         if not isinstance(found, Tensor | list | tuple):
             raise TypeError(
-                f"Unexpected type, {type(found)}, returned by func. A tensor, or a list or tuple of tensors, is expected."
+                f"Unexpected type, {type(found)}, returned by func. A tensor, or a list or tuple of them, is expected."
             )
         slopes = atleast_1d(found if isinstance(found, Tensor) else stack([as_tensor(x) for x in found]))
         if slopes.ndim > 1:
@@ -115,8 +116,8 @@ class DifferentialEquation:
         return whole
 
     def _entries(self, word: str, given: Any, count: int) -> list[Tensor]:
-        """A vector, in one part; or a list in as many parts as it has entries, so that derivatives in numbers among them
-        are not asked for."""
+        """A vector, in one part; or a list in as many parts as it has entries, so that derivatives in numbers among
+        them are not asked for."""
         parts = list(given) if isinstance(given, list | tuple) else [given]
         if isinstance(given, list | tuple) and len(parts) != count:
             raise ShapeError(f"Length of {word} is wrong. It has {len(parts)} entries, and {count} are expected.")

@@ -31,8 +31,9 @@ def _require_order(who: str, times: np.ndarray, t0: float | None) -> None:
     if back.size:
         i = int(back[0])
         raise ValueError(
-            f"{who}: times must not decrease, and times[{i + 1}] = {times[i + 1]:g} comes after times[{i}] = {times[i]:g}."
-            " Sort them, as in `grid, place = np.unique(times, return_inverse=True)`, and take the rows solution[place]."
+            f"{who}: times must not decrease, and times[{i + 1}] = {times[i + 1]:g} comes after times[{i}] ="
+            f" {times[i]:g}. Sort them, as in `grid, place = np.unique(times, return_inverse=True)`, and take the rows"
+            " solution[place]."
         )
     if t0 is not None and times[0] < t0:
         raise ValueError(

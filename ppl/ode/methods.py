@@ -17,8 +17,8 @@ def control_of(who: str, method: str, rtol: float, atol: float, max_steps: int) 
     name = ALSO.get(method, method) if isinstance(method, str) else method
     if name not in METHODS:
         raise ValueError(
-            f"{who}: method is one of {', '.join(METHODS)}, got {method!r}: tsit5 and dopri5 are explicit, rodas5p is for"
-            " stiff equations"
+            f"{who}: method is one of {', '.join(METHODS)}, got {method!r}: tsit5 and dopri5 are explicit, rodas5p is"
+            " for stiff equations"
         )
     for word, value in (("rtol", rtol), ("atol", atol)):
         _require_number(who, word, value)

@@ -36,13 +36,13 @@ def solve(
     r"""The solution of dy/dt = func(y, t, \*args) with y = y0 at t0, at `times`.
 
     The state is a number or an array, of any shape, or a dictionary of such by name; `func` returns slopes in the same
-    form, and the result has it too, with the times as a further axis in front. `func` may be written with tensors or, for
-    JAX's arrays, with `jax.numpy`. `y0`, `args`, `t0` and `times` may be, or hold, random variables.
+    form, and the result has it too, with the times as a further axis in front. `func` may be written with tensors or,
+    for JAX's arrays, with `jax.numpy`. `y0`, `args`, `t0` and `times` may be, or hold, random variables.
 
     `method` is ``"tsit5"`` or ``"dopri5"`` (explicit) or ``"rodas5p"`` (for stiff equations), with errors of at most
-    ``atol + rtol * |y|`` in a step. After `max_steps` of them the rest is nan, and a chain turns away from such a point.
-    `sensitivities` says how derivatives are taken: ``"forward"`` with the solution, ``"adjoint"`` backward through its
-    steps, or ``"auto"``, by how many numbers there are.
+    ``atol + rtol * |y|`` in a step. After `max_steps` of them the rest is nan, and a chain turns away from such a
+    point. `sensitivities` says how derivatives are taken: ``"forward"`` with the solution, ``"adjoint"`` backward through
+    its steps, or ``"auto"``, by how many numbers there are.
 
     >>> solve(lambda y, t, rate: -rate * y, y0=[1.0, 2.0], times=[1.0], args=(0.5,)).eval().round(6).tolist()
     [[0.606531, 1.213061]]
@@ -123,6 +123,8 @@ def _called_with(func: Callable[..., Any], y: Any, t: Tensor, args: Sequence[Any
         return func(y, t, *args)
     except TypeError as refused:
         try:
-            return from_jax(lambda y, t, args: func(y, t, *args), name=getattr(func, "__name__", "func"))(y, t, list(args))
+            return from_jax(lambda y, t, args: func(y, t, *args), name=getattr(func, "__name__", "func"))(
+                y, t, list(args)
+            )
         except Exception:
             raise refused from None

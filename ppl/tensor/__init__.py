@@ -43,6 +43,7 @@ from ppl.tensor.arrays.indexing import index as index
 from ppl.tensor.config import config as config
 from ppl.tensor.core import files as _files  # noqa: F401
 from ppl.tensor.core import vectorizing as _vectorizing  # noqa: F401
+from ppl.tensor.core.black_box import from_numpy as from_numpy
 from ppl.tensor.core.derivatives import gradients as gradients
 from ppl.tensor.core.derivatives import jacobians as jacobians
 from ppl.tensor.core.effects import Assert as Assert
@@ -52,7 +53,6 @@ from ppl.tensor.core.evaluate import to_jax as to_jax
 from ppl.tensor.core.names import Scope as Scope
 from ppl.tensor.core.names import current_scope as current_scope
 from ppl.tensor.core.vectorizing import vectorize_graph as vectorize_graph
-from ppl.tensor.core.black_box import from_numpy as from_numpy
 from ppl.tensor.core.wrapping import from_jax as from_jax
 from ppl.tensor.core.wrapping import jax_wrap as jax_wrap
 from ppl.tensor.core.wrapping import symjax_to_jax_fn as symjax_to_jax_fn

@@ -110,7 +110,7 @@ def test_what_is_wrong_with_an_equation_is_said(change, kind, text):
 
 def test_what_is_wrong_with_a_call_is_said():
     model = DifferentialEquation(free_fall, [1.0, 2.0], n_states=1, n_theta=2)
-    with pytest.raises(pm.ShapeError, match="Length of y0 is wrong. It has 2 entries, and 1 are expected"):
+    with pytest.raises(pm.ShapeError, match=r"Length of y0 is wrong. It has 2 entries, and 1 are expected"):
         model(y0=[1, 2], theta=[1.0, 2.0])
     with pytest.raises(pm.ShapeError, match="Length of theta is wrong"):
         model(y0=[1], theta=(1.0,))

@@ -1,5 +1,5 @@
-"""Functions of NumPy's arrays as operations, called on the host from inside the compiled program: simulators, likelihoods
-of other libraries, tables. Of what happens in them nothing is known; a gradient is the user's."""
+"""Functions of NumPy's arrays as operations, called on the host from inside the compiled program: simulators,
+likelihoods of other libraries, tables. Of what happens in them nothing is known; a gradient is the user's."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class GradientError(NotImplementedError):
 
 
 class HostOp(TensorOp):
-    """An operation done on the host. Subclasses say how to `run` it, and if it is `differentiable` how to `pull_back`."""
+    """An operation done on the host. Subclasses say how to `run` it and, if `differentiable`, how to `pull_back`."""
 
     types: tuple[TensorType, ...]
 
@@ -53,7 +53,11 @@ class HostOp(TensorOp):
     def applied(self, inputs: Sequence[Node]) -> list[Tensor]:
         """The results, one tensor each."""
         whole: Any = Node(self, tuple(inputs))
-        return [whole] if len(self.types) == 1 else [Node(GET, (whole,), Attrs(position=i)) for i in range(len(self.types))]  # type: ignore[misc]
+        return (
+            [whole]
+            if len(self.types) == 1
+            else [Node(GET, (whole,), Attrs(position=i)) for i in range(len(self.types))]
+        )  # type: ignore[misc]
 
     def forms(self, arrays: Sequence[Any]) -> list[Form]:
         """Shapes and dtypes of the results: as declared, or as they are found."""
@@ -108,7 +112,9 @@ class NumpyFunction(HostOp):
     def _checked(self, found: np.ndarray, kind: TensorType) -> np.ndarray:
         fits = found.ndim == kind.ndim and all(n in (None, m) for n, m in zip(kind.shape, found.shape, strict=True))
         if not fits:
-            raise ValueError(f"{self.name} returned an array of shape {found.shape}, and {kind} was declared in outputs=")
+            raise ValueError(
+                f"{self.name} returned an array of shape {found.shape}, and {kind} was declared in outputs="
+            )
         return found.astype(kind.dtype)
 
     def pull_back(self, arrays: Any, results: Any, slopes: Any) -> tuple[Any, ...]:

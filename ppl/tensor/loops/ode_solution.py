@@ -44,8 +44,8 @@ class _Solution(TensorOp):
         )
         stiff = "" if control.method == "rodas5p" else ' If the equation is stiff there, choose method="rodas5p".'
         return (
-            f"The differential equation was to be solved up to t = {end:.6g}, and {control.method} {how}.{stiff} Else keep"
-            " the parameters away from there by a prior, or allow more with max_steps=."
+            f"The differential equation was to be solved up to t = {end:.6g}, and {control.method} {how}.{stiff} Else"
+            " keep the parameters away from there by a prior, or allow more with max_steps=."
         )
 
 

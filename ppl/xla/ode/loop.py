@@ -1,7 +1,7 @@
 """Steps with error control through a grid of times, each of which a step ends at.
 
-The length of a step follows from the error of the last one. It is a constant under differentiation: derivatives are those
-of the numbers that come out, step by step, and not of a solution that is only near to them.
+The length of a step follows from the error of the last one. It is a constant under differentiation: derivatives are
+those of the numbers that come out, step by step, and not of a solution that is only near to them.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class Moved(NamedTuple):
 
 
 class Pass(NamedTuple):
-    """What one pass of the loop did: a step of length h from `point` at t, accepted or not; and whether a row was reached
-    by it."""
+    """What one pass of the loop did: a step of length h from `point` at t, accepted or not; and whether a row was
+    reached by it."""
 
     t: Any
     h: Any
@@ -77,8 +77,8 @@ def march(
     log: Any = None,
     write: Write | None = None,
 ) -> tuple[Now, Any]:
-    """The states at the times, from a point at t0, which is a state with its slope, with steps of length h at first; and
-    a log of the passes, which `write` keeps.
+    """The states at the times, from a point at t0, which is a state with its slope, with steps of length h at first;
+    and a log of the passes, which `write` keeps.
 
     Rows that are not reached are nan: where the steps are used up, or get so short that time stands still.
     """

@@ -1,8 +1,8 @@
 """The solution of y' = f(t, y, θ) at given times, with its derivatives in the start, the parameters, and the times.
 
-Forward: one tangent for each number that the solution is differentiated in goes along in the same loop, and the derivative
-is their product with what came in. Backward: the accepted steps are kept, and gone through again from the last to the
-first. Few numbers are cheaper forward, many backward (docs/decisions/022-sensitivities.md).
+Forward: one tangent for each number that the solution is differentiated in goes along in the same loop, and the
+derivative is their product with what came in. Backward: the accepted steps are kept, and gone through again from
+the last to the first. Few numbers are cheaper forward, many backward (docs/decisions/022-sensitivities.md).
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _forward(system: System) -> Callable[..., Any]:
 
 
 def _weighted_by(weights: Any) -> Callable[[Any], Any]:
-    """The sum of (times, directions, *state) over the directions; no product of matrices, which XLA gives to a library."""
+    """The sum of (times, directions, *state) over the directions; no product, which XLA would give to a library."""
     return lambda x: jnp.sum(x * weights.reshape(1, -1, *[1] * (x.ndim - 2)), axis=1)
 
 

@@ -63,8 +63,8 @@ def _weighted(weights: tuple[float, ...], vectors: list[Any]) -> Any:
 
 
 def solver(matrix: Any) -> Callable[[Any], Any]:
-    """The solution of linear systems with one matrix. Few equations are solved by elimination with row exchanges written
-    out; many by LAPACK."""
+    """The solution of linear systems with one matrix. Few equations are solved by elimination with row exchanges,
+    written out; many by LAPACK."""
     n = matrix.shape[0]
     if n > UNROLLED:
         factors = jax.scipy.linalg.lu_factor(matrix)

@@ -1,7 +1,7 @@
 """The coefficients of one-step methods: a method is its table.
 
-An explicit method of s stages takes slopes kᵢ = f(t + cᵢh, y + h Σⱼ aᵢⱼkⱼ) and goes to y + h Σⱼ bⱼkⱼ. The last row of `a`
-is `b`, so that its last slope is the first one of the next step.
+An explicit method of s stages takes slopes kᵢ = f(t + cᵢh, y + h Σⱼ aᵢⱼkⱼ) and goes to y + h Σⱼ bⱼkⱼ. The last row of
+`a` is `b`, so that its last slope is the first one of the next step.
 
 A Rosenbrock method solves a linear system with the Jacobian J in each stage,
 
@@ -25,8 +25,8 @@ class Explicit(NamedTuple):
 
 
 class Rosenbrock(NamedTuple):
-    """A Rosenbrock method whose stages from the last row of `a` on start where the one before them ended: the last stage
-    is the error estimate."""
+    """A Rosenbrock method whose stages from the last row of `a` on start where the one before them ended: the last
+    stage is the error estimate."""
 
     order: int
     gamma: float

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import jax
@@ -65,5 +66,5 @@ def _units(numbers: Sequence[Any], first: bool) -> list[Any]:
     sizes = [size_of([x]) for x in numbers]
     eye = np.eye(sum(sizes) + first)
     ends = np.cumsum([int(first), *sizes])
-    parts = [eye[:, start:end] for start, end in zip(ends[:-1], ends[1:], strict=True)]
+    parts = [eye[:, start:end] for start, end in pairwise(ends)]
     return [p.reshape(-1, *np.shape(x)) for p, x in zip(parts, numbers, strict=True)]
