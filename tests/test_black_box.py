@@ -111,6 +111,14 @@ def test_what_is_wrong_with_a_result_is_said():
         pm.grad(short(x, 2.0), x).eval({x: 1.0})
 
 
+def test_a_gradient_of_none_is_an_error_where_its_input_moves():
+    half = pm.from_numpy(lambda x, y: x * y, gradient=lambda x, y: (y, None), name="half")
+    x, y = pt.dscalars("x", "y")
+    assert pm.function([x, y], pm.grad(half(x, y), x))(3.0, 5.0) == 5.0
+    with pytest.raises(Exception, match="half: its gradient in input 1 is None, and that input is not held still"):
+        pm.function([x, y], pm.grad(half(x, y), y))(3.0, 5.0)
+
+
 def test_pytensors_names_are_names_of_ppl():
     doubled = pm.as_op(itypes=[pt.dvector], otypes=[pt.dvector], infer_shape=lambda node, shapes: shapes)(
         lambda x: 2 * x

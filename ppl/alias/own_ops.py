@@ -138,22 +138,26 @@ class HostOperation(HostOp):
         symbolic = self.node.op.infer_shape(None, self.node, given)
         return [[int(as_tensor(n).eval()) for n in shape] for shape in symbolic]
 
-    def pull_back(self, arrays: Any, results: Any, slopes: Any) -> tuple[Any, ...]:
+    def pull_back(self, arrays: Any, results: Any, slopes: Any, moving: tuple[int, ...]) -> Sequence[Any]:
         types = [x.type for x in self.node.inputs]
         inputs, outputs, cotangents = (
             [placeholder(TensorType(kind.dtype, np.shape(x))) for x, kind in zip(given, kinds, strict=True)]
             for given, kinds in ((arrays, types), (results, self.types), (slopes, self.types))
         )
         found = self.node.op.pullback(inputs, outputs, cotangents)
-        wanted = [i for i, x in enumerate(arrays) if np.issubdtype(x.dtype, np.floating)]
-        gradients = [as_tensor(found[i], dtype=inputs[i].dtype) for i in wanted if is_gradient(found[i])]
-        values = iter(to_jax([*inputs, *outputs, *cotangents], gradients)(*arrays, *results, *slopes))
-        return tuple(next(values) if i in wanted and is_gradient(found[i]) else None for i in range(len(arrays)))
+        for i in moving:
+            if isinstance(found[i], Missing):
+                raise found[i].error()
+        wanted = [i for i in moving if is_gradient(found[i])]
+        gradients = [as_tensor(found[i], dtype=inputs[i].dtype) for i in wanted]
+        values = to_jax([*inputs, *outputs, *cotangents], gradients)(*arrays, *results, *slopes)
+        at = dict(zip(wanted, values, strict=True))
+        return [at.get(i) for i in range(len(arrays))]
 
 
 def is_gradient(found: Any) -> bool:
     """Whether a slope is there: None and a disconnected input have none."""
-    return found is not None and not isinstance(found, Disconnected)
+    return found is not None and not isinstance(found, Disconnected | Missing)
 
 
 class DisconnectedType:
@@ -167,9 +171,20 @@ class Disconnected:
     """A gradient that is zero since the output does not use the input."""
 
 
+class Missing:
+    """A gradient that an operation does not have, which matters where its input moves."""
+
+    def __init__(self, op: Op, place: int, comment: str) -> None:
+        self.op, self.place, self.comment = op, place, comment
+
+    def error(self) -> GradientError:
+        more = f" ({self.comment})" if self.comment else ""
+        return GradientError(f"{no_gradient(self.op)} Its grad leaves out input {self.place}{more}.")
+
+
 def grad_not_implemented(op: Op, x_pos: int, x: Any, comment: str = "") -> Any:
     """What a `grad` returns for an input with respect to which it has none."""
-    raise no_gradient(op)
+    return Missing(op, x_pos, comment)
 
 
 grad_undefined = grad_not_implemented

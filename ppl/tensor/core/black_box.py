@@ -14,6 +14,7 @@ from ppl.graph import GET, Attrs, Node, TupleType
 from ppl.tensor.core.host_call import Form, host_call
 from ppl.tensor.core.ops import TensorOp
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor
+from ppl.xla.known import Known
 
 
 class GradientError(NotImplementedError):
@@ -43,8 +44,8 @@ class HostOp(TensorOp):
                 f"({error}). Declare types with lengths, or define infer_shape."
             ) from error
 
-    def pull_back(self, arrays: Any, results: Any, slopes: Any) -> tuple[Any, ...]:
-        """The gradients in the inputs, given those in the results."""
+    def pull_back(self, arrays: Any, results: Any, slopes: Any, moving: tuple[int, ...]) -> Sequence[Any]:
+        """The gradients in the inputs at the places `moving`, given those in the results; None, or any, for others."""
         raise NotImplementedError
 
     def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType | TupleType:
@@ -72,17 +73,27 @@ class HostOp(TensorOp):
             results = host_call(self.run, self.forms(arrays), *arrays)
             return results[0] if len(self.types) == 1 else results
 
-        def ahead(*arrays: Any) -> Any:
+        def ahead(*given: Any) -> Any:
+            arrays = [x.value for x in given]
             results = run(*arrays)
-            return results, (arrays, results)
+            return results, (arrays, results, Known(tuple(i for i, x in enumerate(given) if x.perturbed)))
 
         def back(kept: Any, slopes: Any) -> tuple[Any, ...]:
-            arrays, results = kept
+            arrays, results, moving = kept
             several = lambda x: [x] if len(self.types) == 1 else list(x)
-            return self.pull_back(arrays, several(results), several(slopes))
+            slopes = [_array(slope, y) for slope, y in zip(several(slopes), several(results), strict=True)]
+            found = self.pull_back(arrays, several(results), slopes, moving.value)
+            return tuple(x if i in moving.value else None for i, x in enumerate(found))
 
-        run.defvjp(ahead, back)
+        run.defvjp(ahead, back, symbolic_zeros=True)
         return run
+
+
+def _array(slope: Any, result: Any) -> Any:
+    """A slope of a result, which is zero where nothing else uses it."""
+    if isinstance(slope, jax.custom_derivatives.SymbolicZero):
+        return jnp.zeros(result.shape, result.dtype if jnp.issubdtype(result.dtype, jnp.floating) else jnp.float64)
+    return slope
 
 
 class NumpyFunction(HostOp):
@@ -117,26 +128,30 @@ class NumpyFunction(HostOp):
             )
         return found.astype(kind.dtype)
 
-    def pull_back(self, arrays: Any, results: Any, slopes: Any) -> tuple[Any, ...]:
+    def pull_back(self, arrays: Any, results: Any, slopes: Any, moving: tuple[int, ...]) -> Sequence[Any]:
         if not self.differentiable:
             raise GradientError(
                 f"{self.name} has no gradient, so neither NUTS nor other methods that follow gradients can move what it"
                 " is computed from. Give gradient= or vjp=, or sample with step=pm.Slice() or step=pm.DEMetropolisZ()."
             )
-        real = [i for i, x in enumerate(arrays) if jnp.issubdtype(x.dtype, jnp.floating)]
-        forms = [(np.shape(arrays[i]), str(arrays[i].dtype)) for i in real]
-        found = dict(zip(real, host_call(self._slopes(real, len(arrays)), forms, *arrays, *slopes), strict=True))
-        return tuple(found.get(i) for i in range(len(arrays)))
+        forms = [(np.shape(arrays[i]), str(arrays[i].dtype)) for i in moving]
+        found = dict(zip(moving, host_call(self._slopes(moving, len(arrays)), forms, *arrays, *slopes), strict=True))
+        return [found.get(i) for i in range(len(arrays))]
 
-    def _slopes(self, real: Sequence[int], count: int) -> Callable[..., list[np.ndarray]]:
+    def _slopes(self, moving: Sequence[int], count: int) -> Callable[..., list[np.ndarray]]:
         def slopes(*given: np.ndarray) -> list[np.ndarray]:
             inputs, cotangents = [np.array(x) for x in given[:count]], [np.array(x) for x in given[count:]]
             found = self.vjp(*inputs, *cotangents) if self.gradient is None else self.gradient(*inputs)
             several = list(found) if isinstance(found, list | tuple) else [found]
             if len(several) != count:
                 raise ValueError(f"{self.name}: its gradient has {len(several)} parts, and there are {count} inputs")
+            if lost := [i for i in moving if several[i] is None]:
+                raise GradientError(
+                    f"{self.name}: its gradient in input {lost[0]} is None, and that input is not held still. Return the"
+                    " gradient, or sample with step=pm.Slice()."
+                )
             weight = cotangents[0] if self.gradient is not None else 1.0
-            return [np.zeros(inputs[i].shape) if several[i] is None else several[i] * weight for i in real]
+            return [several[i] * weight for i in moving]
 
         return slopes
 
@@ -154,7 +169,7 @@ def from_numpy(
     `outputs` declares the result: a dtype for a scalar, a pair of dtype and shape (None for a length that is not known
     yet), or a list of such for several results. `gradient(*inputs)`, of a function with one scalar result, returns its
     slopes in each input, and `vjp(*inputs, *slopes)`, of any function, those of the sum of slopes times results; None
-    stands for an input without one. Without either, what the function uses is moved by methods that need none.
+    stands for an input that never moves. Without either, what the function uses is moved by methods that need none.
 
     >>> @from_numpy(gradient=lambda x: 2 * x)
     ... def square_length(x):

@@ -13,6 +13,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from ppl.xla.known import Known
 from ppl.xla.ode.cotangents import back_through, blank_log, split, write
 from ppl.xla.ode.loop import Control
 from ppl.xla.ode.problem import Problem, System, joined, size_of, system_of, values
@@ -106,34 +107,20 @@ def _backward(system: System, always: bool) -> Callable[..., Any]:
             log = blank_log(system.problem, len(times.value), t0.value, arrays)
             now, kept = values(system, t0.value, times.value, arrays, log, write)
             rows = now.rows
-        return rows, (rows, kept, _Fixed(moving), t0.value, times.value, arrays)
+        return rows, (rows, kept, Known(moving), t0.value, times.value, arrays)
 
     def back(saved: Any, slope: Any) -> Any:
-        rows, kept, fixed, t0, times, numbers = saved
+        rows, kept, known, t0, times, numbers = saved
         if isinstance(slope, jax.custom_derivatives.SymbolicZero):
             return (None,) * (2 + len(numbers))
         in_times = jnp.sum(slope * _slopes(system, times, rows, numbers), axis=1)
-        if fixed.value is None:
+        if known.value is None:
             in_t0, found = back_through(system.problem, kept, slope, t0, numbers)
             return (in_t0, in_times, *found)
-        moving = fixed.value
+        moving = known.value
         each = jnp.sum(kept * slope[:, None, :], axis=(0, 2))
         at = dict(zip(moving.numbers, split(each[int(moving.t0) :], [numbers[i] for i in moving.numbers]), strict=True))
         return (each[0] if moving.t0 else None, in_times, *(at.get(i) for i in range(len(numbers))))
 
     run.defvjp(ahead, back, symbolic_zeros=True)
     return run
-
-
-@jax.tree_util.register_static
-class _Fixed:
-    """A value that is known when a program is traced, among those that are computed."""
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __hash__(self) -> int:
-        return hash(self.value)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Fixed) and self.value == other.value
