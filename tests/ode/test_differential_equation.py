@@ -225,3 +225,31 @@ def test_equations_are_pickled_and_saved_as_other_operations(tmp_path):
     np.testing.assert_allclose(again.eval({again_x: 0.4})[:, 0], falling(np.array([1.0, 2.0]), 0.4), atol=1e-7)
     pm.save(tmp_path / "fall", {"y": y})
     assert pm.load(tmp_path / "fall")["y"].type == y.type
+
+
+HARES = """30.0 47.2 70.2 77.4 36.3 20.6 18.1 21.4 22.0 25.4 27.1 40.3 57.0 76.6 52.3 19.5 11.2 7.6 14.6 16.2 24.7"""
+LYNXES = """4.0 6.1 9.8 35.2 59.4 41.7 19.0 13.0 8.3 9.1 7.4 8.0 12.3 19.5 45.7 51.1 29.7 15.8 9.7 10.1 8.6"""
+# Means and standard deviations that B. Carpenter, Predator-Prey Population Dynamics (Stan's case studies, 2018), prints.
+PUBLISHED = {
+    "theta": ([0.55, 0.028, 0.80, 0.024], [0.06, 0.004, 0.09, 0.004]),
+    "sigma": ([0.25, 0.25], [0.04, 0.04]),
+    "z_init": ([33.96, 5.95], [2.86, 0.53]),
+}
+
+
+@pytest.mark.slow
+def test_hares_and_lynxes_of_the_hudson_bay_company():
+    rows = np.array([HARES.split(), LYNXES.split()], float).T
+    equation = DifferentialEquation(lotka_volterra, np.arange(1.0, 21.0), n_states=2, n_theta=4, rtol=1e-6, atol=1e-6)
+    with pm.Model():
+        theta = pm.TruncatedNormal("theta", np.array([1, 0.05, 1, 0.05]), np.array([0.5, 0.05, 0.5, 0.05]), lower=0)
+        sigma = pm.LogNormal("sigma", -1, 1, shape=2)
+        z_init = pm.LogNormal("z_init", np.log(10), 1, shape=2)
+        pm.LogNormal("y_init", pm.math.log(z_init), sigma, observed=rows[0])
+        pm.LogNormal("y", pm.math.log(equation(y0=z_init, theta=theta)), sigma, observed=rows[1:])
+        near = {"theta": np.array([0.5, 0.02, 0.8, 0.02]), "z_init": np.array([30.0, 6.0])}
+        posterior = pm.sample(**(FEW | {"draws": 1000, "tune": 700}), initvals=near).posterior
+    for name, (means, deviations) in PUBLISHED.items():
+        found = posterior[name].values.reshape(-1, len(means))
+        digits = 0.006 if max(means) > 1 else 0.0006  # of what is printed
+        assert np.all(np.abs(found.mean(0) - means) < 0.15 * np.array(deviations) + digits), name

@@ -147,8 +147,8 @@ class NumpyFunction(HostOp):
                 raise ValueError(f"{self.name}: its gradient has {len(several)} parts, and there are {count} inputs")
             if lost := [i for i in moving if several[i] is None]:
                 raise GradientError(
-                    f"{self.name}: its gradient in input {lost[0]} is None, and that input is not held still. Return the"
-                    " gradient, or sample with step=pm.Slice()."
+                    f"{self.name}: its gradient in input {lost[0]} is None, and that input is not held still. Return"
+                    " the gradient, or sample with step=pm.Slice()."
                 )
             weight = cotangents[0] if self.gradient is not None else 1.0
             return [several[i] * weight for i in moving]
