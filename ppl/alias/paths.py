@@ -184,6 +184,5 @@ PYTENSOR = {
     "pytensor.xtensor.type": "!XTensorType !XTensorVariable !as_xtensor",
 }
 
-NOT_OF_PYMC = {"compile.ops"}  # longer paths that are PyTensor's alone
-PATHS = {f"pymc.{path}": f"*ppl.{path}" for path in MODULES if path not in NOT_OF_PYMC}
+PATHS = {f"pymc.{path}": f"*ppl.{path}" for path in MODULES}
 PATHS |= {path: f"{PATHS.get(path, '')} {names}" for path, names in (PYMC | PYTENSOR).items()}

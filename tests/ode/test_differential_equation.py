@@ -229,7 +229,7 @@ def test_equations_are_pickled_and_saved_as_other_operations(tmp_path):
 
 HARES = """30.0 47.2 70.2 77.4 36.3 20.6 18.1 21.4 22.0 25.4 27.1 40.3 57.0 76.6 52.3 19.5 11.2 7.6 14.6 16.2 24.7"""
 LYNXES = """4.0 6.1 9.8 35.2 59.4 41.7 19.0 13.0 8.3 9.1 7.4 8.0 12.3 19.5 45.7 51.1 29.7 15.8 9.7 10.1 8.6"""
-# Means and standard deviations that B. Carpenter, Predator-Prey Population Dynamics (Stan's case studies, 2018), prints.
+# Means and deviations that B. Carpenter, Predator-Prey Population Dynamics (Stan's case studies, 2018), prints.
 PUBLISHED = {
     "theta": ([0.55, 0.028, 0.80, 0.024], [0.06, 0.004, 0.09, 0.004]),
     "sigma": ([0.25, 0.25], [0.04, 0.04]),
