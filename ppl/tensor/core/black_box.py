@@ -54,11 +54,10 @@ class HostOp(TensorOp):
     def applied(self, inputs: Sequence[Node]) -> list[Tensor]:
         """The results, one tensor each."""
         whole: Any = Node(self, tuple(inputs))
-        return (
-            [whole]
-            if len(self.types) == 1
-            else [Node(GET, (whole,), Attrs(position=i)) for i in range(len(self.types))]
-        )  # type: ignore[misc]
+        if len(self.types) == 1:
+            return [whole]
+        parts: list[Any] = [Node(GET, (whole,), Attrs(position=i)) for i in range(len(self.types))]
+        return parts
 
     def forms(self, arrays: Sequence[Any]) -> list[Form]:
         """Shapes and dtypes of the results: as declared, or as they are found."""
