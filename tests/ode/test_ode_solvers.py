@@ -69,6 +69,7 @@ def test_the_first_time_may_move(sensitivities):
     np.testing.assert_allclose(slope, exact, rtol=1e-8)
 
 
+@pytest.mark.slow
 def test_second_derivatives():
     case = CASES["logistic"]
     t0, times, *numbers = arguments(case)
@@ -171,6 +172,7 @@ def test_a_solution_that_ends_before_the_last_time_has_its_first_rows():
     assert np.all(np.isnan(run(jnp.asarray([jnp.nan, 0.4, 0.6, 0.7]))))
 
 
+@pytest.mark.slow
 def test_a_batch_is_each_of_its_members():
     case = CASES["logistic"]
     t0, times, y0, _, k = arguments(case)
