@@ -7,6 +7,7 @@ from ppl import distributions as distributions
 from ppl import graph as graph
 from ppl import model as model
 from ppl import nn as nn
+from ppl import ode as ode
 from ppl import samplers as samplers
 from ppl import tensor as tensor
 
@@ -16,6 +17,12 @@ from ppl.alias import by_hand as _by_hand
 from ppl.alias import load_ipython_extension as load_ipython_extension
 from ppl.alias import real as real
 from ppl.alias import unload_ipython_extension as unload_ipython_extension
+from ppl.alias.own_ops import Apply as Apply
+from ppl.alias.own_ops import GradientError as GradientError
+from ppl.alias.own_ops import Op as Op
+from ppl.alias.own_ops import as_op as as_op
+from ppl.alias.own_ops import wrap_jax as wrap_jax
+from ppl.alias.own_ops import wrap_py as wrap_py
 
 # The real PyMC: its models, and ppl as a sampler of it.
 from ppl.bridge import from_pymc as from_pymc
@@ -66,6 +73,7 @@ from ppl.samplers.programs import flags as _flags
 # Tensors: settings, names, variables, derivatives, files.
 from ppl.tensor import config as config
 from ppl.tensor import from_jax as from_jax
+from ppl.tensor import from_numpy as from_numpy
 from ppl.tensor import printing as printing
 from ppl.tensor import shared as shared
 from ppl.tensor import theano_gradient as _theano_gradient

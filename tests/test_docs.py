@@ -30,10 +30,14 @@ def test_planted_broken_links_are_found(tmp_path):
 
 PAGES = [
     "README.md",
+    "docs/approximations.md",
+    "docs/differential_equations.md",
     "docs/from_pymc.md",
-    "docs/ppl_from_scratch.md",
-    "docs/unmodified_programs.md",
+    "docs/gaussian_processes.md",
     "docs/learning.md",
+    "docs/ppl_from_scratch.md",
+    "docs/smc_and_abc.md",
+    "docs/unmodified_programs.md",
 ]
 
 

@@ -10,7 +10,7 @@ import ppl.tensor as pt
 from ppl.alias.fgraph import FunctionGraph, OpFromGraph, in2out, node_rewriter
 from ppl.alias.missing import NotHereYet
 from ppl.alias.own_families import Discrete, PositiveContinuous, RandomVariable, _logprob
-from ppl.alias.own_ops import Apply, DisconnectedType, GradientError, Op, as_op
+from ppl.alias.own_ops import Apply, DisconnectedType, GradientError, Op, as_op, grad_not_implemented
 from ppl.model.inference.steps.assignment import assign
 from ppl.model.posterior.rewriting import rewritten
 
@@ -97,6 +97,26 @@ def test_what_is_wrong_with_an_operation_is_said():
         Nothing()(ROWS).eval()
     with pytest.raises(NotImplementedError, match="Op: declare itypes and otypes, or define make_node"):
         Op()(1.0)
+
+
+class InOne(Op):
+    """x y, whose gradient in y it does not have."""
+
+    itypes, otypes = [pt.dscalar, pt.dscalar], [pt.dscalar]
+
+    def perform(self, node, inputs, outputs):
+        outputs[0][0] = np.asarray(inputs[0] * inputs[1])
+
+    def grad(self, inputs, output_grads):
+        return [output_grads[0] * inputs[1], grad_not_implemented(self, 1, inputs[1], "never asked for")]
+
+
+def test_a_gradient_that_is_left_out_matters_where_its_input_moves():
+    x, y = pt.dscalars("x", "y")
+    f = InOne()(x, y)
+    assert pm.function([x, y], pm.grad(f, x))(3.0, 5.0) == 5.0
+    with pytest.raises(GradientError, match=r"InOne has no gradient.* Its grad leaves out input 1 \(never asked for\)"):
+        pm.function([x, y], pm.grad(f, y))(3.0, 5.0)
 
 
 def model_of(operation):

@@ -10,18 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import jax
 import numpy as np
 
-from ppl.graph import GET, Application, Attrs, Node, TupleType
+from ppl.graph import Application
+from ppl.tensor.core.black_box import GradientError as GradientError
+from ppl.tensor.core.black_box import HostOp
 from ppl.tensor.core.evaluate import to_jax
-from ppl.tensor.core.host_call import host_call
-from ppl.tensor.core.ops import TensorOp
-from ppl.tensor.tensor import Tensor, TensorType, as_tensor, constant, placeholder
-
-
-class GradientError(NotImplementedError):
-    """An operation that has no gradient, where one is needed."""
+from ppl.tensor.core.wrapping import from_jax
+from ppl.tensor.tensor import TensorType, as_tensor, constant, placeholder
 
 
 class Op:
@@ -82,7 +78,9 @@ class Apply(metaclass=IsApply):
 
     def __init__(self, op: Any, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
         self.op, self.inputs = op, [as_tensor(x) for x in inputs]
-        self.outputs = computed(self, [y.type for y in outputs]) if isinstance(op, Op) else list(outputs)
+        self.outputs = (
+            HostOperation(self, [y.type for y in outputs]).applied(self.inputs) if isinstance(op, Op) else list(outputs)
+        )
 
     @property
     def nin(self) -> int:
@@ -117,85 +115,49 @@ def as_type(kind: Any) -> TensorType:
     return kind if isinstance(kind, TensorType) else kind().type
 
 
-def computed(node: Apply, types: Sequence[TensorType]) -> list[Tensor]:
-    """The outputs of a user's operation, as tensors."""
-    operation = HostOperation(node, tuple(types))
-    whole: Any = Node(operation, tuple(node.inputs))
-    return [whole] if len(types) == 1 else [Node(GET, (whole,), Attrs(position=i)) for i in range(len(types))]  # type: ignore[misc]
-
-
-class HostOperation(TensorOp):
+class HostOperation(HostOp):
     """One application of a user's operation, as an operation of the graph."""
 
-    def __init__(self, node: Apply, types: tuple[TensorType, ...]) -> None:
-        self.node, self.types = node, types
-        self.name = name_of(node.op)
+    def __init__(self, node: Apply, types: Sequence[TensorType]) -> None:
+        self.node = node
         self.differentiable = any(
             getattr(type(node.op), name) is not getattr(Op, name) for name in ("grad", "L_op", "pullback")
         )
-        self.lower = self._differentiable()
+        super().__init__(name_of(node.op), types)
 
-    def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType | TupleType:
-        return self.types[0] if len(self.types) == 1 else TupleType(self.types)
-
-    def _differentiable(self) -> Callable[..., Any]:
-        @jax.custom_vjp
-        def run(*arrays: Any) -> Any:
-            results = host_call(self._perform, self._forms(arrays), *arrays)
-            return results[0] if len(self.types) == 1 else results
-
-        def forward(*arrays: Any) -> Any:
-            results = run(*arrays)
-            return results, (arrays, results)
-
-        def backward(kept: Any, slopes: Any) -> tuple[Any, ...]:
-            arrays, results = kept
-            several = lambda x: [x] if len(self.types) == 1 else list(x)
-            return self._pull_back(arrays, several(results), several(slopes))
-
-        run.defvjp(forward, backward)
-        return run
-
-    def _perform(self, *arrays: np.ndarray) -> list[np.ndarray]:
+    def run(self, *arrays: np.ndarray) -> list[np.ndarray]:
         storage: list[list[Any]] = [[None] for _ in self.types]
         self.node.op.perform(self.node, [np.array(x) for x in arrays], storage)
         return [np.asarray(cell[0], kind.dtype) for cell, kind in zip(storage, self.types, strict=True)]
 
-    def _forms(self, arrays: Sequence[Any]) -> list[tuple[tuple[int, ...], str]]:
-        """Shapes and dtypes of the results: as declared, or as `infer_shape` tells, or as the function itself gives."""
-        shapes = [kind.shape for kind in self.types]
-        if any(n is None for shape in shapes for n in shape):
-            shapes = self._shapes_found([np.shape(x) for x in arrays], [x.dtype for x in arrays])
-        return [(tuple(map(int, shape)), kind.dtype) for shape, kind in zip(shapes, self.types, strict=True)]  # type: ignore[arg-type]
+    def shapes(self, arrays: Sequence[Any]) -> Sequence[Sequence[Any]]:
+        """As `infer_shape` tells, or as the function itself gives."""
+        if not hasattr(self.node.op, "infer_shape"):
+            return super().shapes(arrays)
+        given = [tuple(map(constant, np.shape(x))) for x in arrays]
+        symbolic = self.node.op.infer_shape(None, self.node, given)
+        return [[int(as_tensor(n).eval()) for n in shape] for shape in symbolic]
 
-    def _shapes_found(self, shapes: list[tuple[int, ...]], dtypes: list[Any]) -> list[Any]:
-        if hasattr(self.node.op, "infer_shape"):
-            symbolic = self.node.op.infer_shape(None, self.node, [tuple(map(constant, shape)) for shape in shapes])
-            return [[int(as_tensor(n).eval()) for n in shape] for shape in symbolic]
-        try:
-            return [np.shape(x) for x in self._perform(*map(np.ones, shapes, dtypes))]
-        except Exception as error:
-            raise ValueError(
-                f"{self.name}: the lengths of its results are not known, and a call with ones did not tell them "
-                f"({error}). Declare types with lengths, or define infer_shape."
-            ) from error
-
-    def _pull_back(self, arrays: Any, results: Any, slopes: Any) -> tuple[Any, ...]:
+    def pull_back(self, arrays: Any, results: Any, slopes: Any, moving: tuple[int, ...]) -> Sequence[Any]:
         types = [x.type for x in self.node.inputs]
         inputs, outputs, cotangents = (
             [placeholder(TensorType(kind.dtype, np.shape(x))) for x, kind in zip(given, kinds, strict=True)]
             for given, kinds in ((arrays, types), (results, self.types), (slopes, self.types))
         )
         found = self.node.op.pullback(inputs, outputs, cotangents)
-        wanted = [i for i, x in enumerate(arrays) if np.issubdtype(x.dtype, np.floating)]
-        gradients = [as_tensor(found[i], dtype=inputs[i].dtype) for i in wanted if is_gradient(found[i])]
-        values = iter(to_jax([*inputs, *outputs, *cotangents], gradients)(*arrays, *results, *slopes))
-        return tuple(next(values) if i in wanted and is_gradient(found[i]) else None for i in range(len(arrays)))
+        for i in moving:
+            if isinstance(found[i], Missing):
+                raise found[i].error()
+        wanted = [i for i in moving if is_gradient(found[i])]
+        gradients = [as_tensor(found[i], dtype=inputs[i].dtype) for i in wanted]
+        values = to_jax([*inputs, *outputs, *cotangents], gradients)(*arrays, *results, *slopes)
+        at = dict(zip(wanted, values, strict=True))
+        return [at.get(i) for i in range(len(arrays))]
 
 
 def is_gradient(found: Any) -> bool:
     """Whether a slope is there: None and a disconnected input have none."""
-    return found is not None and not isinstance(found, Disconnected)
+    return found is not None and not isinstance(found, Disconnected | Missing)
 
 
 class DisconnectedType:
@@ -209,9 +171,20 @@ class Disconnected:
     """A gradient that is zero since the output does not use the input."""
 
 
+class Missing:
+    """A gradient that an operation does not have, which matters where its input moves."""
+
+    def __init__(self, op: Op, place: int, comment: str) -> None:
+        self.op, self.place, self.comment = op, place, comment
+
+    def error(self) -> GradientError:
+        more = f" ({self.comment})" if self.comment else ""
+        return GradientError(f"{no_gradient(self.op)} Its grad leaves out input {self.place}{more}.")
+
+
 def grad_not_implemented(op: Op, x_pos: int, x: Any, comment: str = "") -> Any:
     """What a `grad` returns for an input with respect to which it has none."""
-    raise no_gradient(op)
+    return Missing(op, x_pos, comment)
 
 
 grad_undefined = grad_not_implemented
@@ -240,3 +213,9 @@ def as_op(itypes: Any, otypes: Any, infer_shape: Any = None) -> Callable[[Callab
 
 
 wrap_py = as_op
+
+
+def wrap_jax(jax_function: Callable[..., Any] | None = None, *, allow_eval: bool = True) -> Any:
+    """A function of JAX's arrays as a function of tensors: `from_jax`. Shapes are found without values here, so
+    `allow_eval` changes nothing."""
+    return from_jax(jax_function)

@@ -78,6 +78,8 @@ PYMC = {
         !model_from_fgraph !model_named""",
     "pymc.model.transform": "",
     "pymc.ode": "*ppl.ode",
+    "pymc.ode.ode": "DifferentialEquation=ppl.ode.DifferentialEquation",
+    "pymc.ode.utils": "augment_system=ppl.ode.augment_system make_sens_ic=ppl.ode.make_sens_ic",
     "pymc.printing": "str_for_dist str_for_model str_for_potential_or_deterministic",
     "pymc.progress_bar": "!CustomProgress !ProgressBarManager !create_simple_progress !default_progress_theme",
     "pymc.pytensorf": """*ppl.pytensorf compile=ppl.function compile_pymc=ppl.function
@@ -100,8 +102,7 @@ PYMC = {
 }
 
 PYTENSOR = {
-    "pytensor": "*ppl Variable=ppl.tensor.tensor.Tensor wrap_py=ppl.alias.own_ops.wrap_py "
-    "as_op=ppl.alias.own_ops.as_op",
+    "pytensor": "*ppl Variable=ppl.tensor.tensor.Tensor",
     "pytensor.assumptions": "!assume",
     "pytensor.compile": COMPILED,
     "pytensor.compile.builders": "OpFromGraph=ppl.alias.fgraph.OpFromGraph !SymbolicOp",

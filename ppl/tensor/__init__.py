@@ -43,6 +43,7 @@ from ppl.tensor.arrays.indexing import index as index
 from ppl.tensor.config import config as config
 from ppl.tensor.core import files as _files  # noqa: F401
 from ppl.tensor.core import vectorizing as _vectorizing  # noqa: F401
+from ppl.tensor.core.black_box import from_numpy as from_numpy
 from ppl.tensor.core.derivatives import gradients as gradients
 from ppl.tensor.core.derivatives import jacobians as jacobians
 from ppl.tensor.core.effects import Assert as Assert

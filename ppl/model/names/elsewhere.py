@@ -30,7 +30,6 @@ LATER = {
     apply_momentum apply_nesterov_momentum momentum nesterov_momentum norm_constraint rmsprop sgd total_norm_constraint
     callbacks variational approximations opvi stein updates inference operators test_functions""",
     "sequential Monte Carlo comes in later work": "sample_smc smc",
-    "differential equations come in later work": "ode",
     "a family of one's own is written with CustomDist": "SymbolicRandomVariable",
     "step methods here are moves of a compiled sweep, which no user's class can join yet": "BlockedStep",
     "sample_posterior_predictive and compute_deterministics do what it is for":

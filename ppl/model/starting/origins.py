@@ -12,7 +12,7 @@ from ppl.graph import Node, topological
 from ppl.tensor.core.elementwise import switch
 from ppl.tensor.linear_algebra import decompositions
 from ppl.tensor.linear_algebra.definite import log_det_definite
-from ppl.tensor.tensor import Tensor, is_constant
+from ppl.tensor.tensor import Tensor, is_constant, value_of
 
 DEFINITE = (decompositions.cholesky, log_det_definite)
 JITTER = "add a jitter to its diagonal, as in K + 1e-6 * pm.math.eye(n)"
@@ -64,8 +64,14 @@ def _told(node: Node, values: Mapping[Any, np.ndarray]) -> str:
             f"A matrix is not positive definite as far as rounding tells (its eigenvalues go from {smallest:.3g} to"
             f" {largest:.3g}): {JITTER}."
         )
+    if hasattr(node.op, "why_not_finite"):
+        return str(node.op.why_not_finite(node, [_value(i, values) for i in node.inputs]))
     given = [_shown(values[i]) for i in node.inputs if i in values and values[i].size and node.op is not switch]
     return f"The {node.op.name} of {' and '.join(given)} is not finite: {BEYOND}." if given else ""
+
+
+def _value(node: Node, values: Mapping[Any, np.ndarray]) -> np.ndarray:
+    return value_of(node) if is_constant(node) else values[node]
 
 
 def _shown(value: np.ndarray) -> str:
