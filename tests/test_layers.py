@@ -25,7 +25,8 @@ BELOW = {
     "nn": "compile distributions tensor graph",
     "bridge": "model samplers compile rewrites distributions tensor graph xla",
     "model": "nn samplers compile rewrites distributions tensor graph xla",
-    "alias": "model nn samplers compile rewrites distributions tensor graph xla",
+    "gp": "model compile rewrites distributions tensor graph",
+    "alias": "gp model nn samplers compile rewrites distributions tensor graph xla",
     "__main__": "alias",  # the command `python -m ppl`
 }
 # Imported at the top of a module; all else third-party would make `import ppl` slow or an extra necessary. SciPy's
