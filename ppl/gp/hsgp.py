@@ -151,8 +151,10 @@ def _half_widths(L: Any) -> np.ndarray:
     """The half widths of the box as an array; refuses what is not positive."""
     value = np.asarray(as_tensor(L).eval(), dtype=float)
     if not np.all(value > 0):
-        raise ValueError(f"gp.HSGP: the boundary L must be positive in each dimension, got {value}. If it comes from c, "
-                         "the points have no width there.")  # fmt: skip
+        raise ValueError(
+            f"gp.HSGP: the boundary L must be positive in each dimension, got {value}. If it comes from c, the points "
+            "have no width there."
+        )
     return value
 
 

@@ -12,7 +12,7 @@ import ppl.tensor as tt
 from ppl.gp.covariances.covariance import BaseCovariance, Constant
 from ppl.gp.covariances.white_noise import WhiteNoise
 from ppl.gp.mean import Zero
-from ppl.tensor.tensor import Tensor, as_tensor, is_constant, told, value_of
+from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
 
 JITTER_DEFAULT = 1e-6
 
@@ -116,6 +116,8 @@ def observations(who: str, y: Any, n: Any) -> Any:
     if given.ndim == 0 or (isinstance(n, int) and length is not None and length != n):
         raise ValueError(f"{who}: y has shape {given.type.shape}, but there are {n} points. Give one value for each.")
     if is_constant(given) and given.dtype[0] == "f" and np.isnan(value_of(given)).any():
-        raise ValueError(f"{who}: y is nan at position {int(np.argwhere(np.isnan(value_of(given)))[0, -1])}: leave such "
-                         f"points out of {told(given)} and of X; conditional gives the process there.")  # fmt: skip
+        at = int(np.argwhere(np.isnan(value_of(given)))[0, -1])
+        raise ValueError(
+            f"{who}: y is nan at position {at}. Leave such points out of y and X; conditional gives the process there."
+        )
     return y

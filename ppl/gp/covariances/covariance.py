@@ -25,7 +25,7 @@ class BaseCovariance:
     __array_ufunc__ = None  # NumPy's arrays and numbers on the left leave sums and products to this class
 
     def __call__(self, X: Any, Xs: Any = None, diag: bool = False) -> Tensor:
-        """The covariances between the rows of X and of Xs (of X, where there is no Xs), or with `diag` the variances."""
+        """The covariances between the rows of X and of Xs (of X, where Xs is None), or with `diag` the variances."""
         return self.diag(X) if diag else self.full(X, Xs)
 
     def diag(self, X: Any) -> Tensor:
@@ -84,12 +84,13 @@ class Covariance(BaseCovariance):
         if width is not None and width != self.input_dim:
             if width <= self.active_dims.max():
                 raise ValueError(
-                    f"{who}: the inputs {told(x)} have {width} columns, and column {self.active_dims.max()} is among its "
-                    f"active_dims. Give inputs of {self.input_dim} columns, or other active_dims."
+                    f"{who}: the inputs {told(x)} have {width} columns, and column {self.active_dims.max()} is among "
+                    f"its active_dims. Give inputs of {self.input_dim} columns, or other active_dims."
                 )
             warnings.warn(
                 f"Only {self.input_dim} column(s) out of {width} are being used to compute the covariance function. If "
-                "this is not intended, increase 'input_dim' parameter to the number of columns to use. Ignore otherwise.",
+                "this is not intended, increase 'input_dim' parameter to the number of columns to use. Ignore "
+                "otherwise.",
                 UserWarning,
                 stacklevel=2,
             )
@@ -142,7 +143,7 @@ class Combination(Covariance):
 def _of_array(factor: Any, diag: bool) -> Any:
     """A factor that is no kernel; of a matrix the diagonal, where that is asked for."""
     given = as_tensor(factor)
-    return tt.diagonal(given) if diag and given.ndim == 2 and given.type.shape != (1, 1) else factor
+    return tt.diagonal(given) if diag and given.ndim == 2 else factor
 
 
 class Add(Combination):

@@ -1,4 +1,4 @@
-"""Kernels steered by functions of the inputs: warped inputs, scales and length scales that change from place to place."""
+"""Kernels steered by functions of the inputs: warped inputs, scales and lengths that change from place to place."""
 
 from __future__ import annotations
 
