@@ -220,6 +220,8 @@ MATRICES = {
     "squared_distance": row(_squared_distance, call(M, T[0], np.array(0.7)), call(reals(2, 4), T[1], positives(4)),
                             call(M, reals(2, 4), positives(1)), call(reals(2, 20), reals(3, 20), positives(20)),
                             call(wholes(3, 2), reals(2, 2), 2.0)),
+    "log_harmonics": row(lambda a, count: np.log(sp.ive(np.arange(count), a)), call(np.array(0.8), count=6),
+                         call(np.array(40.0), count=25), call(np.array(1e3), count=9), rtol=1e-10, slope_tol=1e-5),
     "periodic_distance": row(_periodic_distance, call(M, T[0], np.array(0.7), np.array(3.1)),
                              call(reals(2, 4), T[1], positives(4), positives(4)),
                              call(reals(2, 20), reals(3, 20), 0.9, positives(20))),

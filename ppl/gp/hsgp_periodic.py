@@ -56,8 +56,8 @@ class HSGPPeriodic(Base):
         if self._X_center is None:
             self._X_center = center_of(X)
         x, _ = self.cov_func._slice(X - self._X_center)
-        variances = self.cov_func.power_spectral_density_approx(np.arange(self._m))
-        return calc_basis_periodic(x, self.cov_func.period, self._m, tl=tt), self.scale * tt.sqrt(variances)
+        deviations = tt.exp(0.5 * self.cov_func._log_variances(self._m))
+        return calc_basis_periodic(x, self.cov_func.period, self._m, tl=tt), self.scale * deviations
 
     def prior(  # type: ignore[override]
         self, name: str, X: Any, dims: Any = None, hsgp_coeffs_dims: Any = None

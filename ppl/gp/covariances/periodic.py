@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 import ppl.tensor as tt
 from ppl.gp.covariances.covariance import Covariance
 from ppl.gp.covariances.stationary import CorrelationOfDistance, Stationary
@@ -36,9 +38,13 @@ class Periodic(CorrelationOfDistance):
 
         .. math:: q_0^2 = e^{-a} I_0(a),\quad q_j^2 = 2 e^{-a} I_j(a),\qquad a = 1/(4ℓ^2)
         """
-        J = as_tensor(J)
-        a = tt.squeeze(1 / (4 * self.ls**2))
-        return tt.switch(J > 0, 2.0, 1.0) * tt.ive(J, a)
+        orders = np.asarray(as_tensor(J).eval()).astype(int)
+        return tt.exp(self._log_variances(int(orders.max()) + 1))[orders]
+
+    def _log_variances(self, count: int) -> Tensor:
+        """The logarithms of the variances of the first harmonics."""
+        a = tt.reshape(1 / (4 * self.ls**2), ())
+        return tt.log_harmonics(a, count=count) + np.where(np.arange(count) > 0, np.log(2.0), 0.0)
 
 
 class WrappedPeriodic(Covariance):
