@@ -32,15 +32,16 @@ def build() -> pm.Model:
 
 
 def draw_picture(results: Any, path: Path) -> None:
-    """The data with the trend, and one year of the wave."""
+    """The data with the trend, and one year of the wave; the level, which both share, is given to the trend."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4), width_ratios=[2, 1])
     flat = results.posterior.stack(sample=("chain", "draw")).transpose("sample", ...)
-    pm.gp.util.plot_gp_dist(left, flat["trend"].values, years)
+    level = flat["season"].values.mean(axis=1, keepdims=True)
+    pm.gp.util.plot_gp_dist(left, flat["trend"].values + level, years)
     left.plot(years[:, 0], seen, ".", color="0.3", ms=3)
-    left.plot(years[:, 0], trend - flat["season"].values.mean(), "k--", lw=1)
+    left.plot(years[:, 0], trend, "k--", lw=1)
     left.set(title="trend", xlabel="year")
-    pm.gp.util.plot_gp_dist(right, flat["season"].values[:, :12], 12 * years[:12], palette="Blues")
-    right.plot(12 * years[:12, 0], season[:12] + flat["season"].values.mean(), "k--", lw=1)
+    pm.gp.util.plot_gp_dist(right, (flat["season"].values - level)[:, :12], 12 * years[:12], palette="Blues")
+    right.plot(12 * years[:12, 0], season[:12], "k--", lw=1)
     right.set(title="season", xlabel="month")
     figure.tight_layout()
     figure.savefig(path)

@@ -217,6 +217,7 @@ MATRICES = {
     "vecmat": row(lambda v, a: (v[..., None, :] @ a)[..., 0, :], call(reals(2, 3), reals(3, 4))),
     "einsum": row(np.einsum, call("ij,jk->ik", M, N), call("ijk->k", T), call("ii", SQUARE), call("i,i", V, W)),
     **like("kron", call(M, N), call(V, W)),
+    "cholesky_lifted": row(np.linalg.cholesky, call(PD), call(STACK_PD), symmetric=True),
     "squared_distance": row(_squared_distance, call(M, T[0], np.array(0.7)), call(reals(2, 4), T[1], positives(4)),
                             call(M, reals(2, 4), positives(1)), call(reals(2, 20), reals(3, 20), positives(20)),
                             call(wholes(3, 2), reals(2, 2), 2.0)),

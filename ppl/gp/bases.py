@@ -117,8 +117,8 @@ def approx_hsgp_hyperparams(
     return int(rule[1] * c / (lengthscale_range[0] / half)), c
 
 
-# kappa and mu of `hsgp_size`, by the largest error of a covariance: measured at 60 points, for lengths between 0.05 and
-# 2 half widths, in the folder of tests (tests/gp/test_hsgp_size.py)
+# kappa and mu of `hsgp_size`, by the largest error of a covariance between 60 points of the range: measured, and kept to
+# in tests/gp/test_processes_of_gp.py
 SIZES: dict[type[Covariance], dict[float, tuple[float, float]]] = {
     ExpQuad: {0.01: (1.75, 1.8), 0.001: (2.0, 2.3)},
     Matern52: {0.01: (2.0, 2.8), 0.001: (2.75, 4.9)},

@@ -20,12 +20,12 @@ from ppl.tensor.linear_algebra.decompositions import OfSquare
 LEAST, MOST = 1e-10, 1e-4  # of the mean of the diagonal
 
 
-def lift_of(a: Any) -> Any:
-    """The number that was added to the diagonal of a matrix before its factor was taken."""
-    return _factor_and_lift(a)[1]
+def _plain(a: Any) -> Any:
+    """The factor of the matrix whose lower triangle is given."""
+    return lax.linalg.cholesky(a, symmetrize_input=False)
 
 
-def _factor_and_lift(a: Any) -> Any:
+def _factor(a: Any) -> Any:
     eye = jnp.eye(a.shape[-1], dtype=a.dtype)
     scale = jnp.mean(jnp.diagonal(a))
 
@@ -35,15 +35,15 @@ def _factor_and_lift(a: Any) -> Any:
 
     def raised(state: Any) -> Any:
         share = jnp.maximum(10 * state[1], LEAST)
-        return jnp.linalg.cholesky(a + share * scale * eye), share
+        return _plain(a + share * scale * eye), share
 
-    lower, share = lax.while_loop(failed, raised, (jnp.linalg.cholesky(a), jnp.zeros((), a.dtype)))
-    return lower, share * scale
+    lower, _ = lax.while_loop(failed, raised, (_plain(a), jnp.zeros((), a.dtype)))
+    return lower
 
 
 @jax.custom_jvp
 def _lifted(a: Any) -> Any:
-    return _factor_and_lift(a)[0]
+    return _factor(a)
 
 
 @_lifted.defjvp
