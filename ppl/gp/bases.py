@@ -117,8 +117,8 @@ def approx_hsgp_hyperparams(
     return int(rule[1] * c / (lengthscale_range[0] / half)), c
 
 
-# kappa and mu of `hsgp_size`, by the largest error of a covariance between 60 points of the range: measured, and kept to
-# in tests/gp/test_processes_of_gp.py
+# kappa and mu of `hsgp_size`, by the largest error of a covariance between 60 points of the range: measured, and held
+# to in tests/gp/test_processes_of_gp.py
 SIZES: dict[type[Covariance], dict[float, tuple[float, float]]] = {
     ExpQuad: {0.01: (1.75, 1.8), 0.001: (2.0, 2.3)},
     Matern52: {0.01: (2.0, 2.8), 0.001: (2.75, 4.9)},
