@@ -54,7 +54,7 @@ if __name__ == "__main__":
     print(plan)
     assert plan.ndim == 5
     with model:
-        results = pm.sample(300, tune=300, chains=2, random_seed=1, progressbar=False, eliminate=bases)
+        results = pm.sample(200, tune=200, chains=2, random_seed=1, progressbar=False, eliminate=bases)
     found = results.posterior["season"].mean(("chain", "draw")).values
     found = found - found.mean()  # the level is shared between the two
     assert np.abs(found - season).max() < 0.3
