@@ -4,6 +4,7 @@
 from ppl import bridge as bridge
 from ppl import compile as compile
 from ppl import distributions as distributions
+from ppl import gp as gp
 from ppl import graph as graph
 from ppl import model as model
 from ppl import nn as nn

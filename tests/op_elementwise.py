@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import scipy.special as sp
 from op_rows import elementwise, named, oracle_of
@@ -61,6 +63,15 @@ def _bessel_remainder(n, w):
     return np.log(sp.ive(n, z)) + z - w + n * np.arcsinh(n / z)
 
 
+def _matern(order, s):
+    """By the modified Bessel function: 2^(1-ν)/Γ(ν) u^ν K_ν(u), u = √(2νs); negative squares count as zero."""
+    nu = order + 0.5
+    u = np.sqrt(np.maximum(2 * nu * s, 0))
+    far = np.where((u > 0) & (u < np.inf), u, 1.0)
+    inside = 2 ** (1 - nu) / sp.gamma(nu) * far**nu * sp.kv(nu, far)
+    return np.where(np.isnan(u), u, np.where(u == 0, 1.0, np.where(u == np.inf, 0.0, inside))).astype(u.dtype)
+
+
 ELEMENTWISE = named(
     {
         # arithmetic
@@ -115,6 +126,20 @@ ELEMENTWISE = named(
         "deg2rad": to_float(REAL),
         "rad2deg": to_float(REAL),
         "sinc": to_float(REAL, special=(0.0, 1.0, -1.0, np.nan)),
+        # correlations at a squared distance
+        "exp_quad": to_float(POSITIVE, oracle=lambda s: np.exp(-s / 2)),
+        **{
+            f"matern{2 * order + 1}2": to_float(POSITIVE, oracle=functools.partial(_matern, order))
+            for order in range(3)
+        },
+        "rational_quadratic": to_float(
+            POSITIVE,
+            POSITIVE,
+            oracle=lambda s, a: (1 + s / (2 * a)) ** -a,
+            special=[(0.0, 1.0, np.nan), (1.0, 2.0)],
+            kinds="f",
+        ),
+        "cosine_wave": to_float(POSITIVE, oracle=lambda s: np.cos(2 * np.pi * np.sqrt(s)), special=(0.0, 1.0, np.nan)),
         # rounding
         **{name: E(REAL, kinds="f", slopes=False) for name in ("floor", "ceil", "trunc", "rint")},
         # comparisons and logic

@@ -42,6 +42,15 @@ HOLES = np.where(np.arange(12).reshape(3, 4) % 5 == 1, np.nan, M)
 P, Q = positives(3, 4), positives(3, 4)
 P, Q = P / P.sum(1, keepdims=True), Q / Q.sum(1, keepdims=True)
 
+
+def _squared_distance(x, xs, ls):
+    return (((x[:, None] - xs) / ls) ** 2).sum(-1)
+
+
+def _periodic_distance(x, xs, ls, period):
+    return ((np.sin(np.pi * (x[:, None] - xs) / period) / ls) ** 2).sum(-1)
+
+
 # --- reductions
 AXES = (call(M), call(M, axis=0), call(M, axis=-1, keepdims=True), call(T, axis=(0, 2)))
 OTHERS = (call(INTS, slopes=False), call(TRUTHS, axis=1, slopes=False), call(SINGLE, slopes=False), call(ONE))
@@ -208,6 +217,15 @@ MATRICES = {
     "vecmat": row(lambda v, a: (v[..., None, :] @ a)[..., 0, :], call(reals(2, 3), reals(3, 4))),
     "einsum": row(np.einsum, call("ij,jk->ik", M, N), call("ijk->k", T), call("ii", SQUARE), call("i,i", V, W)),
     **like("kron", call(M, N), call(V, W)),
+    "cholesky_lifted": row(np.linalg.cholesky, call(PD), call(STACK_PD), symmetric=True),
+    "squared_distance": row(_squared_distance, call(M, T[0], np.array(0.7)), call(reals(2, 4), T[1], positives(4)),
+                            call(M, reals(2, 4), positives(1)), call(reals(2, 20), reals(3, 20), positives(20)),
+                            call(wholes(3, 2), reals(2, 2), 2.0)),
+    "log_harmonics": row(lambda a, count: np.log(sp.ive(np.arange(count), a)), call(np.array(0.8), count=6),
+                         call(np.array(40.0), count=25), call(np.array(1e3), count=9), rtol=1e-10, slope_tol=1e-5),
+    "periodic_distance": row(_periodic_distance, call(M, T[0], np.array(0.7), np.array(3.1)),
+                             call(reals(2, 4), T[1], positives(4), positives(4)),
+                             call(reals(2, 20), reals(3, 20), 0.9, positives(20))),
     "kron_times": row(lambda x, *ms: x @ functools.reduce(np.kron, ms).T, call(reals(6), reals(2, 2), SQUARE),
                       call(reals(2, 24), M, N, reals(5, 3)), call(T, reals(2, 4))),
     **like("cross", call(reals(3), reals(3)), call(reals(2, 3), reals(2, 3))),

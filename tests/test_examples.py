@@ -8,7 +8,7 @@ import pytest
 
 matplotlib.use("Agg")
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
-SLOW = {"bayesian_network", "demo", "ten_models"}  # more than 15 s on two busy cores
+SLOW = {"bayesian_network", "demo", "seasonal_process", "ten_models"}  # more than 15 s on two busy cores
 OTHER_PICTURES = {"symjax_sgd", "theano_logistic_regression", "demo"}  # none, or several of other names
 
 

@@ -33,6 +33,7 @@ ORDINARY = set(
     whose will with without would write written zero dimensionless center exponential integrated information reduced
     rewriting becomes integrates terms tau look declared this later gives gave others
     stays much if theorem theorem's exp ratio different noisy grid factors
+    added multiplied noise sets points divided identity stands diagonal spread inputs
     """.split()
 )
 
@@ -63,6 +64,7 @@ def in_glossary() -> set[str]:
 INFLECTED = {
     "marginalizes": "marginalized", "enumerating": "enumeration", "factorizes": "factorization",
     "factor": "factorization", "eigenvectors": "eigendecomposition", "switches": "switch",
+    "rotates": "rotated",
 }  # fmt: skip
 FAMILIES = {name.lower() for name in ppl.distributions.FAMILIES}
 

@@ -26,7 +26,8 @@ BELOW = {
     "bridge": "model samplers compile rewrites distributions tensor graph xla",
     "model": "nn samplers compile rewrites distributions tensor graph xla",
     "ode": "model compile rewrites distributions tensor graph xla",
-    "alias": "model nn samplers compile rewrites distributions tensor graph xla",
+    "gp": "model compile rewrites distributions tensor graph",
+    "alias": "gp model nn samplers compile rewrites distributions tensor graph xla",
     "__main__": "alias",  # the command `python -m ppl`
 }
 # Imported at the top of a module; all else third-party would make `import ppl` slow or an extra necessary. SciPy's

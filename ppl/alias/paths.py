@@ -58,11 +58,8 @@ PYMC = {
     "_default_transform=ppl.alias.own_families._default_transform",
     "pymc.distributions.truncated": "Truncated",
     "pymc.distributions.multivariate": "*ppl.distributions.multivariate !_logdet_from_cholesky",
-    "pymc.gp": "*ppl.gp !HSGP !HSGPPeriodic !Latent !LatentKron !Marginal !MarginalApprox !MarginalKron !TP",
-    "pymc.gp.cov": """*ppl.gp.cov !Constant !Cosine !Covariance !ExpQuad !Exponential !Linear !Matern12 !Matern32
-        !Matern52 !Periodic !Polynomial !RatQuad !Stationary !WhiteNoise""",
-    "pymc.gp.mean": "*ppl.gp.mean !Constant !Linear !Mean !Zero",
-    "pymc.gp.util": "*ppl.gp.util JITTER_DEFAULT=ppl.alias.sizes.JITTER_DEFAULT !kmeans_inducing_points !stabilize",
+    "pymc.gp": "*ppl.gp",
+    **{f"pymc.gp.{name}": f"*ppl.gp.{name}" for name in ("cov", "gp", "hsgp_approx", "mean", "util")},
     "pymc.initial_point": """make_initial_point_fn=ppl.alias.starts.make_initial_point_fn
         !make_initial_point_expression""",
     "pymc.logprob.abstract": f"{DISPATCH} !MeasurableOp !MeasurableElemwise",

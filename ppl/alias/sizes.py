@@ -13,7 +13,6 @@ Dims = str | Sequence[str | None]
 Shape = int | Sequence[int | Tensor] | Tensor
 Size = int | Sequence[int] | Tensor | None
 StrongDims = Sequence[str]
-JITTER_DEFAULT = 1e-6
 
 
 def rv_size_is_none(size: Any) -> bool:

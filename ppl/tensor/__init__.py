@@ -56,8 +56,12 @@ from ppl.tensor.core.vectorizing import vectorize_graph as vectorize_graph
 from ppl.tensor.core.wrapping import from_jax as from_jax
 from ppl.tensor.core.wrapping import jax_wrap as jax_wrap
 from ppl.tensor.core.wrapping import symjax_to_jax_fn as symjax_to_jax_fn
+from ppl.tensor.kernels import correlations as _correlations  # noqa: F401
+from ppl.tensor.kernels import distances as _distances  # noqa: F401
+from ppl.tensor.kernels import harmonics as _harmonics  # noqa: F401
 from ppl.tensor.linear_algebra import decompositions as _decompositions  # noqa: F401  (fills the table)
 from ppl.tensor.linear_algebra import kronecker as _kronecker  # noqa: F401
+from ppl.tensor.linear_algebra import lifted as _lifted  # noqa: F401
 from ppl.tensor.linear_algebra import special_matrices as _special_matrices  # noqa: F401
 from ppl.tensor.linear_algebra import triangular as triangular
 from ppl.tensor.loops import branches as _branches  # noqa: F401

@@ -24,7 +24,6 @@ SHORTER = {
 }
 # Why a name is not here, and the names.
 LATER = {
-    "Gaussian processes come in later work": "gp",
     "variational inference comes in later work": """ADVI ASVGD FullRankADVI ImplicitGradient Inference KLqp SVGD fit
     Empirical FullRank MeanField sample_approx Approximation Group Stein adadelta adagrad adagrad_window adam adamax
     apply_momentum apply_nesterov_momentum momentum nesterov_momentum norm_constraint rmsprop sgd total_norm_constraint

@@ -125,6 +125,8 @@ def _operations(node: Any) -> float:
     name = node.op.name
     if name == "matmul":
         return 0.5 * _size(node) * (node.inputs[0].type.shape[-1] or 1)  # vectors of multiply-adds
+    if name in ("squared_distance", "periodic_distance"):
+        return _size(node) * (node.inputs[0].type.shape[-1] or 1)
     if name == "kron_times":
         return 0.5 * _size(node.inputs[0]) * sum(m.type.shape[0] or 1 for m in node.inputs[1:])
     if name == "eigh":

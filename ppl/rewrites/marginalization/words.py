@@ -170,6 +170,17 @@ OTHERS = (
         "A series in which each value is a linear combination of those before it, with noise.",
         f"{PRML}, section 13.3",
     ),
+    Word(
+        "kernel",
+        "A covariance function: the covariance of the values of a Gaussian process at two points.",
+        f"{GPML}, chapter 4",
+    ),
+    Word(
+        "rotated process",
+        "A Gaussian process written as Lv, with a factor L of its covariance and standard normal v; the process itself "
+        "is integrated out, and v comes back with it.",
+        f"{GPML}, appendix A.2",
+    ),
     Word("precision matrix", "The inverse of a covariance matrix.", f"{PRML}, section 2.3"),
     Word(
         "Kronecker product",

@@ -21,6 +21,8 @@ from ppl.tensor.arrays.segments import segment_sum
 from ppl.tensor.core.elementwise import log1mexp, share
 from ppl.tensor.core.ops import CAST, Elementwise, Reduction
 from ppl.tensor.core.vectorizing import VECTORIZED
+from ppl.tensor.kernels.correlations import CORRELATIONS
+from ppl.tensor.kernels.distances import DISTANCES
 from ppl.tensor.linear_algebra import chains, decompositions
 from ppl.tensor.linear_algebra.definite import log_det_definite
 from ppl.tensor.linear_algebra.kronecker import kron_times
@@ -99,6 +101,7 @@ _OTHER_NAMES: dict[str, Callable[..., Any]] = {
     "stirling": _stirling,
     "deviance": functools.partial(special_counts.deviance_by, np), "clip": np.clip,
     **{op.name: op.lower for op in (share, log1mexp, log_exp_difference, log1p_square, log_ndtr_between)},
+    **{op.name: op.lower for op in CORRELATIONS},
 }  # fmt: skip
 _NAMES_IN_SCIPY = {"sigmoid": "expit"}
 # In SciPy a difference of large logarithms, 2e-10 off at (5e5, 1/2), and series cut short, 3 % off in tails at a = 1e8.
@@ -265,6 +268,7 @@ _BY_OP: dict[Any, Callable[[Node, Values], Any]] = {
     eye: _eye,
     linalg.MATMUL: lambda _, values: np.matmul(*values),
     kron_times: lambda _, values: _kron_times(*values),
+    **{op: lambda node, values: node.op.lower(*values) for op in DISTANCES},  # type: ignore[attr-defined]
     diagonal_of: lambda _, values: np.diagonal(values[0], axis1=-2, axis2=-1),
     diagonals.tril: lambda node, values: np.tril(values[0], node.attrs["k"]),
     diagonals.triu: lambda node, values: np.triu(values[0], node.attrs["k"]),

@@ -106,7 +106,7 @@ def integrated_out(program: Program, variable: RandomVariable) -> Match:
     """A vector with its rows; raises `NoMatch` with the reason."""
     seen = only_observation(program, variable)
     mu, chol = variable.parameters
-    if chol.op.name != "cholesky" and not is_known(chol):
+    if chol.op.name not in ("cholesky", "cholesky_lifted") and not is_known(chol):
         raise NoMatch("its covariance is given by a factor")
     rows = _rows(seen, variable)
     if len(rows.picked.positions) > known_shape(variable)[-1]:

@@ -117,7 +117,7 @@ def known_factor(chol: Any) -> tuple[Tensor, Tensor]:
 
 def covariance_of(chol: Any) -> Tensor:
     """The matrix of a Cholesky factor, as it was before where it is known."""
-    if chol.op.name == "cholesky" and chol.attrs["lower"]:
+    if chol.op.name == "cholesky_lifted" or (chol.op.name == "cholesky" and chol.attrs["lower"]):
         return chol.inputs[0]
     number, known = known_factor(chol)
     return number**2 * constant_or(lambda x: x @ x.T, known)

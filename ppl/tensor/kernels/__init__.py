@@ -1,0 +1,1 @@
+"""Kernels of Gaussian processes: distances between inputs, and correlations at a distance."""
