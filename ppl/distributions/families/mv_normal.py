@@ -4,7 +4,7 @@ from ppl.distributions.declaration.domains import cholesky_factor, real_vector
 from ppl.distributions.declaration.normal_errors import Correlated
 from ppl.distributions.declaration.rows import NotSummed
 from ppl.distributions.families.normal import Normal
-from ppl.distributions.formulas.covariance import factor_from, vector_like
+from ppl.distributions.formulas.covariance import factor_from, is_factor_of_moving, vector_like
 from ppl.tensor import (
     cast,
     cholesky,
@@ -22,6 +22,7 @@ from ppl.tensor import (
     times_vectors,
 )
 from ppl.tensor import mean as average
+from ppl.tensor.linear_algebra.definite import normal_log_density
 
 
 class MvNormal(Distribution):
@@ -42,6 +43,8 @@ class MvNormal(Distribution):
         return {"mu": vector_like("MvNormal", mu, factor), "chol": factor}
 
     def logp(x, mu, chol):
+        if is_factor_of_moving(chol):
+            return normal_log_density(x - mu, chol.inputs[0]) - 0.5 * LOG_2PI * x.shape[-1]
         z = solve_lower(chol, x - mu)
         return -0.5 * sum(z**2, axis=-1) - half_log_det(chol) - 0.5 * LOG_2PI * x.shape[-1]
 

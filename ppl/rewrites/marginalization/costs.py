@@ -131,6 +131,8 @@ def _operations(node: Any) -> float:
         return 0.5 * _size(node.inputs[0]) * sum(m.type.shape[0] or 1 for m in node.inputs[1:])
     if name == "eigh":
         return OVERHEAD + EIGENVECTORS * _size(node.inputs[0]) * (node.inputs[0].type.shape[-1] or 1)
+    if name == "normal_log_density":
+        return OVERHEAD + _size(node.inputs[1]) / 3 * (node.inputs[1].type.shape[-1] or 1)
     if name in ("cholesky", "solve_general", "solve_triangular_op"):
         rows = node.inputs[0].type.shape[-1] or 1
         call = OVERHEAD if rows > UNROLLED else 0.0  # of the library

@@ -318,6 +318,67 @@ def _times(q: Generators, a: Any, x: Any) -> Any:
     return a * x + _along(q, below, start, x)[1] + _along(q, above, start, x, reverse=True)[1]
 
 
+def _seen(q: Generators, y: Any, a: Any, noise: Any) -> tuple[Any, Any]:
+    """S and the mean of the state before each row, where rows with errors of infinite variance tell nothing."""
+    order = len(q.right)
+
+    def step(q: Generators, state: Any, given: Any) -> Any:
+        s, f = q.carried(Symmetric(order, state[0])), q.moved(state[1])
+        row = _Row.of(q, *given[:2], s, f)
+        part = 1.0 / (row.d + given[2])
+        w, error = [x * part for x in row.g], row.z * part
+        after = Symmetric.of(order, lambda i, j: s[i, j] + row.g[i] * w[j]).entries
+        return (after, tuple(x + g * error for x, g in zip(f, row.g, strict=True))), (s.entries, tuple(f))
+
+    start = _zeros(order * (order + 1) // 2, a), _zeros(order, a)
+    found: tuple[Any, Any] = _along(q, step, start, (a, y, noise))[1]
+    return found
+
+
+def _conditional(q: Generators, y: Any, a: Any, noise: Any, numbers: Any) -> Any:
+    r"""A draw of x ~ N(0, K) given y = x + e with errors e of independent variances R, of which some may be infinite,
+    from a standard normal number for each row: once along the rows as in the density, and once back (de Jong and
+    Shephard 1995). With κ the variance of x before the row is seen, d = κ + R, ρ = R/d, and what later rows tell in r
+    and N,
+
+    .. math:: x = u'f + (1 - ρ) z + ρ g'r - ξ, \quad ξ \sim N(0, c), \quad c = ρκ - ρ^2 g'Ng, \quad
+              V = ρ (u - Ng) + ρ u\, g'Ng / d
+
+              r \leftarrow Φ'\big[r + u (z - g'r)/d - V ξ/c\big], \quad
+              N \leftarrow Φ'\big[N - (u g'N + N g u')/d + uu' (g'Ng/d^2 + 1/d) + VV'/c\big]Φ
+    """
+    order = len(q.right)
+    s, f = _seen(q, y, a, noise)
+    row = _Row.of(q, a, y, Symmetric(order, s), f)  # d is κ here
+    part = 1.0 / (row.d + noise)
+    share = jnp.where(jnp.isinf(noise), 1.0, noise * part)
+
+    def step(q: Generators, state: Any, given: Any) -> Any:
+        n, r = Symmetric(order, state[0]), state[1]
+        g, k, z, part, share, number = given
+        ng = n.times(dict(enumerate(g)))
+        gng = _sum(x * y for x, y in zip(g, ng, strict=True))
+        gr = _sum(x * y for x, y in zip(g, r, strict=True))
+        c = jnp.maximum(share * k - share**2 * gng, 0.0)
+        over = jnp.where(c > 0, 1.0 / jnp.where(c > 0, c, 1.0), 0.0)
+        xi = jnp.sqrt(c) * number
+        u = [q.left.get(i, 0.0) for i in range(order)]
+        v = [share * (u[i] * (1.0 + gng * part) - ng[i]) for i in range(order)]
+        after = Symmetric.of(
+            order,
+            lambda i, j: (
+                n[i, j] - (u[i] * ng[j] + ng[i] * u[j]) * part + u[i] * u[j] * (gng * part + 1.0) * part
+                + v[i] * v[j] * over
+            ),
+        )  # fmt: skip
+        back = [r[i] + u[i] * (z - gr) * part - v[i] * xi * over for i in range(order)]
+        return (q.carried_back(after).entries, tuple(q.moved_back(back))), share * gr - xi
+
+    start = _zeros(order * (order + 1) // 2, a), _zeros(order, a)
+    later = _along(q, step, start, (tuple(row.g), row.d, row.z, part, share, numbers), reverse=True)[1]
+    return q.seen(f) + (1.0 - share) * row.z + later
+
+
 # --- operations
 class _Semiseparable(TensorOp):
     """An operation on some columns (n,) and on the entries of generators; `left` and `steps` are the places of those
@@ -379,3 +440,8 @@ semiseparable_by_factor = _operation(
 semiseparable_by_factor.__doc__ = "L x, for w and x; `inverse` L⁻¹x, `transposed` L'x, both L'⁻¹x."
 semiseparable_times = _operation("semiseparable_times", 2, _times, lambda dtype, n, order: TensorType(dtype, (n,)))
 semiseparable_times.__doc__ = "K x, for the diagonal of K and x."
+semiseparable_conditional = _operation(
+    "semiseparable_conditional", 4, _conditional, lambda dtype, n, order: TensorType(dtype, (n,))
+)
+semiseparable_conditional.__doc__ = """A draw of x ~ N(0, K) given y = x + e, for y, the diagonal of K, the variances of
+e and a standard normal number for each row."""
