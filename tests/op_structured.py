@@ -493,12 +493,15 @@ def _semiseparable_by_factor(w, x, *entries, left, steps, inverse=False, transpo
     return np.linalg.solve(lower, x) if inverse else lower @ x
 
 
-def _semiseparable_conditional(y, a, noise, numbers, *entries, **places):
+def _semiseparable_conditional(y, a, noise, own, numbers, *entries, part=(), left, steps):
     """The mean; and the draw by the covariance's factor from below, which the way back works out row by row."""
-    k, seen = semiseparable_matrix(a, *entries, **places), np.isfinite(noise)
-    gain = np.linalg.solve(k[np.ix_(seen, seen)] + np.diag(noise[seen]), k[seen]).T
-    left = k - gain @ k[seen]
-    upper = np.linalg.cholesky(left[::-1, ::-1])[::-1, ::-1]
+    order = len(entries) - len(left) - len(steps)
+    whole, seen = semiseparable_matrix(a, *entries, left=left, steps=steps), np.isfinite(noise)
+    mine = [x * (i in part or not part) for i, x in enumerate(entries[:order])]
+    mine += [x * (i in part or not part) for i, x in zip(left, entries[order:], strict=False)]
+    k = semiseparable_matrix(own, *mine, *entries[order + len(left) :], left=left, steps=steps)
+    gain = np.linalg.solve(whole[np.ix_(seen, seen)] + np.diag(noise[seen]), k[seen]).T
+    upper = np.linalg.cholesky((k - gain @ k[seen])[::-1, ::-1])[::-1, ::-1]
     return gain @ y[seen] - upper @ numbers
 
 
@@ -509,6 +512,9 @@ PLACED = (1.3, 1.3, np.array(1.0), np.exp(-GAPS), np.exp(-GAPS) * GAPS, np.exp(-
 OWN = 1.3 + positives(5)
 ROUGH = {"left": (0,), "steps": ((0, 0),)}
 ALONE = (0.8, np.array(0.9), np.exp(-0.4 * GAPS))
+
+BOTH = {"left": (0, 2), "steps": (*WAVE["steps"], (2, 2))}
+SEVERAL = (*PLACED[:2], ALONE[0], PLACED[2], ALONE[1], *PLACED[3:], ALONE[2])
 
 
 def _log_forward(first, steps):
@@ -539,8 +545,9 @@ INTERNAL = {
     ),
     "semiseparable_conditional": row(
         _semiseparable_conditional,
-        call(reals(5), OWN, positives(5), reals(5), *PLACED, **WAVE),
-        call(reals(5), OWN, np.array([np.inf, 0.3, np.inf, 1e-3, np.inf]), reals(5), *PLACED, **WAVE, slopes=False),
+        call(reals(5), OWN, positives(5), OWN, reals(5), *PLACED, **WAVE, slopes=False),
+        call(reals(5), 1 + OWN, np.array([np.inf, 0.3, np.inf, 1e-3, np.inf]), OWN, reals(5), *SEVERAL, **BOTH, part=(0, 1), slopes=False),
+        call(reals(5), 1 + OWN, positives(5), OWN - 0.4, reals(5), *SEVERAL, **BOTH, part=(2,)),
     ),
     "chain_factor": row(_chain_factor, call(DIAGONAL, BELOW), call(DIAGONAL[:1], BELOW[:1]), call(WIDE_DIAGONAL, WIDE_BELOW, slopes=False)),
     "chain_substitution": row(

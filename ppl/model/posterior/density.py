@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import ppl.tensor as tt
-from ppl.distributions import RandomVariable
+from ppl.distributions import MvNormal, RandomVariable
 from ppl.distributions.declaration.domains import Domain
 from ppl.distributions.transforms.images import stays_inside
 from ppl.graph import Node, substitute
 from ppl.model.posterior.snapshot import Present
 from ppl.model.registry.variable_registry import Books
+from ppl.rewrites.marginalization.expressions.markov import along_inputs
 from ppl.rewrites.reparameterization.coordinates import Coordinate
 from ppl.tensor.tensor import Tensor
 
@@ -58,6 +59,7 @@ class Joint:
         elif transform is None:
             self.values[rv] = self.at_values(value)
             term = rv.family.log_density(self.values[rv], *inputs)
+            term = along_inputs(term) if rv.family is MvNormal else term
         else:
             self.values[rv] = tt.cast(transform.backward(value, *inputs), rv.dtype)
             term = rv.family.log_density(self.values[rv], *inputs, checked=checked)

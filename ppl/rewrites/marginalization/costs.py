@@ -15,8 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from ppl.distributions import MvNormal
 from ppl.distributions.declaration.inner import laws_of
 from ppl.graph import Node, ancestors, topological
+from ppl.rewrites.marginalization.expressions.markov import along_inputs
 from ppl.rewrites.marginalization.program import Factor, Observation, Program, Term, reaches
 from ppl.tensor.core.vectorizing import VECTORIZED
 from ppl.tensor.linear_algebra.unrolled import UNROLLED
@@ -43,7 +45,7 @@ def evaluation(factors: Sequence[Factor]) -> float:
             of_one = tuple(x if _is_number(x) else (x.type, x in moving) for x in arguments)
             total += _of_law(law.family, of_one)
         else:  # more than the types of its parameters may enter
-            total += arithmetic([law.family.log_density(*arguments)])
+            total += arithmetic([_log_density(law.family, *arguments)])
     return OVERHEAD + total
 
 
@@ -98,7 +100,12 @@ def _density(f: Factor) -> Tensor:
     if isinstance(f, Term):
         return f.density
     variable, value = (f.variable, f.value) if isinstance(f, Observation) else (f, f)
-    return variable.family.log_density(value, *variable.parameters)
+    return _log_density(variable.family, value, *variable.parameters)
+
+
+def _log_density(family: Any, *given: Tensor) -> Tensor:
+    density = family.log_density(*given)
+    return along_inputs(density) if family is MvNormal else density
 
 
 def arithmetic(outputs: Sequence[Node], varying: Collection[Node] = ()) -> float:
@@ -143,6 +150,8 @@ def _operations(node: Any) -> float:
         return times * _count(body.outputs, body.params)[0]
     if name in ("reshape", "named", "broadcast_to", "expand_dims", "squeeze", "transpose"):
         return 0.0
+    if name == "semiseparable_log_density":
+        return cost_of_chain(name, _size(node.inputs[0]), len(node.inputs) - 2 - len(node.attrs["left"]) - len(node.attrs["steps"]))
     if name in CHAINS:
         return cost_of_chain(name, float(node.inputs[0].type.shape[0] or 1), node.inputs[0].type.shape[-1] or 1)
     if node.op is SCAN:

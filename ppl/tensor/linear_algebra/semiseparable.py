@@ -32,6 +32,7 @@ from ppl.tensor.core.ops import TensorOp, unify
 from ppl.tensor.tensor import TensorType
 
 Place = tuple[int, int]
+ROUNDING = 1e-14  # of a variance, below which what is left of it is none
 
 
 @dataclass(frozen=True)
@@ -270,7 +271,7 @@ def _factor(q: Generators, a: Any, *, semidefinite: bool = False) -> tuple[Any, 
         d, g = a - q.seen(h), [v - x for v, x in zip(q.right, h, strict=True)]
         part = 1.0 / d
         if semidefinite:
-            none = d <= 1e-13 * a
+            none = d <= ROUNDING * a
             d, part = jnp.where(none, 0.0, d), jnp.where(none, 0.0, 1.0 / jnp.where(none, 1.0, d))
         w = [x * part for x in g]
         after = Symmetric.of(order, lambda i, j: s[i, j] + g[i] * w[j])
@@ -335,48 +336,58 @@ def _seen(q: Generators, y: Any, a: Any, noise: Any) -> tuple[Any, Any]:
     return found
 
 
-def _conditional(q: Generators, y: Any, a: Any, noise: Any, numbers: Any) -> Any:
-    r"""A draw of x ~ N(0, K) given y = x + e with errors e of independent variances R, of which some may be infinite,
-    from a standard normal number for each row: once along the rows as in the density, and once back (de Jong and
-    Shephard 1995). With κ the variance of x before the row is seen, d = κ + R, ρ = R/d, and what later rows tell in r
-    and N,
+def _conditional(
+    q: Generators, y: Any, a: Any, noise: Any, own: Any, numbers: Any, *, part: tuple[int, ...] = ()
+) -> Any:
+    r"""A draw of a process x given y = x + others + e, from a standard normal number for each row: once along the rows
+    as in the density, and once back (de Jong and Shephard 1995).
 
-    .. math:: x = u'f + (1 - ρ) z + ρ g'r - ξ, \quad ξ \sim N(0, c), \quad c = ρκ - ρ^2 g'Ng, \quad
-              V = ρ (u - Ng) + ρ u\, g'Ng / d
+    x has the places `part` of the state (all, where none are named), with the entries u° and v° there, and the variances
+    a° of its own. Before row i is seen its covariance with y is k = a° - u°'Su, and that with the state g° = v° - Su°;
+    what later rows tell is in r and N:
 
-              r \leftarrow Φ'\big[r + u (z - g'r)/d - V ξ/c\big], \quad
-              N \leftarrow Φ'\big[N - (u g'N + N g u')/d + uu' (g'Ng/d^2 + 1/d) + VV'/c\big]Φ
+    .. math:: x = u°'f + k z/d + g'r - ξ, \quad g = g° - k w, \quad ξ \sim N(0, c), \quad
+              c = a° - u°'Su° - k^2/d - g'N g, \quad V = u° - u k/d - (I - u w') N g
+
+              r \leftarrow Φ'\big[r + u (z/d - w'r) - V ξ/c\big], \quad
+              N \leftarrow Φ'\big[(I - uw') N (I - wu') + uu'/d + VV'/c\big]Φ
     """
     order = len(q.right)
+    here = set(part or range(order))
     s, f = _seen(q, y, a, noise)
-    row = _Row.of(q, a, y, Symmetric(order, s), f)  # d is κ here
-    part = 1.0 / (row.d + noise)
-    share = jnp.where(jnp.isinf(noise), 1.0, noise * part)
+    row = _Row.of(q, a, y, Symmetric(order, s), f)
+    share = 1.0 / (row.d + noise)
+    left = {i: u for i, u in q.left.items() if i in here}
+    h = row.s.times(left)
+    k = own - _sum(u * h[i] for i, u in q.left.items())
+    gain = k * share
+    if part:
+        variance = own - _sum(u * h[i] for i, u in left.items()) - k * gain
+    else:  # the same where there are no others, without what cancels
+        variance = jnp.where(jnp.isinf(noise), k, noise * gain)
+    g = [(v if i in here else 0.0) - x - y * gain for i, (v, x, y) in enumerate(zip(q.right, h, row.g, strict=True))]
+    w = [x * share for x in row.g]
 
     def step(q: Generators, state: Any, given: Any) -> Any:
         n, r = Symmetric(order, state[0]), state[1]
-        g, k, z, part, share, number = given
-        ng = n.times(dict(enumerate(g)))
-        gng = _sum(x * y for x, y in zip(g, ng, strict=True))
-        gr = _sum(x * y for x, y in zip(g, r, strict=True))
-        c = jnp.maximum(share * k - share**2 * gng, 0.0)
-        over = jnp.where(c > 0, 1.0 / jnp.where(c > 0, c, 1.0), 0.0)
-        xi = jnp.sqrt(c) * number
-        u = [q.left.get(i, 0.0) for i in range(order)]
-        v = [share * (u[i] * (1.0 + gng * part) - ng[i]) for i in range(order)]
+        g, w, variance, gain, z, share, number = given
+        u, own = ([some.get(i, 0.0) for i in range(order)] for some in (q.left, {i: q.left[i] for i in left}))
+        ng, nw = n.times(dict(enumerate(g))), n.times(dict(enumerate(w)))
+        along = lambda x, y: _sum(a * b for a, b in zip(x, y, strict=True))
+        c = variance - along(g, ng)
+        known = c <= ROUNDING * variance
+        over, xi = jnp.where(known, 0.0, 1.0 / jnp.where(known, 1.0, c)), jnp.sqrt(jnp.where(known, 0.0, c)) * number
+        v = [own[i] - u[i] * (gain - along(g, nw)) - ng[i] for i in range(order)]
+        both = along(w, nw) + share
         after = Symmetric.of(
-            order,
-            lambda i, j: (
-                n[i, j] - (u[i] * ng[j] + ng[i] * u[j]) * part + u[i] * u[j] * (gng * part + 1.0) * part
-                + v[i] * v[j] * over
-            ),
-        )  # fmt: skip
-        back = [r[i] + u[i] * (z - gr) * part - v[i] * xi * over for i in range(order)]
-        return (q.carried_back(after).entries, tuple(q.moved_back(back))), share * gr - xi
+            order, lambda i, j: n[i, j] - u[i] * nw[j] - nw[i] * u[j] + u[i] * u[j] * both + v[i] * v[j] * over
+        )
+        back = [r[i] + u[i] * (z * share - along(w, r)) - v[i] * xi * over for i in range(order)]
+        return (q.carried_back(after).entries, tuple(q.moved_back(back))), along(g, r) - xi
 
     start = _zeros(order * (order + 1) // 2, a), _zeros(order, a)
-    later = _along(q, step, start, (tuple(row.g), row.d, row.z, part, share, numbers), reverse=True)[1]
-    return q.seen(f) + (1.0 - share) * row.z + later
+    later = _along(q, step, start, (tuple(g), tuple(w), variance, gain, row.z, share, numbers), reverse=True)[1]
+    return _sum(u * f[i] for i, u in left.items()) + gain * row.z + later
 
 
 # --- operations
@@ -441,7 +452,8 @@ semiseparable_by_factor.__doc__ = "L x, for w and x; `inverse` L⁻¹x, `transpo
 semiseparable_times = _operation("semiseparable_times", 2, _times, lambda dtype, n, order: TensorType(dtype, (n,)))
 semiseparable_times.__doc__ = "K x, for the diagonal of K and x."
 semiseparable_conditional = _operation(
-    "semiseparable_conditional", 4, _conditional, lambda dtype, n, order: TensorType(dtype, (n,))
+    "semiseparable_conditional", 5, _conditional, lambda dtype, n, order: TensorType(dtype, (n,))
 )
-semiseparable_conditional.__doc__ = """A draw of x ~ N(0, K) given y = x + e, for y, the diagonal of K, the variances of
-e and a standard normal number for each row."""
+semiseparable_conditional.__doc__ = """A draw of x given y = x + others + e, for y, the diagonal of the covariance of
+x + others, the variances of e (infinite where nothing is seen), those of x, and a standard normal number for each row; x
+has the places `part` of the state, all by default."""
