@@ -20,6 +20,7 @@ NO_DESCENDANTS = "no observed descendants"
 THINNING = "binomial thinning"
 COMPOUND = "compound distribution"
 PROCESS = "Gaussian process marginal likelihood"
+MARKOV = "state-space model"
 CONJUGATE = "conjugate"
 GAUSSIAN = "Gaussian block"
 ENUMERATION = "enumeration"
@@ -57,6 +58,13 @@ RULES = (
         "A Gaussian vector that is seen through normal noise is integrated out: its covariance is added to that of the "
         "noise.",
         f"{GPML}, section 2.3",
+    ),
+    Word(
+        MARKOV,
+        "The covariance of a Gaussian process of one input (Matérn and exponential kernels, their sums and products) is "
+        "that of a Markov process, so that its density and its draws go from one input to the next with a few numbers as "
+        "state: the Kalman filter and smoother.",
+        "Hartikainen and Särkkä, Kalman filtering and smoothing solutions to temporal Gaussian process regression (2010)",
     ),
     Word(
         CONJUGATE,
