@@ -59,11 +59,12 @@ class Joint:
         elif transform is None:
             self.values[rv] = self.at_values(value)
             term = rv.family.log_density(self.values[rv], *inputs)
-            term = along_inputs(term) if rv.family is MvNormal else term
         else:
             self.values[rv] = tt.cast(transform.backward(value, *inputs), rv.dtype)
             term = rv.family.log_density(self.values[rv], *inputs, checked=checked)
             self.jacobians[rv] = transform.log_jac_det(value, *inputs)
+        if rv.family is MvNormal:
+            term = along_inputs(term)
         scale = model.rvs_to_total_sizes.get(rv)
         self.terms[rv] = term if scale is None else term * scale
 

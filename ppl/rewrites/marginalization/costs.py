@@ -35,7 +35,7 @@ HIERARCHY = 8.0  # times more steps where a law joins several variables
 def evaluation(factors: Sequence[Factor]) -> float:
     """Operations of one evaluation of some factors."""
     laws = [(f.variable, f.value) if isinstance(f, Observation) else (f, f) for f in factors if not isinstance(f, Term)]
-    inputs: list[Node] = [f.density for f in factors if isinstance(f, Term)]
+    inputs: list[Node] = [along_inputs(f.density) for f in factors if isinstance(f, Term)]
     for law, value in laws:
         inputs += (*law.parameters, value)
     total, moving = _count(inputs)
@@ -98,7 +98,7 @@ def densities(factors: Sequence[Factor]) -> list[Tensor]:
 
 def _density(f: Factor) -> Tensor:
     if isinstance(f, Term):
-        return f.density
+        return along_inputs(f.density)
     variable, value = (f.variable, f.value) if isinstance(f, Observation) else (f, f)
     return _log_density(variable.family, value, *variable.parameters)
 

@@ -25,10 +25,11 @@ from ppl.rewrites.marginalization.discrete.states import few_copies
 from ppl.rewrites.marginalization.examples import example
 from ppl.rewrites.marginalization.expressions.affine import is_always, known_shape
 from ppl.rewrites.marginalization.expressions.kernels import Structure, Unstructured, structure_of
+from ppl.rewrites.marginalization.expressions.positive import known_positive
 from ppl.rewrites.marginalization.expressions.markov import MarkovCovariance, markov, paying, same
 from ppl.rewrites.marginalization.gaussian.noisy_process import Independent, Rows, rows_of
 from ppl.rewrites.marginalization.gaussian.spectrum import covariance_of
-from ppl.rewrites.marginalization.program import NoMatch, Observation, Program, Recovery
+from ppl.rewrites.marginalization.program import NoMatch, Observation, Program, Recovery, Term
 from ppl.rewrites.marginalization.theorem import Match, Telling, Theorem
 from ppl.rewrites.marginalization.words import MARKOV
 from ppl.tensor.core.ops import OPS
@@ -56,7 +57,7 @@ def integrated_out(program: Program, variable: RandomVariable) -> Match:
         law, back = _law(rows, mu, own, seen), _draw(rows, mu, own)
     except Unstructured as why:
         raise NoMatch(str(why)) from why
-    terms = domains([variable, seen.variable], variable)
+    terms = (*_domains(variable, own), *domains([seen.variable], variable))
     recovery = Recovery(variable, tt.cast(back, variable.dtype))
     return Match((variable,), (seen,), (Observation(law, rows.y),), terms, (recovery,))
 
@@ -78,6 +79,15 @@ def _law(rows: Rows, mu: Tensor, own: Structure, seen: Observation) -> RandomVar
     paying(markov(structure_of(cov)))
     mean = tt.broadcast_to(c * p.of(tt.broadcast_to(mu, (len_of(own),)), -1) + p.b, known_shape(rows.y))
     return draw(MvNormal, (mean, tt.cholesky(cov)), (), seen.variable.name)
+
+
+def _domains(variable: RandomVariable, own: Structure) -> tuple[Term, ...]:
+    """A sum of kernels with positive scales is a covariance; of others a factor tells, along the points."""
+    if all(known_positive(s.scale) for s in own.summands) and (known_positive(own.noise) or is_always(own.noise, 0.0)):
+        return ()
+    law = markov(own)
+    density = law.log_density(as_tensor(np.zeros(law.inputs.size)))
+    return (Term(f"domains of {variable.name}", tt.switch(tt.isnan(density), -np.inf, 0.0)),)
 
 
 def len_of(structure: Structure) -> int:
