@@ -256,15 +256,19 @@ def paying(found: MarkovCovariance) -> MarkovCovariance:
     return found
 
 
-def along_inputs(density: Tensor) -> Tensor:
-    """A log-density in which those of normal vectors go along the inputs of their covariances, where these are Markov
-    and that takes less."""
+def along_inputs(density: Tensor, beyond: int = 0) -> Tensor:
+    """A log-density in which those of normal vectors of more than so many numbers go along the inputs of their
+    covariances, where these are Markov and that takes less."""
     found = {}
     for node in topological([density]):
-        if node.op is normal_log_density and node.inputs[0].type.ndim == 1:
+        if node.op is normal_log_density and _is_vector(node.inputs[0], beyond):
             try:
                 law = paying(markov(structure_of(node.inputs[1])))
             except Unstructured:
                 continue
             found[node] = law.log_density(node.inputs[0])  # type: ignore[arg-type]
     return substitute(density, found) if found else density  # type: ignore[return-value]
+
+
+def _is_vector(x: Any, beyond: int) -> bool:
+    return x.type.ndim == 1 and x.type.shape[0] is not None and x.type.shape[0] > beyond
