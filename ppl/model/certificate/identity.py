@@ -28,13 +28,15 @@ from ppl.model.posterior.density import add_all
 from ppl.model.posterior.snapshot import Present, at_present
 from ppl.model.prediction.draw_rows import RowProgram, over_draws, prepared
 from ppl.model.prediction.forwards import keys_of_streams
-from ppl.rewrites.marginalization.expressions.markov import along_inputs
 from ppl.rewrites import optimize
+from ppl.rewrites.marginalization.expressions.markov import along_inputs
 from ppl.rewrites.values.by_numpy import work
 from ppl.tensor.sampling.draws import KEY_TYPE
 from ppl.tensor.sampling.keys import Key
 from ppl.tensor.sampling.subkeys import Subkeys
 from ppl.tensor.tensor import Tensor, placeholder
+
+WHOLE = 2000  # numbers of a normal vector, up to which its density is judged by its whole covariance
 
 if TYPE_CHECKING:
     from ppl.compile.density import Slot
