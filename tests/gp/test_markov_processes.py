@@ -82,7 +82,7 @@ def process(x: Any, length: Any, name: str, correlation: Any = matern32) -> Any:
 def program_of(sigma: Any, slopes: Any = 1.0, picks: Any = slice(None)) -> Program:
     """Two processes of one input under normal rows."""
     length = HalfNormal.dist(1.0, name="length")
-    x = np.sort(RNG.uniform(0.0, 9.0, 36))
+    x = np.sort(RNG.uniform(0.0, 9.0, 48))
     f, g = process(x, length, "f"), process(x, 1.0 + length, "g", matern12)
     seen = (f + g)[picks]
     y = Normal.dist(slopes * seen + 0.3, sigma * length, name="y")
@@ -91,7 +91,7 @@ def program_of(sigma: Any, slopes: Any = 1.0, picks: Any = slice(None)) -> Progr
 
 @pytest.mark.parametrize(
     ("sigma", "slopes", "picks"),
-    [(0.4, 1.0, slice(None)), (np.linspace(0.3, 0.6, 34), 1.0, slice(1, 35)), (0.4, -0.6, slice(None))],
+    [(0.4, 1.0, slice(None)), (np.linspace(0.3, 0.6, 46), 1.0, slice(1, 47)), (0.4, -0.6, slice(None))],
 )
 def test_two_processes_go_along_one_input_and_come_back_exactly(sigma: Any, slopes: Any, picks: Any) -> None:
     program = program_of(sigma, slopes, picks)
