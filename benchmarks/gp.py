@@ -2,8 +2,8 @@
 
     python benchmarks/gp.py [along] [whole] [growth]
 
-Rivals (celerite2, tinygp) are measured where they can be imported; the ratios are of quickest rounds, taken in turn in one
-process. A kernel's value and gradient is measured in a program of its own: no sampler is in these figures.
+Rivals (celerite2, tinygp) are measured where they can be imported; the ratios are of quickest rounds, taken in turn
+in one process. A kernel's value and gradient is measured in a program of its own: no sampler is in these figures.
 """
 
 from __future__ import annotations

@@ -151,7 +151,8 @@ def _operations(node: Any) -> float:
     if name in ("reshape", "named", "broadcast_to", "expand_dims", "squeeze", "transpose"):
         return 0.0
     if name == "semiseparable_log_density":
-        return cost_of_chain(name, _size(node.inputs[0]), len(node.inputs) - 2 - len(node.attrs["left"]) - len(node.attrs["steps"]))
+        places = len(node.attrs["left"]) + len(node.attrs["steps"])
+        return cost_of_chain(name, _size(node.inputs[0]), len(node.inputs) - 2 - places)
     if name in CHAINS:
         return cost_of_chain(name, float(node.inputs[0].type.shape[0] or 1), node.inputs[0].type.shape[-1] or 1)
     if node.op is SCAN:

@@ -61,10 +61,11 @@ RULES = (
     ),
     Word(
         MARKOV,
-        "The covariance of a Gaussian process of one input (Matérn and exponential kernels, their sums and products) is "
-        "that of a Markov process, so that its density and its draws go from one input to the next with a few numbers as "
-        "state: the Kalman filter and smoother.",
-        "Hartikainen and Särkkä, Kalman filtering and smoothing solutions to temporal Gaussian process regression (2010)",
+        "The covariance of a Gaussian process of one input (Matérn and exponential kernels, their sums and products) "
+        "is that of a Markov process, so that its density and its draws go from one input to the next with a few "
+        "numbers as state: the Kalman filter and smoother.",
+        "Hartikainen and Särkkä (2010), Kalman filtering and smoothing solutions to temporal Gaussian process "
+        "regression models",
     ),
     Word(
         CONJUGATE,

@@ -2,8 +2,8 @@ r"""The log-determinant of positive definite matrices, and the normal log-densit
 of the function, not of a factorization:
 
 .. math:: d \log\det M = \operatorname{tr}(M^{-1} dM), \qquad
-          d\,\big(-\tfrac12 (r'K^{-1}r + \log\det K)\big) = \tfrac12 α'dK α - \tfrac12 \operatorname{tr}(K^{-1} dK) - α'dr,
-          \quad α = K^{-1} r
+          d\,\big(-\tfrac12 (r'K^{-1}r + \log\det K)\big) =
+          \tfrac12 α'dK α - \tfrac12 \operatorname{tr}(K^{-1} dK) - α'dr, \quad α = K^{-1} r
 
 A derivative through a Cholesky factor takes several times as long, and XLA some seconds to compile where the factor is
 written out.

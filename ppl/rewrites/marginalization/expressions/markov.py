@@ -5,9 +5,9 @@ A sum of products of such kernels is a sum of polynomials times decaying exponen
 .. math:: k(r) = \sum_t e^{-λ_t r} \cos(ω_t r) \sum_k c_{tk} (λ_t r)^k,
 
 the Matérn covariance with ν = 3/2, say, (1 + λr) e^{-λr} with λ = √3/ℓ. A product multiplies the polynomials and adds
-the rates, so it needs as many numbers of a state as its polynomial has coefficients (twice as many with a cosine). A step
-from one input to the next multiplies the state by :math:`e^{-λr}` times a triangle with :math:`(λr)^{j-i}/(j-i)!` in it,
-turned by ωr (Hartikainen and Särkkä 2010; Foreman-Mackey et al. 2017).
+the rates, so it needs as many numbers of a state as its polynomial has coefficients (twice as many with a cosine). A
+step from one input to the next multiplies the state by :math:`e^{-λr}` times a triangle with :math:`(λr)^{j-i}/(j-i)!`
+in it, turned by ωr (Hartikainen and Särkkä 2010; Foreman-Mackey et al. 2017).
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from ppl.graph import substitute, topological
 from ppl.rewrites.marginalization.expressions.affine import data_value, is_read
 from ppl.rewrites.marginalization.expressions.kernels import Kernel, Structure, Summand, Unstructured, structure_of
 from ppl.tensor.linear_algebra.definite import normal_log_density
-from ppl.tensor.linear_algebra.semiseparable import Generators, Place, semiseparable_log_density
+from ppl.tensor.linear_algebra.semiseparable import Generators, Place
+from ppl.tensor.linear_algebra.semiseparable_density import semiseparable_log_density
 from ppl.tensor.tensor import Tensor, as_tensor
 from ppl.xla.operation_costs import cost_of_chain
 
@@ -250,7 +251,7 @@ def markov_law(variable: RandomVariable) -> MarkovCovariance:
 
 
 def paying(found: MarkovCovariance) -> MarkovCovariance:
-    """A covariance for which going along its points takes less than a factor; raises `Unstructured` where it does not."""
+    """A covariance for which going along its points takes less than a factor; raises `Unstructured` for others."""
     if not found.pays:
         raise Unstructured(f"a factor of its {found.inputs.size} numbers takes less than going along them")
     return found

@@ -2,8 +2,8 @@ r"""Markov processes of one input seen through noise: integrated out and drawn a
 
 .. math:: f \sim N(m, K),\; y \mid f \sim N(c f_p + b, R) \quad\Rightarrow\quad y \sim N(c m_p + b,\; c^2 K_{pp} + R)
 
-is the theorem of noisy processes. Where K is the covariance of a Markov process in time, as is every Matérn covariance of
-one input, the density of y takes as many steps as there are rows, and so does a draw of f: once along the input with
+is the theorem of noisy processes. Where K is the covariance of a Markov process in time, as is every Matérn covariance
+of one input, the density of y takes as many steps as there are rows, and so does a draw of f: once along the input with
 what rows tell, and once back with one standard normal number for each point. R is independent noise, or what other such
 processes of the same input have left behind; then f is a part of the state of all of them together.
 """
@@ -25,8 +25,8 @@ from ppl.rewrites.marginalization.discrete.states import few_copies
 from ppl.rewrites.marginalization.examples import example
 from ppl.rewrites.marginalization.expressions.affine import is_always, known_shape
 from ppl.rewrites.marginalization.expressions.kernels import Structure, Unstructured, structure_of
-from ppl.rewrites.marginalization.expressions.positive import known_positive
 from ppl.rewrites.marginalization.expressions.markov import MarkovCovariance, markov, paying, same
+from ppl.rewrites.marginalization.expressions.positive import known_positive
 from ppl.rewrites.marginalization.gaussian.noisy_process import Independent, Rows, rows_of
 from ppl.rewrites.marginalization.gaussian.spectrum import covariance_of
 from ppl.rewrites.marginalization.program import NoMatch, Observation, Program, Recovery, Term
@@ -35,7 +35,7 @@ from ppl.rewrites.marginalization.words import MARKOV
 from ppl.tensor.core.ops import OPS
 from ppl.tensor.kernels.correlations import matern32
 from ppl.tensor.kernels.distances import squared_distance
-from ppl.tensor.linear_algebra.semiseparable import semiseparable_conditional
+from ppl.tensor.linear_algebra.semiseparable_draws import semiseparable_conditional
 from ppl.tensor.tensor import Tensor, as_tensor
 
 
