@@ -117,6 +117,16 @@ OTHERS = (
         "Integrated out of the joint density before sampling, and drawn from its conditional afterwards.",
         f"{BDA}, section 3.1",
     ),
+    Word(
+        "Markov process with a state",
+        "A process in time whose future depends on its past through a few numbers alone, its state at present.",
+        f"{GPML}, appendix B",
+    ),
+    Word(
+        "periodic, Gaussian and rational quadratic covariance",
+        "Covariance functions of smooth processes, which no finite state carries on.",
+        f"{GPML}, section 4.2",
+    ),
     Word("NUTS", "The No-U-Turn sampler, a form of Hamiltonian Monte Carlo.", "Hoffman and Gelman (2014)"),
     Word("one-to-one function (bijection)", "A function that has an inverse.", "Casella and Berger, section 2.1"),
     Word("link function", "How the mean of an observation depends on the linear predictor.", f"{BDA}, chapter 16"),

@@ -93,7 +93,7 @@ def integrated_out(program: Program, variable: RandomVariable) -> Match:
     return Match(
         (variable,),
         (seen,),
-        (replace(law, variable=substitute(law.variable, back)),),
+        (replace(law, variable=substitute(law.variable, back)),),  # type: ignore[arg-type]
         tuple(t.but(substitute(t.density, back)) for t in found.terms),
         (Recovery(variable, v),),
         "A rotated process with Normal.",
