@@ -60,7 +60,8 @@ WAYS = {
              "expm", "hessenberg", "lu", "lu_factor", "multigammaln", "percentile", "poch", "polygamma", "quantile",
              "sqrtm", "trapezoid"),
     **varied("f", "convolve2d", "convolve_arrays", "correlate2d", "correlate_arrays", "csd", "detrend", "fftconvolve", "istft", "lstsq", "map_coordinates", "pinv", "polar", "polyfit",
-             "stft", "welch", "chain_factor", "chain_path", "chain_solution", "chain_substitution", "cho_factor", "cholesky_of_inverse", "segment_sum",
+             "stft", "welch", "chain_factor", "chain_path", "chain_solution", "chain_substitution",
+             "normal_log_density", "semiseparable_log_density", "semiseparable_factor", "semiseparable_by_factor", "semiseparable_times", "semiseparable_conditional", "cho_factor", "cholesky_of_inverse", "segment_sum",
              "expm_frechet", "lu_solve", "solve_continuous_lyapunov", "solve_discrete_lyapunov", "solve_sylvester",
              "geomspace", "linspace", "logspace", "polyval", "roots"),
     # zeros in front are trimmed there

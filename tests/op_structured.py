@@ -443,6 +443,80 @@ def _chain_path(diagonal, below, right, noise):
     return np.linalg.solve(lower.T, flat).reshape(right.shape)
 
 
+def semiseparable_matrix(a, *entries, left, steps):
+    """The whole matrix, an entry below the diagonal by the product along the way to it."""
+    n, order = len(a), len(entries) - len(left) - len(steps)
+    v, u, phi = np.zeros((n, order)), np.zeros((n, order)), np.zeros((n, order, order))
+    for i in range(order):
+        v[:, i] = entries[i]
+    for i, x in zip(left, entries[order:], strict=False):
+        u[:, i] = x
+    for (i, j), x in zip(steps, entries[order + len(left) :], strict=True):
+        phi[:, i, j] = x
+    found = np.diag(np.asarray(a, float))
+    for j in range(n):
+        state = v[j]
+        for i in range(j + 1, n):
+            state = phi[i] @ state
+            found[i, j] = found[j, i] = u[i] @ state
+    return found
+
+
+def _semiseparable_log_density(y, a, *entries, **places):
+    matrix = semiseparable_matrix(a, *entries, **places)
+    return -0.5 * (y @ np.linalg.solve(matrix, y) + np.linalg.slogdet(matrix)[1])
+
+
+def _semiseparable_factor(a, *entries, left, steps, semidefinite=False):
+    """d by the factor of the whole matrix, w by its recurrence with whole S and Φ."""
+    order = len(entries) - len(left) - len(steps)
+    d = np.diag(np.linalg.cholesky(semiseparable_matrix(a, *entries, left=left, steps=steps))) ** 2
+    at = lambda x, i: x[i] if np.ndim(x) else x
+    s, rows = np.zeros((order, order)), []
+    for i in range(len(d)):
+        u, phi = np.zeros(order), np.zeros((order, order))
+        for k, x in zip(left, entries[order:], strict=False):
+            u[k] = at(x, i)
+        for (k, j), x in zip(steps, entries[order + len(left) :], strict=True):
+            phi[k, j] = at(x, i)
+        s = phi @ s @ phi.T
+        rows.append((np.array([at(v, i) for v in entries[:order]]) - s @ u) / d[i])
+        s = s + d[i] * np.outer(rows[-1], rows[-1])
+    return d, np.array(rows)
+
+
+def _semiseparable_by_factor(w, x, *entries, left, steps, inverse=False, transposed=False):
+    """L from a matrix with w in the place of v."""
+    order = len(entries) - len(left) - len(steps)
+    lower = np.tril(semiseparable_matrix(np.ones(len(x)), *w.T, *entries[order:], left=left, steps=steps))
+    lower = lower.T if transposed else lower
+    return np.linalg.solve(lower, x) if inverse else lower @ x
+
+
+def _semiseparable_conditional(y, a, noise, own, numbers, *entries, part=(), left, steps):
+    """The mean; and the draw by the covariance's factor from below, which the way back works out row by row."""
+    order = len(entries) - len(left) - len(steps)
+    whole, seen = semiseparable_matrix(a, *entries, left=left, steps=steps), np.isfinite(noise)
+    mine = [x * (i in part or not part) for i, x in enumerate(entries[:order])]
+    mine += [x * (i in part or not part) for i, x in zip(left, entries[order:], strict=False)]
+    k = semiseparable_matrix(own, *mine, *entries[order + len(left) :], left=left, steps=steps)
+    gain = np.linalg.solve(whole[np.ix_(seen, seen)] + np.diag(noise[seen]), k[seen]).T
+    upper = np.linalg.cholesky((k - gain @ k[seen])[::-1, ::-1])[::-1, ::-1]
+    return gain @ y[seen] - upper @ numbers
+
+
+TIMES = np.cumsum(0.2 + positives(5))
+GAPS = np.diff(TIMES, prepend=TIMES[0])
+WAVE = {"left": (0,), "steps": ((0, 0), (0, 1), (1, 1))}  # a Matérn covariance with ν = 3/2
+PLACED = (1.3, 1.3, np.array(1.0), np.exp(-GAPS), np.exp(-GAPS) * GAPS, np.exp(-GAPS))
+OWN = 1.3 + positives(5)
+ROUGH = {"left": (0,), "steps": ((0, 0),)}
+ALONE = (0.8, np.array(0.9), np.exp(-0.4 * GAPS))
+
+BOTH = {"left": (0, 2), "steps": (*WAVE["steps"], (2, 2))}
+SEVERAL = (*PLACED[:2], ALONE[0], PLACED[2], ALONE[1], *PLACED[3:], ALONE[2])
+
+
 def _log_forward(first, steps):
     path = [first]
     for table in steps:
@@ -452,6 +526,29 @@ def _log_forward(first, steps):
 
 GROUPS = np.array([0, 2, 0])
 INTERNAL = {
+    "normal_log_density": row(
+        lambda r, cov: -0.5 * ((r @ np.linalg.inv(cov)) * r).sum(-1) - 0.5 * np.linalg.slogdet(cov)[1],
+        call(reals(3), PD), call(reals(2, 3), PD), call(reals(12), positive_definite(12)), call(reals(2, 12), positive_definite(12)),
+    ),
+    "semiseparable_log_density": row(
+        _semiseparable_log_density, call(reals(5), OWN, *PLACED, **WAVE), call(reals(5), OWN, *ALONE, **ROUGH),
+    ),
+    "semiseparable_factor": row(
+        _semiseparable_factor, call(OWN, *PLACED, **WAVE), call(OWN, *ALONE, **ROUGH, semidefinite=True),
+    ),
+    "semiseparable_by_factor": row(
+        _semiseparable_by_factor,
+        *[call(reals(5, 2), reals(5), *PLACED, **WAVE, inverse=i, transposed=t) for i in (False, True) for t in (False, True)],
+    ),
+    "semiseparable_times": row(
+        lambda a, x, *given, **places: semiseparable_matrix(a, *given, **places) @ x, call(OWN, reals(5), *PLACED, **WAVE),
+    ),
+    "semiseparable_conditional": row(
+        _semiseparable_conditional,
+        call(reals(5), OWN, positives(5), OWN, reals(5), *PLACED, **WAVE, slopes=False),
+        call(reals(5), 1 + OWN, np.array([np.inf, 0.3, np.inf, 1e-3, np.inf]), OWN, reals(5), *SEVERAL, **BOTH, part=(0, 1), slopes=False),
+        call(reals(5), 1 + OWN, positives(5), OWN - 0.4, reals(5), *SEVERAL, **BOTH, part=(2,)),
+    ),
     "chain_factor": row(_chain_factor, call(DIAGONAL, BELOW), call(DIAGONAL[:1], BELOW[:1]), call(WIDE_DIAGONAL, WIDE_BELOW, slopes=False)),
     "chain_substitution": row(
         _chain_substitution, call(LOWER, BELOW, reals(*BELOW.shape[:2])), call(LOWER, BELOW, reals(*BELOW.shape[:2], 3), reverse=True),

@@ -32,6 +32,7 @@ ORDINARY = set(
     value values variable variables vary vector vectors was watched weights were what when where whether which whole
     whose will with without would write written zero dimensionless center exponential integrated information reduced
     rewriting becomes integrates terms tau look declared this later gives gave others
+    after going gone input same see takes
     stays much if theorem theorem's exp ratio different noisy grid factors
     added multiplied noise sets points divided identity stands diagonal spread inputs
     """.split()

@@ -30,7 +30,8 @@ EACH: dict[str, int] = {name: cost for cost, names in _EACH for name in names.sp
 
 TURN = 50.0  # of a step of a loop that waits for the one before, beside what it computes
 # Of a step of a chain whose blocks are numbers, and what is added for each entry of larger ones.
-CHAINS = {"chain_factor": (75.0, 200.0), "chain_substitution": (80.0, 100.0), "chain_solution": (190.0, 55.0)}
+CHAINS = {"chain_factor": (75.0, 200.0), "chain_substitution": (80.0, 100.0), "chain_solution": (190.0, 55.0),
+          "semiseparable_log_density": (200.0, 25.0)}  # fmt: skip
 
 # Of a leapfrog step beside its gradient, and of a low-rank metric of so many columns: for all, and for each dimension
 # (the numbers of `ppl.samplers.policy`, whose unit is a tenth of a nanosecond).

@@ -1,10 +1,12 @@
+import numpy as np
+
 from ppl.distributions.declaration.constants import LOG_2PI
 from ppl.distributions.declaration.distribution import Distribution, param
 from ppl.distributions.declaration.domains import cholesky_factor, real_vector
 from ppl.distributions.declaration.normal_errors import Correlated
 from ppl.distributions.declaration.rows import NotSummed
 from ppl.distributions.families.normal import Normal
-from ppl.distributions.formulas.covariance import factor_from, vector_like
+from ppl.distributions.formulas.covariance import factor_from, is_factor_of_moving, vector_like
 from ppl.tensor import (
     cast,
     cholesky,
@@ -12,6 +14,7 @@ from ppl.tensor import (
     expand_dims,
     eye,
     half_log_det,
+    isnan,
     log,
     matmul,
     qr,
@@ -19,9 +22,11 @@ from ppl.tensor import (
     solve_triangular,
     sqrt,
     sum,
+    switch,
     times_vectors,
 )
 from ppl.tensor import mean as average
+from ppl.tensor.linear_algebra.definite import normal_log_density
 
 
 class MvNormal(Distribution):
@@ -41,7 +46,15 @@ class MvNormal(Distribution):
         factor = factor_from("MvNormal", lower, cov=cov, tau=tau, chol=chol)
         return {"mu": vector_like("MvNormal", mu, factor), "chol": factor}
 
+    @classmethod
+    def in_domains(cls, parameters):
+        """That a covariance has a factor shows in its density, which is not taken by the factor where that is large."""
+        return None if is_factor_of_moving(parameters[1]) else Distribution.in_domains.__func__(cls, parameters)
+
     def logp(x, mu, chol):
+        if is_factor_of_moving(chol):
+            density = normal_log_density(x - mu, chol.inputs[0]) - 0.5 * LOG_2PI * x.shape[-1]
+            return switch(isnan(density) & ~isnan(sum(x - mu, axis=-1)), -np.inf, density)
         z = solve_lower(chol, x - mu)
         return -0.5 * sum(z**2, axis=-1) - half_log_det(chol) - 0.5 * LOG_2PI * x.shape[-1]
 

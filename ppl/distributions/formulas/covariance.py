@@ -7,7 +7,10 @@ from typing import Any
 import numpy as np
 
 import ppl.tensor as tt
+from ppl.graph import ancestors
+from ppl.tensor.linear_algebra.unrolled import UNROLLED
 from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
+from ppl.tensor.variables import VARIABLE
 
 
 def factor_from(who: str, lower: bool = True, chol: Any = None, **matrices: Any) -> Tensor:
@@ -27,6 +30,17 @@ def factor_from(who: str, lower: bool = True, chol: Any = None, **matrices: Any)
     if is_constant(matrix):
         check_positive_definite(f"{who}: {key}", value_of(matrix))
     return tt.cholesky_of_inverse(matrix) if key == "tau" else tt.cholesky_of(matrix)
+
+
+def is_factor_of_moving(chol: Tensor) -> bool:
+    """Whether a factor is that of one large covariance which depends on more than constants and data: its density is
+    taken by the covariance, with the derivative that has. What does not move is factored once, for all evaluations."""
+    n = chol.type.shape[-1]
+    if chol.op is not tt.cholesky or not chol.attrs["lower"] or chol.ndim != 2 or (n is not None and n <= UNROLLED):
+        return False
+    return any(not (x.inputs or is_constant(x) or x.op is VARIABLE or x.op.computed) for x in ancestors([chol])) or any(
+        x.op.name == "draw" for x in ancestors([chol])
+    )
 
 
 def square_matrix(who: str, matrix: Tensor) -> None:

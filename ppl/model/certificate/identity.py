@@ -29,11 +29,14 @@ from ppl.model.posterior.snapshot import Present, at_present
 from ppl.model.prediction.draw_rows import RowProgram, over_draws, prepared
 from ppl.model.prediction.forwards import keys_of_streams
 from ppl.rewrites import optimize
+from ppl.rewrites.marginalization.expressions.markov import along_inputs
 from ppl.rewrites.values.by_numpy import work
 from ppl.tensor.sampling.draws import KEY_TYPE
 from ppl.tensor.sampling.keys import Key
 from ppl.tensor.sampling.subkeys import Subkeys
 from ppl.tensor.tensor import Tensor, placeholder
+
+WHOLE = 2000  # numbers of a normal vector, up to which its density is judged by its whole covariance
 
 if TYPE_CHECKING:
     from ppl.compile.density import Slot
@@ -64,6 +67,7 @@ def joint_as_written(now: Present, values: Mapping[Node, Node]) -> list[Tensor]:
         assert isinstance(rv, RandomVariable)
         value = values[rv] if rv in values else substitute(now.rvs_to_values[rv], values)
         density = rv.family.log_density(value, *substitute(list(rv.parameters), values))
+        density = along_inputs(density, WHOLE)
         scale = now.rvs_to_total_sizes.get(rv)
         terms.append(density if scale is None else density * scale)
     return [*terms, *(substitute(p, values) for p in now.potentials)]  # type: ignore[list-item]

@@ -33,6 +33,6 @@ def _of(node: Node) -> float:
 
 
 FACTORS = frozenset(  # operations that take the cube of a length
-    "cholesky eigh eigvalsh svd svdvals qr inv pinv det slogdet log_det_definite solve_general "
+    "cholesky eigh eigvalsh svd svdvals qr inv pinv det slogdet log_det_definite normal_log_density solve_general "
     "solve_triangular_op".split()
 )

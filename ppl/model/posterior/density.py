@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import ppl.tensor as tt
-from ppl.distributions import RandomVariable
+from ppl.distributions import MvNormal, RandomVariable
 from ppl.distributions.declaration.domains import Domain
 from ppl.distributions.transforms.images import stays_inside
 from ppl.graph import Node, substitute
 from ppl.model.posterior.snapshot import Present
 from ppl.model.registry.variable_registry import Books
+from ppl.rewrites.marginalization.expressions.markov import along_inputs
 from ppl.rewrites.reparameterization.coordinates import Coordinate
 from ppl.tensor.tensor import Tensor
 
@@ -62,6 +63,8 @@ class Joint:
             self.values[rv] = tt.cast(transform.backward(value, *inputs), rv.dtype)
             term = rv.family.log_density(self.values[rv], *inputs, checked=checked)
             self.jacobians[rv] = transform.log_jac_det(value, *inputs)
+        if rv.family is MvNormal:
+            term = along_inputs(term)
         scale = model.rvs_to_total_sizes.get(rv)
         self.terms[rv] = term if scale is None else term * scale
 

@@ -29,6 +29,7 @@ from ppl.rewrites import Trace, optimize, simplify
 from ppl.rewrites.factorization.factors import Division, Part, divided
 from ppl.rewrites.marginalization import Observation, Plan, Program, Term, plan
 from ppl.rewrites.marginalization.expressions.affine import is_data
+from ppl.rewrites.marginalization.expressions.markov import along_inputs
 from ppl.rewrites.marginalization.plans import Kept
 from ppl.rewrites.marginalization.program import shortened
 from ppl.rewrites.reparameterization.coordinates import Coordinate
@@ -239,7 +240,7 @@ def _posterior(
     sampled = {rv: coordinates[rv][0] if rv in coordinates else now.inputs[rv] for rv in left}
     terms = {rv.name or "": joint.logp(rv) for rv in joint.terms}
     for term in program.terms:
-        terms[term.name] = joint.at_values(term.density)
+        terms[term.name] = along_inputs(joint.at_values(term.density))
     values: dict[Node, Node] = dict(joint.values)
     beside: list[tuple[Tensor, RandomVariable]] = []
     for recovery in reversed(program.recoveries):

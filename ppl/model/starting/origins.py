@@ -11,10 +11,10 @@ from ppl.compile.density import Slot, values_at
 from ppl.graph import Node, topological
 from ppl.tensor.core.elementwise import switch
 from ppl.tensor.linear_algebra import decompositions
-from ppl.tensor.linear_algebra.definite import log_det_definite
+from ppl.tensor.linear_algebra.definite import log_det_definite, normal_log_density
 from ppl.tensor.tensor import Tensor, is_constant, value_of
 
-DEFINITE = (decompositions.cholesky, log_det_definite)
+DEFINITE = (decompositions.cholesky, log_det_definite, normal_log_density)  # the matrix is the last input
 JITTER = "add a jitter to its diagonal, as in K + 1e-6 * pm.math.eye(n)"
 BEYOND = "keep the parameters away from there by a prior, or write the expression so that its numbers do not end"
 
@@ -56,8 +56,8 @@ def _finite(node: Node, values: Mapping[Any, np.ndarray]) -> bool:
 
 
 def _told(node: Node, values: Mapping[Any, np.ndarray]) -> str:
-    if node.op in DEFINITE and node.inputs[0] in values:
-        matrices = values[node.inputs[0]]
+    if node.op in DEFINITE and node.inputs[-1] in values:
+        matrices = values[node.inputs[-1]]
         matrices = matrices.reshape(-1, *matrices.shape[-2:])
         smallest, largest = _spectrum(matrices)
         return (

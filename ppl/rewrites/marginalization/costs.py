@@ -15,8 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from ppl.distributions import MvNormal
 from ppl.distributions.declaration.inner import laws_of
 from ppl.graph import Node, ancestors, topological
+from ppl.rewrites.marginalization.expressions.markov import along_inputs
 from ppl.rewrites.marginalization.program import Factor, Observation, Program, Term, reaches
 from ppl.tensor.core.vectorizing import VECTORIZED
 from ppl.tensor.linear_algebra.unrolled import UNROLLED
@@ -33,7 +35,7 @@ HIERARCHY = 8.0  # times more steps where a law joins several variables
 def evaluation(factors: Sequence[Factor]) -> float:
     """Operations of one evaluation of some factors."""
     laws = [(f.variable, f.value) if isinstance(f, Observation) else (f, f) for f in factors if not isinstance(f, Term)]
-    inputs: list[Node] = [f.density for f in factors if isinstance(f, Term)]
+    inputs: list[Node] = [along_inputs(f.density) for f in factors if isinstance(f, Term)]
     for law, value in laws:
         inputs += (*law.parameters, value)
     total, moving = _count(inputs)
@@ -43,7 +45,7 @@ def evaluation(factors: Sequence[Factor]) -> float:
             of_one = tuple(x if _is_number(x) else (x.type, x in moving) for x in arguments)
             total += _of_law(law.family, of_one)
         else:  # more than the types of its parameters may enter
-            total += arithmetic([law.family.log_density(*arguments)])
+            total += arithmetic([_log_density(law.family, *arguments)])
     return OVERHEAD + total
 
 
@@ -96,9 +98,14 @@ def densities(factors: Sequence[Factor]) -> list[Tensor]:
 
 def _density(f: Factor) -> Tensor:
     if isinstance(f, Term):
-        return f.density
+        return along_inputs(f.density)
     variable, value = (f.variable, f.value) if isinstance(f, Observation) else (f, f)
-    return variable.family.log_density(value, *variable.parameters)
+    return _log_density(variable.family, value, *variable.parameters)
+
+
+def _log_density(family: Any, *given: Tensor) -> Tensor:
+    density = family.log_density(*given)
+    return along_inputs(density) if family is MvNormal else density
 
 
 def arithmetic(outputs: Sequence[Node], varying: Collection[Node] = ()) -> float:
@@ -131,6 +138,8 @@ def _operations(node: Any) -> float:
         return 0.5 * _size(node.inputs[0]) * sum(m.type.shape[0] or 1 for m in node.inputs[1:])
     if name == "eigh":
         return OVERHEAD + EIGENVECTORS * _size(node.inputs[0]) * (node.inputs[0].type.shape[-1] or 1)
+    if name == "normal_log_density":
+        return OVERHEAD + _size(node.inputs[1]) / 3 * (node.inputs[1].type.shape[-1] or 1)
     if name in ("cholesky", "solve_general", "solve_triangular_op"):
         rows = node.inputs[0].type.shape[-1] or 1
         call = OVERHEAD if rows > UNROLLED else 0.0  # of the library
@@ -141,6 +150,9 @@ def _operations(node: Any) -> float:
         return times * _count(body.outputs, body.params)[0]
     if name in ("reshape", "named", "broadcast_to", "expand_dims", "squeeze", "transpose"):
         return 0.0
+    if name == "semiseparable_log_density":
+        places = len(node.attrs["left"]) + len(node.attrs["steps"])
+        return cost_of_chain(name, _size(node.inputs[0]), len(node.inputs) - 2 - places)
     if name in CHAINS:
         return cost_of_chain(name, float(node.inputs[0].type.shape[0] or 1), node.inputs[0].type.shape[-1] or 1)
     if node.op is SCAN:

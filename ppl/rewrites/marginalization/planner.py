@@ -20,6 +20,9 @@ from ppl.rewrites.marginalization import no_descendants, words
 from ppl.rewrites.marginalization.costs import HIERARCHY, evaluation
 from ppl.rewrites.marginalization.expressions import bijections
 from ppl.rewrites.marginalization.expressions.branches import settled
+from ppl.rewrites.marginalization.expressions.kernels import Unstructured
+from ppl.rewrites.marginalization.expressions.markov import markov_law
+from ppl.rewrites.marginalization.gaussian.markov_process import words as markov_words
 from ppl.rewrites.marginalization.plans import Kept, Plan, Step
 from ppl.rewrites.marginalization.program import Program, shortened
 from ppl.rewrites.marginalization.registry import THEOREMS
@@ -87,6 +90,7 @@ def _planned(
     _attempt("rows as they are written", lambda *given: _rows_first(start_of_all, *given), result, protected, reasons)
     _attempt("observed bijection", moved.close, result, protected, reasons)
     result.program = settled(result.program, program)
+    _attempt("state-space models", _along_inputs, result, protected, reasons)
     _attempt("coordinates", lambda *given: _coordinates(program, *given), result, protected, reasons)
     result.kept = [Kept(rv.name or "", reasons.get(rv.name or "", _no_rule(rv))) for rv in result.program.free]
     _attempt("estimate of the gain", lambda *given: _estimate(program, result), result, protected, reasons)
@@ -204,6 +208,18 @@ def _compaction(result: Plan, protected: frozenset[RandomVariable], reasons: Rea
     for name, why in found.done:
         result.steps.append(Step(words.STATISTICS, (), f"rows of {name}", "distinct rows", f"{name}: {why}."))
     result.rows = [Kept(name, why) for name, why in found.declined]
+
+
+def _along_inputs(result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
+    """Which densities go along the inputs of their covariance; they do so wherever they are evaluated."""
+    laws = [*result.program.free, *(o.variable for o in result.program.observed)]
+    for rv in laws:
+        try:
+            law = markov_law(rv)
+        except Unstructured:
+            continue
+        ends = f"a covariance of {law.inputs.size} numbers", f"a state of {law.order}"
+        result.steps.append(Step(words.MARKOV, (), *ends, markov_words(law, rv.name or "a draw")))
 
 
 def _rows_first(written: Program, result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from ppl.rewrites.marginalization import gaussian, in_branches, no_descendants
 from ppl.rewrites.marginalization.conjugate import compounds, conjugate, pareto, thinning, wishart
 from ppl.rewrites.marginalization.discrete import enumeration
-from ppl.rewrites.marginalization.gaussian import kronecker_process, noisy_process, rotated_process
+from ppl.rewrites.marginalization.gaussian import kronecker_process, markov_process, noisy_process, rotated_process
 from ppl.rewrites.marginalization.theorem import JointTheorem, Theorem
 
 THEOREMS: tuple[Theorem | JointTheorem, ...] = (
@@ -19,6 +19,7 @@ THEOREMS: tuple[Theorem | JointTheorem, ...] = (
     compounds.THEOREM,
     kronecker_process.LARGE,  # no other theorem takes these
     kronecker_process.SMALL,
+    markov_process.THEOREM,  # of noisy processes, those that need no factor
     noisy_process.THEOREM,
     rotated_process.THEOREM,
     wishart.THEOREM,  # before means: no gradient moves a Wishart variable

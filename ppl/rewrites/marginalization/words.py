@@ -20,6 +20,7 @@ NO_DESCENDANTS = "no observed descendants"
 THINNING = "binomial thinning"
 COMPOUND = "compound distribution"
 PROCESS = "Gaussian process marginal likelihood"
+MARKOV = "state-space model"
 CONJUGATE = "conjugate"
 GAUSSIAN = "Gaussian block"
 ENUMERATION = "enumeration"
@@ -57,6 +58,14 @@ RULES = (
         "A Gaussian vector that is seen through normal noise is integrated out: its covariance is added to that of the "
         "noise.",
         f"{GPML}, section 2.3",
+    ),
+    Word(
+        MARKOV,
+        "The covariance of a Gaussian process of one input (Matérn and exponential kernels, their sums and products) "
+        "is that of a Markov process, so that its density and its draws go from one input to the next with a few "
+        "numbers as state: the Kalman filter and smoother.",
+        "Hartikainen and Särkkä (2010), Kalman filtering and smoothing solutions to temporal Gaussian process "
+        "regression models",
     ),
     Word(
         CONJUGATE,
@@ -107,6 +116,16 @@ OTHERS = (
         "marginalized",
         "Integrated out of the joint density before sampling, and drawn from its conditional afterwards.",
         f"{BDA}, section 3.1",
+    ),
+    Word(
+        "Markov process with a state",
+        "A process in time whose future depends on its past through a few numbers alone, its state at present.",
+        f"{GPML}, appendix B",
+    ),
+    Word(
+        "periodic, Gaussian and rational quadratic covariance",
+        "Covariance functions of smooth processes, which no finite state carries on.",
+        f"{GPML}, section 4.2",
     ),
     Word("NUTS", "The No-U-Turn sampler, a form of Hamiltonian Monte Carlo.", "Hoffman and Gelman (2014)"),
     Word("one-to-one function (bijection)", "A function that has an inverse.", "Casella and Berger, section 2.1"),

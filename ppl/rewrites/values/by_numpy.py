@@ -24,7 +24,7 @@ from ppl.tensor.core.vectorizing import VECTORIZED
 from ppl.tensor.kernels.correlations import CORRELATIONS
 from ppl.tensor.kernels.distances import DISTANCES
 from ppl.tensor.linear_algebra import chains, decompositions
-from ppl.tensor.linear_algebra.definite import log_det_definite
+from ppl.tensor.linear_algebra.definite import log_det_definite, normal_log_density
 from ppl.tensor.linear_algebra.kronecker import kron_times
 from ppl.tensor.linear_algebra.triangular import diagonal_of, pack_triangular, unpack_triangular
 from ppl.tensor.sampling.draws import OF_ONE_WORD, Draw, key_fold_in, key_split, of_words
@@ -226,6 +226,12 @@ def _log_det_definite(a: np.ndarray) -> Any:
     return 2.0 * np.sum(np.log(np.diagonal(lower, axis1=-2, axis2=-1)), axis=-1)
 
 
+def _normal_log_density(residual: np.ndarray, cov: np.ndarray) -> Any:
+    lower = np.linalg.cholesky(cov)
+    z = np.linalg.solve(lower, residual.reshape(-1, len(cov)).T)
+    return (-0.5 * np.sum(z**2, axis=0) - np.sum(np.log(np.diagonal(lower)))).reshape(residual.shape[:-1])
+
+
 def _cholesky(node: Node, values: Values) -> Any:
     lower, a = node.attrs.get("lower", True), values[0]
     factor = np.linalg.cholesky(a if lower else np.swapaxes(a, -1, -2).conj())
@@ -275,6 +281,7 @@ _BY_OP: dict[Any, Callable[[Node, Values], Any]] = {
     diagonals.diagonal: lambda node, values: np.diagonal(values[0], **node.attrs),
     decompositions.cholesky: _cholesky,
     log_det_definite: lambda _, values: _log_det_definite(*values),
+    normal_log_density: lambda _, values: _normal_log_density(*values),
     decompositions.eigh: lambda node, values: tuple(np.linalg.eigh(values[0], **node.attrs)),
     decompositions._solve_general: lambda _, values: np.linalg.solve(*values),
     decompositions.SOLVE_TRIANGULAR: _solve_triangular,

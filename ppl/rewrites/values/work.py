@@ -39,6 +39,7 @@ _WORK: dict[str, Callable[[Node], float]] = {
     "det": lambda node: _cubed(0.7)(node) + _CALL,  # pivoting
     "slogdet": lambda node: _cubed(0.7)(node) + _CALL,
     "cholesky": _cubed(0.3),
+    "normal_log_density": lambda node: 0.3 * entries(node.inputs[1]) * _columns(node.inputs[1]) + _CALL,
     "log_det_definite": entries,  # by a factor that is there
     "solve_general": lambda node: _cubed(0.7)(node) + entries(node) * _columns(node.inputs[0]),
     "solve_triangular_op": lambda node: 0.5 * entries(node) * _columns(node.inputs[0]),

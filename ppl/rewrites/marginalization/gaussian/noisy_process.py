@@ -108,7 +108,7 @@ def integrated_out(program: Program, variable: RandomVariable) -> Match:
     mu, chol = variable.parameters
     if chol.op.name not in ("cholesky", "cholesky_lifted") and not is_known(chol):
         raise NoMatch("its covariance is given by a factor")
-    rows = _rows(seen, variable)
+    rows = rows_of(seen, variable)
     if len(rows.picked.positions) > known_shape(variable)[-1]:
         raise NoMatch(f'"{seen.variable.name}" has more rows than it has entries')
     why = _blocks_have_it(program, seen, variable, rows)
@@ -121,7 +121,7 @@ def integrated_out(program: Program, variable: RandomVariable) -> Match:
     return Match((variable,), (seen,), (Observation(law, rows.y),), terms, (recovery,))
 
 
-def _rows(seen: Observation, variable: RandomVariable) -> Rows:
+def rows_of(seen: Observation, variable: RandomVariable) -> Rows:
     """What is seen as rows of vectors; raises `NoMatch` where they are none."""
     child, label, (*stack, n) = seen.variable, f'"{seen.variable.name}"', known_shape(variable)
     if child.family is not Normal and not suits(child):

@@ -23,7 +23,7 @@ from ppl.rewrites.marginalization.conjugate.single_entry_rows import only_observ
 from ppl.rewrites.marginalization.discrete.states import few_copies
 from ppl.rewrites.marginalization.examples import example
 from ppl.rewrites.marginalization.expressions.affine import is_always, known_shape
-from ppl.rewrites.marginalization.gaussian import kronecker_process, noisy_process
+from ppl.rewrites.marginalization.gaussian import kronecker_process, markov_process, noisy_process
 from ppl.rewrites.marginalization.program import NoMatch, Observation, Program, Recovery
 from ppl.rewrites.marginalization.theorem import Match, Telling, Theorem
 from ppl.rewrites.marginalization.words import PROCESS
@@ -86,19 +86,27 @@ def integrated_out(program: Program, variable: RandomVariable) -> Match:
         raise NoMatch(f'"{seen.variable.name}" depends on it beside the process that it rotates')
     free = tuple(processes.get(rv, rv) for rv in program.free)
     observed = tuple(now if o is seen else o for o in program.observed)
-    grid = rotation.expression.op is kron_times
-    found = (kronecker_process if grid else noisy_process).integrated_out(Program(free, observed, program.terms), f)
+    found = _process_out(Program(free, observed, program.terms), f, rotation.expression.op is kron_times)
     ((law,), (recovery,)) = found.observed, found.recoveries
     back: dict[Node, Node] = {process: expressions[rv] for rv, process in processes.items() if rv is not variable}
     v = tt.cast(rotation.back(as_tensor(substitute(recovery.draw, back))), variable.dtype)
     return Match(
         (variable,),
         (seen,),
-        (replace(law, variable=substitute(law.variable, back)),),
+        (replace(law, variable=substitute(law.variable, back)),),  # type: ignore[arg-type]
         tuple(t.but(substitute(t.density, back)) for t in found.terms),
         (Recovery(variable, v),),
         "A rotated process with Normal.",
     )
+
+
+def _process_out(program: Program, f: RandomVariable, on_grid: bool) -> Match:
+    """The process integrated out, along its input where that takes less."""
+    if on_grid:
+        return kronecker_process.integrated_out(program, f)
+    with suppress(NoMatch):
+        return markov_process.integrated_out(program, f)
+    return noisy_process.integrated_out(program, f)
 
 
 def _rotation(seen: Observation, variable: RandomVariable) -> Rotation:
