@@ -25,6 +25,7 @@ BELOW = {
     "nn": "compile distributions tensor graph",
     "bridge": "model samplers compile rewrites distributions tensor graph xla",
     "model": "nn samplers compile rewrites distributions tensor graph xla",
+    "variational": "model samplers compile rewrites distributions tensor graph xla",
     "alias": "model nn samplers compile rewrites distributions tensor graph xla",
     "__main__": "alias",  # the command `python -m ppl`
 }

@@ -23,7 +23,7 @@ from ppl.samplers.approximate.normal import Normal, cholesky_of_precision
 from ppl.samplers.approximate.target import Target, hessians
 
 SETTLED = 1e-9  # change of a step, in units of the law, below which nothing changes any more
-MOST_STEPS = 60
+MOST_STEPS = 200
 LITTLE = 0.03  # change of the averaged law from one half of the steps to the next that counts as converged
 
 

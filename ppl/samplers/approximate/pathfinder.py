@@ -14,12 +14,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ppl.samplers.approximate.lbfgs import Found, minimize
-from ppl.samplers.approximate.normal import LOG_2PI
+from ppl.samplers.approximate.normal import LOG_2PI, Normal, cholesky_of_precision
 from ppl.samplers.approximate.pareto import smoothed
-from ppl.samplers.approximate.target import Target
+from ppl.samplers.approximate.target import Target, hessians
 
 CURVED = 1e-12  # a pair counts where s·z is more than this part of z·z
-BEST, MORE = 3, 25  # laws that are looked at again, with as many draws more
+BEST, MORE = 5, 25  # laws that are looked at again, with as many draws more
+EXACT = 50  # dimensions up to which the curvature is worked out along the way
 
 
 class PathNormal(NamedTuple):
@@ -50,10 +51,13 @@ class PathNormal(NamedTuple):
         return (np.eye(len(self.mean)) + self.basis @ inner @ self.basis.T) * np.outer(self.root, self.root)
 
 
+Law = PathNormal | Normal
+
+
 class Path(NamedTuple):
     """One path: its law, and how it came about."""
 
-    law: PathNormal | None  # None where no point of the way has a law with a finite bound
+    law: Law | None  # None where no point of the way has a law with a finite bound
     elbo: float
     found: Found
     at: int  # the point of the way that the law was made at
@@ -76,7 +80,7 @@ def path(
     memory = memory or max(int(np.ceil(3 * np.log(max(2, target.dim)))), 5)
     objective = lambda x: tuple(-part for part in target.one(x))  # type: ignore[misc]
     found = minimize(objective, start, memory=memory, most=most, gradient_tolerance=1e-8, value_tolerance=1e-5)
-    laws = laws_along(found, memory)
+    laws: list[tuple[int, Law]] = [*laws_along(found, memory), *curved_along(target, found)]
     if not laws:
         return Path(None, -np.inf, found, 0, "the search made no step")
     noise = np.random.default_rng(seed).standard_normal((elbo_draws + MORE, target.dim))
@@ -90,7 +94,7 @@ def path(
     return Path(law, float(again[chosen]), found, at, found.why)
 
 
-def _elbos(target: Target, laws: list[PathNormal], noise: np.ndarray) -> np.ndarray:
+def _elbos(target: Target, laws: list[Law], noise: np.ndarray) -> np.ndarray:
     """Evidence lower bounds by the same noise for all laws."""
     points = np.concatenate([law.at(noise) for law in laws])
     finite = np.all(np.isfinite(points), axis=1)
@@ -118,6 +122,20 @@ def laws_along(found: Found, memory: int) -> list[tuple[int, PathNormal]]:
             law = law_at(found.points[i], -found.gradients[i], alpha, np.array(steps).T, np.array(changes).T)
             if law is not None:
                 laws.append((i, law))
+    return laws
+
+
+def curved_along(target: Target, found: Found) -> list[tuple[int, Law]]:
+    """In few dimensions, the laws by the curvature itself at each point where it is definite: the pairs of a short way
+    know only the directions that were walked in."""
+    if target.dim > EXACT:
+        return []
+    scale, laws = np.ones(target.dim), []
+    for i, matrix in enumerate(-hessians(target, found.points, scale)):
+        factor = cholesky_of_precision(matrix)
+        if factor is not None:
+            law = Normal(found.points[i], factor)
+            laws.append((i, law._replace(mean=found.points[i] - law.covariance @ found.gradients[i])))
     return laws
 
 
