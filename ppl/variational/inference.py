@@ -209,7 +209,7 @@ class Inference:
         how = f"{type(self).__name__}, stochastic steps"
         if averaged is not None and not why:
             converged, why = averaged.settle(self.approx)
-            how = f"{type(self).__name__}, Adam{" with averaged iterates" if self.approx.has_logq else ""}"
+            how = f"{type(self).__name__}, Adam" + (" with averaged iterates" if self.approx.has_logq else "")
         return report_of(self.approx, how, converged, why, made, began, steps.draws)
 
 
