@@ -139,7 +139,7 @@ class Inference:
         averaged = None
         optimizer = options.get("obj_optimizer")
         if optimizer is None:
-            averaged = Averaged()
+            averaged = Averaged(self.approx)
             optimizer = averaged.optimizer
         elif not callable(optimizer):
             raise TypeError(f"obj_optimizer is a function of (gradients, params), as pm.adam, got {optimizer!r}")
@@ -210,7 +210,8 @@ class Inference:
         if averaged is not None and not why:
             converged, why = averaged.settle(self.approx)
             how = f"{type(self).__name__}, Adam" + (" with averaged iterates" if self.approx.has_logq else "")
-        return report_of(self.approx, how, converged, why, made, began, steps.draws)
+        more = len(steps.params) > len(self.approx.params)
+        return report_of(self.approx, how, converged, why, made, began, steps.looks, more)
 
 
 class KLqp(Inference):

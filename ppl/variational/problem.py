@@ -86,11 +86,15 @@ class Problem:
     def target(self) -> Target:
         """The log-density with its gradient, at rows of points."""
         refuse_minibatches(self.posterior.terms.values())
-        posterior, slots = self.posterior, self.slots
-        key = ("density", *((slot.variable, slot.shape) for slot in slots))
-        density: FlatProgram = posterior.once(
-            key, lambda: FlatProgram([posterior.logp()], slots, once=posterior.of_data)
-        )
+        key = ("density", *((slot.variable, slot.shape) for slot in self.slots))
+        make = lambda: FlatProgram([self.posterior.logp()], self.slots, once=self.posterior.of_data)
+        return self._target(self.posterior.once(key, make))
+
+    def target_now(self) -> Target:
+        """The same by the present values of shared variables, which a fit may have changed."""
+        return self._target(FlatProgram([self.posterior.logp()], self.slots))
+
+    def _target(self, density: FlatProgram) -> Target:
         return Target(scalar(density), self.dim, density.data, density.key)
 
     def data_and_prior(self, replacements: Mapping[Any, Any] | None = None) -> tuple[Tensor, Tensor]:

@@ -108,6 +108,12 @@ class Steps:
         return ("variational steps", how, self.scale, self.draws, self.density.key, places,
                 tuple(g.key for g in self.groups), self.rule.key, stein, len(self.params))  # fmt: skip
 
+    @property
+    def looks(self) -> int:
+        """How often a step looks at the log-density: once a draw or particle."""
+        counts = [len(points) for points in map(self._particles, self.approx.groups) if points is not None]
+        return max([self.draws, *counts])
+
     # --- one step ---------------------------------------------------------------------------------------------------
     def _slopes(self, params: Sequence[Any], key: Any, data: Any) -> tuple[Any, list[Any]]:
         """The loss and its slopes by the parameters, for one set of draws."""

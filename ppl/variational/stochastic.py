@@ -9,14 +9,17 @@ from typing import Any
 import numpy as np
 
 from ppl.samplers.approximate.normal import Normal, quality_of
+import ppl.tensor as tt
 from ppl.tensor.variables import shared
 from ppl.variational.approximations import Approximation, Report
 from ppl.variational.callbacks import Callback
+from ppl.variational.groups import EmpiricalGroup
+from ppl.variational.stein import Stein
 from ppl.variational.steps import Steps
 from ppl.variational.updates import adam
 
 FIRST, LAST = 0.05, 0.005  # learning rates of Adam, in units of a coordinate
-SNAPSHOTS = 200  # of the parameters in a fit
+SNAPSHOTS = 400  # of the parameters in a fit
 SETTLED = 0.1  # standard deviations between halves of the last quarter, below which a fit has converged
 
 
@@ -48,14 +51,26 @@ class Averaged:
     """Adam with a falling learning rate, and the mean of the parameters over the last quarter of the steps (particles
     stay where they are)."""
 
-    def __init__(self) -> None:
-        self.rate = shared(np.asarray(FIRST), "learning_rate")
-        self.optimizer = adam(learning_rate=self.rate)
+    def __init__(self, approx: Approximation) -> None:
+        self.approx = approx
+        self.rate, self.part = shared(np.asarray(FIRST), "learning_rate"), shared(np.asarray(0.0), "part")
         self.kept: list[np.ndarray] = []
 
+    def optimizer(self, grads: Sequence[Any], params: Sequence[Any]) -> dict[Any, Any]:
+        """Adam with a rate for each parameter: first the same for all, later that of means in units of their standard
+        deviations, which the steps have to be small against."""
+        means = {g.params[0]: g.std for g in self.approx.groups if g.has_logq}  # type: ignore[attr-defined]
+        updates: dict[Any, Any] = {}
+        for g, p in zip(grads, params, strict=True):
+            rate = self.rate * tt.minimum(means[p], 1.0) ** self.part if p in means else self.rate
+            updates |= adam([g], [p], learning_rate=rate)
+        return updates
+
     def before(self, done: int, total: int) -> None:
-        """Choose the learning rate: it stays, and falls as a cosine in the second half."""
-        part = max(0.0, 2 * done / max(1, total) - 1)
+        """Choose the rates: they stay, turn to units of standard deviations, and fall as a cosine in the second half."""
+        at = done / max(1, total)
+        self.part.set_value(np.asarray(np.clip((at - 0.4) / 0.3, 0.0, 1.0)))
+        part = max(0.0, 2 * at - 1)
         self.rate.set_value(np.asarray(LAST + 0.5 * (FIRST - LAST) * (1 + np.cos(np.pi * part))))
 
     def after(self, approx: Approximation, done: int, total: int) -> None:
@@ -81,21 +96,32 @@ class Averaged:
                 at += size
             means.append(shift)
             spreads.append(np.asarray(group.std.eval()))  # type: ignore[attr-defined]
+        if isinstance(approx.groups[0], EmpiricalGroup):
+            return _at_rest(approx)
         moved = float(np.max(np.concatenate(means) / np.concatenate(spreads)))
         if moved < SETTLED:
             return True, "the means have settled"
         return False, f"the means still move by {moved:.2f} sd"
 
 
+def _at_rest(approx: Approximation) -> tuple[bool, str]:
+    """Whether particles have come to rest: the direction of Stein's operator, in units of their spread, vanishes."""
+    push = Stein(approx).grad() * np.asarray(approx.groups[0].std.eval())  # type: ignore[attr-defined]
+    size = float(np.max(np.sqrt(np.mean(push**2, axis=0))))
+    return size < SETTLED, f"the particles are pushed by {size:.2g} in units of their spread"
+
+
 def report_of(approx: Approximation, how: str, converged: bool | None, why: str, steps: int, began: float,
-              draws: int) -> Report:  # fmt: skip
-    """The report of a fit by steps: with importance ratios where the log-density stays the same and q has one."""
+              draws: int, more: bool = False) -> Report:  # fmt: skip
+    """The report of a fit by steps: with importance ratios where the log-density stays the same and q has one. `more` says that
+    variables of the model were fitted along."""
     seconds = time.perf_counter() - began
     plain = Report(how, converged, why, steps, steps * draws, seconds)
     if not approx.has_logq or approx.problem.random_rows or not approx.problem.dim:
         return plain
     log_q, points = log_densities(approx, 1000)
-    found = quality_of(approx.problem.target(points)[0] - log_q)
+    target = approx.problem.target_now() if more else approx.problem.target
+    found = quality_of(target(points)[0] - log_q)
     return plain._replace(**dict(zip(("pareto_k", "elbo", "elbo_error", "log_evidence"), found[:4], strict=True)))
 
 

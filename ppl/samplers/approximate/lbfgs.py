@@ -13,6 +13,7 @@ import numpy as np
 
 Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
 ARMIJO, WOLFE = 1e-4, 0.9  # Nocedal & Wright (2006), conditions (3.6)
+NOISE = 1e-14  # of a value, by rounding
 
 
 class Found(NamedTuple):
@@ -57,7 +58,7 @@ def minimize(
     pairs: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=memory)
     converged, why = False, f"no end after {most} steps"
     for _ in range(most):
-        if np.max(np.abs(gradient), initial=0.0) <= gradient_tolerance * max(1.0, abs(value)):
+        if np.max(np.abs(gradient), initial=0.0) <= max(gradient_tolerance, NOISE * abs(value)):
             converged, why = True, "the gradient vanishes"
             break
         direction = -_two_loops(gradient, pairs)
@@ -114,7 +115,7 @@ def _line_search(
     """A step that falls enough and whose slope is flatter (both Wolfe conditions), by bracketing and bisection with
     cubic steps; where only the first can be had, a step of that kind; None where there is none."""
     low, high = _Point(0.0, value, slope, x, np.zeros_like(x)), None
-    noise = 1e-14 * max(1.0, abs(value))
+    noise = NOISE * max(1.0, abs(value))
     best: _Point | None = None
     for look in range(1, 31):
         at = x + length * direction

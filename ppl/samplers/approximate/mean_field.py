@@ -25,7 +25,8 @@ from ppl.samplers.approximate.lbfgs import Found, minimize
 from ppl.samplers.approximate.normal import Normal, cholesky_of_precision
 from ppl.samplers.approximate.target import Target, hessians
 
-FEWEST, MOST = 16, 128  # draws, first and at most
+FEWEST, MOST = 8, 128  # draws, first and at most
+ROUGH, FINE = 1e-3, 1e-8  # slopes, in units of standard deviations, while draws are chosen and in the end
 ENOUGH = 0.05  # standard deviations that the mean may be off by the choice of draws
 MOST_RESPONSE = 200  # dimensions up to which linear response is worked out unasked
 
@@ -57,19 +58,20 @@ def mean_field(
     """The best normal approximation with independent coordinates. `watch` sees mean, sd and loss of each step."""
     mean, sd = near_mode(target, start, sd, most)
     losses: list[float] = []
-    rows = int(np.clip(2 * target.dim, FEWEST, MOST))
+    left = lambda: max(0, most - len(losses))
+    mean, sd, _ = _fitted(target, antithetic(FEWEST, target.dim, seed), mean, sd, left(), ROUGH, losses, watch)
+    rows = int(np.clip(2 * target.dim, 2 * FEWEST, MOST))
     while True:
         noise = antithetic(rows, target.dim, seed)
-        mean, sd, found = _fitted(target, noise, mean, sd, max(0, most - len(losses)), losses, watch)
-        if respond or (respond is None and target.dim <= MOST_RESPONSE):
-            response, spread = _response(target, noise, mean, sd)
-        else:
-            response, spread = None, sd
-        error = _error(target, noise, mean, sd, spread)
-        done = not found.converged or not error > ENOUGH or 2 * rows > MOST or len(losses) >= most
-        if done:
+        mean, sd, found = _fitted(target, noise, mean, sd, left(), ROUGH, losses, watch)
+        error = _error(target, noise, mean, sd)
+        if not found.converged or not error > ENOUGH or 2 * rows > MOST or not left():
             break
         rows *= 2
+    mean, sd, found = _fitted(target, noise, mean, sd, left(), FINE, losses, watch)
+    response = None
+    if respond or (respond is None and target.dim <= MOST_RESPONSE):
+        response = _response(target, noise, mean, sd)
     return MeanField(mean, sd, losses, found.converged, found.why, error, rows, response)
 
 
@@ -96,8 +98,8 @@ def near_mode(
 
 
 def _fitted(
-    target: Target, noise: np.ndarray, mean: np.ndarray, sd: np.ndarray, most: int, losses: list[float],
-    watch: Watch | None,
+    target: Target, noise: np.ndarray, mean: np.ndarray, sd: np.ndarray, most: int, tolerance: float,
+    losses: list[float], watch: Watch | None,
 ) -> tuple[np.ndarray, np.ndarray, Found]:  # fmt: skip
     """The minimum of F in units of the standard deviations at the start."""
     dim, units = len(mean), sd
@@ -122,13 +124,15 @@ def _fitted(
         if watch is not None:
             watch(*read(x), loss)
 
-    found = minimize(objective, np.zeros(2 * dim), most=most, gradient_tolerance=1e-8, value_tolerance=0.0, each=each)
+    found = minimize(
+        objective, np.zeros(2 * dim), most=most, gradient_tolerance=tolerance, value_tolerance=0.0, each=each
+    )
     center, spread = read(found.point)
     return center, spread, found
 
 
-def _response(target: Target, noise: np.ndarray, mean: np.ndarray, sd: np.ndarray) -> tuple[Normal | None, np.ndarray]:
-    """The normal law with the covariance by linear response, and standard deviations."""
+def _response(target: Target, noise: np.ndarray, mean: np.ndarray, sd: np.ndarray) -> Normal | None:
+    """The normal law with the covariance by linear response."""
     points = mean + sd * noise
     _, gradients = target(points)
     curvatures = -hessians(target, points, sd)
@@ -140,20 +144,17 @@ def _response(target: Target, noise: np.ndarray, mean: np.ndarray, sd: np.ndarra
     try:
         precision = m_m - m_s @ np.linalg.solve(s_s, m_s.T)
     except np.linalg.LinAlgError:
-        return None, sd
+        return None
     factor = cholesky_of_precision(0.5 * (precision + precision.T))
-    if factor is None:
-        return None, sd
-    law = Normal(mean, factor)
-    return law, law.sd
+    return None if factor is None else Normal(mean, factor)
 
 
-def _error(target: Target, noise: np.ndarray, mean: np.ndarray, sd: np.ndarray, spread: np.ndarray) -> float:
+def _error(target: Target, noise: np.ndarray, mean: np.ndarray, sd: np.ndarray) -> float:
     """How far the mean may be off, in standard deviations: the spread of the gradients of pairs of draws, in the units
-    of a target with this spread."""
+    of this law."""
     _, gradients = target(mean + sd * noise)
     half = len(noise) // 2
     pairs = 0.5 * (gradients[:half] + gradients[half:])
     if half < 2 or not pairs.size:
         return np.nan
-    return float(np.max(np.std(pairs, axis=0, ddof=1) * spread) / np.sqrt(half))
+    return float(np.max(np.std(pairs, axis=0, ddof=1) * sd) / np.sqrt(half))

@@ -30,7 +30,7 @@ def smoothed(log_ratios: np.ndarray) -> Smoothed:
     if np.any(ratios == np.inf):
         return Smoothed(np.where(ratios == np.inf, 0.0, -np.inf), np.inf)
     logs = ratios - ratios.max()
-    tail = int(min(0.2 * n, 3 * np.sqrt(n)))
+    tail = int(np.ceil(min(0.2 * n, 3 * np.sqrt(n))))
     shape = np.inf
     if tail >= 5:
         order = np.argsort(logs)
