@@ -95,7 +95,11 @@ PYMC = {
     "pymc.testing": "*ppl.alias.testing",
     "pymc.util": "*ppl.util *ppl.alias.value_names !_get_seeds_per_chain !check_dist_not_registered "
     "!get_value_vars_from_user_vars",
-    "pymc.variational": "*ppl.variational !Approximation !Inference !MeanField !FullRank !Empirical !ADVI !SVGD",
+    "pymc.variational": "*ppl.variational",
+    **{
+        f"pymc.variational.{name}": f"*ppl.variational.{name}"
+        for name in "approximations callbacks inference operators opvi stein test_functions updates".split()
+    },
     "pymc.variational.minibatch_rv": "!MinibatchRandomVariable !create_minibatch_rv",
 }
 

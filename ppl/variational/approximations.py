@@ -260,7 +260,9 @@ class Approximation:
         else:
             options = {}  # as in PyMC, other arguments say nothing of a MultiTrace
         facts = self.report.attrs() if self.report is not None else {"drawn_by": str(self)}
-        return self.problem.finished(self.positions(draws, seed)[None], return_inferencedata, facts, seed, options=options)
+        return self.problem.finished(
+            self.positions(draws, seed)[None], return_inferencedata, facts, seed, options=options
+        )
 
     def as_drawn(self, positions: np.ndarray | None = None) -> Any:
         """A result of the points themselves: (chains, draws, dim), or those of an empirical approximation in order."""

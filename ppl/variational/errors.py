@@ -5,7 +5,7 @@ class VariationalInferenceError(Exception):
     """Something that variational inference cannot do."""
 
 
-class NotImplementedInference(VariationalInferenceError, NotImplementedError):
+class NotImplementedInference(VariationalInferenceError, NotImplementedError):  # noqa: N818 (the name is PyMC's)
     """A combination of a method and a model that is not possible."""
 
 

@@ -1,7 +1,7 @@
 """Fitting an approximation to a posterior: `fit`, and the classes that it is a shortcut to.
 
-Without an optimizer (`obj_optimizer=`) a fit of one normal group is deterministic: it runs until it has converged, in at
-most `n` steps, and says so. With one, or with minibatches, `n` stochastic steps are made, by PyMC's algorithm.
+Without an optimizer (`obj_optimizer=`) a fit of one normal group is deterministic: it runs until it has converged, in
+at most `n` steps, and says so. With one, or with minibatches, `n` stochastic steps are made, by PyMC's algorithm.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from ppl.model.output import results
 from ppl.variational import pathfinder as paths
 from ppl.variational.approximations import Approximation, Empirical, FullRank, MeanField, Report
 from ppl.variational.deterministic import MANY, engine_for
-from ppl.variational.errors import NotImplementedInference
 from ppl.variational.laplace import fit_laplace_approximation
 from ppl.variational.operators import KL, KSD, Operator
 from ppl.variational.steps import Steps
@@ -380,8 +379,3 @@ def fit_dadvi(
     fitted = ADVI(model=model, start=initvals, random_seed=random_seed, rewrite=kwargs.pop("rewrite", True), **kwargs)
     approx = fitted.fit(progressbar=progressbar)
     return approx.as_drawn(approx.positions(count("n_draws", n_draws, 1), approx.problem.seed)[None])
-
-
-__all__ = [
-    "ADVI", "ASVGD", "SVGD", "FullRankADVI", "ImplicitGradient", "Inference", "KLqp", "NotImplementedInference", "fit", "fit_dadvi",
-]  # fmt: skip

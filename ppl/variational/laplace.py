@@ -43,8 +43,8 @@ def fit_laplace_approximation(
     if factor is None:
         raise VariationalInferenceError(
             "Laplace: the log-density has no maximum with a definite curvature near the start: "
-            f"after {steps} steps it is still rising or flat in some direction, as in a funnel. Leave rewrite=False out, "
-            "or use pm.fit(method='fullrank_advi'), pm.sample or another start=."
+            f"after {steps} steps it is still rising or flat in some direction, as in a funnel. Leave "
+            "rewrite=False out, or use pm.fit(method='fullrank_advi'), pm.sample or another start=."
         )
     law = Normal(point, factor)
     mu = approx.groups[0].params[0]
@@ -79,6 +79,7 @@ def fit_laplace(
     if optimize_method not in ("BFGS", "L-BFGS-B"):
         raise ValueError(f'fit_laplace: optimize_method is "BFGS" or "L-BFGS-B", got {optimize_method!r}')
     chains = count("chains", chains or 2, 1)
-    approx = fit_laplace_approximation(model, start=initvals, random_seed=random_seed, progressbar=progressbar, **kwargs)
+    how = {"start": initvals, "random_seed": random_seed, "progressbar": progressbar, **kwargs}
+    approx = fit_laplace_approximation(model, **how)
     points = approx.positions(chains * count("draws", draws, 1), approx.problem.seed)
     return approx.as_drawn(points.reshape(chains, draws, -1))

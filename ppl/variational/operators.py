@@ -58,5 +58,5 @@ class KSD(Operator):
         if approx.problem.has_simulator:
             raise NotImplementedInference("SVGD needs a gradient, and a Simulator has none: use pm.sample_smc.")
         if approx.problem.random_rows:
-            raise NotImplementedInference("SVGD is not implemented for minibatches: give it the whole data, or use ADVI.")
+            raise NotImplementedInference("SVGD has no minibatches: give it the whole data, or use ADVI.")
         self.temperature = float(temperature)

@@ -130,9 +130,7 @@ class Steps:
 
         def drawn(params: Sequence[Any]) -> tuple[Any, Any]:
             at, parts, log_q = 0, [], 0.0
-            for group, program, noise, arrays in zip(
-                self.approx.groups, self.groups, noises, groups_data, strict=True
-            ):
+            for group, program, noise, arrays in zip(self.approx.groups, self.groups, noises, groups_data, strict=True):
                 count = len(group.params)
                 found = program([*params[at : at + count], noise], *arrays)
                 at += count

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ppl.samplers.approximate.normal import Normal, quality_of
 import ppl.tensor as tt
+from ppl.samplers.approximate.normal import Normal, quality_of
 from ppl.tensor.variables import shared
 from ppl.variational.approximations import Approximation, Report
 from ppl.variational.callbacks import Callback
@@ -67,7 +67,7 @@ class Averaged:
         return updates
 
     def before(self, done: int, total: int) -> None:
-        """Choose the rates: they stay, turn to units of standard deviations, and fall as a cosine in the second half."""
+        """Choose the rates: they stay, turn to units of standard deviations, and fall as a cosine at last."""
         at = done / max(1, total)
         self.part.set_value(np.asarray(np.clip((at - 0.4) / 0.3, 0.0, 1.0)))
         part = max(0.0, 2 * at - 1)
@@ -113,8 +113,8 @@ def _at_rest(approx: Approximation) -> tuple[bool, str]:
 
 def report_of(approx: Approximation, how: str, converged: bool | None, why: str, steps: int, began: float,
               draws: int, more: bool = False) -> Report:  # fmt: skip
-    """The report of a fit by steps: with importance ratios where the log-density stays the same and q has one. `more` says that
-    variables of the model were fitted along."""
+    """The report of a fit by steps: with importance ratios where the log-density stays the same and q has one.
+    `more` says that variables of the model were fitted along."""
     seconds = time.perf_counter() - began
     plain = Report(how, converged, why, steps, steps * draws, seconds)
     if not approx.has_logq or approx.problem.random_rows or not approx.problem.dim:

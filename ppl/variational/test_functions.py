@@ -43,7 +43,7 @@ def _median(squares: Any) -> Any:
 
 
 class Scaled(Kernel):
-    """The same of coordinates in units of their standard deviations, for posteriors whose coordinates differ in size."""
+    """The same of coordinates in units of their standard deviations, which may differ in size."""
 
     def __call__(self, X: Any) -> tuple[Any, Any]:
         sd = tt.std(X, axis=0) + np.finfo(float).tiny

@@ -57,7 +57,7 @@ def _optimizer(rule: Rule) -> Callable[..., Any]:
 
     @functools.wraps(rule)
     def by_position(loss_or_grads: Any = None, params: Any = None, *positional: Any, **settings: Any) -> Any:
-        names = [name for name in rule.__code__.co_varnames[1 : rule.__code__.co_argcount]]
+        names = rule.__code__.co_varnames[1 : rule.__code__.co_argcount]
         return optimizer(loss_or_grads, params, **dict(zip(names, positional, strict=False)), **settings)
 
     return by_position

@@ -40,8 +40,7 @@ class FullRank(NamedTuple):
 def at_mode(target: Target, start: np.ndarray, most: int = 1000) -> tuple[np.ndarray, np.ndarray | None, bool, int]:
     """The mode near a start, the factor of the covariance of Laplace's approximation there (None where the curvature is
     not that of a maximum), whether the search has converged, and its steps."""
-    objective = lambda x: tuple(-part for part in target.one(x))  # type: ignore[misc]
-    found = minimize(objective, start, most=most, gradient_tolerance=1e-10, value_tolerance=0.0)
+    found = minimize(target.downhill, start, most=most, gradient_tolerance=1e-10, value_tolerance=0.0)
     point, factor = found.point, None
     scale = np.ones(target.dim)
     for _ in range(2):  # the second time in units of the standard deviations, with one step of Newton's

@@ -62,11 +62,11 @@ def minimize(
             converged, why = True, "the gradient vanishes"
             break
         direction = -_two_loops(gradient, pairs)
-        slope = direction @ gradient
+        slope = float(direction @ gradient)
         if not slope < 0:
             pairs.clear()
             direction = -gradient
-            slope = direction @ gradient
+            slope = float(direction @ gradient)
         size = float(np.linalg.norm(direction))
         length = 1.0 if pairs else min(1.0, 1.0 / size)
         length = min(length, longest / size)
@@ -92,7 +92,8 @@ def minimize(
         if 0 <= fall <= value_tolerance * max(1.0, abs(value)):
             converged, why = True, "the value falls no more"
             break
-    return Found(x, value, gradient, converged, why, *map(np.array, (points, gradients, values)), looks)
+    way = np.array(points), np.array(gradients), np.array(values)
+    return Found(x, value, gradient, converged, why, *way, looks)
 
 
 def _two_loops(gradient: np.ndarray, pairs: deque[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
@@ -154,5 +155,5 @@ def _between(low: _Point, high: _Point) -> float:
         length = high.length - width * (high.slope + d2 - d1) / (high.slope - low.slope + 2 * d2)
     if not np.isfinite(length):
         length = low.length + 0.5 * width
-    inner = sorted((low.length + 0.1 * width, high.length - 0.1 * width))
-    return float(np.clip(length, *inner))
+    least, most = sorted((low.length + 0.1 * width, high.length - 0.1 * width))
+    return float(min(max(length, least), most))

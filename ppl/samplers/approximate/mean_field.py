@@ -75,14 +75,13 @@ def mean_field(
     return MeanField(mean, sd, losses, found.converged, found.why, error, rows, response)
 
 
-def near_mode(
-    target: Target, start: np.ndarray, sd: np.ndarray | None, most: int
-) -> tuple[np.ndarray, np.ndarray]:
+def near_mode(target: Target, start: np.ndarray, sd: np.ndarray | None, most: int) -> tuple[np.ndarray, np.ndarray]:
     """A place to begin at: some steps uphill, and scales by the curvature there, never above one or far below it."""
     if not target.dim:
         return np.zeros(0), np.zeros(0)
-    objective = lambda x: tuple(-part for part in target.one(x))  # type: ignore[misc]
-    found = minimize(objective, start, most=min(most, 30), value_tolerance=1e-3, longest=10.0 * np.sqrt(target.dim))
+    found = minimize(
+        target.downhill, start, most=min(most, 30), value_tolerance=1e-3, longest=10.0 * np.sqrt(target.dim)
+    )
     if sd is not None:
         return found.point, np.asarray(sd, float)
     step = np.full(target.dim, 1e-4)

@@ -71,7 +71,7 @@ def quality_of(log_ratios: np.ndarray) -> Quality:
 
 
 def cholesky_of_precision(precision: np.ndarray) -> np.ndarray | None:
-    """The lower triangular factor of the covariance with this inverse; None where the inverse is not positive definite."""
+    """The lower triangular factor of the covariance with this inverse; None where that is not positive definite."""
     if not np.all(np.isfinite(precision)):
         return None
     scale = np.sqrt(np.abs(np.diagonal(precision)))

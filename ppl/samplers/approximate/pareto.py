@@ -48,8 +48,8 @@ def smoothed(log_ratios: np.ndarray) -> Smoothed:
 
 
 def generalized_pareto(excess: np.ndarray) -> tuple[float, float]:
-    """Shape and scale of the generalized Pareto law of ordered positive numbers (Zhang & Stephens 2009), the shape drawn
-    a little towards 1/2, as if ten numbers more had been seen."""
+    """Shape and scale of the generalized Pareto law of ordered positive numbers (Zhang & Stephens 2009); the shape is
+    drawn a little towards 1/2, as if ten numbers more had been seen."""
     n = len(excess)
     grid = 30 + int(np.sqrt(n))
     b = 1 - np.sqrt(grid / (np.arange(1, grid + 1) - 0.5))

@@ -78,8 +78,7 @@ def path(
 ) -> Path:
     """One path from a start."""
     memory = memory or max(int(np.ceil(3 * np.log(max(2, target.dim)))), 5)
-    objective = lambda x: tuple(-part for part in target.one(x))  # type: ignore[misc]
-    found = minimize(objective, start, memory=memory, most=most, gradient_tolerance=1e-8, value_tolerance=1e-5)
+    found = minimize(target.downhill, start, memory=memory, most=most, gradient_tolerance=1e-8, value_tolerance=1e-5)
     laws: list[tuple[int, Law]] = [*laws_along(found, memory), *curved_along(target, found)]
     if not laws:
         return Path(None, -np.inf, found, 0, "the search made no step")
@@ -98,9 +97,9 @@ def _elbos(target: Target, laws: list[Law], noise: np.ndarray) -> np.ndarray:
     """Evidence lower bounds by the same noise for all laws."""
     points = np.concatenate([law.at(noise) for law in laws])
     finite = np.all(np.isfinite(points), axis=1)
-    values = np.full(len(points), -np.inf)
-    values[finite] = target(points[finite])[0]
-    values = values.reshape(len(laws), len(noise))
+    each = np.full(len(points), -np.inf)
+    each[finite] = target(points[finite])[0]
+    values = each.reshape(len(laws), len(noise))
     with np.errstate(invalid="ignore"):
         return np.array([
             np.mean(value - law.log_density(law.at(noise))) for law, value in zip(laws, values, strict=True)
@@ -130,7 +129,8 @@ def curved_along(target: Target, found: Found) -> list[tuple[int, Law]]:
     know only the directions that were walked in."""
     if target.dim > EXACT:
         return []
-    scale, laws = np.ones(target.dim), []
+    scale = np.ones(target.dim)
+    laws: list[tuple[int, Law]] = []
     for i, matrix in enumerate(-hessians(target, found.points, scale)):
         factor = cholesky_of_precision(matrix)
         if factor is not None:
@@ -171,8 +171,8 @@ def law_at(
 
 
 def pooled(target: Target, paths: list[Path], each: int, draws: int, how: str | None = "psis", seed: int = 0) -> Pooled:
-    """Draws of the paths that have a law. `how` says what becomes of the weights: drawn again by smoothed ones ("psis"),
-    by plain ones ("psir"), or not at all ("identity" and None keep the draws as they are, a part of each path)."""
+    """Draws of the paths that have a law. `how` says what is done with their weights: drawn again by smoothed ones
+    ("psis"), by plain ones ("psir"), or not at all ("identity" and None keep the draws as they are, a part of each path)."""
     rng = np.random.default_rng(seed)
     laws = [p.law for p in paths if p.law is not None]
     points = np.concatenate([law.at(rng.standard_normal((each, target.dim))) for law in laws])

@@ -53,6 +53,11 @@ class Target:
         values, gradients = self(np.asarray(point)[None])
         return float(values[0]), gradients[0]
 
+    def downhill(self, point: np.ndarray) -> tuple[float, np.ndarray]:
+        """Minus the log-density, and its gradient: what a search for the mode minimizes."""
+        value, gradient = self.one(point)
+        return -value, -gradient
+
     def _program(self, block: np.ndarray) -> Any:
         make = one_by_one if jax.default_backend() == "cpu" else at_once
         key = ("value and gradient at rows", self.key if self.key is not None else self.log_density, make.__name__)
