@@ -391,3 +391,16 @@ def test_optimizers_that_stop_short_are_found_out(caplog):
     """PyMC's default steps do not reach the regression; the importance ratios tell."""
     approx = pm.fit(300, model=regression(), obj_optimizer=pm.adagrad_window, random_seed=1, progressbar=False)
     assert approx.report.pareto_k > 0.7 and "far from the posterior" in caplog.text
+
+
+@pytest.mark.parametrize("init", ["advi", "advi+adapt_diag", "advi_map", "pathfinder"])
+def test_chains_start_from_an_approximation(init):
+    """Far from the support points: after no tuning at all, draws lie where the posterior is."""
+    with pm.Model():
+        x = pm.Normal("x", 0, 100, shape=3)
+        pm.Normal("y", x, 0.1, observed=[50.0, -60.0, 70.0])
+        result = pm.sample(5, tune=0, chains=2, init=init, n_init=1000 if "advi" in init else None, random_seed=1,
+                           rewrite=False, progressbar=False, compute_convergence_checks=False)  # fmt: skip
+    assert np.max(np.abs(result.posterior["x"].values - [50.0, -60.0, 70.0])) < 2
+    first = result.posterior["x"].values[:, 0]
+    assert (first[0] != first[1]).all()

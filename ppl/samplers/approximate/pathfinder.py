@@ -172,7 +172,7 @@ def law_at(
 
 def pooled(target: Target, paths: list[Path], each: int, draws: int, how: str | None = "psis", seed: int = 0) -> Pooled:
     """Draws of the paths that have a law. `how` says what is done with their weights: drawn again by smoothed ones
-    ("psis"), by plain ones ("psir"), or not at all ("identity" and None keep the draws as they are, a part of each path)."""
+    ("psis"), by plain ones ("psir"), or not at all ("identity" and None keep the draws, a part of each path)."""
     rng = np.random.default_rng(seed)
     laws = [p.law for p in paths if p.law is not None]
     points = np.concatenate([law.at(rng.standard_normal((each, target.dim))) for law in laws])
