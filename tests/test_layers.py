@@ -26,6 +26,7 @@ BELOW = {
     "bridge": "model samplers compile rewrites distributions tensor graph xla",
     "model": "nn samplers compile rewrites distributions tensor graph xla",
     "variational": "model samplers compile rewrites distributions tensor graph xla",
+    "extras": "variational model samplers compile rewrites distributions tensor graph xla",
     "alias": "model nn samplers compile rewrites distributions tensor graph xla",
     "__main__": "alias",  # the command `python -m ppl`
 }

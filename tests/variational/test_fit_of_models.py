@@ -404,3 +404,18 @@ def test_chains_start_from_an_approximation(init):
     assert np.max(np.abs(result.posterior["x"].values - [50.0, -60.0, 70.0])) < 2
     first = result.posterior["x"].values[:, 0]
     assert (first[0] != first[1]).all()
+
+
+def test_the_mode_comes_with_its_curvature():
+    point, hessian = pm.find_MAP(model=straight(), progressbar=False, compute_hessian=True)
+    np.testing.assert_allclose(point["x"], [4 / 9, 4 / 9], atol=1e-5)
+    np.testing.assert_allclose(hessian, np.linalg.inv(EXACT), atol=1e-5)
+
+
+def test_the_names_of_pymc_extras():
+    import ppl.extras as pmx
+
+    result = pmx.fit("Laplace", model=straight(), rewrite=False, chains=1, draws=7, progressbar=False)
+    assert result.posterior.sizes == {"chain": 1, "draw": 7, "x_dim_0": 2}
+    with pytest.raises(ValueError, match="method is one of pathfinder"):
+        pmx.fit("advi")

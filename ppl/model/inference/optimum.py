@@ -19,6 +19,7 @@ from ppl.model.posterior.values import values_of
 from ppl.model.prediction.draw_rows import RowProgram, over_draws
 from ppl.model.seeds import seed_of
 from ppl.samplers import PROGRAMS
+from ppl.samplers.approximate.target import Target, hessians
 from ppl.tensor.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -95,13 +96,16 @@ def find_MAP(
     maxeval: int = 5000,
     model: Model | None = None,
     *args: Any,
+    compute_hessian: bool = False,
     seed: int | None = None,
     **kwargs: Any,
 ) -> Any:
     """The mode of the posterior, as a point; discrete variables stay where they start.
 
     The density is that of the variables themselves, without the Jacobians of their transforms. Starts are support
-    points or `start`, so `seed` does not matter to the result. Further keywords go to `scipy.optimize.minimize`.
+    points or `start`, so `seed` does not matter to the result. Further keywords go to `scipy.optimize.minimize`. With
+    `compute_hessian` the matrix of second derivatives of minus that density comes too, by the unconstrained values:
+    (point, hessian), and after what else is returned.
     """
     if args:
         raise TypeError("find_MAP takes options of scipy.optimize.minimize by keyword only")
@@ -124,7 +128,16 @@ def find_MAP(
         density = FlatProgram([joint.total(jacobian=False)], slots, once=values_of)
         best, found = maximum_of(density, flattened(slots, point), method, free, maxeval, raw=True, **kwargs)
     result = _as_point(model, joint, slots, best, include_transformed)
-    return (result, found) if return_raw else result
+    curvature = (_curvature(density, best, np.asarray(free)),) if compute_hessian else ()
+    more = ((found,) if return_raw else ()) + curvature
+    return (result, *more) if more else result
+
+
+def _curvature(density: FlatProgram, flat: np.ndarray, moved: np.ndarray) -> np.ndarray:
+    """Minus the second derivatives of a log-density by the entries that move, by differences of its gradient."""
+    target = Target(scalar(density), flat.size, density.data, density.key)
+    scale = np.maximum(1e-3, np.abs(flat))
+    return -hessians(target, flat[None], scale)[0][np.ix_(moved, moved)]
 
 
 def _moved(model: Model, chosen: Any) -> set[Tensor]:

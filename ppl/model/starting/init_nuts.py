@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ppl.compile.density import FlatProgram
 from ppl.model.arguments import check_keys, count
 from ppl.model.context import modelcontext
 from ppl.model.inference.sampling_options import nuts_options, refuse_unknown
@@ -15,6 +16,7 @@ from ppl.model.inference.steps import NUTS
 from ppl.model.posterior.point import Point
 from ppl.model.posterior.rewriting import rewritten
 from ppl.model.seeds import seed_of
+from ppl.model.starting.approximate_starts import approximate_starts
 from ppl.model.starting.start_points import starts_for
 
 if TYPE_CHECKING:
