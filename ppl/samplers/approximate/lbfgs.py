@@ -121,10 +121,10 @@ def _line_search(
     for look in range(1, 31):
         at = x + length * direction
         new, gradient = objective(at)
-        here = _Point(length, new, float(direction @ gradient), at, gradient)
         if not np.isfinite(new) or not np.all(np.isfinite(gradient)):
-            high, length = here._replace(value=np.inf), 0.5 * (low.length + length)
+            high, length = _Point(length, np.inf, np.nan, at, gradient), 0.5 * (low.length + length)
             continue
+        here = _Point(length, new, float(direction @ gradient), at, gradient)
         if new > value + ARMIJO * length * slope + noise or (best is not None and new >= low.value + noise):
             high = here
         else:

@@ -113,6 +113,8 @@ def _fitted(
         if not np.all(np.isfinite(points)):
             return np.inf, np.zeros_like(x)
         values, gradients = target(points)
+        if not np.all(np.isfinite(values)):
+            return np.inf, np.zeros_like(x)
         by_log = np.mean(gradients * noise, axis=0) * spread + 1.0
         with np.errstate(divide="ignore"):
             loss = -float(np.mean(values)) - float(np.sum(np.log(spread) + 0.5 + 0.5 * np.log(2 * np.pi)))
