@@ -419,3 +419,17 @@ def test_the_names_of_pymc_extras():
     assert result.posterior.sizes == {"chain": 1, "draw": 7, "x_dim_0": 2}
     with pytest.raises(ValueError, match="method is one of pathfinder"):
         pmx.fit("advi")
+
+
+def test_the_number_of_draws_may_be_symbolic_and_data_of_other_lengths(fitted):
+    size = tt.iscalar("size")
+    size.tag.test_value = 1
+    drawn = fitted.sample_node(fitted.model["slope"], size=size)
+    assert size.tag.test_value == 1 and drawn.eval({size: 7}).shape == (7,)
+    X = tt.shared(np.ones((5, 2)), "X")
+    with pm.Model():
+        b = pm.Normal("b", shape=2)
+        rows = pm.math.exp(X @ b)
+        pm.Poisson("y", rows, observed=np.arange(5))
+        approx = pm.SVGD(n_particles=10, random_seed=1).approx
+    assert approx.sample_node(rows, size=4, more_replacements={X: np.ones((3, 2))}).eval().shape == (4, 3)
