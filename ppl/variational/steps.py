@@ -8,6 +8,7 @@ loop in one program, with the parameters and the memory of the optimizer as its 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import jax
@@ -100,6 +101,7 @@ class Steps:
         stein = () if self.stein is None else self.stein.data
         return self.density.data, tuple(g.data for g in self.groups), self.rule.data, stein
 
+    @cached_property
     def _key(self) -> Any:
         operator = self.operator
         how = ("kl", operator.beta) if isinstance(operator, KL) else ("ksd", operator.temperature)
@@ -183,7 +185,7 @@ class Steps:
             with own_settings():
                 state = [np.asarray(v.get_value()) for v in self.state]
                 given = (state, self.key, np.uint32(self.done), np.int64(count), data)
-                program = PROGRAMS.get(self._key(), self._program, given, polish=LOOP)
+                program = PROGRAMS.get(self._key, self._program, given, polish=LOOP)
                 with turn(program):
                     new, losses = jax.block_until_ready(program(*given))
             for variable, value in zip(self.state, new, strict=True):

@@ -150,7 +150,7 @@ def run(
 ) -> None:
     """Make n steps, in as few dispatches as callbacks and the display leave; `losses` grows as they are made."""
     approx, done = steps.approx, 0
-    chunk = stride(callbacks, max(1, n // SNAPSHOTS) if averaged is not None else 1000)
+    chunk = stride(callbacks, max(5, n // SNAPSHOTS) if averaged is not None else 1000)
     while done < n:
         count = min(n - done, chunk - (first + done) % chunk if callbacks else chunk)
         if averaged is not None:
