@@ -156,7 +156,8 @@ class Approximation:
     @property
     def rewritten(self) -> bool:
         """Whether rewriting changed what is approximated."""
-        return self.problem.posterior.plan is not None
+        written = {self.model.rvs_to_values[rv] for rv in self.model.free_RVs}
+        return set(self.problem.posterior.values) != written
 
     @property
     def reduced(self) -> dict[str, np.ndarray]:

@@ -74,6 +74,8 @@ class Inference:
         bounds the slopes. `linear_response=False` leaves a mean field's covariance as it is.
         """
         n, callbacks = count("n", n, 0), list(callbacks or [])
+        if progressbar_theme is not None:
+            raise TypeError("progressbar_theme= is not supported: the display has one set of colors")
         score = self._maybe_score(score)
         options = self._checked(kwargs)
         results.prepare()
@@ -99,6 +101,8 @@ class Inference:
         """n steps more, from where the last fit ended."""
         if self.state is None:
             raise TypeError("Need to call `.fit` first")
+        if progressbar_theme is not None:
+            raise TypeError("progressbar_theme= is not supported: the display has one set of colors")
         self._go_on(count("n", n, 0), progressbar)
 
     def run_profiling(self, n: int = 1000, score: bool | None = None, **kwargs: Any) -> dict[str, float]:
@@ -155,9 +159,7 @@ class Inference:
         assert self.state is not None
         i, step, callbacks, score = self.state
         losses: list[np.ndarray] = []
-        kept_before, began = self.approx.hist, time.perf_counter()
-        if not self.hist.size:
-            kept_before = self.hist
+        kept_before, began = self.hist, time.perf_counter()
         converged, why, report, interrupted = None, "", None, False
         try:
             with Bar("Fitting", progressbar) as bar:
@@ -356,7 +358,7 @@ def fit(
         "rewrite": not chosen if rewrite is None else rewrite,
     }  # fmt: skip
     if name in WITHOUT_STEPS:
-        return WITHOUT_STEPS[name](**inf_kwargs, **kwargs)
+        return WITHOUT_STEPS[name](**inf_kwargs, **{"maxiter": count("n", n, 1), **kwargs})
     return METHODS[name](**inf_kwargs).fit(n, **kwargs)
 
 

@@ -339,6 +339,8 @@ def without_density():
     (lambda: pm.fit(method=3, model=straight()), TypeError, "Inference instance"),
     (lambda: pm.fit(method="fullrank_advi", start_sigma={"x": 1.0}, model=straight()), NotImplementedError, "advi"),
     (lambda: pm.fit(model=straight(), start_sigma={"z": 1.0}, rewrite=False), KeyError, "'z'"),
+    (lambda: pm.fit(model=straight(), progressbar_theme="x"), TypeError, "one set of colors"),
+    (lambda: pm.fit(method="pathfinder", model=straight(), score=True), TypeError, "score"),
     (lambda: pm.fit(model=straight(), no_such=1, rewrite=False), TypeError, "no argument 'no_such'"),
     (lambda: pm.fit(model=straight(), obj_optimizer="adam"), TypeError, "obj_optimizer is a function"),
     (lambda: pm.fit(model=without_density(), rewrite=False), SamplingError, "not finite at the start"),
