@@ -358,7 +358,7 @@ def fit(
         "rewrite": not chosen if rewrite is None else rewrite,
     }  # fmt: skip
     if name in WITHOUT_STEPS:
-        return WITHOUT_STEPS[name](**inf_kwargs, **{"maxiter": count("n", n, 1), **kwargs})
+        return WITHOUT_STEPS[name](**inf_kwargs, **{"maxiter": min(1000, count("n", n, 1)), **kwargs})
     return METHODS[name](**inf_kwargs).fit(n, **kwargs)
 
 

@@ -435,3 +435,13 @@ def test_the_number_of_draws_may_be_symbolic_and_data_of_other_lengths(fitted):
         pm.Poisson("y", rows, observed=np.arange(5))
         approx = pm.SVGD(n_particles=10, random_seed=1).approx
     assert approx.sample_node(rows, size=4, more_replacements={X: np.ones((3, 2))}).eval().shape == (4, 3)
+
+
+def test_modules_of_pymc_are_these():
+    with pm.as_pymc():
+        import pymc
+        from pymc.variational.callbacks import Tracker
+        from pymc.variational.opvi import Group
+
+        assert pymc.callbacks.Tracker is Tracker is pm.callbacks.Tracker
+        assert pymc.Group is Group is pm.Group and pymc.fit is pm.fit

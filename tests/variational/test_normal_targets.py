@@ -1,5 +1,6 @@
 """Kernels of normal approximations are exact for normal targets, and know when they have arrived."""
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import stats
@@ -109,6 +110,22 @@ def test_a_funnel_is_not_taken_for_normal():
     """The importance ratios of a normal law have a long tail here, and are said to."""
     funnel = Target(lambda x: -0.5 * x[0] ** 2 / 9 - 0.5 * (x[1:] ** 2 * np.e ** (-x[0])).sum() - 2 * x[0], 5)
     assert quality(funnel, Normal(np.zeros(5), np.ones(5))).pareto_k > 0.7
+
+
+def test_full_rank_fits_end_where_there_is_no_mode():
+    """A centered hierarchy, whose density rises without end in the neck of the funnel."""
+
+    def density(x):
+        return (
+            -0.5 * x[0] ** 2
+            + x[1]
+            - 0.5 * (x[1] / 2) ** 2
+            - 4 * x[1]
+            - 0.5 * (((x[2:] - x[0]) ** 2).sum() * jnp.exp(-2 * x[1]) + ((x[2:] - 1.0) ** 2).sum() / 9)
+        )
+
+    found = full_rank(Target(density, 6), np.zeros(6))
+    assert np.all(np.isfinite(found.law.sd)) and len(found.losses) > 1
 
 
 @pytest.mark.parametrize("shape", [-0.3, 0.2, 0.8])

@@ -19,6 +19,7 @@ import numpy as np
 
 from ppl.samplers.approximate.draws import antithetic
 from ppl.samplers.approximate.lbfgs import minimize
+from ppl.samplers.approximate.mean_field import near_mode
 from ppl.samplers.approximate.normal import Normal, cholesky_of_precision
 from ppl.samplers.approximate.target import Target, hessians
 
@@ -68,8 +69,7 @@ def full_rank(
     """A normal approximation with all covariances, begun at Laplace's, or at `law`."""
     dim = target.dim
     if law is None:
-        point, factor, _, _ = at_mode(target, start, min(most, 200))
-        law = Normal(point, np.eye(dim) if factor is None else factor)
+        law = _first(target, start, min(most, 100))
     mean, covariance = law.mean, law.covariance
     batch = 2 * min(max(4, dim + 1), 32)
     losses: list[float] = []
@@ -89,7 +89,12 @@ def full_rank(
         if watch is not None:
             watch(law, losses[-1])
         weight = batch * dim / (1.0 + max(0, step - 5))
-        new_mean, new_covariance = _matched(mean, covariance, points[fine], gradients[fine], weight)
+        try:
+            new_mean, new_covariance = _matched(mean, covariance, points[fine], gradients[fine], weight)
+            _factor(new_covariance)
+        except np.linalg.LinAlgError:
+            why = "the covariance of the approximation degenerates, as in a funnel"
+            break
         change = _distance(law, new_mean, new_covariance)
         mean, covariance = new_mean, new_covariance
         if change < SETTLED:
@@ -104,6 +109,15 @@ def full_rank(
             last = recent
     law = _average(sums[len(sums) // 2 :]) if sums else law
     return FullRank(law, losses, converged, why, len(losses))
+
+
+def _first(target: Target, start: np.ndarray, most: int) -> Normal:
+    """Laplace's approximation where there is a mode, else a place on the way uphill with scales by the curvature."""
+    point, factor, converged, _ = at_mode(target, start, most)
+    if converged and factor is not None:
+        return Normal(point, factor)
+    point, sd = near_mode(target, start, None, most)
+    return Normal(point, np.diag(sd))
 
 
 def _average(laws: list[tuple[np.ndarray, np.ndarray]]) -> Normal:

@@ -20,6 +20,7 @@ from ppl.samplers.approximate.target import Target, hessians
 
 CURVED = 1e-12  # a pair counts where s·z is more than this part of z·z
 BEST, MORE = 5, 25  # laws that are looked at again, with as many draws more
+FIRST = 40  # points of a way at which the curvature is worked out
 EXACT = 50  # dimensions up to which the curvature is worked out along the way
 
 
@@ -131,7 +132,7 @@ def curved_along(target: Target, found: Found) -> list[tuple[int, Law]]:
         return []
     scale = np.ones(target.dim)
     laws: list[tuple[int, Law]] = []
-    for i, matrix in enumerate(-hessians(target, found.points, scale)):
+    for i, matrix in enumerate(-hessians(target, found.points[:FIRST], scale)):
         factor = cholesky_of_precision(matrix)
         if factor is not None:
             law = Normal(found.points[i], factor)
