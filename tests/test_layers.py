@@ -27,6 +27,8 @@ BELOW = {
     "model": "nn samplers compile rewrites distributions tensor graph xla",
     "ode": "model compile rewrites distributions tensor graph xla",
     "gp": "model compile rewrites distributions tensor graph",
+    "variational": "model samplers compile rewrites distributions tensor graph xla",
+    "extras": "variational model samplers compile rewrites distributions tensor graph xla",
     "alias": "gp model nn samplers compile rewrites distributions tensor graph xla",
     "__main__": "alias",  # the command `python -m ppl`
 }

@@ -159,7 +159,7 @@ def test_draws_are_those_of_the_posterior():
         ({"initvals": {"zzz": 1}}, KeyError, "zzz"),
         ({"initvals": [{}]}, ValueError, "chains"),
         ({"init": "jiter+adapt_diag"}, ValueError, "jitter"),
-        ({"init": "advi"}, NotImplementedError, "variational"),
+        ({"init": "avdi"}, ValueError, "advi"),
         ({"nuts_sampler": "stan"}, ValueError, "nuts_sampler"),
         ({"idata_kwargs": {"log_likelyhood": True}}, TypeError, "log_likelihood"),
         ({"nuts_sampler_kwargs": {"metrik": 1}}, TypeError, "metric"),

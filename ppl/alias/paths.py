@@ -36,8 +36,11 @@ SLOPES = """DisconnectedType=ppl.alias.own_ops.DisconnectedType grad_undefined=p
     grad_not_implemented=ppl.alias.own_ops.grad_not_implemented"""
 COMPILED = "Function In Out Mode function get_mode shared SharedVariable=ppl.tensor.variables.Variable"
 
+# Modules of pymc.variational that PyMC lets one reach from `pymc` too.
+VARIATIONAL = "approximations callbacks inference operators opvi stein test_functions updates"
+
 PYMC = {
-    "pymc": f"*ppl compile=ppl.function {FAMILIES} !SymbolicRandomVariable",
+    "pymc": f"*ppl compile=ppl.function {FAMILIES} {VARIATIONAL} !SymbolicRandomVariable",
     "pymc.backends": "*ppl.backends NDArray=ppl.alias.recording.NDArray MultiTrace=ppl.alias.recording.MultiTrace",
     "pymc.backends.arviz": "*ppl.backends.arviz *ppl.alias.datasets",
     "pymc.backends.base": "MultiTrace=ppl.alias.recording.MultiTrace !BaseTrace !IBaseTrace",
@@ -94,7 +97,8 @@ PYMC = {
     "pymc.testing": "*ppl.alias.testing",
     "pymc.util": "*ppl.util *ppl.alias.value_names !_get_seeds_per_chain !check_dist_not_registered "
     "!get_value_vars_from_user_vars",
-    "pymc.variational": "*ppl.variational !Approximation !Inference !MeanField !FullRank !Empirical !ADVI !SVGD",
+    "pymc.variational": "*ppl.variational",
+    **{f"pymc.variational.{name}": f"*ppl.variational.{name}" for name in VARIATIONAL.split()},
     "pymc.variational.minibatch_rv": "!MinibatchRandomVariable !create_minibatch_rv",
 }
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator
+from types import SimpleNamespace
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
 from ppl.graph import Application, Attrs, FrozenArray, Identity, Node, debugprint
 from ppl.graph.node import Op
+from ppl.graph.weak import NodeDict
 from ppl.tensor.config import config
 
 Dim = int | None
@@ -410,6 +412,11 @@ class Tensor(Node):
         """The operation that computes it, as a list; empty for a leaf (PyTensor's name)."""
         return [self] if self.inputs else []
 
+    @property
+    def tag(self) -> SimpleNamespace:
+        """A place for notes of the user's own, such as PyTensor's test values; nothing here reads them."""
+        return _TAGS.setdefault(self, SimpleNamespace())
+
     def dprint(self, **options: Any) -> str:
         """Print the tree of operations behind it."""
         return debugprint(self, **options)
@@ -431,6 +438,8 @@ class Tensor(Node):
     def __repr__(self) -> str:
         return FUNCTIONS["describe"](self)
 
+
+_TAGS: NodeDict[SimpleNamespace] = NodeDict()
 
 # `==` builds a node, as in NumPy and SymJAX. Python's containers compare identity first, and nodes that are equal are
 # identical, so sets and dicts of nodes never reach it; `in` on a list does, hence the error of __bool__.

@@ -19,6 +19,7 @@ from ppl.model.posterior.values import values_of
 from ppl.model.prediction.draw_rows import RowProgram, over_draws
 from ppl.model.seeds import seed_of
 from ppl.samplers import PROGRAMS
+from ppl.samplers.approximate.target import Target, hessians
 from ppl.tensor.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ def find_MAP(
     maxeval: int = 5000,
     model: Model | None = None,
     *args: Any,
+    compute_hessian: bool = False,
     seed: int | None = None,
     **kwargs: Any,
 ) -> Any:
@@ -123,6 +125,9 @@ def find_MAP(
         The most evaluations of the density.
     model : Model, optional
         The model; by default that of the `with` block.
+    compute_hessian : bool, default False
+        Whether the matrix of second derivatives of minus the log-density is returned too, by the unconstrained values:
+        the result is (point, hessian), after what else is returned.
     *args
         Further arguments by position, refused as in PyMC.
     seed : int, optional
@@ -164,7 +169,16 @@ def find_MAP(
         density = FlatProgram([joint.total(jacobian=False)], slots, once=values_of)
         best, found = maximum_of(density, flattened(slots, point), method, free, maxeval, raw=True, **kwargs)
     result = _as_point(model, joint, slots, best, include_transformed)
-    return (result, found) if return_raw else result
+    curvature = (_curvature(density, best, np.asarray(free)),) if compute_hessian else ()
+    more = ((found,) if return_raw else ()) + curvature
+    return (result, *more) if more else result
+
+
+def _curvature(density: FlatProgram, flat: np.ndarray, moved: np.ndarray) -> np.ndarray:
+    """Minus the second derivatives of a log-density by the entries that move, by differences of its gradient."""
+    target = Target(scalar(density), flat.size, density.data, density.key)
+    scale = np.maximum(1e-3, np.abs(flat))
+    return -hessians(target, flat[None], scale)[0][np.ix_(moved, moved)]
 
 
 def _moved(model: Model, chosen: Any) -> set[Tensor]:

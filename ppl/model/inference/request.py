@@ -51,6 +51,7 @@ class Asked:
     initvals: Any
     init: str
     jitter_max_retries: int
+    n_init: int | None  # steps of an approximation that chains start from
     # methods
     step: Any
     for_counts: Mapping[str, Mapping[str, Any]]  # options of the methods that are chosen for counts, by their names
@@ -120,7 +121,7 @@ def request(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Asked
     same = "rewrite step nuts_sampler nuts_sampler_kwargs init blocking callback progressbar quiet var_names".split()
     return Asked(
         model=model, draws=draws, tune=tune, chains=chains, cores=cores, seed=seed, initvals=initvals,
-        jitter_max_retries=given["jitter_max_retries"], protect=as_list(given["protect"]),
+        jitter_max_retries=given["jitter_max_retries"], n_init=given["n_init"], protect=as_list(given["protect"]),
         eliminate=as_list(given["eliminate"]), nuts=nuts, given=direct, steered=steered, directory=directory,
         stored=stored, extras=extras, keep_warmup=keep_warmup, for_counts=for_counts,
         checked=given["compute_convergence_checks"], certified=_draws_to_check(given["certificate"]),
@@ -131,13 +132,15 @@ def request(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Asked
 def _check(given: dict[str, Any]) -> None:
     """The arguments that are looked at one by one."""
     unsupported = (
-        "trace progressbar_theme keep_warning_stat n_init mp_ctx blas_cores compile_kwargs progressbar".split()
+        "trace progressbar_theme keep_warning_stat n_init init mp_ctx blas_cores compile_kwargs progressbar".split()
     )
     refuse_unsupported(**{name: given[name] for name in unsupported})
     truths = "quiet discard_tuned_samples compute_convergence_checks return_inferencedata rewrite blocking"
     check_truths(**{name: given[name] for name in truths.split()})
     if given["callback"] is not None and not callable(given["callback"]):
         raise TypeError(f"callback is a function of (trace, draw), got {given['callback']!r}.")
+    if given["n_init"] is not None:
+        given["n_init"] = count("n_init", given["n_init"], 1)
     given["jitter_max_retries"] = count("jitter_max_retries", given["jitter_max_retries"], 0)
 
 

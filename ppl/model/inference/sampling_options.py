@@ -30,6 +30,11 @@ INITS: dict[str, tuple[str, bool]] = {
     "jitter+adapt_full": ("low_rank", True),
     "adapt_full": ("low_rank", False),
     "map": ("auto", False),
+    "advi": ("auto", False),
+    "advi+adapt_diag": ("welford_diag", False),
+    "advi+adapt_diag_grad": ("fisher_diag", False),
+    "advi_map": ("auto", False),
+    "pathfinder": ("auto", False),
 }
 
 
@@ -42,7 +47,7 @@ class Nuts(NamedTuple):
     metric: str
     integrator: str
     jitter: bool
-    at_map: bool
+    begin: str  # where chains start: "support", or at an optimum ("map") or draws of "advi" or "pathfinder"
     kernel: str = "nuts"
     chain_method: str = "auto"
 
@@ -50,10 +55,6 @@ class Nuts(NamedTuple):
 def nuts_options(init: Any, options: dict[str, Any], sampler_options: Mapping[str, Any] | None) -> Nuts:
     """NUTS by its keywords, by `nuts={...}` and by `init`; takes what it knows out of `options`."""
     if not isinstance(init, str) or init.lower() not in INITS:
-        if isinstance(init, str) and "advi" in init.lower():
-            raise NotImplementedError(
-                f"init={init!r} needs variational inference, which is not there yet. Use init='auto'."
-            )
         raise ValueError(unknown("init: there is no start called", str(init), INITS))
     metric, jitter = INITS[init.lower()]
     nested = dict(options.pop("nuts", None) or {})
@@ -83,7 +84,7 @@ def nuts_options(init: Any, options: dict[str, Any], sampler_options: Mapping[st
         chosen.get("metric", metric),
         chosen.get("integrator", "leapfrog"),
         jitter,
-        init.lower() == "map",
+        next((word for word in ("advi", "pathfinder", "map") if word in init.lower().split("+")[0]), "support"),
         chosen.get("kernel", "nuts"),
         chosen.get("chain_method", "auto"),
     )
@@ -137,7 +138,7 @@ def refuse_unsupported(**given: Any) -> None:
         raise TypeError(
             "keep_warning_stat=True: there is no statistic of warning objects; divergences are in `diverging`"
         )
-    if given["n_init"] is not None:
+    if given["n_init"] is not None and "advi" not in str(given["init"]).lower():
         warnings.warn("n_init counts iterations of ADVI starts, and there are none here", UserWarning, stacklevel=6)
     if given["mp_ctx"] is not None or given["blas_cores"] not in ("auto", None):
         log.info("Chains run in threads of one process: mp_ctx and blas_cores have no meaning here.")

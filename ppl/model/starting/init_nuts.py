@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ppl.compile.density import FlatProgram
 from ppl.model.arguments import check_keys, count
 from ppl.model.context import modelcontext
 from ppl.model.inference.sampling_options import nuts_options, refuse_unknown
@@ -15,6 +16,7 @@ from ppl.model.inference.steps import NUTS
 from ppl.model.posterior.point import Point
 from ppl.model.posterior.rewriting import rewritten
 from ppl.model.seeds import seed_of
+from ppl.model.starting.approximate_starts import approximate_starts
 from ppl.model.starting.start_points import starts_for
 
 if TYPE_CHECKING:
@@ -55,7 +57,7 @@ def init_nuts(
         raise TypeError(
             f"init_nuts() makes a step of target_accept= and max_treedepth=: give {', '.join(lost)} to sample()"
         )
-    if n_init is not None:
+    if n_init is not None and nuts.begin != "advi":
         warnings.warn("n_init counts iterations of ADVI starts, and there are none here", UserWarning, stacklevel=2)
     check_keys("compile_kwargs", compile_kwargs, ("mode",))
     model = modelcontext(model)
@@ -63,6 +65,10 @@ def init_nuts(
     starts = starts_for(
         rewritten(model, False), initvals, count("chains", chains, 1), seed_of(random_seed), nuts.jitter
     )
+    if nuts.begin in ("advi", "pathfinder"):
+        posterior = rewritten(model, False)
+        density = FlatProgram([posterior.logp()], starts.slots, once=posterior.of_data)
+        starts.move(approximate_starts(density, starts, chains, nuts.begin, n_init))
     points = [
         {slot.variable.name or "": np.asarray(slot.read(position)) for slot in starts.slots}
         for position in (starts(chain, 0) for chain in range(chains))

@@ -8,6 +8,7 @@ from ppl.compile.density import FlatProgram, labels, scalar
 from ppl.model.inference.optimum import maximum_of
 from ppl.model.inference.task import Task
 from ppl.model.log import log
+from ppl.model.starting.approximate_starts import approximate_starts
 from ppl.model.starting.start_points import Starts
 from ppl.samplers import Handle
 from ppl.samplers import sample as run_nuts
@@ -44,8 +45,12 @@ def nuts_of(task: Task, density: FlatProgram, starts: Starts) -> Handle:
 
 def made_ready(task: Task) -> FlatProgram:
     """The log-density of all that is left, with starts where `init` wants them; the user is told what begins."""
-    if task.asked.nuts.at_map:
+    begin = task.asked.nuts.begin
+    if begin == "map":
         task.starts.move([maximum_of(task.density, flat) for flat in task.starts.points])
+    elif begin != "support":
+        asked = task.asked
+        task.starts.move(approximate_starts(task.density, task.starts, asked.chains, begin, asked.n_init))
     announce(task)
     return task.density
 
