@@ -25,6 +25,8 @@ BELOW = {
     "nn": "compile distributions tensor graph",
     "bridge": "model samplers compile rewrites distributions tensor graph xla",
     "model": "nn samplers compile rewrites distributions tensor graph xla",
+    "smc": "model samplers compile rewrites distributions tensor graph xla",
+    "scoring": "model samplers compile rewrites distributions tensor graph xla smc",
     "alias": "model nn samplers compile rewrites distributions tensor graph xla",
     "__main__": "alias",  # the command `python -m ppl`
 }

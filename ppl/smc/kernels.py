@@ -17,12 +17,18 @@ from ppl.model.arguments import check_keys
 from ppl.model.context import modelcontext
 from ppl.model.errors import SamplingError
 from ppl.model.starting.start_report import start_report
-from ppl.samplers import PROGRAMS
-from ppl.samplers.programs.programs import DRAWS
+from ppl.samplers import DRAWS, PROGRAMS, turn
 from ppl.samplers.tempering import moves
 from ppl.samplers.tempering.evidence import Evidence, Stage, path_evidence
 from ppl.samplers.tempering.weights import reweighted, systematic_resampling
+from ppl.smc.simulators import naming_simulators
 from ppl.smc.tempered import Tempered, tempered
+
+PRIOR_DRAWS = 8  # for each particle: the evidence is as well known as the average of the likelihood under the prior
+
+# Times that a particle moves at a temperature, on average and at least. What is seen on the way tells of the evidence;
+# where each look is a simulation by Python it costs more than that is worth.
+ACCEPTED = {"evaluated": 5.0, "simulated": 1.0}
 
 
 class SMC_KERNEL(abc.ABC):  # noqa: N801  PyMC's name
@@ -100,7 +106,18 @@ class SMC_KERNEL(abc.ABC):  # noqa: N801  PyMC's name
         self.tempered_posterior = np.concatenate([self._column(values, s) for s in self.path.slots], axis=1)
         self.prior_logp, self.likelihood_logp = self._at(self.tempered_posterior)
         self._refuse_start()
-        self._note(0.0)
+        self._stages.append(self._prior_stage(began_at_prior=not self.start))
+        self._guess.append(0.0)
+
+    def _prior_stage(self, began_at_prior: bool) -> Stage:
+        """What is known of the likelihood under the prior: that of the particles, and of further draws, which cost one
+        look each where particles of later stages cost several."""
+        seen = self.likelihood_logp
+        own = type(self).initialize_population is not SMC_KERNEL.initialize_population
+        if began_at_prior and not own and not self.path.simulates:
+            count = (PRIOR_DRAWS - 1) * self.draws
+            seen = np.concatenate([seen, self._at(self.path.prior_draws(int(self.rng.integers(2**62)), count))[1]])
+        return Stage(0.0, seen[None], np.arange(len(seen)), float(len(seen)))
 
     def _column(self, values: Mapping[str, Any], slot: Any) -> np.ndarray:
         name = slot.variable.name or ""
@@ -197,11 +214,13 @@ class SMC_KERNEL(abc.ABC):  # noqa: N801  PyMC's name
         path = self.path
         particles = moves.Particles(self.tempered_posterior, self.prior_logp, self.likelihood_logp)
         key = self.rng.integers(2**32, size=2, dtype=np.uint32)
-        given = (key, np.float64(self.beta), particles, tuning, carried, np.float64(threshold), path.program.data)
+        least = np.float64(ACCEPTED["simulated" if path.simulates else "evaluated"])
+        given = (key, np.float64(self.beta), particles, tuning, carried, np.float64(threshold), least, path.program.data)
         with jax.enable_x64(True):
             make = lambda: moves.stage(path.density, move, learn)
-            moved = PROGRAMS.get(("smc", what, path.program.key), make, given, DRAWS)(*given)
-            moved = jax.tree.map(np.asarray, moved)
+            run = PROGRAMS.get(("smc", what, path.program.key), make, given, DRAWS)
+            with naming_simulators(path.posterior.model), turn(run):
+                moved = jax.tree.map(np.asarray, run(*given))
         self.tempered_posterior, self.prior_logp, self.likelihood_logp = moved.particles
         self.tempered_posterior_logp = self.prior_logp + self.beta * self.likelihood_logp
         self.n_steps = int(moved.steps) + 1

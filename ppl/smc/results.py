@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +17,7 @@ from ppl.model.output.multitrace import MultiTrace
 from ppl.model.output.sampler_report import SamplerReport
 from ppl.model.prediction.pointwise import log_likelihood_values, log_prior_values
 from ppl.samplers.tempering.weights import log_mean_exp
-
-if TYPE_CHECKING:
-    from ppl.smc.sampling import ChainOfStages
+from ppl.smc.chain import ChainOfStages
 
 STUCK = 0.05  # of independent proposals accepted at the last stage, below which another kernel is better
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from ppl.model.output import results
 from ppl.model.registry.variable_registry import Books
 from ppl.model.seeds import seed_of
 from ppl.samplers.runs.interrupt import Presses
+from ppl.smc.chain import ChainOfStages, stage
 from ppl.smc.kernels import IMH, SMC_KERNEL
 from ppl.smc.progress import Stages
 from ppl.smc.results import result_of, trace_of
@@ -25,25 +25,6 @@ from ppl.xla import backend
 
 RESULT_OPTIONS = ("log_likelihood", "log_prior", "coords", "dims", "include_transformed")
 EAGER = 0.1  # seconds between looks at whether Ctrl-C was pressed
-
-
-@dataclass
-class ChainOfStages:
-    """What a chain has so far."""
-
-    kernel: SMC_KERNEL
-    stats: dict[str, list[Any]] = field(default_factory=dict)
-    error: float = np.nan  # of the log marginal likelihood
-
-    @property
-    def finished(self) -> bool:
-        """Whether the particles are draws of the posterior."""
-        return self.kernel.beta == 1
-
-    @property
-    def begun(self) -> bool:
-        """Whether a stage is done."""
-        return bool(self.stats)
 
 
 @model_may_be_first
@@ -152,16 +133,3 @@ def _run(
                     presses.count += 1  # the others stop at the end of their stage
                     raise each.exception()  # type: ignore[misc]
         return stopped() and not all(chain.finished for chain in made)
-
-
-def stage(chain: ChainOfStages) -> None:
-    """One stage of a chain: the next temperature, then the moves of the particles there."""
-    kernel = chain.kernel
-    kernel.update_beta_and_weights()
-    stats = kernel.step()
-    if kernel.beta == 1:
-        found = kernel.evidence
-        kernel.log_marginal_likelihood, chain.error = found
-        stats = {**stats, "log_marginal_likelihood": found.log_z}
-    for name, value in stats.items():
-        chain.stats.setdefault(name, []).append(value)

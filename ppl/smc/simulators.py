@@ -7,6 +7,12 @@ it is an unbiased estimate of its mean, particles follow the law that this mean 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import jax
+import numpy as np
+
 import ppl.tensor as tt
 from ppl.distributions import RandomVariable
 from ppl.distributions.draws.drawing import expand_draws
@@ -15,6 +21,7 @@ from ppl.model.errors import SamplingError
 from ppl.model.posterior.density import Joint
 from ppl.model.posterior.rewriting import Posterior
 from ppl.model.posterior.snapshot import at_present
+from ppl.model.prediction.predictive import forward
 from ppl.model.registry.variable_registry import Books
 from ppl.tensor.sampling.draws import KEY_TYPE
 from ppl.tensor.tensor import Tensor, placeholder
@@ -36,6 +43,28 @@ def simulators_of(model: Books) -> list[Tensor]:
             " Give observed=, or draw it by sample_posterior_predictive."
         )
     return [rv for rv in model.observed_RVs if simulates(rv)]
+
+
+def try_out(model: Books) -> None:
+    """Simulate once with parameters from the prior, so that what is wrong with a simulator is told by its own error."""
+    for rv in simulators_of(model):
+        assert isinstance(rv, RandomVariable)
+        found = [x[0, 0] for x in forward(list(rv.parameters), 0, 1)] if rv.parameters else []
+        shape = np.shape(model.rvs_to_values[rv].eval()) if None in rv.type.shape else rv.type.shape
+        rv.family.simulation(np.random.default_rng(0), *found, size=shape)  # type: ignore[attr-defined]
+
+
+@contextmanager
+def naming_simulators(model: Books) -> Iterator[None]:
+    """Where a simulator fails inside a compiled program, say that it did, and with what."""
+    try:
+        yield
+    except jax.errors.JaxRuntimeError as error:
+        names = ", ".join(f'"{rv.name}"' for rv in simulators_of(model))
+        if not names:
+            raise
+        told = [line for line in str(error).splitlines() if line and not line.startswith(" ")]
+        raise SamplingError(f"Simulator {names}: it failed for parameters that a particle has: {told[-1]}") from None
 
 
 def as_simulated(model: Books) -> Posterior:

@@ -13,7 +13,7 @@ the model up to a constant, which the certificate's identity between the two den
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -24,7 +24,7 @@ import ppl.tensor as tt
 from ppl.compile.density import FlatProgram, Slot, layout, values_at
 from ppl.distributions import RandomVariable
 from ppl.distributions.transforms import default_transform
-from ppl.graph import Node, ancestors
+from ppl.graph import Node
 from ppl.model.certificate.certificate import TOLERANCE
 from ppl.model.certificate.identity import Identity
 from ppl.model.errors import SamplingError
@@ -41,8 +41,8 @@ from ppl.model.registry.custom_transforms import restricted
 from ppl.model.registry.variable_registry import Books
 from ppl.rewrites import optimize
 from ppl.rewrites.marginalization.expressions.affine import is_data
-from ppl.samplers import DRAWS, PROGRAMS
-from ppl.smc.simulators import KEY, as_simulated, simulators_of
+from ppl.samplers import DRAWS, PROGRAMS, turn
+from ppl.smc.simulators import KEY, as_simulated, naming_simulators, simulators_of, try_out
 from ppl.tensor.tensor import Tensor, TensorType, placeholder
 
 CHECKED = 24  # draws at which the constant is worked out
@@ -91,7 +91,8 @@ class Tempered:
         data = self.program.data
         with jax.enable_x64(True):
             run = PROGRAMS.get(("tempered", self.program.key), lambda: self.density, (keys, position, data), DRAWS)
-            prior, likelihood = run(keys, position, data)
+            with naming_simulators(self.posterior.model), turn(run):
+                prior, likelihood = jax.block_until_ready(run(keys, position, data))
             return np.asarray(prior), np.asarray(likelihood)
 
     def prior_draws(self, seed: int, draws: int) -> np.ndarray:
@@ -121,6 +122,7 @@ def tempered(model: Books, rewrite: bool = True, protect: Collection[Any] = ()) 
     if not model.free_RVs:
         raise SamplingError("sample_smc: the model has no free random variables.")
     if simulators_of(model):
+        try_out(model)
         found = _path(as_simulated(model), simulates=True)
         found.words = "the model as written, since it has simulators"
         return found
@@ -219,9 +221,3 @@ def _constant(path: Tempered) -> float:
     if np.max(np.abs(apart - apart[best]) / size) > TOLERANCE[tt.config.floatX]:
         raise _Unknown("the density that rewriting leaves and that of the model differ by more than a constant")
     return float(apart[best])
-
-
-def behind(model: Books, variables: Mapping[Any, Any]) -> list[str]:
-    """The names of the model's variables that some expressions depend on."""
-    inner = ancestors(list(variables))
-    return [rv.name or "" for rv in model.free_RVs if rv in inner]

@@ -22,6 +22,9 @@ SHORTER = {
     for path in MODULES
     if path.split(".")[0] in ("sampling", "step_methods", "tuning") and "." in path and not path.endswith("jax")
 }
+# Names of rooms above this one, which are imported on first use; a room's own name is that of a module.
+ROOMS = {"smc": "sample_smc", "scoring": "sbc sensitivity"}
+OF_ROOMS = {name: room for room, names in ROOMS.items() for name in (room, *names.split())}
 # Why a name is not here, and the names.
 LATER = {
     "Gaussian processes come in later work": "gp",
@@ -29,7 +32,6 @@ LATER = {
     Empirical FullRank MeanField sample_approx Approximation Group Stein adadelta adagrad adagrad_window adam adamax
     apply_momentum apply_nesterov_momentum momentum nesterov_momentum norm_constraint rmsprop sgd total_norm_constraint
     callbacks variational approximations opvi stein updates inference operators test_functions""",
-    "sequential Monte Carlo comes in later work": "sample_smc smc",
     "differential equations come in later work": "ode",
     "a family of one's own is written with CustomDist": "Continuous Discrete SymbolicRandomVariable",
     "step methods here are moves of a compiled sweep, which no user's class can join yet": "BlockedStep",
@@ -48,6 +50,9 @@ def find(name: str) -> Any:
         if hasattr(arviz, name):
             return getattr(arviz, name)
         raise AttributeError(f"ppl.{name} is ArviZ's, and ArviZ {arviz.__version__} has it no more")
+    if name in OF_ROOMS:
+        room = importlib.import_module(f"ppl.{OF_ROOMS[name]}")
+        return room if name == OF_ROOMS[name] else getattr(room, name)
     if name in MODULES:
         return sys.modules[f"ppl.{name}"]
     if name in SHORTER:

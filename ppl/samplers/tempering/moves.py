@@ -16,7 +16,6 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 MOST = 64  # moves of one stage
-ACCEPTED = 1.5  # moves that a particle has made on average before the loop may end
 NINE_TENTHS = 0.9
 MOST_LEAPFROGS = 32
 
@@ -56,10 +55,12 @@ class Proposal(NamedTuple):
 
 
 def stage(density: Density, move: Callable[..., Proposal], learn: Callable[..., Any] | None = None) -> Callable[..., Moved]:
-    """The loop of one stage: `run(key, beta, particles, tuning, carried, threshold, data)`."""
+    """The loop of one stage: `run(key, beta, particles, tuning, carried, threshold, least, data)`.
+
+    `least` is how often particles must have moved on average before it ends, up to `MOST` moves."""
 
     def run(
-        key: Array, beta: Array, particles: Particles, tuning: Any, carried: Any, threshold: Array, data: Any
+        key: Array, beta: Array, particles: Particles, tuning: Any, carried: Any, threshold: Array, least: Array, data: Any
     ) -> Moved:
         began = _centered(particles.position)
         count = particles.prior.shape[0]
@@ -85,7 +86,7 @@ def stage(density: Density, move: Callable[..., Proposal], learn: Callable[..., 
             accepted = accepted + goes
             now = _correlations(began, particles.position)
             falls = jnp.mean((before - now > threshold).astype(now.dtype)) > NINE_TENTHS
-            go_on = falls | (jnp.mean(accepted.astype(now.dtype)) < ACCEPTED)
+            go_on = falls | (jnp.mean(accepted.astype(now.dtype)) < least)
             return step + 1, particles, carried, tuning, seen, accepted, now, go_on
 
         none = jnp.zeros((), jnp.int64)
