@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ppl.compile.density import labels, values_at
+from ppl.compile.density import labels
 from ppl.model.finishing import checks
 from ppl.model.finishing.finishing import Finisher, Request
 from ppl.model.inference.runs import Drawn
@@ -18,6 +18,7 @@ from ppl.model.output.sampler_report import SamplerReport
 from ppl.model.prediction.pointwise import log_likelihood_values, log_prior_values
 from ppl.samplers.tempering.weights import log_mean_exp
 from ppl.smc.chain import ChainOfStages
+from ppl.smc.tempered import total_of
 
 STUCK = 0.05  # of independent proposals accepted at the last stage, below which another kernel is better
 
@@ -47,8 +48,7 @@ def padded(chains: Sequence[Mapping[str, Sequence[Any]]]) -> dict[str, np.ndarra
 def _exact(chain: ChainOfStages) -> None:
     """The one stage of a chain in which nothing had to move."""
     path = chain.kernel.path
-    total = values_at([path.posterior.logp()], [], np.zeros(0), path.posterior.of_data)[0]
-    chain.stats |= {"log_marginal_likelihood": [float(total) + path.constant], "beta": [1.0], "accept_rate": [np.nan]}
+    chain.stats |= {"log_marginal_likelihood": [total_of(path) + path.constant], "beta": [1.0], "accept_rate": [np.nan]}
     chain.kernel.beta, chain.error = 1.0, 0.0
     chain.kernel.tempered_posterior = np.zeros((chain.kernel.draws, 0))
 

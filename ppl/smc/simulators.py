@@ -72,7 +72,8 @@ def as_simulated(model: Books) -> Posterior:
     on the key `KEY`."""
     now = at_present(model)
     mine = [rv for rv in now.observed_RVs if simulates(rv)]
-    joint = Joint(now, [rv for rv in now.basic_RVs if rv not in mine])
+    compared = frozenset(mine)
+    joint = Joint(now, [rv for rv in now.basic_RVs if rv not in compared])
     terms = {rv.name or "": joint.logp(rv) for rv in joint.terms}
     closeness = {rv.name or "": rv.family.closeness(now.rvs_to_values[rv], joint.at_values(rv)) for rv in mine}  # type: ignore[attr-defined]
     terms |= closeness

@@ -123,7 +123,7 @@ def tempered(model: Books, rewrite: bool = True, protect: Collection[Any] = ()) 
         raise SamplingError("sample_smc: the model has no free random variables.")
     if simulators_of(model):
         try_out(model)
-        found = _path(as_simulated(model), simulates=True)
+        found = path_of(as_simulated(model), simulates=True)
         found.words = "the model as written, since it has simulators"
         return found
     if rewrite and not restricted(model):
@@ -132,10 +132,10 @@ def tempered(model: Books, rewrite: bool = True, protect: Collection[Any] = ()) 
         if isinstance(made, Tempered):
             return made
         log.info("Sampling the model as written: %s", made)
-        as_written = _path(_as_written(model))
+        as_written = path_of(_as_written(model))
         as_written.words = f"the model as written: {made}"
         return as_written
-    return _path(_as_written(model))
+    return path_of(_as_written(model))
 
 
 def _as_written(model: Books) -> Posterior:
@@ -145,22 +145,23 @@ def _as_written(model: Books) -> Posterior:
 def _rewritten(posterior: Posterior) -> Tempered | str:
     """The path on a rewritten model; or why it is none whose evidence is known."""
     try:
-        found = _path(posterior)
-        found.constant = _constant(found)
-    except (_Unknown, SamplingError, NotImplementedError) as why:
+        found = path_of(posterior)
+        found.constant = constant_of(found, found.prior_draws(20, CHECKED) if found.dim else np.zeros((CHECKED, 0)))
+    except (UnknownConstant, SamplingError, NotImplementedError) as why:
         return str(why)
     dims = posterior.plan.ndim_before if posterior.plan else found.dim
     found.words = f"the rewritten model, {found.dim} of {dims} dimensions"
     return found
 
 
-class _Unknown(Exception):  # noqa: N818  an answer, not an error
+class UnknownConstant(Exception):  # noqa: N818  an answer, not an error
     """The constant between the rewritten model and the model as written is not known; the message says why."""
 
 
-def _path(posterior: Posterior, simulates: bool = False) -> Tempered:
+def path_of(posterior: Posterior, simulates: bool = False, proper: bool = True) -> Tempered:
+    """The path to a posterior; with `proper`, an error where the prior cannot be drawn from."""
     refuse_minibatches(posterior.terms.values())
-    start = _start(posterior)
+    start = _start(posterior, proper)
     own = {rv.name or "" for rv in start.variables}
     both = [[tt.sum(x) for name, x in posterior.terms.items() if (name in own) is mine] for mine in (True, False)]
     terms = optimize([add_all(part) for part in both], once=is_data)
@@ -169,13 +170,13 @@ def _path(posterior: Posterior, simulates: bool = False) -> Tempered:
     return Tempered(posterior, slots, program, start, simulates)
 
 
-def _start(posterior: Posterior) -> Start:
+def _start(posterior: Posterior, proper: bool) -> Start:
     """What moves, as expressions of variables that can be drawn."""
     now = at_present(posterior.model)
     made = posterior.plan
     variables = list(made.program.free) if made is not None else list(now.free_RVs)
     improper = [rv.name for rv in variables if rv.family.__name__ in ("Flat", "HalfFlat")]  # type: ignore[attr-defined]
-    if improper:
+    if improper and proper:
         names = ", ".join(f'"{name}"' for name in improper)
         raise SamplingError(f"sample_smc: {names} has no proper prior, so there is none to start from. Give it one.")
     pairs = zip(variables, posterior.values, strict=True)
@@ -194,30 +195,36 @@ def _forward(posterior: Posterior, now: Present, rv: Any, value: Tensor) -> Tens
     return rv if transform is None else transform.forward(rv, *rv.parameters)
 
 
-def _constant(path: Tempered) -> float:
-    r"""What log-densities as written are above those that move and are drawn back: the same number everywhere."""
-    seed, posterior = 20, path.posterior
-    positions = path.prior_draws(seed, CHECKED)[None] if path.dim else np.zeros((1, CHECKED, 0))
-    if posterior.plan is not None and not posterior.plan.steps and not posterior.plan.coordinates:
+def total_of(path: Tempered) -> float:
+    """The log-density of a model in which nothing is left to move."""
+    posterior = path.posterior
+    return float(values_at([posterior.logp()], path.slots, np.zeros(0), posterior.of_data)[0])
+
+
+def constant_of(path: Tempered, positions: np.ndarray) -> float:
+    r"""What log-densities as written are above those that move and are drawn back, found at some positions: the same
+    number everywhere."""
+    seed, posterior, count = 20, path.posterior, len(positions)
+    if posterior.plan is None or not (posterior.plan.steps or posterior.plan.coordinates):
         return 0.0
     try:
-        values = path.finisher(seed).values(positions)
+        values = path.finisher(seed).values(positions[None])
         identity = Identity(posterior, path.slots, posterior.outputs)
-        keys = draw_keys(seed, "recover", 1, CHECKED)[0]
+        keys = draw_keys(seed, "recover", 1, count)[0]
         with np.errstate(all="ignore"):
-            sides = identity.at(positions[0], {name: x[0] for name, x in values.items()}, keys)
+            sides = identity.at(positions, {name: x[0] for name, x in values.items()}, keys)
     except Exception as error:
-        raise _Unknown(f"the constant that rewriting dropped is not known ({type(error).__name__}: {error})") from None
+        raise UnknownConstant(f"the constant that rewriting dropped is not known ({type(error).__name__}: {error})") from None
     if path.dim:
-        sampled = sum(path.at(positions[0], np.zeros((CHECKED, 2), np.uint32)))
+        sampled = sum(path.at(positions, np.zeros((count, 2), np.uint32)))
     else:
-        sampled = np.full(CHECKED, float(values_at([posterior.logp()], path.slots, np.zeros(0), posterior.of_data)[0]))
+        sampled = np.full(count, total_of(path))
     apart, size = sides.left - sampled, 1.0 + sides.size + np.abs(sampled)
     known = np.isfinite(apart) & np.isfinite(size)
     if known.sum() < 2:
-        raise _Unknown("the constant that rewriting dropped is not known: no draw of the prior has a finite density")
+        raise UnknownConstant("the constant that rewriting dropped is not known: no draw has a finite density")
     apart, size = apart[known], size[known]
     best = int(np.argmin(size))
     if np.max(np.abs(apart - apart[best]) / size) > TOLERANCE[tt.config.floatX]:
-        raise _Unknown("the density that rewriting leaves and that of the model differ by more than a constant")
+        raise UnknownConstant("the density that rewriting leaves and that of the model differ by more than a constant")
     return float(apart[best])

@@ -1,0 +1,4 @@
+"""Tools that judge models and results: evidence from draws, calibration by simulation, sensitivity to the prior."""
+
+from ppl.scoring.bridge_sampling import bridge as bridge
+from ppl.scoring.power_scaling import sensitivity as sensitivity
