@@ -43,6 +43,11 @@ LATER = {
 WHERE = {name: reason for reason, names in LATER.items() for name in names.split()}
 
 
+def room(name: str) -> Any:
+    """A room above this one, imported now."""
+    return importlib.import_module(f"ppl.{name}")
+
+
 def find(name: str) -> Any:
     """The attribute `name` of `ppl`, where it comes from elsewhere; an error that says why it is not there."""
     if name in ARVIZ:
@@ -51,8 +56,8 @@ def find(name: str) -> Any:
             return getattr(arviz, name)
         raise AttributeError(f"ppl.{name} is ArviZ's, and ArviZ {arviz.__version__} has it no more")
     if name in OF_ROOMS:
-        room = importlib.import_module(f"ppl.{OF_ROOMS[name]}")
-        return room if name == OF_ROOMS[name] else getattr(room, name)
+        found = room(OF_ROOMS[name])
+        return found if name == OF_ROOMS[name] else getattr(found, name)
     if name in MODULES:
         return sys.modules[f"ppl.{name}"]
     if name in SHORTER:
