@@ -28,7 +28,13 @@ def test_planted_broken_links_are_found(tmp_path):
     assert faults == ["a.md: no file c.md", "a.md: no heading b.md#other", "a.md: no heading #none"]
 
 
-PAGES = ["README.md", "docs/from_pymc.md", "docs/ppl_from_scratch.md", "docs/smc_and_abc.md", "docs/unmodified_programs.md"]
+PAGES = [
+    "README.md",
+    "docs/from_pymc.md",
+    "docs/ppl_from_scratch.md",
+    "docs/smc_and_abc.md",
+    "docs/unmodified_programs.md",
+]
 
 
 @pytest.mark.parametrize("page", PAGES)

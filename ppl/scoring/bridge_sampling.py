@@ -92,7 +92,9 @@ def _positions(path: Tempered, values: dict[str, np.ndarray]) -> np.ndarray:
         arrays = [values[part.name or ""] for part in parts]
         joined = arrays[0] if len(parts) == 1 else np.concatenate([x.reshape(*lead, -1) for x in arrays], axis=2)
         columns.append(joined.astype(rv.dtype))
-    places = {rv: placeholder(TensorType(rv.dtype, x.shape[2:]), rv.name) for rv, x in zip(variables, columns, strict=True)}
+    places = {
+        rv: placeholder(TensorType(rv.dtype, x.shape[2:]), rv.name) for rv, x in zip(variables, columns, strict=True)
+    }
     outputs = substitute(path.start.values, places)  # type: ignore[arg-type]
     found = over_draws(RowProgram(list(places.values()), outputs), columns)  # type: ignore[arg-type]
     return np.concatenate([x.reshape(*lead, -1).astype(float) for x in found], axis=2)

@@ -133,11 +133,19 @@ def sbc(
     shape of data.
     """
     model = model_to_read(model)
-    replications, draws, tune = count("replications", replications, 2), count("draws", draws, 20), count("tune", tune, 0)
+    replications, draws, tune = (
+        count("replications", replications, 2),
+        count("draws", draws, 20),
+        count("tune", tune, 0),
+    )
     _refuse(model)
     seed = seed_of(random_seed)
     known = [rv.name or "" for rv in model.unobserved_RVs]
-    names = [*known, LOG_LIKELIHOOD] if var_names is None else chosen_names("var_names", var_names, [*known, LOG_LIKELIHOOD])
+    names = (
+        [*known, LOG_LIKELIHOOD]
+        if var_names is None
+        else chosen_names("var_names", var_names, [*known, LOG_LIKELIHOOD])
+    )
     made = _replicated(model)
     with silenced(True):
         truth = sample_prior_predictive(replications, model, random_seed=seed, return_inferencedata=False)
@@ -150,8 +158,8 @@ def sbc(
     def one(number: int) -> Any:
         given = (*(truth[name][number] for name in made.data), *data)
         run = run_nuts(
-            scalar(made.density), lambda _, attempt: starts[number, min(attempt, 7)], data=given, draws=draws, tune=tune,
-            chains=1, cores=1, seed=int(seed + number) % 2**62, dim=len(start), key=("sbc", made.density.key),
+            scalar(made.density), lambda _, attempt: starts[number, min(attempt, 7)],
+            data=given, draws=draws, tune=tune, chains=1, cores=1, seed=int(seed + number) % 2**62, dim=len(start), key=("sbc", made.density.key),
             target_accept=target_accept, progress=False, attempts=8,
         )  # fmt: skip
         bar.advance(1, replications)
@@ -178,9 +186,13 @@ def _refuse(model: Books) -> None:
     """Raise for a model from whose prior no data can be drawn, or that NUTS does not move whole."""
     whole = [f'"{rv.name}"' for rv in model.free_RVs if rv.dtype[0] != "f"]
     if not model.free_RVs or not model.observed_RVs:
-        raise SamplingError("sbc: the model needs free and observed variables: it is asked how data tell of parameters.")
+        raise SamplingError(
+            "sbc: the model needs free and observed variables: it is asked how data tell of parameters."
+        )
     if whole:
-        raise ValueError(f"sbc: {', '.join(whole)} discrete; sbc runs NUTS on the model as written. Sum them out by hand.")
+        raise ValueError(
+            f"sbc: {', '.join(whole)} discrete; sbc runs NUTS on the model as written. Sum them out by hand."
+        )
     if model.potentials:
         names = ", ".join(f'"{p.name}"' for p in model.potentials)
         raise ValueError(f"sbc: draws of the prior do not follow the potentials {names}. Write them as distributions.")

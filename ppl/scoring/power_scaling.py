@@ -24,7 +24,6 @@ from ppl.model.posterior.density import add_all
 from ppl.model.prediction.pointwise import at_draws, evaluated
 from ppl.model.registry.variable_registry import Books
 
-
 ALPHAS = (0.99, 1.01)
 THRESHOLD = 0.05
 
@@ -74,9 +73,7 @@ def _table(
 ) -> Any:
     import pandas as pd
 
-    weights = {
-        part: [smoothed_weights((alpha - 1.0) * x.ravel()) for alpha in alphas] for part, x in parts.items()
-    }
+    weights = {part: [smoothed_weights((alpha - 1.0) * x.ravel()) for alpha in alphas] for part, x in parts.items()}
     rows: dict[str, dict[str, Any]] = {}
     for name, values in quantities.items():
         entries = values.reshape(values.shape[0] * values.shape[1], -1)

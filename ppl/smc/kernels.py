@@ -144,7 +144,7 @@ class SMC_KERNEL(abc.ABC):  # noqa: N801  PyMC's name
         report = start_report(path.posterior, path.slots, self.tempered_posterior[0])
         raise SamplingError(f"sample_smc: no particle has a finite log-density at the start.\n{report}")
 
-    def setup_kernel(self) -> None:
+    def setup_kernel(self) -> None:  # noqa: B027  for those that need it
         """What is done once, before the first stage."""
 
     def update_beta_and_weights(self) -> None:
@@ -161,7 +161,7 @@ class SMC_KERNEL(abc.ABC):  # noqa: N801  PyMC's name
         self.prior_logp, self.likelihood_logp = self.prior_logp[chosen], self.likelihood_logp[chosen]
         self.tempered_posterior_logp = self.prior_logp + self.likelihood_logp * self.beta
 
-    def tune(self) -> None:
+    def tune(self) -> None:  # noqa: B027  for those that need it
         """What is adapted to the particles before they move."""
 
     @abc.abstractmethod
@@ -203,7 +203,9 @@ class SMC_KERNEL(abc.ABC):  # noqa: N801  PyMC's name
     def evidence(self) -> Evidence:
         """The log marginal likelihood from all particles of all stages, and its standard error; where a subclass has
         weights of its own, that which it computes."""
-        own = [getattr(type(self), name) is not getattr(SMC_KERNEL, name) for name in ("update_beta_and_weights", "step")]
+        own = [
+            getattr(type(self), name) is not getattr(SMC_KERNEL, name) for name in ("update_beta_and_weights", "step")
+        ]
         if any(own):
             return Evidence(self.log_marginal_likelihood, np.nan)
         found = path_evidence(self._stages, self._guess)
@@ -215,7 +217,16 @@ class SMC_KERNEL(abc.ABC):  # noqa: N801  PyMC's name
         particles = moves.Particles(self.tempered_posterior, self.prior_logp, self.likelihood_logp)
         key = self.rng.integers(2**32, size=2, dtype=np.uint32)
         least = np.float64(ACCEPTED["simulated" if path.simulates else "evaluated"])
-        given = (key, np.float64(self.beta), particles, tuning, carried, np.float64(threshold), least, path.program.data)
+        given = (
+            key,
+            np.float64(self.beta),
+            particles,
+            tuning,
+            carried,
+            np.float64(threshold),
+            least,
+            path.program.data,
+        )
         with jax.enable_x64(True):
             make = lambda: moves.stage(path.density, move, learn)
             run = PROGRAMS.get(("smc", what, path.program.key), make, given, DRAWS)

@@ -63,9 +63,7 @@ def sample_smc(
     if progressbar_theme is not None:
         raise TypeError("progressbar_theme= is not supported: the display has one set of colors")
     options = check_keys("idata_kwargs", idata_kwargs, RESULT_OPTIONS)
-    check_truths(
-        compute_convergence_checks=compute_convergence_checks, return_inferencedata=return_inferencedata
-    )
+    check_truths(compute_convergence_checks=compute_convergence_checks, return_inferencedata=return_inferencedata)
     if not (isinstance(kernel, type) and issubclass(kernel, SMC_KERNEL)):
         raise TypeError(f"sample_smc: kernel is a class such as pm.smc.IMH, got {kernel!r}")
     draws = count("draws", draws, 2)
@@ -109,9 +107,7 @@ def _starts(start: Any, chains: int) -> list[Mapping[str, Any] | None]:
     return list(start)
 
 
-def _run(
-    made: Sequence[ChainOfStages], starts: Sequence[Any], seed: int, threads: int, shown: bool
-) -> bool:
+def _run(made: Sequence[ChainOfStages], starts: Sequence[Any], seed: int, threads: int, shown: bool) -> bool:
     """All stages of all chains; whether Ctrl-C ended them."""
     with Presses() as presses, Stages(len(made), shown) as display, ThreadPoolExecutor(threads) as pool:
         stopped = lambda: presses.count > 0

@@ -1,7 +1,7 @@
 r"""The path from a prior to a posterior: two log-densities, draws of the one, and the constant between them and the
 model as written.
 
-Sequential Monte Carlo needs a law that can be drawn from, its log-density, and what is to be multiplied to it by and by,
+Sequential Monte Carlo needs a law that can be drawn from, its log-density, and what it is multiplied by, by and by,
 
 .. math:: p_β(z) ∝ p_0(z) \, L(z)^β .
 
@@ -214,7 +214,9 @@ def constant_of(path: Tempered, positions: np.ndarray) -> float:
         with np.errstate(all="ignore"):
             sides = identity.at(positions, {name: x[0] for name, x in values.items()}, keys)
     except Exception as error:
-        raise UnknownConstant(f"the constant that rewriting dropped is not known ({type(error).__name__}: {error})") from None
+        raise UnknownConstant(
+            f"the constant that rewriting dropped is not known ({type(error).__name__}: {error})"
+        ) from None
     if path.dim:
         sampled = sum(path.at(positions, np.zeros((count, 2), np.uint32)))
     else:

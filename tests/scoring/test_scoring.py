@@ -1,4 +1,4 @@
-"""Evidence from draws, sensitivity to prior and likelihood, calibration: against closed forms, ArviZ and planted faults."""
+"""Evidence from draws, sensitivity, calibration: against closed forms, ArviZ and planted faults."""
 
 import numpy as np
 import pytest

@@ -81,7 +81,9 @@ def test_what_is_refused():
         with pytest.raises(error, match=match):
             pm.sample_smc(10, model=model, chains=1, **QUIET)
 
-    refused(lambda rng, mu, size: rng.normal(mu, 1, 7), r'"s": the simulator gave an array of shape \(7,\) where \(50,\)')
+    refused(
+        lambda rng, mu, size: rng.normal(mu, 1, 7), r'"s": the simulator gave an array of shape \(7,\) where \(50,\)'
+    )
     refused(lambda rng, mu, size: 1 / 0, "division by zero", ZeroDivisionError)
     refused(lambda rng, mu, size: np.full(size, np.nan), "distance between what is simulated", pm.SamplingError)
     with pm.Model() as unobserved:
@@ -90,5 +92,5 @@ def test_what_is_refused():
         pm.sample_smc(10, model=unobserved, chains=1, **QUIET)
     with pm.Model() as model:
         pm.Simulator("s", normal, pm.Normal("mu"), observed=DATA)
-    with pytest.raises(ValueError, match="simulations without a gradient: use pm.smc.IMH"):
+    with pytest.raises(ValueError, match=r"simulations without a gradient: use pm\.smc\.IMH"):
         pm.sample_smc(10, pm.smc.HMC, model=model, chains=1, **QUIET)

@@ -209,7 +209,7 @@ def test_initval_does_not_put_all_particles_in_one_place():
 def test_what_is_refused():
     with pytest.raises(ValueError, match=r"Threshold value 2 must be between 0 and 1"):
         pm.sample_smc(10, model=coin(), threshold=2, **QUIET)
-    with pytest.raises(TypeError, match="kernel is a class such as pm.smc.IMH"):
+    with pytest.raises(TypeError, match=r"kernel is a class such as pm\.smc\.IMH"):
         pm.sample_smc(10, "IMH", model=coin(), **QUIET)
     with pytest.raises(TypeError, match="nonsense"):
         pm.sample_smc(10, model=coin(), nonsense=2, **QUIET)
@@ -235,7 +235,7 @@ def test_what_is_refused():
     with pm.Model() as whole:
         k = pm.Poisson("k", 3.0)
         pm.Potential("p", -(k**2) / 9.0)
-    with pytest.raises(ValueError, match=r"k discrete: use pm.smc.IMH"):
+    with pytest.raises(ValueError, match=r"k discrete: use pm\.smc\.IMH"):
         pm.sample_smc(10, pm.smc.HMC, model=whole, rewrite=False, **QUIET)
 
 
@@ -309,5 +309,7 @@ def test_temperatures_keep_the_effective_sample_size():
 
 def test_systematic_resampling_gives_each_its_share():
     weights = np.random.default_rng(1).dirichlet(np.ones(50))
-    counts = np.bincount(systematic_resampling(np.repeat(weights, 20) / 20, np.random.default_rng(2)) // 20, minlength=50)
+    counts = np.bincount(
+        systematic_resampling(np.repeat(weights, 20) / 20, np.random.default_rng(2)) // 20, minlength=50
+    )
     assert np.all(np.abs(counts - 1000 * weights) < 1.01)

@@ -63,7 +63,9 @@ def bridged(log_density: LogDensity, draws: np.ndarray, method: str = "normal", 
     return Constant(log_z, error, max(each.iterations for each in both))
 
 
-def _met(log_density: LogDensity, fitted: np.ndarray, met: np.ndarray, method: str, rng: np.random.Generator) -> Constant:
+def _met(
+    log_density: LogDensity, fitted: np.ndarray, met: np.ndarray, method: str, rng: np.random.Generator
+) -> Constant:
     """The constant from some draws, with the normal law that others tell."""
     law = _law(fitted)
     dim = met.shape[2]
@@ -105,7 +107,7 @@ def _solved(here: np.ndarray, there: np.ndarray) -> Constant:
     effective = effective if np.isfinite(effective) and np.ptp(here) > 0 else float(here.size)
     share = effective / (effective + there.size)
     log_r = 0.0
-    for turn in range(1, ITERATIONS + 1):
+    for iteration in range(1, ITERATIONS + 1):
         of_q = _ratio(there - log_r, share)
         of_p = _inverse(here - log_r, share)
         step = float(np.log(np.mean(of_q)) - np.log(np.mean(of_p)))
@@ -115,7 +117,7 @@ def _solved(here: np.ndarray, there: np.ndarray) -> Constant:
     of_q, of_p = _ratio(there - log_r, share), _inverse(here - log_r, share)
     seen = ess_mean(of_p) if np.ptp(of_p) > 1e-12 else of_p.size
     variance = _relative(of_q) / of_q.size + _relative(of_p) / max(1.0, min(float(seen), of_p.size))
-    return Constant(log_r + top, float(np.sqrt(variance)), turn)
+    return Constant(log_r + top, float(np.sqrt(variance)), iteration)
 
 
 def _ratio(log_ratio: np.ndarray, share: float) -> np.ndarray:

@@ -54,13 +54,22 @@ class Proposal(NamedTuple):
     carried: Any
 
 
-def stage(density: Density, move: Callable[..., Proposal], learn: Callable[..., Any] | None = None) -> Callable[..., Moved]:
+def stage(
+    density: Density, move: Callable[..., Proposal], learn: Callable[..., Any] | None = None
+) -> Callable[..., Moved]:
     """The loop of one stage: `run(key, beta, particles, tuning, carried, threshold, least, data)`.
 
     `least` is how often particles must have moved on average before it ends, up to `MOST` moves."""
 
     def run(
-        key: Array, beta: Array, particles: Particles, tuning: Any, carried: Any, threshold: Array, least: Array, data: Any
+        key: Array,
+        beta: Array,
+        particles: Particles,
+        tuning: Any,
+        carried: Any,
+        threshold: Array,
+        least: Array,
+        data: Any,
     ) -> Moved:
         began = _centered(particles.position)
         count = particles.prior.shape[0]

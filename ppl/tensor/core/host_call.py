@@ -29,9 +29,7 @@ def host_call(f: Callable[..., Sequence[Any]], forms: Sequence[Form], *arrays: A
         if not batch:
             return one(values)
         rows = [one([x[place] for x in values]) for place in np.ndindex(batch)]
-        return tuple(
-            np.stack(each).reshape(*batch, *each[0].shape) for each in zip(*rows, strict=True)
-        )
+        return tuple(np.stack(each).reshape(*batch, *each[0].shape) for each in zip(*rows, strict=True))
 
     def one(values: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
         return tuple(_as_words(result, form) for result, form in zip(f(*values), forms, strict=True))
