@@ -159,8 +159,8 @@ def sbc(
         given = (*(truth[name][number] for name in made.data), *data)
         run = run_nuts(
             scalar(made.density), lambda _, attempt: starts[number, min(attempt, 7)],
-            data=given, draws=draws, tune=tune, chains=1, cores=1, seed=int(seed + number) % 2**62, dim=len(start), key=("sbc", made.density.key),
-            target_accept=target_accept, progress=False, attempts=8,
+            data=given, draws=draws, tune=tune, chains=1, cores=1, seed=int(seed + number) % 2**62, dim=len(start),
+            key=("sbc", made.density.key), target_accept=target_accept, progress=False, attempts=8,
         )  # fmt: skip
         bar.advance(1, replications)
         return run

@@ -106,18 +106,16 @@ def _solved(here: np.ndarray, there: np.ndarray) -> Constant:
     effective = min(float(ess_mean(np.clip(here, *np.quantile(here, [0.001, 0.999])))), here.size)
     effective = effective if np.isfinite(effective) and np.ptp(here) > 0 else float(here.size)
     share = effective / (effective + there.size)
-    log_r = 0.0
-    for iteration in range(1, ITERATIONS + 1):
+    log_r, step, iterations = 0.0, np.inf, 0
+    while abs(step) > TOLERANCE and iterations < ITERATIONS:
         of_q = _ratio(there - log_r, share)
         of_p = _inverse(here - log_r, share)
         step = float(np.log(np.mean(of_q)) - np.log(np.mean(of_p)))
-        log_r += step
-        if abs(step) < TOLERANCE:
-            break
+        log_r, iterations = log_r + step, iterations + 1
     of_q, of_p = _ratio(there - log_r, share), _inverse(here - log_r, share)
     seen = ess_mean(of_p) if np.ptp(of_p) > 1e-12 else of_p.size
     variance = _relative(of_q) / of_q.size + _relative(of_p) / max(1.0, min(float(seen), of_p.size))
-    return Constant(log_r + top, float(np.sqrt(variance)), iteration)
+    return Constant(log_r + top, float(np.sqrt(variance)), iterations)
 
 
 def _ratio(log_ratio: np.ndarray, share: float) -> np.ndarray:
