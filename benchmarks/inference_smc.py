@@ -45,13 +45,14 @@ ROWS = {"eight schools, 1000 particles": (eight_schools, 1000, -31.31135), "coin
 
 
 def last(values: Any) -> list[float]:
-    """The log evidence of each chain: the last number of its stages that is one."""
-    rows = values.reshape(values.shape[0], -1) if values.dtype != object else values.reshape(-1)
-    found = []
-    for row in rows:
-        flat = np.array([x for part in np.atleast_1d(row) for x in np.atleast_1d(part)], float)
-        found += [flat[np.isfinite(flat)][-1]]
-    return found
+    """The log evidence of each chain: all numbers that are any, since PyMC's stages but the last have nan. Where chains
+    have different numbers of stages its array holds lists."""
+    if isinstance(values, list) or (isinstance(values, np.ndarray) and values.ndim):
+        return [x for part in values for x in last(part)]
+    number = values.item() if isinstance(values, np.ndarray) else values
+    if isinstance(number, list):
+        return last(number)
+    return [float(number)] if np.isfinite(number) else []
 
 
 def measured(pm: Any, build: Any, draws: int, repeats: int, **options: Any) -> tuple[float, float, float]:
