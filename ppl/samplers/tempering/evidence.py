@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 NEWTON = 50
+MOST = 10_000_000  # numbers, of each particle at each temperature
 TOLERANCE = 1e-10
 
 
@@ -43,6 +44,9 @@ class Evidence(NamedTuple):
 
 def path_evidence(stages: Sequence[Stage], guess: Sequence[float]) -> Evidence:
     """The evidence at the last temperature, from all stages; `guess` holds a first estimate of log Z for each."""
+    stages = _thinned(stages)
+    if sum(stage.log_likelihoods.size for stage in stages) * len(stages) > MOST:
+        return Evidence(float(guess[-1]), np.nan)  # a path of so many stages is told by chains that are apart
     betas = np.array([stage.beta for stage in stages])
     effective = np.array([max(1.0, stage.effective) for stage in stages])
     log_likelihood = np.concatenate([stage.log_likelihoods.ravel() for stage in stages])
@@ -58,6 +62,12 @@ def path_evidence(stages: Sequence[Stage], guess: Sequence[float]) -> Evidence:
     direction = np.linalg.lstsq(slopes[1:, 1:], last, rcond=None)[0]
     influence = share * (chances[:, 1:] @ direction)
     return Evidence(float(log_z[-1]), float(np.sqrt(_variance(influence, stages))))
+
+
+def _thinned(stages: Sequence[Stage]) -> list[Stage]:
+    """Of long paths fewer moves of each stage, the last one among them, so that all fit into memory."""
+    step = -(-sum(stage.log_likelihoods.size for stage in stages) * len(stages) // MOST)
+    return [stage._replace(log_likelihoods=stage.log_likelihoods[::-step][::-1]) for stage in stages]
 
 
 def _chances(log_z: np.ndarray, powers: np.ndarray, log_effective: np.ndarray) -> np.ndarray:
