@@ -29,6 +29,8 @@ BELOW = {
     "gp": "model compile rewrites distributions tensor graph",
     "variational": "model samplers compile rewrites distributions tensor graph xla",
     "extras": "variational model samplers compile rewrites distributions tensor graph xla",
+    "smc": "model samplers compile rewrites distributions tensor graph xla",
+    "scoring": "model samplers compile rewrites distributions tensor graph xla smc",
     "alias": "gp model nn samplers compile rewrites distributions tensor graph xla",
     "__main__": "alias",  # the command `python -m ppl`
 }

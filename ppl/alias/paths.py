@@ -92,6 +92,8 @@ PYMC = {
     "pymc.sampling_jax": "sample_blackjax_nuts=ppl.sampling_jax.sample_blackjax_nuts "
     "sample_numpyro_nuts=ppl.sampling_jax.sample_numpyro_nuts",
     "pymc.smc": "*ppl.smc",
+    "pymc.smc.kernels": "*ppl.smc.kernels",
+    "pymc.smc.sampling": "*ppl.smc.sampling",
     "pymc.step_methods.arraystep": "!ArrayStep !ArrayStepShared !GradientSharedStep",
     "pymc.step_methods.compound": "*ppl.step_methods.compound !Competence !BlockedStep",
     "pymc.testing": "*ppl.alias.testing",

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 import ppl.tensor as tt
 from ppl.distributions.declaration.arguments import tell_of_rng
 from ppl.distributions.draws.draw import RandomVariable, draw
-from ppl.distributions.families.custom_dist import CustomDist, _HostFunction, anything, new_family, parsed
+from ppl.distributions.families.custom_dist import CustomDist, anything, new_family, parsed
 from ppl.tensor.sampling.host_draw import host_draw
 from ppl.tensor.tensor import Tensor, as_tensor, dtype_name
 
@@ -36,6 +38,28 @@ STATISTICS: dict[str, Callable[[Any], Any]] = {
     "mean": tt.mean,
     "median": tt.median,
 }
+
+
+class Simulation:
+    """A user's function that simulates, `fn(rng, *parameters, size)`, with a check of the shape of what it gives."""
+
+    def __init__(self, fn: Callable[..., Any], words: str) -> None:
+        self.fn, self.words = fn, words
+
+    def __call__(self, rng: np.random.Generator, *parameters: np.ndarray, size: tuple[int, ...]) -> np.ndarray:
+        value = np.asarray(self.fn(rng, *parameters, size))
+        if value.shape != tuple(size):
+            raise ValueError(
+                f"{self.words}: the simulator gave an array of shape {value.shape} where {tuple(size)} was asked for,"
+                " the shape of the variable and of its observed values. Its last argument, size, tells it what to give."
+            )
+        return value
+
+    def __hash__(self) -> int:
+        return hash(self.fn)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Simulation) and self.fn == other.fn
 
 
 class Simulator(CustomDist, abstract=True):
@@ -83,12 +107,12 @@ class Simulator(CustomDist, abstract=True):
         if shape is not None and size is not None:
             raise ValueError(f"{class_name}: give shape or size, not both")
         family = new_family(class_name, axes, anything(0, dtype_name(dtype)[0] != "f"), {"dtype": dtype_name(dtype)})
-        simulate = lambda *ps, rng, size: fn(rng, *ps, size)
+        simulation = Simulation(fn, f'{class_name} "{name}"' if name else class_name)
         far = known(distance, DISTANCES, class_name, "distance")
         summary = known(sum_stat, STATISTICS, class_name, "sum_stat")
 
         def sample(key: Any, shape: Any, *ps: Any) -> Tensor:
-            return host_draw(key.next(), _HostFunction(simulate, len(shape)), ps, shape, dtype_name(dtype))
+            return host_draw(key.next(), simulation, ps, shape, dtype_name(dtype))
 
         def logp(x: Any, *ps: Any) -> Any:
             raise NotImplementedError(
@@ -102,7 +126,7 @@ class Simulator(CustomDist, abstract=True):
             return far(as_tensor(epsilon), summary(observed), summary(simulated))
 
         family.sample, family.logp = staticmethod(sample), staticmethod(logp)
-        family.closeness = staticmethod(closeness)
+        family.closeness, family.simulation = staticmethod(closeness), staticmethod(simulation)
         wanted = shape if shape is not None else size
         wanted = (wanted,) if isinstance(wanted, int) else wanted
         return draw(family, parameters, wanted, name)

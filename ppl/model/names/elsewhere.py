@@ -22,18 +22,18 @@ SHORTER = {
     for path in MODULES
     if path.split(".")[0] in ("sampling", "step_methods", "tuning") and "." in path and not path.endswith("jax")
 }
-# Parts that are imported on first use, and the names that they bring.
-ON_FIRST_USE = {
-    "ppl.variational": """ADVI ASVGD FullRankADVI ImplicitGradient Inference KLqp SVGD fit fit_dadvi fit_laplace
-    fit_pathfinder Empirical FullRank MeanField sample_approx Approximation Group Stein adadelta adagrad adagrad_window
-    adam adamax apply_momentum apply_nesterov_momentum momentum nesterov_momentum norm_constraint rmsprop sgd
-    total_norm_constraint callbacks approximations opvi stein updates inference operators test_functions""",
+# Names of rooms above this one, which are imported on first use; a room's own name is that of a module.
+ROOMS = {
+    "scoring": "sbc sensitivity",
+    "smc": "sample_smc",
+    "variational": """ADVI ASVGD FullRankADVI ImplicitGradient Inference KLqp SVGD fit fit_dadvi fit_laplace fit_pathfinder
+    Empirical FullRank MeanField sample_approx Approximation Group Stein adadelta adagrad adagrad_window adam adamax
+    apply_momentum apply_nesterov_momentum momentum nesterov_momentum norm_constraint rmsprop sgd total_norm_constraint
+    callbacks approximations opvi stein updates inference operators test_functions""",
 }
-PART_OF = {name: part for part, names in ON_FIRST_USE.items() for name in names.split()}
-PARTS = {part.split(".")[1]: part for part in ON_FIRST_USE}
+OF_ROOMS = {name: room for room, names in ROOMS.items() for name in (room, *names.split())}
 # Why a name is not here, and the names.
 LATER = {
-    "sequential Monte Carlo comes in later work": "sample_smc smc",
     "a family of one's own is written with CustomDist": "SymbolicRandomVariable",
     "step methods here are moves of a compiled sweep, which no user's class can join yet": "BlockedStep",
     "sample_posterior_predictive and compute_deterministics do what it is for":
@@ -44,6 +44,11 @@ LATER = {
 WHERE = {name: reason for reason, names in LATER.items() for name in names.split()}
 
 
+def room(name: str) -> Any:
+    """A room above this one, imported now."""
+    return importlib.import_module(f"ppl.{name}")
+
+
 def find(name: str) -> Any:
     """The attribute `name` of `ppl`, where it comes from elsewhere; an error that says why it is not there."""
     if name in ARVIZ:
@@ -51,10 +56,9 @@ def find(name: str) -> Any:
         if hasattr(arviz, name):
             return getattr(arviz, name)
         raise AttributeError(f"ppl.{name} is ArviZ's, and ArviZ {arviz.__version__} has it no more")
-    if name in PARTS:
-        return importlib.import_module(PARTS[name])
-    if name in PART_OF:
-        return getattr(importlib.import_module(PART_OF[name]), name)
+    if name in OF_ROOMS:
+        found = room(OF_ROOMS[name])
+        return found if name == OF_ROOMS[name] else getattr(found, name)
     if name in MODULES:
         return sys.modules[f"ppl.{name}"]
     if name in SHORTER:

@@ -18,19 +18,27 @@ Form = tuple[tuple[int, ...], str]  # a shape and a dtype
 
 
 def host_call(f: Callable[..., Sequence[Any]], forms: Sequence[Form], *arrays: Any) -> tuple[Any, ...]:
-    """The arrays that `f` gives for NumPy arrays, of the shapes and dtypes told; one call for each point of a batch."""
+    """The arrays that `f` gives for NumPy arrays, of the shapes and dtypes told; one call for each point of a batch,
+    all from one crossing to the host."""
     given = [jnp.asarray(x) for x in arrays]
     kinds = [np.dtype(x.dtype) for x in given]
 
     def on_host(*words: Any) -> tuple[np.ndarray, ...]:
-        results = f(*[_from_words(np.asarray(x), kind) for x, kind in zip(words, kinds, strict=True)])
-        return tuple(_as_words(result, form) for result, form in zip(results, forms, strict=True))
+        values = [_from_words(np.asarray(x), kind) for x, kind in zip(words, kinds, strict=True)]
+        batch = values[0].shape[: values[0].ndim - given[0].ndim] if values else ()
+        if not batch:
+            return one(values)
+        rows = [one([x[place] for x in values]) for place in np.ndindex(batch)]
+        return tuple(np.stack(each).reshape(*batch, *each[0].shape) for each in zip(*rows, strict=True))
+
+    def one(values: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
+        return tuple(_as_words(result, form) for result, form in zip(f(*values), forms, strict=True))
 
     crossing = tuple(
         jax.ShapeDtypeStruct((*shape, 2), np.uint32) if _is_wide(dtype) else jax.ShapeDtypeStruct(shape, dtype)
         for shape, dtype in forms
     )
-    found = jax.pure_callback(on_host, crossing, *map(_to_words, given), vmap_method="sequential")
+    found = jax.pure_callback(on_host, crossing, *map(_to_words, given), vmap_method="broadcast_all")
     return tuple(
         lax.bitcast_convert_type(x, np.dtype(dtype)) if _is_wide(dtype) else x
         for x, (_, dtype) in zip(found, forms, strict=True)
