@@ -21,7 +21,18 @@ from ppl.tensor.tensor import TensorType, as_tensor, constant, placeholder
 
 
 class Op:
-    """An operation of the user's own."""
+    """An operation of the user's own, PyTensor's `Op`: NumPy's arrays in, NumPy's arrays out.
+
+    >>> import numpy as np, ppl
+    >>> class Cube(ppl.Op):
+    ...     itypes, otypes = [ppl.tensor.dvector], [ppl.tensor.dvector]
+    ...     def perform(self, node, inputs, outputs):
+    ...         outputs[0][0] = inputs[0] ** 3
+    ...     def grad(self, inputs, gradients):
+    ...         return [3 * inputs[0] ** 2 * gradients[0]]
+    >>> Cube()(np.array([1.0, 2.0])).eval().tolist()
+    [1.0, 8.0]
+    """
 
     itypes: Sequence[Any] | None = None
     otypes: Sequence[Any] | None = None
@@ -74,7 +85,13 @@ class IsApply(type):
 
 
 class Apply(metaclass=IsApply):
-    """An operation applied to inputs: what `make_node` returns, and what `x.owner` is."""
+    """An operation applied to inputs: what `make_node` returns, and what `x.owner` is.
+
+    >>> import ppl
+    >>> x = ppl.tensor.dscalar("x")
+    >>> isinstance((x + 1).owner, ppl.Apply), (x + 1).owner.inputs[0] is x
+    (True, True)
+    """
 
     def __init__(self, op: Any, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
         self.op, self.inputs = op, [as_tensor(x) for x in inputs]
@@ -208,7 +225,15 @@ class FromFunctionOp(Op):
 
 
 def as_op(itypes: Any, otypes: Any, infer_shape: Any = None) -> Callable[[Callable[..., Any]], FromFunctionOp]:
-    """A decorator: a Python function of NumPy arrays as an operation without gradient."""
+    """A decorator: a Python function of NumPy arrays as an operation without gradient.
+
+    >>> import numpy as np, ppl
+    >>> @ppl.as_op(itypes=[ppl.tensor.dvector], otypes=[ppl.tensor.dscalar])
+    ... def span(x):
+    ...     return x.max() - x.min()
+    >>> float(span(np.array([1.0, 4.0])).eval())
+    3.0
+    """
     return lambda fn: FromFunctionOp(fn, itypes, otypes, infer_shape)
 
 
@@ -217,5 +242,10 @@ wrap_py = as_op
 
 def wrap_jax(jax_function: Callable[..., Any] | None = None, *, allow_eval: bool = True) -> Any:
     """A function of JAX's arrays as a function of tensors: `from_jax`. Shapes are found without values here, so
-    `allow_eval` changes nothing."""
+    `allow_eval` changes nothing.
+
+    >>> import jax.numpy as jnp, ppl
+    >>> round(float(ppl.wrap_jax(jnp.sinc)(0.5).eval()), 4)
+    0.6366
+    """
     return from_jax(jax_function)

@@ -175,7 +175,7 @@ def _start(posterior: Posterior, proper: bool) -> Start:
     now = at_present(posterior.model)
     made = posterior.plan
     variables = list(made.program.free) if made is not None else list(now.free_RVs)
-    improper = [rv.name for rv in variables if rv.family.__name__ in ("Flat", "HalfFlat")]  # type: ignore[attr-defined]
+    improper = [rv.name for rv in variables if rv.family.improper]  # type: ignore[attr-defined]
     if improper and proper:
         names = ", ".join(f'"{name}"' for name in improper)
         raise SamplingError(f"sample_smc: {names} has no proper prior, so there is none to start from. Give it one.")

@@ -26,7 +26,7 @@ NEEDS = "needs the real PyMC, or changes the whole process"
 SELDOM = "an example is missing"
 WITHOUT_EXAMPLE = {
     **dict.fromkeys(
-        "DataError GraphFileError ImputationWarning IncorrectArgumentsError ParameterValueError SamplingError "
+        "DataError GradientError GraphFileError ImputationWarning IncorrectArgumentsError ParameterValueError SamplingError "
         "ShapeError ShapeWarning TraceDirectoryError".split(),
         ERROR,
     ),

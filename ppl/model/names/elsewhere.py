@@ -27,7 +27,8 @@ ROOMS = {
     "scoring": "sbc sensitivity",
     "smc": "sample_smc",
     "variational": """ADVI ASVGD FullRankADVI ImplicitGradient Inference KLqp SVGD fit fit_dadvi fit_laplace
-    fit_pathfinder Empirical FullRank MeanField sample_approx Approximation Group Stein adadelta adagrad adagrad_window adam adamax
+    fit_pathfinder Empirical FullRank MeanField sample_approx Approximation Group Stein adadelta adagrad
+    adagrad_window adam adamax
     apply_momentum apply_nesterov_momentum momentum nesterov_momentum norm_constraint rmsprop sgd total_norm_constraint
     callbacks approximations opvi stein updates inference operators test_functions""",
 }
