@@ -26,8 +26,8 @@ NEEDS = "needs the real PyMC, or changes the whole process"
 SELDOM = "an example is missing"
 WITHOUT_EXAMPLE = {
     **dict.fromkeys(
-        "DataError GradientError GraphFileError ImputationWarning IncorrectArgumentsError ParameterValueError SamplingError "
-        "ShapeError ShapeWarning TraceDirectoryError".split(),
+        "DataError GradientError GraphFileError ImputationWarning IncorrectArgumentsError ParameterValueError "
+        "SamplingError ShapeError ShapeWarning TraceDirectoryError".split(),
         ERROR,
     ),
     **dict.fromkeys(

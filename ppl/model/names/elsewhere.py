@@ -28,9 +28,8 @@ ROOMS = {
     "smc": "sample_smc",
     "variational": """ADVI ASVGD FullRankADVI ImplicitGradient Inference KLqp SVGD fit fit_dadvi fit_laplace
     fit_pathfinder Empirical FullRank MeanField sample_approx Approximation Group Stein adadelta adagrad
-    adagrad_window adam adamax
-    apply_momentum apply_nesterov_momentum momentum nesterov_momentum norm_constraint rmsprop sgd total_norm_constraint
-    callbacks approximations opvi stein updates inference operators test_functions""",
+    adagrad_window adam adamax apply_momentum apply_nesterov_momentum momentum nesterov_momentum norm_constraint rmsprop
+    sgd total_norm_constraint callbacks approximations opvi stein updates inference operators test_functions""",
 }
 OF_ROOMS = {name: room for room, names in ROOMS.items() for name in (room, *names.split())}
 # Why a name is not here, and the names.
