@@ -116,3 +116,12 @@ def no_real_packages():
     for name in [name for name in sys.modules if is_aliased(name)]:
         del sys.modules[name]
     sys.modules.update(aside)
+
+
+@pytest.fixture
+def single_precision():
+    """JAX's own default, which packages that other tests import change."""
+    before = jax.config.jax_enable_x64
+    jax.config.update("jax_enable_x64", False)
+    yield
+    jax.config.update("jax_enable_x64", before)

@@ -139,15 +139,6 @@ def test_calls_within_transformations_of_jax():
     assert s.get_value().tolist() == [1.0, 1.0]
 
 
-@pytest.fixture
-def single_precision():
-    """JAX's own default, which packages that other tests import change."""
-    before = jax.config.jax_enable_x64
-    jax.config.update("jax_enable_x64", False)
-    yield
-    jax.config.update("jax_enable_x64", before)
-
-
 def test_calls_leave_the_precision_of_jax_as_it_was(single_precision):
     """Also where one call runs within another, in many threads, and where a call fails."""
     x = tt.dscalar("x")

@@ -24,11 +24,15 @@ from ppl.rewrites.marginalization.conjugate import pareto as largest
 from ppl.rewrites.marginalization.conjugate.compounds import COMPOUNDS
 from ppl.rewrites.marginalization.conjugate.pairs import PAIRS, PRIORS
 from ppl.rewrites.marginalization.gaussian import kronecker_process as grids
+from ppl.rewrites.marginalization.gaussian import markov_process as markov
 from ppl.rewrites.marginalization.gaussian import noisy_process as noisy
+from ppl.rewrites.marginalization.gaussian import rotated_process as rotated
 from ppl.rewrites.marginalization.program import log_density
 from ppl.rewrites.marginalization.registry import THEOREMS
 from ppl.rewrites.marginalization.theorem import Match
 from ppl.samplers.independent.quadrature import followed, side_by_side
+from ppl.tensor.kernels.correlations import matern32
+from ppl.tensor.kernels.distances import squared_distance
 from ppl.tensor.sampling.keys import Key
 
 DRAWS, FALSE_ALARM = 2000, 1e-6
@@ -410,6 +414,62 @@ def test_processes_seen_through_noise(name: str) -> None:
     law.is_law_of(np.asarray(pm.draw(substitute(recovery.draw, {POWER: tt.as_tensor(1.0)}), DRAWS, random_seed=2)))
 
 
+SCATTERED = np.array([0, 7, 3, 3, 11, *range(12, 47)]) / 4.0  # one point twice, and not in order
+
+
+def _matern(at: np.ndarray, length: float, jitter: float) -> np.ndarray:
+    far = np.sqrt(3.0) * np.abs(at[:, None] - at) / length
+    return (1 + far) * np.exp(-far) + jitter * np.eye(len(at))
+
+
+ALONG: dict[str, tuple[float, float, Linear]] = {  # the length and the jitter of a Matérn covariance, and the law
+    name: (length, jitter, _one(_matern(SCATTERED, length, jitter), rows, c, sigma, y))
+    for name, (length, jitter, rows, c, sigma, y) in {
+        "at its mean": (1.0, 1e-6, range(40), 1.0, 0.1, 0.0),
+        "little noise": (1.0, 1e-6, range(40), 1.0, 1e-4, 1.0),
+        "few rows": (1.0, 1e-6, range(3, 38), 0.5, 0.3, 1.0),
+        "nearly one number": (300.0, 1e-6, range(40), 1.0, 0.1, 1.0),
+        "nearly independent": (1e-3, 1e-6, range(40), 1.0, 0.1, 1.0),
+        "no coefficient": (1.0, 1e-6, range(40), 0.0, 0.1, 1.0),
+    }.items()
+}
+
+
+def _along(length: float, jitter: float) -> Any:
+    points = SCATTERED[:, None]
+    return POWER * matern32(squared_distance(points, points, length)) + jitter * np.eye(len(points))
+
+
+def _drawn(recovery: Any) -> np.ndarray:
+    return np.asarray(pm.draw(substitute(recovery.draw, {POWER: tt.as_tensor(1.0)}), DRAWS, random_seed=2))
+
+
+@pytest.mark.parametrize("name", ALONG)
+def test_processes_along_their_input(name: str) -> None:
+    length, jitter, law = ALONG[name]
+    rows, coefficient = np.argmax(law.design != 0, axis=1), float(law.design.max())
+    rows = rows if coefficient else np.arange(len(law.y))
+    x = FAMILIES["MvNormal"].dist(np.zeros(40), cov=_along(length, jitter), name="x")
+    seen = coefficient * x[rows] if len(rows) < 40 else coefficient * x
+    child = Observation(Normal.dist(seen, law.sigma, name="y"), tt.as_tensor(law.y))
+    (recovery,) = markov.integrated_out(Program((x,), (child,)), x).recoveries
+    law.is_law_of(_drawn(recovery))
+
+
+@pytest.mark.parametrize("name", ALONG)
+def test_standard_normal_variables_that_a_factor_rotates(name: str) -> None:
+    length, jitter, law = ALONG[name]
+    root = np.linalg.cholesky(law.cov)
+    v = FAMILIES["Normal"].dist(0.0, 1.0, shape=40, name="v")
+    rows = np.argmax(law.design != 0, axis=1) if law.design.any() else np.arange(len(law.y))
+    f = tt.times_vectors(tt.cholesky(_along(length, jitter)), v)
+    seen = float(law.design.max()) * (f[rows] if len(rows) < 40 else f)
+    child = Observation(Normal.dist(seen, law.sigma, name="y"), tt.as_tensor(law.y))
+    (recovery,) = rotated.integrated_out(Program((v,), (child,)), v).recoveries
+    whole = Linear(np.eye(40), law.design @ root, law.sigma, law.y)
+    whole.is_law_of(_drawn(recovery))
+
+
 @pytest.mark.parametrize("shift", [0.0, 1e-9])
 @pytest.mark.parametrize("y", [0.0, 1.0])
 def test_processes_on_grids(shift: float, y: float) -> None:
@@ -541,7 +601,8 @@ def test_normal_variables_in_branches() -> None:
 
 HERE = {
     words.THINNING: test_counts_seen_in_part, words.COMPOUND: test_compounds,
-    "noisy process": test_processes_seen_through_noise,
+    "noisy process": test_processes_seen_through_noise, "Markov process": test_processes_along_their_input,
+    "rotated process": test_standard_normal_variables_that_a_factor_rotates,
     "process on a grid": test_processes_on_grids, "large process on a grid": test_processes_on_grids,
     "precision of vectors": test_precisions_of_vectors,
     "Gaussian block in branches": test_normal_variables_in_branches, words.ENUMERATION: test_labels,

@@ -229,7 +229,7 @@ def test_single_precision():
     within(run.positions.astype(float) ** 2, np.ones(5))
 
 
-def test_no_setting_of_jax_changes():
+def test_no_setting_of_jax_changes(single_precision):
     schools()
     assert jnp.ones(2).dtype == jnp.float32
 

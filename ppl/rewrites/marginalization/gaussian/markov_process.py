@@ -114,19 +114,21 @@ def matrix_of(structure: Structure, positions: np.ndarray | None = None) -> Tens
 
 def _draw(rows: Rows, mu: Tensor, own: Structure) -> Tensor:
     """f given y: as a part of all processes that rows see, divided by c, in the order of the inputs."""
-    n, p, c = len_of(own), rows.picked, rows.picked.c
+    n, p = len_of(own), rows.picked
+    blind = tt.eq(rows.picked.c, 0.0)  # then rows say nothing of f, as if their noise were infinite
+    c = tt.switch(blind, 1.0, rows.picked.c)
     alone = markov(own)
     inputs = alone.inputs
     mean = tt.broadcast_to(mu, (n,))
-    seen = (rows.y - p.b) / c - p.of(mean, -1)
+    seen = tt.switch(blind, 0.0, (rows.y - p.b) / c - p.of(mean, -1))
     if isinstance(rows.noise, Independent):
-        variances, together = rows.noise.sigma**2 / c**2, alone
+        variances, together = tt.switch(blind, np.inf, rows.noise.sigma**2 / c**2), alone
     else:
         others = structure_of(covariance_of(rows.noise.root))
         _of_same_points(others, own, p.positions)
         x = own.summands[0].kernels[0].x
         moved = [_over(s, c, x) for s in others.summands]
-        variances = others.noise / c**2
+        variances = tt.switch(blind, np.inf, others.noise / c**2)
         together = markov(Structure((*own.summands, *moved), own.noise))
     part = tuple(range(alone.order)) if together is not alone else ()
     unseen = np.full(n, np.inf)
