@@ -72,10 +72,6 @@ MODULES = {
 }
 
 
-# The same for PyTensor's.
-OF_PYTENSOR = {"compile.ops": "as_op wrap_py"}
-ALL = MODULES | OF_PYTENSOR
-
 # What `pytensorf` calls so gives one vector or matrix; in the package the names are those of PyTensor's gradients.
 MATRICES = {"gradient": gradient, "jacobian": jacobian_matrix, "hessian": hessian_matrix}
 
@@ -90,7 +86,7 @@ class LongerPath(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         longer = f"{self._path}.{name}"
-        if name not in ALL[self._path].split():
+        if name not in MODULES[self._path].split():
             raise AttributeError(f"module 'ppl.{self._path}' has no attribute {name!r}")
         if self._path == "pytensorf" and name in MATRICES:
             return MATRICES[name]
@@ -102,12 +98,12 @@ class LongerPath(ModuleType):
         return getattr(package, name)
 
     def __dir__(self) -> list[str]:
-        return ALL[self._path].split()
+        return MODULES[self._path].split()
 
 
 def enter() -> None:
     """Put the modules where `import` finds them; those within parts of this package are attributes of these, too."""
-    for path in ALL:
+    for path in MODULES:
         sys.modules[f"ppl.{path}"] = LongerPath(path)
         parent, _, name = path.rpartition(".")
         if parent in ("distributions", "model"):
