@@ -1,6 +1,7 @@
 """Functions and operations without a row in the table of ops, each with the reason and the tests that it has."""
 
-import ppl.nn.layers_convolution  # noqa: F401  (declares operations)
+import ppl.nn.layers_convolution
+import ppl.ode  # noqa: F401  (both declare operations)
 
 
 def because(reason: str, *names: str) -> dict[str, str]:
@@ -15,6 +16,7 @@ LEAVES = "a leaf, which every row has: tests/test_graph.py"
 
 WITHOUT_A_ROW = {
     **because("the number itself, computed once: tests/test_held_numbers.py", "held"),
+    **because("takes the body of a right-hand side: tests/ode/test_ode_solvers.py", "ode_solution"),
     **because(
         LOOPS, "scan", "map", "reduce", "foldl", "foldr", "cond", "ifelse", "while_loop", "fori_loop", "scan_op", "cond_op",
         "while_op", "vectorize", "vectorize_graph", "vectorized", "apply_along_axis", "unfold", "linear_recurrence",

@@ -52,6 +52,8 @@ def test_a_function_of_that_name_stays_what_it_is():
         from ppl.ifelse import ifelse as same_ifelse
         from ppl.gradient import grad_not_implemented, disconnected_grad
         assert ppl.scan is scan is same_scan and ppl.ifelse is ifelse is same_ifelse
+        import ppl.tensor as tt, ppl.tensor.sort, ppl.initial_point
+        assert tt.sort([2.0, 1.0]).eval().tolist() == [1.0, 2.0]
     """
     subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
 

@@ -36,7 +36,7 @@ def test_values_and_gradients_are_in_single_precision(model):
     assert model.compile_dlogp()(point).dtype == model.compile_d2logp()(point).dtype == SINGLE
 
 
-@pytest.mark.parametrize("rewrite", [True, False])
+@pytest.mark.parametrize("rewrite", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_results_are_in_single_precision(model, rewrite):
     result = pm.sample(**FEW, model=model, rewrite=rewrite)
     for group in ("posterior", "constant_data"):

@@ -65,6 +65,7 @@ def _rice_below(r: Any, a: Any) -> Any:
     return mp.fsum(weight(j) * mp.gammainc(j + 1, 0, half, regularized=True) for j in range(int(rate + 12 * a) + 120))
 
 
+@pytest.mark.slow
 def test_rice() -> None:
     points = list(itertools.product((1e-100, 1e-3, 0.7, 2.0, 5.0, 9.0), (1e-10, 0.5, 3.0, 7.0)))
     rv = lambda a: pm.Rice.dist(nu=3 * a, sigma=3.0)
@@ -88,6 +89,7 @@ def _von_mises_below(x: Any, mu: Any, kappa: Any) -> Any:
     return mp.quad(density, ends) / (2 * mp.pi * mp.besseli(0, kappa) * mp.exp(-kappa))
 
 
+@pytest.mark.slow
 def test_von_mises() -> None:
     points = list(itertools.product((-3.1, -1.0, 0.3, 2.5), (-3.0, 0.1, 2.5, 7.0), (1e-3, 1.0, 20.0, 500.0)))
     rv = lambda mu, kappa: pm.VonMises.dist(mu, kappa)
@@ -139,6 +141,7 @@ def test_skellam_at_means_of_a_billion(means: tuple[float, float]) -> None:
 
 
 # --- beta numbers within counts: P(X > x) is a sum of n terms, where n is whole
+@pytest.mark.slow
 def test_beta_negative_binomial_up_to_a_million_million() -> None:
     chosen = [(0.3, 2.5), (2.5, 0.3), (2.5, 1e4), (40.0, 40.0), (1e4, 2.5), (1e-3, 0.3)]
     rows = [(a, b, n, x) for a, b in chosen for n in (1, 3, 40) for x in (0, 50, 10_000, 10**9, 10**12)]

@@ -6,10 +6,11 @@ alias: the table of `ppl.alias.paths` says where each name stands. Modules of pp
 
 from __future__ import annotations
 
+import importlib
 import importlib.abc
 import importlib.machinery
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -44,7 +45,7 @@ class Longer(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def exec_module(self, module: ModuleType) -> None:
         """Where ppl has a function or module of this name already, as `ppl.scan`, it stays, and gets the names."""
         parent, _, last = module.__name__.rpartition(".")
-        held, row = vars(sys.modules[parent]).get(last), row_of(module.__name__)
+        held, row = _held(sys.modules[parent], last), row_of(module.__name__)
         if held is None or row is None:
             return
         held.__path__, held.__spec__ = [], module.__spec__
@@ -77,15 +78,34 @@ def _parents(path: str) -> list[str]:
     return [".".join(words[:n]) for n in range(1, len(words))]
 
 
+Finding = Callable[[str], Any]
+_own: dict[ModuleType, Finding | None] = {}  # how modules find names on first use without the table
+
+
+def _held(module: ModuleType, name: str) -> Any:
+    """What a module has under a name; None for nothing."""
+    find = _own.get(module, module.__dict__.get("__getattr__"))
+    if name in module.__dict__ or find is None:
+        return module.__dict__.get(name)
+    try:
+        return find(name)
+    except AttributeError:
+        return None
+
+
 def _look_up_in(module: ModuleType, row: Row) -> None:
-    own = module.__dict__.get("__getattr__")
+    own = _own.setdefault(module, module.__dict__.get("__getattr__"))
 
     def find(name: str) -> Any:
         place = row.names.get(name, "")
         if place and sys.modules.get(place.rpartition(".")[0]) is not module:
             return row.find(name)
+        if (held := _held(module, name)) is not None:
+            return held
+        if row_of(f"{module.__name__}.{name}") is not None:
+            return importlib.import_module(f"{module.__name__}.{name}")
         if own is not None:
-            return own(name)
+            return own(name)  # its own words for what is not there
         raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
 
     module.__getattr__ = find  # type: ignore[method-assign]

@@ -88,6 +88,7 @@ def test_values_are_joined_where_they_meet_in_a_summand(name):
     assert check(terms, [x, y, z, w], at) == [set(each) for each in expected]
 
 
+@pytest.mark.slow
 def test_parts_of_random_models():
     several = 0
     for seed in range(40):

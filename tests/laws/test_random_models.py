@@ -41,11 +41,12 @@ def check_all(seeds, **form) -> tuple[Counter, int]:
     return rules, followed
 
 
-def test_a_hundred_models():
-    rules, followed = check_all(range(100))
-    assert followed >= 20, "brute force follows too few models to mean anything"
+@pytest.mark.parametrize("models", [40, pytest.param(100, marks=pytest.mark.slow)])
+def test_random_models(models):
+    rules, followed = check_all(range(models))
+    assert followed >= models // 5, "brute force follows too few models to mean anything"
     for rule in ("no observed descendants", "enumeration", "Gaussian block", "conjugate"):
-        assert rules[rule] >= 5, f"{rule} fired {rules[rule]} times in 100 models"
+        assert rules[rule] >= models // 20, f"{rule} fired {rules[rule]} times in {models} models"
 
 
 def test_rows_with_latents_of_their_own_among_other_things():

@@ -21,7 +21,6 @@ FUNCTIONS = {
     "Exgaussian": "ExGaussian",
     "theanof": "pytensorf",
     "aesaraf": "pytensorf",
-    "sampling_jax": "sample(nuts_sampler='numpyro'), or 'blackjax'",
     "GLM": "a linear predictor, as in Normal(name, a + X @ b, sigma)",
     "glm": "a linear predictor, as in Normal(name, a + X @ b, sigma)",
 }
