@@ -203,6 +203,15 @@ def test_linear_algebra_has_its_threads_back_when_the_last_chain_is_done_with_it
     assert counts() == usual
 
 
+def test_chains_share_the_cores_with_linear_algebra():
+    counts = lambda: [get() for get, _ in blas._controls()]
+    usual, seen = counts(), []
+    density = lambda x: -0.5 * jnp.sum(x**2)
+    sample(density, np.zeros((2, 3)), chains=2, cores=2, draws=20, tune=20, callback=lambda *_: seen.append(counts()))
+    assert counts() == usual and seen
+    assert all(n <= max(1, os.cpu_count() // 2) for found in seen for n in found)
+
+
 def test_an_option_that_xla_does_not_know_is_left_out(monkeypatch):
     monkeypatch.setattr(programs, "_unknown", set())
     lowered = jax.jit(lambda x: x + 1).lower(1.0)

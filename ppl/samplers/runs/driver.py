@@ -15,6 +15,7 @@ from typing import NoReturn
 import jax
 import numpy as np
 
+from ppl.samplers.programs.blas import blas_threads, threads_beside
 from ppl.samplers.programs.randomness import chain_key, own_settings
 from ppl.samplers.runs import alone, together
 from ppl.samplers.runs.chain import Chain, Layout
@@ -185,10 +186,11 @@ class Handle:
                 threading.Thread(target=self._work, args=(crews, compiled), name=f"chains-{i}", daemon=True)
                 for i in range(min(self._job.cores, len(crews)))
             ]
-            for worker in workers:
-                worker.start()
-            for worker in workers:
-                worker.join()
+            with blas_threads(threads_beside(len(workers))):
+                for worker in workers:
+                    worker.start()
+                for worker in workers:
+                    worker.join()
         except BaseException as error:  # handed to whoever waits
             self._error = error
         self._job.store.close()
