@@ -33,6 +33,7 @@ from ppl.model.registry.variable_registry import Books
 from ppl.model.seeds import seed_of
 from ppl.rewrites import optimize
 from ppl.samplers import sample as run_nuts
+from ppl.samplers.programs.blas import blas_threads, threads_beside
 from ppl.samplers.runs.diagnostics import ess_bulk
 from ppl.scoring.uniformity import Band, band_of, uniform_p
 from ppl.tensor.tensor import Tensor, TensorType, placeholder
@@ -169,7 +170,7 @@ def sbc(
     threads = cores or _cores()
     with bar:
         first = one(0)  # compiles
-        with ThreadPoolExecutor(threads) as pool:
+        with blas_threads(threads_beside(threads)), ThreadPoolExecutor(threads) as pool:
             runs = [first, *pool.map(one, range(1, replications))]
     positions = np.concatenate([run.positions for run in runs])
     ranks, independent = _ranks(made, names, positions, truth, seed)

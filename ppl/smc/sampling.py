@@ -16,6 +16,7 @@ from ppl.model.log import log
 from ppl.model.output import results
 from ppl.model.registry.variable_registry import Books
 from ppl.model.seeds import seed_of
+from ppl.samplers.programs.blas import blas_threads, threads_beside
 from ppl.samplers.runs.interrupt import Presses
 from ppl.smc.chain import ChainOfStages, stage
 from ppl.smc.kernels import IMH, SMC_KERNEL
@@ -109,7 +110,12 @@ def _starts(start: Any, chains: int) -> list[Mapping[str, Any] | None]:
 
 def _run(made: Sequence[ChainOfStages], starts: Sequence[Any], seed: int, threads: int, shown: bool) -> bool:
     """All stages of all chains; whether Ctrl-C ended them."""
-    with Presses() as presses, Stages(len(made), shown) as display, ThreadPoolExecutor(threads) as pool:
+    with (
+        Presses() as presses,
+        Stages(len(made), shown) as display,
+        blas_threads(threads_beside(threads)),
+        ThreadPoolExecutor(threads) as pool,
+    ):
         stopped = lambda: presses.count > 0
 
         def one(number: int) -> None:

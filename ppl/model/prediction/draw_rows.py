@@ -23,6 +23,7 @@ from ppl.model.inference.bar import Bar
 from ppl.model.posterior.at_once import LITTLE, AtOnce, at_once
 from ppl.rewrites.sharing.columns import Columns
 from ppl.samplers import DRAWS, PROGRAMS, turn
+from ppl.samplers.programs.blas import blas_threads, threads_beside
 from ppl.tensor.tensor import Tensor
 
 # What a chunk takes, results and room to work in. On a CPU little enough to stay in its cache and in memory that is
@@ -167,7 +168,7 @@ def _in_chunks(chunks: Chunks, columns: Sequence[np.ndarray], bar: Bar) -> list[
         for place in starts:
             one(place)
     else:
-        with ThreadPoolExecutor(workers) as pool:
+        with blas_threads(threads_beside(workers)), ThreadPoolExecutor(workers) as pool:
             list(pool.map(one, starts))
     return results
 
