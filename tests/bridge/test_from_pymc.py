@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from against_pymc import agree, books, density_and_slope, near_at_all, nothing_compiled
 from kept import BY_A_CONSTANT, MODELS, built, kept, source_of
+from some_slow import every
 
 import ppl
 
@@ -15,7 +16,7 @@ pytestmark = [pytest.mark.usefixtures("module_compiled_quickly", "pymc5"), pytes
 KEPT = kept()
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", every(2, MODELS))
 def test_books_densities_and_gradients_are_those_that_pymc_told(pymc5, name):
     told = KEPT.get(name, {})
     assert told.get("source") == source_of(name), "run python tests/bridge/kept.py, with PyMC 5"

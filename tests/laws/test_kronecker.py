@@ -93,7 +93,7 @@ def pairs(which, order, sigma=0.4):
 
 
 @each
-@pytest.mark.parametrize("order", [0, 1, 2])
+@pytest.mark.parametrize("order", [0, 1, pytest.param(2, marks=pytest.mark.slow)])
 def test_the_density_and_its_derivatives_are_those_of_the_matrix(which, order):
     for found, expected in pairs(which, order):
         scale = 1.0 + np.abs(expected).max()
