@@ -294,3 +294,23 @@ def test_labels_and_counts_that_move_together_follow_their_laws():
     sd = np.sqrt(p @ values**2 - mean**2)
     assert np.all(np.abs(posterior.posterior.N.values.mean((0, 1)) - mean) < 0.15 * sd)
     assert {"accept", "accepted", "scaling"} <= set(posterior.sample_stats.data_vars)
+
+
+@pytest.mark.parametrize("by", ["coords", "shape of data"])
+def test_labels_whose_number_follows_from_data_are_moved_by_steps(by):
+    """The density that these labels have is no sum over rows alone, so that they are not summed out."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=15)
+    y = 1 + 2 * x + 0.3 * rng.normal(size=15)
+    y[3] += 8
+    with pm.Model(coords={"obs": np.arange(15)} if by == "coords" else None):
+        xs = pm.Data("xs", x, dims="obs" if by == "coords" else None)
+        size = {"dims": "obs"} if by == "coords" else {"shape": xs.shape[0]}
+        intercept, slope, sigma = pm.Normal("intercept", 0, 10), pm.Normal("slope", 0, 10), pm.HalfNormal("sigma", 1)
+        outlier = pm.Bernoulli("outlier", pm.Uniform("share", 0, 0.5), **size)
+        near = pm.logp(pm.Normal.dist(intercept + slope * xs, sigma), y)
+        far = pm.logp(pm.Normal.dist(0, 10), y)
+        pm.Potential("rows", ((1 - outlier) * near + outlier * far).sum() - 0.01 * outlier.sum() ** 2)
+        found = pm.sample(300, tune=300, chains=1, random_seed=1, progressbar=False, quiet=True).posterior
+    shares = found["outlier"].mean(("chain", "draw")).values
+    assert shares[3] > 0.9 and np.delete(shares, 3).max() < 0.5

@@ -56,7 +56,8 @@ class Assignment:
     def palette(self, posterior: Posterior, slots: Sequence[Slot]) -> Palette:
         """Which entries of discrete variables may move together."""
         asking = [method for method in self.methods if method.by_color]
-        return Palette([vs for method in asking for _, _, vs in method.stretches(slots)], posterior.terms)
+        lengths = {slot.variable: slot.shape for slot in slots}
+        return Palette([vs for method in asking for _, _, vs in method.stretches(slots)], posterior.terms, lengths)
 
     def blocks(self, slots: Sequence[Slot], draws: int, colors: Finder) -> list[Stretch | Move]:
         """What the sampler needs to know of each method."""

@@ -9,22 +9,25 @@ import jax.numpy as jnp
 import numpy as np
 
 from ppl.compile.density import FlatProgram
+from ppl.graph import Node, substitute
 from ppl.rewrites import optimize
 from ppl.rewrites.marginalization.conjugate.conjugate import NoMatch
 from ppl.rewrites.marginalization.expressions.affine import is_data
 from ppl.rewrites.marginalization.expressions.supports import Sites
 from ppl.samplers.steps.sites import Colors
-from ppl.tensor.tensor import Tensor
+from ppl.tensor.tensor import Tensor, TensorType, placeholder
 
+Shapes = Mapping[Tensor, tuple[int, ...]]  # those that values have now
 MOST_SHARE = 0.5  # of colors among entries, above which moving them one by one is as good
 
 
 class Colored:
     """The terms that some variables appear in, and the entries of these variables by color."""
 
-    def __init__(self, variables: Sequence[Tensor], terms: Mapping[str, Tensor]) -> None:
-        sites = Sites(variables)
-        found = {term: sites.support(term) for term in terms.values()}
+    def __init__(self, variables: Sequence[Tensor], terms: Mapping[str, Tensor], shapes: Shapes) -> None:
+        now = _of_present_shapes(shapes)
+        sites = Sites(substitute(list(variables), now))  # type: ignore[arg-type]
+        found = {term: sites.support(substitute(term, now)) for term in terms.values()}  # type: ignore[arg-type]
         self.terms = [term for term, support in found.items() if support is not None]
         rows = [support.reshape(-1, support.shape[-1]) for support in found.values() if support is not None]
         places = max((part.shape[1] for part in rows), default=0)
@@ -41,8 +44,10 @@ class Colored:
 class Palette:
     """The colors of the stretches that several methods move, and the terms that these need."""
 
-    def __init__(self, stretches: Sequence[Sequence[Tensor]], terms: Mapping[str, Tensor]) -> None:
-        found = {tuple(variables): colored(variables, terms) for variables in stretches}
+    def __init__(
+        self, stretches: Sequence[Sequence[Tensor]], terms: Mapping[str, Tensor], shapes: Shapes | None = None
+    ) -> None:
+        found = {tuple(variables): colored(variables, terms, shapes or {}) for variables in stretches}
         self._found = {variables: each for variables, each in found.items() if each is not None}
         needed = list(dict.fromkeys(term for each in self._found.values() for term in each.terms))
         self._place = {term: i for i, term in enumerate(needed)}
@@ -66,10 +71,16 @@ class Palette:
         return colors
 
 
-def colored(variables: Sequence[Tensor], terms: Mapping[str, Tensor]) -> Colored | None:
+def _of_present_shapes(shapes: Shapes) -> dict[Node, Node]:
+    """Values whose lengths follow from data, as values of the lengths that these have now."""
+    open_ended = {value: shape for value, shape in shapes.items() if None in value.type.shape}
+    return {v: placeholder(TensorType(v.dtype, shape), v.name) for v, shape in open_ended.items()}
+
+
+def colored(variables: Sequence[Tensor], terms: Mapping[str, Tensor], shapes: Shapes) -> Colored | None:
     """The entries by color; None where moving them one by one is as good, or where too many depend on each other."""
     try:
-        found = Colored(variables, terms)
+        found = Colored(variables, terms, shapes)
     except NoMatch:
         return None
     return found if 0 < len(found.owners) <= MOST_SHARE * len(found.color) else None
