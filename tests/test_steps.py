@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import ppl
 import ppl.model as pm
 import ppl.tensor as tt
 from ppl.distributions import Bernoulli, Categorical, Normal, Poisson
@@ -303,14 +304,14 @@ def test_labels_whose_number_follows_from_data_are_moved_by_steps(by):
     x = rng.normal(size=15)
     y = 1 + 2 * x + 0.3 * rng.normal(size=15)
     y[3] += 8
-    with pm.Model(coords={"obs": np.arange(15)} if by == "coords" else None):
-        xs = pm.Data("xs", x, dims="obs" if by == "coords" else None)
+    with ppl.Model(coords={"obs": np.arange(15)} if by == "coords" else None):
+        xs = ppl.Data("xs", x, dims="obs" if by == "coords" else None)
         size = {"dims": "obs"} if by == "coords" else {"shape": xs.shape[0]}
-        intercept, slope, sigma = pm.Normal("intercept", 0, 10), pm.Normal("slope", 0, 10), pm.HalfNormal("sigma", 1)
-        outlier = pm.Bernoulli("outlier", pm.Uniform("share", 0, 0.5), **size)
-        near = pm.logp(pm.Normal.dist(intercept + slope * xs, sigma), y)
-        far = pm.logp(pm.Normal.dist(0, 10), y)
-        pm.Potential("rows", ((1 - outlier) * near + outlier * far).sum() - 0.01 * outlier.sum() ** 2)
-        found = pm.sample(300, tune=300, chains=1, random_seed=1, progressbar=False, quiet=True).posterior
+        intercept, slope, sigma = ppl.Normal("intercept", 0, 10), ppl.Normal("slope", 0, 10), ppl.HalfNormal("sigma", 1)
+        outlier = ppl.Bernoulli("outlier", ppl.Uniform("share", 0, 0.5), **size)
+        near = ppl.logp(pm.Normal.dist(intercept + slope * xs, sigma), y)
+        far = ppl.logp(pm.Normal.dist(0, 10), y)
+        ppl.Potential("rows", ((1 - outlier) * near + outlier * far).sum() - 0.01 * outlier.sum() ** 2)
+        found = ppl.sample(300, tune=300, chains=1, random_seed=1, progressbar=False, quiet=True).posterior
     shares = found["outlier"].mean(("chain", "draw")).values
     assert shares[3] > 0.9 and np.delete(shares, 3).max() < 0.5

@@ -47,7 +47,7 @@ class Palette:
     def __init__(
         self, stretches: Sequence[Sequence[Tensor]], terms: Mapping[str, Tensor], shapes: Shapes | None = None
     ) -> None:
-        found = {tuple(variables): colored(variables, terms, shapes or {}) for variables in stretches}
+        found = {tuple(variables): colored(variables, terms, shapes) for variables in stretches}
         self._found = {variables: each for variables, each in found.items() if each is not None}
         needed = list(dict.fromkeys(term for each in self._found.values() for term in each.terms))
         self._place = {term: i for i, term in enumerate(needed)}
@@ -77,10 +77,10 @@ def _of_present_shapes(shapes: Shapes) -> dict[Node, Node]:
     return {v: placeholder(TensorType(v.dtype, shape), v.name) for v, shape in open_ended.items()}
 
 
-def colored(variables: Sequence[Tensor], terms: Mapping[str, Tensor], shapes: Shapes) -> Colored | None:
+def colored(variables: Sequence[Tensor], terms: Mapping[str, Tensor], shapes: Shapes | None = None) -> Colored | None:
     """The entries by color; None where moving them one by one is as good, or where too many depend on each other."""
     try:
-        found = Colored(variables, terms, shapes)
+        found = Colored(variables, terms, shapes or {})
     except NoMatch:
         return None
     return found if 0 < len(found.owners) <= MOST_SHARE * len(found.color) else None
