@@ -309,8 +309,8 @@ def test_labels_whose_number_follows_from_data_are_moved_by_steps(by):
         size = {"dims": "obs"} if by == "coords" else {"shape": xs.shape[0]}
         intercept, slope, sigma = ppl.Normal("intercept", 0, 10), ppl.Normal("slope", 0, 10), ppl.HalfNormal("sigma", 1)
         outlier = ppl.Bernoulli("outlier", ppl.Uniform("share", 0, 0.5), **size)
-        near = ppl.logp(pm.Normal.dist(intercept + slope * xs, sigma), y)
-        far = ppl.logp(pm.Normal.dist(0, 10), y)
+        near = ppl.logp(ppl.Normal.dist(intercept + slope * xs, sigma), y)
+        far = ppl.logp(ppl.Normal.dist(0, 10), y)
         ppl.Potential("rows", ((1 - outlier) * near + outlier * far).sum() - 0.01 * outlier.sum() ** 2)
         found = ppl.sample(300, tune=300, chains=1, random_seed=1, progressbar=False, quiet=True).posterior
     shares = found["outlier"].mean(("chain", "draw")).values
