@@ -63,6 +63,8 @@ def sample_smc(
     """
     if progressbar_theme is not None:
         raise TypeError("progressbar_theme= is not supported: the display has one set of colors")
+    if mp_ctx is not None or blas_cores not in ("auto", None):
+        log.info("Chains run in threads of one process: mp_ctx and blas_cores have no meaning here.")
     options = check_keys("idata_kwargs", idata_kwargs, RESULT_OPTIONS)
     check_truths(compute_convergence_checks=compute_convergence_checks, return_inferencedata=return_inferencedata)
     if not (isinstance(kernel, type) and issubclass(kernel, SMC_KERNEL)):

@@ -48,7 +48,10 @@ class Report(NamedTuple):
         """What somebody who uses the approximation should know."""
         found = []
         if self.converged is False:
-            found.append(f"{self.method} has not converged: {self.why}. Raise n=, or give another start or optimizer.")
+            found.append(
+                f"{self.method} has not converged: {self.why}. Raise n= (full-rank fits end "
+                "after 200 steps whatever it is), or give another start or optimizer."
+            )
         if self.pareto_k is not None and self.pareto_k > GOOD:
             found.append(
                 f"The approximation is far from the posterior in some direction: Pareto k of its importance ratios is "

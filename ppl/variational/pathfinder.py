@@ -112,7 +112,8 @@ def fit_pathfinder(model: Any = None, num_paths: int = 4, num_draws: int = 1000,
     initvals = kwargs.pop("initvals", None)
     for name in ("concurrent", "parallel", "cores", "compile_kwargs", "inference_backend", "postprocessing_backend",
                  "vectorize_logp", "vectorize_postprocessing", "blas_cores", "mp_ctx"):  # fmt: skip
-        kwargs.pop(name, None)  # how pymc-extras computes; here there is one way
+        if kwargs.pop(name, None) is not None:
+            log.info("fit_pathfinder: %s says how pymc-extras computes, and has no meaning here.", name)
     if not kwargs.pop("jacobian_correction", True):
         raise TypeError("fit_pathfinder: jacobian_correction=False would approximate another law than the posterior")
     if initvals is not None:

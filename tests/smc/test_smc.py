@@ -313,3 +313,10 @@ def test_systematic_resampling_gives_each_its_share():
         systematic_resampling(np.repeat(weights, 20) / 20, np.random.default_rng(2)) // 20, minlength=50
     )
     assert np.all(np.abs(counts - 1000 * weights) < 1.01)
+
+
+def test_arguments_about_processes_are_said_to_have_no_meaning(caplog):
+    with pm.Model(), caplog.at_level(logging.INFO):
+        pm.Normal("y", pm.Normal("x"), 1, observed=0.5)
+        pm.sample_smc(50, chains=1, random_seed=1, blas_cores=2, progressbar=False)
+    assert "blas_cores have no meaning here" in caplog.text

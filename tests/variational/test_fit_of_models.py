@@ -1,5 +1,6 @@
 """`fit` arrives, says how good its approximation is, and brings every name back."""
 
+import logging
 import subprocess
 import sys
 
@@ -451,3 +452,10 @@ def test_modules_of_pymc_are_these():
             assert pymc.Group is Group is pm.Group and pymc.fit is pm.fit
     """  # in a process of its own: here another test may have imported the real package
     subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+
+
+def test_arguments_about_how_pymc_extras_computes_are_said_to_have_no_meaning(caplog):
+    with pm.Model(), caplog.at_level(logging.INFO):
+        pm.Normal("y", pm.Normal("x", shape=2), 1, observed=[0.5, 1.0])
+        pm.fit_pathfinder(num_paths=1, num_draws=50, random_seed=1, cores=2, progressbar=False)
+    assert "fit_pathfinder: cores says how pymc-extras computes" in caplog.text
