@@ -120,3 +120,36 @@ def test_densities_that_the_result_cannot_have_are_refused_before_sampling(model
     monkeypatch.setattr(finishing.Finisher, "prepare", failing(AssertionError("too late")))
     with pytest.raises(ValueError, match="leaves out"):
         pm.sample(20, model=model, var_names=["mu"], idata_kwargs={"log_prior": True}, **QUIET)
+
+
+# --- data that change while a run goes on ---------------------------------------------------------------------------
+def line_of(x, y, labels):
+    with pm.Model(coords={"row": labels}) as model:
+        x = pm.Data("x", x, dims="row")
+        effects = pm.Normal("z", 0, pm.HalfCauchy("t", 1), shape=4)
+        mean = pm.Deterministic("mean", pm.Normal("a") + x + effects[0], dims="row")
+        pm.StudentT("y", 4, mean, pm.HalfNormal("s"), observed=pm.Data("seen", y, dims="row"))
+    return model
+
+
+@pytest.mark.parametrize("rewrite", [True, False])
+@pytest.mark.parametrize("length", [12, 9])
+def test_a_result_belongs_to_the_data_that_the_run_began_with(rewrite, length):
+    rng = np.random.default_rng(3)
+    first = rng.normal(size=12), rng.normal(size=12), [*"abcdefghijkl"]
+    other = {"x": 10 + rng.normal(size=length), "seen": 5 + rng.normal(size=length)}
+    labels = [f"new {i}" for i in range(length)]
+    model, same = line_of(*first), line_of(*first)
+    more = {**QUIET, "rewrite": rewrite, "certificate": True}
+    run = pm.sample(30, model=model, blocking=False, **more)
+    with model:
+        pm.set_data(other, coords={"row": labels})
+    result = run.wait()
+    expected = pm.sample(30, model=same, **more)
+    for group in ("posterior", "constant_data", "observed_data"):
+        for name, values in expected[group].items():
+            np.testing.assert_array_equal(result[group][name].values, values.values)
+            assert not values.dims or {*result[group][name].coords} == {*values.coords}
+    assert [*result.posterior.row.values] == first[2]
+    assert [*model.coords["row"]] == labels
+    np.testing.assert_array_equal(model["x"].get_value(), other["x"])

@@ -17,6 +17,7 @@ from ppl.graph import Node, ancestors, substitute
 from ppl.model.certificate.certificate import Certificate, CertificateError, Notary, failure, not_judged
 from ppl.model.errors import SamplingError
 from ppl.model.finishing import checks
+from ppl.model.finishing.data_of_run import DataOfRun
 from ppl.model.finishing.failure_report import failure_report
 from ppl.model.finishing.kept_draws import result_error
 from ppl.model.log import silenced
@@ -92,6 +93,7 @@ class Finisher:
 
     def __init__(self, posterior: Posterior, slots: list[Slot], request: Request) -> None:
         self.posterior, self.slots, self.request = posterior, slots, request
+        self._data = DataOfRun(posterior.model)
         wanted = {name: posterior.outputs[name] for name in request.names}
         plain = not request.as_arviz and len(wanted) == len(posterior.outputs)  # as in PyMC's own traces
         if request.options.get("include_transformed") or plain:
@@ -172,7 +174,7 @@ class Finisher:
     def __call__(self, run: Any, final: bool) -> Any:
         known: dict[str, np.ndarray] = {}
         try:
-            with silenced(self.request.quiet or not final):
+            with silenced(self.request.quiet or not final), self._data.again():
                 return self._result(run, final, known)
         except CertificateError:  # it has the result
             raise
