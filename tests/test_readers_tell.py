@@ -24,7 +24,6 @@ from ppl.rewrites.values import reads
 from ppl.tensor.tensor import CONSTANT, value_of
 from ppl.tensor.variables import Cell, shared
 
-
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
