@@ -14,7 +14,10 @@ import numpy as np
 from ppl.compile.grouping import grouped
 from ppl.compile.hoisting import DataFirst, Once, computed
 from ppl.compile.numbers import held_numbers
+from ppl.graph import Node, leaves
+from ppl.rewrites.values.folding import in_steps
 from ppl.tensor.tensor import Tensor
+from ppl.tensor.variables import VARIABLE
 
 
 @dataclass(frozen=True)
@@ -101,12 +104,19 @@ class FlatProgram:
 
 
 def values_at(
-    outputs: Sequence[Tensor], slots: Sequence[Slot], position: np.ndarray, of_data: Once = computed
+    outputs: Sequence[Tensor], slots: Sequence[Slot], position: np.ndarray, of_data: Once | None = None
 ) -> list[np.ndarray]:
-    """The values of expressions at one position, computed step by step: nothing but work on data is compiled."""
-    program = FlatProgram(outputs, slots, once=of_data)
+    """The values of expressions at one position, operation by operation: NumPy has most, JAX is asked for the
+    others, so that no program is compiled. `of_data` may know what depends on data alone."""
+    known: dict[Node, Any] = {slot.variable: slot.read(np.asarray(position)) for slot in slots}
+    left: Sequence[Node] = outputs
+    if of_data is not None:
+        program = FlatProgram(outputs, slots, once=of_data).program
+        left = program.left
+        known.update(zip(program.places, program.data, strict=True))
+    known.update((v, np.asarray(v.attrs["cell"].value)) for v in leaves(left) if v.op is VARIABLE and v not in known)
     with jax.enable_x64(True), np.errstate(all="ignore"):
-        return [np.asarray(value) for value in program(np.asarray(position), *program.data)]
+        return [np.asarray(value) for value in in_steps(left, known)]
 
 
 def scalar(program: FlatProgram) -> Callable[..., Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 
 from ppl.compile.density import FlatProgram, Slot, labels, scalar, values_at
@@ -14,6 +13,7 @@ from ppl.graph import ancestors
 from ppl.model.posterior.rewriting import Posterior
 from ppl.model.starting.origins import origin
 from ppl.samplers import NO_FAILURES, Failures, Run, failures
+from ppl.samplers.approximate.target import Target
 from ppl.tensor.tensor import Tensor
 
 SHOWN = 6  # variables whose values are written out
@@ -72,10 +72,9 @@ def _reason(posterior: Posterior, slots: Sequence[Slot], position: np.ndarray) -
             first = value[~np.isfinite(value)].flat[0]
             return f'the term "{name}" is {first:g}', posterior.terms[name]
     density = FlatProgram([posterior.logp()], slots, once=posterior.of_data)
-    with jax.enable_x64(True):
-        value, gradient = jax.value_and_grad(scalar(density))(np.asarray(position, np.float64), *density.data)
+    value, gradient = Target(scalar(density), len(position), density.data, density.key).one(position)
     if not np.isfinite(value):
-        return f"the log-density is {float(value):g}", posterior.logp()
+        return f"the log-density is {value:g}", posterior.logp()
     bad = np.flatnonzero(~np.isfinite(np.asarray(gradient)))
     if bad.size:
         name = labels(slots, posterior.names)[bad[0]]

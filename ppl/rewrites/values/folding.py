@@ -19,6 +19,7 @@ from ppl.tensor import linalg
 from ppl.tensor.arrays import indexing, shaping
 from ppl.tensor.arrays.reductions import log_softmax, softmax
 from ppl.tensor.arrays.segments import segment_sum
+from ppl.tensor.core.evaluate import evaluate
 from ppl.tensor.core.names import NAMED
 from ppl.tensor.core.ops import CAST, Elementwise, Reduction
 from ppl.tensor.core.sizes import DIM
@@ -87,6 +88,16 @@ def _on_host(node: Node, inputs: list[Any], programs: bool, maps: bool) -> Any:
     if bodies(node) or not has_a_function(node) or not _known_shapes(node.type):
         return None
     return _computed(node, inputs, programs)
+
+
+def in_steps(outputs: Sequence[Node], given: Mapping[Node, Any]) -> list[Any]:
+    """The values of expressions, finite or not, operation by operation: by NumPy, by JAX what NumPy does not have."""
+    values: dict[Node, Any] = dict(given)
+    for node in topological(outputs, blockers=values):
+        if node not in values:
+            found = _on_host(node, [values[x] for x in node.inputs], programs=False, maps=True)
+            values[node] = evaluate([node], values)[0] if found is None else found
+    return [values[node] for node in outputs]
 
 
 def _known_shapes(kind: Any) -> bool:
