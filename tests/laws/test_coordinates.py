@@ -1,6 +1,7 @@
 """Laws of coordinates: whatever is moved, the variable keeps its law."""
 
 import re
+from dataclasses import astuple
 
 import numpy as np
 import pytest
@@ -464,7 +465,7 @@ STEPS = 5
 @pytest.mark.parametrize("scale", [0.05, 3.0])
 def test_a_pulled_walk_keeps_its_law(scale):
     """The density by the determinant of the map, and the way there and back; with data and without."""
-    coordinate = Pulled(np.array([0.5, 0.0, 2.0, 7.0, 0.0]))
+    coordinate = Pulled(np.array([0.5, 0.0, 2.0, 7.0, 0.0]), GaussianRandomWalk)
     walk = GaussianRandomWalk.dist(0.3, scale, init_dist=Normal.dist(1.0, 2.0), shape=STEPS)
     fixed = walk.parameters
     z = tt.TensorType("float64", (STEPS,))("z")
@@ -657,3 +658,54 @@ def test_a_process_of_a_known_mean_is_balanced_by_its_rows(mean):
         assert chosen is None
     else:
         np.testing.assert_allclose(chosen.information, [3.5, 1.5, 0.5, 2.5, 7.5, 4.5, 0.0, 0.0])
+
+
+SERIES = {
+    "walk": lambda: GaussianRandomWalk.dist(0.3, 0.7, init_dist=Normal.dist(1.0, 2.0), shape=STEPS),
+    "steps of their own": lambda: GaussianRandomWalk.dist(
+        0.3, [0.7, 0.1, 2.0, 1.0], init_dist=Normal.dist(1.0, 2.0), steps=STEPS - 1
+    ),
+    "autoregression": lambda: pm.AR.dist([0.7], sigma=0.5, init_dist=Normal.dist(0.3, 2.0), shape=STEPS),
+    "one that turns its sign": lambda: pm.AR.dist([-0.9], sigma=0.5, init_dist=Normal.dist(0.3, 2.0), shape=STEPS),
+    "one that forgets": lambda: pm.AR.dist([0.0], sigma=0.5, init_dist=Normal.dist(0.3, 2.0), shape=STEPS),
+    "one around a level": lambda: pm.AR.dist(
+        [0.2, 0.7], sigma=0.5, init_dist=Normal.dist([0.3], [2.0]), constant=True, shape=STEPS
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SERIES)
+def test_a_series_of_normal_steps_keeps_its_law(name):
+    """The steps have the density of the series; the coordinate goes there and back, with the density by its slope."""
+    law = SERIES[name]()
+    family, fixed = law.family, law.parameters
+    coordinate = Pulled(np.array([0.5, 0.0, 2.0, 7.0, 0.0]), family)
+    z = tt.TensorType("float64", (STEPS,))("z")
+    x = coordinate.backward(z, *fixed)
+    own = tt.sum(family.log_density(x, *fixed))
+    steps = family.normal_steps(*fixed)
+    found = [coordinate.log_density(z, *fixed), own + tt.log(abs(tt.det(tt.jacobian(x, z)))), own]
+    f = function([z], [*found, coordinate.forward(x, *fixed), x])
+    mean, first, carried, scale = (np.asarray(tt.as_tensor(each).eval()) for each in astuple(steps))
+    for at in (np.zeros(STEPS), np.array([0.3, -2.0, 1.5, 0.4, 1.0])):
+        density, wanted, plain, back, value = f(at)
+        np.testing.assert_allclose(density, wanted, rtol=1e-10)
+        np.testing.assert_allclose(back, at, atol=1e-10)
+        d = value - mean
+        errors = d - np.concatenate([[0.0], carried * d[:-1]])
+        spread = np.concatenate([[first], np.broadcast_to(scale, STEPS - 1)])
+        np.testing.assert_allclose(stats.norm(0.0, spread).logpdf(errors).sum(), plain, rtol=1e-10)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_autoregressions_that_stay_are_pulled(sign):
+    def chosen(order, init):
+        with pm.Model() as model:
+            phi, scale = pm.Beta("phi", 20, 1.5), pm.HalfNormal("scale", 0.5)
+            h = pm.AR("h", [sign * phi] + [0.1] * (order - 1), sigma=scale, init_dist=init, shape=30)
+            pm.Poisson("y", tt.exp(h), observed=RNG.poisson(2, 30))
+        return [c.name for c in pm.explain(model).coordinates.values()]
+
+    assert "pulled" in chosen(1, Normal.dist(0, 1))
+    assert "pulled" not in chosen(2, Normal.dist(0, 1))
+    assert "pulled" not in chosen(1, StudentT.dist(3, 0, 1))

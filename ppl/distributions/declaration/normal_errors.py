@@ -32,5 +32,15 @@ class NoisyKronecker:
     sigma: Any
 
 
+@dataclass(frozen=True)
+class NormalSteps:
+    """A series whose first value is Normal(m₀, s₀), and x_t - m_t is Normal(ρ (x_{t-1} - m_{t-1}), s_t) after it."""
+
+    mean: Any  # m
+    first: Any  # s₀
+    carried: Any  # ρ
+    scale: Any  # s₁, s₂, ..., or a number for all
+
+
 class NotNormal(Exception):  # noqa: N818  an answer, not an error
     """A law that has other laws inside is not normal, or not in a way that is understood; the message says why."""

@@ -4,10 +4,10 @@ from ppl.distributions.declaration.constants import LOG_2PI
 from ppl.distributions.declaration.distribution import Distribution, param
 from ppl.distributions.declaration.domains import a_distribution, natural, positive, real, real_vector
 from ppl.distributions.declaration.inner import as_law, log_density_of, sample_of, support_point_of
-from ppl.distributions.declaration.normal_errors import NotNormal
+from ppl.distributions.declaration.normal_errors import NormalSteps, NotNormal
 from ppl.distributions.declaration.sizes import length, steps_from
 from ppl.distributions.families.normal import Normal
-from ppl.tensor import as_tensor, broadcast_to, expand_dims, linear_recurrence, log, rsqrt, specify_shape, sum
+from ppl.tensor import as_tensor, broadcast_to, expand_dims, linear_recurrence, log, reshape, rsqrt, specify_shape, sum
 
 
 class AR(Distribution):
@@ -73,6 +73,15 @@ class AR(Distribution):
         for i in range(order):
             mean = mean + rho[i] * x[order - 1 - i : length - 1 - i]
         yield mean - x[order:], sigma
+
+    def normal_steps(rho, constant, sigma, init_dist, steps):
+        if rho.ndim != 1 or rho.type.shape[0] != 1 or constant.ndim or sigma.ndim or init_dist.ndim > 1:
+            raise NotNormal("it is not one autoregression of order 1")
+        if init_dist.family is not Normal:
+            raise NotNormal(f"its first value is {init_dist.family.__name__}, not Normal")
+        location, first = (reshape(p, (1,)) for p in init_dist.parameters)
+        mean = linear_recurrence(location, reshape(rho, (1, 1)), broadcast_to(constant, (length(steps),)))
+        return NormalSteps(mean, first[0], rho[0], sigma)
 
 
 def coefficients(rho, constant, ar_order):

@@ -4,7 +4,7 @@ from dataclasses import replace
 from ppl.distributions.declaration.distribution import Distribution, param
 from ppl.distributions.declaration.domains import a_distribution, counting, real, reals
 from ppl.distributions.declaration.inner import as_law, log_density_of, sample_of, support_point_of, unsized
-from ppl.distributions.declaration.normal_errors import NotNormal
+from ppl.distributions.declaration.normal_errors import NormalSteps, NotNormal
 from ppl.distributions.declaration.sizes import length, steps_from
 from ppl.distributions.families.mv_normal import MvNormal
 from ppl.distributions.families.mv_student_t import MvStudentT
@@ -62,6 +62,12 @@ class RandomWalk(Distribution):
 
 class GaussianRandomWalk(RandomWalk):
     """A random walk with normal steps of mean mu and standard deviation sigma."""
+
+    def normal_steps(init_dist, innovation_dist, steps):
+        if init_dist.family is not Normal or init_dist.ndim or innovation_dist.ndim > 1:
+            raise NotNormal("its first value is not one normal number")
+        mean = GaussianRandomWalk.support_point(init_dist, innovation_dist, steps)
+        return NormalSteps(mean, init_dist.parameters[1], 1.0, innovation_dist.parameters[1])
 
     def accept(mu=0.0, sigma=1.0, *, init_dist=None, steps=None, shape=None):
         init_dist = first_value("GaussianRandomWalk", init_dist, lambda: Normal.dist(0.0, 100.0), "Normal.dist(0, 100)")

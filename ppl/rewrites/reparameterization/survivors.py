@@ -22,7 +22,6 @@ import numpy as np
 import ppl.tensor as tt
 from ppl.distributions import (
     Cauchy,
-    GaussianRandomWalk,
     Laplace,
     LKJCholeskyCov,
     LogNormal,
@@ -31,6 +30,7 @@ from ppl.distributions import (
     RandomVariable,
     StudentT,
 )
+from ppl.distributions.declaration.normal_errors import NormalSteps, NotNormal
 from ppl.distributions.transforms import default_transform
 from ppl.distributions.transforms.images import stays_inside
 from ppl.graph import ancestors
@@ -88,8 +88,8 @@ def coordinates(
             chosen = SpreadAndCorrelation()
         elif rv.family is MvNormal:
             chosen = _centered_vectors(written, rv) or _centered_process(written, rv)
-        elif rv.family is GaussianRandomWalk and rv.ndim == 1:
-            chosen = _cheapest(written, left, rv, _of_walk(written, rv), reasons)
+        elif rv.family.normal_steps and rv.ndim == 1:
+            chosen = _cheapest(written, left, rv, _of_series(written, rv), reasons)
         elif rv.family is StudentT and _tails_are_seen(written, rv):
             chosen = NearScore()
         elif rv.family in COEFFICIENTS and rv.ndim == 1:
@@ -213,13 +213,14 @@ def _location_and_scale(rv: RandomVariable) -> list[Tensor]:
 
 
 class Walk(NamedTuple):
-    """A random walk: the information that observations have of each place, the scale of its steps, the coordinate that
-    whitens it, and how it is written."""
+    """A random walk, or a series whose steps carry a part of the value before them on: the information that
+    observations have of each place, the scale of its steps, the coordinate that whitens it, and how it is written."""
 
     information: np.ndarray
     scale: Tensor
     whitened: Coordinate
     written: str
+    carried: Any = 1.0
 
 
 def _cheapest(
@@ -232,7 +233,14 @@ def _cheapest(
     if walk is None or start is None or not np.all(start > 0):
         return walk and walk.whitened
     rest = evaluation([f for f in left.factors if f is not rv])
-    of = partial(work_of_draw, information=walk.information, scale=float(np.mean(start)), known=is_data(walk.scale))
+    carried = start_of(written, as_tensor(walk.carried))
+    of = partial(
+        work_of_draw,
+        information=walk.information,
+        scale=float(np.mean(start)),
+        known=is_data(walk.scale),
+        carried=1.0 if carried is None else float(np.clip(carried, 0.0, 1.0)),
+    )
     ways = {"whitened": walk.whitened, walk.written: None}
     works = {way: of(way, rest + _work_of(coordinate, rv)) for way, coordinate in ways.items()}
     times = works["whitened"] / works[walk.written]
@@ -252,16 +260,17 @@ def _work_of(coordinate: Coordinate | None, rv: RandomVariable) -> float:
     return arithmetic([coordinate.backward(z, *given), coordinate.log_density(z, *given)], [z])
 
 
-def _of_walk(program: Program, rv: RandomVariable) -> Walk | None:
+def _of_series(program: Program, rv: RandomVariable) -> Walk | None:
     """None where the information of observations cannot be told, or where the start or the steps are not normal."""
-    init, step, _ = rv.parameters
-    laws = [x for x in (init, step) if isinstance(x, RandomVariable) and x.family is Normal]
-    if len(laws) != 2 or init.ndim or step.ndim > 1 or known_shape(rv)[0] < 3:
+    try:
+        law: NormalSteps = rv.family.normal_steps(*rv.parameters)
+    except NotNormal:
         return None
-    information = told(program, rv)
+    information = told(program, rv) if known_shape(rv)[0] >= 3 else None
     if information is None or not information.any():
         return None
-    return Walk(np.broadcast_to(information, known_shape(rv)), step.parameters[1], Pulled(information), "centered")
+    information = np.broadcast_to(information, known_shape(rv))
+    return Walk(information, law.scale, Pulled(information, rv.family), "centered", law.carried)
 
 
 def _of_steps(program: Program, rv: RandomVariable) -> Walk | None:
