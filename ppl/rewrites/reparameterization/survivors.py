@@ -133,9 +133,20 @@ def _centered(program: Program, rv: RandomVariable) -> Coordinate | None:
         return None
     information = told(program, rv)
     if information is not None:
+        information = _alike(information)
         return Balanced(information, spread / np.sqrt(1.0 + information * spread**2), rv.family.__name__)
     share = _share_in_design(program, rv, spread)
     return None if share is None else PartiallyCentered(share, rv.family.__name__)
+
+
+SAME = 1.5  # the largest information against the least, up to which one number serves for all
+
+
+def _alike(information: np.ndarray) -> np.ndarray:
+    """One number for all entries of which rows say about the same: any number keeps the law, and one is worked out
+    once."""
+    low, high = information.min(initial=np.inf), information.max(initial=0.0)
+    return np.asarray(information.mean()) if 0.0 < high <= SAME * low else information
 
 
 def _centered_logarithm(program: Program, rv: RandomVariable) -> BalancedLogarithm | None:
@@ -144,6 +155,7 @@ def _centered_logarithm(program: Program, rv: RandomVariable) -> BalancedLogarit
     information = None if spread is None else told_of_logarithm(program, rv)
     if information is None or spread is None:
         return None
+    information = _alike(information)
     return BalancedLogarithm(information, spread / np.sqrt(1.0 + information * spread**2))
 
 
