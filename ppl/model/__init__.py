@@ -22,6 +22,8 @@ from ppl.model.finishing.conversion import predictions_to_inference_data as pred
 from ppl.model.finishing.conversion import to_inference_data as to_inference_data
 from ppl.model.inference.optimum import find_hessian as find_hessian
 from ppl.model.inference.optimum import find_MAP as find_MAP
+from ppl.model.inference.profile import Profile as Profile
+from ppl.model.inference.profile import profile as profile
 from ppl.model.inference.sampling import sample as sample
 from ppl.model.inference.steps import NUTS as NUTS
 from ppl.model.inference.steps import BinaryGibbsMetropolis as BinaryGibbsMetropolis

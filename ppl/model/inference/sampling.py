@@ -203,11 +203,11 @@ def _finished(task: Task, draws: Any) -> Any:
             task.reporter.attach(draws)
         if not task.asked.blocking:
             return Sampling(draws, task.finish)
-        draws = _waited_for(task, draws)
+        draws = waited_for(task, draws)
     return task.finish(draws, True)
 
 
-def _waited_for(task: Task, running: Any) -> Any:
+def waited_for(task: Task, running: Any) -> Any:
     """The run when its chains are done; errors name what is to blame, and bring the draws there are."""
     shown = display(task.asked.progressbar and not task.asked.quiet)
     try:

@@ -26,6 +26,7 @@ from ppl.samplers.programs import damaged_programs
 VARIABLE = "PPL_DISK_CACHE"  # 0: keep nothing on disk; otherwise a folder
 LEAST_SECONDS = 0.03  # a program that compiles faster is not worth a file
 MOST_BYTES = 1 << 30
+HIT = "/jax/compilation_cache/cache_hits"  # JAX's event for a program that was found on disk
 _SETTINGS = (
     "jax_compilation_cache_dir",
     "jax_persistent_cache_min_compile_time_secs",
@@ -63,6 +64,34 @@ def kept() -> Iterator[None]:
         yield
     finally:
         _leave()
+
+
+_reading = threading.local()  # what a thread has read from disk
+
+
+@contextlib.contextmanager
+def read() -> Iterator[list[str]]:
+    """A list that has an entry for each program that this thread reads from disk in the block."""
+    _listen()
+    before = getattr(_reading, "found", None)
+    found: list[str] = []
+    _reading.found = found
+    try:
+        yield found
+    finally:
+        _reading.found = before
+
+
+@functools.cache
+def _listen() -> None:
+    """Hear from JAX, once in a process, of each program that is found on disk."""
+
+    def heard(event: str, **_: object) -> None:
+        found = getattr(_reading, "found", None)
+        if found is not None and event == HIT:
+            found.append(event)
+
+    jax.monitoring.register_event_listener(heard)
 
 
 def private(place: Path) -> Path:

@@ -11,8 +11,8 @@ import math
 import re
 import threading
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections import OrderedDict, deque
+from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import Future
 from typing import Any, NamedTuple
 
@@ -31,6 +31,7 @@ MARKS = 64  # diverging positions kept per dispatch
 BUFFER_BYTES = 4 << 20
 MOST_ROWS = 4096
 KEPT_PROGRAMS = 64
+MOST_TOLD = 256  # programs whose making is remembered
 SMALL_GRADIENT = 3000  # numbers of vector operations (decision 015)
 LITTLE = 1e8  # numbers of vector operations, about ten milliseconds, that are done sooner than polish is compiled
 
@@ -97,6 +98,16 @@ class Filling(NamedTuple):
         counts = jnp.stack([self.drawn, self.n_marks, attention.astype(jnp.int64)], axis=-1)
         facts = jnp.concatenate([counts, self.mark_rows], axis=-1)
         return Chunk(self.positions, self.gradients, self.stats, self.marks, facts)
+
+
+class Made(NamedTuple):
+    """How a program came to be: what it is for, the seconds that JAX wrote it out, and those that XLA compiled it or,
+    ``from_disk``, that it was read."""
+
+    what: str
+    writing: float
+    compiling: float
+    from_disk: bool
 
 
 class Packs(NamedTuple):
@@ -186,6 +197,7 @@ class Programs:
     def __init__(self, most: int = KEPT_PROGRAMS) -> None:
         self.compilations = 0
         self.seconds = 0.0
+        self.made: deque[Made] = deque(maxlen=MOST_TOLD)
         self._most = most
         self._kept: OrderedDict[Hashable, Any] = OrderedDict()
         self._pending: dict[Hashable, Future[Any]] = {}
@@ -219,7 +231,7 @@ class Programs:
         if awaited is not None:
             return awaited.result()
         try:
-            mine.set_result(self._compiled(make, arguments, polish, donated, runs))
+            mine.set_result(self._compiled(_what(key), make, arguments, polish, donated, runs))
         except BaseException as error:
             mine.set_exception(error)
         with self._lock:
@@ -232,6 +244,7 @@ class Programs:
 
     def _compiled(
         self,
+        what: str,
         make: Callable[[], Callable[..., Any]],
         arguments: tuple[Any, ...],
         polish: Polish,
@@ -243,7 +256,8 @@ class Programs:
         if runs < math.inf and runs * work_of(traced.jaxpr.jaxpr) < LITTLE:
             polish = QUICK
         lowered = traced.lower()
-        with disk_cache.kept():
+        written = time.perf_counter()
+        with disk_cache.kept(), disk_cache.read() as read:
             options: dict[str, Any] = {}
             if polish.level < BEST.level:
                 options["xla_backend_optimization_level"] = str(polish.level)
@@ -253,14 +267,36 @@ class Programs:
                 options["xla_cpu_use_fusion_emitters"] = False
             compiled = _compile(lowered, options)
         with self._lock:
+            now = time.perf_counter()
             self.compilations += 1
-            self.seconds += time.perf_counter() - began
+            self.seconds += now - began
+            self.made.append(Made(what, written - began, now - written, bool(read)))
         return compiled
 
     def clear(self) -> None:
         """Forget all programs."""
         with self._lock:
             self._kept.clear()
+
+    @contextlib.contextmanager
+    def set_aside(self) -> Iterator[None]:
+        """No program is known inside that was known before, and afterwards those are known too."""
+        with self._lock:
+            before = OrderedDict(self._kept)
+            self._kept.clear()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._kept.update(before)
+                while len(self._kept) > self._most:
+                    self._kept.popitem(last=False)
+
+
+def _what(key: Hashable) -> str:
+    """The word by which the key of a program begins."""
+    first = key[0] if isinstance(key, tuple) and key else key
+    return first if isinstance(first, str) else "program"
 
 
 _unknown: set[str] = set()  # options that this version of XLA has not
