@@ -8,6 +8,7 @@ import pytest
 import ppl as pm
 import ppl.tensor as pt
 from ppl.alias.fgraph import FunctionGraph, OpFromGraph, in2out, node_rewriter
+from ppl.alias.jax_functions import jax_funcify
 from ppl.alias.missing import NotHereYet
 from ppl.alias.own_families import Discrete, PositiveContinuous, RandomVariable, _logprob
 from ppl.alias.own_ops import Apply, DisconnectedType, GradientError, Op, as_op, grad_not_implemented
@@ -244,3 +245,76 @@ def test_an_index_may_be_an_array_of_slices():
     index = np.empty(2, dtype=object)
     index[:] = [slice(0, 2), 1]
     np.testing.assert_array_equal(pt.as_tensor(np.arange(12).reshape(3, 4))[index].eval(), [1, 5])
+
+
+class Doubled(Op):
+    """Twice a vector and its sum, without a gradient of its own."""
+
+    itypes, otypes = [pt.dvector], [pt.dvector, pt.dscalar]
+
+    def perform(self, node, inputs, outputs):
+        outputs[0][0], outputs[1][0] = 2 * inputs[0], np.asarray(inputs[0].sum())
+
+
+def test_an_operation_that_jax_is_told_of_is_computed_and_derived_by_it():
+    class Told(Doubled):
+        def perform(self, node, inputs, outputs):
+            raise AssertionError("Python is not called")
+
+    x = pt.dvector("x")
+    both = Told()(x)  # made before it is registered, as programs do
+    assert not both[0].owner.op.differentiable
+    jax_funcify.register(Told)(lambda op, **options: lambda x: (2 * x, x.sum()))
+    f = pm.function([x], [*both, pt.grad((both[0] ** 2).sum() + both[1], x)], mode="JAX")
+    doubled, total, slope = f(ROWS)
+    np.testing.assert_array_equal(doubled, 2 * ROWS)
+    assert total == ROWS.sum()
+    np.testing.assert_allclose(slope, 8 * ROWS + 1)
+
+
+def test_nuts_moves_what_an_operation_uses_that_jax_is_told_of():
+    class Squares(Op):
+        itypes, otypes = [pt.dvector], [pt.dscalar]
+
+        def perform(self, node, inputs, outputs):
+            outputs[0][0] = np.asarray((inputs[0] ** 2).sum())
+
+    with pm.Model() as model:
+        x = pm.Normal("x", 0, 10, shape=2)
+        pm.Potential("p", -0.5 * Squares()(x))
+    with pytest.raises(GradientError, match="Squares has no gradient"):
+        pm.sample(10, tune=10, chains=1, model=model, step=pm.NUTS([x], model=model), progressbar=False, quiet=True)
+    jax_funcify.register(Squares)(lambda op, **options: lambda x: (x**2).sum())
+    draws = pm.sample(500, tune=500, chains=2, random_seed=1, model=model, progressbar=False, quiet=True).posterior
+    assert draws.attrs["drawn_by"] == "NUTS"
+    assert abs(float(draws["x"].std()) - (1 / (1 + 0.01)) ** 0.5) < 0.1
+
+
+WRONG = {
+    "one result too few": (lambda op, **options: lambda x: x, ValueError, "returned 1 results, and it has 2 outputs"),
+    "another rank": (lambda op, **options: lambda x: (x.sum(), x.sum()), ValueError, "returned an array of shape"),
+    "no function": (lambda op, **options: 3.0, TypeError, "must return a function"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_wrong_with_a_registered_function_is_said(case):
+    class Wrong(Doubled):
+        pass
+
+    register, error, words = WRONG[case]
+    jax_funcify.register(Wrong)(register)
+    with pytest.raises(error, match=words):
+        Wrong()(pt.as_tensor(ROWS))[0].eval()
+
+
+def test_an_operation_that_jax_is_not_told_of_has_no_function():
+    with pytest.raises(NotImplementedError, match=r"jax_funcify\.register\(Doubled\)"):
+        jax_funcify(Doubled())
+    x = pt.dvector("x")
+    node = pt.exp(x)
+    np.testing.assert_allclose(jax_funcify(node.op, node=node)(ROWS), np.exp(ROWS))
+
+
+def test_a_path_of_pytensor_leads_to_it(no_real_packages):
+    assert importlib.import_module("ppl.link.jax.dispatch").jax_funcify is jax_funcify

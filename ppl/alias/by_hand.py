@@ -24,7 +24,8 @@ def row_of(name: str) -> Row | None:
     paths = [path for path in (f"pytensor{rest}", f"pymc{rest}") if path in PATHS]
     words = [word for path in paths for word in PATHS[path].split() if word != f"*{name}"]
     row = Row(" ".join(words), paths[0] if paths else "")
-    return row if row.names or (row.modules and row.is_here()) else None
+    leads_on = any(other.startswith(f"{path}.") for path in paths for other in PATHS)
+    return row if row.names or (row.modules and row.is_here()) or (leads_on and not row.absent) else None
 
 
 class Longer(importlib.abc.MetaPathFinder, importlib.abc.Loader):

@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
+from ppl.alias.jax_functions import jax_function_of
 from ppl.graph import Application
 from ppl.tensor.core.black_box import GradientError as GradientError
 from ppl.tensor.core.black_box import HostOp
@@ -137,10 +139,36 @@ class HostOperation(HostOp):
 
     def __init__(self, node: Apply, types: Sequence[TensorType]) -> None:
         self.node = node
-        self.differentiable = any(
-            getattr(type(node.op), name) is not getattr(Op, name) for name in ("grad", "L_op", "pullback")
-        )
         super().__init__(name_of(node.op), types)
+        self._on_host, self.lower = self.lower, self._by_jax_or_host
+
+    @property
+    def differentiable(self) -> bool:  # type: ignore[override]
+        """Whether its class has a gradient, or JAX derives one."""
+        own = any(getattr(type(self.node.op), name) is not getattr(Op, name) for name in ("grad", "L_op", "pullback"))
+        return own or jax_function_of(self.node.op, self.node) is not None
+
+    def _by_jax_or_host(self, *arrays: Any) -> Any:
+        """The results, by the JAX function that is registered for the operation now, if there is one."""
+        function = jax_function_of(self.node.op, self.node)
+        if function is None:
+            return self._on_host(*arrays)
+        found = function(*arrays)
+        several = list(found) if isinstance(found, list | tuple) else [found]
+        if len(several) != len(self.types):
+            raise ValueError(
+                f"{self.name}: its JAX function returned {len(several)} results, and it has {len(self.types)} outputs"
+            )
+        results = [self._checked(x, kind) for x, kind in zip(several, self.types, strict=True)]
+        return results[0] if len(results) == 1 else results
+
+    def _checked(self, found: Any, kind: TensorType) -> Any:
+        found = jnp.asarray(found, kind.dtype)
+        if found.ndim != kind.ndim:
+            raise ValueError(
+                f"{self.name}: its JAX function returned an array of shape {found.shape}, and {kind} was declared"
+            )
+        return found
 
     def run(self, *arrays: np.ndarray) -> list[np.ndarray]:
         storage: list[list[Any]] = [[None] for _ in self.types]
