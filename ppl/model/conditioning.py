@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ppl.distributions import is_draw
 from ppl.distributions.transforms import Transform
 from ppl.graph import ancestors
 from ppl.model.model import Model, empty_like
@@ -86,7 +87,7 @@ def do(
 
 
 def observe(model: Books, vars_to_observations: Mapping[Any, Any]) -> Model:
-    """The model in which some free variables are observed.
+    """The model in which some free variables are observed, or deterministics that have draws of their own.
 
     Parameters
     ----------
@@ -108,9 +109,17 @@ def observe(model: Books, vars_to_observations: Mapping[Any, Any]) -> Model:
     ['y']
     """
     chosen = _variables(model, vars_to_observations, "observe")
+    named = {*model.basic_RVs}
     for var in chosen:
-        if not any(var is rv for rv in model.free_RVs):
-            raise ValueError(f"observe: {var.name!r} is no free random variable of the model")
+        if any(var is rv for rv in model.free_RVs):
+            continue
+        if not any(var is d for d in model.deterministics):
+            raise ValueError(f"observe: {var.name!r} is no free random variable and no deterministic of the model")
+        if not any(is_draw(node) and node not in named for node in ancestors([var], blockers=named)):
+            raise ValueError(
+                f"observe: {var.name!r} follows from other variables of the model without a draw of its own, so that it"
+                " has no density. Observe one of these."
+            )
     return rebuilt(model, empty_like(model), observations=chosen)
 
 

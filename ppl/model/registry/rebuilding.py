@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 import ppl.tensor as tt
-from ppl.distributions import DRAW, RandomVariable
+from ppl.distributions import DRAW, CustomDist, RandomVariable
 from ppl.distributions.draws.draw import draw
 from ppl.distributions.transforms import Transform
 from ppl.graph import Node, ancestors, substitute
@@ -85,6 +85,15 @@ class _Rebuilding:
         name = var.name or ""
         data = as_data(value, name, var.family.__name__)
         self.done[var] = observe_variable(self.new, self._draw(var), data, self.dims(name), None, {})
+
+    def observe_expression(self, var: Tensor, value: Any) -> None:
+        """A deterministic that has draws of its own becomes a variable with their law, and is observed."""
+        name, expression = var.name or "", self.at(var.inputs[0])
+        behind = ancestors([expression])
+        given = [each for each in (*self.new.basic_RVs, *self.new.data_vars) if each in behind]
+        law = CustomDist.dist(*given, dist=lambda *new: substitute(expression, dict(zip(given, new[:-1], strict=True))))
+        data, rv = as_data(value, name, "Deterministic"), Node(DRAW, law.inputs, law.attrs.but(name=name))
+        self.done[var] = observe_variable(self.new, rv, data, self.dims(name), None, {})
 
     def _draw(self, var: RandomVariable) -> RandomVariable:
         inputs = self.at(list(var.inputs))
@@ -199,7 +208,9 @@ def rebuilt(
         if isinstance(var, Variable):
             pass  # entered with the data
         elif not isinstance(var, RandomVariable):
-            if any(var is d for d in model.deterministics):
+            if var in seen:
+                walk.observe_expression(var, seen[var])
+            elif any(var is d for d in model.deterministics):
                 walk.expression(var, walk.new.deterministics)
             elif any(var is p for p in model.potentials):
                 walk.expression(var, walk.new.potentials)
