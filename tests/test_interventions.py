@@ -121,27 +121,27 @@ def test_what_does_not_fit_is_refused():
 SEEN = [0.5, 2.0, 3.0]
 
 
-def drawn(pm, math):
+def drawn():
     """A deterministic with a draw of its own, one of that, and one of the model's variables alone."""
-    with pm.Model(coords={"row": range(3)}) as model:
-        mu, s = pm.Normal("mu", 0, 2), pm.HalfNormal("s", 1)
-        x = pm.Data("x", [1.0, 0.0, -1.0], dims="row")
-        y = pm.Deterministic("y", math.exp(pm.Normal.dist(mu + x, s, shape=3)), dims="row")
-        pm.Deterministic("z", 2 * y, dims="row")
-        pm.Deterministic("twice", 2 * mu)
+    with ppl.Model(coords={"row": range(3)}) as model:
+        mu, s = ppl.Normal("mu", 0, 2), ppl.HalfNormal("s", 1)
+        x = ppl.Data("x", [1.0, 0.0, -1.0], dims="row")
+        y = ppl.Deterministic("y", ppl.math.exp(ppl.Normal.dist(mu + x, s, shape=3)), dims="row")
+        ppl.Deterministic("z", 2 * y, dims="row")
+        ppl.Deterministic("twice", 2 * mu)
     return model
 
 
 def test_a_deterministic_with_a_draw_of_its_own_can_be_observed():
     point = {"mu": 0.3, "s_log__": -0.2}
-    model = ppl.observe(drawn(pm, ppl.math), {"y": SEEN})
+    model = ppl.observe(drawn(), {"y": SEEN})
     assert [rv.name for rv in model.observed_RVs] == ["y"] and [d.name for d in model.deterministics] == ["z", "twice"]
     assert model.named_vars_to_dims["y"] == ("row",)
     with ppl.Model() as plain:
         mu, s = ppl.Normal("mu", 0, 2), ppl.HalfNormal("s", 1)
         ppl.LogNormal("y", mu + np.array([1.0, 0.0, -1.0]), s, observed=SEEN)
     np.testing.assert_allclose(model.compile_logp()(point), plain.compile_logp()(point), rtol=1e-12)
-    further = ppl.observe(drawn(pm, ppl.math), {"z": SEEN})
+    further = ppl.observe(drawn(), {"z": SEEN})
     with ppl.Model() as plain:
         mu, s = ppl.Normal("mu", 0, 2), ppl.HalfNormal("s", 1)
         ppl.LogNormal("z", mu + np.array([1.0, 0.0, -1.0]) + np.log(2), s, observed=SEEN)
@@ -149,7 +149,7 @@ def test_a_deterministic_with_a_draw_of_its_own_can_be_observed():
 
 
 def test_its_data_can_be_set_and_it_is_predicted():
-    model = ppl.observe(drawn(pm, ppl.math), {"y": SEEN})
+    model = ppl.observe(drawn(), {"y": SEEN})
     with model:
         ppl.set_data({"x": [0.0, 0.0, 0.0]})
         trace = ppl.sample(50, tune=50, chains=2, random_seed=1, progressbar=False, quiet=True)
@@ -160,6 +160,6 @@ def test_its_data_can_be_set_and_it_is_predicted():
 
 def test_a_deterministic_without_a_draw_has_no_density():
     with pytest.raises(ValueError, match="'twice' follows from other variables of the model without a draw of its own"):
-        ppl.observe(drawn(pm, ppl.math), {"twice": 1.0})
+        ppl.observe(drawn(), {"twice": 1.0})
     with pytest.raises(ValueError, match="'x' is no free random variable and no deterministic"):
-        ppl.observe(drawn(pm, ppl.math), {"x": SEEN})
+        ppl.observe(drawn(), {"x": SEEN})
