@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from ppl.compile.grouping import grouped
 from ppl.compile.hoisting import DataFirst, Once, computed
 from ppl.compile.numbers import held_numbers
 from ppl.tensor.tensor import Tensor
+from ppl.xla.later import jax, jnp
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import jax
 import numpy as np
 
 from ppl.compile.function import function
@@ -20,6 +19,7 @@ from ppl.tensor.core.evaluate import evaluate
 from ppl.tensor.sampling.keys import Key
 from ppl.tensor.tensor import INPUT, Tensor, enter, told
 from ppl.tensor.variables import VARIABLE
+from ppl.xla.later import jax
 
 LITTLE = 1e6  # numbers, five nanoseconds each
 _PROCESS = int(np.random.SeedSequence().generate_state(1)[0])  # another process, other draws

@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-import jax
-
 from ppl.compile.pure import Program
 from ppl.graph import Node, substitute
 from ppl.rewrites.sharing.invariants import last_still
 from ppl.tensor.tensor import Tensor, placeholder
+from ppl.xla.later import jax
 from ppl.xla.stacks import Jitted
 
 

@@ -10,13 +10,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import jax
 import numpy as np
 
 from ppl.graph import GET, Node, topological
 from ppl.rewrites import optimize as simplified
 from ppl.tensor.core.evaluate import apply_node
 from ppl.tensor.tensor import CONSTANT, value_of
+from ppl.xla.later import jax
 
 STAGES: list[Callable[[list[Node]], list[Node]]] = [simplified]
 

@@ -11,7 +11,6 @@ from collections.abc import Hashable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
-import jax
 import numpy as np
 
 from ppl.graph import Identity, Node, ancestors, leaves, substitute
@@ -24,6 +23,7 @@ from ppl.tensor.core.sizing import deciding
 from ppl.tensor.core.structural import is_structural
 from ppl.tensor.tensor import CONSTANT, INPUT, Tensor, placeholder, value_of
 from ppl.tensor.variables import VARIABLE, Cell
+from ppl.xla.later import jax
 
 
 class Program:

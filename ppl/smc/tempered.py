@@ -17,7 +17,6 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 
 import ppl.tensor as tt
@@ -44,6 +43,7 @@ from ppl.rewrites.marginalization.expressions.affine import is_data
 from ppl.samplers import DRAWS, PROGRAMS, turn
 from ppl.smc.simulators import KEY, as_simulated, naming_simulators, simulators_of, try_out
 from ppl.tensor.tensor import Tensor, TensorType, placeholder
+from ppl.xla.later import jax
 
 CHECKED = 24  # draws at which the constant is worked out
 

@@ -8,15 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
+
+from ppl.xla.later import Array, jnp, lax
 
 
 def of_numpy(*values: Any) -> bool:
     """Whether none of the values is JAX's."""
-    return not any(isinstance(x, jax.Array) for x in values)
+    return not any(isinstance(x, Array) for x in values)
 
 
 class _Functions:

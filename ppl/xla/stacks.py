@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
-import jax
-
+from ppl.xla.later import jax
 from ppl.xla.private import Jaxpr, bodies, bound, called, is_closed, is_traced, opened, row_by_row, run_by
 
 LAPACK = frozenset(

@@ -10,7 +10,6 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-import jax
 import numpy as np
 
 from ppl.distributions.declaration.arguments import as_parameter, require, unknown, unproved
@@ -19,6 +18,7 @@ from ppl.distributions.declaration.domains import Domain, extended_real, real
 from ppl.distributions.formulas.probability import FORMS
 from ppl.graph import Node
 from ppl.tensor.core.evaluate import evaluate
+from ppl.tensor.core.later import jax
 from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 
 from ppl.compile.density import FlatProgram, Slot, labels, scalar, values_at
@@ -15,6 +14,7 @@ from ppl.model.posterior.rewriting import Posterior
 from ppl.model.starting.origins import origin
 from ppl.samplers import NO_FAILURES, Failures, Run, failures
 from ppl.tensor.tensor import Tensor
+from ppl.xla.later import jax
 
 SHOWN = 6  # variables whose values are written out
 

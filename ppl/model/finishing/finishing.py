@@ -7,7 +7,6 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 
 from ppl.compile.density import Slot, labels
@@ -34,6 +33,7 @@ from ppl.rewrites import optimize
 from ppl.tensor.sampling.draws import KEY_TYPE
 from ppl.tensor.sampling.subkeys import Subkeys
 from ppl.tensor.tensor import Tensor, placeholder
+from ppl.xla.later import jax
 
 BLOCK = 64  # draws of a chain that a callback is given at once
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import jax
 import numpy as np
 
 from ppl.compile.density import FlatProgram, Slot, flattened, layout, scalar
@@ -21,6 +20,7 @@ from ppl.model.seeds import seed_of
 from ppl.samplers import PROGRAMS
 from ppl.samplers.approximate.target import Target, hessians
 from ppl.tensor.tensor import Tensor
+from ppl.xla.later import jax
 
 if TYPE_CHECKING:
     from ppl.model.model import Model

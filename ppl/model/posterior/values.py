@@ -6,7 +6,6 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-import jax
 import numpy as np
 
 from ppl.compile.pure import Program
@@ -15,6 +14,7 @@ from ppl.rewrites.values.by_numpy import work
 from ppl.rewrites.values.folding import on_host
 from ppl.rewrites.values.reads import Reads
 from ppl.samplers import DRAWS, ONCE, PROGRAMS
+from ppl.xla.later import jax
 
 LITTLE = 4e7  # numbers, five nanoseconds each, up to which work on data is done sooner than a program is compiled
 MANY = 10_000_000  # numbers given, from which on a program that runs once is worth half a second of compiling more

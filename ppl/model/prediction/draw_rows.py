@@ -14,7 +14,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-import jax
 import numpy as np
 
 from ppl.compile.hoisting import DataFirst, Once
@@ -25,6 +24,7 @@ from ppl.rewrites.sharing.columns import Columns
 from ppl.samplers import DRAWS, PROGRAMS, turn
 from ppl.samplers.programs.blas import blas_threads, threads_beside
 from ppl.tensor.tensor import Tensor
+from ppl.xla.later import jax
 
 # What a chunk takes, results and room to work in. On a CPU little enough to stay in its cache and in memory that is
 # there already: fresh pages cost more than drawing what stands in them. Elsewhere enough to be worth a launch.

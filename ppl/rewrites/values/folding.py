@@ -8,7 +8,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import jax
 import numpy as np
 
 from ppl.graph import GET, Attrs, Node, bodies, topological
@@ -26,6 +25,7 @@ from ppl.tensor.core.vectorizing import VECTORIZED
 from ppl.tensor.linear_algebra.triangular import pack_triangular, unpack_triangular
 from ppl.tensor.tensor import CONSTANT, constant, value_of
 from ppl.xla import backend
+from ppl.xla.later import jax
 
 _LARGEST = 100_000
 _MOST_STEPS = 5_000  # operations, some microseconds each, that a map takes row by row

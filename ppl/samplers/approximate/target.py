@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from ppl.samplers.programs.programs import LOOP, PROGRAMS, turn
+from ppl.xla.later import jax, jnp, lax
 
 BLOCK = 64  # rows of a dispatch
 

@@ -5,6 +5,8 @@ share one executable. Draws land in buffers of fixed size. Programs are kept by 
 key the caller vouches for), the shapes of the data, and what is fixed at compile time.
 """
 
+from __future__ import annotations
+
 import contextlib
 import functools
 import math
@@ -16,16 +18,14 @@ from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import Array, lax
 
 from ppl.samplers.kernels.kernel import Data, Kernel
 from ppl.samplers.programs import disk_cache
 from ppl.samplers.programs.packing import Packed, Packing
 from ppl.samplers.programs.work import work_of
 from ppl.xla import backend, stacks
+from ppl.xla.later import Array, jax, jnp, lax
 
 MARKS = 64  # diverging positions kept per dispatch
 BUFFER_BYTES = 4 << 20

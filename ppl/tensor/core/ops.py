@@ -14,8 +14,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from ppl.graph import NO_ATTRS, Attrs, Node, TupleType
@@ -34,6 +32,7 @@ from ppl.tensor.tensor import (
     told,
     viewed,
 )  # fmt: skip
+from ppl.xla.later import jax, jnp
 
 OPS: dict[str, TensorOp] = {}
 

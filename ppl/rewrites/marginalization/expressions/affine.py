@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-import jax
 import numpy as np
 
 import ppl.tensor as tt
@@ -26,6 +25,7 @@ from ppl.tensor.arrays.indexing import real_index
 from ppl.tensor.core.evaluate import evaluate
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, is_constant, value_of
 from ppl.tensor.variables import VARIABLE
+from ppl.xla.later import jax
 
 Shape = tuple[int, ...]
 FEW = 8  # terms of a sum that is written out
