@@ -13,7 +13,7 @@ from ppl.compile.grouping import grouped
 from ppl.compile.hoisting import DataFirst, Once, computed
 from ppl.compile.numbers import held_numbers
 from ppl.tensor.tensor import Tensor
-from ppl.xla.later import jax, jnp
+from ppl.xla.later import jnp, wide
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def values_at(
 ) -> list[np.ndarray]:
     """The values of expressions at one position, computed step by step: nothing but work on data is compiled."""
     program = FlatProgram(outputs, slots, once=of_data)
-    with jax.enable_x64(True), np.errstate(all="ignore"):
+    with wide(), np.errstate(all="ignore"):
         return [np.asarray(value) for value in program(np.asarray(position), *program.data)]
 
 

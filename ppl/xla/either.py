@@ -20,11 +20,11 @@ def of_numpy(*values: Any) -> bool:
 
 class _Functions:
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        by_jax, by_numpy = getattr(jnp, name), getattr(np, name)
+        by_numpy = getattr(np, name)
 
         def f(*args: Any, **options: Any) -> Any:
             given = args[0] if args and isinstance(args[0], list | tuple) else args
-            return (by_numpy if of_numpy(*given) else by_jax)(*args, **options)
+            return (by_numpy if of_numpy(*given) else getattr(jnp, name))(*args, **options)
 
         setattr(self, name, f)
         return f

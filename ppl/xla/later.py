@@ -136,7 +136,7 @@ class wide:  # noqa: N801  (used as a function is)
     def begin(self) -> None:
         if self in _waiting:
             _waiting.remove(self)
-        self.setting = importlib.import_module("jax").enable_x64(True)
+        self.setting = sys.modules["jax"].enable_x64(True)
         self.setting.__enter__()
 
     def __exit__(self, *problem: object) -> None:

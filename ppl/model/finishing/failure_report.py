@@ -14,7 +14,7 @@ from ppl.model.posterior.rewriting import Posterior
 from ppl.model.starting.origins import origin
 from ppl.samplers import NO_FAILURES, Failures, Run, failures
 from ppl.tensor.tensor import Tensor
-from ppl.xla.later import jax
+from ppl.xla.later import jax, wide
 
 SHOWN = 6  # variables whose values are written out
 
@@ -72,7 +72,7 @@ def _reason(posterior: Posterior, slots: Sequence[Slot], position: np.ndarray) -
             first = value[~np.isfinite(value)].flat[0]
             return f'the term "{name}" is {first:g}', posterior.terms[name]
     density = FlatProgram([posterior.logp()], slots, once=posterior.of_data)
-    with jax.enable_x64(True):
+    with wide():
         value, gradient = jax.value_and_grad(scalar(density))(np.asarray(position, np.float64), *density.data)
     if not np.isfinite(value):
         return f"the log-density is {float(value):g}", posterior.logp()

@@ -32,7 +32,7 @@ from ppl.tensor.tensor import (
     told,
     viewed,
 )  # fmt: skip
-from ppl.xla.later import jax, jnp
+from ppl.xla.later import jax, jnp, wide
 
 OPS: dict[str, TensorOp] = {}
 
@@ -349,7 +349,7 @@ def _eval_shape(lower: Callable[..., Any], types: tuple[TensorType, ...], attrs:
         jax.ShapeDtypeStruct(tuple(size if dim is None else dim for dim in type.shape), np.dtype(type.dtype))
         for type in types
     ]
-    with jax.enable_x64(True), warnings.catch_warnings():
+    with wide(), warnings.catch_warnings():
         if any(dim is None for type in types for dim in type.shape):
             warnings.simplefilter("ignore")  # of a length that is only tried
         return jax.eval_shape(lambda *xs: lower(*xs, **attrs), *arrays)
