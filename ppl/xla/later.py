@@ -14,6 +14,11 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+__all__ = [
+    "Array", "Functions", "custom_jvp", "custom_vjp", "is_loaded", "jax", "jit", "jnp", "lax", "loaded", "module",
+    "when_loaded", "wide",
+]  # fmt: skip
+
 
 class Functions:
     """A module whose functions can be named, and handed on, before it is loaded."""

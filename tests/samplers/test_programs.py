@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 def test_another_process_need_not_compile(tmp_path):
     script = textwrap.dedent(f"""
         import sys; sys.path[:0] = [{str(ROOT)!r}, {str(Path(__file__).parent)!r}]
-        from ppl.samplers.programs import flags; flags.apply()
+        from ppl.xla import flags; flags.apply()
         import jax, numpy as np
         from ppl.samplers import sample
         from sampler_targets import eight_schools, SCHOOLS
@@ -52,7 +52,7 @@ def test_another_process_need_not_compile(tmp_path):
 def test_damaged_programs_on_disk_are_dropped_with_one_line(tmp_path, damage):
     script = textwrap.dedent(f"""
         import sys; sys.path[:0] = [{str(ROOT)!r}]
-        from ppl.samplers.programs import flags; flags.apply()
+        from ppl.xla import flags; flags.apply()
         import jax.numpy as jnp, numpy as np
         from ppl.samplers.programs.programs import Programs
         for k in (1.0, 2.0):

@@ -9,7 +9,6 @@ back. A place that the user has given to JAX is used in its stead, as the user s
 import contextlib
 import functools
 import hashlib
-import importlib
 import logging
 import os
 import platform
@@ -19,8 +18,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ppl.samplers.programs import damaged_programs
-from ppl.xla.later import jax
+from ppl.xla.later import jax, module
 
+_cache, _jaxlib = module("jax.experimental.compilation_cache.compilation_cache"), module("jaxlib.version")
 VARIABLE = "PPL_DISK_CACHE"  # 0: keep nothing on disk; otherwise a folder
 LEAST_SECONDS = 0.03  # a program that compiles faster is not worth a file
 MOST_BYTES = 1 << 30
@@ -86,7 +86,7 @@ def _machine() -> str:
     about = [platform.machine(), platform.processor()]
     with contextlib.suppress(OSError), open("/proc/cpuinfo", encoding="utf-8") as lines:
         about += [next((line for line in lines if line.startswith(("flags", "Features"))), "")]
-    return f"{jax.lib.__version__}-{hashlib.sha256(repr(about).encode()).hexdigest()[:8]}"
+    return f"{_jaxlib.__version__}-{hashlib.sha256(repr(about).encode()).hexdigest()[:8]}"
 
 
 @functools.cache
@@ -143,6 +143,4 @@ def _leave() -> None:
 def _set(*values: object) -> None:
     for name, value in zip(_SETTINGS, values, strict=True):
         jax.config.update(name, value)
-    importlib.import_module(
-        "jax.experimental.compilation_cache.compilation_cache"
-    ).reset_cache()  # JAX looks at the directory once, at its first compilation
+    _cache.reset_cache()  # JAX looks at the directory once, at its first compilation
