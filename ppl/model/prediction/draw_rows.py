@@ -22,8 +22,8 @@ from ppl.model.inference.bar import Bar
 from ppl.model.posterior.at_once import LITTLE, AtOnce, at_once
 from ppl.rewrites.sharing.columns import Columns
 from ppl.samplers import DRAWS, PROGRAMS, turn
-from ppl.samplers.programs.blas import blas_threads, threads_beside
 from ppl.tensor.tensor import Tensor
+from ppl.xla.blas import blas_threads, threads_beside
 from ppl.xla.either import of_numpy
 from ppl.xla.later import jax, wide
 

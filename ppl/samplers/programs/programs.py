@@ -25,6 +25,7 @@ from ppl.samplers.programs import disk_cache
 from ppl.samplers.programs.packing import Packed, Packing
 from ppl.samplers.programs.work import work_of
 from ppl.xla import backend, stacks
+from ppl.xla.blas import bounded
 from ppl.xla.later import Array, jax, jnp, lax
 
 MARKS = 64  # diverging positions kept per dispatch
@@ -242,7 +243,7 @@ class Programs:
         traced = stacks.in_turn(make(), arguments, donated)
         if runs < math.inf and runs * work_of(traced.jaxpr.jaxpr) < LITTLE:
             polish = QUICK
-        lowered = traced.lower()
+        side, lowered = stacks.side_of_largest(traced.jaxpr.jaxpr), traced.lower()
         with disk_cache.kept():
             options: dict[str, Any] = {}
             if polish.level < BEST.level:
@@ -255,7 +256,7 @@ class Programs:
         with self._lock:
             self.compilations += 1
             self.seconds += time.perf_counter() - began
-        return compiled
+        return bounded(compiled, side) if jax.default_backend() == "cpu" else compiled
 
     def clear(self) -> None:
         """Forget all programs."""
