@@ -31,12 +31,15 @@ class _Waiting(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if not name.startswith("ppl.") or name.startswith(ALONE) or self.opening:
             return None
         now(patient=False)  # who opens the package may be waiting for this module
-        return importlib.machinery.ModuleSpec(name, self) if name in sys.modules else None
+        module = sys.modules.get(name)
+        if module is None:
+            return None
+        self._specs[name] = module.__spec__  # Python would make the module again by the one it finds there
+        module.__spec__ = importlib.machinery.ModuleSpec(name, self)
+        return module.__spec__
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
-        module = sys.modules[spec.name]
-        self._specs[spec.name] = module.__spec__
-        return module
+        return sys.modules[spec.name]
 
     def exec_module(self, module: ModuleType) -> None:
         module.__spec__ = self._specs.pop(module.__name__)

@@ -266,6 +266,8 @@ def test_a_conjugate_model_is_sampled_and_its_table_printed_without_jax():
     "import ppl; assert {'Normal', 'sample', 'tensor'} <= set(dir(ppl))",
     "from ppl.distributions.timeseries import AR; from ppl.distributions import Normal; Normal('x')",
     "import ppl.tensor as tt, ppl; assert ppl.tensor is tt and tt.__spec__.loader.name == 'ppl.tensor'",
+    "from ppl.rewrites import strict; import ppl; assert ppl.rewrites.engine.engine.strict is strict",
+    "import ppl.model.model as m, ppl; assert ppl.Model is m.Model and ppl.model.model is m",
     "import pickle, ppl; assert pickle.loads(b'cppl.model.model\\nModel\\n.') is ppl.Model",
     "import ppl; assert not hasattr(ppl, 'no_such_name') and ppl.__version__",
     "import threading, ppl; t = [threading.Thread(target=lambda: ppl.Normal) for _ in range(8)]; "
