@@ -38,9 +38,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import ppl.samplers.programs.flags
+import ppl.xla.flags
 
-ppl.samplers.programs.flags.apply()
+ppl.xla.flags.apply()
 warnings.simplefilter("ignore")
 
 import jax  # noqa: E402
@@ -273,7 +273,7 @@ def ratios(rows: list[dict[str, Any]]) -> None:
 
 COLD = {
     "ppl": """
-import ppl.samplers.programs.flags; ppl.samplers.programs.flags.apply()
+import ppl.xla.flags; ppl.samplers.programs.flags.apply()
 from ppl.samplers import sample
 from sampler_targets import TARGETS
 import numpy as np, sys

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import ppl as pm
-import ppl.samplers.programs.flags
 import ppl.tensor as tt
+import ppl.xla.flags
 from ppl.compile.density import FlatProgram, layout, scalar
 from ppl.compile.hoisting import hoisted
 from ppl.graph import ancestors
@@ -150,7 +150,7 @@ def test_places_hold_each_position_once():
 
 def folds(model) -> bool:
     """Whether a loop of leapfrog steps over the model's log-density is one kernel, under the flag that `ppl` sets."""
-    assert ppl.samplers.programs.flags.apply()
+    assert ppl.xla.flags.apply()
     program = FlatProgram(optimize([model.logp()]), layout(model.value_vars, model.initial_point()))
     slopes = jax.grad(scalar(program))
 

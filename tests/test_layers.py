@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 
 # A part may import itself and the parts named beside it.
-# `ppl/__init__.py` is the roof: it may import all of them, and none of them may import it.
+# `ppl/__init__.py` is the roof: it may import all of them, and none of them may import it. What it has is in `public`.
 BELOW = {
     "xla": "",
     "graph": "",
@@ -33,13 +33,16 @@ BELOW = {
     "scoring": "model samplers compile rewrites distributions tensor graph xla smc",
     "alias": "gp model nn samplers compile rewrites distributions tensor graph xla",
     "__main__": "alias",  # the command `python -m ppl`
+    "opening": "public",  # when the package is opened
+    # The public names, of all parts.
+    "public": "alias bridge gp ode model nn samplers compile rewrites distributions tensor graph xla",
 }
-# Imported at the top of a module; all else third-party would make `import ppl` slow or an extra necessary. SciPy's
-# special functions alone add a sixth to the time of `import jax`, and jax.scipy brings them: ppl/tensor/core/later.py.
-AT_THE_TOP = {"jax", "jaxlib", "numpy"}
+# Imported at the top of a module; all else third-party would make the first model wait or an extra necessary. JAX is
+# loaded when a program is first traced or run: ppl/xla/later.py.
+AT_THE_TOP = {"numpy"}
 # Imported on first use, inside the function that needs them.
 ON_FIRST_USE = set(
-    "scipy arviz matplotlib graphviz rich networkx pandas polars xarray zarr h5netcdf "
+    "jax scipy arviz matplotlib graphviz rich networkx pandas polars xarray zarr h5netcdf "
     "optax nutpie numpyro blackjax IPython pytest".split()
 )
 # The bridge alone reaches for these: the user has handed over a model of PyMC, or asked it to know ppl.
@@ -74,6 +77,7 @@ def cycles(imports: list) -> Iterator[str]:
 def hidden_imports(imports: list) -> Iterator[str]:
     for i in imports:
         may = ON_FIRST_USE | (BY_THE_BRIDGE if part(i.source) == "bridge" else set())
+        may |= {"ppl"} if part(i.source) == "opening" else set()  # which loads the package when it is asked for
         if i.hidden and i.target.split(".")[0] not in may:
             yield f"{i}: {i.target} is imported inside a function; move it to the top of {i.source}"
 
@@ -194,7 +198,7 @@ SOUND = {
     "graph/node.py": "import numpy as np",
     "graph/walk.py": "from .node import Node\nfrom typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import pandas",
     "tensor/__init__.py": "from ppl.graph import node, walk",
-    "samplers/__init__.py": "import jax.numpy as jnp\ndef f():\n    from scipy.special import erf",
+    "samplers/__init__.py": "import numpy.linalg as la\ndef f():\n    from scipy.special import erf",
     "model/__init__.py": "from ppl import samplers, tensor\ndef summary():\n    import arviz",
 }
 
@@ -220,13 +224,64 @@ def test_a_planted_fault_is_named(tmp_path, file, text, fault):
 # What the imports cost
 
 
-def test_importing_ppl_stays_light():
-    heavy = "scipy arviz matplotlib pandas xarray pymc nutpie numpyro blackjax jax.extend"
-    code = f"import sys, ppl; print(*[m for m in {heavy.split()} if m in sys.modules])"
+def loaded_by(program: str) -> set[str]:
+    """The modules, Python's own left out, that a program has loaded."""
+    code = f"import sys\n{program}\nprint('\\n', *sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == []
+    return {m for m in done.stdout.splitlines()[-1].split() if m.split(".")[0] not in sys.stdlib_module_names}
+
+
+BEFORE = loaded_by("")  # what this installation of Python loads by itself
+
+
+def test_import_ppl_loads_these_modules():
+    assert loaded_by("import ppl") - BEFORE == {
+        "ppl", "ppl.opening", "ppl.xla", "ppl.xla.flags", "ppl.xla.later", "ppl.xla.private"
+    }  # fmt: skip
+
+
+HEAVY = {"jax", "jaxlib", "scipy", "networkx", "arviz", "matplotlib", "numba", "rich"} | BY_THE_BRIDGE
+MODEL = """
+import ppl as pm
+with pm.Model():
+    mu = pm.Normal("mu", 0, 10)
+    pm.Normal("y", mu, 1, observed=[1.0, 2.0, 3.0])
+"""
+SAMPLED = """
+    result = pm.sample(100, tune=10, random_seed=1, progressbar=False)
+print(pm.summary(result))
+"""
+
+
+def test_a_model_is_built_by_numpy_alone():
+    assert not loaded_by(MODEL) & (HEAVY | {"pandas", "xarray"})
+
+
+def test_a_conjugate_model_is_sampled_and_its_table_printed_without_jax():
+    assert not loaded_by(MODEL + SAMPLED) & HEAVY
+
+
+@pytest.mark.parametrize("first", [
+    "from ppl import *; Normal, Model, sample",
+    "import ppl; assert {'Normal', 'sample', 'tensor'} <= set(dir(ppl))",
+    "from ppl.distributions.timeseries import AR; from ppl.distributions import Normal; Normal('x')",
+    "import ppl.tensor as tt, ppl; assert ppl.tensor is tt and tt.__spec__.loader.name == 'ppl.tensor'",
+    "from ppl.rewrites import strict; import ppl; assert ppl.rewrites.engine.engine.strict is strict",
+    "import ppl.model.model as m, ppl; assert ppl.Model is m.Model and ppl.model.model is m",
+    "import pickle, ppl; assert pickle.loads(b'cppl.model.model\\nModel\\n.') is ppl.Model",
+    "import ppl; assert not hasattr(ppl, 'no_such_name') and ppl.__version__",
+    "import threading, ppl; t = [threading.Thread(target=lambda: ppl.Normal) for _ in range(8)]; "
+    "[x.start() for x in t]; [x.join() for x in t]; ppl.Model",
+])  # fmt: skip
+def test_whatever_is_asked_for_first_opens_all_of_the_package(first):
+    """A family that is reached by its module knows of models, which stand above it."""
+    code = (
+        f"try:\n    exec({first!r})\nexcept TypeError as error:\n    assert 'No model on context stack' in str(error)"
+    )
+    assert "ppl.model.registry.register" in loaded_by(code)
 
 
 def test_garbage_is_collected_as_before_once_ppl_is_imported():
-    code = "import gc; before = gc.get_threshold(); import ppl; assert gc.get_threshold() == before and gc.isenabled()"
-    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+    code = "import gc; was = gc.get_threshold(); import ppl.model; print(gc.isenabled(), gc.get_threshold() == was)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "True"]

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from ppl.alias.jax_functions import jax_function_of
@@ -20,6 +19,7 @@ from ppl.tensor.core.black_box import HostOp
 from ppl.tensor.core.evaluate import to_jax
 from ppl.tensor.core.wrapping import from_jax
 from ppl.tensor.tensor import TensorType, as_tensor, constant, placeholder
+from ppl.xla.later import jnp
 
 
 class Op:

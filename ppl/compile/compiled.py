@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import jax
 import numpy as np
 
 from ppl.compile.buckets import BucketedProgram
@@ -24,10 +23,11 @@ from ppl.tensor.core.sizing import deciding
 from ppl.tensor.tensor import Tensor
 from ppl.tensor.variables import VARIABLE, Cell, Variable
 from ppl.xla import backend
-from ppl.xla.private import Tracer
+from ppl.xla.later import jax
+from ppl.xla.private import is_traced
 
 # A call takes microseconds: no look-ups in modules.
-_ARRAY, _as_array, _Tracer = np.ndarray, np.array, Tracer  # np.array: users may write to results
+_ARRAY, _as_array = np.ndarray, np.array  # np.array: users may write to results
 _LARGE = 10_000  # bytes of a borrowed array above which it is moved to the device once, not at every call
 
 # Contexts of 64 bits that nobody is inside of now. Making one costs a call 4 % of its time, so they are used again; one
@@ -138,7 +138,7 @@ class Function:
             _spare.append(wide)
             every = (results,) if self._bare else results
             for _, at in self._changed:
-                if isinstance(every[at], _Tracer):
+                if is_traced(every[at]):
                     raise self._traced()
             for cell, at in self._changed:
                 cell.value = every[at]

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from ppl.compile.grouping import grouped
@@ -18,6 +16,7 @@ from ppl.graph import Node, leaves
 from ppl.rewrites.values.folding import in_steps
 from ppl.tensor.tensor import Tensor
 from ppl.tensor.variables import VARIABLE
+from ppl.xla.later import jnp, wide
 
 
 @dataclass(frozen=True)
@@ -115,7 +114,7 @@ def values_at(
         left = program.left
         known.update(zip(program.places, program.data, strict=True))
     known.update((v, np.asarray(v.attrs["cell"].value)) for v in leaves(left) if v.op is VARIABLE and v not in known)
-    with jax.enable_x64(True), np.errstate(all="ignore"):
+    with wide(), np.errstate(all="ignore"):
         return [np.asarray(value) for value in in_steps(left, known)]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import jax
 import numpy as np
 
 from ppl.compile.function import function
@@ -20,6 +19,7 @@ from ppl.tensor.core.evaluate import evaluate
 from ppl.tensor.sampling.keys import Key
 from ppl.tensor.tensor import INPUT, Tensor, enter, told
 from ppl.tensor.variables import VARIABLE
+from ppl.xla.later import wide
 
 LITTLE = 1e6  # numbers, five nanoseconds each
 _PROCESS = int(np.random.SeedSequence().generate_state(1)[0])  # another process, other draws
@@ -96,7 +96,7 @@ def get(outputs: Any, givens: Mapping[Any, Any] | None = None) -> Any:
     """
     flat, rebuild = flatten(outputs)
     values = _by_node(flat, givens or {})
-    with jax.enable_x64(True):
+    with wide():
         known: dict[Node, Any] = {node: np.asarray(value, node.type.dtype) for node, value in values.items()}
         known.update({v: v.attrs["cell"].value for v in leaves(flat) if v.op is VARIABLE and v not in known})
         return rebuild([np.asarray(value) for value in evaluate(flat, known)])

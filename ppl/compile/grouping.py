@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import jax
 import numpy as np
 
 from ppl.graph import Node, topological
@@ -21,6 +20,7 @@ from ppl.tensor.arrays.shaping import reshape
 from ppl.tensor.core.evaluate import evaluate
 from ppl.tensor.tensor import CONSTANT, Tensor, constant
 from ppl.tensor.variables import VARIABLE
+from ppl.xla.later import wide
 
 _PADDING = 4  # entries of the table for each row taken or summed, above which a scatter is less work
 
@@ -106,7 +106,7 @@ def _known(index: Node) -> np.ndarray | None:
         elif not node.inputs and node.op is not CONSTANT:
             return None
     note(leaves)
-    with jax.enable_x64(True):
+    with wide():
         return np.asarray(evaluate([index], leaves)[0])
 
 

@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-import jax
-
 from ppl.compile.pure import Program
 from ppl.graph import Node, substitute
 from ppl.rewrites.sharing.invariants import last_still
 from ppl.tensor.tensor import Tensor, placeholder
+from ppl.xla.later import wide
 from ppl.xla.stacks import Jitted
 
 
@@ -38,7 +37,7 @@ def computed(program: Program) -> list[Any]:
     key = program.key
     if key not in _compiled:
         _compiled[key] = Jitted(lambda *data: program([], *data))
-    with jax.enable_x64(True):
+    with wide():
         return _compiled[key](*program.data)
 
 

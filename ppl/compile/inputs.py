@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import jax
 import numpy as np
 
 from ppl.tensor.tensor import Tensor, TensorType
 from ppl.tensor.variables import Variable
+from ppl.xla.later import Array
 
 
 @dataclass
@@ -88,7 +88,7 @@ def fitting(who: str, position: int, given: In, value: Any, allow_downcast: bool
     """The value as an array of the input's dtype and shape; an error that names the input where it is none."""
     wanted: TensorType = given.variable.type
     what = f"{who}: input {position} is {given.variable!r}"
-    array = value if isinstance(value, jax.Array) else _as_array(what, value)
+    array = value if isinstance(value, Array) else _as_array(what, value)
     if array.dtype.name != wanted.dtype:
         allowed = allow_downcast if given.allow_downcast is None else given.allow_downcast
         if given.strict or not _may_cast(value, array, wanted.dtype, allowed):
@@ -121,7 +121,7 @@ def _may_cast(value: Any, array: np.ndarray, dtype: str, allowed: bool | None) -
     """Without a word all values must survive; what Python wrote without a dtype may lose digits, never its integers."""
     if allowed or np.can_cast(array.dtype, dtype, "safe"):
         return True
-    if allowed is False or isinstance(value, np.ndarray | jax.Array):
+    if allowed is False or isinstance(value, (np.ndarray, Array)):
         return False
     if array.dtype.kind in "iuf" and np.dtype(dtype).kind in "iub":
         return survives(array, dtype)

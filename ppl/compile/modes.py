@@ -10,13 +10,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import jax
 import numpy as np
 
 from ppl.graph import GET, Node, topological
 from ppl.rewrites import optimize as simplified
 from ppl.tensor.core.evaluate import apply_node
 from ppl.tensor.tensor import CONSTANT, value_of
+from ppl.xla.later import wide
 
 STAGES: list[Callable[[list[Node]], list[Node]]] = [simplified]
 
@@ -107,7 +107,7 @@ def first_bad(outputs: Sequence[Node], values: dict[Node, Any], mode: Mode) -> t
     results: dict[Node, Any] = dict(values)
     if any(is_bad(value, mode) for value in values.values()):
         return None
-    with jax.enable_x64(True):
+    with wide():
         for node in topological(outputs, blockers=values):
             if node in results:
                 continue

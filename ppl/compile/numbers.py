@@ -10,17 +10,15 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-import jax
-import jax.numpy as jnp
-
 from ppl.graph import Node, topological
 from ppl.graph.replace import rebuilt
 from ppl.tensor.core.ops import Elementwise
 from ppl.tensor.tensor import Tensor
+from ppl.xla.later import custom_jvp, jnp
 from ppl.xla.operation_costs import DEAR, cost_of_each
 
 
-@jax.custom_jvp
+@custom_jvp
 def _held(x: Any) -> Any:
     """x, by a division by one that XLA does not see through and does not repeat (see `ppl.xla.apart`)."""
     return x / jnp.where(x == x, 1.0, 2.0).astype(x.dtype)

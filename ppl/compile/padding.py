@@ -15,12 +15,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import jax.numpy as jnp
-
 from ppl.graph import GET, Node, topological
 from ppl.tensor.core.evaluate import apply_node
 from ppl.tensor.core.sizes import UnknownSizeError
 from ppl.tensor.tensor import CONSTANT, value_of
+from ppl.xla.later import jnp
 
 Shapes = Sequence[tuple[int, ...]]
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from ppl.compile.padding import (
@@ -30,7 +29,8 @@ from ppl.tensor.arrays.indexing import GETITEM
 from ppl.tensor.arrays.shaping import CONCATENATE
 from ppl.tensor.core.evaluate import lowered
 from ppl.tensor.loops.loop import SCAN, run_scan
-from ppl.xla.private import Tracer
+from ppl.xla.later import jnp
+from ppl.xla.private import is_traced
 
 
 # --- indexing
@@ -69,7 +69,7 @@ def _getitem(padding: Padding, node: Node, arguments: list[Any]) -> Any:
         else:
             if length is not None and values != [None, None, None]:
                 x, length = _sliced(node, x, axis, values)
-            elif length is None and any(isinstance(n, Length | Tracer) for n in values):
+            elif length is None and any(isinstance(n, Length) or is_traced(n) for n in values):
                 raise refused(node, " by a size that is computed of its length")
             left.append(part if length is None else ("slice", None, None, None))
             given += [] if length is not None else [n for n, own in zip(values, part[1:], strict=True) if own == "in"]
@@ -116,7 +116,7 @@ def _count(length: int, start: int | None, stop: int | None, step: int) -> int:
 
 
 def _known(node: Node, number: Any) -> int:
-    if isinstance(number, Tracer | Padded):
+    if isinstance(number, Padded) or is_traced(number):
         raise refused(node, " by a slice whose ends are computed")
     return int(number)
 

@@ -6,8 +6,6 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from ppl.compile.padding import (
@@ -32,7 +30,8 @@ from ppl.tensor.core.names import NAMED
 from ppl.tensor.core.ops import OPS, Elementwise, Reduction
 from ppl.tensor.core.sizes import DIM
 from ppl.tensor.linear_algebra.products import MATMUL
-from ppl.xla.private import Tracer, is_traced
+from ppl.xla.later import jax, jnp
+from ppl.xla.private import is_traced
 
 
 @rule(print_value)
@@ -78,7 +77,11 @@ def _arithmetic(padding: Padding, node: Node, arguments: list[Any]) -> Any:
 
 def _whole(value: Any) -> int | None:
     """A whole number that is known while the program is compiled."""
-    known = not isinstance(value, Padded | Tracer) and np.ndim(value) == 0 and np.asarray(value).dtype.kind in "iu"
+    known = (
+        not (isinstance(value, Padded) or is_traced(value))
+        and np.ndim(value) == 0
+        and np.asarray(value).dtype.kind in "iu"
+    )
     return int(value) if known else None
 
 

@@ -11,7 +11,6 @@ from collections.abc import Hashable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
-import jax
 import numpy as np
 
 from ppl.graph import Identity, Node, ancestors, leaves, substitute
@@ -24,6 +23,7 @@ from ppl.tensor.core.sizing import deciding
 from ppl.tensor.core.structural import is_structural
 from ppl.tensor.tensor import CONSTANT, INPUT, Tensor, placeholder, value_of
 from ppl.tensor.variables import VARIABLE, Cell
+from ppl.xla.later import wide
 
 
 class Program:
@@ -92,7 +92,7 @@ def _known_sizes(
     variables = {v for v in decide.leaves.union(*known.values()) if v.op is VARIABLE}
     note(variables)
     fixed = {v: np.asarray(v.attrs["cell"].value) for v in variables}
-    with jax.enable_x64(True):
+    with wide():
         found = evaluate(list(known), fixed)
     return fixed, dict(zip(known, map(np.asarray, found), strict=True))
 

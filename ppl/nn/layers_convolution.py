@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from ppl.nn.initializers import glorot_uniform
 from ppl.nn.layers_dense import Activation, activated
 from ppl.nn.parameters import Layer, axes, layer, length
+from ppl.tensor.core.later import jax, jnp
 from ppl.tensor.core.ops import JaxOp
 from ppl.tensor.tensor import Tensor, as_tensor
 

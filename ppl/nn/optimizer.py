@@ -16,13 +16,12 @@ from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from ppl.graph import Body, close, leaves
 from ppl.tensor.core.derivatives import value_and_grad
 from ppl.tensor.core.evaluate import lowered
+from ppl.tensor.core.later import jax, jnp
 from ppl.tensor.core.names import Scope
 from ppl.tensor.core.wrapping import from_jax
 from ppl.tensor.tensor import Tensor, as_tensor

@@ -1,11 +1,12 @@
 """``sample``: from a JAX log-density to draws."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 
 from ppl.samplers.adaptation.tuning import Tuning, tuning, whole
@@ -20,6 +21,7 @@ from ppl.samplers.runs.job import Callback, Initial, Job
 from ppl.samplers.runs.launch import cores_for, launch, store_for
 from ppl.samplers.runs.run import Run
 from ppl.samplers.runs.start import Terms
+from ppl.xla.later import jax
 
 KERNELS = ("nuts", "hmc", "chees")
 CHAIN_METHODS = ("threads", "vectorized", "interleaved")

@@ -33,10 +33,10 @@ from ppl.model.registry.variable_registry import Books
 from ppl.model.seeds import seed_of
 from ppl.rewrites import optimize
 from ppl.samplers import sample as run_nuts
-from ppl.samplers.programs.blas import blas_threads, threads_beside
 from ppl.samplers.runs.diagnostics import ess_bulk
 from ppl.scoring.uniformity import Band, band_of, uniform_p
 from ppl.tensor.tensor import Tensor, TensorType, placeholder
+from ppl.xla.blas import blas_threads, threads_beside
 
 LOG_LIKELIHOOD = "log_likelihood"
 

@@ -10,7 +10,6 @@ import abc
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import jax
 import numpy as np
 
 from ppl.model.arguments import check_keys
@@ -23,6 +22,7 @@ from ppl.samplers.tempering.evidence import Evidence, Stage, path_evidence
 from ppl.samplers.tempering.weights import reweighted, systematic_resampling
 from ppl.smc.simulators import naming_simulators
 from ppl.smc.tempered import Tempered, tempered
+from ppl.xla.later import jax, wide
 
 PRIOR_DRAWS = 8  # for each particle: the evidence is as well known as the average of the likelihood under the prior
 
@@ -227,7 +227,7 @@ class SMC_KERNEL(abc.ABC):  # noqa: N801  PyMC's name
             least,
             path.program.data,
         )
-        with jax.enable_x64(True):
+        with wide():
             make = lambda: moves.stage(path.density, move, learn)
             run = PROGRAMS.get(("smc", what, path.program.key), make, given, DRAWS)
             with naming_simulators(path.posterior.model), turn(run):

@@ -16,13 +16,13 @@ from ppl.model.log import log
 from ppl.model.output import results
 from ppl.model.registry.variable_registry import Books
 from ppl.model.seeds import seed_of
-from ppl.samplers.programs.blas import blas_threads, threads_beside
 from ppl.samplers.runs.interrupt import Presses
 from ppl.smc.chain import ChainOfStages, stage
 from ppl.smc.kernels import IMH, SMC_KERNEL
 from ppl.smc.progress import Stages
 from ppl.smc.results import result_of, trace_of
 from ppl.xla import backend
+from ppl.xla.blas import blas_threads, threads_beside
 
 RESULT_OPTIONS = ("log_likelihood", "log_prior", "coords", "dims", "include_transformed")
 EAGER = 0.1  # seconds between looks at whether Ctrl-C was pressed

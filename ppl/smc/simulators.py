@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import jax
 import numpy as np
 
 import ppl.tensor as tt
@@ -25,6 +24,7 @@ from ppl.model.prediction.predictive import forward
 from ppl.model.registry.variable_registry import Books
 from ppl.tensor.sampling.draws import KEY_TYPE
 from ppl.tensor.tensor import Tensor, placeholder
+from ppl.xla.later import jax
 
 KEY = placeholder(KEY_TYPE, "key")  # of the simulations of a particle
 

@@ -17,7 +17,6 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 
 import ppl.tensor as tt
@@ -44,6 +43,7 @@ from ppl.rewrites.marginalization.expressions.affine import is_data
 from ppl.samplers import DRAWS, PROGRAMS, turn
 from ppl.smc.simulators import KEY, as_simulated, naming_simulators, simulators_of, try_out
 from ppl.tensor.tensor import Tensor, TensorType, placeholder
+from ppl.xla.later import jax, wide
 
 CHECKED = 24  # draws at which the constant is worked out
 
@@ -89,7 +89,7 @@ class Tempered:
         """Log-density of the start and log-likelihood at positions, (particles, dim)."""
         position = np.asarray(position, float)
         data = self.program.data
-        with jax.enable_x64(True):
+        with wide():
             run = PROGRAMS.get(("tempered", self.program.key), lambda: self.density, (keys, position, data), DRAWS)
             with naming_simulators(self.posterior.model), turn(run):
                 prior, likelihood = jax.block_until_ready(run(keys, position, data))

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from ppl.tensor.config import config
 from ppl.tensor.core.ops import JaxOp
 from ppl.tensor.tensor import Tensor, constant, function
+from ppl.xla.later import Functions, jnp
+
+_JAX = Functions("jax.numpy.fft")
 
 
 def _along_one(name: str) -> JaxOp:
-    transform = getattr(jnp.fft, name)
+    transform = getattr(_JAX, name)
     return JaxOp(name, lambda a, *, n=None, axis=-1, norm=None: transform(a, n, axis, norm), to_float=True)
 
 
 def _along_several(name: str, axes: Any) -> JaxOp:
-    transform = getattr(jnp.fft, name)
+    transform = getattr(_JAX, name)
 
     def lower(a: Any, *, s: Any = None, axes: Any = axes, norm: Any = None) -> Any:
         return transform(a, s, axes, norm)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ppl.tensor.core.later import Later
+from ppl.tensor.core.later import Functions
 from ppl.tensor.core.ops import JaxOp
 
-_jss = Later("jax.scipy.signal")
+_jss = Functions("jax.scipy.signal")
 
 convolve = JaxOp("convolve_arrays", lambda a, b, *, mode="full": _jss.convolve(a, b, mode), to_float=True)
 correlate = JaxOp("correlate_arrays", lambda a, b, *, mode="full": _jss.correlate(a, b, mode), to_float=True)

@@ -11,10 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 import ppl.tensor as tt
 from ppl.compile.density import FlatProgram
@@ -28,6 +25,7 @@ from ppl.variational.groups import EmpiricalGroup
 from ppl.variational.operators import KL, KSD
 from ppl.variational.stein import direction
 from ppl.variational.updates import total_norm_constraint
+from ppl.xla.later import jax, jnp, lax
 
 ROWS = 1000  # steps of a dispatch at most
 

@@ -3,9 +3,3 @@
 Random bits as a pure function of a key (`threefry`), programs with several stacks of matrices (`stacks`), and what is
 dear enough to be computed once (`apart`).
 """
-
-from ppl.xla.threefry import bits as bits
-from ppl.xla.threefry import fold_in as fold_in
-from ppl.xla.threefry import folded as folded
-from ppl.xla.threefry import split as split
-from ppl.xla.threefry import words as words

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import jax
-import jax.numpy as jnp
+from ppl.xla.later import jax, jnp
 
 
 def apart(make: Callable[[], Any]) -> Any:

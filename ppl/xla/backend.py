@@ -6,8 +6,7 @@ there JAX says little. So what runs programs looks first: `if not backend.ready:
 
 import os
 
-import jax
-
+from ppl.xla.later import jax
 from ppl.xla.private import devices_are_open, platforms
 
 ready = False  # whether programs can be run, as far as is known

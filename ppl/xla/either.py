@@ -8,24 +8,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
+
+from ppl.xla.later import Array, jnp, lax
 
 
 def of_numpy(*values: Any) -> bool:
     """Whether none of the values is JAX's."""
-    return not any(isinstance(x, jax.Array) for x in values)
+    return not any(isinstance(x, Array) for x in values)
 
 
 class _Functions:
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        by_jax, by_numpy = getattr(jnp, name), getattr(np, name)
+        by_numpy = getattr(np, name)
 
         def f(*args: Any, **options: Any) -> Any:
             given = args[0] if args and isinstance(args[0], list | tuple) else args
-            return (by_numpy if of_numpy(*given) else by_jax)(*args, **options)
+            return (by_numpy if of_numpy(*given) else getattr(jnp, name))(*args, **options)
 
         setattr(self, name, f)
         return f

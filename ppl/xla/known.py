@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
+from ppl.xla.later import jax, when_loaded
 
 
-@jax.tree_util.register_static
 class Known:
     """A value that can be hashed, among the arrays that a rule for derivatives keeps."""
 
@@ -19,3 +18,6 @@ class Known:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Known) and self.value == other.value
+
+
+when_loaded(lambda: jax.tree_util.register_static(Known))

@@ -12,20 +12,18 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import jax
-import jax.numpy as jnp
-from jax.interpreters import ad, batching, mlir
+from ppl.xla.later import is_loaded, jax, jnp, module
 
 HOLDS_FOR = ("0.10", "0.12")  # the oldest version and the newest one that the tests have run with
+ad, batching, mlir = (module(f"jax.interpreters.{name}") for name in ("ad", "batching", "mlir"))
 CORE, BACKENDS = "jax.extend.core", "jax.extend.backend"  # these take their time to load, and are asked for when needed
 
-Tracer = jax.core.Tracer
 Jaxpr = Any  # a program as a list of equations: jax.extend.core.Jaxpr
 
 
 def is_traced(value: Any) -> bool:
     """Whether a value stands for one that is only known when the program runs."""
-    return isinstance(value, Tracer)
+    return is_loaded() and isinstance(value, jax.core.Tracer)
 
 
 # Programs as lists of equations

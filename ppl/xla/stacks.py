@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
-import jax
-
+from ppl.xla.blas import bounded
+from ppl.xla.later import jax
 from ppl.xla.private import Jaxpr, bodies, bound, called, is_closed, is_traced, opened, row_by_row, run_by
 
 LAPACK = frozenset(
@@ -49,9 +49,18 @@ class Jitted:
     def _first(self, *arguments: Any) -> Any:
         if any(map(is_traced, jax.tree.leaves(arguments))):
             return self._plain(*arguments)  # part of a program of the user's
-        often = _found(_is_lapack, self._plain.trace(*arguments).jaxpr.jaxpr) >= TOO_MANY
-        self.run = jax.jit(_looping(self._plain)) if often and jax.default_backend() == "cpu" else self._plain
+        traced = self._plain.trace(*arguments).jaxpr.jaxpr
+        self.run = self._plain
+        if jax.default_backend() == "cpu":
+            often = _found(_is_lapack, traced) >= TOO_MANY
+            self.run = bounded(jax.jit(_looping(self._plain)) if often else self._plain, side_of_largest(traced))
         return self.run(*arguments)
+
+
+def side_of_largest(jaxpr: Jaxpr) -> int:
+    """The longest side of the matrices that a program gives to LAPACK; 0 without any."""
+    own = [max(eqn.invars[0].aval.shape[-2:]) for eqn in jaxpr.eqns if _is_lapack(eqn)]
+    return max([*own, *(side_of_largest(body) for eqn in jaxpr.eqns for body in bodies(eqn))], default=0)
 
 
 def _looping(plain: Any) -> Callable[..., Any]:

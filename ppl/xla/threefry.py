@@ -13,13 +13,11 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from ppl.xla.apart import apart
 from ppl.xla.either import of_numpy
+from ppl.xla.later import Functions, jax, jit, jnp, lax
 
 _ROTATIONS = (13, 15, 26, 6), (17, 29, 16, 24)
 _PARITY = np.uint32(0x1BD11BDA)
@@ -42,7 +40,8 @@ class Arithmetic(NamedTuple):
     right: Callable[..., Any]
 
 
-_BY_JAX = Arithmetic(lax.add, lax.bitwise_xor, lax.bitwise_or, lax.shift_left, lax.shift_right_logical)
+_LAX = Functions("jax.lax")
+_BY_JAX = Arithmetic(_LAX.add, _LAX.bitwise_xor, _LAX.bitwise_or, _LAX.shift_left, _LAX.shift_right_logical)
 _BY_NUMPY = Arithmetic(np.add, np.bitwise_xor, np.bitwise_or, np.left_shift, np.right_shift)
 
 
@@ -59,7 +58,7 @@ def _rounds(numbers: tuple[Any, Any], high: Any, low: Any, by: Arithmetic = _BY_
     return x, y
 
 
-@jax.jit
+@jit
 def _rounds_by_jax(numbers: tuple[Any, Any], high: Any, low: Any) -> tuple[Any, Any]:
     """A function of its own in what is traced: rounds over as many numbers are traced once."""
     return _rounds(numbers, high, low)

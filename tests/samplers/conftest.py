@@ -1,5 +1,5 @@
 """The XLA flag must be set before the first computation, whichever test file comes first."""
 
-from ppl.samplers.programs import flags
+from ppl.xla import flags
 
 flags.apply()

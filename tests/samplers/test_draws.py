@@ -431,7 +431,7 @@ def test_storage_that_cannot_be_is_refused(tmp_path, monkeypatch):
 def test_a_killed_process_loses_nothing_that_was_saved(tmp_path):
     script = textwrap.dedent(f"""
         import sys; sys.path[:0] = [{str(ROOT)!r}, {str(Path(__file__).parent)!r}]
-        from ppl.samplers.programs import flags; flags.apply()
+        from ppl.xla import flags; flags.apply()
         import numpy as np
         from ppl.samplers.sample import sample
         from sampler_targets import eight_schools, SCHOOLS
@@ -491,7 +491,7 @@ def test_a_full_disk_is_a_clear_error(tmp_path, monkeypatch):
 PRESSING = f"""
 import sys, time, os, signal
 sys.path[:0] = [{str(ROOT)!r}, {str(Path(__file__).parent)!r}]
-from ppl.samplers.programs import flags; flags.apply()
+from ppl.xla import flags; flags.apply()
 import numpy as np
 from ppl.samplers.sample import sample
 from sampler_targets import eight_schools, SCHOOLS
@@ -584,7 +584,7 @@ def test_a_program_that_ends_while_chains_run_ends_cleanly():
     script = textwrap.dedent(f"""
         import sys, time
         sys.path[:0] = [{str(ROOT)!r}, {str(Path(__file__).parent)!r}]
-        from ppl.samplers.programs import flags; flags.apply()
+        from ppl.xla import flags; flags.apply()
         import numpy as np
         from ppl.samplers.sample import sample
         from sampler_targets import eight_schools, SCHOOLS

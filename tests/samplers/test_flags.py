@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ppl.samplers.programs import flags
+from ppl.xla import flags
 
 SETTING = f"{flags.OPTION}={flags.LIMIT}"
 ROOT = Path(__file__).parents[2]
@@ -53,7 +53,7 @@ def test_too_late_is_said_once(monkeypatch, caplog):
 
 def test_it_works_in_a_fresh_process():
     script = (
-        "import jax; from ppl.samplers.programs import flags; assert flags.apply(); jax.numpy.ones(1);"
+        "import jax; from ppl.xla import flags; assert flags.apply(); jax.numpy.ones(1);"
         "flags.os.environ.pop('XLA_FLAGS'); assert not flags.apply()"
     )
     environment = {k: v for k, v in os.environ.items() if k != "XLA_FLAGS"} | {"PYTHONPATH": str(ROOT)}

@@ -16,10 +16,11 @@ import pytest
 from some_slow import every
 
 from ppl.samplers import sample
-from ppl.samplers.programs import blas, damaged_programs, disk_cache, programs
+from ppl.samplers.programs import damaged_programs, disk_cache, programs
 from ppl.samplers.programs.packing import Packing, on_host
 from ppl.samplers.programs.programs import PROGRAMS, Programs, turn
 from ppl.samplers.programs.randomness import normals, own_settings
+from ppl.xla import blas, stacks
 
 ROOT = Path(__file__).parents[2]
 
@@ -27,7 +28,7 @@ ROOT = Path(__file__).parents[2]
 def test_another_process_need_not_compile(tmp_path):
     script = textwrap.dedent(f"""
         import sys; sys.path[:0] = [{str(ROOT)!r}, {str(Path(__file__).parent)!r}]
-        from ppl.samplers.programs import flags; flags.apply()
+        from ppl.xla import flags; flags.apply()
         import jax, numpy as np
         from ppl.samplers import sample
         from sampler_targets import eight_schools, SCHOOLS
@@ -52,7 +53,7 @@ def test_another_process_need_not_compile(tmp_path):
 def test_damaged_programs_on_disk_are_dropped_with_one_line(tmp_path, damage):
     script = textwrap.dedent(f"""
         import sys; sys.path[:0] = [{str(ROOT)!r}]
-        from ppl.samplers.programs import flags; flags.apply()
+        from ppl.xla import flags; flags.apply()
         import jax.numpy as jnp, numpy as np
         from ppl.samplers.programs.programs import Programs
         for k in (1.0, 2.0):
@@ -210,6 +211,36 @@ def test_chains_share_the_cores_with_linear_algebra():
     sample(density, np.zeros((2, 3)), chains=2, cores=2, draws=20, tune=20, callback=lambda *_: seen.append(counts()))
     assert counts() == usual and seen
     assert all(n <= max(1, os.cpu_count() // 2) for found in seen for n in found)
+
+
+def seen_by_lapack(side, call):
+    """The numbers of threads that OpenBLAS has while a program with a matrix of such a side runs, and after it."""
+    counts, seen = lambda: [get() for get, _ in blas._controls()], []
+    looking = lambda x: (seen.append(counts()), x)[1]
+
+    def f(x):
+        x = jax.pure_callback(looking, jax.ShapeDtypeStruct((side, side), x.dtype), x)
+        return jnp.linalg.cholesky(x @ x.T + jnp.eye(side))
+
+    with blas.blas_threads(2):
+        usual = counts()
+        call(f, np.eye(side, dtype="float32"))
+        assert counts() == usual
+    return max(seen[-1]), max(usual)
+
+
+CALLS = {
+    "programs": lambda f, x: PROGRAMS.get(object(), lambda: f, (x,))(x),
+    "functions": lambda f, x: [run(x) for run in [stacks.Jitted(f)] for _ in range(2)],
+}
+
+
+@pytest.mark.skipif(not blas._controls() or os.cpu_count() == 1, reason="no OpenBLAS, or no threads to be bounded")
+@pytest.mark.parametrize("how", CALLS)
+def test_one_thread_works_on_the_matrices_of_a_program_that_is_called(how):
+    assert seen_by_lapack(60, CALLS[how])[0] == 1
+    small, usual = seen_by_lapack(4, CALLS[how])
+    assert small == usual  # nothing is asked of the library where it takes one thread by itself
 
 
 def test_an_option_that_xla_does_not_know_is_left_out(monkeypatch):

@@ -6,12 +6,12 @@ import difflib
 import warnings
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from ppl.distributions.declaration.domains import MISSING, Domain, a_distribution, extended_real
 from ppl.distributions.draws.draw import RandomVariable
 from ppl.graph import Attrs, Node
+from ppl.tensor.core.later import jnp
 from ppl.tensor.core.ops import TensorOp
 from ppl.tensor.tensor import FUNCTIONS, Tensor, as_tensor, is_constant, value_of
 

@@ -10,7 +10,6 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-import jax
 import numpy as np
 
 from ppl.distributions.declaration.arguments import as_parameter, require, unknown, unproved
@@ -19,6 +18,7 @@ from ppl.distributions.declaration.domains import Domain, extended_real, real
 from ppl.distributions.formulas.probability import FORMS
 from ppl.graph import Node
 from ppl.tensor.core.evaluate import evaluate
+from ppl.tensor.core.later import wide
 from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
 
 
@@ -265,7 +265,7 @@ def _folded(x: Tensor) -> Tensor:
     """The number that an expression of constants is; `sigmoid(a)` stays one of a number, for `probability.log_of`."""
     if x.op in FORMS:
         return Node(x.op, tuple([_folded(each) for each in x.inputs]), x.attrs)  # type: ignore[return-value,arg-type]
-    with jax.enable_x64(True):
+    with wide():
         return as_tensor(np.asarray(evaluate([x], {})[0]))
 
 

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 
 from ppl.compile.density import Slot, labels
@@ -35,6 +34,7 @@ from ppl.rewrites import optimize
 from ppl.tensor.sampling.draws import KEY_TYPE
 from ppl.tensor.sampling.subkeys import Subkeys
 from ppl.tensor.tensor import Tensor, placeholder
+from ppl.xla.later import is_loaded, jax
 
 BLOCK = 64  # draws of a chain that a callback is given at once
 
@@ -261,15 +261,12 @@ class Finisher:
                 )
 
     def _attrs(self, run: Any, found: Sequence[checks.SamplerWarning]) -> dict[str, Any]:
-        device = jax.devices()[0]
         return {
             "sampling_time": float(run.sampling_seconds),
             "tuning_steps": self.request.tune,
             "compile_time": float(run.compile_seconds),
             "seed": self.request.seed,
-            "backend": "jax",
-            "jax_version": jax.__version__,
-            "device": f"{device.platform}:{device.device_kind}",
+            **_computed_by(),
             "xla_flags": os.environ.get("XLA_FLAGS", ""),
             "interrupted": int(run.interrupted),
             "rewrite_plan": "as written" if self.posterior.plan is None else str(self.posterior.plan),
@@ -289,3 +286,11 @@ def refuse_too_large(sizes: Mapping[str, int], chains: int, draws: int) -> None:
             f"The result would take {total / 2**30:.0f} GiB, and this machine has {memory / 2**30:.0f} GiB of memory:"
             f' "{name}" alone has {size:,} entries a draw. Leave it out with var_names=, or make fewer draws.'
         )
+
+
+def _computed_by() -> dict[str, str]:
+    """By what, and on which device, the draws were made: where no program was needed JAX has not been loaded."""
+    if not is_loaded():
+        return {"backend": "numpy", "numpy_version": np.__version__, "device": "cpu:cpu"}
+    device = jax.devices()[0]
+    return {"backend": "jax", "jax_version": jax.__version__, "device": f"{device.platform}:{device.device_kind}"}

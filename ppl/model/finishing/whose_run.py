@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any
 
-import jax
 import numpy as np
 
 from ppl.distributions import RandomVariable
@@ -19,6 +18,7 @@ from ppl.model.starting.start_points import Starts
 from ppl.model.version import __version__
 from ppl.tensor.tensor import Tensor, TensorType, placeholder
 from ppl.tensor.variables import Variable
+from ppl.xla.later import jax
 
 
 def identity_of(posterior: Posterior, starts: Starts, methods: Assignment, asked: Mapping[str, Any]) -> dict[str, str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import jax
 import numpy as np
 
 from ppl.compile.density import FlatProgram, Slot, flattened, layout, scalar
@@ -21,6 +20,7 @@ from ppl.model.seeds import seed_of
 from ppl.samplers import PROGRAMS
 from ppl.samplers.approximate.target import Target, hessians
 from ppl.tensor.tensor import Tensor
+from ppl.xla.later import jax, wide
 
 if TYPE_CHECKING:
     from ppl.model.model import Model
@@ -30,7 +30,7 @@ GRADIENT_FREE = ("nelder-mead", "powell", "cobyla", "cobyqa")
 
 def _value_and_grad(density: FlatProgram, flat: np.ndarray) -> Any:
     data = density.data
-    with jax.enable_x64(True):
+    with wide():
         program = PROGRAMS.get(
             ("value and gradient", density.key),
             lambda: lambda x, arrays: jax.value_and_grad(scalar(density))(x, *arrays),
@@ -38,7 +38,7 @@ def _value_and_grad(density: FlatProgram, flat: np.ndarray) -> Any:
         )
 
     def run(x: np.ndarray) -> tuple[float, np.ndarray]:
-        with jax.enable_x64(True):
+        with wide():
             value, gradient = program(np.asarray(x, np.float64), data)
         return float(value), np.asarray(gradient)
 
@@ -221,7 +221,7 @@ def find_hessian(
     density = FlatProgram([Joint(model).total()], slots, once=values_of)
     data = density.data
     flat = flattened(slots, whole)
-    with jax.enable_x64(True):
+    with wide():
         program = PROGRAMS.get(
             ("hessian", density.key), lambda: lambda x, arrays: jax.hessian(scalar(density))(x, *arrays), (flat, data)
         )

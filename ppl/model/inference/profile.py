@@ -17,9 +17,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
-import jax
 import numpy as np
-from jax import lax
 
 import ppl.tensor as tt
 from ppl.compile.density import FlatProgram, scalar
@@ -32,6 +30,7 @@ from ppl.model.log import silenced
 from ppl.model.registry.variable_registry import Books
 from ppl.samplers import PROGRAMS
 from ppl.samplers.programs.programs import LOOP, Made
+from ppl.xla.later import jax, lax, wide
 
 WORDS = {
     "chunk": "chains",
@@ -193,7 +192,7 @@ def _microseconds(density: FlatProgram, position: np.ndarray) -> float:
     def program(position: Any, count: Any, data: Any) -> Any:
         return lax.fori_loop(0, count, lambda _, x: x + 1e-300 * gradient(x, *data), position)
 
-    with jax.enable_x64(True):
+    with wide():
         arguments = (position, np.int64(1), data)
         run = PROGRAMS.get(("gradients", density.key), lambda: program, arguments, LOOP)
         count, seconds = 1, 0.0

@@ -27,6 +27,7 @@ from ppl.model.posterior.rewriting import Posterior, rewritten
 from ppl.model.starting.start_points import Starts, starts_for
 from ppl.rewrites.factorization.factors import Division
 from ppl.xla import backend
+from ppl.xla.later import is_loaded
 
 
 @dataclass(eq=False)
@@ -88,7 +89,8 @@ def task_of(asked: Asked) -> Task:
     """The task that a request makes: its posterior, as written or rewritten, and what moves its values."""
     if asked.as_arviz:
         results.prepare()
-    backend.check()
+    if is_loaded():  # elsewhere programs look when there are any
+        backend.check()
     posterior = _posterior(asked)
     chosen = asked.var_names is not None
     names = chosen_names("var_names", asked.var_names, posterior.outputs) if chosen else list(posterior.outputs)

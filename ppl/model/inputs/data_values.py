@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import jax
 import numpy as np
 
 from ppl.distributions import DRAW
@@ -12,6 +11,7 @@ from ppl.rewrites.values.folding import on_host
 from ppl.tensor.core.evaluate import evaluate
 from ppl.tensor.tensor import Tensor, is_constant, value_of
 from ppl.tensor.variables import VARIABLE, Variable
+from ppl.xla.later import wide
 
 
 def value_now(x: Tensor, data: bool = True) -> np.ndarray | None:
@@ -25,7 +25,7 @@ def value_now(x: Tensor, data: bool = True) -> np.ndarray | None:
     found = on_host([x], held)
     if found is not None:
         return found[0]
-    with jax.enable_x64(True):
+    with wide():
         return np.asarray(evaluate([x], held)[0])
 
 

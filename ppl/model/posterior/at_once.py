@@ -13,8 +13,10 @@ from ppl.graph import Node, ancestors
 from ppl.rewrites.sharing.row_wise import for_rows
 from ppl.rewrites.values.by_numpy import is_known, work
 from ppl.rewrites.values.folding import step_by_step
+from ppl.tensor.core.ops import Elementwise
 from ppl.tensor.sampling.draws import OF_ONE_WORD, Draw
 from ppl.tensor.tensor import CONSTANT, Tensor
+from ppl.xla.blas import bounded
 
 LITTLE = 4e6  # numbers, five nanoseconds each
 DEAR = 4  # times as much for each draw that is not of one word: it alone takes the compiler half a second
@@ -25,11 +27,12 @@ class AtOnce:
 
     def __init__(self, inputs: Sequence[Tensor], data: Sequence[Node], outputs: Sequence[Tensor], work: float) -> None:
         self._places, self._outputs, self.work = [*inputs, *data], list(outputs), work
+        self._run = bounded(step_by_step, max(map(_side, ancestors(outputs)), default=0))
 
     def __call__(self, rows: Sequence[np.ndarray], data: Sequence[Any]) -> list[np.ndarray] | None:
         """The outputs as rows; None where NumPy declines, as of an index that lies outside."""
         held = dict(zip(self._places, map(np.asarray, [*rows, *data]), strict=True))
-        return step_by_step(self._outputs, held)
+        return self._run(self._outputs, held)
 
 
 def at_once(
@@ -50,3 +53,10 @@ def at_once(
     if not all(node in given or node.op is CONSTANT or is_known(node) for node in ancestors(outputs, blockers=given)):
         return None
     return AtOnce(inputs, program.places, outputs, total)
+
+
+def _side(node: Node) -> int:
+    """The longer side of a matrix; 0 of what no library of matrices is asked for."""
+    shape = getattr(node.type, "shape", ())
+    matrix = len(shape) > 1 and None not in shape and not isinstance(node.op, Elementwise)
+    return max(shape[-2:]) if matrix else 0

@@ -6,7 +6,6 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-import jax
 import numpy as np
 
 from ppl.compile.pure import Program
@@ -15,6 +14,7 @@ from ppl.rewrites.values.by_numpy import work
 from ppl.rewrites.values.folding import on_host
 from ppl.rewrites.values.reads import Reads
 from ppl.samplers import DRAWS, ONCE, PROGRAMS
+from ppl.xla.later import wide
 
 LITTLE = 4e7  # numbers, five nanoseconds each, up to which work on data is done sooner than a program is compiled
 MANY = 10_000_000  # numbers given, from which on a program that runs once is worth half a second of compiling more
@@ -25,7 +25,7 @@ def values_of(program: Program, given: Sequence[Any] = ()) -> list[Any]:
     arguments = (list(given), program.data)
     polish = DRAWS if sum(np.size(x) for some in arguments for x in some) > MANY else ONCE
     make = lambda: lambda given, data: program(given, *data)
-    with jax.enable_x64(True):
+    with wide():
         return PROGRAMS.get(("values", program.key), make, arguments, polish, runs=1)(*arguments)
 
 

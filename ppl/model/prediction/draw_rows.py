@@ -14,7 +14,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-import jax
 import numpy as np
 
 from ppl.compile.hoisting import DataFirst, Once
@@ -23,8 +22,10 @@ from ppl.model.inference.bar import Bar
 from ppl.model.posterior.at_once import LITTLE, AtOnce, at_once
 from ppl.rewrites.sharing.columns import Columns
 from ppl.samplers import DRAWS, PROGRAMS, turn
-from ppl.samplers.programs.blas import blas_threads, threads_beside
 from ppl.tensor.tensor import Tensor
+from ppl.xla.blas import blas_threads, threads_beside
+from ppl.xla.either import of_numpy
+from ppl.xla.later import jax, wide
 
 # What a chunk takes, results and room to work in. On a CPU little enough to stay in its cache and in memory that is
 # there already: fresh pages cost more than drawing what stands in them. Elsewhere enough to be worth a launch.
@@ -80,7 +81,6 @@ def over_draws(
 
     Where a device has no memory for a chunk, smaller ones are tried, down to single draws.
     """
-    chunk_bytes = chunk_bytes or _usual_bytes()
     given = program.columns.given(columns, axis=2)
     while True:
         try:
@@ -90,6 +90,7 @@ def over_draws(
         except jax.errors.JaxRuntimeError as error:
             if "RESOURCE_EXHAUSTED" not in str(error):
                 raise
+            chunk_bytes = chunk_bytes or _usual_bytes()
             if chunk_bytes <= 1:
                 raise MemoryError(f"the device has no memory for a single draw of these variables: {error}") from error
             chunk_bytes //= 8
@@ -110,14 +111,14 @@ def prepared(program: RowProgram, draws: int) -> None:
 def _compiled(rows_of: RowProgram, columns: Sequence[np.ndarray], chunk_bytes: int | None = None) -> Chunks:
     program = rows_of.inner
     data, key = program.data, program.key
-    with jax.enable_x64(True):
+    with wide():
         size, kinds = _size_of_row(key, program, columns, data)
         chains, draws = np.shape(columns[0])[:2]
-        rows = max(1, min(draws, (chunk_bytes or _usual_bytes()) // max(1, size)))
         if not chains or not draws:
-            return Chunks(None, 1, rows, kinds, data)
-        by_numpy = rows_of.at_once(draws)
-        rows = rows if by_numpy is None else draws
+            return Chunks(None, 1, 1, kinds, data)
+        by_numpy, rows = rows_of.at_once(draws), draws
+        if by_numpy is None:
+            rows = max(1, min(draws, (chunk_bytes or _usual_bytes()) // max(1, size)))
         chunk = [np.broadcast_to(np.zeros((), c.dtype), (rows, *c.shape[2:])) for c in columns]
         make = lambda: lambda chunk, arrays: jax.vmap(lambda values: program(values, *arrays))(chunk)
         compiled = lambda: PROGRAMS.get(("rows", key), make, (chunk, data), polish=DRAWS, runs=draws / rows)
@@ -155,9 +156,11 @@ def _in_chunks(chunks: Chunks, columns: Sequence[np.ndarray], bar: Bar) -> list[
     def one(place: tuple[int, int]) -> None:
         chain, start = place
         stop = min(start + rows, draws)
-        with jax.enable_x64(True), turn(run):
+        with wide(), turn(run):
             began = time.perf_counter()
-            values = jax.block_until_ready(run([_part(column, chain, start, rows) for column in columns], data))
+            values = run([_part(column, chain, start, rows) for column in columns], data)
+            if not of_numpy(*values):
+                jax.block_until_ready(values)
             _seconds[run] = time.perf_counter() - began
         for result, value in zip(results, values, strict=True):
             result[chain, start:stop] = np.asarray(value)[: stop - start]
@@ -201,8 +204,8 @@ def _size_of_row(
     shapes = tuple((np.shape(x)[2:], np.asarray(x).dtype.str) for x in columns), tuple(np.shape(d) for d in data)
     full = (key, shapes)
     if full not in _row_bytes:
-        given = [jax.ShapeDtypeStruct(column.shape[2:], column.dtype) for column in columns]
-        kinds = _known_kinds(program) or jax.eval_shape(program, given, *data)
+        given = [_Kind(column.shape[2:], column.dtype) for column in columns]
+        kinds = _known_kinds(program) or _traced_kinds(program, given, data)
         inputs = sum(int(np.prod(x.shape)) * x.dtype.itemsize for x in given)
         outputs = sum(int(np.prod(x.shape)) * x.dtype.itemsize for x in kinds)
         if len(_row_bytes) > 256:
@@ -215,7 +218,17 @@ def _known_kinds(program: Program | DataFirst) -> list[Any] | None:
     """Shapes and dtypes of the outputs, if they are known without tracing the program."""
     if any(None in node.type.shape for node in program.outputs):
         return None
-    return [jax.ShapeDtypeStruct(node.type.shape, node.dtype) for node in program.outputs]
+    return [_Kind(node.type.shape, np.dtype(node.dtype)) for node in program.outputs]
+
+
+def _traced_kinds(program: Program | DataFirst, given: Sequence[_Kind], data: Any) -> list[Any]:
+    found = jax.eval_shape(program, [jax.ShapeDtypeStruct(*kind) for kind in given], *data)
+    return [_Kind(x.shape, x.dtype) for x in found]
+
+
+class _Kind(NamedTuple):
+    shape: tuple[int, ...]
+    dtype: np.dtype
 
 
 def draw_keys(seed: int, purpose: str, chains: int, draws: int) -> np.ndarray:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from ppl.compile.density import FlatProgram, scalar
@@ -14,6 +13,7 @@ from ppl.samplers.approximate.mean_field import mean_field
 from ppl.samplers.approximate.normal import Normal
 from ppl.samplers.approximate.pathfinder import path, pooled
 from ppl.samplers.approximate.target import Target
+from ppl.xla.later import jnp
 
 MOST = 200_000  # steps of a mean-field fit, as PyMC has it; it ends once it has converged
 

@@ -14,7 +14,6 @@ import operator
 from collections.abc import Iterable
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from ppl.graph import Attrs, Node
@@ -22,6 +21,7 @@ from ppl.graph.node import Op
 from ppl.rewrites.engine.order import Place, place
 from ppl.tensor.core.ops import broadcast_shape
 from ppl.tensor.tensor import CONSTANT, TensorType, constant, value_of
+from ppl.xla.later import jnp
 
 Number = float | int
 Weighted = list[tuple[Node, Number]]

@@ -8,7 +8,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import jax
 import numpy as np
 
 from ppl.graph import GET, Attrs, Node, bodies, topological
@@ -27,6 +26,7 @@ from ppl.tensor.core.vectorizing import VECTORIZED
 from ppl.tensor.linear_algebra.triangular import pack_triangular, unpack_triangular
 from ppl.tensor.tensor import CONSTANT, constant, value_of
 from ppl.xla import backend
+from ppl.xla.later import jax, wide
 
 _LARGEST = 100_000
 _MOST_STEPS = 5_000  # operations, some microseconds each, that a map takes row by row
@@ -147,7 +147,7 @@ def _by_jax(node: Node, values: list[np.ndarray]) -> np.ndarray | None:
     """As one program: operation by operation, JAX compiles each of them, a twentieth of a second for every one."""
     backend.check()
     for call in (_program(node.op, node.attrs), functools.partial(_lower, node.op, node.attrs)):
-        with contextlib.suppress(Exception), jax.enable_x64(True), jax.ensure_compile_time_eval():
+        with contextlib.suppress(Exception), wide(), jax.ensure_compile_time_eval():
             return np.asarray(call(*values))  # some operations want to see their values
     return None
 

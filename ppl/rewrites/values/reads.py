@@ -18,11 +18,11 @@ from contextvars import ContextVar
 from hashlib import blake2b
 from typing import Any
 
-import jax
 import numpy as np
 
 from ppl.graph import Node
 from ppl.tensor.variables import VARIABLE
+from ppl.xla.later import Array
 
 
 class Reads:
@@ -88,9 +88,7 @@ _noting: ContextVar[tuple[Reads, ...]] = ContextVar("noting", default=())
 
 def _fixed(value: Any) -> Any:
     """A reference to an array that nobody can change any more; None for others."""
-    if isinstance(value, jax.Array) or (
-        isinstance(value, np.ndarray) and not value.flags.writeable and value.base is None
-    ):
+    if isinstance(value, Array) or (isinstance(value, np.ndarray) and not value.flags.writeable and value.base is None):
         return weakref.ref(value)
     return None
 

@@ -9,12 +9,13 @@ The number of columns of U is fixed when a program is compiled and unused ones, 
 and low-rank warm-up.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-import jax.numpy as jnp
-from jax import Array, lax
+from ppl.xla.later import Array, jnp, lax
 
 LANES = 8
 ROOMS = (8, 4)  # how many columns are read where no more are in use, if any

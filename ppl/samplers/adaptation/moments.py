@@ -6,10 +6,11 @@ the conditional variance (Seyboldt, Carlson & Carpenter 2026). It needs fewer dr
 the gradients of a normal target carry its precision exactly. Welford's estimate is σᵢ² = Var xᵢ.
 """
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
-import jax.numpy as jnp
-from jax import Array
+from ppl.xla.later import Array, jnp
 
 SMALLEST, LARGEST = 1e-20, 1e20
 

@@ -9,13 +9,15 @@ Dual averaging (Nesterov 2009; Hoffman & Gelman 2014, §3.2) drives the mean acc
 with γ = 0.05, t₀ = 10, κ = 0.75 and μ = log 10ε of the search. While warming up the chain uses ε, afterwards ε̄.
 """
 
+from __future__ import annotations
+
+import math
 from typing import NamedTuple
 
-import jax.numpy as jnp
-from jax import Array
+from ppl.xla.later import Array, jnp
 
 GAMMA, T0, KAPPA = 0.05, 10.0, 0.75
-LONGEST = float(jnp.pi)  # in whitened space leapfrog is unstable beyond 2, so a longer step is never sensible
+LONGEST = math.pi  # in whitened space leapfrog is unstable beyond 2, so a longer step is never sensible
 FIRST_STEP, MAX_TRIES = 0.1, 100
 
 

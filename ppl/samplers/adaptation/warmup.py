@@ -13,13 +13,12 @@ One step is one call of the transition, whatever it is for, so that the log-dens
 * all others make draws.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import Array, lax
 
 from ppl.samplers.adaptation import moments as m
 from ppl.samplers.adaptation.metrics import Metric
@@ -28,6 +27,7 @@ from ppl.samplers.kernels.integrators import Point, ValueAndGrad, at
 from ppl.samplers.kernels.kernel import Data, Kernel, LogDensity, Outcome, Window, on_host
 from ppl.samplers.kernels.nuts import Draw, Info
 from ppl.samplers.programs.randomness import fold, normals, word
+from ppl.xla.later import Array, jax, jnp, lax
 
 
 class Transition(Protocol):

@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from ppl.samplers.programs.programs import LOOP, PROGRAMS, turn
+from ppl.xla.later import jax, jnp, lax, wide
 
 BLOCK = 64  # rows of a dispatch
 
@@ -39,7 +37,7 @@ class Target:
             part = points[start : start + BLOCK]
             block = np.zeros((BLOCK, self.dim))
             block[: len(part)] = part
-            with jax.enable_x64(True):
+            with wide():
                 program = self._program(block)
                 with turn(program):
                     found = program(block, np.int64(len(part)), self.data)

@@ -11,13 +11,13 @@ search begins anew from there.
 Several numbers that do not depend on each other are looked for side by side: a position holds a point for each.
 """
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
 from ppl.samplers.independent.panels import ACCEPTED, GOLDEN, Panels, panels
 from ppl.samplers.independent.region import Result, Search, region
@@ -26,6 +26,7 @@ from ppl.samplers.programs.programs import DRAWS, PROGRAMS, expand_program, turn
 from ppl.samplers.programs.randomness import own_settings
 from ppl.samplers.programs.work import TURNS
 from ppl.samplers.runs.errors import UnresolvedError
+from ppl.xla.later import Array, jnp
 
 BATCH = 512
 PROBES, SHARP_PROBES = 512, 4096  # the latter where some have been surprises

@@ -12,12 +12,11 @@ The step size follows the mean acceptance of all chains by dual averaging, and t
 pooled variances over windows that double. After the warm-up everything stands still, and each chain is plain HMC.
 """
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import Array, lax
 
 from ppl.samplers.adaptation.metrics import Metric, dot
 from ppl.samplers.adaptation.moments import scale_from_gradient
@@ -28,6 +27,7 @@ from ppl.samplers.kernels.integrators import Integrator, Point, at, step
 from ppl.samplers.kernels.kernel import Data, Kernel, LogDensity, Outcome, on_host
 from ppl.samplers.kernels.nuts import DIVERGENCE
 from ppl.samplers.programs.randomness import fold, normals, uniform, word
+from ppl.xla.later import Array, jax, jnp, lax
 
 LEAST_CHAINS = 8  # fewer tell too little of the spread of the target
 GOLDEN = 0.6180339887498949  # multiples of the golden ratio, modulo 1, fill the interval evenly

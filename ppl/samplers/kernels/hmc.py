@@ -6,17 +6,18 @@ period of the target that it happens to fit. In whitened space a period is near 
 the distance after which a draw knows least of its start.
 """
 
-from typing import Any
+from __future__ import annotations
 
-import jax.numpy as jnp
-from jax import Array, lax
+import math
+from typing import Any
 
 from ppl.samplers.adaptation.metrics import Metric, dot
 from ppl.samplers.kernels.integrators import Integrator, Point, ValueAndGrad, step
 from ppl.samplers.kernels.nuts import DIVERGENCE, Draw, Info
 from ppl.samplers.programs.randomness import uniform
+from ppl.xla.later import Array, jnp, lax
 
-QUARTER_PERIOD = 0.5 * float(jnp.pi)
+QUARTER_PERIOD = 0.5 * math.pi
 
 LENGTH, ACCEPT = 0, 1  # counters of the decision hash
 

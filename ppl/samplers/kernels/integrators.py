@@ -9,13 +9,13 @@ so the mass is always the identity and only the two places where x and p meet kn
 and drift is a shear, so volume is preserved exactly; the order of the energy error is a fact of the coefficients.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import NamedTuple
 
-import jax.numpy as jnp
-from jax import Array, lax
-
 from ppl.samplers.adaptation.metrics import Metric, force, velocity
+from ppl.xla.later import Array, jnp, lax
 
 ValueAndGrad = Callable[[Array], tuple[Array, Array]]
 

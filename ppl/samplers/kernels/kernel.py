@@ -4,11 +4,14 @@ A kernel is a pair of pure functions over arrays; the driver compiles a loop ove
 state. A step of another kind (a Gibbs sweep, a mixture of steps) becomes drivable by giving the same two functions.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
-from jax import Array
+
+from ppl.xla.later import Array
 
 Data = tuple[Any, ...]
 LogDensity = Callable[..., Array]

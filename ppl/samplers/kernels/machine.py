@@ -7,18 +7,18 @@ wasted, and the number of steps of a dispatch is known beforehand. The parts are
 same as there up to rounding.
 """
 
+from __future__ import annotations
+
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
 from ppl.samplers.adaptation.warmup import FISHER, STATS, Call, Plan, State, learnt, next_call, plan, start, target_of
 from ppl.samplers.kernels import nuts
 from ppl.samplers.kernels.integrators import Integrator
 from ppl.samplers.kernels.kernel import Data, Kernel, LogDensity, Outcome
 from ppl.samplers.programs.randomness import own_settings
+from ppl.xla.later import Array, jax, jnp
 
 ANY_PLAN = plan(0, 0.8, 1, 0.1, FISHER, ask_host=False)  # to learn shapes from
 

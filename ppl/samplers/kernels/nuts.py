@@ -18,16 +18,16 @@ going one level up is going one slot down (the iterative form is Phan & Pradhan'
 junctions).
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-import jax.numpy as jnp
-from jax import Array, lax
-
 from ppl.samplers.adaptation.metrics import Metric, dot
 from ppl.samplers.kernels.integrators import Integrator, Point, ValueAndGrad, step
 from ppl.samplers.programs.randomness import mixed, uniform
+from ppl.xla.later import Array, jnp, lax
 
 DIVERGENCE = 1000.0  # an energy error beyond this is a diverging trajectory (Stan's threshold)
 

@@ -6,11 +6,13 @@ here logarithm, sine and cosine are polynomials, exact to a few units in the las
 less than half as much.
 """
 
+from __future__ import annotations
+
 from math import factorial, log, pi
 
-import jax.numpy as jnp
 import numpy as np
-from jax import Array, lax
+
+from ppl.xla.later import Array, jnp, lax
 
 # Taylor's series: beyond these terms nothing is left in a double for |x| ≤ π/4 and for |s| ≤ (√2 - 1) / (√2 + 1).
 SINE = [(-1) ** k / factorial(2 * k + 1) for k in range(8)]

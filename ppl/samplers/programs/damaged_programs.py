@@ -12,8 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import jax
-
+from ppl.xla.later import jax
 from ppl.xla.private import wrap_in_disk_cache
 
 DIRECTORY = "jax_compilation_cache_dir"

@@ -17,12 +17,10 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-import jax
-import jaxlib.version
-from jax.experimental.compilation_cache import compilation_cache
-
 from ppl.samplers.programs import damaged_programs
+from ppl.xla.later import jax, module
 
+_cache, _jaxlib = module("jax.experimental.compilation_cache.compilation_cache"), module("jaxlib.version")
 VARIABLE = "PPL_DISK_CACHE"  # 0: keep nothing on disk; otherwise a folder
 LEAST_SECONDS = 0.03  # a program that compiles faster is not worth a file
 MOST_BYTES = 1 << 30
@@ -117,7 +115,7 @@ def _machine() -> str:
     about = [platform.machine(), platform.processor()]
     with contextlib.suppress(OSError), open("/proc/cpuinfo", encoding="utf-8") as lines:
         about += [next((line for line in lines if line.startswith(("flags", "Features"))), "")]
-    return f"{jaxlib.version.__version__}-{hashlib.sha256(repr(about).encode()).hexdigest()[:8]}"
+    return f"{_jaxlib.__version__}-{hashlib.sha256(repr(about).encode()).hexdigest()[:8]}"
 
 
 @functools.cache
@@ -174,4 +172,4 @@ def _leave() -> None:
 def _set(*values: object) -> None:
     for name, value in zip(_SETTINGS, values, strict=True):
         jax.config.update(name, value)
-    compilation_cache.reset_cache()  # JAX looks at the directory once, at its first compilation
+    _cache.reset_cache()  # JAX looks at the directory once, at its first compilation

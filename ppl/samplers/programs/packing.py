@@ -8,9 +8,9 @@ know nothing of this.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
+
+from ppl.xla.later import jax, jnp
 
 Packed = tuple[Any, ...]  # one array a dtype; leading axes (of chains) are those of the tree's arrays
 

@@ -5,6 +5,8 @@ share one executable. Draws land in buffers of fixed size. Programs are kept by 
 key the caller vouches for), the shapes of the data, and what is fixed at compile time.
 """
 
+from __future__ import annotations
+
 import contextlib
 import functools
 import math
@@ -16,16 +18,15 @@ from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import Future
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import Array, lax
 
 from ppl.samplers.kernels.kernel import Data, Kernel
 from ppl.samplers.programs import disk_cache
 from ppl.samplers.programs.packing import Packed, Packing
 from ppl.samplers.programs.work import work_of
 from ppl.xla import backend, stacks
+from ppl.xla.blas import bounded
+from ppl.xla.later import Array, jax, jnp, lax
 
 MARKS = 64  # diverging positions kept per dispatch
 BUFFER_BYTES = 4 << 20
@@ -255,7 +256,7 @@ class Programs:
         traced = stacks.in_turn(make(), arguments, donated)
         if runs < math.inf and runs * work_of(traced.jaxpr.jaxpr) < LITTLE:
             polish = QUICK
-        lowered = traced.lower()
+        side, lowered = stacks.side_of_largest(traced.jaxpr.jaxpr), traced.lower()
         written = time.perf_counter()
         with disk_cache.kept(), disk_cache.read() as read:
             options: dict[str, Any] = {}
@@ -271,7 +272,7 @@ class Programs:
             self.compilations += 1
             self.seconds += now - began
             self.made.append(Made(what, written - began, now - written, bool(read)))
-        return compiled
+        return bounded(compiled, side) if jax.default_backend() == "cpu" else compiled
 
     def clear(self) -> None:
         """Forget all programs."""

@@ -6,21 +6,17 @@ counter by the finalizer of splitmix64 (Steele, Lea & Flood 2014): a hundred tim
 function of (word, counter), so a tree grown in another order makes the same choices.
 """
 
+from __future__ import annotations
+
 import contextlib
-import importlib
 from collections.abc import Iterator
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
 from ppl.samplers.programs.box_muller import normals_from
 from ppl.xla import threefry
 from ppl.xla.apart import apart
-
-# Until JAX 0.8 this context manager lived among the experiments.
-_enable_x64 = jax.enable_x64 if hasattr(jax, "enable_x64") else importlib.import_module("jax.experimental").enable_x64
+from ppl.xla.later import Array, jax, jnp
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -30,7 +26,7 @@ _MIX2 = np.uint64(0x94D049BB133111EB)
 @contextlib.contextmanager
 def own_settings() -> Iterator[None]:
     """64-bit numbers and one fixed layout of random bits, in this thread and block only; nothing global changes."""
-    with _enable_x64(True), jax.threefry_partitionable(True), jax.numpy_dtype_promotion("standard"):
+    with jax.enable_x64(True), jax.threefry_partitionable(True), jax.numpy_dtype_promotion("standard"):
         yield
 
 

@@ -8,8 +8,7 @@ from collections.abc import Callable, Hashable
 from math import prod
 from typing import Any
 
-import jax
-
+from ppl.xla.later import jax
 from ppl.xla.private import bodies
 
 FREE = frozenset(

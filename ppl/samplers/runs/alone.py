@@ -7,7 +7,6 @@ dispatches a chain copies its draws out, reports, saves, and looks whether it sh
 import time
 from typing import Any
 
-import jax
 import numpy as np
 
 from ppl.samplers.programs.packing import Packed, on_host
@@ -16,6 +15,7 @@ from ppl.samplers.programs.randomness import chain_key
 from ppl.samplers.runs.chain import Chain, Layout, Seconds
 from ppl.samplers.runs.job import Compiled, Job, Signals
 from ppl.samplers.runs.start import describe_failure, fault
+from ppl.xla.later import jax
 
 
 def compiled(job: Job, layout: Layout) -> Compiled:

@@ -3,16 +3,15 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple, cast
 
-import jax
 import numpy as np
-from jax import Array
 
 from ppl.samplers.kernels.kernel import Kernel, Window
-from ppl.samplers.programs.blas import one_blas_thread
 from ppl.samplers.programs.packing import Packed, Packing, on_host
 from ppl.samplers.programs.programs import MOST_ROWS, Buffers, Chunk, Packs
 from ppl.samplers.runs.rows import Rows, Shape
 from ppl.samplers.runs.run import ChainRecord, Divergence
+from ppl.xla.blas import one_blas_thread
+from ppl.xla.later import Array, jax
 
 DISPATCH_SECONDS = 0.075  # long enough to hide the host's work, short enough to stop at once
 FIRST_DISPATCH, FASTER = 32, 16  # the first dispatch, and by how much a next one may be longer

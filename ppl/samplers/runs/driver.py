@@ -12,10 +12,8 @@ import weakref
 from collections.abc import Callable
 from typing import NoReturn
 
-import jax
 import numpy as np
 
-from ppl.samplers.programs.blas import blas_threads, threads_beside
 from ppl.samplers.programs.randomness import chain_key, own_settings
 from ppl.samplers.runs import alone, together
 from ppl.samplers.runs.chain import Chain, Layout
@@ -24,6 +22,8 @@ from ppl.samplers.runs.interrupt import Presses, Termination
 from ppl.samplers.runs.job import Compiled, Job, Signals
 from ppl.samplers.runs.progress import ChainProgress, Display, Nothing, Report, as_html
 from ppl.samplers.runs.run import Run, assemble
+from ppl.xla.blas import blas_threads, threads_beside
+from ppl.xla.later import jax
 
 REFRESH_SECONDS = 0.1
 

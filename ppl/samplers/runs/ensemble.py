@@ -6,18 +6,19 @@ of each other are a kernel under ``vmap`` (``side_by_side``); chains that tune t
 it was asked for, or asks for the host, stands still for the rest of them.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import Array, lax
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from ppl.samplers.kernels.kernel import Data, Kernel
 from ppl.samplers.programs.packing import Packed
 from ppl.samplers.programs.programs import MARKS, MOST_ROWS, Chunk, Filling, Packs
+from ppl.xla.later import Array, jax, jnp, lax, module
+
+_sharding = module("jax.sharding")
 
 ALL_BUFFERS = 256 << 20  # bytes
 STEPS = 64  # steps between two looks whether any chain still moves: a look costs a device a trip to the host
@@ -100,7 +101,10 @@ def placed(tree: Any, chains: int) -> Any:
     devices = jax.devices()
     if len(devices) == 1 or chains % len(devices):
         return jax.device_put(tree)
-    return jax.device_put(tree, NamedSharding(Mesh(np.asarray(devices), ("chains",)), PartitionSpec("chains")))
+    return jax.device_put(
+        tree,
+        _sharding.NamedSharding(_sharding.Mesh(np.asarray(devices), ("chains",)), _sharding.PartitionSpec("chains")),
+    )
 
 
 def everywhere(tree: Any, chains: int) -> Any:
@@ -108,7 +112,9 @@ def everywhere(tree: Any, chains: int) -> Any:
     devices = jax.devices()
     if len(devices) == 1 or chains % len(devices):
         return jax.device_put(tree)
-    return jax.device_put(tree, NamedSharding(Mesh(np.asarray(devices), ("chains",)), PartitionSpec()))
+    return jax.device_put(
+        tree, _sharding.NamedSharding(_sharding.Mesh(np.asarray(devices), ("chains",)), _sharding.PartitionSpec())
+    )
 
 
 def _put(buffers: Array, rows: Array, values: Array) -> Array:

@@ -3,8 +3,9 @@
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
+
+from ppl.xla.later import jax
 
 
 class Divergence(NamedTuple):

@@ -4,11 +4,11 @@ A dispatch ends when every chain has its draws, or after as many steps as take a
 trajectories of different lengths do not wait for each other, but go on in the next dispatch.
 """
 
+from __future__ import annotations
+
 import time
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from ppl.samplers.programs.packing import Packed, on_host
@@ -18,6 +18,7 @@ from ppl.samplers.runs.ensemble import ensemble_program, everywhere, one_of, pla
 from ppl.samplers.runs.errors import StorageError
 from ppl.samplers.runs.job import Compiled, Job, Signals
 from ppl.samplers.runs.start import describe_failure, fault
+from ppl.xla.later import jax, jnp
 
 DISPATCH_SECONDS, FIRST_BLOCKS, FASTER = 0.3, 4, 16
 

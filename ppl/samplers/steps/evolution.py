@@ -4,11 +4,11 @@ DE-MC takes the present positions of two other chains (ter Braak 2006), DE-MC-Z 
 and past (ter Braak & Vrugt 2008).
 """
 
+from __future__ import annotations
+
 from typing import Any, NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
-from jax import Array, lax
 
 from ppl.samplers.programs.randomness import fold
 from ppl.samplers.steps.moves import (
@@ -22,6 +22,7 @@ from ppl.samplers.steps.moves import (
     tuned_scale,
     uniforms,
 )
+from ppl.xla.later import Array, jnp, lax
 
 STATS: dict[str, type] = {"accept": np.float64, "accepted": np.bool_, "scaling": np.float64, "lambda": np.float64}
 LEAST_CHAINS = 3  # of a population: a chain and two others

@@ -4,15 +4,15 @@ A *move* owns the entries ``start`` to ``stop`` of the position. It is given the
 one sweep over several moves leaves the joint density invariant. While tuning it may adapt; afterwards it stands still.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import Array, lax
 
 from ppl.samplers.programs.randomness import fold
+from ppl.xla.later import Array, jax, jnp, lax
 
 Density = Callable[[Array], Array]
 Proposal = Callable[[Array, int], Array]  # (key, how many) -> steps of scale one
@@ -31,11 +31,11 @@ class Failed(NamedTuple):
     number: Array
     first: Array
 
-    def tried(self, point: Array, logp: Array) -> "Failed":
+    def tried(self, point: Array, logp: Array) -> Failed:
         """With one more point."""
         return self.joined(no_number(logp).astype(jnp.int64), point)
 
-    def joined(self, more: Array, first: Array) -> "Failed":
+    def joined(self, more: Array, first: Array) -> Failed:
         """With so many more points."""
         return Failed(self.number + more, jnp.where((self.number == 0) & (more > 0), first, self.first))
 

@@ -1,9 +1,10 @@
 """``sample_steps``: draws by a sweep over several moves, run by the same driver as NUTS alone."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
 
-import jax
 import numpy as np
 
 from ppl.samplers.adaptation.tuning import tuning
@@ -16,6 +17,7 @@ from ppl.samplers.runs.launch import cores_for, launch, store_for
 from ppl.samplers.runs.run import Run
 from ppl.samplers.steps.moves import Move
 from ppl.samplers.steps.sweep import Stretch, conditional, in_turn, sweep
+from ppl.xla.later import jax
 
 
 def sample_steps(

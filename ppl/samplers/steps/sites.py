@@ -5,13 +5,12 @@ the rest; they have the same *color*. All entries of a color are tried together,
 its own terms: a sweep costs as many evaluations as there are colors, where one by one it costs as many as entries.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import Array, lax
 
 from ppl.samplers.programs.randomness import fold
 from ppl.samplers.steps.moves import (
@@ -25,6 +24,7 @@ from ppl.samplers.steps.moves import (
     scale_of,
     uniforms,
 )
+from ppl.xla.later import Array, jax, jnp, lax
 
 
 class Colors(NamedTuple):

@@ -1,13 +1,14 @@
 """Slice sampling by stepping out and shrinking, entry by entry (Neal 2003, figures 3 and 5)."""
 
+from __future__ import annotations
+
 from typing import Any, NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
-from jax import Array, lax
 
 from ppl.samplers.programs.randomness import fold
 from ppl.samplers.steps.moves import Context, Failed, Move, none_failed, uniforms
+from ppl.xla.later import Array, jnp, lax
 
 MOST_STEPS = 1000
 

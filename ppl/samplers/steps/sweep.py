@@ -4,17 +4,17 @@ NUTS moves its stretch of the position given the rest, then the other moves foll
 density that NUTS left, it is told the density and the gradient at the present position before each of its transitions.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import Array, lax
 
 from ppl.samplers.kernels.kernel import Data, Kernel, LogDensity, Outcome, Window
 from ppl.samplers.programs.randomness import fold
 from ppl.samplers.steps.moves import Context, Move, Population, none_failed
+from ppl.xla.later import Array, jax, jnp, lax
 
 NOT_FINITE = (
     "not_finite"  # the statistic: points that moves have tried and that have no log-density, or an infinite one

@@ -11,9 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
-from jax import Array, lax
+from ppl.xla.later import Array, jax, jnp, lax
 
 MOST = 64  # moves of one stage
 NINE_TENTHS = 0.9

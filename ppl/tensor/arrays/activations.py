@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from ppl.tensor.arrays.indexing import take_along_axis
@@ -13,13 +11,15 @@ from ppl.tensor.arrays.reductions import log_softmax
 from ppl.tensor.arrays.reductions import sum as sum_along
 from ppl.tensor.arrays.shaping import expand_dims
 from ppl.tensor.core.elementwise import INF, abs, clip, expm1, log, sigmoid, softplus, switch
+from ppl.tensor.core.later import Functions
 from ppl.tensor.core.ops import Elementwise, cast_to, keeping_dtype, normal_axis
 from ppl.tensor.tensor import Tensor, as_tensor, constant, dtype_name, enter, function
+from ppl.xla.later import jax, jnp
 
 enter("logsoftmax", log_softmax)
 relu6 = Elementwise("relu6", lambda x: jnp.clip(x, 0, 6), range=(0, 6))
 gelu = Elementwise("gelu", lambda x: jax.nn.gelu(x, approximate=False), "float")
-selu = Elementwise("selu", jax.nn.selu, "float", monotone="increasing")
+selu = Elementwise("selu", Functions("jax.nn").selu, "float", monotone="increasing")
 
 
 @function()
@@ -29,7 +29,7 @@ def relu(x: Any, alpha: Any = 0) -> Tensor:
     return _RELU(x) if isinstance(alpha, int | float) and alpha == 0 else switch(x > 0, x, alpha * x)
 
 
-_RELU = Elementwise("positive_part", keeping_dtype(jax.nn.relu), range=(0, INF))
+_RELU = Elementwise("positive_part", keeping_dtype(Functions("jax.nn").relu), range=(0, INF))
 
 
 @function()

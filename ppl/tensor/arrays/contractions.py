@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from ppl.tensor.arrays.reductions import sum as sum_along
@@ -12,6 +11,7 @@ from ppl.tensor.arrays.shaping import expand_dims, moveaxis
 from ppl.tensor.core.ops import JaxOp, unify
 from ppl.tensor.linear_algebra.products import matmul
 from ppl.tensor.tensor import Tensor, as_tensor, function
+from ppl.xla.later import jnp
 
 _einsum = JaxOp(
     "einsum_op", lambda *operands, subscripts, optimize: jnp.einsum(subscripts, *operands, optimize=optimize)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from ppl.tensor.core.ops import JaxOp
+from ppl.xla.later import jnp
 
 
 def shifted(entries: Any, starts: Any, width: int) -> Any:

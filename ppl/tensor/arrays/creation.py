@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from ppl.graph import Attrs, Node
@@ -25,6 +24,7 @@ from ppl.tensor.tensor import (
     placeholder,
     value_of,
 )
+from ppl.xla.later import jnp
 from ppl.xla.private import is_traced
 
 

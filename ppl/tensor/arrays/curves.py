@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from ppl.tensor.arrays.creation import arange
@@ -13,6 +12,7 @@ from ppl.tensor.arrays.shaping import concatenate
 from ppl.tensor.core.ops import JaxOp, cast_to, floats, normal_axis, unify
 from ppl.tensor.core.sizes import shape as shape_of
 from ppl.tensor.tensor import Tensor, as_tensor, function
+from ppl.xla.later import jnp
 
 interp = JaxOp(
     "interp",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from ppl.graph import Attrs, Node, TupleType
@@ -15,6 +14,7 @@ from ppl.tensor.core.elementwise import greater_equal, multiply, switch
 from ppl.tensor.core.ops import JaxOp, cast_to
 from ppl.tensor.core.sizes import shape as shape_of
 from ppl.tensor.tensor import FUNCTIONS, Tensor, TensorType, as_tensor, constant, dtype_name, function
+from ppl.xla.later import jnp
 
 
 class _Diagonal(JaxOp):

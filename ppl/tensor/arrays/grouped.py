@@ -11,12 +11,12 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from ppl.graph import Attrs, Node
 from ppl.tensor.core.ops import TensorOp
 from ppl.tensor.tensor import TensorType
+from ppl.xla.later import jnp
 from ppl.xla.private import transposes
 
 

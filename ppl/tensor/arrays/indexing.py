@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from ppl.graph import Attrs, Node
@@ -31,6 +30,7 @@ from ppl.tensor.tensor import (
     told,
     value_of,
 )
+from ppl.xla.later import jnp
 
 Plan = tuple[tuple[Any, ...], ...]
 

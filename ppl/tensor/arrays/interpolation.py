@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ppl.tensor.arrays.curves import interp as interp
-from ppl.tensor.core.later import Later
+from ppl.tensor.core.later import Functions
 from ppl.tensor.core.ops import JaxOp
 
-_jsn = Later("jax.scipy.ndimage")
+_jsn = Functions("jax.scipy.ndimage")
 
 
 def _map_coordinates(x: Any, coordinates: Any, *, order: int = 1, mode: str = "constant", cval: float = 0.0) -> Any:

@@ -11,13 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import jax
-import jax.numpy as jnp
-from jax import lax
-
 from ppl.graph import Attrs, Node, close
 from ppl.tensor.core.ops import TensorOp, broadcast_shape
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, placeholder
+from ppl.xla.later import jax, jnp, lax
 
 _BLOCK = 64
 

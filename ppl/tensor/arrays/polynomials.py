@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax.numpy as jnp
-
 from ppl.tensor.core.ops import JaxOp
+from ppl.xla.later import jnp
 
 
 def _divided(a: Any, b: Any) -> Any:

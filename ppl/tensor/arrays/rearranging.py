@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from ppl.tensor.arrays.creation import zeros
@@ -17,6 +16,7 @@ from ppl.tensor.core.ops import JaxOp, normal_axes, normal_axis, unify
 from ppl.tensor.core.sizes import shape as shape_of
 from ppl.tensor.core.sizes import size
 from ppl.tensor.tensor import Tensor, as_tensor, function, is_constant, value_of
+from ppl.xla.later import jnp
 
 
 # --- more axes

@@ -6,17 +6,16 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from ppl.graph import Attrs, Node
 from ppl.tensor.arrays.shaping import broadcast_to, moveaxis
 from ppl.tensor.core.elementwise import isnan, maximum, sqrt, square, switch
-from ppl.tensor.core.later import jsp
+from ppl.tensor.core.later import jnf, jsp
 from ppl.tensor.core.ops import Reduction, TensorOp, as_summed, cast_to, normal_axis
 from ppl.tensor.core.sizes import common_shape, size_along
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, function, told
+from ppl.xla.later import jax, jnp
 
 
 def _tupled(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -37,21 +36,21 @@ def nan_of_empty(f: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-sum = Reduction("sum", _tupled(jnp.sum), "sum")
-prod = Reduction("prod", _tupled(jnp.prod), "sum", also=("product",))
-mean = Reduction("mean", _tupled(jnp.mean), "float")
-max = Reduction("max", _tupled(jnp.max), also=("amax",))
-min = Reduction("min", _tupled(jnp.min), also=("amin",))
-all = Reduction("all", _tupled(jnp.all), "bool")
-any = Reduction("any", _tupled(jnp.any), "bool")
+sum = Reduction("sum", _tupled(jnf.sum), "sum")
+prod = Reduction("prod", _tupled(jnf.prod), "sum", also=("product",))
+mean = Reduction("mean", _tupled(jnf.mean), "float")
+max = Reduction("max", _tupled(jnf.max), also=("amax",))
+min = Reduction("min", _tupled(jnf.min), also=("amin",))
+all = Reduction("all", _tupled(jnf.all), "bool")
+any = Reduction("any", _tupled(jnf.any), "bool")
 logsumexp = Reduction("logsumexp", _tupled(jsp.logsumexp), "float")
-nansum = Reduction("nansum", _tupled(jnp.nansum), "sum")
-nanprod = Reduction("nanprod", _tupled(jnp.nanprod), "sum")
-nanmean = Reduction("nanmean", _tupled(jnp.nanmean), "float")
-nanmax = Reduction("nanmax", _tupled(jnp.nanmax))
-nanmin = Reduction("nanmin", _tupled(jnp.nanmin))
-median = Reduction("median", _tupled(nan_of_empty(jnp.median)), "float")
-count_nonzero = Reduction("count_nonzero", _tupled(jnp.count_nonzero), "index")
+nansum = Reduction("nansum", _tupled(jnf.nansum), "sum")
+nanprod = Reduction("nanprod", _tupled(jnf.nanprod), "sum")
+nanmean = Reduction("nanmean", _tupled(jnf.nanmean), "float")
+nanmax = Reduction("nanmax", _tupled(jnf.nanmax))
+nanmin = Reduction("nanmin", _tupled(jnf.nanmin))
+median = Reduction("median", _tupled(nan_of_empty(jnf.median)), "float")
+count_nonzero = Reduction("count_nonzero", _tupled(jnf.count_nonzero), "index")
 
 
 class _ArgReduction(Reduction):
@@ -66,8 +65,8 @@ def _arg(f: Callable[..., Any]) -> Callable[..., Any]:
     )
 
 
-argmax = _ArgReduction("argmax", _arg(jnp.argmax), "index")
-argmin = _ArgReduction("argmin", _arg(jnp.argmin), "index")
+argmax = _ArgReduction("argmax", _arg(jnf.argmax), "index")
+argmin = _ArgReduction("argmin", _arg(jnf.argmin), "index")
 
 
 class _Cumulative(TensorOp):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax.numpy as jnp
-
 from ppl.tensor.core.elementwise import abs as absolute
 from ppl.tensor.core.elementwise import ceil as ceiling
 from ppl.tensor.core.elementwise import copysign, floor_divide, isinf, mod, multiply, rint, sign, switch, trunc
+from ppl.tensor.core.later import jnf
 from ppl.tensor.core.ops import Elementwise, JaxOp, cast_to, floats, unify
 from ppl.tensor.tensor import Tensor, as_tensor, function
+from ppl.xla.later import jnp
 
 
 @function()
@@ -71,7 +71,7 @@ def ldexp(x: Any, exponent: Any) -> Tensor:
 frexp = JaxOp("frexp", lambda x: tuple(jnp.frexp(x)), to_float=True)
 
 
-spacing = Elementwise("spacing", jnp.spacing, "float")
+spacing = Elementwise("spacing", jnf.spacing, "float")
 
 
 bitwise_count = JaxOp("bitwise_count", lambda x: jnp.bitwise_count(x))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
-
 from ppl.graph import Attrs, Node
 from ppl.tensor.core.ops import TensorOp
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor
+from ppl.xla.later import jax
 
 
 class _SegmentSum(TensorOp):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from ppl.graph import Attrs, Node, TupleType
@@ -15,6 +14,7 @@ from ppl.tensor.core.elementwise import switch
 from ppl.tensor.core.ops import JaxOp, TensorOp, cast_to, normal_axis
 from ppl.tensor.core.sizes import filled, split_sizes
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, constant, function, is_constant, value_of
+from ppl.xla.later import jnp
 
 
 class _Places(TensorOp):

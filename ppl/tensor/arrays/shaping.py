@@ -6,12 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import jax.numpy as jnp
-
 from ppl.graph import Attrs, Node
 from ppl.tensor.core.ops import TensorOp, broadcast_shape, normal_axes, normal_axis, unify
 from ppl.tensor.core.sizes import common_shape, filled, shape, split_sizes
 from ppl.tensor.tensor import Dim, Tensor, TensorType, as_tensor, function
+from ppl.xla.later import jnp
 
 
 class _Reshape(TensorOp):

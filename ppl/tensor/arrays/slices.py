@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import jax
-
 from ppl.tensor.arrays.indexing import take
 from ppl.tensor.arrays.shaping import expand_dims
 from ppl.tensor.core.ops import JaxOp, cast_to, normal_axis, unify
 from ppl.tensor.tensor import Tensor, as_tensor, function
+from ppl.xla.later import jax
 
 _slice = JaxOp("dynamic_slice_op", lambda x, *starts, sizes: jax.lax.dynamic_slice(x, starts, sizes))
 _update = JaxOp("dynamic_update_slice_op", lambda x, y, *starts: jax.lax.dynamic_update_slice(x, y, starts))

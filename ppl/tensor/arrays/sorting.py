@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from ppl.graph import Attrs, Node
@@ -13,9 +12,11 @@ from ppl.tensor.arrays.indexing import getitem
 from ppl.tensor.arrays.reductions import argmax, nan_of_empty
 from ppl.tensor.arrays.reductions import max as max_along
 from ppl.tensor.arrays.shaping import concatenate
+from ppl.tensor.core.later import jnf
 from ppl.tensor.core.ops import JaxOp, TensorOp, cast_to, floats, normal_axis, unify
 from ppl.tensor.core.sizes import filled, split_sizes
 from ppl.tensor.tensor import FUNCTIONS, Tensor, TensorType, as_tensor, constant, function, is_constant, value_of
+from ppl.xla.later import jnp
 
 
 def _ranked(x: Any) -> Any:
@@ -23,8 +24,8 @@ def _ranked(x: Any) -> Any:
     return x.astype(jnp.int8) if x.dtype == bool else x
 
 
-_quantile, _percentile = nan_of_empty(jnp.quantile), nan_of_empty(jnp.percentile)
-_nanquantile, _nanmedian = nan_of_empty(jnp.nanquantile), nan_of_empty(jnp.nanmedian)
+_quantile, _percentile = nan_of_empty(jnf.quantile), nan_of_empty(jnf.percentile)
+_nanquantile, _nanmedian = nan_of_empty(jnf.nanquantile), nan_of_empty(jnf.nanmedian)
 
 sort = JaxOp("sort", lambda x, *, axis=-1: jnp.sort(x, axis))
 sort_complex = JaxOp("sort_complex", lambda x: jnp.sort_complex(x))

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from ppl.tensor.core.later import jsp
+from ppl.xla.later import custom_jvp, jax, jnp
 
 
-@jax.custom_jvp
+@custom_jvp
 def sigmoid(x: Any) -> Any:
     """1 / (1 + exp(-x)); the derivative is sigmoid(x) sigmoid(-x), since 1 - sigmoid(x) rounds to 0 from x = 37 on."""
     return jax.nn.sigmoid(x)
@@ -25,7 +24,7 @@ def absolute(x: Any) -> Any:
     return _absolute(x) if jnp.issubdtype(jnp.result_type(x), jnp.floating) else jnp.abs(x)
 
 
-@jax.custom_jvp
+@custom_jvp
 def _absolute(x: Any) -> Any:
     return jnp.abs(x)
 
@@ -33,7 +32,7 @@ def _absolute(x: Any) -> Any:
 _absolute.defjvps(lambda slope, value, x: slope * jnp.sign(x))
 
 
-@jax.custom_jvp
+@custom_jvp
 def sinc(x: Any) -> Any:
     """sin(πx) / πx; JAX's derivative is wrong by a third at 1e-8 and infinite below."""
     return jnp.sinc(x)
@@ -49,7 +48,7 @@ def _sinc_jvp(primals: Any, tangents: Any) -> Any:
     return sinc(x), slope * jnp.where(near, series, (jnp.cos(np.pi * away) - jnp.sinc(away)) / away)
 
 
-@jax.custom_jvp
+@custom_jvp
 def hypot(x: Any, y: Any) -> Any:
     """√(x² + y²); JAX's derivative overflows where the value does not."""
     return jnp.hypot(x, y)
@@ -63,7 +62,7 @@ def _hypot_jvp(primals: Any, tangents: Any) -> Any:
     return length, x / safe * dx + y / safe * dy
 
 
-@jax.custom_jvp
+@custom_jvp
 def digamma(x: Any) -> Any:
     """The derivative of ln Γ; JAX's is nan at 0, where it is infinite."""
     return jnp.where(x == 0, -jnp.copysign(jnp.inf, x), jsp.digamma(jnp.where(x == 0, 1.0, x)))

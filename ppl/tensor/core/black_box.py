@@ -6,8 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from ppl.graph import GET, Attrs, Node, TupleType
@@ -15,6 +13,7 @@ from ppl.tensor.core.host_call import Form, host_call
 from ppl.tensor.core.ops import TensorOp
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor
 from ppl.xla.known import Known
+from ppl.xla.later import jax, jnp
 
 
 class GradientError(NotImplementedError):

@@ -9,8 +9,6 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from ppl.graph import Attrs, Body, Node, TupleType, ancestors, close, substitute
@@ -18,9 +16,11 @@ from ppl.tensor.arrays.creation import zeros_like
 from ppl.tensor.arrays.reductions import sum as sum_all
 from ppl.tensor.arrays.shaping import expand_dims
 from ppl.tensor.core.elementwise import add
+from ppl.tensor.core.later import Functions
 from ppl.tensor.core.ops import Elementwise, TensorOp
 from ppl.tensor.core.sizing import deciding
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, function, placeholder, told
+from ppl.xla.later import custom_jvp, custom_vjp, jax, jnp
 
 
 class _Derivative(TensorOp):
@@ -330,16 +330,16 @@ def hessian_vector_product(cost: Any, wrt: Any, p: Any) -> Any:
 
 
 stop_gradient = Elementwise(
-    "stop_gradient", jax.lax.stop_gradient, also=("disconnected_grad", "zero_grad", "consider_constant")
+    "stop_gradient", Functions("jax.lax").stop_gradient, also=("disconnected_grad", "zero_grad", "consider_constant")
 )
 
 
-@jax.custom_jvp
+@custom_jvp
 def _at_optimum(x: Any) -> Any:
     return x
 
 
-@jax.custom_jvp
+@custom_jvp
 def moves_there(x: Any) -> Any:
     """x, of which no derivatives are known."""
     return x
@@ -365,17 +365,17 @@ at_optimum.__doc__ = (
 )
 
 
-@jax.custom_jvp
+@custom_jvp
 def _twice(x: Any) -> Any:
     return x
 
 
-@jax.custom_jvp
+@custom_jvp
 def _once(x: Any) -> Any:
     return x
 
 
-@jax.custom_jvp
+@custom_jvp
 def _no_more(x: Any) -> Any:
     return x
 
@@ -403,7 +403,7 @@ def _grad_scaled(x: Any, multiplier: float) -> Any:
 grad_scale = Elementwise("grad_scale", _grad_scaled)
 
 
-@jax.custom_vjp
+@custom_vjp
 def _clipped(x: Any, low: Any, high: Any) -> Any:
     return x
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from ppl.graph import Attrs, Node
 from ppl.tensor.arrays.reductions import all as all_along
 from ppl.tensor.core.ops import Elementwise, TensorOp
 from ppl.tensor.tensor import Tensor, as_tensor, function, is_constant, value_of
+from ppl.xla.later import jax, jnp
 
 
 def _print(x: Any, message: str) -> Any:

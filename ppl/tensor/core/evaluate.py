@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-import jax
 import numpy as np
 
 from ppl.graph import GET, Body, Node, topological
 from ppl.tensor.tensor import CONSTANT, TensorType, value_of
+from ppl.xla.later import jax
 from ppl.xla.private import is_traced
 
 

@@ -16,7 +16,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-import jax
 import numpy as np
 
 from ppl.graph import FrozenArray, Node, storage
@@ -27,6 +26,7 @@ from ppl.tensor.core import ops
 from ppl.tensor.core.names import label_of, set_label
 from ppl.tensor.tensor import CONSTANT, INPUT, TensorType
 from ppl.tensor.variables import VARIABLE, Cell
+from ppl.xla.later import jax, loaded, when_loaded
 
 
 def save(file: str | Path | BinaryIO, graph: Any) -> None:
@@ -60,6 +60,7 @@ def load(file: str | Path | BinaryIO, functions: Mapping[str, Any] | None = None
     >>> list(ppl.load(file))
     ['y']
     """
+    loaded("jax")  # the kinds of attributes that a graph may have are known from then on
     return storage.load(file, functions, set_label)
 
 
@@ -85,9 +86,6 @@ def _type(parts: tuple[Any, ...]) -> TensorType:
     if not isinstance(dtype, str) or not all(n is None or (type(n) is int and n >= 0) for n in shape):
         raise GraphFileError(f"no type of tensors: {dtype!r}, {shape!r}")
     return TensorType(dtype, shape)
-
-
-_TREE = type(jax.tree.structure(0))
 
 
 def _tree_parts(tree: Any) -> Any:
@@ -118,7 +116,7 @@ def _tree(parts: Any) -> Any:
     return jax.tree.structure(_unnested(parts))
 
 
-enter_codec(Codec("tree", _TREE, _tree_parts, _tree))
+when_loaded(lambda: enter_codec(Codec("tree", type(jax.tree.structure(0)), _tree_parts, _tree)))
 enter_codec(Codec("type", TensorType, lambda type: (type.dtype, type.shape), _type))
 enter_codec(Codec("variable", Cell, _cell_parts, _cell, has_identity=True, nodes=_cell_updates, link=_link_cell))
 OPS.maps += [cast(dict[str, Op], ops.OPS), {op.name: op for op in (CONSTANT, INPUT, VARIABLE)}]

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
+
+from ppl.xla.later import jax, jnp, lax
 
 Form = tuple[tuple[int, ...], str]  # a shape and a dtype
 

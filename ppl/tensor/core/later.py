@@ -1,24 +1,11 @@
-"""JAX's copies of SciPy, loaded when one of their functions first runs: SciPy comes with them, a tenth of the time that
-`import ppl` would take."""
+"""JAX and its copies of SciPy, loaded when one of their functions first runs; see `ppl.xla.later`."""
 
-from __future__ import annotations
+from ppl.xla.later import Array as Array
+from ppl.xla.later import Functions as Functions
+from ppl.xla.later import jax as jax
+from ppl.xla.later import jnp as jnp
+from ppl.xla.later import loaded as loaded
+from ppl.xla.later import when_loaded as when_loaded
+from ppl.xla.later import wide as wide
 
-import importlib
-from typing import Any
-
-
-class Later:
-    """A module whose functions can be named before it is loaded."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __getattr__(self, function: str) -> Any:
-        def call(*args: Any, **options: Any) -> Any:
-            return getattr(importlib.import_module(self._name), function)(*args, **options)
-
-        call.__name__ = function
-        return call
-
-
-jsp, jsl = Later("jax.scipy.special"), Later("jax.scipy.linalg")
+jnf, jsp, jsl = Functions("jax.numpy"), Functions("jax.scipy.special"), Functions("jax.scipy.linalg")

@@ -14,8 +14,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from ppl.graph import NO_ATTRS, Attrs, Node, TupleType
@@ -34,6 +32,7 @@ from ppl.tensor.tensor import (
     told,
     viewed,
 )  # fmt: skip
+from ppl.xla.later import jax, jnp, wide
 
 OPS: dict[str, TensorOp] = {}
 
@@ -350,7 +349,7 @@ def _eval_shape(lower: Callable[..., Any], types: tuple[TensorType, ...], attrs:
         jax.ShapeDtypeStruct(tuple(size if dim is None else dim for dim in type.shape), np.dtype(type.dtype))
         for type in types
     ]
-    with jax.enable_x64(True), warnings.catch_warnings():
+    with wide(), warnings.catch_warnings():
         if any(dim is None for type in types for dim in type.shape):
             warnings.simplefilter("ignore")  # of a length that is only tried
         return jax.eval_shape(lambda *xs: lower(*xs, **attrs), *arrays)

@@ -11,12 +11,12 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from ppl.graph import Attrs, Node
 from ppl.tensor.core.ops import TensorOp, broadcast_shape, normal_axes, normal_axis
 from ppl.tensor.tensor import FUNCTIONS, Dim, Tensor, TensorType, as_tensor, function, is_constant, value_of
+from ppl.xla.later import jnp
 
 
 class _DimOf(TensorOp):

@@ -7,13 +7,11 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import jax
-import jax.numpy as jnp
-
 from ppl.graph import Attrs, Body, Node, TupleType, ancestors, close, substitute
 from ppl.tensor.arrays.shaping import moveaxis
 from ppl.tensor.core.ops import TensorOp, broadcast_shape, normal_axis
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, function, placeholder
+from ppl.xla.later import jax, jnp
 
 
 class _Vectorized(TensorOp):

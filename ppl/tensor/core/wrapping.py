@@ -7,13 +7,13 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import jax
 import numpy as np
 
 from ppl.graph import Attrs, Node
 from ppl.tensor.core.evaluate import to_jax
 from ppl.tensor.core.ops import JaxOp, hashable
 from ppl.tensor.tensor import FUNCTIONS, Tensor, TensorType, as_tensor, function
+from ppl.xla.later import jax
 
 
 class WrappedJax(JaxOp):

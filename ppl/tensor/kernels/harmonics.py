@@ -11,12 +11,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
-import jax.numpy as jnp
-from jax import lax
-
 from ppl.tensor.core.later import jsp
 from ppl.tensor.core.ops import JaxOp
+from ppl.xla.later import custom_jvp, jnp, lax
 
 BEYOND = 200  # orders above the highest, from which the recurrence starts
 
@@ -39,7 +36,7 @@ def _from_ratios(a: Any, ratios: Any) -> Any:
     return first + jnp.concatenate([jnp.zeros(1, a.dtype), jnp.cumsum(jnp.log(ratios[:-1]))])
 
 
-@jax.custom_jvp
+@custom_jvp
 def _log_harmonics(a: Any, orders: Any) -> Any:
     return _from_ratios(a, _ratios(a, orders.shape[0]))
 

@@ -11,15 +11,12 @@ import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
-from jax import lax
-
 from ppl.graph import Attrs, Node, TupleType
 from ppl.tensor.core.derivatives import moves_there
 from ppl.tensor.core.later import jsl
 from ppl.tensor.core.ops import TensorOp, unify
 from ppl.tensor.tensor import Tensor, TensorType
+from ppl.xla.later import custom_jvp, jnp, lax
 
 BY_COLUMNS = 12  # columns of a block; beyond, the library's routines are faster on CPU
 WRITTEN_OUT = 2  # columns, up to which a loop over them costs more than it saves
@@ -37,7 +34,7 @@ def _recurrence(ratio: Any, h: Any, reverse: bool) -> Any:
     return lax.scan(step, jnp.zeros_like(h[0]), (ratio, h), reverse=reverse)[1]
 
 
-@functools.partial(jax.custom_jvp, nondiff_argnums=(2,))
+@functools.partial(custom_jvp, nondiff_argnums=(2,))
 def _linear(ratio: Any, h: Any, reverse: bool) -> Any:
     """The same with derivatives that are such recurrences; what no step waits for is done for all at once."""
     return _recurrence(ratio, h, reverse)
@@ -56,7 +53,7 @@ def _shifted(x: Any, first: float, reverse: bool = False) -> Any:
     return jnp.concatenate([x[1:], none] if reverse else [none, x[:-1]])
 
 
-@jax.custom_jvp
+@custom_jvp
 def _pivots(diagonal: Any, squares: Any) -> Any:
     """d_t = a_t - s_t / d_{t-1}, the squares of the diagonal of the factor of a matrix with a on its diagonal and √s
     beside it."""
@@ -317,7 +314,7 @@ def _inverse(matrix: Any) -> tuple[Any, Any]:
     return -swept, pivots
 
 
-@functools.partial(jax.custom_jvp, nondiff_argnums=(3,))
+@functools.partial(custom_jvp, nondiff_argnums=(3,))
 def _chain_solution(diagonal: Any, below: Any, right: Any, still: bool) -> tuple[Any, Any]:
     found = _solved(diagonal, below, right)
     return found.solution, found.log_det

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
-import jax.numpy as jnp
-
 from ppl.graph import Attrs, Node
 from ppl.tensor.core.ops import TensorOp
 from ppl.tensor.tensor import TensorType, as_tensor
+from ppl.xla.later import jax, jnp
 
 
 class _LogForward(TensorOp):

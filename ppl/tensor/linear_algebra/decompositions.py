@@ -7,18 +7,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax.numpy as jnp
-
 from ppl.graph import Attrs, Node, TupleType
 from ppl.tensor.arrays.creation import eye
 from ppl.tensor.arrays.shaping import broadcast_to, expand_dims, swapaxes
 from ppl.tensor.core.effects import Assert
-from ppl.tensor.core.later import jsl
+from ppl.tensor.core.later import Functions, jsl
 from ppl.tensor.core.ops import JaxOp, broadcast_shape, cast_to, floats, unify
 from ppl.tensor.core.sizes import shape as shape_of
 from ppl.tensor.linear_algebra import unrolled
 from ppl.tensor.linear_algebra.products import matmul
 from ppl.tensor.tensor import FUNCTIONS, Dim, Tensor, TensorType, as_tensor, function, told
+from ppl.xla.later import jnp
 
 
 def _linear(name: str, lower: Any, *also: str) -> JaxOp:
@@ -121,7 +120,7 @@ class _SolveGeneral(JaxOp):
         return super().infer(inputs, attrs)
 
 
-_solve_general = _SolveGeneral("solve_general", jnp.linalg.solve, to_float=True)
+_solve_general = _SolveGeneral("solve_general", Functions("jax.numpy.linalg").solve, to_float=True)
 
 
 class _SolveTriangular(JaxOp):

@@ -13,19 +13,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
-import jax.numpy as jnp
-
 from ppl.graph import Attrs, Node
 from ppl.tensor.core.ops import TensorOp, unify
 from ppl.tensor.linear_algebra import unrolled
 from ppl.tensor.linear_algebra.decompositions import OfSquare
 from ppl.tensor.tensor import Tensor, TensorType, told
+from ppl.xla.later import custom_jvp, jnp
 
 HALVED = 256  # rows, up to which a triangle is inverted by the library: beyond, by its halves
 
 
-@jax.custom_jvp
+@custom_jvp
 def _log_det_definite(a: Any) -> Any:
     return _twice_the_logs(unrolled.cholesky(a))
 
@@ -57,7 +55,7 @@ log_det_definite = _OfDefinite("log_det_definite", _log_det_definite, to_float=T
 log_det_definite.__doc__ = "The log-determinants of a stack of positive definite matrices; nan where one is not."
 
 
-@jax.custom_jvp
+@custom_jvp
 def _normal_log_density(residual: Any, cov: Any) -> Any:
     lower = unrolled.cholesky(cov)
     z = unrolled.solve_triangular(lower, residual, lower=True, unit_diagonal=False, trans=0, b_ndim=1)

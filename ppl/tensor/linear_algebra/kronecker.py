@@ -5,12 +5,11 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-import jax.numpy as jnp
-
 from ppl.graph import Attrs, Node
 from ppl.tensor.core.ops import TensorOp, unify
 from ppl.tensor.linear_algebra import unrolled
 from ppl.tensor.tensor import Dim, Tensor, TensorType
+from ppl.xla.later import jnp
 
 
 class _KronTimes(TensorOp):

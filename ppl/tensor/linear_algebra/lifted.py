@@ -10,12 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
-import jax.numpy as jnp
-from jax import lax
-
 from ppl.tensor.core.later import jsl
 from ppl.tensor.linear_algebra.decompositions import OfSquare
+from ppl.xla.later import custom_jvp, jnp, lax
 
 LEAST, MOST = 1e-10, 1e-4  # of the mean of the diagonal
 
@@ -41,7 +38,7 @@ def _factor(a: Any) -> Any:
     return lower
 
 
-@jax.custom_jvp
+@custom_jvp
 def _lifted(a: Any) -> Any:
     return _factor(a)
 

@@ -22,12 +22,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import jax.numpy as jnp
-from jax import lax
-
 from ppl.graph import Attrs, Node, TupleType
 from ppl.tensor.core.ops import TensorOp, unify
 from ppl.tensor.tensor import TensorType
+from ppl.xla.later import jnp, lax
 
 Place = tuple[int, int]
 ROUNDING = 1e-14  # of a variance, below which what is left of it is none

@@ -7,9 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import jax
-import jax.numpy as jnp
-
 from ppl.tensor.linear_algebra.semiseparable import (
     Generators,
     Place,
@@ -21,6 +18,7 @@ from ppl.tensor.linear_algebra.semiseparable import (
     zeros,
 )
 from ppl.tensor.tensor import TensorType
+from ppl.xla.later import custom_jvp, jnp
 
 
 def before(x: Any) -> Any:
@@ -103,7 +101,7 @@ def _slopes(q: Generators, rows: Row) -> tuple[_Slopes, dict[Place, Any]]:
     return _Slopes(found.diagonal, found.y, left, found.right, found.s, found.f), steps
 
 
-@functools.partial(jax.custom_jvp, nondiff_argnums=(0, 1))
+@functools.partial(custom_jvp, nondiff_argnums=(0, 1))
 def _log_density(left: tuple[int, ...], steps: tuple[Place, ...], y: Any, a: Any, *entries: Any) -> Any:
     return _density(_rows(Generators.of(entries, left, steps), a, y))
 

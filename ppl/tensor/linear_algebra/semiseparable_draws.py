@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax.numpy as jnp
-
 from ppl.graph import TupleType
 from ppl.tensor.linear_algebra.semiseparable import (
     ROUNDING,
@@ -18,6 +16,7 @@ from ppl.tensor.linear_algebra.semiseparable import (
     zeros,
 )
 from ppl.tensor.tensor import TensorType
+from ppl.xla.later import jnp
 
 
 def _factor(q: Generators, a: Any, *, semidefinite: bool = False) -> tuple[Any, Any]:

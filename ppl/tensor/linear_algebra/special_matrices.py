@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from ppl.tensor.arrays.convolutions import convolution_matrix_of, shifted
@@ -13,6 +12,7 @@ from ppl.tensor.arrays.creation import zeros_like
 from ppl.tensor.core.later import jsl
 from ppl.tensor.core.ops import JaxOp
 from ppl.tensor.tensor import Tensor, as_tensor, constant, function
+from ppl.xla.later import jnp
 
 
 def _toeplitz_of(c: Any, r: Any) -> Any:

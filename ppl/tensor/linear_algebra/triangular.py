@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from ppl.graph import Attrs, Node
@@ -21,6 +19,7 @@ from ppl.tensor.core.ops import TensorOp
 from ppl.tensor.linear_algebra.decompositions import cholesky, solve_triangular
 from ppl.tensor.linear_algebra.products import matmul
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, constant, function, is_constant, value_of
+from ppl.xla.later import jax, jnp
 
 
 def _square(name: str, node: Node) -> int | None:

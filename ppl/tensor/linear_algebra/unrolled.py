@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
-import jax.numpy as jnp
+from ppl.xla.later import jax, jnp
 
 UNROLLED = 8  # rows; beyond, to compile takes longer than a run gains (benchmarks/lowering.py)
 COLUMNS, MULTIPLICATIONS = 8, 10_000  # of a product that is taken column by column

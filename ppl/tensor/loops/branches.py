@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import jax
-import jax.numpy as jnp
-
 from ppl.graph import Attrs, Node, TupleType
 from ppl.tensor.arrays.creation import arange
 from ppl.tensor.core.bodies import agree, check_state, hoisted, is_number, lazily_closed, like, listed, start_of
 from ppl.tensor.core.ops import TensorOp, cast_to
 from ppl.tensor.loops.loop import carry_scan
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, function, told
+from ppl.xla.later import jax, jnp
 from ppl.xla.private import is_traced
 
 

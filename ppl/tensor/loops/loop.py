@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import jax
-import jax.numpy as jnp
-
 from ppl.graph import Attrs, Node, TupleType
 from ppl.tensor.core.bodies import check_state, hoisted, is_number, like, listed, slice_like, start_of
 from ppl.tensor.core.ops import TensorOp
 from ppl.tensor.core.sizes import filled, split_sizes
 from ppl.tensor.tensor import Dim, Tensor, TensorType, as_tensor
+from ppl.xla.later import jax, jnp
 
 
 class _Scan(TensorOp):

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from ppl.graph import Attrs, Node
@@ -14,6 +12,7 @@ from ppl.tensor.core.bodies import hoisted
 from ppl.tensor.core.evaluate import lowered
 from ppl.tensor.core.ops import TensorOp, cast_to
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, placeholder
+from ppl.xla.later import jax, jnp
 from ppl.xla.ode.loop import Control
 from ppl.xla.ode.problem import Problem, system_of, values
 from ppl.xla.ode.solution import solve

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import jax.numpy as jnp
-from jax import lax
-
 from ppl.graph import Attrs, Body, Node, close
 from ppl.tensor.core.ops import TensorOp, broadcast_shape, unify
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, placeholder
+from ppl.xla.later import jnp, lax
 
 
 class _Without:

@@ -11,13 +11,11 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from ppl.xla import apart, threefry
 from ppl.xla.either import xp
+from ppl.xla.later import jax, jnp, lax
 
 MANY = 4096  # entries from which on moving the refused ones together pays
 BLOCK = 200_000  # entries: of fewer, the rounds of the last refused ones cost more than the memory

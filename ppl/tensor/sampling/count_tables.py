@@ -10,13 +10,13 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from ppl.tensor.sampling import standard_draws as standard
 from ppl.tensor.sampling.acceptance import few, held, in_blocks, once, redone
 from ppl.xla import threefry
 from ppl.xla.either import cond, of_numpy, xp
+from ppl.xla.later import jnp
 
 MANY = 65_536  # draws from which on a table pays
 SIZE = 2048  # counts in a table

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from jax import lax
 
 from ppl.tensor.sampling import standard_draws as standard
 from ppl.tensor.sampling.acceptance import MANY
 from ppl.xla.either import cond, of_numpy, xp
+from ppl.xla.later import lax
 
 _SERIES = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)  # of Stirling, in odd powers of 1/x
 _FEW = 8  # below, Stirling's remainder is multiplied out: a table would keep the loop from running in vectors

@@ -11,10 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from ppl.graph import Attrs, Node
 from ppl.tensor.arrays.shaping import shape_checked
@@ -26,6 +23,7 @@ from ppl.tensor.sampling.acceptance import MANY, in_blocks, once, until_accepted
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, dtype_name
 from ppl.xla import apart, threefry
 from ppl.xla.either import cond, xp
+from ppl.xla.later import jax, jnp, lax
 
 IN_CACHE = 1 << 14  # entries that NumPy draws at a time
 KEY_TYPE = TensorType("uint32", (2,))

@@ -5,10 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from ppl.tensor.core.later import jsp
 from ppl.tensor.sampling import standard_draws as standard
@@ -16,6 +13,7 @@ from ppl.tensor.sampling.acceptance import few, held, in_blocks, in_rounds, redo
 from ppl.tensor.sampling.draws import Draw
 from ppl.xla import threefry
 from ppl.xla.either import cond, xp
+from ppl.xla.later import custom_jvp, jnp, lax
 
 
 def log_gamma(shape: tuple[int, ...], key: Any, alpha: Any) -> Any:
@@ -29,7 +27,7 @@ def log_gamma(shape: tuple[int, ...], key: Any, alpha: Any) -> Any:
     return _with_slope(shape, key, jnp.asarray(alpha))
 
 
-@functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
+@functools.partial(custom_jvp, nondiff_argnums=(0,))
 def _with_slope(shape: tuple[int, ...], key: Any, alpha: Any) -> Any:
     return in_blocks(_log_gamma, key, shape, (alpha,))
 

@@ -15,15 +15,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import jax
-import jax.numpy as jnp
-from jax import lax
+import numpy as np
 
 from ppl.tensor.core.elementwise import log1mexp
 from ppl.tensor.core.ops import Elementwise
 from ppl.tensor.sampling.draws import Draw
 from ppl.tensor.sampling.gamma_draws import log_gamma
 from ppl.xla import threefry
+from ppl.xla.later import jax, jnp, lax
 
 _NODES = 96  # of the density; the pole of the distribution function may be near, so that takes four times as many
 _SMALL = 0.5  # of h
@@ -73,7 +72,7 @@ def _log_integral(x: Any, h: Any, p: Any = None, upper: Any = False) -> Any:
     def point(t: Any) -> tuple[Any, Any]:
         """y = s/2 from a number of any size, and its distance from the pole, each exact where it is small."""
         if p is None:
-            return wall + jnp.exp(t), jnp.inf
+            return wall + jnp.exp(t), np.inf
         left, right = wall + (start - wall) * jax.nn.sigmoid(t), start + jnp.exp(t)
         return jnp.where(upper, left, right), jnp.where(upper, (wall - start) * jax.nn.sigmoid(-t), jnp.exp(t))
 
@@ -158,8 +157,8 @@ def _together(f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 log_polya_gamma = Elementwise("log_polya_gamma", _together(_log_integral), "float")
-log_polya_gamma_cdf = Elementwise("log_polya_gamma_cdf", _together(_log_tail(False)), "float", range=(-jnp.inf, 0))
-log_polya_gamma_ccdf = Elementwise("log_polya_gamma_ccdf", _together(_log_tail(True)), "float", range=(-jnp.inf, 0))
+log_polya_gamma_cdf = Elementwise("log_polya_gamma_cdf", _together(_log_tail(False)), "float", range=(-np.inf, 0))
+log_polya_gamma_ccdf = Elementwise("log_polya_gamma_ccdf", _together(_log_tail(True)), "float", range=(-np.inf, 0))
 log_polya_gamma.__doc__ = "log f(x) for X ~ PG(h, 0), x > 0."
 log_polya_gamma_cdf.__doc__ = "log P(X ≤ x) for X ~ PG(h, z), x > 0, |z| < 1e8, to 1e-11, and h/1e17 for h > 1e6."
 log_polya_gamma_ccdf.__doc__ = "log P(X > x) for X ~ PG(h, z), x > 0, |z| < 1e8, to 1e-11, and h/1e17 for h > 1e6."

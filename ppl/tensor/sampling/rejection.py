@@ -5,10 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import jax
-import jax.numpy as jnp
-from jax import lax
-
 from ppl.graph import Attrs, Node
 from ppl.tensor.core.bodies import hoisted
 from ppl.tensor.core.ops import TensorOp
@@ -17,6 +13,7 @@ from ppl.tensor.sampling.draws import KEY_TYPE, typed
 from ppl.tensor.sampling.keys import Key
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, placeholder
 from ppl.xla import threefry
+from ppl.xla.later import jax, jnp, lax
 
 Lowered = Callable[..., list[Any]]
 

@@ -15,10 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from ppl.graph import Attrs, Node
 from ppl.tensor.arrays.creation import zeros_like
@@ -26,6 +23,7 @@ from ppl.tensor.core.bodies import hoisted
 from ppl.tensor.core.derivatives import stop_gradient
 from ppl.tensor.core.ops import TensorOp, cast_to
 from ppl.tensor.tensor import Tensor, as_tensor, placeholder
+from ppl.xla.later import custom_jvp, jax, jnp, lax
 
 _MOST = np.int64(2**62)  # no count is searched beyond
 _TINY = np.int64(2**52 - 1)  # floats under 2.2e-308, which XLA takes for zero
@@ -87,7 +85,7 @@ def _count(reached: Callable[[Any], Any], least: Any, most: Any) -> Any:
 
 def _moving(find: Callable[..., Any], body: Callable[..., list[Any]], given: int) -> Callable[..., Any]:
     """`find(*arguments)` with the derivative of the body's root in the arguments after the first `given`."""
-    moving = jax.custom_jvp(find)
+    moving = custom_jvp(find)
 
     @moving.defjvp
     def slope(primals: Any, tangents: Any) -> Any:

@@ -9,13 +9,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from ppl.xla import threefry
 from ppl.xla.either import of_numpy, xp
+from ppl.xla.later import jax, jnp, lax
 
 
 def uniform(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:

@@ -13,12 +13,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from ppl.xla import apart
+from ppl.xla.later import jax, jit, jnp, lax
 
 DEPTH = 40.0  # the integral ends where its integrand has fallen to exp(-40)
 
@@ -30,7 +28,7 @@ def nodes_and_weights() -> tuple[np.ndarray, np.ndarray]:
     return ((v + 1) / 2) ** 2, w * (v + 1) / 2
 
 
-def tail_integral(fall: Callable[..., Any], slope: Any, curvature: Any, *parameters: Any, most: Any = jnp.inf) -> Any:
+def tail_integral(fall: Callable[..., Any], slope: Any, curvature: Any, *parameters: Any, most: Any = np.inf) -> Any:
     """The integral of exp(-fall(s)) over 0 < s < most for a convex `fall`, given its slope and curvature at 0."""
     end = jnp.minimum(DEPTH / jnp.maximum(slope, 1e-300), jnp.sqrt(2 * DEPTH / curvature))
     for _ in range(3):
@@ -52,4 +50,4 @@ def together(f: Callable[..., Any]) -> Callable[..., Any]:
         xs = jnp.broadcast_arrays(*map(jnp.asarray, numbers))
         return apart.held(f(*xs), lax.stop_gradient(jnp.clip(xs[0], 0, 1)))
 
-    return jax.jit(g)
+    return jit(g)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from ppl.tensor.sampling import standard_draws as standard
@@ -13,6 +11,7 @@ from ppl.tensor.sampling.draws import Draw
 from ppl.tensor.special_functions.normal import log_ndtr_between, log_ndtr_of, ndtri_exp_of
 from ppl.xla import threefry
 from ppl.xla.either import cond, of_numpy, xp
+from ppl.xla.later import custom_jvp, jnp
 
 _FAR = -725.0  # the logarithm of the probability of 38 standard deviations: further out by a search
 
@@ -30,7 +29,7 @@ def _quantile(u: Any, low: Any, high: Any) -> Any:
     return xp.clip(xp.where(left, z, -z), low, high)
 
 
-_between = jax.custom_jvp(_quantile)
+_between = custom_jvp(_quantile)
 
 
 @_between.defjvp

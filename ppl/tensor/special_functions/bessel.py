@@ -10,11 +10,10 @@ import functools
 from fractions import Fraction
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from ppl.tensor.core.later import jsp
+from ppl.xla.later import jax, jnp
 
 _POINTS = 320
 

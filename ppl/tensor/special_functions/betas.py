@@ -11,15 +11,13 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from ppl.tensor.core.elementwise import log1mexp
 from ppl.tensor.core.ops import Elementwise
 from ppl.tensor.sampling.tails import DEPTH, together
 from ppl.tensor.special_functions.incomplete import log_beta_cdf, log_beta_power
+from ppl.xla.later import jax, jnp, lax
 
 _SIDES = np.array([-1.0, 1.0])
 _BLOCK = 64  # entries

@@ -6,8 +6,6 @@ import functools
 import math
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from ppl.tensor.arrays import steady
@@ -19,6 +17,7 @@ from ppl.tensor.special_functions import bessel as bessel
 from ppl.tensor.special_functions.incomplete import betaln, gammainc, gammaincc
 from ppl.tensor.tensor import Tensor, as_tensor, constant, function
 from ppl.xla.either import xp
+from ppl.xla.later import custom_jvp, jnp
 
 # --- the gamma function, the error function, entropies
 gammaln = Elementwise("gammaln", jsp.gammaln, "float", also=("loggamma",))
@@ -134,7 +133,7 @@ boxcox = Elementwise("boxcox", jsp.boxcox, "float")
 boxcox1p = Elementwise("boxcox1p", jsp.boxcox1p, "float")
 
 
-@functools.partial(jax.custom_jvp, nondiff_argnums=(1,))
+@functools.partial(custom_jvp, nondiff_argnums=(1,))
 def _expn(x: Any, n: int) -> Any:
     """The integral of exp(-x t) / tⁿ from 1 on; JAX's is 1/2 at x = 0 whatever n is, nan at infinity."""
     at_zero = 1 / (n - 1) if n > 1 else math.inf

@@ -9,13 +9,11 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
-from ppl.tensor.core.later import jsp
+from ppl.tensor.core.later import jnf, jsp
 from ppl.tensor.core.ops import Elementwise, keeping_dtype
+from ppl.xla.later import custom_jvp, jnp, lax
 
 _SERIES = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)  # of Stirling, in odd powers of 1/x
 _LARGE = 10.0  # from here on six terms of the series are exact to the last bit
@@ -31,7 +29,7 @@ def stirling_by(arrays: Any, functions: Any, x: Any) -> Any:
     return arrays.where(large, 0.5 * arrays.log(2 * np.pi * far) + series, small)
 
 
-_stirling = jax.custom_jvp(functools.partial(stirling_by, jnp, jsp))
+_stirling = custom_jvp(functools.partial(stirling_by, jnf, jsp))
 
 
 @_stirling.defjvp
@@ -51,7 +49,7 @@ def deviance_by(arrays: Any, x: Any, m: Any, log_m: Any) -> Any:
     return arrays.where(x == 0, m, arrays.where(close, near, far))
 
 
-_deviance = jax.custom_jvp(functools.partial(deviance_by, jnp))
+_deviance = custom_jvp(functools.partial(deviance_by, jnf))
 
 
 @_deviance.defjvp
@@ -63,7 +61,7 @@ def _deviance_slope(primals: Any, tangents: Any) -> Any:
 
 stirling = Elementwise("stirling", _stirling, "float")
 stirling.__doc__ = "log Γ(x + 1) - x log x + x, which is ½ log 2πx + 1/12x + ... for large x, and 0 at 0."
-deviance = Elementwise("deviance", _deviance, "float", range=(0, jnp.inf))
+deviance = Elementwise("deviance", _deviance, "float", range=(0, np.inf))
 deviance.__doc__ = "x log(x/m) + m - x, given m and its logarithm, without cancellation where x is near m."
 
 _NODES = 32

@@ -10,16 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
-from jax.nn import log_sigmoid, sigmoid
 
 from ppl.tensor.core.elementwise import log1mexp
 from ppl.tensor.core.ops import Elementwise
 from ppl.tensor.sampling.tails import tail_integral, together
 from ppl.tensor.special_functions.counts import deviance, stirling
+from ppl.xla.later import custom_jvp, jax, jnp, lax
 
 _log1mexp, _stirling, _deviance = log1mexp.lower, stirling.lower, deviance.lower
 
@@ -74,7 +71,7 @@ def _betaln(a: Any, b: Any) -> Any:
 
 def log_beta_power(a: Any, b: Any, t: Any) -> Any:
     """log of x^a (1 - x)^b / (a B(a, b)) at x = sigmoid(t)."""
-    n, log_x, log_y = a + b, log_sigmoid(t), log_sigmoid(-t)
+    n, log_x, log_y = a + b, jax.nn.log_sigmoid(t), jax.nn.log_sigmoid(-t)
     log_n = jnp.log(n)
     remainders = _stirling(n) - _stirling(a) - _stirling(b)
     return (
@@ -93,9 +90,9 @@ def _beta_fall(s: Any, a: Any, b: Any, p: Any) -> Any:
 
 def _beta_tail(a: Any, b: Any, t: Any) -> Any:
     """log P(logit X ≤ t) for X ~ Beta(a, b) and finite t."""
-    lower = (a + (a < 1)) * sigmoid(-t) >= (b + (b < 1)) * sigmoid(t)
+    lower = (a + (a < 1)) * jax.nn.sigmoid(-t) >= (b + (b < 1)) * jax.nn.sigmoid(t)
     near, far, t = jnp.where(lower, a, b), jnp.where(lower, b, a), jnp.where(lower, t, -t)
-    x, y = sigmoid(t), sigmoid(-t)
+    x, y = jax.nn.sigmoid(t), jax.nn.sigmoid(-t)
     step = jnp.where(near < 1, 1.0, 0.0)  # I(a, b) = I(a + 1, b) + x^a (1 - x)^b / (a B(a, b))
     mass = tail_integral(
         _beta_fall, (near + step) * y - far * x, (near + far + step) * x * y, near + step, far, jnp.where(x < y, x, -y)
@@ -142,7 +139,7 @@ def _newton(tail: Callable[[Any], tuple[Any, Any]], target: Any, start: Any) -> 
     return lax.while_loop(lambda s: (s[0] < 60) & (s[2] > 1e-9), step, state)[1]
 
 
-@jax.custom_jvp
+@custom_jvp
 def _gamma_quantile(a: Any, lower: Any, target: Any) -> Any:
     """log x where the log-tail below (or above) x is `target`."""
     spread = jnp.sqrt(-2 * a * target)
@@ -182,7 +179,7 @@ def _gamma_inverse(upper: bool) -> Callable[..., Any]:
     return together(inverse)
 
 
-@jax.custom_jvp
+@custom_jvp
 def _beta_quantile(a: Any, b: Any, target: Any) -> Any:
     """t where the log-tail of logit X below t is `target`."""
 
@@ -215,7 +212,7 @@ _logit_betaincinv = together(_beta_inverse)
 gammaincinv = Elementwise("gammaincinv", _gamma_inverse(False), "float", range=(0, np.inf))
 gammainccinv = Elementwise("gammainccinv", _gamma_inverse(True), "float", range=(0, np.inf))
 logit_betaincinv = Elementwise("logit_betaincinv", _logit_betaincinv, "float")
-betaincinv = Elementwise("betaincinv", lambda a, b, q: sigmoid(_logit_betaincinv(a, b, q)), "float", range=(0, 1))
+betaincinv = Elementwise("betaincinv", lambda *args: jax.nn.sigmoid(_logit_betaincinv(*args)), "float", range=(0, 1))
 gammaincinv.__doc__ = "x with P(X ≤ x) = q for X ~ Gamma(a, 1)."
 gammainccinv.__doc__ = "x with P(X > x) = q for X ~ Gamma(a, 1)."
 logit_betaincinv.__doc__ = "t with P(logit X ≤ t) = q for X ~ Beta(a, b)."

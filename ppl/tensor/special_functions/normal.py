@@ -5,15 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from ppl.tensor.core.elementwise import log1mexp
 from ppl.tensor.core.later import jsp
 from ppl.tensor.core.ops import Elementwise, keeping_dtype
 from ppl.xla.either import either, xp
+from ppl.xla.later import custom_jvp, jax, jnp, lax
 
 _log1mexp = log1mexp.lower
 
@@ -32,7 +30,7 @@ _ERFCX = (
 )  # fmt: skip
 
 
-@jax.custom_jvp
+@custom_jvp
 def _erfcx(x: Any) -> Any:
     """exp(x^2) erfc(x), to a few units in the last place."""
     size = jnp.abs(x)
@@ -55,7 +53,7 @@ def _erfcx_slope(primals: Any, tangents: Any) -> Any:
     return value, slope * jnp.where(large, series, 2 * x * value - 2 / math.sqrt(math.pi))
 
 
-@jax.custom_jvp
+@custom_jvp
 def _log_ndtr(x: Any) -> Any:
     left = jnp.minimum(x, 0.0)
     below = jnp.log(0.5 * _erfcx(-left * _R)) - 0.5 * left**2
@@ -73,7 +71,7 @@ def _log_ndtr_slope(primals: Any, tangents: Any) -> Any:
     return value, dx * jnp.where(x < 0, below, above)
 
 
-@jax.custom_jvp
+@custom_jvp
 def _ndtri_exp(y: Any) -> Any:
     """z with log Φ(z) = y, for y < 0."""
     far = (y < -20.0) & (y > -jnp.inf)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from ppl.tensor.core.elementwise import log1mexp
 from ppl.tensor.core.later import jsp
 from ppl.tensor.core.ops import Elementwise
 from ppl.tensor.sampling.tails import DEPTH, nodes_and_weights, tail_integral, together
 from ppl.tensor.special_functions.normal import erfcx, log_ndtr
+from ppl.xla.later import custom_jvp, jnp, lax
 
 _log1mexp, _erfcx, _log_ndtr = log1mexp.lower, erfcx.lower, log_ndtr.lower
 _R = float(np.sqrt(0.5))
@@ -49,7 +47,7 @@ def _log_skew_ndtr(alpha: Any, z: Any) -> Any:
 
 
 # --- Rice
-@jax.custom_jvp
+@custom_jvp
 def _log_i0e(x: Any) -> Any:
     return jnp.log(jsp.i0e(x))
 

@@ -9,10 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
-from jax import lax
-
+from ppl.xla.later import jax, jnp, lax
 from ppl.xla.ode.loop import Pass
 from ppl.xla.ode.problem import Problem, joined
 from ppl.xla.ode.steps import step

@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
-from jax import lax
+from ppl.xla.later import jax, jnp, lax
 
 SAFETY, LEAST, MOST = 0.9, 0.2, 10.0  # how much shorter or longer the next step may be
 

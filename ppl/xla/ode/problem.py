@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
 
+from ppl.xla.later import jnp
 from ppl.xla.ode.loop import Control, Grid, Moved, Now, error_size, first_length, march
 from ppl.xla.ode.steps import step
 from ppl.xla.ode.tableaus import METHODS, Explicit, Rosenbrock

@@ -10,10 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import jax
-import jax.numpy as jnp
-
 from ppl.xla.known import Known
+from ppl.xla.later import jax, jnp
 from ppl.xla.ode.cotangents import back_through, blank_log, split, write
 from ppl.xla.ode.loop import Control
 from ppl.xla.ode.problem import Problem, System, joined, size_of, system_of, values

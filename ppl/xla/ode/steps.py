@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
-
+from ppl.xla.later import jax, jnp
 from ppl.xla.ode.tableaus import Explicit, Rosenbrock
 
 Slope = Callable[[Any, Any], Any]  # f(t, y), of vectors

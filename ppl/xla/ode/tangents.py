@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
+from ppl.xla.later import jax, jnp
 from ppl.xla.ode.loop import Moved
 from ppl.xla.ode.problem import System, size_of
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from ppl.compile.density import FlatProgram, scalar
@@ -13,6 +11,7 @@ from ppl.model.inference.engines.package import finite_starts, missing, refuse
 from ppl.model.inference.runs import Clock, Drawn
 from ppl.model.inference.sampling_options import Nuts
 from ppl.model.starting.start_points import Starts
+from ppl.xla.later import jax, jnp
 
 OPTIONS = ("is_mass_matrix_diagonal",)
 

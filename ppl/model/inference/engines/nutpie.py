@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
 import numpy as np
 
 from ppl.compile.density import FlatProgram, scalar
@@ -12,6 +11,7 @@ from ppl.model.inference.engines.package import finite_starts, missing, refuse
 from ppl.model.inference.runs import Clock, Drawn
 from ppl.model.inference.sampling_options import Nuts
 from ppl.model.starting.start_points import Starts
+from ppl.xla.later import jax
 from ppl.xla.stacks import Jitted
 
 OPTIONS = ("low_rank_modified_mass_matrix", "use_grad_based_mass_matrix", "maxdepth")

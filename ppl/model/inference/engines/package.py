@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import jax
 import numpy as np
 
 from ppl.compile.density import FlatProgram, scalar
 from ppl.model.errors import SamplingError
 from ppl.model.inference.sampling_options import Nuts
 from ppl.model.starting.start_points import Starts
+from ppl.xla.later import jax
 from ppl.xla.stacks import Jitted
 
 

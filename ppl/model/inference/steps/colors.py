@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from ppl.compile.density import FlatProgram
@@ -16,6 +15,7 @@ from ppl.rewrites.marginalization.expressions.affine import is_data
 from ppl.rewrites.marginalization.expressions.supports import Sites
 from ppl.samplers.steps.sites import Colors
 from ppl.tensor.tensor import Tensor, TensorType, placeholder
+from ppl.xla.later import jnp
 
 Shapes = Mapping[Tensor, tuple[int, ...]]  # those that values have now
 MOST_SHARE = 0.5  # of colors among entries, above which moving them one by one is as good

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from ppl.samplers.steps.moves import wrapped
+from ppl.xla.later import jax, jnp
 
 
 class Proposal:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-import jax
 import numpy as np
 
 import ppl.tensor as tt
@@ -26,6 +25,7 @@ from ppl.tensor.arrays.indexing import real_index
 from ppl.tensor.core.evaluate import evaluate
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, is_constant, value_of
 from ppl.tensor.variables import VARIABLE
+from ppl.xla.later import wide
 
 Shape = tuple[int, ...]
 FEW = 8  # terms of a sum that is written out
@@ -118,7 +118,7 @@ def data_value(node: Node) -> np.ndarray:
     found = on_host([node], held)  # no program is compiled to read data
     if found is not None:
         return found[0]
-    with jax.enable_x64(True):
+    with wide():
         return np.asarray(evaluate([node], held)[0])
 
 
