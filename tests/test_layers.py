@@ -31,6 +31,7 @@ BELOW = {
     "extras": "variational model samplers compile rewrites distributions tensor graph xla",
     "smc": "model samplers compile rewrites distributions tensor graph xla",
     "scoring": "model samplers compile rewrites distributions tensor graph xla smc",
+    "many": "model samplers compile rewrites distributions tensor graph xla",
     "alias": "gp model nn samplers compile rewrites distributions tensor graph xla",
     "__main__": "alias",  # the command `python -m ppl`
     "opening": "public",  # when the package is opened
@@ -43,7 +44,7 @@ AT_THE_TOP = {"numpy"}
 # Imported on first use, inside the function that needs them.
 ON_FIRST_USE = set(
     "jax scipy arviz matplotlib graphviz rich networkx pandas polars xarray zarr h5netcdf "
-    "optax nutpie numpyro blackjax IPython pytest".split()
+    "optax nutpie numpyro blackjax IPython pytest joblib cloudpickle".split()
 )
 # The bridge alone reaches for these: the user has handed over a model of PyMC, or asked it to know ppl.
 BY_THE_BRIDGE = {"pymc", "pytensor"}
