@@ -1,13 +1,13 @@
-"""The case studies of the gallery, by ppl and by PyMC with nutpie: seconds from the start of Python, effective draws a second.
+"""The case studies of the gallery, by ppl and by PyMC with nutpie: seconds and effective draws a second.
 
     python benchmarks/gallery.py                    every page
     python benchmarks/gallery.py splines ab_test    some
 
-Data and model are those of the page, run by each package under the name `pm`, and sampled as the page says, in a process of its
-own with nothing kept from earlier runs. Seconds are those from the start of the process until the draws are there, imports and
-compiling counted. Effective draws are those of the worst continuous variable of the model, the smaller of bulk and tail. nutpie
-takes no discrete variables: models that have some are sampled by PyMC's own steps, which is what a user of PyMC gets.
-A ratio below one is a loss.
+Data and model are those of the page, run by each package under the name `pm`, and sampled as the page says, in a
+process of its own with nothing kept from earlier runs. Seconds are those from the start of the process until the draws
+are there, imports and compiling counted. Effective draws are those of the worst continuous variable of the model, the
+smaller of bulk and tail. nutpie takes no discrete variables: models that have some are sampled by PyMC's own steps,
+which is what a user of PyMC gets. A ratio below one is a loss.
 """
 
 from __future__ import annotations
@@ -40,9 +40,8 @@ draws = {{name: result.posterior[name].values for name in names}}
 seconds = time.time() - float(sys.argv[1])
 import arviz, numpy
 warnings.simplefilter("ignore")
-ess = [float(numpy.nanmin(arviz.ess(draws[n], method=m))) if draws[n].ndim == 2 else
-       min(float(arviz.ess(draws[n].reshape(*draws[n].shape[:2], -1)[..., i], method=m)) for i in range(draws[n][0, 0].size))
-       for n in names for m in ("bulk", "tail")]
+each = [draws[n].reshape(*draws[n].shape[:2], -1)[..., i] for n in names for i in range(draws[n][0, 0].size)]
+ess = [float(arviz.ess(one, method=method)) for one in each for method in ("bulk", "tail")]
 print(json.dumps([seconds, float(numpy.nanmin(ess)), "nutpie" if more else "PyMC"]))
 """
 
@@ -52,9 +51,12 @@ def program(page: Path, package: str) -> str:
     text = page.read_text(encoding="utf-8")
     before = text[: text.index("## Posterior")]
     blocks = "\n".join(re.findall(r"```python\n(.*?)```", before, re.DOTALL))
-    lines = [line for line in blocks.split("\n") if "pm.explain" not in line and "print(" not in line]
+    blocks = re.sub(r"try:\n +print.*\nexcept.*\n.*\n", "", blocks)
+    lines = [line for line in blocks.split("\n") if "print(" not in line]
     call, options = (re.findall(r"    result = pm\.(\w+)\((.*)\)", text) or [("sample", "chains=4, random_seed=1")])[0]
-    options = re.sub(r", progressbar=\w+", "", options)
+    options = re.sub(
+        r", progressbar=\w+|, eliminate=\[.*?\]" if package == "pymc" else r", progressbar=\w+", "", options
+    )
     shared = "\n".join(lines).replace("import ppl as pm", f"import {package} as pm")
     return shared + SAMPLED.format(package=package, call=call, options=options)
 
@@ -92,7 +94,10 @@ def main(*wanted: str) -> None:
         faster, richer = theirs[0] / ours[0], (ours[1] / ours[0]) / (theirs[1] / theirs[0])
         losses += [page.stem] if min(faster, richer) < 1 else []
         said = "  LOSS" if min(faster, richer) < 1 else ""
-        print(f"{row}{shown(theirs)}  {theirs[2]:8}{faster:14.1f}{richer:16.1f}  {os.getloadavg()[0]:.0f}{said}", flush=True)
+        print(
+            f"{row}{shown(theirs)}  {theirs[2]:8}{faster:14.1f}{richer:16.1f}  {os.getloadavg()[0]:.0f}{said}",
+            flush=True,
+        )
     print("losses:", ", ".join(losses) or "none")
 
 

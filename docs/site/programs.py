@@ -61,6 +61,7 @@ def clean(printed: str) -> str:
 
 if __name__ == "__main__":
     os.environ.setdefault("MPLBACKEND", "Agg")
-    for each in [page for page in pages() if not sys.argv[1:] or page.stem in map(lambda n: Path(n).stem, sys.argv[1:])]:
+    wanted = {Path(name).stem for name in sys.argv[1:]}
+    for each in [page for page in pages() if not wanted or page.stem in wanted]:
         print(each.name, flush=True)
         renew(each)
