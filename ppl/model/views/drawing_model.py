@@ -171,7 +171,7 @@ def model_to_graphviz(
         import graphviz
     except ImportError as error:
         raise ImportError(
-            "model_to_graphviz needs the extra viz: pip install 'ppl[viz]'. to_mermaid() needs nothing."
+            "model_to_graphviz needs the extra viz: pip install 'ppl-jax[viz]'. to_mermaid() needs nothing."
         ) from error
     found: Any = model_to_read(model)
     graph = model_to_networkx(
