@@ -10,7 +10,7 @@ python3 dev.py lint                        formatting, lint, types
 python3 dev.py bench [--keep] [NAME ...]   run benchmarks/NAME.py, or all of them, against the rivals;
                                            --keep writes what they print to benchmarks/results/
 python3 dev.py docs [--quick]              build the site into docs/build/html/, warnings as errors, every link checked
-python3 dev.py dist                        build wheel and sdist into dist/, the same bytes each time, and print their hashes
+python3 dev.py dist                        wheel and sdist into dist/, the same bytes each time, with their hashes
 python3 dev.py house [--follow]            folders, lines, arrows and circles of the imports, as text and as Mermaid;
                                            --follow: the files that a model visits in pm.sample, by a run
 

@@ -1,8 +1,8 @@
 """How wheel and sdist are built: by setuptools, with the same bytes each time.
 
-pip and `python -m build` find this through pyproject.toml; `python3 dev.py dist` calls it. The sdist is the repository as git knows
-it, links included, so that what runs in a checkout runs in it; setuptools would leave out all but the package. Times are that of
-the commit, owners and modes are plain, and the order is that of the names.
+pip and `python -m build` find this through pyproject.toml; `python3 dev.py dist` calls it. The sdist is the repository
+as git knows it, links included, so that what runs in a checkout runs in it; setuptools would leave out all but the
+package. Times are that of the commit, owners and modes are plain, and the order is that of the names.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def git(*words: str) -> str | None:
 
 
 def when() -> int:
-    """The time that every file gets: SOURCE_DATE_EPOCH, that of the commit, or that of the sdist this was unpacked from."""
+    """The time that every file gets: SOURCE_DATE_EPOCH, the commit's, or that of the sdist this was unpacked from."""
     said = os.environ.get("SOURCE_DATE_EPOCH") or git("log", "-1", "--format=%ct")
     return max(FIRST_TIME, int(said) if said else int((ROOT / "PKG-INFO").stat().st_mtime))
 

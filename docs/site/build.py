@@ -33,10 +33,10 @@ FIRST = (
     "checks",
 )  # the rest by the alphabet
 GALLERY_GROUPS = ("Regression", "Groups", "Hidden kinds", "Survival and counting", "Time", "Functions", "Decisions")
-ABOUT_THE_GALLERY = """ of one shape: a question, data, a model, what `pm.explain` says, the posterior, a picture, and what
-one learns. Each is a program that runs in less than a minute, and a test runs it. Texts, programs and data are the project's own,
-under its licence; data are generated, but for the eight pairs of numbers of Rubin (1981). `python benchmarks/gallery.py` runs
-them beside PyMC with nutpie ([what it printed](../speed.md#the-gallery))."""
+ABOUT_THE_GALLERY = """ of one shape: a question, data, a model, what `pm.explain` says, the posterior, a
+picture, and what one learns. Each is a program that runs in less than a minute, and a test runs it. Texts, programs and
+data are the project's own, under its licence; data are generated, but for the eight pairs of numbers of Rubin (1981).
+`python benchmarks/gallery.py` runs them beside PyMC with nutpie ([what it printed](../speed.md#the-gallery))."""
 LOOKED_UP = ("distributions", "rewrites", "glossary", "not_yet", "proof_models", "speed", "supported_versions")
 
 
