@@ -25,6 +25,7 @@ import ppl
 
 SOURCE, HTML = BUILD / "source", BUILD / "html"
 FIRST = (
+    "first_mistakes",
     "ppl_from_scratch",
     "what_is_rewritten",
     "from_pymc",

@@ -16,11 +16,16 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 TUTORIALS, GALLERY = ROOT / "docs/tutorials", ROOT / "docs/gallery"
+MISTAKES = ROOT / "docs/first_mistakes.md"
 BLOCK = re.compile(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```\n)?", re.DOTALL)
 
 
 def pages(*folders: Path) -> list[Path]:
     return sorted(page for folder in folders or (TUTORIALS, GALLERY) for page in folder.glob("*.md"))
+
+
+def every_page() -> list[Path]:
+    return [*pages(), MISTAKES]
 
 
 def pictures(page: Path) -> Path:
@@ -46,8 +51,9 @@ def words(text: str) -> list[str]:
 def renew(page: Path) -> None:
     """Write into a page what its blocks print."""
     text = page.read_text(encoding="utf-8")
-    pictures(page).mkdir(parents=True, exist_ok=True)
-    with contextlib.chdir(pictures(page)):
+    place = pictures(page) if "savefig" in text else ROOT
+    place.mkdir(parents=True, exist_ok=True)
+    with contextlib.chdir(place):
         for block, shown, printed in outputs(text, page.name):
             if shown:
                 old = f"```python\n{block}```\n\n```text\n{shown}```\n"
@@ -62,6 +68,6 @@ def clean(printed: str) -> str:
 if __name__ == "__main__":
     os.environ.setdefault("MPLBACKEND", "Agg")
     wanted = {Path(name).stem for name in sys.argv[1:]}
-    for each in [page for page in pages() if not wanted or page.stem in wanted]:
+    for each in [page for page in every_page() if not wanted or page.stem in wanted]:
         print(each.name, flush=True)
         renew(each)
