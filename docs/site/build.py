@@ -24,6 +24,15 @@ from links import BUILD, ROOT, broken_links, pages, targets
 import ppl
 
 SOURCE, HTML = BUILD / "source", BUILD / "html"
+PARTS = [
+    "docs/tutorials/index",
+    "docs/gallery/index",
+    "docs/guides",
+    "docs/reference/index",
+    "docs/lookups",
+    "docs/decisions/index",
+    "docs/project",
+]
 FIRST = (
     "first_mistakes",
     "ppl_from_scratch",
@@ -73,8 +82,8 @@ def write(place: Path, text: str) -> None:
     place.write_text(text, encoding="utf-8")
 
 
-def tree(listed: list[str], caption: str = "", depth: int = 1) -> str:
-    head = [f":caption: {caption}"] if caption else []
+def tree(listed: list[str], depth: int = 1, hidden: bool = False) -> str:
+    head = [":hidden:"] if hidden else []
     return "\n".join(["```{toctree}", f":maxdepth: {depth}", *head, "", *listed, "```", ""])
 
 
@@ -88,18 +97,7 @@ def contents() -> None:
     introduction = (Path(__file__).parent / "index.txt").read_text(encoding="utf-8")
     write(
         SOURCE / "index.md",
-        introduction
-        + tree(
-            [
-                "docs/tutorials/index",
-                "docs/gallery/index",
-                "docs/guides",
-                "docs/reference/index",
-                "docs/lookups",
-                "docs/decisions/index",
-                "docs/project",
-            ]
-        ),
+        introduction + tree(PARTS, hidden=True),
     )
     write(SOURCE / "docs/project.md", "# Project\n\n" + tree([f"/{p.stem}" for p in pages() if p.parent == Path()]))
     write(
@@ -119,9 +117,7 @@ def gallery() -> str:
     for group in GALLERY_GROUPS:
         parts += [f"## {group}", "", "::::{grid} 1 2 3 3", ":gutter: 3", ""]
         parts += [card(study) for study in studies if group_of_study(study) == group] + ["::::", ""]
-    return "\n".join(
-        [*parts, tree([study.stem for study in studies]).replace(":maxdepth: 1", ":maxdepth: 1\n:hidden:")]
-    )
+    return "\n".join([*parts, tree([study.stem for study in studies], hidden=True)])
 
 
 def group_of_study(study: Path) -> str:
