@@ -166,7 +166,13 @@ def model_to_graphviz(
     include_dim_lengths: bool = True,
 ) -> Any:  # fmt: skip
     """The model as a graphviz picture; `node_formatters` maps a kind ("free", or PyMC's "Free Random Variable") to a
-    function from a variable to the attributes of its node, such as its label."""
+    function from a variable to the attributes of its node, such as its label.
+
+    >>> with pm.Model() as model:
+    ...     center = pm.Normal("center")
+    >>> "center" in pm.model_to_graphviz(model).source
+    True
+    """
     try:
         import graphviz
     except ImportError as error:

@@ -56,6 +56,11 @@ def to_jax(inputs: Iterable[Node], outputs: Node | Sequence[Node]) -> Callable[.
     """The graph from `inputs` to `outputs` as a pure JAX function, to which jit, grad, vmap and shard_map apply.
 
     It computes in the dtypes of its arguments' JAX arrays: for float64 call it inside `jax.enable_x64(True)`.
+
+    >>> import jax
+    >>> x = ppl.tensor.dscalar("x")
+    >>> float(jax.grad(ppl.to_jax([x], x**2))(3.0))
+    6.0
     """
     given = list(inputs)
     wanted = [outputs] if isinstance(outputs, Node) else list(outputs)
