@@ -59,8 +59,9 @@ def to_jax(inputs: Iterable[Node], outputs: Node | Sequence[Node]) -> Callable[.
 
     >>> import jax
     >>> x = ppl.tensor.dscalar("x")
-    >>> float(jax.grad(ppl.to_jax([x], x**2))(3.0))
-    6.0
+    >>> with jax.enable_x64(True):
+    ...     print(jax.grad(ppl.to_jax([x], ppl.tensor.exp(2 * x)))(0.0))
+    2.0
     """
     given = list(inputs)
     wanted = [outputs] if isinstance(outputs, Node) else list(outputs)
