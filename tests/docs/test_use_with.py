@@ -8,7 +8,14 @@ import pytest
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/use_with_others.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## ([^\n]*)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
-NEEDS = {"BlackJAX": "blackjax", "NumPyro": "numpyro", "pandas": "pandas", "polars": "polars", "Jupyter": "ppl"}
+NEEDS = {
+    "Bambi": "bambi",
+    "BlackJAX": "blackjax",
+    "NumPyro": "numpyro",
+    "pandas": "pandas",
+    "polars": "polars",
+    "Jupyter": "ppl",
+}
 
 
 def arviz_of(section: str) -> bool:
