@@ -47,7 +47,16 @@ ABOUT_THE_GALLERY = """ of one shape: a question, data, a model, what `pm.explai
 picture, and what one learns. Each is a program that runs in less than a minute, and a test runs it. Texts, programs and
 data are the project's own, under its licence; data are generated, but for the eight pairs of numbers of Rubin (1981).
 `python benchmarks/gallery.py` runs them beside PyMC with nutpie ([what it printed](../speed.md#the-gallery))."""
-LOOKED_UP = ("distributions", "rewrites", "glossary", "not_yet", "proof_models", "speed", "supported_versions")
+LOOKED_UP = (
+    "distributions",
+    "rewrites",
+    "glossary",
+    "not_yet",
+    "proof_models",
+    "speed",
+    "supported_versions",
+    "documentation_compared",
+)
 
 
 def copy_pages() -> None:
