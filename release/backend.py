@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import shutil
 import subprocess
 import tarfile
 import tempfile
@@ -43,7 +44,7 @@ FIRST_TIME = 315532800  # 1980, before which no zip file has a time
 
 def git(*words: str) -> str | None:
     """What git says of this checkout; nothing, where this is no checkout of its own."""
-    if not (ROOT / ".git").exists():
+    if not (ROOT / ".git").exists() or shutil.which("git") is None:
         return None
     done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True)
     return done.stdout if done.returncode == 0 else None
@@ -52,7 +53,10 @@ def git(*words: str) -> str | None:
 def when() -> int:
     """The time that every file gets: SOURCE_DATE_EPOCH, the commit's, or that of the sdist this was unpacked from."""
     said = os.environ.get("SOURCE_DATE_EPOCH") or git("log", "-1", "--format=%ct")
-    return max(FIRST_TIME, int(said) if said else int((ROOT / "PKG-INFO").stat().st_mtime))
+    if said:
+        return max(FIRST_TIME, int(said))
+    kept = next(file for file in (ROOT / "PKG-INFO", ROOT / "pyproject.toml") if file.is_file())
+    return max(FIRST_TIME, int(kept.stat().st_mtime))
 
 
 def metadata() -> tuple[str, bytes]:

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -64,6 +65,15 @@ def test_checkouts_and_the_sdist_give_the_same_wheel(checkouts, sdist, tmp_path)
     first = digest(built("wheel", checkouts[0], tmp_path / "first"))
     assert digest(built("wheel", checkouts[1], tmp_path / "second", umask=0o077)) == first
     assert digest(built("wheel", unpacked, tmp_path / "third")) == first
+
+
+def test_a_copy_without_git_builds_a_wheel_and_refuses_an_sdist(checkouts, tmp_path):
+    """What a host gives as an archive of the files."""
+    copy = tmp_path / "copy"
+    shutil.copytree(checkouts[0], copy, symlinks=True, ignore=shutil.ignore_patterns(".git"))
+    assert built("wheel", copy, tmp_path / "d").is_file()
+    with pytest.raises(AssertionError, match="an sdist is built from a checkout with git"):
+        built("sdist", copy, tmp_path / "e")
 
 
 def test_the_sdist_is_the_repository(checkouts, sdist):
