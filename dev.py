@@ -10,6 +10,7 @@ python3 dev.py lint                        formatting, lint, types
 python3 dev.py bench [--keep] [NAME ...]   run benchmarks/NAME.py, or all of them, against the rivals;
                                            --keep writes what they print to benchmarks/results/
 python3 dev.py docs [--quick]              build the site into docs/build/html/, warnings as errors, every link checked
+python3 dev.py dist                        wheel and sdist into dist/, the same bytes each time, with their hashes
 python3 dev.py house [--follow]            folders, lines, arrows and circles of the imports, as text and as Mermaid;
                                            --follow: the files that a model visits in pm.sample, by a run
 
@@ -295,13 +296,25 @@ def docs(args):
     return run("docs", "docs/site/build.py", *args)
 
 
+def dist(args):
+    if args:
+        raise SetupError("dist takes no arguments")
+    place = ROOT / "dist"
+    place.mkdir(exist_ok=True)
+    build = "import sys; sys.path.insert(0, 'release'); import backend; backend.build_%s('dist')"
+    failed = run("run", "-c", build % "sdist") or run("run", "-c", build % "wheel")
+    for file in sorted(place.glob("ppl_jax-*")):
+        print(f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.relative_to(ROOT)}")
+    return failed
+
+
 def house(args):
     if "--follow" in args:
         return run("run", "docs/house.py", *args)
     return subprocess.run([sys.executable, "docs/house.py", *args], cwd=ROOT).returncode  # reads files, no more
 
 
-COMMANDS = {"demo": demo, "test": test, "lint": lint, "bench": bench, "docs": docs, "house": house}
+COMMANDS = {"demo": demo, "test": test, "lint": lint, "bench": bench, "docs": docs, "dist": dist, "house": house}
 
 
 def main(words):

@@ -123,3 +123,17 @@ def test_nothing_is_drawn_by_a_law_that_is_none():
         draw = pd.Normal.dist(0, -1.0)
     with pytest.raises(pm.ParameterValueError, match=r"Normal: sigma must be positive, got -1\.0"):
         pm.draw(draw)
+
+
+@pytest.mark.parametrize(
+    ("family", "word", "hint"),
+    [("Normal", "loc", "mu"), ("Exponential", "rate", "lam"), ("Gamma", "rate", "beta"), ("StudentT", "df", "nu")],
+)
+def test_words_of_other_libraries_are_known(family, word, hint):
+    with pytest.raises(TypeError, match=rf"has no parameter '{word}'. Did you mean {hint}\?"):
+        getattr(pm, family).dist(**{word: 1.0})
+
+
+def test_a_word_that_means_many_things_is_not_guessed():
+    with pytest.raises(TypeError, match=r"has no parameter 'scale'. It takes alpha"):
+        pm.Gamma.dist(alpha=2.0, scale=3.0)

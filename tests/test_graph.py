@@ -332,7 +332,7 @@ def test_pictures_escape_names():
 
 def test_svg_says_what_it_needs(monkeypatch):
     monkeypatch.setitem(sys.modules, "graphviz", None)
-    with pytest.raises(ImportError, match=r'pip install "ppl\[viz\]"'):
+    with pytest.raises(ImportError, match=r'pip install "ppl-jax\[viz\]"'):
         ppl.to_svg(tt.dscalar("x") + 1)
 
 

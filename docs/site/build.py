@@ -24,7 +24,17 @@ from links import BUILD, ROOT, broken_links, pages, targets
 import ppl
 
 SOURCE, HTML = BUILD / "source", BUILD / "html"
+PARTS = [
+    "docs/tutorials/index",
+    "docs/gallery/index",
+    "docs/guides",
+    "docs/reference/index",
+    "docs/lookups",
+    "docs/decisions/index",
+    "docs/project",
+]
 FIRST = (
+    "first_mistakes",
     "ppl_from_scratch",
     "what_is_rewritten",
     "from_pymc",
@@ -32,7 +42,21 @@ FIRST = (
     "unmodified_programs",
     "checks",
 )  # the rest by the alphabet
-LOOKED_UP = ("distributions", "rewrites", "glossary", "not_yet", "proof_models", "speed")
+GALLERY_GROUPS = ("Regression", "Groups", "Hidden kinds", "Survival and counting", "Time", "Functions", "Decisions")
+ABOUT_THE_GALLERY = """ of one shape: a question, data, a model, what `pm.explain` says, the posterior, a
+picture, and what one learns. Each is a program that runs in less than a minute, and a test runs it. Texts, programs and
+data are the project's own, under its licence; data are generated, but for the eight pairs of numbers of Rubin (1981).
+`python benchmarks/gallery.py` runs them beside PyMC with nutpie ([what it printed](../speed.md#the-gallery))."""
+LOOKED_UP = (
+    "distributions",
+    "rewrites",
+    "glossary",
+    "not_yet",
+    "proof_models",
+    "speed",
+    "supported_versions",
+    "documentation_compared",
+)
 
 
 def copy_pages() -> None:
@@ -67,8 +91,8 @@ def write(place: Path, text: str) -> None:
     place.write_text(text, encoding="utf-8")
 
 
-def tree(listed: list[str], caption: str = "", depth: int = 1) -> str:
-    head = [f":caption: {caption}"] if caption else []
+def tree(listed: list[str], depth: int = 1, hidden: bool = False) -> str:
+    head = [":hidden:"] if hidden else []
     return "\n".join(["```{toctree}", f":maxdepth: {depth}", *head, "", *listed, "```", ""])
 
 
@@ -82,26 +106,42 @@ def contents() -> None:
     introduction = (Path(__file__).parent / "index.txt").read_text(encoding="utf-8")
     write(
         SOURCE / "index.md",
-        introduction
-        + tree(
-            [
-                "docs/tutorials/index",
-                "docs/guides",
-                "docs/reference/index",
-                "docs/lookups",
-                "docs/decisions/index",
-                "docs/project",
-            ]
-        ),
+        introduction + tree(PARTS, hidden=True),
     )
     write(SOURCE / "docs/project.md", "# Project\n\n" + tree([f"/{p.stem}" for p in pages() if p.parent == Path()]))
     write(
         SOURCE / "docs/tutorials/index.md",
         "# Tutorials\n\nEach is a program that runs in minutes; the tests run its code.\n\n" + tree(tutorials),
     )
+    write(SOURCE / "docs/gallery/index.md", gallery())
     write(SOURCE / "docs/guides.md", "# Guides\n\n" + tree(guides))
     write(SOURCE / "docs/lookups.md", "# Tables\n\n" + tree(lookups))
     write(SOURCE / "docs/decisions/index.md", "# Decisions and their reasons\n\n" + tree(decisions))
+
+
+def gallery() -> str:
+    """The page of thumbnails. A case study says its group in its first line, its title in the second."""
+    studies = [ROOT / page for page in pages() if page.parent == Path("docs/gallery")]
+    parts = ["# Gallery", "", f"{len(studies)} case studies{ABOUT_THE_GALLERY}", ""]
+    for group in GALLERY_GROUPS:
+        parts += [f"## {group}", "", "::::{grid} 1 2 3 3", ":gutter: 3", ""]
+        parts += [card(study) for study in studies if group_of_study(study) == group] + ["::::", ""]
+    return "\n".join([*parts, tree([study.stem for study in studies], hidden=True)])
+
+
+def group_of_study(study: Path) -> str:
+    first = study.read_text(encoding="utf-8").partition("\n")[0]
+    found = re.fullmatch(r"<!-- (.+) -->", first)
+    if not found or found[1] not in GALLERY_GROUPS:
+        raise ValueError(f"{study.name}: its first line must be <!-- GROUP -->, one of {', '.join(GALLERY_GROUPS)}")
+    return found[1]
+
+
+def card(study: Path) -> str:
+    title = study.read_text(encoding="utf-8").split("\n")[1].removeprefix("# ")
+    picture = f"../pictures/gallery/{study.stem}.png"
+    options = [f":img-top: {picture}", f":img-alt: {title}", f":link: {study.stem}", ":link-type: doc"]
+    return "\n".join([f":::{{grid-item-card}} {title}", *options, ":::", ""])
 
 
 def generated(quick: bool) -> None:

@@ -1,7 +1,7 @@
 """Pages that are programs: their Python blocks run one after the other, and a `text` block after one is what it prints.
 
-`python docs/site/programs.py [PAGE ...]` runs tutorials and writes what they print, and their pictures, into the pages.
-The tests run the same blocks and compare, numbers aside.
+`python docs/site/programs.py [PAGE ...]` runs tutorials and pages of the gallery, and writes what they print, and their
+pictures, into the pages. The tests run the same blocks and compare, numbers aside.
 """
 
 from __future__ import annotations
@@ -15,13 +15,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-TUTORIALS = ROOT / "docs/tutorials"
-PICTURES = ROOT / "docs/pictures/tutorials"
+TUTORIALS, GALLERY = ROOT / "docs/tutorials", ROOT / "docs/gallery"
+MISTAKES = ROOT / "docs/first_mistakes.md"
 BLOCK = re.compile(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```\n)?", re.DOTALL)
 
 
-def pages() -> list[Path]:
-    return sorted(TUTORIALS.glob("*.md"))
+def pages(*folders: Path) -> list[Path]:
+    return sorted(page for folder in folders or (TUTORIALS, GALLERY) for page in folder.glob("*.md"))
+
+
+def every_page() -> list[Path]:
+    return [*pages(), MISTAKES]
+
+
+def pictures(page: Path) -> Path:
+    """The folder of the pictures of a page: a folder for each folder of pages."""
+    return ROOT / "docs/pictures" / page.parent.name
 
 
 def outputs(text: str, page: str) -> Iterator[tuple[str, str, str]]:
@@ -42,7 +51,9 @@ def words(text: str) -> list[str]:
 def renew(page: Path) -> None:
     """Write into a page what its blocks print."""
     text = page.read_text(encoding="utf-8")
-    with contextlib.chdir(PICTURES):
+    place = pictures(page) if "savefig" in text else ROOT
+    place.mkdir(parents=True, exist_ok=True)
+    with contextlib.chdir(place):
         for block, shown, printed in outputs(text, page.name):
             if shown:
                 old = f"```python\n{block}```\n\n```text\n{shown}```\n"
@@ -56,7 +67,7 @@ def clean(printed: str) -> str:
 
 if __name__ == "__main__":
     os.environ.setdefault("MPLBACKEND", "Agg")
-    PICTURES.mkdir(parents=True, exist_ok=True)
-    for each in [TUTORIALS / f"{Path(name).stem}.md" for name in sys.argv[1:]] or pages():
+    wanted = {Path(name).stem for name in sys.argv[1:]}
+    for each in [page for page in every_page() if not wanted or page.stem in wanted]:
         print(each.name, flush=True)
         renew(each)

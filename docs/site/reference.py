@@ -71,12 +71,18 @@ def cell(text: str) -> str:
 
 def doc_of(name: str) -> str:
     value = getattr(ppl, name)
-    if not (callable(value) or name == "config"):
+    if name in VALUES or not (callable(value) or name == "config"):
         return VALUES.get(name, "")
     return inspect.getdoc(value) or ""
 
 
-VALUES = {
+VALUES = {  # of names whose class would speak for them
+    "logit": "log(p / (1 - p)), entry by entry.\n\n>>> print(ppl.logit(0.5).eval())\n0.0",
+    "invlogit": "1 / (1 + exp(-x)), entry by entry.\n\n>>> print(ppl.invlogit(0.0).eval())\n0.5",
+    "logaddexp": "log(exp(x) + exp(y)), entry by entry, without overflow.\n\n"
+    ">>> print(ppl.logaddexp(1000.0, 1000.0).eval().round(3))\n1000.693",
+    "logsumexp": "log of the sum of exp(x) along axes, all by default, without overflow.\n\n"
+    ">>> print(ppl.logsumexp(np.array([1000.0, 1000.0])).eval().round(3))\n1000.693",
     "DRAW": "The operation of a random draw: `node.op is ppl.DRAW` in a graph.",
     "FAMILIES": "Every family by its name, those of programs that declare their own too.",
     "STEP_METHODS": "The step methods that `pm.sample` chooses from, as in PyMC.",

@@ -65,8 +65,13 @@ def to_mermaid(outputs: Nodes) -> str:
 
 
 def to_svg(outputs: Nodes) -> str:
-    """The graph as an SVG drawing. Needs the extra `viz` and Graphviz's program `dot`; `to_mermaid` needs neither."""
-    remedy = 'install `pip install "ppl[viz]"` and Graphviz itself, or use to_mermaid(), which needs neither'
+    """The graph as an SVG drawing. Needs the extra `viz` and Graphviz's program `dot`; `to_mermaid` needs neither.
+
+    >>> x = ppl.tensor.dscalar("x")
+    >>> ppl.to_svg(x**2)[:5]  # doctest: +SKIP
+    '<?xml'
+    """
+    remedy = 'install `pip install "ppl-jax[viz]"` and Graphviz itself, or use to_mermaid(), which needs neither'
     try:
         import graphviz  # type: ignore[import-untyped]  # an optional extra
     except ImportError as error:

@@ -36,7 +36,7 @@ def optax() -> ModuleType:
     try:
         import optax
     except ImportError as error:
-        raise ImportError("optimizers need optax: pip install 'ppl[nn]'") from error
+        raise ImportError("optimizers need optax: pip install 'ppl-jax[nn]'") from error
     return optax
 
 

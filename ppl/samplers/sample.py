@@ -82,7 +82,7 @@ def sample(
     ``ChainProgress`` after each dispatch. Ctrl-C returns the draws that are finished. With ``blocking=False`` the
     result is a ``Handle``. ``checkpoint`` is a directory to save to while sampling, ``resume`` one to go on from: the
     draws are then the same, bit for bit, as those of a run that was never interrupted. Its tables are .npy files, or
-    with ``storage="zarr"`` compressed arrays of the Zarr group ``draws.zarr`` there (install ``ppl[zarr]``).
+    with ``storage="zarr"`` compressed arrays of the Zarr group ``draws.zarr`` there (install ``ppl-jax[zarr]``).
     ``identity`` names what the run is of, with a digest each: who resumes with other ones is refused, and told which.
 
     >>> import jax.numpy as jnp, numpy as np

@@ -11,7 +11,7 @@ from ppl.nn import losses
 
 pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
 
-optax = pytest.importorskip("optax", reason="the twins are optax's: pip install 'ppl[nn]'")
+optax = pytest.importorskip("optax", reason="the twins are optax's: pip install 'ppl-jax[nn]'")
 RNG = np.random.default_rng(2)
 LABELS, SCORES = RNG.integers(0, 4, 6), RNG.normal(size=(6, 4))
 SHARES = RNG.dirichlet(np.ones(4), 6)

@@ -16,7 +16,7 @@ from ppl.nn.optimizers import LBFGS, OPTIMIZERS, SGD, Adam
 
 pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
 
-pytest.importorskip("optax", reason="optimizers are optax's: pip install 'ppl[nn]'")
+pytest.importorskip("optax", reason="optimizers are optax's: pip install 'ppl-jax[nn]'")
 RNG = np.random.default_rng(1)
 
 

@@ -12,7 +12,7 @@ import ppl
 import ppl.tensor as T  # noqa: N812
 from ppl.nn import constraints, optimizers, schedules
 
-optax = pytest.importorskip("optax", reason="optimizers are optax's: pip install 'ppl[nn]'")
+optax = pytest.importorskip("optax", reason="optimizers are optax's: pip install 'ppl-jax[nn]'")
 
 STEPS = 100
 RNG = np.random.default_rng(0)

@@ -92,12 +92,26 @@ def _finite(array: np.ndarray, domain: Domain) -> Any:
 
 
 OLD = {"sd": "sigma", "testval": "initval"}  # what PyMC 3 called some
+ELSEWHERE = {  # what SciPy, NumPyro and Stan call some, and what these are here, where a family has them
+    "concentration": ("alpha",),
+    "df": ("nu",),
+    "loc": ("mu",),
+    "logits": ("logit_p",),
+    "mean": ("mu",),
+    "probs": ("p",),
+    "rate": ("lam", "beta"),
+    "scale": (),  # sigma of one family, beta of another, 1 / beta of a third
+    "std": ("sigma",),
+}
 EVERYWHERE = ("dims", "shape", "size", "observed", "initval", "transform", "default_transform", "total_size")
 
 
 def unknown(who: str, key: str, value: Any, known: tuple[str, ...], shown: str) -> str:
     """What is said of a name that a family does not know; `shown` are the known ones with their domains."""
     everywhere = (*known, *EVERYWHERE)
-    close = [OLD[key]] if OLD.get(key) in everywhere else difflib.get_close_matches(key, everywhere, 1)
+    if key in ELSEWHERE:
+        close = [name for name in ELSEWHERE[key] if name in known]
+    else:
+        close = [OLD[key]] if OLD.get(key) in everywhere else difflib.get_close_matches(key, everywhere, 1)
     hint = f" Did you mean {close[0]}?" if close else ""
     return f"{who} has no parameter {key!r}.{hint} It takes {shown}; got {key}={value!r}."

@@ -171,6 +171,14 @@ def refuse_inner_draws(node: Node) -> None:
 
 def sampler(outputs: Sequence[Node], inputs: Sequence[Node] = ()) -> Callable[..., list[Any]]:
     """A pure JAX function of a key (two uint32 numbers) and of `inputs`, which gives one draw of `outputs`: to be
-    compiled, and mapped over keys."""
+    compiled, and mapped over keys.
+
+    >>> import jax
+    >>> draw = ppl.sampler([ppl.Normal.dist(0, 1, shape=3)])
+    >>> with jax.enable_x64(True):
+    ...     (values,) = jax.jit(draw)(np.array([0, 1], "uint32"))
+    >>> values.shape
+    (3,)
+    """
     key = placeholder(KEY_TYPE, "key")
     return to_jax([key, *inputs], expand_draws(outputs, key))

@@ -223,7 +223,12 @@ def guess_scaling(point: Any, vars: Any = None, model: Any = None, scaling_bound
 
 
 def trace_cov(trace: Any, vars: Any = None, model: Any = None) -> np.ndarray:
-    """The covariance matrix of draws, variable after variable; `trace` holds an array of draws by name."""
+    """The covariance matrix of draws, variable after variable; `trace` holds an array of draws by name.
+
+    >>> pm.trace_cov({"a": np.array([1.0, 2, 3]), "b": np.array([2.0, 4, 6])}, vars=["a", "b"])
+    array([[1., 2.],
+           [2., 4.]])
+    """
     names = [v if isinstance(v, str) else v.name for v in (vars or modelcontext(model).free_RVs)]
     arrays = [np.asarray(trace[name]) for name in names]
     return np.cov(np.concatenate([a.reshape((len(a), -1)) for a in arrays], axis=1).T)

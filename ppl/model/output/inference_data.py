@@ -51,6 +51,11 @@ class InferenceData(Mapping[str, Any]):
         return sorted(vars(self), key=lambda name: ORDER.get(name, len(ORDER)))
 
     def __getitem__(self, name: str) -> Any:
+        if name not in vars(self):
+            there = ", ".join(self.groups())
+            raise KeyError(
+                f"no group {name!r}: there are {there}. Draws of a variable are in one: .posterior[{name!r}]"
+            )
         return vars(self)[name]
 
     def __contains__(self, name: object) -> bool:

@@ -102,7 +102,10 @@ def _ordinary(data: Any, var_names: Any, group: str | None) -> list[Quantities] 
     if not (hasattr(data, "data_vars") and {*CHAINS} <= {*data.dims}) or data.sizes["draw"] < FEWEST:
         return None
     names = [var_names] if isinstance(var_names, str) else list(data.data_vars if var_names is None else var_names)
-    if len({*names}) < len(names) or not {*names} <= {*data.data_vars}:
+    unknown = [name for name in names if name not in data.data_vars]
+    if unknown and not any(str(name).startswith("~") for name in names):
+        raise KeyError(f"no variable {unknown[0]!r} in these draws: there are {', '.join(map(str, data.data_vars))}")
+    if unknown or len({*names}) < len(names):
         return None
     found = [_quantities(name, data[name]) for name in names]
     return [each for each in found if each is not None] if found and None not in found else None

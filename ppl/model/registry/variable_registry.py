@@ -237,7 +237,7 @@ class Books(metaclass=_MadeInItsBlock):
             known = ", ".join(self._dim_lengths) or "none"
             raise KeyError(
                 f"Dimensions {set(unknown)} are unknown to the model and cannot be used to specify a shape. "
-                f"Known: {known}."
+                f"Known: {known}. Declare them: Model(coords={{{unknown[0]!r}: [...]}})."
             )
         return tuple(self._dim_lengths[d] for d in names)
 
@@ -254,7 +254,7 @@ class Books(metaclass=_MadeInItsBlock):
         if full in RESERVED:
             raise ValueError(f"a variable can not be named {full!r}: results use that name. Call it, say, {full}_1.")
         if full in self.root.named_vars:
-            raise ValueError(f"Variable name {full} already exists.")
+            raise ValueError(f"Variable name {full} already exists. Give each variable of a model a name of its own.")
         return full
 
     def add_named_variable(self, var: Tensor, dims: Any = None, name: str | None = None) -> None:

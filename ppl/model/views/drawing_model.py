@@ -166,12 +166,18 @@ def model_to_graphviz(
     include_dim_lengths: bool = True,
 ) -> Any:  # fmt: skip
     """The model as a graphviz picture; `node_formatters` maps a kind ("free", or PyMC's "Free Random Variable") to a
-    function from a variable to the attributes of its node, such as its label."""
+    function from a variable to the attributes of its node, such as its label.
+
+    >>> with pm.Model() as model:
+    ...     center = pm.Normal("center")
+    >>> "center" in pm.model_to_graphviz(model).source
+    True
+    """
     try:
         import graphviz
     except ImportError as error:
         raise ImportError(
-            "model_to_graphviz needs the extra viz: pip install 'ppl[viz]'. to_mermaid() needs nothing."
+            "model_to_graphviz needs the extra viz: pip install 'ppl-jax[viz]'. to_mermaid() needs nothing."
         ) from error
     found: Any = model_to_read(model)
     graph = model_to_networkx(

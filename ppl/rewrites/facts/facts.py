@@ -178,7 +178,14 @@ def promised(condition: Condition) -> Fact:
 
 
 class _Assume(TensorOp):
-    """The same value, of which the user promises something."""
+    """The same value, of which the user promises something.
+
+    >>> x = ppl.tensor.dscalar("x")
+    >>> print(ppl.pprint(ppl.simplify(ppl.tensor.log(x**2))))
+    2 * log(abs(x))
+    >>> print(ppl.pprint(ppl.simplify(ppl.tensor.log(ppl.assume(x, positive=True) ** 2))))
+    2 * log(x)
+    """
 
     def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> Any:
         return inputs[0].type

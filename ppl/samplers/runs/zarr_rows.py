@@ -68,6 +68,7 @@ def zarr_package() -> Any:
         zarr = None
     if zarr is None or int(zarr.__version__.split(".")[0]) < 3:
         raise StorageError(
-            "storage='zarr' needs the package zarr, version 3 or later: install ppl[zarr]. storage='npy' needs nothing."
+            "storage='zarr' needs the package zarr, version 3 or later: install ppl-jax[zarr]. "
+            "storage='npy' needs nothing."
         )
     return zarr

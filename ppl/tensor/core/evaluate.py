@@ -56,6 +56,12 @@ def to_jax(inputs: Iterable[Node], outputs: Node | Sequence[Node]) -> Callable[.
     """The graph from `inputs` to `outputs` as a pure JAX function, to which jit, grad, vmap and shard_map apply.
 
     It computes in the dtypes of its arguments' JAX arrays: for float64 call it inside `jax.enable_x64(True)`.
+
+    >>> import jax
+    >>> x = ppl.tensor.dscalar("x")
+    >>> with jax.enable_x64(True):
+    ...     print(jax.grad(ppl.to_jax([x], ppl.tensor.exp(2 * x)))(0.0))
+    2.0
     """
     given = list(inputs)
     wanted = [outputs] if isinstance(outputs, Node) else list(outputs)
