@@ -38,7 +38,7 @@ def evaluate(
 
 
 # What NumPy gives to the last bit as XLA does, and at once: for each such number XLA would compile a program.
-_EXACT: dict[str, Callable[..., Any]] = {"switch": np.where, "abs": np.absolute} | {
+_EXACT: dict[str, Any] = {"switch": np.where, "abs": np.absolute} | {
     name: getattr(np, name)
     for name in """add subtract multiply true_divide negative floor ceil rint sign square maximum minimum less
         less_equal greater greater_equal equal not_equal logical_and logical_or logical_not bitwise_and bitwise_or
