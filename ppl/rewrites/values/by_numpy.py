@@ -184,6 +184,11 @@ def _linear_recurrence(node: Node, values: Values) -> Any:
     return found
 
 
+def _searchsorted(node: Node, values: Values) -> Any:
+    side: Any = dict(node.attrs).get("side", "left")
+    return np.searchsorted(values[0], values[1], side)
+
+
 def _segment_sum(node: Node, values: Values) -> Any:
     if np.any((values[1] < 0) | (values[1] >= node.attrs["count"])):  # XLA drops these
         return None
@@ -317,7 +322,7 @@ _BY_OP: dict[Any, Callable[[Node, Values], Any]] = {
     indexing.index_add: _added_at,
     chains.log_forward: _log_forward,
     linear_recurrence: _linear_recurrence,
-    sorting.searchsorted: lambda node, values: np.searchsorted(values[0], values[1], {"side": "left", **node.attrs}["side"]),
+    sorting.searchsorted: _searchsorted,
     indexing.GETITEM: lambda node, values: np.asarray(
         values[0][indexing.real_index(node.attrs["plan"], values[1:])]
     ),
