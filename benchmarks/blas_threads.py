@@ -15,6 +15,7 @@ import sys
 import time
 import timeit
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax.numpy as jnp
@@ -55,9 +56,9 @@ def main(sides: list[int]) -> None:
             f(point)
             f(point)
             blas.InOneThread.__call__ = lambda self, *arguments: self.run(*arguments)  # type: ignore[method-assign]
-            usual = milliseconds(lambda f=f: f(point), repeats)  # type: ignore[misc]
+            usual = milliseconds(partial(f, point), repeats)
             blas.InOneThread.__call__ = bounded  # type: ignore[method-assign]
-            print(f"{n:6} {name:6} {usual:>20}{milliseconds(lambda f=f: f(point), repeats):>20}", flush=True)  # type: ignore[misc]
+            print(f"{n:6} {name:6} {usual:>20}{milliseconds(partial(f, point), repeats):>20}", flush=True)
     one = jnp.ones(1)
     plain = lambda x: one
     around = blas.InOneThread(plain)

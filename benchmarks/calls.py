@@ -102,7 +102,7 @@ def theirs(define: Callable[[Any], None]) -> dict[str, float]:
         )
     }  # fmt: skip
     both = model.logp_dlogp_function(ravel_inputs=True)
-    both.set_extra_values({})
+    both.set_extra_values(point)
     flat = np.concatenate([point[v.name] for v in model.continuous_value_vars], axis=None)
     if len(model.continuous_value_vars) == len(model.value_vars):
         found["logp_dlogp.raw"] = microseconds(lambda: both(flat))

@@ -1,13 +1,11 @@
 """ppl: a PyMC-compatible probabilistic programming backend."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+import typing as _typing
 
 from ppl import opening as _opening
 from ppl.xla import flags as _flags
 
-if TYPE_CHECKING:  # at run time they come when the first of them is asked for
+if _typing.TYPE_CHECKING:  # at run time they come when the first of them is asked for
     from ppl.public import *  # noqa: F403
     from ppl.public import __version__ as __version__
 
@@ -15,7 +13,7 @@ _flags.apply()  # XLA reads its flags once, when the first device is used
 _opening.wait()
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _typing.Any:
     return _opening.find(name)
 
 

@@ -76,7 +76,7 @@ def _open() -> None:
         public = importlib.import_module("ppl.public")
         given = {name: value for name, value in vars(public).items() if name == "__version__" or name[0] != "_"}
         vars(sys.modules["ppl"]).update(given, __getattr__=public.__getattr__)
-        public.enter()
+        public._enter()
         sys.meta_path.remove(_waiting)
     finally:
         _waiting.opening = False

@@ -117,7 +117,7 @@ gradient = _theano_gradient  # Theano's module; `ppl.tensor.gradient` is NumPy's
 map = _iteration.theano_map  # Theano's form; `ppl.tensor.map` is SymJAX's
 
 
-def enter() -> None:
+def _enter() -> None:
     """Let the other paths be found that programs know names by."""
     _longer_paths.enter()
     _by_hand.enter()

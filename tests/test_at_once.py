@@ -54,6 +54,26 @@ def test_posteriors_by_numpy_are_those_by_programs(model, monkeypatch):
         np.testing.assert_allclose(fast.posterior[name], slow.posterior[name], rtol=1e-8, atol=1e-10, err_msg=name)
 
 
+ALONG_TIME_AND_IN_TABLES = {
+    "AR": lambda: pm.AR.dist(pm.Normal.dist(0, 0.3, shape=2), sigma=0.5, shape=30, init_dist=pm.Normal.dist(0, 1)),
+    "AR of stacks": lambda: pm.AR.dist([[0.5, 0.2], [0.1, -0.3]], sigma=0.5, shape=(2, 20), init_dist=pm.Normal.dist()),
+    "GARCH11": lambda: pm.GARCH11.dist(omega=1.0, alpha_1=0.2, beta_1=pm.Beta.dist(2, 5), initial_vol=1.0, shape=30),
+    "Interpolated": lambda: pm.Interpolated.dist([0.0, 1.0, 2.0, 4.0], [0.0, 2.0, 1.0, 0.5], shape=(3, 2)),
+}
+
+
+@pytest.mark.parametrize("draws", [1, 40])
+@pytest.mark.parametrize("law", ALONG_TIME_AND_IN_TABLES)
+def test_laws_along_time_and_in_tables_are_drawn_at_once(law, draws, monkeypatch):
+    before = PROGRAMS.compilations
+    fast = pm.draw(ALONG_TIME_AND_IN_TABLES[law](), draws=draws, random_seed=3)
+    assert PROGRAMS.compilations == before, "nothing was compiled"
+    monkeypatch.setattr(draw_rows, "at_once", lambda *_, **__: None)
+    slow = pm.draw(ALONG_TIME_AND_IN_TABLES[law](), draws=draws, random_seed=3)
+    assert PROGRAMS.compilations > before
+    np.testing.assert_allclose(fast, slow, rtol=1e-10)
+
+
 @pytest.mark.parametrize("model", [schools, change])
 def test_chains_are_what_they_are_among_more(model):
     with pm.Model():

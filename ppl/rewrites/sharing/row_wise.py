@@ -12,12 +12,13 @@ import numpy as np
 from ppl.graph import Node, substitute, topological
 from ppl.graph.node import Op
 from ppl.tensor import linalg
-from ppl.tensor.arrays import diagonals, indexing, reductions, shaping
+from ppl.tensor.arrays import diagonals, indexing, reductions, shaping, sorting
 from ppl.tensor.arrays.segments import segment_sum
 from ppl.tensor.core.names import NAMED
 from ppl.tensor.core.ops import Elementwise, Reduction
 from ppl.tensor.core.vectorizing import VECTORIZED
 from ppl.tensor.linear_algebra import chains, decompositions, definite, kronecker, triangular
+from ppl.tensor.loops.recurrence import linear_recurrence
 from ppl.tensor.sampling.draws import Draw, of_words
 from ppl.tensor.tensor import Tensor, TensorType, constant, placeholder
 
@@ -221,6 +222,18 @@ def _along_a_chain(call: _Call) -> Tensor:
     return shaping.moveaxis(call.with_inputs([first, shaping.moveaxis(steps, 0, 1)]), 1, 0)
 
 
+def _along_time(call: _Call) -> Tensor:
+    """Axes of the recurrence itself stay last: one of first values, two of weights, one of time."""
+    stack = call.node.type.ndim - 1
+    each = zip(call.inputs, call.moved, (1, 2, 1), strict=True)
+    return call.with_inputs([_padded(x, stack + own) if moved else x for x, moved, own in each])
+
+
+def _searched(call: _Call) -> Tensor | None:
+    """In a table that is the same for all rows."""
+    return None if call.moved[0] else _stacked(call)
+
+
 def _taken_along(call: _Call) -> Tensor:
     both = [x if own else _repeated(x, call.rows) for x, own in zip(call.inputs, call.moved, strict=True)]
     return call.with_inputs(both, axis=call.node.attrs["axis"] + 1)
@@ -266,6 +279,8 @@ _RULES: dict[Op, Callable[[_Call], Tensor | None]] = {
     indexing.index_add: _updated,
     VECTORIZED: _mapped,
     chains.log_forward: _along_a_chain,
+    linear_recurrence: _along_time,
+    sorting.searchsorted: _searched,
     diagonals.diagonal: _diagonal,
     diagonals.tril: _stacked,
     diagonals.triu: _stacked,

@@ -15,7 +15,7 @@ import numpy as np
 
 from ppl.graph import Node, topological
 from ppl.tensor import linalg
-from ppl.tensor.arrays import diagonals, indexing, reductions, shaping
+from ppl.tensor.arrays import diagonals, indexing, reductions, shaping, sorting
 from ppl.tensor.arrays.creation import eye
 from ppl.tensor.arrays.segments import segment_sum
 from ppl.tensor.core.elementwise import log1mexp, share
@@ -27,6 +27,7 @@ from ppl.tensor.linear_algebra import chains, decompositions
 from ppl.tensor.linear_algebra.definite import log_det_definite, normal_log_density
 from ppl.tensor.linear_algebra.kronecker import kron_times
 from ppl.tensor.linear_algebra.triangular import diagonal_of, pack_triangular, unpack_triangular
+from ppl.tensor.loops.recurrence import linear_recurrence
 from ppl.tensor.sampling.draws import OF_ONE_WORD, Draw, key_fold_in, key_split, of_words
 from ppl.tensor.special_functions import counts as special_counts
 from ppl.tensor.special_functions.catalog import log_exp_difference
@@ -171,6 +172,23 @@ def _log_forward(node: Node, values: Values) -> Any:
     return np.stack(found).astype(node.type.dtype)
 
 
+def _linear_recurrence(node: Node, values: Values) -> Any:
+    start, weights, inputs = values
+    lags, found = start.shape[-1], np.empty(node.type.shape, node.type.dtype)
+    found[..., :lags] = start
+    for t in range(inputs.shape[-1]):
+        x, w = inputs[..., t], weights[..., t if weights.shape[-2] > 1 else 0, :]
+        for i in range(lags):
+            x = x + w[..., i] * found[..., lags + t - 1 - i]
+        found[..., lags + t] = x
+    return found
+
+
+def _searchsorted(node: Node, values: Values) -> Any:
+    side: Any = dict(node.attrs).get("side", "left")
+    return np.searchsorted(values[0], values[1], side)
+
+
 def _segment_sum(node: Node, values: Values) -> Any:
     if np.any((values[1] < 0) | (values[1] >= node.attrs["count"])):  # XLA drops these
         return None
@@ -303,6 +321,8 @@ _BY_OP: dict[Any, Callable[[Node, Values], Any]] = {
     indexing.index_update: _set,
     indexing.index_add: _added_at,
     chains.log_forward: _log_forward,
+    linear_recurrence: _linear_recurrence,
+    sorting.searchsorted: _searchsorted,
     indexing.GETITEM: lambda node, values: np.asarray(
         values[0][indexing.real_index(node.attrs["plan"], values[1:])]
     ),

@@ -1,0 +1,82 @@
+"""JAX that is loaded when it is needed: nothing that is declared before, or waits for it, may be lost."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ppl.xla import later
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def run(program: str) -> str:
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
+    assert not done.returncode, done.stderr
+    return done.stdout.strip()
+
+
+START = "import sys; from ppl.xla.later import *; assert 'jax' not in sys.modules\n"
+
+
+@pytest.mark.parametrize(
+    ("program", "wanted"),
+    [
+        ("with wide(): print(jnp.ones(1).dtype)\nprint(jnp.ones(1).dtype)", "float64\nfloat32"),
+        ("with wide():\n    with wide(): pass\n    print(jnp.ones(1).dtype)", "float64"),
+        ("with wide():\n    import jax\n    print(Functions('jax.numpy').ones(1).dtype)", "float64"),
+        ("f = jit(lambda: jnp.ones(1).dtype)\nwith wide(): print(jit(lambda: jnp.ones(1))().dtype)", "float64"),
+        ("with wide(): pass\nprint('jax' in sys.modules, isinstance(np.ones(1), Array))", "False False"),
+        ("print(isinstance(jnp.ones(1), Array), is_loaded())", "True True"),
+        ("when_loaded(lambda: print('now'))\nprint('before')\njnp.ones(1), jnp.ones(1)", "before\nnow"),
+    ],
+)  # fmt: skip
+def test_before_and_while_jax_is_loaded(program, wanted):
+    assert run(f"import numpy as np\n{START}{program}") == wanted
+
+
+def test_a_block_waits_for_its_own_thread_alone():
+    """Another thread that loads JAX neither gets this one's setting nor takes it from it."""
+    program = """
+import threading
+found = {}
+def other():
+    found["other"] = str(jnp.ones(1).dtype)
+with wide():
+    thread = threading.Thread(target=other)
+    thread.start()
+    thread.join()
+    found["own"] = str(jnp.ones(1).dtype)
+found["after"] = str(jnp.ones(1).dtype)
+print(found)
+"""
+    assert run(START + program) == "{'other': 'float32', 'own': 'float64', 'after': 'float32'}"
+
+
+def test_slopes_that_were_given_before_hold():
+    program = """
+@custom_jvp
+def twice(x):
+    "Its words."
+    return 2 * x
+
+@twice.defjvp
+def _(given, moves):
+    return twice(*given), 7 * moves[0]
+
+assert "jax" not in sys.modules and twice.__doc__ == "Its words."
+print(jax.grad(twice)(1.0), twice(3.0))
+"""
+    assert run(START + program) == "7.0 6.0"
+
+
+def test_functions_of_a_module_have_their_names():
+    f = later.Functions("jax.numpy").add
+    assert f.__name__ == "add" and float(f(1.0, 2.0)) == 3.0
+    with pytest.raises(AttributeError):
+        later.module("jax.numpy").no_such_function  # noqa: B018
+    assert np.asarray(later.module("jax.numpy").zeros(2)).tolist() == [0, 0]
