@@ -490,6 +490,8 @@ def _is_foreign(name: str, operand: Any) -> bool:
     kind = type(operand)
     if issubclass(kind, Node | np.ndarray | np.generic | complex | float | int | list | tuple | str):
         return False
+    if issubclass(kind, Labelled):
+        return True
     return hasattr(kind, f"__r{_REFLECTED.get(name)}__") and not any(hasattr(kind, each) for each in _ARRAYS)
 
 

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 import ppl.tensor as tt
-from ppl.tensor.tensor import Tensor
+from ppl.distributions.declaration.domains import a_distribution
+from ppl.distributions.draws.draw import RandomVariable
 from ppl.xtensor.alignment import aligned, common_dims
 from ppl.xtensor.type import XTensorVariable, as_xtensor, is_labelled_array
 
@@ -93,13 +94,28 @@ class Recipe:
         if set(batch) < set(self.batch):
             raise ValueError(f"{self.family.__name__} has the dims {self.batch}, asked for are {tuple(batch)}")
 
-    def made(self, batch: Sequence[str], whole: bool = True) -> Tensor:
+    def made(self, batch: Sequence[str], whole: bool = True) -> RandomVariable:
         """The draw by position."""
         return self.family.dist(**self.call(batch, whole))
 
-    def event(self, draw: Any, batch: Sequence[str]) -> tuple[str, ...]:
+    def check_core(self) -> None:
+        """Raise where no core dims are given for a family of vectors, or of parameters that are vectors."""
+        domains = [p.domain for p in self.family.params.values() if p.domain is not a_distribution]
+        support = getattr(self.family.support, "ndim", 0)
+        if not self.core and (support or any(domain.ndim for domain in domains)):
+            raise self._lacking_core()
+
+    def _lacking_core(self) -> ValueError:
+        said = f"{self.core} are given" if self.core else "none are given"
+        return ValueError(
+            f"{self.family.__name__} requires core_dims to be specified, the dims of one value or of one parameter (of a "
+            f"vector of probabilities, of the rows and columns of a matrix); {said}, for arguments with the dims "
+            f"{[x.dims for x in _within(self.arguments.values())]}."
+        )
+
+    def event(self, draw: RandomVariable, batch: Sequence[str]) -> tuple[str, ...]:
         """The dims of one value of the draw."""
-        who, n = self.family.__name__, getattr(draw, "event_ndim", 0)
+        n = draw.event_ndim
         if self.own:
             found = tuple(self.own)
         else:
@@ -108,12 +124,7 @@ class Recipe:
             fitting = next((c for c in cores if len(c) == n), list(self.core[:n]))
             found = tuple(inner[:n] if len(inner) >= n > 0 else fitting) if n else ()
         if len(found) != n or len(batch) + n != draw.ndim:
-            said = f"{self.core} are given" if self.core else "none are given"
-            raise ValueError(
-                f"{who} requires core_dims to be specified, the dims of one value or of one parameter (of a vector of "
-                f"probabilities, of the rows and columns of a matrix); {said}, for arguments with the dims "
-                f"{[x.dims for x in _within(self.arguments.values())]}."
-            )
+            raise self._lacking_core()
         return found
 
 
@@ -188,6 +199,7 @@ def labelled_draw(recipe: Recipe) -> XTensorVariable:
             f"{recipe.family.__name__} gives more than its draw, and has no form with named dims: make it in pm, and "
             "name the axes of what it gives by as_xtensor(..., dims=(...))."
         )
+    recipe.check_core()
     batch = recipe.batch
     draw = recipe.made(batch)
     return XTensorVariable(draw, (*batch, *recipe.event(draw, batch)), made_by=recipe)

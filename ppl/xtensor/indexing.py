@@ -100,6 +100,10 @@ def _is_names(x: Any) -> bool:
     return isinstance(x, str) or (isinstance(x, tuple | list) and all(isinstance(d, str) for d in x))
 
 
+def _is_whole(part: Any) -> bool:
+    return isinstance(part, slice) and part.start is None and part.stop is None and part.step is None
+
+
 def _is_array(part: Any) -> bool:
     return isinstance(part, XTensorVariable) and part.ndim > 0
 
@@ -110,7 +114,7 @@ def _dims_after(x: XTensorVariable, parts: list[Any]) -> tuple[str, ...]:
         common_dims([part for part in parts if _is_array(part)])
     except ValueError as error:
         raise IndexError(f"Dimension of indexers mismatch: {error}") from None
-    used = max((i + 1 for i, part in enumerate(parts) if part != slice(None)), default=0)
+    used = max((i + 1 for i, part in enumerate(parts) if not _is_whole(part)), default=0)
     named = [(dim,) if isinstance(part, slice) else part.dims for part, dim in zip(parts, x.dims, strict=True)]
     first = [d for dims in named[:used] for d in dims]
     return tuple(dict.fromkeys([*first, *x.dims[used:]]))
@@ -152,7 +156,7 @@ def _basic(x: XTensorVariable, parts: list[Any]) -> tuple[Tensor, Axes, dict[int
     """The tensor after slices and numbers, what its axes are, and the arrays that are left by their axes."""
     index = [slice(None) if _is_array(part) else part for part in parts]
     index = [_number(part.node) if isinstance(part, XTensorVariable) else part for part in index]
-    node = x.node if all(part == slice(None) for part in index) else x.node[tuple(index)]
+    node = x.node if all(map(_is_whole, index)) else x.node[tuple(index)]
     axes: Axes = [
         i if _is_array(part) else dim
         for i, (part, dim) in enumerate(zip(parts, x.dims, strict=True))
@@ -168,9 +172,9 @@ def _number(node: Tensor) -> Any:
 def _group(parts: dict[int, XTensorVariable]) -> dict[int, XTensorVariable]:
     """The first array with all that share dims with it, directly or through others."""
     chosen: dict[int, XTensorVariable] = {}
-    dims: set[str] = set(next(iter(parts.values())).dims)
+    dims = {*next(iter(parts.values())).dims}
     while True:
-        found = {axis: part for axis, part in parts.items() if dims & set(part.dims)}
+        found = {axis: part for axis, part in parts.items() if dims & {*part.dims}}
         if len(found) == len(chosen):
             return chosen
         chosen, dims = found, {d for part in found.values() for d in part.dims}

@@ -18,8 +18,13 @@ from ppl.xtensor.draws import labelled_draw, recipe_for
 from ppl.xtensor.type import FUNCTIONS, XTensorVariable, as_xtensor
 
 
-def _drawn(family: Any, arguments: dict[str, Any], core_dims: Any, extra_dims: Any) -> XTensorVariable:
-    return labelled_draw(recipe_for(family, (), arguments, core_dims, extra_dims))
+def _drawn(family: Any, arguments: dict[str, Any], core_dims: Any, extra_dims: Any, *beside: Any) -> XTensorVariable:
+    """A draw of a family; along the dims of what it is moved or scaled by, too."""
+    held = {d for x in arguments.values() if isinstance(x, XTensorVariable) for d in x.dims}
+    if both := sorted(held & set(extra_dims or ())):
+        raise ValueError(f"Size dimensions {both} conflict with parameter dimensions. They should be unique.")
+    sizes = {d: n for x in beside for d, n in x.sizes.items() if d not in held} | dict(extra_dims or {})
+    return labelled_draw(recipe_for(family, (), arguments, core_dims, sizes))
 
 
 # PyTensor's name, its parameters, the family, and the family's parameters where they are not those in this order.
@@ -89,7 +94,7 @@ for _name in _LAWS:
 def _from(loc: Any, scale: Any, family: Any, key: str, core_dims: Any, extra_dims: Any, rng: Any) -> XTensorVariable:
     tell_of_rng(family.__name__, rng)
     at = as_xtensor(loc)
-    draw = _drawn(family, {key: as_xtensor(scale)}, core_dims, {**(extra_dims or {}), **at.sizes})
+    draw = _drawn(family, {key: as_xtensor(scale)}, core_dims, extra_dims, at)
     return draw if isinstance(loc, int | float) and loc == 0 else FUNCTIONS["add"](draw, at)
 
 
@@ -107,7 +112,7 @@ def gengamma(alpha: Any, p: Any, lambd: Any, *, core_dims: Any = None, extra_dim
     """λ G^(1/p) with G a Gamma draw of shape α/p: the generalized gamma law."""
     tell_of_rng("gengamma", rng)
     alpha, p, lambd = map(as_xtensor, (alpha, p, lambd))
-    draw = _drawn(d.Gamma, {"alpha": alpha / p, "beta": 1.0}, core_dims, {**(extra_dims or {}), **lambd.sizes})
+    draw = _drawn(d.Gamma, {"alpha": alpha / p, "beta": 1.0}, core_dims, extra_dims, lambd)
     return lambd * draw ** (1 / p)
 
 
@@ -116,8 +121,7 @@ def truncexpon(b: Any, loc: Any, scale: Any, *, core_dims: Any = None, extra_dim
     tell_of_rng("truncexpon", rng)
     b, loc, scale = map(as_xtensor, (b, loc, scale))
     law = _drawn(d.Exponential, {"scale": scale}, None, None)
-    sizes = {**(extra_dims or {}), **loc.sizes}
-    return _drawn(d.Truncated, {"dist": law, "upper": b * scale}, core_dims, sizes) + loc
+    return _drawn(d.Truncated, {"dist": law, "upper": b * scale}, core_dims, extra_dims, loc) + loc
 
 
 def standard_normal(extra_dims: Any = None, rng: Any = None) -> XTensorVariable:

@@ -112,10 +112,10 @@ def _length(n: Any) -> Any:
     n = bare(n)
     if isinstance(n, Tensor):
         if n.ndim or n.dtype[0] not in "ui":
-            raise TypeError(f"a length is a whole number, got {n!r}")
+            raise ValueError(f"a length is a whole number, got {n!r}")
         return int(value_of(n)) if is_constant(n) else n
     if isinstance(n, bool) or int(n) != n:
-        raise TypeError(f"a length is a whole number, got {n!r}")
+        raise ValueError(f"a length is a whole number, got {n!r}")
     if n < 0:
         raise ValueError(f"size must be 0 or positive, got: {n}")
     return int(n)

@@ -148,6 +148,10 @@ class XTensorVariable(Labelled):
         if len(self.dims) != node.ndim:
             raise ValueError(f"{node!r} has {node.ndim} axes, shape {node.type.shape}, but {len(self.dims)} dims: {dims}")
 
+    def renewed(self, node: Any) -> XTensorVariable:
+        """Another tensor with the same names; a tensor with other axes as it is."""
+        return XTensorVariable(node, self.dims) if isinstance(node, Tensor) and node.ndim == self.ndim else node
+
     # --- what it is -------------------------------------------------------------------------------------------------
     @property
     def values(self) -> Tensor:

@@ -20,6 +20,10 @@ class Labelled:
     node: Any
     dims: tuple[str, ...]
 
+    def renewed(self, node: Any) -> Any:
+        """Another tensor with the same names."""
+        raise NotImplementedError
+
     def refuse(self) -> NoReturn:
         """Raise, since an operation by position was asked for."""
         raise TypeError(
@@ -48,3 +52,31 @@ def takes_labelled(f: F) -> F:
         return f(*map(bare, args), **{key: bare(value) for key, value in kwargs.items()})
 
     return taking  # type: ignore[return-value]
+
+
+def like_argument(position: int) -> Callable[[F], F]:
+    """Let a function of tensors take labelled ones; what it gives has the names of its argument at that position, one
+    tensor for each of a list."""
+
+    def decorate(f: F) -> F:
+        @functools.wraps(f)
+        def taking(*args: Any, **kwargs: Any) -> Any:
+            found = f(*map(bare, args), **{key: bare(value) for key, value in kwargs.items()})
+            named = args[position] if len(args) > position else [*args, *kwargs.values()][position]
+            if isinstance(named, list | tuple) and isinstance(found, list | tuple):
+                return type(found)(_named(x, like) for x, like in zip(found, named, strict=True))
+            return _named(found, named)
+
+        return taking  # type: ignore[return-value]
+
+    return decorate
+
+
+def _named(result: Any, like: Any) -> Any:
+    return like.renewed(result) if isinstance(like, Labelled) else result
+
+
+class LabelledDims(tuple[str, ...]):
+    """The dims of a variable of a model that is labelled, where its book of dims says so."""
+
+    __slots__ = ()
