@@ -16,7 +16,8 @@ from ppl.dims.transforms import DimTransform, log_odds_transform, log_transform
 from ppl.dims.transforms import IntervalTransform as IntervalTransform
 from ppl.dims.transforms import SimplexTransform as SimplexTransform
 from ppl.dims.transforms import ZeroSumTransform as ZeroSumTransform
-from ppl.distributions.declaration.distribution import FAMILIES
+import ppl.distributions
+from ppl.distributions.declaration.distribution import Distribution
 from ppl.distributions.declaration.domains import open_unit, positive
 from ppl.distributions.declaration.signatures import parameters_of
 from ppl.model.context import current_model
@@ -178,6 +179,13 @@ def _signature(cls: Any, first: str, options: str) -> Signature | None:
     return Signature([*start, *positional, *by_name, *further])
 
 
+def _registry(name: str) -> Any:
+    """The family of a name that has a form with named dims; None for other names."""
+    found = getattr(ppl.distributions, name, None) if name[:1].isupper() else None
+    is_family = isinstance(found, type) and issubclass(found, Distribution) and found is not Distribution
+    return found if is_family and not found.result else None
+
+
 _made: dict[str, type[DimDistribution]] = {}
 
 
@@ -189,21 +197,22 @@ def _base(family: Any) -> type[DimDistribution]:
     )
 
 
-def family_of(name: str) -> type[DimDistribution]:
-    """The family of a name with named dims."""
-    if name not in _made:
-        family = FAMILIES[name]
-        doc = inspect.getdoc(family)
-        space = {"family": family, "__doc__": doc, "__module__": __name__, "__signature__": _FamilySignature()}
-        _made[name] = type(name, (_base(family),), space)
-    return _made[name]
+def family_of(name: str) -> type[DimDistribution] | None:
+    """The family of a name with named dims; None where there is none."""
+    family = _registry(name)
+    if family is not None and name not in _made:
+        space = {"family": family, "__module__": __name__, "__signature__": _FamilySignature()}
+        _made[name] = type(name, (_base(family),), {**space, "__doc__": inspect.getdoc(family)})
+    return _made.get(name)
 
 
 def __getattr__(name: str) -> Any:
-    if name in FAMILIES and not FAMILIES[name].result:
-        return family_of(name)
-    raise AttributeError(f"module 'ppl.dims' has no attribute {name!r}")
+    found = family_of(name)
+    if found is None:
+        raise AttributeError(f"module 'ppl.dims' has no attribute {name!r}")
+    return found
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *(name for name, family in FAMILIES.items() if not family.result)})
+    shown = "DimDistribution VectorDimDistribution PositiveDimDistribution UnitDimDistribution IntervalTransform UNSET"
+    return sorted({*shown.split(), "SimplexTransform", "ZeroSumTransform", *filter(_registry, dir(ppl.distributions))})

@@ -23,7 +23,7 @@ def _drawn(family: Any, arguments: dict[str, Any], core_dims: Any, extra_dims: A
     held = {d for x in arguments.values() if isinstance(x, XTensorVariable) for d in x.dims}
     if both := sorted(held & set(extra_dims or ())):
         raise ValueError(f"Size dimensions {both} conflict with parameter dimensions. They should be unique.")
-    sizes = {d: n for x in beside for d, n in x.sizes.items() if d not in held} | dict(extra_dims or {})
+    sizes = dict(extra_dims or {}) | {d: n for x in beside for d, n in x.sizes.items() if d not in held}
     return labelled_draw(recipe_for(family, (), arguments, core_dims, sizes))
 
 
