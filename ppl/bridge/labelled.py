@@ -1,7 +1,7 @@
 """Models of `pymc.dims`: their labelled tensors as plain ones.
 
-PyTensor has a rewrite that turns operations with named dims into ordinary ones. It is applied once to a copy of all that a
-model holds; what is read afterwards is that copy.
+PyTensor has a rewrite that turns operations with named dims into ordinary ones. It is applied once to a copy of all
+that a model holds; what is read afterwards is that copy.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def lowered(outputs: Sequence[Any]) -> dict[Any, Any]:
     from pytensor.graph.fg import FunctionGraph
 
     computed = [v for v in outputs if getattr(v, "owner", None) is not None]
-    copies = clone_get_equiv([], computed, copy_inputs=False, copy_orphans=False)
+    copies: Any = clone_get_equiv([], computed, copy_inputs=False, copy_orphans=False)
     graph = FunctionGraph(outputs=[copies[v] for v in computed], clone=False)
     optdb.query("+lower_xtensor").rewrite(graph)
     return dict(zip(computed, graph.outputs, strict=True))
@@ -46,7 +46,9 @@ def renamed_axes(at: Application) -> Value:
 def behind(variable: Any) -> list[Any]:
     """From a random variable to its draw: only names and the order of axes change on the way."""
     chain = [variable]
-    while chain[-1].owner is not None and is_a(chain[-1].owner.op, "XTensorFromTensor", "TensorFromXTensor", "DimShuffle"):
+    while chain[-1].owner is not None and is_a(
+        chain[-1].owner.op, "XTensorFromTensor", "TensorFromXTensor", "DimShuffle"
+    ):
         chain.append(chain[-1].owner.inputs[0])
     return chain
 

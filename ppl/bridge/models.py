@@ -124,7 +124,7 @@ class Conversion:
         """The dims of a variable; dimensions that it brings get their length."""
         dims = self.source.named_vars_to_dims.get(name)
         if dims is None:
-            return None
+            return LabelledDims() if is_labelled(variable) else None
         for dim in dims:
             if dim is not None and dim not in self.model._dim_lengths:
                 length = self.reader.read(self.source.dim_lengths[dim])
@@ -196,10 +196,9 @@ class Conversion:
         chain = behind(self._plain(variable))
         for each in chain:
             self.reader.known.pop(each, None)
-        order = order_of(chain[0])
-        kept = order is None or variable in self.orders
-        raw = rv if kept else tt.transpose(rv, tuple(order.index(i) for i in range(len(order))))  # type: ignore[union-attr]
-        self.reader.known[chain[-1]] = raw
+        order = None if variable in self.orders else order_of(chain[0])
+        back = None if order is None else tuple(order.index(i) for i in range(len(order)))
+        self.reader.known[chain[-1]] = rv if back is None else tt.transpose(rv, back)
         self.reader.known[variable] = self.reader.read(chain[0])
 
     def _deterministic(self, variable: Any, name: str) -> None:

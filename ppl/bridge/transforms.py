@@ -25,7 +25,9 @@ TRANSFORMS: dict[str, Callable[[Any], Transform]] = {
     "CircularTransform": lambda t: own.circular,
     "SumTo1": lambda t: own.sum_to_1,
     "Ordered": lambda t: own.Ordered(t.positive, t.ascending),
-    "ZeroSumTransform": lambda t: ZeroSumTransform(tuple(t.zerosum_axes) if hasattr(t, "zerosum_axes") else _last(t.dims)),
+    "ZeroSumTransform": lambda t: ZeroSumTransform(
+        tuple(t.zerosum_axes) if hasattr(t, "zerosum_axes") else _last(t.dims)
+    ),
 }
 
 

@@ -1,8 +1,8 @@
 """Families of distributions with named dims: PyMC's `pymc.dims.distributions`.
 
-Every family of the registry is here, by one mechanism (`ppl.xtensor.draws`): `Normal("x", mu, sigma, dims=("city",))` works
-out by name how its parameters stand to each other and enters the very draw that `pm.Normal` would. `core_dims` names what
-belongs to one value or one parameter.
+Every family of the registry is here, by one mechanism (`ppl.xtensor.draws`): `Normal("x", mu, sigma, dims=("city",))`
+works out by name how its parameters stand to each other and enters the very draw that `pm.Normal` would. `core_dims`
+names what belongs to one value or one parameter.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import inspect
 from inspect import Parameter, Signature
 from typing import Any, ClassVar
 
+import ppl.distributions
 from ppl.dims.transforms import DimTransform, log_odds_transform, log_transform
 from ppl.dims.transforms import IntervalTransform as IntervalTransform
 from ppl.dims.transforms import SimplexTransform as SimplexTransform
 from ppl.dims.transforms import ZeroSumTransform as ZeroSumTransform
-import ppl.distributions
 from ppl.distributions.declaration.distribution import Distribution
 from ppl.distributions.declaration.domains import open_unit, positive
 from ppl.distributions.declaration.signatures import parameters_of
@@ -28,7 +28,7 @@ from ppl.tensor.core.labelled import LabelledDims
 from ppl.tensor.tensor import is_constant, value_of
 from ppl.xtensor.alignment import moved
 from ppl.xtensor.draws import Recipe, as_argument, labelled_draw, recipe_for
-from ppl.xtensor.type import XTensorVariable, dims_of
+from ppl.xtensor.type import XTensorVariable
 
 
 class DimDistribution:
@@ -69,7 +69,10 @@ class DimDistribution:
             )
         asked = None if dims is None else (dims,) if isinstance(dims, str) else tuple(dims)
         data = None if observed is None else as_argument(f'{cls.__name__} "{name}"', "observed", observed)
-        sizes = _lengths(f'{cls.__name__} "{name}"', home, asked, data)
+        core = (core_dims,) if isinstance(core_dims, str) else core_dims or ()
+        sizes = _lengths(
+            f'{cls.__name__} "{name}"', home, (*(asked or ()), *(d for d in core if d in home.coords)), data
+        )
         recipe, final, core, shown = _laid_out(cls, name, cls.recipe(args, kwargs, core_dims, sizes), asked)
         _lengths(f'{cls.__name__} "{name}"', home, final, None)
         options = {"initval": initval, "total_size": total_size, "model": home}
@@ -77,7 +80,9 @@ class DimDistribution:
             options[key] = _by_position(f'{cls.__name__} "{name}"', key, given, final, core)
         if observed is not None:
             options["observed"] = _observed(name, data, final)
-        parameters = {k: v for k, v in recipe.call(final[: len(final) - len(core)]).items() if k not in ("size", "shape")}
+        parameters = {
+            k: v for k, v in recipe.call(final[: len(final) - len(core)]).items() if k not in ("size", "shape")
+        }
         made = register(cls.family, name, (), {**parameters, **options, "dims": LabelledDims(final)})
         return XTensorVariable(made, final, made_by=None).transpose(*shown)
 
@@ -114,13 +119,13 @@ class UnitDimDistribution(DimDistribution):
 
 def _lengths(who: str, model: Books, asked: Any, observed: Any) -> dict[str, Any]:
     """The lengths of dims by the model."""
-    names = [d for d in asked or () if d is not Ellipsis]
+    names = [d for d in dict.fromkeys(asked) if d is not Ellipsis]
     names += [d for d in getattr(observed, "dims", ()) if d not in names]
     unknown = [d for d in names if d not in model.coords]
     if unknown:
         raise ValueError(
-            f"{who}: the dims {unknown} are not part of the model coords, which are {list(model.coords) or 'none'}. Add them "
-            "at initialization time or use `model.add_coord` before defining the distribution."
+            f"{who}: the dims {unknown} are not part of the model coords, which are {list(model.coords) or 'none'}. "
+            "Add them at initialization time or use `model.add_coord` before defining the distribution."
         )
     return dict(zip(names, model.shape_from_dims(names), strict=True))
 
@@ -130,8 +135,8 @@ def _laid_out(cls: Any, name: str, recipe: Recipe, asked: Any) -> tuple[Recipe, 
     trial = labelled_draw(recipe)
     if asked is not None and Ellipsis not in asked and set(asked) != set(trial.dims):
         raise ValueError(
-            f'{cls.__name__} "{name}": Provided dims {asked} do not match the distribution\'s output dims {trial.dims}. Use '
-            "ellipsis to specify all other dimensions."
+            f'{cls.__name__} "{name}": Provided dims {asked} do not match the distribution\'s output dims {trial.dims}. '
+            "Use ellipsis to specify all other dimensions."
         )
     shown = trial.dims if asked is None else trial.transpose(*asked).dims
     if recipe.own:
@@ -159,7 +164,7 @@ def _observed(name: str, data: Any, dims: Any) -> Any:
     return value_of(node) if is_constant(node) else node
 
 
-# --- the classes --------------------------------------------------------------------------------------------------------
+# --- the classes ------------------------------------------------------------------------------------------------------
 class _FamilySignature:
     """The signature of a family with named dims: the family's parameters and the options of dims."""
 
@@ -183,18 +188,17 @@ def _registry(name: str) -> Any:
     """The family of a name that has a form with named dims; None for other names."""
     found = getattr(ppl.distributions, name, None) if name[:1].isupper() else None
     is_family = isinstance(found, type) and issubclass(found, Distribution) and found is not Distribution
-    return found if is_family and not found.result else None
+    return found if is_family and not getattr(found, "result", None) else None
 
 
 _made: dict[str, type[DimDistribution]] = {}
 
 
 def _base(family: Any) -> type[DimDistribution]:
-    if any(getattr(p.domain, "ndim", 0) for p in family.params.values()) or getattr(family.support, "ndim", 0):
+    if any(p.domain.ndim for p in family.params.values()) or getattr(family.support, "ndim", None):
         return VectorDimDistribution
-    return {id(positive): PositiveDimDistribution, id(open_unit): UnitDimDistribution}.get(
-        id(family.support), DimDistribution
-    )
+    bases = {id(positive): PositiveDimDistribution, id(open_unit): UnitDimDistribution}
+    return bases.get(id(family.support), DimDistribution)
 
 
 def family_of(name: str) -> type[DimDistribution] | None:

@@ -59,8 +59,8 @@ def Data(name: str, value: Any, dims: Any = None, model: Books | None = None, **
 
 
 def Deterministic(name: str, value: Any, dims: Any = None, model: Books | None = None) -> XTensorVariable:
-    """A named value that follows from others; results hold it. `dims` puts its axes in an order, or names them where the
-    value is no labelled tensor.
+    """A named value that follows from others; results hold it. `dims` puts its axes in an order, or names them where
+    the value is no labelled tensor.
 
     >>> with pm.Model(coords={"city": ["Bern", "Graz"]}) as model:
     ...     effect = pmd.Normal("effect", 0, 1, dims="city")

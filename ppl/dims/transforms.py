@@ -121,8 +121,8 @@ class IntervalTransform(Known):
         for end, bound in (("lower", self.lower), ("upper", self.upper)):
             if not isinstance(bound, XTensorConstant):
                 raise NotImplementedError(
-                    f"{end} bound of IntervalTransform {bound!r} must be a constant. Leave the transform out: the family "
-                    "has one whose bounds follow from its parameters."
+                    f"{end} bound of IntervalTransform {bound!r} must be a constant. Leave the transform out: the "
+                    "family has one whose bounds follow from its parameters."
                 )
 
     def own(self, dims: Sequence[str]) -> Transform:

@@ -96,9 +96,7 @@ class Model(Registration):
             raise TypeError("logp() is a graph of some variables: the value at a point is compile_logp()(point)")
         asked = vars if isinstance(vars, list | tuple) else [vars]
         by_value = self.values_to_rvs
-        wanted = {
-            by_value.get(v, v) for v in (self.variable(v) if isinstance(v, str) else bare(v) for v in asked)
-        }
+        wanted = {by_value.get(v, v) for v in (self.variable(v) if isinstance(v, str) else bare(v) for v in asked)}
         for v in wanted:
             if not any(v is each for each in (*self.basic_RVs, *self.potentials)):
                 raise ValueError(f"{v!r} is no random variable or potential of this model")

@@ -9,15 +9,14 @@ from typing import Any
 from ppl.tensor.tensor import Tensor
 from ppl.xtensor.alignment import aligned
 from ppl.xtensor.draws import Recipe
-from ppl.xtensor.indexing import is_labelled_array
-from ppl.xtensor.type import XTensorVariable, as_xtensor
+from ppl.xtensor.type import XTensorVariable, as_xtensor, is_labelled_array
 
 Density = Callable[..., Any]
 
 
 def of_labelled(f: Density) -> Density:
-    """A function of a draw and a value that also takes labelled ones: the value's axes are matched by name, those that the
-    draw has not come first, and the result has no axes of one value."""
+    """A function of a draw and a value that also takes labelled ones: the value's axes are matched by name, those that
+    the draw has not come first, and the result has no axes of one value."""
 
     @functools.wraps(f)
     def answer(rv: Any, value: Any, warn_rvs: bool = True) -> Any:

@@ -25,7 +25,8 @@ from ppl.xtensor.type import XTensorVariable, as_xtensor, is_labelled_array
 
 @dataclasses.dataclass(frozen=True)
 class Recipe:
-    """A family, its arguments, the dims of one value or parameter, and the lengths of dims that arguments do not have."""
+    """A family, its arguments, the dims of one value or parameter, and the lengths of dims that arguments do not
+    have."""
 
     family: Any
     arguments: dict[str, Any]
@@ -108,8 +109,8 @@ class Recipe:
     def _lacking_core(self) -> ValueError:
         said = f"{self.core} are given" if self.core else "none are given"
         return ValueError(
-            f"{self.family.__name__} requires core_dims to be specified, the dims of one value or of one parameter (of a "
-            f"vector of probabilities, of the rows and columns of a matrix); {said}, for arguments with the dims "
+            f"{self.family.__name__} requires core_dims to be specified, the dims of one value or of one parameter (of "
+            f"a vector of probabilities, of the rows and columns of a matrix); {said}, for arguments with the dims "
             f"{[x.dims for x in _within(self.arguments.values())]}."
         )
 
@@ -119,7 +120,9 @@ class Recipe:
         if self.own:
             found = tuple(self.own)
         else:
-            inner = [d for law in _within(self.arguments.values(), is_law) for d in law.dims if d not in law.made_by.batch]
+            inner = [
+                d for law in _within(self.arguments.values(), is_law) for d in law.dims if d not in law.made_by.batch
+            ]
             cores = [[d for d in self.core if d in x.dims] for x in _within(self.arguments.values())]
             fitting = next((c for c in cores if len(c) == n), list(self.core[:n]))
             found = tuple(inner[:n] if len(inner) >= n > 0 else fitting) if n else ()
@@ -162,8 +165,8 @@ def as_argument(who: str, key: str, value: Any) -> Any:
         return as_xtensor(value)
     except TypeError:
         raise ValueError(
-            f"{who}: {key} must have dims associated with it, got {value!r}. Which axes belong together is never guessed: "
-            "use as_xtensor(..., dims=(...)) to specify the dims explicitly."
+            f"{who}: {key} must have dims associated with it, got {value!r}. Which axes belong together is never "
+            "guessed: use as_xtensor(..., dims=(...)) to specify the dims explicitly."
         ) from None
 
 
@@ -173,14 +176,18 @@ def recipe_for(
     """What a user asks for, arguments by their names."""
     who = family.__name__
     if len(args) > len(family.order):
-        raise TypeError(f"{who} takes at most {len(family.order)} parameters, {', '.join(family.order)}; got {len(args)}")
+        raise TypeError(
+            f"{who} takes at most {len(family.order)} parameters, {', '.join(family.order)}; got {len(args)}"
+        )
     given = dict(zip(family.order, args, strict=False))
     twice = sorted(set(given) & set(kwargs))
     if twice:
         raise TypeError(f"{who}: {', '.join(twice)} is given twice, by its place and by its name")
     for key in ("size", "shape", "dims"):
         if key in kwargs:
-            raise TypeError(f"{who} with named dims does not accept {key}: dims and dim_lengths say how many there are.")
+            raise TypeError(
+                f"{who} with named dims does not accept {key}: dims and dim_lengths say how many there are."
+            )
     core = () if core_dims is None else (core_dims,) if isinstance(core_dims, str) else tuple(core_dims)
     found = {key: as_argument(who, key, value) for key, value in {**given, **kwargs}.items()}
     ordered = {key: found.pop(key) for key in family.order if key in found} | found

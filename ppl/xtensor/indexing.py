@@ -1,8 +1,8 @@
 """Entries of labelled tensors, by xarray's rules: PyTensor's `pytensor.xtensor.indexing`.
 
 An index is a number, a slice, or an array with dims of its own, which take the place of the dim that it indexes. Arrays
-that share a dim are taken together, point by point; others all with all. Each group of arrays is one gather of the plain
-tensor, so that `effect.isel(city=city_of_row)` is `effect[city_of_row]`.
+that share a dim are taken together, point by point; others all with all. Each group of arrays is one gather of the
+plain tensor, so that `effect.isel(city=city_of_row)` is `effect[city_of_row]`.
 """
 
 from __future__ import annotations
@@ -122,9 +122,9 @@ def _dims_after(x: XTensorVariable, parts: list[Any]) -> tuple[str, ...]:
 
 def _taken(x: XTensorVariable, parts: list[Any], dims: tuple[str, ...]) -> Tensor:
     """The entries: slices and numbers first, then one gather for each group of arrays that share dims."""
-    node, axes, parts = _basic(x, _with_ranges(x, parts))
-    while parts:
-        group = _group(parts)
+    node, axes, arrays = _basic(x, _with_ranges(x, parts))
+    while arrays:
+        group = _group(arrays)
         named = tuple(common_dims(list(group.values())))
         places = [axes.index(axis) for axis in group]
         index = [aligned(part, named) for part in group.values()]
@@ -135,7 +135,7 @@ def _taken(x: XTensorVariable, parts: list[Any], dims: tuple[str, ...]) -> Tenso
             rest = [i for i in range(node.ndim) if i not in places]
             node = tt.transpose(node, (*places, *rest))[tuple(index)]
             axes = [*named, *(axes[i] for i in rest)]
-        parts = {axis: part for axis, part in parts.items() if axis not in group}
+        arrays = {axis: part for axis, part in arrays.items() if axis not in group}
     order = tuple(axes.index(d) for d in dims)
     return node if order == tuple(range(node.ndim)) else tt.transpose(node, order)
 
@@ -215,7 +215,7 @@ def _updated(what: str, view: XTensorVariable, value: Any, update: Any) -> XTens
     return XTensorVariable(update(x.node[index], aligned(y, dims)), x.dims)
 
 
-# --- some of the entries ------------------------------------------------------------------------------------------------
+# --- some of the entries ----------------------------------------------------------------------------------------------
 def _some(x: Any, what: str, indexers: Any, by_name: dict[str, Any], part: Any) -> XTensorVariable:
     x = as_xtensor(x)
     if by_name and indexers is not None:

@@ -19,7 +19,8 @@ def _core(x: XTensorVariable, batch: Sequence[str], core: Sequence[str]) -> Any:
 
 
 def cholesky(x: Any, lower: bool = True, *, check_finite: bool = True, dims: Sequence[str]) -> XTensorVariable:
-    """Cholesky's factor over two dims, rows and columns. `check_finite` is SciPy's: where there is no factor it is nan."""
+    """Cholesky's factor over two dims, rows and columns. `check_finite` is SciPy's: where there is no factor it is
+    nan."""
     x = as_xtensor(x)
     if len(dims) != 2:
         raise ValueError(f"Cholesky needs two dims, got {len(dims)}")
@@ -30,8 +31,8 @@ def cholesky(x: Any, lower: bool = True, *, check_finite: bool = True, dims: Seq
 def solve(
     a: Any, b: Any, dims: Sequence[str], assume_a: str = "gen", lower: bool = False, check_finite: bool = True
 ) -> XTensorVariable:
-    """x with a x = b. With two dims `b` has one of them, with three also the one that `a` has not, of its columns; the dim
-    that both have is gone in the result. `check_finite` is SciPy's."""
+    """x with a x = b. With two dims `b` has one of them, with three also the one that `a` has not, of its columns; the
+    dim that both have is gone in the result. `check_finite` is SciPy's."""
     a, b = as_xtensor(a), as_xtensor(b)
     if len(dims) not in (2, 3):
         raise ValueError(f"Solve dims must have length 2 or 3, got {tuple(dims)}")

@@ -32,7 +32,9 @@ def transpose(x: Any, *dim: Any, missing_dims: str = "raise") -> XTensorVariable
         dim = (*dim[:at], *(d for d in x.dims if d not in dim), *dim[at + 1 :])
     if sorted(dim) != sorted(x.dims):
         raise ValueError(f"{dim} must be a permuted list of {x.dims}, unless one of them is an ellipsis (...)")
-    return x if dim == x.dims else XTensorVariable(moved(x, dim), dim, None if isinstance(x.made_by, tuple) else x.made_by)
+    return (
+        x if dim == x.dims else XTensorVariable(moved(x, dim), dim, None if isinstance(x.made_by, tuple) else x.made_by)
+    )
 
 
 def _missing(missing_dims: str, text: str) -> None:

@@ -1,9 +1,9 @@
 """Tensors whose axes have names: what they are, and how they are made.
 
-An `XTensorVariable` is a face of a tensor: the tensor itself, a node of the graph, and a name for each axis. Operations on
-faces work out by name which axes belong together and build ordinary nodes of the tensors, so that a graph written with
-names is the graph that would have been written by position. Methods and operators are looked up in `FUNCTIONS`, which the
-modules of this part fill with `@function`.
+An `XTensorVariable` is a face of a tensor: the tensor itself, a node of the graph, and a name for each axis.
+Operations on faces work out by name which axes belong together and build ordinary nodes of the tensors, so that a
+graph written with names is the graph that would have been written by position. Methods and operators are looked up in
+`FUNCTIONS`, which the modules of this part fill with `@function`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ class XTensorType:
 
     __slots__ = ("dims", "dtype", "name", "shape")
 
-    def __init__(self, dtype: Any, *, dims: Iterable[str], shape: Iterable[Dim] | None = None, name: Any = None) -> None:
+    def __init__(
+        self, dtype: Any, *, dims: Iterable[str], shape: Iterable[Dim] | None = None, name: Any = None
+    ) -> None:
         self.dtype, self.dims, self.name = dtype_name(dtype), dims_of(dims), name
         self.shape = (None,) * len(self.dims) if shape is None else tuple(shape)
         if len(self.shape) != len(self.dims):
@@ -146,7 +148,9 @@ class XTensorVariable(Labelled):
     def __init__(self, node: Tensor, dims: Iterable[str], made_by: Any = None) -> None:
         self.node, self.dims, self.made_by = node, dims_of(dims), made_by
         if len(self.dims) != node.ndim:
-            raise ValueError(f"{node!r} has {node.ndim} axes, shape {node.type.shape}, but {len(self.dims)} dims: {dims}")
+            raise ValueError(
+                f"{node!r} has {node.ndim} axes, shape {node.type.shape}, but {len(self.dims)} dims: {dims}"
+            )
 
     def renewed(self, node: Any) -> XTensorVariable:
         """Another tensor with the same names; a tensor with other axes as it is."""
@@ -194,7 +198,7 @@ class XTensorVariable(Labelled):
 
     @name.setter
     def name(self, name: str | None) -> None:
-        self.node.name = name  # type: ignore[misc]
+        self.node.name = name
 
     @property
     def owner(self) -> Any:
@@ -308,7 +312,7 @@ class XTensorVariable(Labelled):
     def __rdivmod__(self, other: Any) -> tuple[Any, Any]:
         return other // self, other % self
 
-    # --- methods, each a function of this part of the same name --------------------------------------------------------
+    # --- methods, each a function of this part of the same name -------------------------------------------------------
     def __getitem__(self, index: Any) -> XTensorVariable:
         return FUNCTIONS["getitem"](self, index)
 
@@ -338,8 +342,8 @@ class XTensorVariable(Labelled):
         if method == "__ppl_tensor__" or method.startswith("__"):
             raise AttributeError(method)
         raise AttributeError(
-            f"XTensorVariable has no {method!r}; ppl.xtensor.math may have a function of this name, and x.values is the "
-            "plain tensor"
+            f"XTensorVariable has no {method!r}; ppl.xtensor.math may have a function of this name, and x.values is "
+            "the plain tensor"
         )
 
     def __dir__(self) -> list[str]:
@@ -348,10 +352,10 @@ class XTensorVariable(Labelled):
 
 # Methods, and the functions behind them.
 METHODS = {
-    **{name: name for name in """isel set inc head tail thin squeeze expand_dims clip conj all any max min mean prod sum std
-       var cumsum cumprod diff transpose stack unstack dot broadcast_like""".split()},
-    "astype": "cast",
-}  # fmt: skip
+    name: name
+    for name in """isel set inc head tail thin squeeze expand_dims clip conj all any max min mean prod sum std var cumsum
+    cumprod diff transpose stack unstack dot broadcast_like""".split()
+} | {"astype": "cast"}
 
 
 class _OfConstants(type):
@@ -390,8 +394,11 @@ def as_array(value: Any, like: Any) -> Any:
 
 def is_labelled_array(value: Any) -> bool:
     """Whether something is an array of xarray."""
-    return hasattr(value, "dims") and hasattr(value, "coords") and hasattr(value, "values") and not isinstance(
-        value, Labelled
+    return (
+        hasattr(value, "dims")
+        and hasattr(value, "coords")
+        and hasattr(value, "values")
+        and not isinstance(value, Labelled)
     )
 
 
@@ -409,7 +416,7 @@ def _array_and_dims(x: Any, dims: Any) -> tuple[Any, tuple[str, ...]]:
     array = x if isinstance(x, np.ndarray) else value_of(constant(x.to_numpy() if hasattr(x, "to_numpy") else x))
     if dims is None and array.ndim:
         raise TypeError(
-            f"an array of shape {array.shape} has no names for its axes: give as_xtensor(x, dims=(...)) a name for each."
+            f"an array of shape {array.shape} has no names for its axes: give each one by as_xtensor(x, dims=(...))."
         )
     names = () if dims is None else dims_of(dims)
     if len(names) != array.ndim:
@@ -463,7 +470,9 @@ def as_xtensor(x: Any, dims: Any = None, *, name: str | None = None) -> XTensorV
             "as_xtensor(x, dims=(...)) a name for each."
         )
     node = x if name is None else as_tensor(x, name)
-    return (XTensorSharedVariable if isinstance(node, Variable) else XTensorVariable)(node, () if dims is None else dims)
+    return (XTensorSharedVariable if isinstance(node, Variable) else XTensorVariable)(
+        node, () if dims is None else dims
+    )
 
 
 @function

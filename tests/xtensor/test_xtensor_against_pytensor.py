@@ -58,8 +58,8 @@ POINTS = {
     "conj": [1.0 + 2j, 0.5 - 1j], "conjugate": [1.0 + 2j, 0.5 - 1j], "real": [1.0 + 2j, 0.5], "imag": [1.0 + 2j, 0.5],
 }  # fmt: skip
 BINARY = """add arctan2 equal eq floor_divide floor_div int_div greater_equal ge greater gt less_equal le less lt mod
-    multiply mul not_equal neq power pow maximum minimum subtract sub true_divide true_div gammainc gammaincc gammainccinv
-    gammaincinv gammal gammau polygamma kve iv ive owens_t complex""".split()
+    multiply mul not_equal neq power pow maximum minimum subtract sub true_divide true_div gammainc gammaincc
+    gammainccinv gammaincinv gammal gammau kve iv ive owens_t complex""".split()
 LOGICAL = "and_ or_ xor logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor".split()
 TERNARY = {"clip", "where", "switch", "betainc", "betaincinv"}
 
@@ -85,7 +85,7 @@ def test_function_entry_by_entry(name):
             x = np.array([0.7, 2.0])
         return same(lambda m: f(m, m.as_xtensor(x, dims="a"), m.as_xtensor(y, dims="b")), 1e-8)
     x = np.array(POINTS.get(name, [0.3, 1.7]))
-    same(lambda m: f(m, m.as_xtensor(x, dims="a")), 1e-9)
+    return same(lambda m: f(m, m.as_xtensor(x, dims="a")), 1e-9)
 
 
 @pytest.mark.parametrize("operator", [
@@ -94,7 +94,8 @@ def test_function_entry_by_entry(name):
     lambda x, y: x >= y, lambda x, y: -x, lambda x, y: abs(y), lambda x, y: 2 + x, lambda x, y: 1 - y,
     lambda x, y: 3 / x, lambda x, y: 2.0**x, lambda x, y: (x > 0) & (y > 0), lambda x, y: (x > 0) | (y > 0),
     lambda x, y: (x > 0) ^ (y > 0), lambda x, y: ~(x > 0), lambda x, y: x.clip(-9.0, y), lambda x, y: x.T,
-    lambda x, y: x.astype("int64"), lambda x, y: (x + 0j).conj(), lambda x, y: (x + 1j).imag, lambda x, y: (x + 1j).real,
+    lambda x, y: x.astype("int64"), lambda x, y: (x + 0j).conj(), lambda x, y: (x + 1j).imag,
+    lambda x, y: (x + 1j).real,
     lambda x, y: x.rename(a="z"), lambda x, y: x.rename({"a": "b", "b": "a"}), lambda x, y: x.copy(),
     lambda x, y: np.float64(2) * x, lambda x, y: x.dot(y), lambda x, y: y.dot(x),
     lambda x, y: x.dot(y, dim=("a", "b")), lambda x, y: x.dot(y, dim=...), lambda x, y: x.dot(y, dim="c"),
@@ -158,7 +159,8 @@ CUBE = RNG.normal(size=(3, 4, 5))
 
 
 @pytest.mark.parametrize("take", [
-    lambda m, x: x[0], lambda m, x: x[..., 0], lambda m, x: x[1:, ::2], lambda m, x: x[-1, 1], lambda m, x: x[:, [0, 2]],
+    lambda m, x: x[0], lambda m, x: x[..., 0], lambda m, x: x[1:, ::2], lambda m, x: x[-1, 1],
+    lambda m, x: x[:, [0, 2]],
     lambda m, x: x.isel(b=2), lambda m, x: x.isel({"a": 0, "c": slice(1, 3)}), lambda m, x: x[{"b": [1, 1, 0]}],
     lambda m, x: x.isel(b=ints(m, [0, 3, 3], "row")), lambda m, x: x.isel(a=ints(m, [0, 2], "row"), b=[1, 0, 3]),
     lambda m, x: x.isel(a=ints(m, [0, 2], "row"), c=ints(m, [4, 1], "row")),
@@ -245,12 +247,13 @@ def test_graphs_with_further_dims():
     assert ours[1] == real[1]
 
 
-# --- what is refused ----------------------------------------------------------------------------------------------------
+# --- what is refused --------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("build", [
     lambda m: ab(m) + m.as_xtensor(np.zeros(5), dims="b"), lambda m: ab(m) + np.zeros(3), lambda m: ab(m).sum("z"),
     lambda m: ab(m).transpose("a"), lambda m: ab(m).transpose("a", "z"), lambda m: ab(m).transpose(..., ...),
     lambda m: ab(m).rename(z="a"), lambda m: ab(m).rename(a="b"), lambda m: ab(m).stack({"z": "ab"}),
-    lambda m: ab(m).stack({"z": ("a", "q")}), lambda m: ab(m).stack({"b": ("a",)}), lambda m: ab(m).unstack({"a": {"c": 2}}),
+    lambda m: ab(m).stack({"z": ("a", "q")}), lambda m: ab(m).stack({"b": ("a",)}),
+    lambda m: ab(m).unstack({"a": {"c": 2}}),
     lambda m: ab(m).unstack({"z": {"c": 2, "d": 1}}), lambda m: ab(m).squeeze("a"), lambda m: ab(m).squeeze("z"),
     lambda m: ab(m).expand_dims("a"), lambda m: ab(m).expand_dims(z=-1), lambda m: ab(m).expand_dims(z=1.5),
     lambda m: ab(m).isel(z=0), lambda m: ab(m).isel(a=...), lambda m: ab(m)[None], lambda m: ab(m)[0, 0, 0],
@@ -279,7 +282,7 @@ def test_a_plain_operation_on_a_labelled_tensor_is_refused_with_its_dims():
     assert (tt.as_tensor(2.0) * ab(own)).dims == ("a", "b")
 
 
-# --- draws --------------------------------------------------------------------------------------------------------------
+# --- draws ------------------------------------------------------------------------------------------------------------
 PARAMETERS = {
     "bernoulli": (0.3,), "beta": (2.0, 3.0), "betabinom": (5, 2.0, 3.0), "binomial": (5, 0.4), "cauchy": (0.0, 1.0),
     "exponential": (2.0,), "gamma": (2.0, 3.0), "gengamma": (2.0, 1.5, 3.0), "geometric": (0.3,), "gumbel": (0.0, 1.0),
@@ -314,6 +317,10 @@ def test_draws_have_pytensors_dims_and_quartiles(name):
     np.testing.assert_allclose(*ends, atol=1.01 if mine.dtype.kind == "i" else 0.15 * spread + 1e-9)
 
 
+def eye(m):
+    return m.as_xtensor(np.eye(3), dims=("k", "l"))
+
+
 def test_draws_of_vectors_have_pytensors_dims():
     p = np.array([[0.2, 0.3, 0.5], [0.1, 0.1, 0.8]])
     for build in [
@@ -321,9 +328,9 @@ def test_draws_of_vectors_have_pytensors_dims():
         lambda m: m.random.categorical(m.as_xtensor(p.T, dims=("k", "a")), core_dims="k", extra_dims={"z": 4}),
         lambda m: m.random.dirichlet(m.as_xtensor(p, dims=("a", "k")), core_dims=("k",)),
         lambda m: m.random.multinomial(m.as_xtensor([3, 4], dims="a"), m.as_xtensor(p, dims=("a", "k")), core_dims="k"),
-        lambda m: m.random.multivariate_normal(m.as_xtensor(p, dims=("a", "k")), m.as_xtensor(np.eye(3), dims=("k", "l")),
+        lambda m: m.random.multivariate_normal(m.as_xtensor(p, dims=("a", "k")), eye(m),
                                                core_dims=("k", "l"), extra_dims={"z": 2}),
-        lambda m: m.random.multivariate_normal(m.as_xtensor(p, dims=("a", "k")), m.as_xtensor(np.eye(3), dims=("k", "l")),
+        lambda m: m.random.multivariate_normal(m.as_xtensor(p, dims=("a", "k")), eye(m),
                                                core_dims=("l", "k")),
     ]:  # fmt: skip
         ours, real = build(own), build(theirs)

@@ -271,7 +271,8 @@ class Books(metaclass=_MadeInItsBlock):
         _homes[var] = weakref.ref(self)
 
     def _checked_dims(self, name: str, var: Tensor, dims: Any) -> tuple[str | None, ...]:
-        names = dims_of(name, dims) or ()
+        names = dims_of(name, dims)
+        assert names is not None, "only dims that were given are checked"
         if len(names) != var.ndim:
             raise ValueError(f"{name} has {var.ndim} axes, shape {var.type.shape}, but {len(names)} dims: {names}")
         for axis, (dim, length) in enumerate(zip(names, var.type.shape, strict=True)):

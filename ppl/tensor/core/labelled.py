@@ -1,7 +1,7 @@
 """What stands for a tensor together with names for its axes.
 
-`ppl.xtensor` has the class; here is what the parts below it must know: that such a thing is no tensor by itself, since an
-operation that goes by position would ignore the names, and which tensor it stands for.
+`ppl.xtensor` has the class; here is what the parts below it must know: that such a thing is no tensor by itself, since
+an operation that goes by position would ignore the names, and which tensor it stands for.
 """
 
 from __future__ import annotations
