@@ -35,6 +35,7 @@ PAGES = [
     "docs/from_pymc.md",
     "docs/gaussian_processes.md",
     "docs/learning.md",
+    "docs/named_dimensions.md",
     "docs/ppl_from_scratch.md",
     "docs/smc_and_abc.md",
     "docs/unmodified_programs.md",

@@ -35,8 +35,8 @@ class DimDistribution:
     """A family whose parameters and draws have named dims.
 
     >>> with pm.Model(coords={"city": ["Bern", "Graz"], "year": [1, 2, 3]}) as model:
-    ...     level = pmd.Normal("level", 0, 1, dims="city")
-    ...     y = pmd.Normal("y", level, 1, dims=("year", "city"))
+    ...     level = ppl.dims.Normal("level", 0, 1, dims="city")
+    ...     y = ppl.dims.Normal("y", level, 1, dims=("year", "city"))
     >>> y.dims, model["y"].values.shape
     (('year', 'city'), (3, 2))
     """
@@ -135,7 +135,7 @@ def _laid_out(cls: Any, name: str, recipe: Recipe, asked: Any) -> tuple[Recipe, 
     trial = labelled_draw(recipe)
     if asked is not None and Ellipsis not in asked and set(asked) != set(trial.dims):
         raise ValueError(
-            f'{cls.__name__} "{name}": Provided dims {asked} do not match the distribution\'s output dims {trial.dims}. '
+            f'{cls.__name__} "{name}": Provided dims {asked} do not match the output dims {trial.dims}. '
             "Use ellipsis to specify all other dimensions."
         )
     shown = trial.dims if asked is None else trial.transpose(*asked).dims

@@ -37,7 +37,7 @@ def Data(name: str, value: Any, dims: Any = None, model: Books | None = None, **
     Examples
     --------
     >>> with pm.Model(coords={"city": ["Bern", "Graz"]}) as model:
-    ...     x = pmd.Data("x", [1.0, 2.0], dims="city")
+    ...     x = ppl.dims.Data("x", [1.0, 2.0], dims="city")
     >>> x.dims
     ('city',)
     """
@@ -63,8 +63,8 @@ def Deterministic(name: str, value: Any, dims: Any = None, model: Books | None =
     the value is no labelled tensor.
 
     >>> with pm.Model(coords={"city": ["Bern", "Graz"]}) as model:
-    ...     effect = pmd.Normal("effect", 0, 1, dims="city")
-    ...     centered = pmd.Deterministic("centered", effect - effect.mean("city"))
+    ...     effect = ppl.dims.Normal("effect", 0, 1, dims="city")
+    ...     centered = ppl.dims.Deterministic("centered", effect - effect.mean("city"))
     >>> centered.dims
     ('city',)
     """
@@ -75,8 +75,8 @@ def Potential(name: str, value: Any, dims: Any = None, model: Books | None = Non
     """A named term that is added to the log-density of the model; `dims` as for `Deterministic`.
 
     >>> with pm.Model(coords={"city": ["Bern", "Graz"]}) as model:
-    ...     effect = pmd.Normal("effect", 0, 1, dims="city")
-    ...     penalty = pmd.Potential("penalty", -(effect.sum("city") ** 2))
+    ...     effect = ppl.dims.Normal("effect", 0, 1, dims="city")
+    ...     penalty = ppl.dims.Potential("penalty", -(effect.sum("city") ** 2))
     >>> [p.name for p in model.potentials]
     ['penalty']
     """

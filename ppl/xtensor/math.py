@@ -105,8 +105,8 @@ def axes_of(x: XTensorVariable, dim: Any) -> tuple[int, ...]:
 def dot(x: Any, y: Any, dim: Any = None) -> XTensorVariable:
     """Products summed along dims: those that both have where none are named, all with an ellipsis.
 
-    >>> x, y = ptx.xtensor("x", dims=("row", "k")), ptx.xtensor("y", dims=("k", "column"))
-    >>> ptx.dot(x, y).dims, ptx.dot(x, y, dim=...).dims
+    >>> x, y = ppl.xtensor.xtensor("x", dims=("row", "k")), ppl.xtensor.xtensor("y", dims=("k", "column"))
+    >>> ppl.xtensor.dot(x, y).dims, ppl.xtensor.dot(x, y, dim=...).dims
     (('row', 'column'), ())
     """
     x, y = as_xtensor(x), as_xtensor(y)

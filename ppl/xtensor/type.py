@@ -138,7 +138,7 @@ def _no_number(what: str) -> Callable[[Any], NoReturn]:
 class XTensorVariable(Labelled):
     """A tensor with names for its axes. Operators, methods and NumPy's ufuncs on it go by these names.
 
-    >>> x = ptx.as_xtensor([[1.0, 2.0], [3.0, 4.0]], dims=("city", "year"))
+    >>> x = ppl.xtensor.as_xtensor([[1.0, 2.0], [3.0, 4.0]], dims=("city", "year"))
     >>> (x - x.mean("year")).dims
     ('city', 'year')
     """
@@ -353,8 +353,8 @@ class XTensorVariable(Labelled):
 # Methods, and the functions behind them.
 METHODS = {
     name: name
-    for name in """isel set inc head tail thin squeeze expand_dims clip conj all any max min mean prod sum std var cumsum
-    cumprod diff transpose stack unstack dot broadcast_like""".split()
+    for name in """isel set inc head tail thin squeeze expand_dims clip conj all any max min mean prod sum std var
+    cumsum cumprod diff transpose stack unstack dot broadcast_like""".split()
 } | {"astype": "cast"}
 
 
@@ -450,7 +450,7 @@ def as_xtensor(x: Any, dims: Any = None, *, name: str | None = None) -> XTensorV
 
     Examples
     --------
-    >>> ptx.as_xtensor([1.0, 2.0], dims="city").dims
+    >>> ppl.xtensor.as_xtensor([1.0, 2.0], dims="city").dims
     ('city',)
     """
     if isinstance(x, XTensorVariable):

@@ -16,8 +16,8 @@ def vectorize_graph(outputs: Any, replace: Mapping[Any, Any], *, new_tensor_dims
 
     Labelled tensors may have new dims anywhere. Plain ones have them in front, and `new_tensor_dims` names these.
 
-    >>> x, rows = ptx.xtensor("x", dims="k"), ptx.xtensor("rows", dims=("k", "row"))
-    >>> ptx.vectorization.vectorize_graph(x.sum("k"), {x: rows}).dims
+    >>> x, rows = ppl.xtensor.xtensor("x", dims="k"), ppl.xtensor.xtensor("rows", dims=("k", "row"))
+    >>> ppl.xtensor.vectorization.vectorize_graph(x.sum("k"), {x: rows}).dims
     ('row',)
     """
     several = isinstance(outputs, list | tuple)
