@@ -96,7 +96,7 @@ class DimDistribution:
         """What a user asks for."""
         if not hasattr(cls, "family"):
             raise TypeError(f"{cls.__name__} is no family: use one of those of ppl.dims, such as Normal")
-        if cls.__name__ == "MvNormal" and kwargs.get("lower") is False and core_dims is not None:
+        if "chol" in cls.family.order and kwargs.get("lower") is False and core_dims is not None:
             kwargs, core_dims = {k: v for k, v in kwargs.items() if k != "lower"}, tuple(core_dims)[::-1]
         return recipe_for(cls.family, args, kwargs, core_dims, sizes)
 

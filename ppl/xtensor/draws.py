@@ -73,8 +73,8 @@ class Recipe:
         """The arguments of the family by position; an axis for each of `batch`, of length one where it has none."""
         self._check(batch)
         found = {key: self._aligned(value, batch, whole) for key, value in self.arguments.items()}
-        if self.family.__name__ in BY_POSITION:
-            found |= BY_POSITION[self.family.__name__](found, self.core)
+        if "n_zerosum_axes" in self.family.order:
+            found |= _zero_sum(found, self.core)
         lengths = lambda dims: tuple(self.length(d) if d in self.batch or d in self.core else 1 for d in dims)
         if self.own:
             return found | {"shape": lengths([*batch, *self.own])}
@@ -142,17 +142,11 @@ def _within(values: Any, chosen: Callable[[Any], bool] = lambda x: True) -> list
     return [x for x in flat if isinstance(x, XTensorVariable) and chosen(x)]
 
 
-# Families whose arguments are not just parameters: what becomes of them, given the core dims.
-BY_POSITION: dict[str, Callable[[dict[str, Any], tuple[str, ...]], dict[str, Any]]] = {}
-
-
 def _zero_sum(arguments: dict[str, Any], core: tuple[str, ...]) -> dict[str, Any]:
+    """The arguments of a family that is told how many of its last axes sum to zero."""
     sigma = tt.as_tensor(arguments.get("sigma", 1.0))
     own = tt.expand_dims(sigma, tuple(range(-len(core), 0))) if sigma.ndim else sigma
     return {"sigma": own, "n_zerosum_axes": len(core)}
-
-
-BY_POSITION["ZeroSumNormal"] = _zero_sum
 
 
 def as_argument(who: str, key: str, value: Any) -> Any:
