@@ -36,6 +36,7 @@ PAGES = [
     "docs/gaussian_processes.md",
     "docs/learning.md",
     "docs/many_fits.md",
+    "docs/named_dimensions.md",
     "docs/ppl_from_scratch.md",
     "docs/smc_and_abc.md",
     "docs/unmodified_programs.md",

@@ -6,11 +6,13 @@ are told by what a node is.
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 
+from ppl.tensor.core.labelled import Labelled
 from ppl.tensor.tensor import Tensor, constant, is_constant
 
 
@@ -31,5 +33,12 @@ class Constant(metaclass=Kind):
     def __new__(cls, type: Any, data: Any, name: str | None = None) -> Any:
         return constant(np.asarray(data, dtype=type.dtype), name)
 
+
+class Variable(ABC):  # noqa: B024  (a class to ask by, with no methods of its own)
+    """Tensors, plain and labelled."""
+
+
+Variable.register(Tensor)
+Variable.register(Labelled)
 
 TensorLike = Tensor | np.ndarray | np.generic | float | int | list | tuple

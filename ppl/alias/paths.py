@@ -12,7 +12,7 @@ from ppl.model.names.longer_paths import MODULES
 # Packages of former years, and what they are called now.
 FORMER = {"pymc3": "pymc", "theano": "pytensor", "aesara": "pytensor"}
 
-VARIABLES = """Variable=ppl.tensor.tensor.Tensor Constant=ppl.alias.classes.Constant Apply=ppl.alias.own_ops.Apply
+VARIABLES = """Variable=ppl.alias.classes.Variable Constant=ppl.alias.classes.Constant Apply=ppl.alias.own_ops.Apply
     AtomicVariable=ppl.tensor.tensor.Tensor NominalVariable=ppl.tensor.tensor.Tensor"""
 TENSORS = """TensorVariable=ppl.tensor.tensor.Tensor TensorConstant=ppl.alias.classes.Constant
     TensorType=ppl.tensor.tensor.TensorType TensorLike=ppl.alias.classes.TensorLike"""
@@ -46,7 +46,15 @@ PYMC = {
     "pymc.backends.base": "MultiTrace=ppl.alias.recording.MultiTrace !BaseTrace !IBaseTrace",
     "pymc.backends.ndarray": "NDArray=ppl.alias.recording.NDArray",
     "pymc.distributions": f"*ppl.distributions *ppl {FAMILIES} !SymbolicRandomVariable",
-    "pymc.dims": "!Censored !Data !Deterministic !DimDistribution !Normal !Potential !ZeroSumNormal !as_xtensor",
+    "pymc.dims": "*ppl.dims",
+    "pymc.dims.distributions": "*ppl.dims.families",
+    "pymc.dims.distributions.censored": "*ppl.dims.families",
+    "pymc.dims.distributions.core": "*ppl.dims.families !MeasurableXTensorFromTensor !expand_dist_dims",
+    "pymc.dims.distributions.scalar": "*ppl.dims.families",
+    "pymc.dims.distributions.transforms": "*ppl.dims.transforms",
+    "pymc.dims.distributions.vector": "*ppl.dims.families",
+    "pymc.dims.math": "*ppl.dims.math",
+    "pymc.dims.model": "*ppl.dims.model",
     "pymc.distributions.censored": "Censored",
     "pymc.distributions.dist_math": "*ppl.alias.dist_math",
     "pymc.distributions.distribution": f"""Distribution CustomDist DiracDelta {FAMILIES} {POINTS}
@@ -105,7 +113,7 @@ PYMC = {
 }
 
 PYTENSOR = {
-    "pytensor": "*ppl Variable=ppl.tensor.tensor.Tensor",
+    "pytensor": "*ppl Variable=ppl.alias.classes.Variable",
     "pytensor.assumptions": "!assume",
     "pytensor.compile": COMPILED,
     "pytensor.compile.builders": "OpFromGraph=ppl.alias.fgraph.OpFromGraph !SymbolicOp",
@@ -188,10 +196,13 @@ PYTENSOR = {
     "pytensor.tensor.type_other": "!NoneConst !NoneTypeT",
     "pytensor.tensor.var": TENSORS,
     "pytensor.tensor.variable": TENSORS,
-    "pytensor.xtensor": "!XTensorType !XTensorVariable !as_xtensor",
-    "pytensor.xtensor.linalg": "",
-    "pytensor.xtensor.math": "",
-    "pytensor.xtensor.type": "!XTensorType !XTensorVariable !as_xtensor",
+    "pytensor.xtensor": "*ppl.xtensor",
+    **{
+        f"pytensor.xtensor.{name}": f"*ppl.xtensor.{name}"
+        for name in ("basic", "indexing", "linalg", "math", "reduction", "shape", "signal", "vectorization")
+    },
+    "pytensor.xtensor.random": "*ppl.xtensor.random !as_xrv",
+    "pytensor.xtensor.type": "*ppl.xtensor.type",
 }
 
 PATHS = {f"pymc.{path}": f"*ppl.{path}" for path in MODULES}

@@ -159,7 +159,8 @@ def filled(at: Application) -> Value:
     """An array of copies of a value."""
     sizes = sizes_of(sizes_or_array(at.values[1:])) if len(at.values) > 1 else ()
     x = at.tensor(0)
-    return x if tuple(sizes or ()) == tuple(x.type.shape) else tt.broadcast_to(x, sizes)
+    known = all(isinstance(n, int) for n in sizes or ())
+    return x if known and tuple(sizes or ()) == tuple(x.type.shape) else tt.broadcast_to(x, sizes)
 
 
 @converts("BroadcastTo")

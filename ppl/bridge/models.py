@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+import ppl.tensor as tt
 from ppl.bridge import arrays, compounds, elementwise, families, indexing, loops, matrices  # noqa: F401  (their tables)
 from ppl.bridge.checking import check_against
-from ppl.bridge.reading import NotConvertedError, Reader, is_a, sizes_or_array
+from ppl.bridge.labelled import as_draw, behind, is_labelled, lowered, order_of, turned
+from ppl.bridge.reading import NotConvertedError, Reader, as_tensor, is_a, sizes_or_array
 from ppl.bridge.transforms import transform_for
 from ppl.distributions import RandomVariable
 from ppl.distributions.draws.draw import renamed
@@ -20,6 +22,7 @@ from ppl.model.inputs.observing import observe_variable
 from ppl.model.log import log
 from ppl.model.model import Model
 from ppl.model.registry.named import Deterministic, Potential
+from ppl.tensor.core.labelled import LabelledDims
 from ppl.tensor.tensor import Tensor
 
 
@@ -73,6 +76,9 @@ class Conversion:
         self.source, self.frozen = source, frozen
         self.model = Model()
         self.reader = Reader({})
+        held = [*source.named_vars.values(), *source.rvs_to_values.values()]
+        self.plain = lowered(held)  # of pymc.dims: variables without named dims
+        self.orders: dict[Any, tuple[int, ...]] = {}  # of the axes of draws that are not those of their variables
 
     def made(self) -> Model:
         source = self.source
@@ -118,12 +124,13 @@ class Conversion:
         """The dims of a variable; dimensions that it brings get their length."""
         dims = self.source.named_vars_to_dims.get(name)
         if dims is None:
-            return None
+            return LabelledDims() if is_labelled(variable) else None
         for dim in dims:
             if dim is not None and dim not in self.model._dim_lengths:
                 length = self.reader.read(self.source.dim_lengths[dim])
                 self.model.add_coord(dim, length=length if isinstance(length, Tensor) else int(length))
-        return tuple(dims)
+        order = self.orders.get(variable, range(len(dims)))
+        return (LabelledDims if is_labelled(variable) else tuple)(dims[order.index(i)] for i in range(len(dims)))
 
     # --- variables --------------------------------------------------------------------------------------------------
     def _data(self, variable: Any, name: str) -> None:
@@ -132,6 +139,7 @@ class Conversion:
             self.reader.known[variable] = np.asarray(value)
             return
         dims = self.source.named_vars_to_dims.get(name)
+        dims = LabelledDims(dims or ()) if is_labelled(variable) else dims
         self.reader.known[variable] = Data(name, value, dims=dims, model=self.model)
         self._lengths()
 
@@ -144,11 +152,24 @@ class Conversion:
 
     def _initial(self, variable: Any) -> Any:
         given = self.source.rvs_to_initial_values.get(variable)
+        if variable in self.orders and np.ndim(given) == len(self.orders[variable]):
+            return np.transpose(given, self._inverse(variable))
         return self.reader.read(given) if hasattr(given, "owner") else given
+
+    def _plain(self, variable: Any) -> Any:
+        """The variable that is read for one of the model."""
+        return self.plain.get(variable, variable)
+
+    def _inverse(self, variable: Any) -> tuple[int, ...]:
+        """Which axis of a variable each axis of its draw is."""
+        order = self.orders[variable]
+        return tuple(order.index(i) for i in range(len(order)))
 
     def _observed(self, variable: Any, name: str) -> None:
         rv = self._draw(variable, name)
-        value = self.reader.read(self.source.rvs_to_values[variable])
+        value = self.reader.read(self._plain(self.source.rvs_to_values[variable]))
+        if variable in self.orders:
+            value = tt.transpose(as_tensor(value), self._inverse(variable))
         self._enter(variable, rv)
         dims = self._dims(variable, name)
         observe_variable(self.model, rv, value, dims, self._total_size(variable), {})
@@ -161,19 +182,29 @@ class Conversion:
         return [n if n is None or isinstance(n, Tensor) else int(n) for n in sizes] or None
 
     def _draw(self, variable: Any, name: str) -> RandomVariable:
-        found = self.reader.read(variable)
+        found = as_draw(self.reader.read(behind(self._plain(variable))[-1]))
         if not isinstance(found, RandomVariable):
             raise NotConvertedError(f'"{name}" cannot be taken over from PyMC: {variable.owner.op} is no draw in ppl.')
-        return found if found.name == name else renamed(found, name)
+        order = order_of(self._plain(variable))
+        in_order = found if order is None else turned(found, order)
+        if in_order is None:
+            self.orders[variable], in_order = order, found  # type: ignore[assignment]
+        return in_order if in_order.name == name else renamed(in_order, name)
 
     def _enter(self, variable: Any, rv: RandomVariable) -> None:
         """The variable is this draw wherever it is used."""
-        self.reader.known[variable] = rv
+        chain = behind(self._plain(variable))
+        for each in chain:
+            self.reader.known.pop(each, None)
+        order = None if variable in self.orders else order_of(chain[0])
+        back = None if order is None else tuple(order.index(i) for i in range(len(order)))
+        self.reader.known[chain[-1]] = rv if back is None else tt.transpose(rv, back)
+        self.reader.known[variable] = self.reader.read(chain[0])
 
     def _deterministic(self, variable: Any, name: str) -> None:
-        value = self.reader.tensor(variable)
+        value = self.reader.tensor(self._plain(variable))
         dims = self._fitting(name, value, self._dims(variable, name))
-        self.reader.known[variable] = Deterministic(name, value, dims=dims, model=self.model)
+        self._is(variable, Deterministic(name, value, dims=dims, model=self.model))
 
     def _fitting(self, name: str, value: Tensor, dims: Any) -> Any:
         """The dims of an expression without those of another length, which PyMC does not look at."""
@@ -186,11 +217,15 @@ class Conversion:
         wrong = [None not in (m, n) and m != n for m, n in zip(lengths, value.type.shape, strict=True)]
         if any(wrong):
             log.info(f'from_pymc: "{name}" has the shape {value.type.shape}, which does not fit its dims {dims}.')
-        return tuple(None if bad else dim for dim, bad in zip(dims, wrong, strict=True))
+        return type(dims)(None if bad else dim for dim, bad in zip(dims, wrong, strict=True))
 
     def _potential(self, variable: Any, name: str) -> None:
-        value = self.reader.tensor(variable)
-        self.reader.known[variable] = Potential(name, value, dims=self._dims(variable, name), model=self.model)
+        value = self.reader.tensor(self._plain(variable))
+        self._is(variable, Potential(name, value, dims=self._dims(variable, name), model=self.model))
+
+    def _is(self, variable: Any, found: Tensor) -> None:
+        """What a variable is from now on, wherever it is read."""
+        self.reader.known[variable] = self.reader.known[self._plain(variable)] = found
 
     def tell(self) -> None:
         """Say once which shared variables became constants."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ppl.bridge.labelled import lowered
 from ppl.bridge.reading import Reader, as_tensor
 from ppl.distributions import transforms as own
 from ppl.distributions.families.lkj_corr import VectorInterval
@@ -24,8 +25,15 @@ TRANSFORMS: dict[str, Callable[[Any], Transform]] = {
     "CircularTransform": lambda t: own.circular,
     "SumTo1": lambda t: own.sum_to_1,
     "Ordered": lambda t: own.Ordered(t.positive, t.ascending),
-    "ZeroSumTransform": lambda t: ZeroSumTransform(tuple(t.zerosum_axes)),
+    "ZeroSumTransform": lambda t: ZeroSumTransform(
+        tuple(t.zerosum_axes) if hasattr(t, "zerosum_axes") else _last(t.dims)
+    ),
 }
+
+
+def _last(dims: Any) -> tuple[int, ...]:
+    """As many of the last axes as there are dims of one value, which stand there."""
+    return tuple(range(-len(dims), 0))
 
 
 class Read(Transform):
@@ -48,6 +56,7 @@ class Read(Transform):
         x = as_tensor(value)
         stand_in = self.node.outputs[-1].type.clone(shape=(None,) * x.ndim)()
         result = getattr(self.given, method)(stand_in, *self.node.inputs)
+        result = lowered([result]).get(result, result)
         known = {**self.reader.known, stand_in: x}
         return self.reader.inner(known).tensor(result)
 
@@ -65,6 +74,8 @@ def _made(reader: Reader, given: Any, node: Any, rv: Any) -> Transform:
     if hasattr(given, "transform_list"):
         return own.Chain([_made(reader, t, node, rv) for t in given.transform_list])
     names = [cls.__name__ for cls in type(given).__mro__]
+    if "IntervalTransform" in names and not hasattr(given, "args_fn"):
+        return _between_labelled(given, node.outputs[-1].type.dims)
     if "IntervalTransform" in names:
         ends = _ends(reader, given, node)
         return VectorInterval(*ends) if "MultivariateIntervalTransform" in names else _between(ends, rv)
@@ -72,6 +83,23 @@ def _made(reader: Reader, given: Any, node: Any, rv: Any) -> Transform:
         return CholeskyCovPacked(int(np.asarray(reader.read(node.inputs[1]))))
     known = next((name for name in names[:1] if name in TRANSFORMS), None)
     return TRANSFORMS[known](given) if known else Read(reader, given, node)
+
+
+def _between_labelled(given: Any, dims: Any) -> Transform:
+    """Between the constant bounds that `pymc.dims` gives, with axes in the order of the variable's."""
+    ends = [x if x is None else _aligned(x, dims) for x in (given.lower, given.upper)]
+    if all(np.all(np.isinf(end)) for end in ends):
+        return own.Interval.of_parameters(lambda *parameters: (None, None))
+    return own.Interval(*ends)
+
+
+def _aligned(bound: Any, dims: Any) -> Any:
+    array = np.asarray(bound.data)
+    if not array.ndim:
+        return float(array)
+    own_dims = [dim for dim in dims if dim in bound.type.dims]
+    array = array.transpose([bound.type.dims.index(dim) for dim in own_dims])
+    return array.reshape([array.shape[own_dims.index(dim)] if dim in own_dims else 1 for dim in dims])
 
 
 def _ends(reader: Reader, given: Any, node: Any) -> list[Any]:

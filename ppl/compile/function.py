@@ -17,6 +17,7 @@ from ppl.distributions.draws.draw import is_draw
 from ppl.distributions.draws.drawing import expanded
 from ppl.graph import ancestors, leaves
 from ppl.tensor.core.effects import Assert
+from ppl.tensor.core.labelled import takes_labelled
 from ppl.tensor.core.ops import cast_to
 from ppl.tensor.core.substitution import replaced
 from ppl.tensor.sampling.draws import key_fold_in
@@ -27,6 +28,7 @@ from ppl.tensor.variables import Variable, fitting_update, shared
 _THEANO = ("outputs", "mode", "updates", "givens", "no_default_updates")  # what may follow the inputs without a name
 
 
+@takes_labelled
 def function(
     *inputs: Any,
     outputs: Any = None,

@@ -7,11 +7,13 @@ from typing import Any
 
 from ppl.compile.outputs import flatten
 from ppl.graph import Node, ancestors, leaves, substitute
+from ppl.tensor.core.labelled import like_argument
 from ppl.tensor.core.ops import cast_to
 from ppl.tensor.core.substitution import replaced
 from ppl.tensor.tensor import INPUT, Tensor, as_tensor, enter, placeholder
 
 
+@like_argument(0)
 def clone_replace(output: Any, replace: Any = None, *, rebuild_strict: bool = True) -> Any:
     """A graph, or a nested structure of graphs, with tensors replaced by others of the same dtype and number of axes.
 
@@ -27,6 +29,7 @@ def clone_replace(output: Any, replace: Any = None, *, rebuild_strict: bool = Tr
     return rebuild(replaced(flat, checked(replace, rebuild_strict)))
 
 
+@like_argument(0)
 def graph_replace(outputs: Any, replace: Any = None, *, strict: bool = True) -> Any:
     """`clone_replace`, where `strict` demands that everything to be replaced is in the graph."""
     flat, rebuild = flatten(outputs)

@@ -12,19 +12,21 @@ from ppl.graph import ancestors
 from ppl.model.model import Model, empty_like
 from ppl.model.registry.rebuilding import is_expression, rebuilt, refers
 from ppl.model.registry.variable_registry import Books
+from ppl.tensor.core.labelled import takes_labelled
 from ppl.tensor.tensor import Tensor
 
 
 def _variables(model: Books, chosen: Mapping[Any, Any], what: str) -> dict[Tensor, Any]:
     found: dict[Tensor, Any] = {}
     for key, value in chosen.items():
-        var = model[key] if isinstance(key, str) else key
+        var = model.variable(key) if isinstance(key, str) else key
         if not any(var is each for each in model.named_vars.values()):
             raise ValueError(f"{what}: {var!r} is no variable of the model")
         found[var] = value
     return found
 
 
+@takes_labelled
 def do(
     model: Books,
     vars_to_interventions: Mapping[Any, Any],
@@ -86,6 +88,7 @@ def do(
     return made
 
 
+@takes_labelled
 def observe(model: Books, vars_to_observations: Mapping[Any, Any]) -> Model:
     """The model in which some free variables are observed, or deterministics that have draws of their own.
 
@@ -135,6 +138,7 @@ def clone_model(model: Books) -> Model:
     return rebuilt(model, empty_like(model))
 
 
+@takes_labelled
 def change_value_transforms(model: Books, vars_to_transforms: Mapping[Any, Transform | None]) -> Model:
     """The model with other transforms for some free variables; None for no transform.
 
@@ -149,6 +153,7 @@ def change_value_transforms(model: Books, vars_to_transforms: Mapping[Any, Trans
     )
 
 
+@takes_labelled
 def remove_value_transforms(model: Books, vars: Sequence[Any] | None = None) -> Model:
     """The model whose free variables (all, or those given) have no transforms.
 

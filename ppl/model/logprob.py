@@ -13,6 +13,7 @@ from ppl.graph import ancestors, topological
 from ppl.rewrites import simplify
 from ppl.rewrites.laws import in_law
 from ppl.tensor.tensor import Tensor
+from ppl.xtensor.densities import of_labelled
 
 
 def _simplest(rv: Any) -> Any:
@@ -48,6 +49,7 @@ def _in_law(rv: Any) -> Any:
     return again if sum(map(is_draw, ancestors(again))) < sum(map(is_draw, ancestors(found))) else found
 
 
+@of_labelled
 def logp(rv: Any, value: Any, warn_rvs: bool = True) -> Tensor:
     """The log-density of a random expression at a value, or the logarithm of a probability for discrete ones.
 
@@ -80,6 +82,7 @@ def logp(rv: Any, value: Any, warn_rvs: bool = True) -> Tensor:
     return logprob.logp(_simplest(rv), value, warn_rvs)
 
 
+@of_labelled
 def logcdf(rv: Any, value: Any, warn_rvs: bool = True) -> Tensor:
     """The logarithm of the distribution function of a random expression: log P(X ≤ value).
 
@@ -110,6 +113,7 @@ def logcdf(rv: Any, value: Any, warn_rvs: bool = True) -> Tensor:
     return logprob.logcdf(_simplest(rv), value, warn_rvs)
 
 
+@of_labelled
 def logccdf(rv: Any, value: Any, warn_rvs: bool = True) -> Tensor:
     """The logarithm of the upper tail of a random expression: log P(X > value), with all digits far out.
 
@@ -140,6 +144,7 @@ def logccdf(rv: Any, value: Any, warn_rvs: bool = True) -> Tensor:
     return logprob.logccdf(_simplest(rv), value, warn_rvs)
 
 
+@of_labelled
 def icdf(rv: Any, value: Any, warn_rvs: bool = True) -> Tensor:
     """The quantile of a random expression: the smallest x with P(X ≤ x) ≥ value.
 

@@ -26,6 +26,7 @@ from ppl.model.registry.variable_registry import Books, home_of
 from ppl.model.seeds import seed_of
 from ppl.model.views import drawing_model, printing
 from ppl.model.views.debugging import debug
+from ppl.tensor.core.labelled import bare
 from ppl.tensor.tensor import Tensor
 
 
@@ -95,9 +96,7 @@ class Model(Registration):
             raise TypeError("logp() is a graph of some variables: the value at a point is compile_logp()(point)")
         asked = vars if isinstance(vars, list | tuple) else [vars]
         by_value = self.values_to_rvs
-        wanted = {
-            by_value.get(self[v] if isinstance(v, str) else v, self[v] if isinstance(v, str) else v) for v in asked
-        }
+        wanted = {by_value.get(v, v) for v in (self.variable(v) if isinstance(v, str) else bare(v) for v in asked)}
         for v in wanted:
             if not any(v is each for each in (*self.basic_RVs, *self.potentials)):
                 raise ValueError(f"{v!r} is no random variable or potential of this model")
@@ -127,7 +126,7 @@ class Model(Registration):
         if vars is None:
             return self.continuous_value_vars
         asked = vars if isinstance(vars, list | tuple) else [vars]
-        return [self.rvs_to_values.get(v, v) for v in asked]
+        return [self.rvs_to_values.get(v, v) for v in map(bare, asked)]
 
     @property
     def varlogp(self) -> Tensor:
@@ -207,7 +206,7 @@ class Model(Registration):
 
     def set_initval(self, rv_var: Any, initval: Any) -> None:
         """Where sampling starts a variable."""
-        rv = self[rv_var] if isinstance(rv_var, str) else rv_var
+        rv = self.variable(rv_var) if isinstance(rv_var, str) else bare(rv_var)
         if rv not in self.rvs_to_initial_values:
             raise KeyError(f"{rv!r} is no free variable of this model")
         check_start(rv, initval)

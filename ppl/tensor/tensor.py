@@ -17,6 +17,7 @@ from ppl.graph import Application, Attrs, FrozenArray, Identity, Node, debugprin
 from ppl.graph.node import Op
 from ppl.graph.weak import NodeDict
 from ppl.tensor.config import config
+from ppl.tensor.core.labelled import Labelled
 
 Dim = int | None
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
@@ -489,6 +490,8 @@ def _is_foreign(name: str, operand: Any) -> bool:
     kind = type(operand)
     if issubclass(kind, Node | np.ndarray | np.generic | complex | float | int | list | tuple | str):
         return False
+    if issubclass(kind, Labelled):
+        return True
     return hasattr(kind, f"__r{_REFLECTED.get(name)}__") and not any(hasattr(kind, each) for each in _ARRAYS)
 
 
@@ -572,6 +575,8 @@ def as_tensor(value: Any, name: str | None = None, ndim: int | None = None, dtyp
         tensor = value.__ppl_tensor__()
     elif isinstance(value, list | tuple) and _holds_tensor(value):
         tensor = FUNCTIONS["stack"]([as_tensor(item) for item in value])
+    elif isinstance(value, Labelled):
+        value.refuse()
     elif hasattr(value, "to_numpy") and not isinstance(value, np.ndarray):
         tensor = constant(value.to_numpy())
     else:

@@ -11,6 +11,7 @@ import numpy as np
 from ppl.distributions.declaration.domains import MISSING, Domain, a_distribution, extended_real
 from ppl.distributions.draws.draw import RandomVariable
 from ppl.graph import Attrs, Node
+from ppl.tensor.core.labelled import Labelled
 from ppl.tensor.core.later import jnp
 from ppl.tensor.core.ops import TensorOp
 from ppl.tensor.tensor import FUNCTIONS, Tensor, as_tensor, is_constant, value_of
@@ -24,6 +25,8 @@ def as_parameter(value: Any, domain: Domain, who: str) -> Tensor:
         if value.name is not None:
             raise ValueError(f"{who}: {value.name!r} is a variable of a model; make one without a name by .dist(...)")
         return value
+    if isinstance(value, Labelled):
+        value.refuse()
     try:
         tensor = as_tensor(value)
     except (TypeError, ValueError) as error:

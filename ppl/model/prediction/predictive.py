@@ -30,6 +30,7 @@ from ppl.model.prediction.draw_rows import draw_keys
 from ppl.model.prediction.forwards import drawn_over
 from ppl.model.prediction.restricted_priors import restricted_draws
 from ppl.model.seeds import seed_of
+from ppl.tensor.core.labelled import takes_labelled
 from ppl.tensor.core.sizes import DIM
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, placeholder
 from ppl.tensor.variables import Variable
@@ -41,6 +42,7 @@ RESULT_OPTIONS = ("coords", "dims")
 USUAL_GROUPS = ("posterior_predictive", "constant_data", "observed_data")
 
 
+@takes_labelled
 def draw(vars: Any, draws: int = 1, random_seed: Any = None, **kwargs: Any) -> Any:
     """Draws of one or several random expressions and all that they depend on.
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ppl.model.context import modelcontext
-from ppl.model.registry.variable_registry import Books
+from ppl.model.registry.variable_registry import Books, dims_of
+from ppl.tensor.core.labelled import Labelled, LabelledDims
 from ppl.tensor.core.names import named
 from ppl.tensor.tensor import Tensor, as_tensor
 
@@ -38,10 +39,11 @@ def Deterministic(name: str, var: Any, model: Books | None = None, dims: Any = N
     ['p']
     """
     model = modelcontext(model)
-    result = named(as_tensor(var), model.check_name(name))
+    node, dims = _by_position(var, dims)
+    result = named(as_tensor(node), model.check_name(name))
     model.add_named_variable(result, dims)
     model.deterministics.append(result)
-    return result
+    return var.renewed(result) if isinstance(var, Labelled) else result
 
 
 def Potential(name: str, var: Any, model: Books | None = None, dims: Any = None) -> Tensor:
@@ -74,7 +76,17 @@ def Potential(name: str, var: Any, model: Books | None = None, dims: Any = None)
     -2.419
     """
     model = modelcontext(model)
-    result = named(as_tensor(var), model.check_name(name))
+    node, dims = _by_position(var, dims)
+    result = named(as_tensor(node), model.check_name(name))
     model.add_named_variable(result, dims)
     model.potentials.append(result)
-    return result
+    return var.renewed(result) if isinstance(var, Labelled) else result
+
+
+def _by_position(var: Any, dims: Any) -> tuple[Any, Any]:
+    """The tensor behind a labelled one, and its dims; others as they are."""
+    if not isinstance(var, Labelled):
+        return var, dims
+    if dims is not None and dims_of("", dims) != var.dims:
+        raise ValueError(f"{var!r} has dims {var.dims}, given are {dims}: pm.dims puts them in that order")
+    return var.node, LabelledDims(var.dims)

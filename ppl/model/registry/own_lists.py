@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any, SupportsIndex, TypeVar
 
+from ppl.tensor.core.labelled import bare
 from ppl.tensor.tensor import Tensor
 
 K, V = TypeVar("K"), TypeVar("V")
@@ -27,9 +28,11 @@ class Tensors(list[Tensor]):
             self.outer.append(item)
 
     def __contains__(self, item: Any) -> bool:
+        item = bare(item)
         return any(each is item for each in self)
 
     def index(self, item: Any, start: SupportsIndex = 0, stop: SupportsIndex = sys.maxsize, /) -> int:
+        item = bare(item)
         for at in range(*slice(start, stop).indices(len(self))):
             if self[at] is item:
                 return at

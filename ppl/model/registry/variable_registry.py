@@ -27,9 +27,11 @@ from ppl.model import context
 from ppl.model.posterior.starts import check_start
 from ppl.model.registry.own_lists import Book, Tensors
 from ppl.rewrites.values.present_sizes import at_present_sizes
+from ppl.tensor.core.labelled import LabelledDims
 from ppl.tensor.core.names import named
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, is_constant, placeholder, value_of
 from ppl.tensor.variables import Variable
+from ppl.xtensor.type import as_xtensor
 
 
 def dims_of(who: str, dims: Any) -> tuple[Any, ...] | None:
@@ -269,7 +271,8 @@ class Books(metaclass=_MadeInItsBlock):
         _homes[var] = weakref.ref(self)
 
     def _checked_dims(self, name: str, var: Tensor, dims: Any) -> tuple[str | None, ...]:
-        names = dims_of(name, dims) or ()
+        names = dims_of(name, dims)
+        assert names is not None, "only dims that were given are checked"
         if len(names) != var.ndim:
             raise ValueError(f"{name} has {var.ndim} axes, shape {var.type.shape}, but {len(names)} dims: {names}")
         for axis, (dim, length) in enumerate(zip(names, var.type.shape, strict=True)):
@@ -382,7 +385,8 @@ class Books(metaclass=_MadeInItsBlock):
             for rv in found if var not in self.deterministics else ():
                 raise ValueError(_stranger(var, rv))
 
-    def __getitem__(self, key: str) -> Tensor:
+    def variable(self, key: str) -> Tensor:
+        """The variable of a name, as it stands in the graph."""
         full = self.name_for(key)
         if full in self.named_vars:
             return self.named_vars[full]
@@ -390,6 +394,11 @@ class Books(metaclass=_MadeInItsBlock):
             return self.named_vars[key]
         around = " itself; the model around it has one" if key in self.root.named_vars else ""
         raise KeyError(f"the model has no variable {key!r}{around}; it has {', '.join(self.named_vars) or 'none'}")
+
+    def __getitem__(self, key: str) -> Any:
+        found = self.variable(key)
+        dims = self.named_vars_to_dims.get(found.name or "")
+        return as_xtensor(found, dims) if isinstance(dims, LabelledDims) else found
 
     def __contains__(self, key: str) -> bool:
         return key in self.named_vars or self.name_for(key) in self.named_vars

@@ -51,7 +51,7 @@ def _chosen(model: Books, var_names: Sequence[str] | None) -> list[Tensor]:
     if var_names is None:
         return list(model.named_vars.values())
     found: dict[str, Tensor] = {}
-    stack = [model[name] for name in var_names]
+    stack = [model.variable(name) for name in var_names]
     while stack:
         var = stack.pop()
         if var.name not in found:

@@ -136,6 +136,8 @@ def _flat(e: Any, batch: tuple[int, ...], own: int) -> Any:
     """A parameter of a table as one of rows: entries that repeat along axes are picked by an index."""
     if e.ndim <= own:
         return e
+    if None in e.type.shape:
+        raise NoMatch("the length of a parameter is only known when the program runs")
     lead, event = known_shape(e)[: e.ndim - own], known_shape(e)[e.ndim - own :]
     if prod(lead) == 1:
         return e.reshape(event)

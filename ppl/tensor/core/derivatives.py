@@ -16,6 +16,7 @@ from ppl.tensor.arrays.creation import zeros_like
 from ppl.tensor.arrays.reductions import sum as sum_all
 from ppl.tensor.arrays.shaping import expand_dims
 from ppl.tensor.core.elementwise import add
+from ppl.tensor.core.labelled import like_argument, takes_labelled
 from ppl.tensor.core.later import Functions
 from ppl.tensor.core.ops import Elementwise, TensorOp
 from ppl.tensor.core.sizing import deciding
@@ -189,6 +190,7 @@ def _held(cost: Tensor, constants: Any) -> Tensor:
 
 
 @function()
+@like_argument(1)
 def grad(
     cost: Any,
     wrt: Any,
@@ -228,6 +230,7 @@ def gradients(scalar: Any, variables: Any) -> Any:
 
 
 @function()
+@takes_labelled
 def jacobian(
     expression: Any, wrt: Any, consider_constant: Any = (), disconnected_inputs: str = "raise", mode: str = "backward"
 ) -> Any:
@@ -263,6 +266,7 @@ def jacobians(tensor: Any, variables: Any, mode: str = "forward") -> Any:
 
 
 @function()
+@takes_labelled
 def hessian(cost: Any, wrt: Any, consider_constant: Any = (), disconnected_inputs: str = "raise") -> Any:
     """All second derivatives of a scalar, one block for each variable with itself.
 

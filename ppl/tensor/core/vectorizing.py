@@ -9,6 +9,7 @@ from typing import Any
 
 from ppl.graph import Attrs, Body, Node, TupleType, ancestors, close, substitute
 from ppl.tensor.arrays.shaping import moveaxis
+from ppl.tensor.core.labelled import takes_labelled
 from ppl.tensor.core.ops import TensorOp, broadcast_shape, normal_axis
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, function, placeholder
 from ppl.xla.later import jax, jnp
@@ -92,6 +93,7 @@ def _ranks(signature: str, count: int) -> tuple[int, ...]:
 
 
 @function()
+@takes_labelled
 def vectorize_graph(outputs: Any, replace: Mapping[Tensor, Any]) -> Any:
     """`outputs` with tensors replaced by others that have further axes in front; the results have these axes too.
 

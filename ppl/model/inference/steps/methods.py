@@ -15,6 +15,7 @@ from ppl.samplers.steps.evolution import differential_evolution, population_evol
 from ppl.samplers.steps.moves import Move, binary_flips, binary_gibbs, categorical_gibbs, metropolis
 from ppl.samplers.steps.sites import Colors, binary_sites, categorical_sites, counting_sites
 from ppl.samplers.steps.slice import MOST_STEPS, slice_moves
+from ppl.tensor.core.labelled import Labelled, bare
 from ppl.tensor.core.sizes import shape as shape_of
 from ppl.tensor.tensor import Tensor
 
@@ -53,8 +54,8 @@ class StepMethod:
             return [value for value in model.value_vars if value.dtype[0] in self.kinds]
         found = []
         known = set(model.value_vars)
-        for each in [vars] if isinstance(vars, str | Tensor) else list(vars):
-            rv = model[each] if isinstance(each, str) else each
+        for each in [vars] if isinstance(vars, str | Tensor | Labelled) else list(vars):
+            rv = model.variable(each) if isinstance(each, str) else bare(each)
             value = model.rvs_to_values.get(rv, rv)
             if value not in known:
                 raise ValueError(f"{type(self).__name__}: {rv!r} is no free variable of the model")
