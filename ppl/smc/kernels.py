@@ -273,10 +273,8 @@ class IMH(SMC_KERNEL):
         self.proposal_dist = cloud_of(self.tempered_posterior)
 
     def mutate(self) -> None:
-        from scipy.linalg import solve_triangular
-
         cloud = self.proposal_dist
-        standard = solve_triangular(cloud.factor, (self.tempered_posterior - cloud.mean).T, lower=True).T
+        standard = np.linalg.solve(cloud.factor, (self.tempered_posterior - cloud.mean).T).T
         self._run("IMH", moves.independent, None, cloud, np.ascontiguousarray(standard), self.correlation_threshold)
         self.acc_rate = float(self._accepted.mean())
 

@@ -33,22 +33,35 @@ def drawn_over(
     With `spare`, rows for which a parameter is not finite, as the factor of a matrix that is not positive definite to
     rounding, are nan while others have their draws. A parameter outside its domain is always an error.
     """
-    key = placeholder(KEY_TYPE, "key")
-    drawn = expanded(outputs, key, {**keys_of_streams(outputs, key, given), **given})
-    keys = Subkeys([*drawn.outputs, *drawn.sound], key)
-    program = RowProgram([keys.input, *given.values()], keys.outputs, least=AT_ONCE)
-    needed = missing_inputs(program.inner)
-    if needed:
-        raise ValueError(f"no value for {', '.join(map(repr, needed))}, which the draws depend on")
-    found = over_draws(program, [keys.of(columns[0]), *columns[1:]], shown=shown)
-    if drawn.conditions:
+    return Drawing(outputs, given)(columns, shown, spare)
+
+
+class Drawing:
+    """Outputs that are drawn for rows of keys and values, as often as it is called."""
+
+    def __init__(self, outputs: Sequence[Tensor], given: Mapping[Node, Tensor]) -> None:
+        self._outputs, self._key = outputs, placeholder(KEY_TYPE, "key")
+        self._drawn = expanded(outputs, self._key, {**keys_of_streams(outputs, self._key, given), **given})
+        self._inputs = list(given.values())
+        self._keys = Subkeys([*self._drawn.outputs, *self._drawn.sound], self._key)
+        self._program = RowProgram([self._keys.input, *self._inputs], self._keys.outputs, least=AT_ONCE)
+        needed = missing_inputs(self._program.inner)
+        if needed:
+            raise ValueError(f"no value for {', '.join(map(repr, needed))}, which the draws depend on")
+
+    def __call__(
+        self, columns: Sequence[np.ndarray], shown: Bar | None = None, spare: bool = False
+    ) -> list[np.ndarray]:
+        """Draws for each row, as `drawn_over` has them."""
+        found = over_draws(self._program, [self._keys.of(columns[0]), *columns[1:]], shown=shown)
+        if not self._drawn.conditions:
+            return found
         *found, sound = found
         if not sound.all():
-            _refuse(drawn, [key, *given.values()], columns, sound, spare)
-            found = [
-                _without(value, law_rows) for value, law_rows in zip(found, _rows(outputs, drawn, sound), strict=True)
-            ]
-    return found
+            _refuse(self._drawn, [self._key, *self._inputs], columns, sound, spare)
+            rows = _rows(self._outputs, self._drawn, sound)
+            found = [_without(value, mine) for value, mine in zip(found, rows, strict=True)]
+        return found
 
 
 def _rows(outputs: Sequence[Tensor], drawn: Expanded, sound: np.ndarray) -> list[np.ndarray]:
