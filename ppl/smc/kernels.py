@@ -24,11 +24,11 @@ from ppl.samplers.tempering.weights import reweighted, systematic_resampling
 from ppl.smc.simulators import naming_simulators
 from ppl.smc.tempered import Tempered, tempered
 
-PRIOR_DRAWS = 8  # for each particle: the evidence is as well known as the average of the likelihood under the prior
+PRIOR_DRAWS = 16  # for each particle: the evidence is as well known as the average of the likelihood under the prior
 
 # Times that a particle moves at a temperature, on average and at least. What is seen on the way tells of the evidence;
 # where each look is a simulation by Python it costs more than that is worth.
-ACCEPTED = {"evaluated": 5.0, "simulated": 1.0}
+ACCEPTED = {"evaluated": 10.0, "simulated": 1.0}
 
 
 class SMC_KERNEL(abc.ABC):  # noqa: N801  PyMC's name
