@@ -5,7 +5,7 @@
 Each run is a process of its own with nothing cached; rivals that cannot be imported are left out. `births`: daily
 counts of twenty years as a slow trend, a season and days of the week, with the same Hilbert-space bases for both.
 `cox`: counts in 20 x 20 cells. `grid`: what a process on 40 x 40 points under normal rows leaves. `conditional`: 500
-new points for 4,000 draws (PyMC makes 100, and the time of 4,000 is 40 times that). `first`: `Marginal` with 100 points.
+new points for 4,000 draws (PyMC makes 100, and the time of 4,000 is 40 times that). `first`: a `Marginal` process.
 """
 
 from __future__ import annotations
@@ -82,7 +82,10 @@ def births_of_numpyro() -> Any:
         eta, ls = numpyro.sample("eta", dist.HalfNormal(1)), numpyro.sample("ls", dist.LogNormal(0, 1))
         root = eta * jnp.sqrt(np.sqrt(2 * np.pi) * ls) * jnp.exp(-0.25 * (ls * d["frequencies"]) ** 2)
         slow = d["slow"] @ (root * numpyro.sample("slow", dist.Normal(0, 1).expand([SLOW])))
-        eta_year, ls_year = numpyro.sample("eta_year", dist.HalfNormal(1)), numpyro.sample("ls_year", dist.LogNormal(0, 1))
+        eta_year, ls_year = (
+            numpyro.sample("eta_year", dist.HalfNormal(1)),
+            numpyro.sample("ls_year", dist.LogNormal(0, 1)),
+        )
         q = bessel(0.25 / ls_year**2)
         q = eta_year * jnp.sqrt(jnp.concatenate([q[:1], 2 * q[1:]]))
         b = numpyro.sample("season", dist.Normal(0, 1).expand([2 * YEARLY - 1]))
@@ -218,7 +221,8 @@ def grid() -> None:
         pm.Normal("y", f, pm.HalfNormal("sigma"), observed=rng.normal(size=1600))
     began = time.perf_counter()
     free = pm.explain(model).free
-    print(f"grid of 40 x 40 under normal rows: left are {', '.join(free)} (planned in {time.perf_counter() - began:.2f} s)")
+    planned = time.perf_counter() - began
+    print(f"grid of 40 x 40 under normal rows: left are {', '.join(free)} (planned in {planned:.2f} s)")
 
 
 def conditional() -> None:

@@ -8,7 +8,16 @@ from typing import Any
 import ppl.tensor as tt
 from ppl.distributions import MvNormal
 from ppl.gp.inputs import rows
-from ppl.gp.process import JITTER_DEFAULT, Base, Conditioned, as_noise, noise_of, observations, point_by_point, stabilize
+from ppl.gp.process import (
+    JITTER_DEFAULT,
+    Base,
+    Conditioned,
+    as_noise,
+    noise_of,
+    observations,
+    point_by_point,
+    stabilize,
+)
 from ppl.gp.values import replace_with_values
 from ppl.tensor.tensor import Tensor, as_tensor
 

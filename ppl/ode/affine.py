@@ -22,7 +22,9 @@ EXACT = "exact"
 MOST = 32  # states: a matrix exponential for each time costs their third power
 
 
-def exact_solution(who: str, slopes: Tensor, y: Tensor, t: Tensor, t0: Any, times: Any, starts: Sequence[Any]) -> Tensor:
+def exact_solution(
+    who: str, slopes: Tensor, y: Tensor, t: Tensor, t0: Any, times: Any, starts: Sequence[Any]
+) -> Tensor:
     """The states at the times, (times, states)."""
     states = int(y.type.shape[0] or 0)
     a, b = _system(who, slopes, y, t, states)
@@ -32,7 +34,9 @@ def exact_solution(who: str, slopes: Tensor, y: Tensor, t: Tensor, t0: Any, time
     passed = as_tensor(times) - as_tensor(t0)
     flow = tt.expm(passed[:, None, None] * generator)
     parts = [as_tensor(x) for x in starts]
-    start = parts[0] if parts[0].ndim == 1 and len(parts) == 1 else tt.concatenate([tt.reshape(x, (-1,)) for x in parts])
+    start = (
+        parts[0] if parts[0].ndim == 1 and len(parts) == 1 else tt.concatenate([tt.reshape(x, (-1,)) for x in parts])
+    )
     found: Tensor = tt.matmul(flow[:, :states, :states], start) + flow[:, :states, states]
     return found
 

@@ -32,9 +32,9 @@ class DifferentialEquation:
     t0, and equal ones have equal rows.
 
     Beyond PyMC: `method` is ``"tsit5"`` or ``"dopri5"`` (explicit), ``"rodas5p"`` (for stiff equations) or ``"exact"``
-    (for affine ones, by the matrix exponential), with errors of at most ``atol + rtol * |y|`` in a step; after `max_steps` of them the rest is nan, and a chain turns away from
-    such a point. `sensitivities` says how derivatives are taken: ``"forward"``, ``"adjoint"``, or ``"auto"``, by their
-    number.
+    (for affine ones, by the matrix exponential), with errors of at most ``atol + rtol * |y|`` in a step; after
+    `max_steps` of them the rest is nan, and a chain turns away from such a point. `sensitivities` says how derivatives
+    are taken: ``"forward"``, ``"adjoint"``, or ``"auto"``, by their number.
 
     >>> decay = DifferentialEquation(lambda y, t, p: -p[0] * y, times=[1.0, 2.0], n_states=1, n_theta=1)
     >>> decay(y0=[1.0], theta=[0.5]).eval().round(6).tolist()

@@ -42,9 +42,9 @@ def solve(
 
     `method` is ``"tsit5"`` or ``"dopri5"`` (explicit) or ``"rodas5p"`` (for stiff equations), with errors of at most
     ``atol + rtol * |y|`` in a step; ``"exact"`` solves slopes ``A y + b``, with A and b that do not change in time, by
-    the matrix exponential, and normal starts under normal rows can then be integrated out. After `max_steps` of them the rest is nan, and a chain turns away from such a
-    point. `sensitivities` says how derivatives are taken: ``"forward"`` with the solution, ``"adjoint"`` backward
-    through its steps, or ``"auto"``, by how many numbers there are.
+    the matrix exponential, and normal starts under normal rows can then be integrated out. After `max_steps` the rest
+    is nan, and a chain turns away from such a point. `sensitivities` says how derivatives are taken: ``"forward"`` with
+    the solution, ``"adjoint"`` backward through its steps, or ``"auto"``, by how many numbers there are.
 
     >>> solve(lambda y, t, rate: -rate * y, y0=[1.0, 2.0], times=[1.0], args=(0.5,)).eval().round(6).tolist()
     [[0.606531, 1.213061]]

@@ -24,9 +24,9 @@ from ppl.model.inputs.data import Data
 from ppl.model.inputs.observing import observe_variable
 from ppl.model.model import Model, empty_like
 from ppl.model.output.traces import from_trace
-from ppl.model.registry.named import Potential
 from ppl.model.posterior.rewriting import rewritten
 from ppl.model.prediction.pointwise import log_likelihood_values
+from ppl.model.registry.named import Potential
 from ppl.model.registry.rebuilding import rebuilt
 from ppl.model.registry.variable_registry import Books
 from ppl.scoring.bridge_sampling import positions_of
