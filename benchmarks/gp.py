@@ -1,6 +1,6 @@
 """Gaussian processes beside the libraries that are made for them, and how time and memory grow.
 
-    python benchmarks/gp.py [along] [whole] [growth]
+    python benchmarks/gp.py [along] [whole] [growth] [births] [cox] [grid] [conditional] [first] [hilbert]
 
 Rivals (celerite2, tinygp) are measured where they can be imported; the ratios are of quickest rounds, taken in turn
 in one process. A kernel's value and gradient is measured in a program of its own: no sampler is in these figures.
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from _process import environment
+from gp_models import PARTS
 
 import ppl as pm  # first: XLA reads its flag when the first device is used
 
@@ -173,5 +174,6 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["one"]:
         one(int(sys.argv[2]))
     else:
-        for part in sys.argv[1:] or ("along", "whole", "growth"):
-            {"along": along, "whole": whole, "growth": growth}[part]()
+        parts = {"along": along, "whole": whole, "growth": growth, **PARTS}
+        for part in sys.argv[1:] or parts:
+            parts[part]()

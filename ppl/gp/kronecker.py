@@ -11,7 +11,7 @@ from ppl.distributions import KroneckerNormal, MvNormal, Normal
 from ppl.gp.covariances.covariance import Constant
 from ppl.gp.covariances.kron import Kron
 from ppl.gp.inputs import rows
-from ppl.gp.process import JITTER_DEFAULT, Base, Conditioned, noise_of, stabilize
+from ppl.gp.process import JITTER_DEFAULT, Base, Conditioned, noise_of, point_by_point, stabilize
 from ppl.gp.values import replace_with_values
 from ppl.model import Deterministic
 from ppl.model.names.math import cartesian
@@ -110,7 +110,7 @@ class MarginalKron(_OnGrid):
         self.X, self.Xs, self.y = cartesian(*Xs), Xs, y
         law = {"mu": self.mean_func(self.X), "covs": self._on_axes(Xs), "sigma": self.sigma}
         if is_observed:
-            return KroneckerNormal(name, **law, observed=y, **kwargs)
+            return point_by_point(KroneckerNormal(name, **law, observed=y, **kwargs))
         warnings.warn(
             "The 'is_observed' argument has been deprecated.  If the GP is unobserved use gp.LatentKron instead.",
             FutureWarning,

@@ -8,7 +8,16 @@ from typing import Any
 import ppl.tensor as tt
 from ppl.distributions import MvNormal
 from ppl.gp.inputs import rows
-from ppl.gp.process import JITTER_DEFAULT, Base, Conditioned, as_noise, noise_of, observations, stabilize
+from ppl.gp.process import (
+    JITTER_DEFAULT,
+    Base,
+    Conditioned,
+    as_noise,
+    noise_of,
+    observations,
+    point_by_point,
+    stabilize,
+)
 from ppl.gp.values import replace_with_values
 from ppl.tensor.tensor import Tensor, as_tensor
 
@@ -44,7 +53,7 @@ class Marginal(Base):
         mu, cov = self.mean_func(X), stabilize(self.cov_func(X) + noise(X), jitter)
         self.X, self.y, self.sigma = X, observations(f'gp.{type(self).__name__} "{name}"', y, rows(X)), noise
         if is_observed:
-            return MvNormal(name, mu=mu, cov=cov, observed=y, **kwargs)
+            return point_by_point(MvNormal(name, mu=mu, cov=cov, observed=y, **kwargs))
         warnings.warn(
             "The 'is_observed' argument has been deprecated.  If the GP is unobserved use gp.Latent instead.",
             FutureWarning,

@@ -12,6 +12,7 @@ import ppl.tensor as tt
 from ppl.gp.covariances.covariance import BaseCovariance, Constant
 from ppl.gp.covariances.white_noise import WhiteNoise
 from ppl.gp.mean import Zero
+from ppl.model.registry.variable_registry import home_of
 from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
 
 JITTER_DEFAULT = 1e-6
@@ -84,6 +85,15 @@ class Base:
         """The covariance and mean functions of the sum that was observed: of `given["gp"]`, or its own."""
         process = given.get("gp", self)
         return process.cov_func, process.mean_func
+
+
+def point_by_point(observed: Any) -> Any:
+    """Data of a process whose pointwise log-likelihood is that of each point given the others: the joint density, which
+    is one number, tells of no point. For cross-validation it is the right one, p(y_i | y_-i, θ)."""
+    model = home_of(observed)
+    if model is not None:
+        model.processes.append(observed)
+    return observed
 
 
 def stabilize(K: Any, jitter: float = JITTER_DEFAULT) -> Tensor:

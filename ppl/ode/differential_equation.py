@@ -7,6 +7,7 @@ from typing import Any
 
 from ppl.graph import substitute
 from ppl.model.errors import ShapeError
+from ppl.ode.affine import EXACT, exact_solution
 from ppl.ode.grid import checked_times
 from ppl.ode.methods import checked_sensitivities, control_of
 from ppl.tensor.arrays.rearranging import atleast_1d
@@ -30,10 +31,10 @@ class DifferentialEquation:
     scalar and p the vector of the `n_theta` parameters. `t0` is the time of y0. Times do not decrease; the first may be
     t0, and equal ones have equal rows.
 
-    Beyond PyMC: `method` is ``"tsit5"`` or ``"dopri5"`` (explicit) or ``"rodas5p"`` (for stiff equations), with errors
-    of at most ``atol + rtol * |y|`` in a step; after `max_steps` of them the rest is nan, and a chain turns away from
-    such a point. `sensitivities` says how derivatives are taken: ``"forward"``, ``"adjoint"``, or ``"auto"``, by their
-    number.
+    Beyond PyMC: `method` is ``"tsit5"`` or ``"dopri5"`` (explicit), ``"rodas5p"`` (for stiff equations) or ``"exact"``
+    (for affine ones, by the matrix exponential), with errors of at most ``atol + rtol * |y|`` in a step; after
+    `max_steps` of them the rest is nan, and a chain turns away from such a point. `sensitivities` says how derivatives
+    are taken: ``"forward"``, ``"adjoint"``, or ``"auto"``, by their number.
 
     >>> decay = DifferentialEquation(lambda y, t, p: -p[0] * y, times=[1.0, 2.0], n_states=1, n_theta=1)
     >>> decay(y0=[1.0], theta=[0.5]).eval().round(6).tolist()
@@ -105,6 +106,9 @@ class DifferentialEquation:
 
     def _states(self, y0: Sequence[Tensor], theta: Tensor) -> Tensor:
         slopes = self.slopes_at(self._y, self._t, theta)
+        if self._control.method == EXACT:
+            exact = exact_solution(WHO, slopes, self._y, self._t, self._t0, self._times, y0)
+            return cast_to(exact, config.floatX)
         whole = (self._t0, self._times, y0, self._control, self._sensitivities)
         found = ode_solution(slopes, self._y, self._t, *whole, began=slopes.serial)
         return cast_to(found, config.floatX)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ppl.ode.affine import EXACT
 from ppl.xla.ode.loop import Control
 from ppl.xla.ode.solution import FORWARD_OR_BACK
 from ppl.xla.ode.tableaus import METHODS
@@ -15,10 +16,10 @@ ALSO = {"rosenbrock": "rodas5p", "dopri": "dopri5", "RK45": "dopri5"}
 def control_of(who: str, method: str, rtol: float, atol: float, max_steps: int) -> Control:
     """The settings of a solver; an error where one of them means nothing."""
     name = ALSO.get(method, method) if isinstance(method, str) else method
-    if name not in METHODS:
+    if name not in (*METHODS, EXACT):
         raise ValueError(
-            f"{who}: method is one of {', '.join(METHODS)}, got {method!r}: tsit5 and dopri5 are explicit, rodas5p is"
-            " for stiff equations"
+            f"{who}: method is one of {', '.join(METHODS)}, {EXACT}, got {method!r}: tsit5 and dopri5 are explicit,"
+            " rodas5p is for stiff equations, exact for affine ones"
         )
     for word, value in (("rtol", rtol), ("atol", atol)):
         _require_number(who, word, value)

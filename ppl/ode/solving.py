@@ -7,6 +7,7 @@ from math import prod
 from typing import Any
 
 from ppl.model.errors import ShapeError
+from ppl.ode.affine import EXACT, exact_solution
 from ppl.ode.grid import checked_times
 from ppl.ode.methods import checked_sensitivities, control_of
 from ppl.tensor.arrays.shaping import broadcast_to, concatenate, reshape
@@ -40,9 +41,10 @@ def solve(
     for JAX's arrays, with `jax.numpy`. `y0`, `args`, `t0` and `times` may be, or hold, random variables.
 
     `method` is ``"tsit5"`` or ``"dopri5"`` (explicit) or ``"rodas5p"`` (for stiff equations), with errors of at most
-    ``atol + rtol * |y|`` in a step. After `max_steps` of them the rest is nan, and a chain turns away from such a
-    point. `sensitivities` says how derivatives are taken: ``"forward"`` with the solution, ``"adjoint"`` backward
-    through its steps, or ``"auto"``, by how many numbers there are.
+    ``atol + rtol * |y|`` in a step; ``"exact"`` solves slopes ``A y + b``, with A and b that do not change in time, by
+    the matrix exponential, and normal starts under normal rows can then be integrated out. After `max_steps` the rest
+    is nan, and a chain turns away from such a point. `sensitivities` says how derivatives are taken: ``"forward"`` with
+    the solution, ``"adjoint"`` backward through its steps, or ``"auto"``, by how many numbers there are.
 
     >>> solve(lambda y, t, rate: -rate * y, y0=[1.0, 2.0], times=[1.0], args=(0.5,)).eval().round(6).tolist()
     [[0.606531, 1.213061]]
@@ -56,7 +58,11 @@ def solve(
     y, t = state_and_time(state.size)
     slopes = state.slopes(func, y, t, list(args) if isinstance(args, list | tuple) else [args])
     starts = [cast_to(x, "float64") for x in state.starts]
-    rows = cast_to(ode_solution(slopes, y, t, t0, times, starts, control, sensitivities), config.floatX)
+    if control.method == EXACT:
+        rows = exact_solution(WHO, slopes, y, t, t0, times, starts)
+    else:
+        rows = ode_solution(slopes, y, t, t0, times, starts, control, sensitivities)
+    rows = cast_to(rows, config.floatX)
     found = state.unpacked(rows, in_front=1)
     if name is None:
         return found

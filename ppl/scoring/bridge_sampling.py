@@ -68,7 +68,7 @@ def _path(model: Books, values: dict[str, np.ndarray], rewrite: bool) -> tuple[T
     """The densities that are bridged, and the draws in their coordinates, (chains, draws, dim)."""
     if rewrite and not restricted(model):
         path = path_of(rewritten(model), proper=False)
-        positions = _positions(path, values)
+        positions = positions_of(path, values)
         flat = positions.reshape(int(np.prod(positions.shape[:2])), path.dim)
         try:
             path.constant = constant_of(path, flat[:: max(1, len(flat) // CHECKED)][:CHECKED])
@@ -77,10 +77,10 @@ def _path(model: Books, values: dict[str, np.ndarray], rewrite: bool) -> tuple[T
         except UnknownConstant:
             pass
     path = path_of(rewritten(model, False), proper=False)
-    return path, _positions(path, values)
+    return path, positions_of(path, values)
 
 
-def _positions(path: Tempered, values: dict[str, np.ndarray]) -> np.ndarray:
+def positions_of(path: Tempered, values: dict[str, np.ndarray]) -> np.ndarray:
     """Draws of variables as positions."""
     lead = next(iter(values.values())).shape[:2]
     if not path.dim:

@@ -24,11 +24,11 @@ from ppl.smc.simulators import naming_simulators
 from ppl.smc.tempered import Tempered, tempered
 from ppl.xla.later import jax, wide
 
-PRIOR_DRAWS = 8  # for each particle: the evidence is as well known as the average of the likelihood under the prior
+PRIOR_DRAWS = 16  # for each particle: the evidence is as well known as the average of the likelihood under the prior
 
 # Times that a particle moves at a temperature, on average and at least. What is seen on the way tells of the evidence;
 # where each look is a simulation by Python it costs more than that is worth.
-ACCEPTED = {"evaluated": 5.0, "simulated": 1.0}
+ACCEPTED = {"evaluated": 10.0, "simulated": 1.0}
 
 
 class SMC_KERNEL(abc.ABC):  # noqa: N801  PyMC's name
@@ -273,10 +273,8 @@ class IMH(SMC_KERNEL):
         self.proposal_dist = cloud_of(self.tempered_posterior)
 
     def mutate(self) -> None:
-        from scipy.linalg import solve_triangular
-
         cloud = self.proposal_dist
-        standard = solve_triangular(cloud.factor, (self.tempered_posterior - cloud.mean).T, lower=True).T
+        standard = np.linalg.solve(cloud.factor, (self.tempered_posterior - cloud.mean).T).T
         self._run("IMH", moves.independent, None, cloud, np.ascontiguousarray(standard), self.correlation_threshold)
         self.acc_rate = float(self._accepted.mean())
 

@@ -34,7 +34,7 @@ from ppl.model.posterior.density import add_all
 from ppl.model.posterior.rewriting import Posterior, rewritten
 from ppl.model.posterior.snapshot import Present, at_present
 from ppl.model.prediction.draw_rows import draw_keys
-from ppl.model.prediction.forwards import drawn_over
+from ppl.model.prediction.forwards import Drawing
 from ppl.model.prediction.restricted_priors import restricted_draws
 from ppl.model.registry.custom_transforms import restricted
 from ppl.model.registry.variable_registry import Books
@@ -67,6 +67,7 @@ class Tempered:
     simulates: bool
     constant: float = 0.0
     words: str = "the model as written"
+    drawing: Drawing | None = None  # of the start, kept from one call of `prior_draws` to the next
 
     @property
     def dim(self) -> int:
@@ -103,7 +104,9 @@ class Tempered:
             rv: placeholder(TensorType(rv.dtype, column.shape[2:]), rv.name)
             for rv, column in zip(given, columns, strict=True)
         }
-        found = drawn_over(self.start.values, places, [draw_keys(seed, "smc", 1, draws), *columns])
+        if self.drawing is None or columns:
+            self.drawing = Drawing(self.start.values, places)
+        found = self.drawing([draw_keys(seed, "smc", 1, draws), *columns])
         position = np.concatenate([np.reshape(x[0], (draws, -1)).astype(float) for x in found], axis=1)
         whole = ~self.continuous
         if whole.any():
@@ -130,6 +133,7 @@ def tempered(model: Books, rewrite: bool = True, protect: Collection[Any] = ()) 
         posterior = rewritten(model, True, protect)
         made: Tempered | str = posterior.once("tempered", lambda: _rewritten(posterior))
         if isinstance(made, Tempered):
+            made.drawing = None  # data may be others now
             return made
         log.info("Sampling the model as written: %s", made)
         as_written = path_of(_as_written(model))

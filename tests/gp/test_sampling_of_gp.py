@@ -54,3 +54,31 @@ def test_rows_that_see_the_rotated_variables_too_leave_them_where_they_are():
         pm.Poisson("y", pm.math.exp(f), observed=np.arange(8))
         pm.Normal("z", model["f_rotated_"], 1.0, observed=Y)
     assert "f_rotated_" in pm.explain(model).free
+
+
+def test_what_was_added_to_a_covariance_of_prediction_is_told(caplog):
+    """New points a billionth apart: their conditional covariance is singular to rounding."""
+    Xnew = np.array([[0.5], [0.5 + 1e-9], [0.5 + 2e-9], [1.1], [1.1 + 1e-9]])
+    with pm.Model():
+        gp = pm.gp.Latent(cov_func=pm.gp.cov.ExpQuad(1, ls=pm.Gamma("ls", 20, 20)))
+        f = gp.prior("f", X=X)
+        pm.Poisson("y", pm.math.exp(f), observed=np.arange(8))
+        draws = pm.sample(20, tune=30, chains=1, random_seed=1, quiet=True, compute_convergence_checks=False)
+        gp.conditional("new", Xnew)
+        with caplog.at_level("WARNING", logger="ppl"):
+            found = pm.sample_posterior_predictive(draws, var_names=["new"], random_seed=1, progressbar=False)
+    assert np.isfinite(found.posterior_predictive["new"].values).all()
+    (told,) = [record.getMessage() for record in caplog.records if "positive definite" in record.getMessage()]
+    assert 'The covariance of "new" is not positive definite to rounding at' in told and "of 20 draws" in told
+    assert "1e-04 at most" in told
+
+
+def test_nothing_is_told_where_nothing_was_added(caplog):
+    with pm.Model():
+        gp = pm.gp.Marginal(cov_func=pm.gp.cov.Matern32(1, ls=pm.Gamma("ls", 20, 20)))
+        gp.marginal_likelihood("y", X=X, y=Y, sigma=0.3)
+        draws = pm.sample(20, tune=30, chains=1, random_seed=1, quiet=True, compute_convergence_checks=False)
+        gp.conditional("new", X + 0.1)
+        with caplog.at_level("WARNING", logger="ppl"):
+            pm.sample_posterior_predictive(draws, var_names=["new"], random_seed=1, progressbar=False)
+    assert not [record for record in caplog.records if "positive definite" in record.getMessage()]

@@ -319,6 +319,23 @@ def test_the_law_of_entries_that_are_added_up(case: Any) -> None:
     compare(x @ groups.T, draw(case.family, tuple(map(as_tensor, parameters))), len(x))
 
 
+@pytest.mark.declares("given_others")
+def test_the_law_of_an_entry_given_the_others_is_the_joint_density_over_its_integral(case: Any) -> None:
+    """The joint density along one entry has that entry's conditional law: ratios at two values agree, and so does the
+    integral."""
+    for x in points(case, 3):
+        found = numbers(case.family.given_others(as_tensor(x), *case.tensors))
+        for i in range(len(x)):
+            along = np.repeat(x[None], 4001, axis=0)
+            spread = 12 * np.exp(-found.min()) + abs(x[i])
+            grid = x[i] + np.linspace(-spread, spread, 4001)
+            along[:, i] = grid
+            log_density = density(case, along)
+            best = log_density.max()
+            total = best + np.log(np.trapezoid(np.exp(log_density - best), grid))
+            np.testing.assert_allclose(found[i], density(case, x) - total, rtol=1e-5, atol=1e-5)
+
+
 @pytest.mark.declares("residuals")
 def test_residuals_have_the_density_of_the_value(case: Any) -> None:
     """Up to a number that does not depend on it, where values lie in a plane."""

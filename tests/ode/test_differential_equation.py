@@ -91,7 +91,7 @@ WRONG = [
     ({"times": np.zeros(0)}, ValueError, "there are no times to solve for"),
     ({"t0": 1.5}, ValueError, r"t0 = 1.5 is later than times\[0\] = 1"),
     ({"t0": np.inf}, ValueError, "t0 must be finite"),
-    ({"method": "euler"}, ValueError, "method is one of tsit5, dopri5, rodas5p, got 'euler'"),
+    ({"method": "euler"}, ValueError, "method is one of tsit5, dopri5, rodas5p, exact, got 'euler'"),
     ({"rtol": 0.0}, ValueError, "rtol lies between 0 and 1"),
     ({"rtol": 1e-17}, ValueError, "rtol is below what numbers of 64 bits can tell apart"),
     ({"atol": "small"}, TypeError, "atol is a number"),

@@ -43,12 +43,24 @@ def regression():
     return model, float(exact)
 
 
+def drug():
+    """Math scores after a drug, by its concentration (Wagner et al. 1968): the model of pymc#2162."""
+    dose = np.array([1.17, 2.97, 3.26, 4.69, 5.83, 6.0, 6.41])
+    score = np.array([78.93, 58.2, 67.47, 37.47, 45.65, 32.92, 29.97])
+    with pm.Model() as model:
+        intercept, slope = pm.Normal("intercept", 0, 100), pm.Normal("slope", 0, 100)
+        pm.Normal("score", intercept + slope * dose, pm.HalfCauchy("sigma", 5), observed=score)
+    return model
+
+
 def evidence(result):
     attrs = result.sample_stats.attrs
     return attrs["log_marginal_likelihood"], attrs["log_marginal_likelihood_se"]
 
 
-EXACT = {"eight schools": (eight_schools, -31.31135), "coin": (coin, betaln(51, 51))}
+EXACT = {  # the regression by quadrature over sigma, its coefficients integrated in closed form
+    "eight schools": (eight_schools, -31.31135), "coin": (coin, betaln(51, 51)), "drug": (drug, -32.37105),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("rewrite", [True, False])
@@ -58,7 +70,7 @@ def test_the_evidence_is_that_of_the_model_as_written(name, rewrite):
     result = pm.sample_smc(1000, model=build(), rewrite=rewrite, random_seed=1, chains=2, **QUIET)
     found, error = evidence(result)
     assert abs(found - exact) < max(4 * error, 1e-9)
-    assert error < 0.02
+    assert error < (0.3 if name == "drug" and not rewrite else 0.02)  # priors far wider than the posterior
 
 
 def test_where_nothing_is_left_to_move_the_evidence_is_exact():

@@ -267,6 +267,17 @@ def test_particles_take_the_shape_of_the_posterior():
     assert approx.report.converged and approx.histogram.get_value().shape == (60, 2)
 
 
+def test_particles_at_rest_in_the_wrong_place_have_not_converged():
+    """In ten dimensions a kernel of all of them hardly keeps particles apart: they rest with two thirds of the spread,
+    and the average of the direction is next to nothing."""
+    approx = pm.SVGD(n_particles=60, model=straight(10), random_seed=1).fit(1500, progressbar=False)
+    assert not approx.report.converged
+    assert "at rest, but not those of the posterior" in approx.report.why
+    assert 'along "x[' in approx.report.why
+    exact = np.sqrt(np.linalg.inv(np.eye(10) + 4 * np.ones((10, 10)))[0, 0])
+    assert np.all(approx.std.eval() < 0.8 * exact)
+
+
 def test_amortized_particles_move_a_normal_law():
     with pytest.warns(UserWarning, match="experimental"):
         approx = pm.fit(400, "asvgd", model=straight(), obj_optimizer=pm.adam(learning_rate=0.03), obj_n_mc=50,

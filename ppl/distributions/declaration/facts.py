@@ -36,6 +36,7 @@ class Facts:
                                         "g(y), log |g'(y)|; follows from `law_of(..., words=...)`"]  # fmt: skip
     residuals: Annotated[Any, "(x, θ): pairs of mean less value and its normal errors, see `normal_errors`"]
     normal_steps: Annotated[Any, "(θ): a series of numbers as normal steps, see `NormalSteps`"]
+    given_others: Annotated[Any, "(x, θ): the log-density of each entry of a vector given all the others"]
     # of rows
     fisher_information: Annotated[Any, "(θ): the Fisher information of one value on some parameters, by name"]
     estimates: Annotated[Any, "(y, known parameters by name): rough parameters for each of the NumPy values y, by name"]

@@ -9,6 +9,7 @@ from ppl.distributions.declaration.domains import nonnegative, real_matrix, real
 from ppl.distributions.declaration.normal_errors import Kronecker, NoisyKronecker
 from ppl.distributions.formulas.covariance import check_positive_definite, square_matrix, wrong_length
 from ppl.distributions.formulas.eigenbasis import Eigenbasis
+from ppl.distributions.formulas.given_others import normal_given_others
 from ppl.tensor import (
     all,
     as_tensor,
@@ -76,6 +77,12 @@ class KroneckerNormal(Distribution):
 
     def mode(mu, sigma, *covs):
         return mu
+
+    def given_others(x, mu, sigma, *covs):
+        """The precision is diagonal in the eigenbasis: its own diagonal weighs squares of the eigenvectors."""
+        basis = Eigenbasis.of(covs, sigma)
+        precision = kron_times(1 / basis.variances, *[a.vectors**2 for a in basis.axes])
+        return normal_given_others(basis.back(basis.turn(x - mu) / basis.variances), precision)
 
     def residuals(x, mu, sigma, *covs):
         if surely_zero(sigma):

@@ -7,6 +7,7 @@ from ppl.distributions.declaration.normal_errors import Correlated
 from ppl.distributions.declaration.rows import NotSummed
 from ppl.distributions.families.normal import Normal
 from ppl.distributions.formulas.covariance import factor_from, is_factor_of_moving, vector_like
+from ppl.distributions.formulas.given_others import normal_given_others
 from ppl.tensor import (
     cast,
     cholesky,
@@ -72,6 +73,13 @@ class MvNormal(Distribution):
 
     def entropy(mu, chol):
         return half_log_det(chol) + 0.5 * (1 + LOG_2PI) * mu.shape[-1]
+
+    def given_others(x, mu, chol):
+        r"""With Q = Σ⁻¹, entry i has variance 1/Q_ii and is (Q(x - μ))_i / Q_ii above its mean."""
+        half = solve_triangular(chol, eye(mu.shape[-1]), lower=True, b_ndim=2)
+        precision = sum(half**2, axis=-2)
+        pull = times_vectors(half.mT, times_vectors(half, x - mu))
+        return normal_given_others(pull, precision)
 
     def natural(mu, chol):
         inverse = solve_triangular(chol, eye(mu.shape[-1]), lower=True, b_ndim=2)

@@ -12,9 +12,10 @@ from ppl.distributions import is_draw
 from ppl.graph import ancestors
 from ppl.model.posterior.rewriting import Posterior
 from ppl.model.starting.origins import origin
-from ppl.samplers import NO_FAILURES, Failures, Run, failures
-from ppl.samplers.approximate.target import Target
+from ppl.samplers import NO_FAILURES, PROGRAMS, Failures, Run, failures, turn
+from ppl.samplers.programs.programs import QUICK
 from ppl.tensor.tensor import Tensor
+from ppl.xla.later import jax, wide
 
 SHOWN = 6  # variables whose values are written out
 
@@ -54,13 +55,13 @@ def failure_report(run: Any, posterior: Posterior, slots: Sequence[Slot]) -> Fai
     )
     found: Failures = known
     shown = _shown(posterior, slots) if found.places else {}
-    reasons = [_reason(posterior, slots, place.position) for place in found.places]
+    reasons = [_reason(posterior, slots, np.asarray(place.position, np.float64)) for place in found.places]
     places = [
         f"chain {place.chain}, draw {place.draw}: {words} at {_values(shown, slots, place.position)}"
         for place, (words, _) in zip(found.places, reasons, strict=True)
     ]
-    found_terms = ((term, place) for place, (_, term) in zip(found.places, reasons, strict=True) if term is not None)
-    origins = (origin(term, slots, place.position) for term, place in found_terms)
+    told = zip(found.places, reasons, strict=True) if found.drawn else ()  # the remedy is for the line of the log alone
+    origins = (origin(term, slots, place.position) for place, (_, term) in told if term is not None)
     return FailureReport(found.drawn, found.tuning, places, next(filter(None, origins), ""))
 
 
@@ -72,14 +73,23 @@ def _reason(posterior: Posterior, slots: Sequence[Slot], position: np.ndarray) -
             first = value[~np.isfinite(value)].flat[0]
             return f'the term "{name}" is {first:g}', posterior.terms[name]
     density = FlatProgram([posterior.logp()], slots, once=posterior.of_data)
-    value, gradient = Target(scalar(density), len(position), density.data, density.key).one(position)
+    value, gradient = _value_and_gradient(density, position)
     if not np.isfinite(value):
-        return f"the log-density is {value:g}", posterior.logp()
-    bad = np.flatnonzero(~np.isfinite(np.asarray(gradient)))
+        return f"the log-density is {float(value):g}", posterior.logp()
+    bad = np.flatnonzero(~np.isfinite(gradient))
     if bad.size:
         name = labels(slots, posterior.names)[bad[0]]
         return f'the gradient along "{name}" is {float(gradient[bad[0]]):g}', None
     return "the log-density is at the edge of what rounding allows", None
+
+
+def _value_and_gradient(density: FlatProgram, position: np.ndarray) -> list[np.ndarray]:
+    """Compiled whole and as soon as can be: step by step, each operation would be compiled by itself."""
+    given = (position, *density.data)
+    with wide():
+        run = PROGRAMS.get(("failure report", density.key), lambda: jax.value_and_grad(scalar(density)), given, QUICK)
+        with turn(run):
+            return [np.asarray(value) for value in run(*given)]
 
 
 def _shown(posterior: Posterior, slots: Sequence[Slot]) -> dict[str, Tensor]:

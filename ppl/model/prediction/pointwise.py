@@ -54,8 +54,16 @@ def _terms(
     joint = at_draws(model)
     by_name = {rv.name or "": term for rv, term in joint.terms.items()}
     refuse_minibatches(by_name[name] for name in wanted)
+    by_name |= {rv.name or "": _given_others(joint, rv) for rv in model.processes if rv.name in wanted}
     found = evaluated(joint, {name: by_name[name] for name in wanted}, values, bar)
     checks.tell(checks.not_numbers(found, f"draws of the {what}", lowest=-np.finfo(float).max))
+    return found
+
+
+def _given_others(joint: Joint, rv: Any) -> Tensor:
+    """The log-density of each point of a process given the others, in closed form (Sundararajan & Keerthi 2001). These
+    do not add up to the joint one; the importance weights of leaving a point out are their inverses all the same."""
+    found: Tensor = rv.family.given_others(joint.values[rv], *[joint.at_values(p) for p in rv.parameters])
     return found
 
 

@@ -78,6 +78,8 @@ class _Rebuilding:
         self.new.add_observed(fresh, self.at(self.old.rvs_to_values[var]), self.dims(var.name or ""))
         if var in self.old.doubtful:
             self.new.doubtful.append(fresh)
+        if var in self.old.processes:
+            self.new.processes.append(fresh)
         if var in self.old.rvs_to_total_sizes:
             self.new.rvs_to_total_sizes[fresh] = self.old.rvs_to_total_sizes[var]
 

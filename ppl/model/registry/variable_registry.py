@@ -108,6 +108,7 @@ class Books(metaclass=_MadeInItsBlock):
         self.rvs_to_initial_values: Book[Tensor, Any] = Book(around("rvs_to_initial_values"))
         self.rvs_to_total_sizes: Book[Tensor, Any] = Book(around("rvs_to_total_sizes"))
         self.doubtful = Tensors(outer=around("doubtful"))  # observed variables whose density was told to be 0 or nan
+        self.processes = Tensors(outer=around("processes"))  # observed vectors whose entries are points of a process
         # Dimensions belong to all models of a tree.
         self._coords: dict[str, tuple[Any, ...] | None] = self.parent._coords if self.parent else {}
         self._dim_lengths: dict[str, Any] = self.parent._dim_lengths if self.parent else {}  # an int, or a symbol

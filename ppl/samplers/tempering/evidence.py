@@ -53,14 +53,14 @@ def path_evidence(stages: Sequence[Stage], guess: Sequence[float]) -> Evidence:
     share = np.concatenate([np.full(stage.log_likelihoods.size, s / stage.log_likelihoods.size)
                             for stage, s in zip(stages, effective, strict=True)])  # fmt: skip
     with np.errstate(invalid="ignore"):
-        powers = np.where(betas > 0, betas * log_likelihood[:, None], 0.0)  # L⁰ is 1 where L is 0, too
+        powers = np.where(betas[:, None] > 0, betas[:, None] * log_likelihood, 0.0)  # L⁰ is 1 where L is 0, too
     log_z = _solved(np.asarray(guess, float), powers, np.log(effective), share)
     chances = _chances(log_z, powers, np.log(effective))
-    slopes = np.diag(share @ chances) - (chances * share[:, None]).T @ chances
+    slopes = np.diag(chances @ share) - (chances * share) @ chances.T
     last = np.zeros(len(betas) - 1)
     last[-1] = 1.0
     direction = np.linalg.lstsq(slopes[1:, 1:], last, rcond=None)[0]
-    influence = share * (chances[:, 1:] @ direction)
+    influence = share * (direction @ chances[1:])
     return Evidence(float(log_z[-1]), float(np.sqrt(_variance(influence, stages))))
 
 
@@ -71,11 +71,11 @@ def _thinned(stages: Sequence[Stage]) -> list[Stage]:
 
 
 def _chances(log_z: np.ndarray, powers: np.ndarray, log_effective: np.ndarray) -> np.ndarray:
-    """For each particle the chance that it is of each stage, given its likelihood."""
-    terms = log_effective - log_z + powers
-    terms -= terms.max(axis=1, keepdims=True)
-    terms = np.exp(terms)
-    terms /= terms.sum(axis=1, keepdims=True)
+    """For each stage and each particle the chance that it is of that stage, given its likelihood."""
+    terms = (log_effective - log_z)[:, None] + powers
+    terms -= terms.max(axis=0)
+    np.exp(terms, out=terms)
+    terms /= terms.sum(axis=0)
     return terms
 
 
@@ -85,10 +85,10 @@ def _solved(log_z: np.ndarray, powers: np.ndarray, log_effective: np.ndarray, sh
     log_z = log_z - log_z[0]
     for turn in range(NEWTON):
         chances = _chances(log_z, powers, log_effective)
-        counts = share @ chances
+        counts = chances @ share
         step = np.log(counts / wanted)  # the equation itself, as a map: always in the right direction
         if turn > 1:
-            slopes = np.diag(counts) - (chances * share[:, None]).T @ chances
+            slopes = np.diag(counts) - (chances * share) @ chances.T
             newton = np.zeros_like(step)
             newton[1:] = np.linalg.lstsq(slopes[1:, 1:], (counts - wanted)[1:], rcond=None)[0]
             if np.all(np.abs(newton) < 1.0):
