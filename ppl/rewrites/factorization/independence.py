@@ -16,18 +16,17 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.graph import Node
+from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.expressions.affine import data_value, is_data
 from ppl.rewrites.marginalization.expressions.supports import Sites, Support
 from ppl.rewrites.marginalization.program import NoMatch, Program, log_density
 from ppl.tensor.arrays.segments import segment_sum
 from ppl.tensor.tensor import Tensor
 
-MOST_NUMBERS = 300  # that are drawn by quadrature: 3 ms each for 4 × 1,000 draws, a chain is slow to begin
-
 
 def without_a_chain(program: Program) -> bool:
     """Whether what is left are numbers, each independent of the others, so that they can be drawn by quadrature."""
-    if not 1 <= program.ndim <= MOST_NUMBERS or any(rv.dtype[0] != "f" for rv in program.free):
+    if not 1 <= program.ndim <= LIMITS.numbers_by_quadrature or any(rv.dtype[0] != "f" for rv in program.free):
         return False
     if program.ndim == 1:
         return True

@@ -25,6 +25,7 @@ from ppl.distributions import MvNormal, Normal
 from ppl.distributions.declaration.rows import NotSummed
 from ppl.distributions.declaration.rows import Rows as SummedRows
 from ppl.distributions.formulas.probability import FORMS
+from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.expressions.affine import data_value, is_data, known_shape
 from ppl.rewrites.marginalization.expressions.bounded import bounded
 from ppl.rewrites.marginalization.expressions.positive import known_positive, unproved
@@ -35,8 +36,6 @@ from ppl.rewrites.simplify import simplify_given_draws
 from ppl.rewrites.sufficient_statistics.distinct_rows import Rows, cells, in_one_axis, looks
 from ppl.rewrites.sufficient_statistics.linear_regression import compact_linear
 from ppl.tensor.tensor import Tensor, as_tensor
-
-LEAST_ROWS = 32  # fewer rows are not worth the statistics
 
 
 def compact(observation: Observation) -> tuple[Term, str]:
@@ -51,7 +50,7 @@ def compact(observation: Observation) -> tuple[Term, str]:
     observation = in_one_axis(observation)
     variable, value = observation.variable, observation.value
     count = known_shape(variable)[0] if variable.ndim > variable.event_ndim else 1
-    if count < LEAST_ROWS:
+    if count < LIMITS.least_rows:
         raise NoMatch(f"{count} rows are few")
     with contextlib.suppress(NoMatch):  # some rows may be alike still
         return bounded(observation, compact)
@@ -262,4 +261,4 @@ def compact_all(program: Program) -> Compacted:
 
 def _many(variable: Any) -> bool:
     shape = variable.type.shape[: variable.ndim - variable.event_ndim]
-    return None in shape or prod(shape) >= LEAST_ROWS
+    return None in shape or prod(shape) >= LIMITS.least_rows

@@ -13,13 +13,11 @@ from ppl.distributions import is_draw
 from ppl.distributions.declaration.inner import laws_of
 from ppl.distributions.draws.draw import draw
 from ppl.graph import Node
+from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.expressions.affine import HOST, data_value, is_data, known_shape
 from ppl.rewrites.marginalization.program import NoMatch, Observation
 from ppl.tensor.core.ops import Elementwise
 from ppl.tensor.tensor import Tensor
-
-LEAST_RATIO = 2.0  # rows a cell, on average
-PROBE = 2000  # rows looked at first: where nearly all differ, the rest will
 
 
 @dataclass(frozen=True)
@@ -108,11 +106,11 @@ def cells(columns: list[np.ndarray], count: int) -> tuple[np.ndarray, np.ndarray
         return np.zeros(1, dtype=int), np.zeros(count, dtype=int)
     table = np.ascontiguousarray(np.concatenate([np.asarray(c, dtype=np.float64) for c in columns], axis=1) + 0.0)
     rows = table.view([("", table.dtype)] * table.shape[1]).ravel()
-    probe = rows[:PROBE]
-    if len(np.unique(probe)) > len(probe) / 1.2 and count > PROBE:
-        raise NoMatch(f"nearly all of the first {PROBE} rows differ")
+    probe = rows[: LIMITS.rows_looked_at_first]
+    if len(np.unique(probe)) > len(probe) / 1.2 and count > LIMITS.rows_looked_at_first:
+        raise NoMatch(f"nearly all of the first {LIMITS.rows_looked_at_first} rows differ")
     _, first, cell = np.unique(rows, return_index=True, return_inverse=True)
-    if count < LEAST_RATIO * len(first):
+    if count < LIMITS.rows_a_cell * len(first):
         raise NoMatch(f"{len(first)} of {count} rows differ")
     return first, cell.ravel()
 

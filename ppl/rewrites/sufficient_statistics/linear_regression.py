@@ -19,6 +19,7 @@ import numpy as np
 import ppl.tensor as tt
 from ppl.distributions.declaration.constants import LOG_2PI
 from ppl.graph import Node
+from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.expressions.affine import (
     RULES,
     Affine,
@@ -34,8 +35,6 @@ from ppl.rewrites.marginalization.gaussian.terms import terms
 from ppl.rewrites.marginalization.program import NoMatch, Observation, Term, where_valid
 from ppl.tensor.tensor import Tensor, as_tensor
 
-MOST_ENTRIES = 100_000_000  # of a design that is written out
-
 
 def compact_linear(observation: Observation) -> tuple[Term, str]:
     """An observed normal vector with a linear predictor; raises `NoMatch` where that does not pay."""
@@ -47,8 +46,10 @@ def compact_linear(observation: Observation) -> tuple[Term, str]:
     sizes = [prod(known_shape(part.variable)) for part in form.parts]
     columns = sum(sizes)
     work = count * sum(2 if isinstance(part, Select) else size for part, size in zip(form.parts, sizes, strict=True))
-    if count * columns > MOST_ENTRIES:
-        raise NoMatch(f"{count} rows with {columns} columns are more than {MOST_ENTRIES} numbers to write out")
+    if count * columns > LIMITS.entries_of_a_design:
+        raise NoMatch(
+            f"{count} rows with {columns} columns are more than {LIMITS.entries_of_a_design} numbers to write out"
+        )
     if not columns or 2 * columns**2 > work or 2 * columns > count:
         raise NoMatch(f"{count} rows with {columns} columns are as cheap as they are")
     design = tt.concatenate([_design(part, count) for part in form.parts], axis=1)

@@ -14,6 +14,7 @@ from ppl.distributions import Normal, RandomVariable
 from ppl.distributions.declaration.constants import LOG_2PI
 from ppl.distributions.draws.draw import draw
 from ppl.graph import Node
+from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.expressions.affine import is_data, known_shape
 from ppl.rewrites.marginalization.gaussian.chain import Chain, Sums
 from ppl.rewrites.marginalization.gaussian.layout import choose_layout
@@ -25,9 +26,6 @@ from ppl.rewrites.marginalization.gaussian.terms import Scaled, total
 from ppl.tensor.config import config
 from ppl.tensor.core.derivatives import at_optimum
 from ppl.tensor.tensor import Tensor, as_tensor
-
-MOST_AT_ONCE = 1_000_000  # products of coefficients
-FEW_ROWS = 8  # rows beside two for each number of the block, up to which they are not replaced by their statistics
 
 
 @dataclass
@@ -64,7 +62,7 @@ def _products(r: Rows) -> Callable[[Scaled, Scaled], Tensor]:
     """The sums of products of two coefficients, one for each group: all summed at once where that needs little memory,
     since a hundred sums compile for seconds."""
     pieces = [t.data for parts in r.terms.values() for t in parts]
-    if len(pieces) < 3 or r.in_order or r.count * len(pieces) ** 2 > MOST_AT_ONCE:
+    if len(pieces) < 3 or r.in_order or r.count * len(pieces) ** 2 > LIMITS.products_at_once:
         return lambda t, s: r.summed(r.weight * t.data * s.data)
     side_by_side = tt.stack(pieces, axis=1)
     weighted = tt.expand_dims(side_by_side * tt.expand_dims(r.weight, 1), 2)
@@ -217,7 +215,7 @@ class Block:
         return Marginal(self, known, groups, dense, [] if groups is None else groups.given(v), v)
 
     def _few(self, r: Rows) -> bool:
-        return r.count <= 2 * self.ndim + FEW_ROWS
+        return r.count <= 2 * self.ndim + LIMITS.few_rows
 
     def _schur(self, r: Rows, s: Statistics, gamma: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
         """(X - ZΓ)'W(X - ZΓ) and (X - ZΓ)'We for some rows: as residuals where rows are few, else from statistics."""

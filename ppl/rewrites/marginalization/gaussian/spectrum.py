@@ -19,12 +19,12 @@ import numpy as np
 import ppl.tensor as tt
 from ppl.distributions.declaration.constants import LOG_2PI
 from ppl.distributions.families.kronecker_normal import constant_or
+from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.expressions.affine import data_value, is_data, known_shape
 from ppl.rewrites.marginalization.gaussian.terms import Scaled, terms
 from ppl.rewrites.marginalization.program import NoMatch, Observation, Term, where_valid
 from ppl.tensor.tensor import Tensor, as_tensor
 
-LEAST = 9  # numbers whose covariance is worth the decomposition
 LEAST_SPREAD = 1e-3  # of the factor of the matrix that serves as measure: digits are lost by its inverse
 MOST = 2000  # numbers, whose eigenvectors take some seconds
 
@@ -51,7 +51,7 @@ def compact_spectral(observation: Observation) -> tuple[Term, str]:
     variable, value = observation.variable, observation.value
     mu, chol = variable.parameters
     n = known_shape(variable)[-1]
-    if chol.op.name != "cholesky" or not LEAST <= n <= MOST:
+    if chol.op.name != "cholesky" or not LIMITS.least_for_eigenvectors <= n <= MOST:
         raise NoMatch(f"its covariance is not written as a sum, or {n} numbers are few or too many")
     found: list[_Multiple] = []
     for number, matrix in _summands(chol.inputs[0]):
