@@ -255,7 +255,7 @@ def test_planning_has_a_budget(monkeypatch):
 
     plan = pm.explain(groups_and_a_label())
     assert set(plan.free) == {"tau"} and "not tried" not in str(plan)
-    monkeypatch.setattr("ppl.rewrites.marginalization.planner.BUDGET", 0.0)
+    monkeypatch.setattr(LIMITS, "nodes_gone_through", 0)
     model = groups_and_a_label()
     plan = pm.explain(model)
     assert set(plan.free) == {"tau", "theta"} and plan.stopped

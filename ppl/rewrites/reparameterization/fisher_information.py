@@ -22,6 +22,7 @@ import ppl.tensor as tt
 from ppl.distributions import Normal, RandomVariable
 from ppl.distributions.draws.draw import draw
 from ppl.graph import Node, ancestors, topological
+from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.expressions.affine import (
     HOST,
     Affine,
@@ -105,7 +106,6 @@ def jitter_in_groups(y: np.ndarray, groups: np.ndarray | None) -> float | None:
 
 
 STEP = 1e-4  # of a difference, where slopes are told by differences
-ENOUGH_ROWS = 4096  # of a design, to tell what its columns have in common
 MEDIAN_OF_NORMAL = 0.6745  # of the distance of a standard normal variable from zero
 Of = Callable[[Program, Observation, Tensor], np.ndarray]
 
@@ -197,7 +197,7 @@ def squares(program: Program, child: Observation, rv: Tensor) -> np.ndarray:
     """X'wX of the coefficients of a design, of many rows from some of them."""
     line, rows = _predicted(program, child, rv)
     (n,), count = known_shape(rv), rows.size
-    some = np.arange(0, count, max(1, count // ENOUGH_ROWS))
+    some = np.arange(0, count, max(1, count // LIMITS.rows_of_a_look))
     design = np.zeros((some.size, n))
     for part in affine(line, {rv}).parts:
         known = part.coefficient if isinstance(part, Select) else part.design

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ppl.graph import ancestors
+from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.expressions.affine import known_shape
 from ppl.rewrites.marginalization.expressions.supports import Sites
 from ppl.rewrites.marginalization.program import Factor, NoMatch, Observation, Program, Term
@@ -18,7 +19,6 @@ from ppl.rewrites.values.folding import on_host
 from ppl.tensor.tensor import Tensor, is_constant, value_of
 
 STEP = 1e-3
-MOST_ENTRIES = 100_000  # of all rows; planning is to take milliseconds
 
 
 def curvature(program: Program, factor: Factor, rv: Tensor, width: int) -> np.ndarray:
@@ -33,7 +33,7 @@ def curvature(program: Program, factor: Factor, rv: Tensor, width: int) -> np.nd
 
 def vector_of_each_row(line: Tensor, rv: Tensor, width: int) -> np.ndarray:
     """Which vector of that width each row depends on; raises `NoMatch` where it depends on several."""
-    if None in line.type.shape or np.prod(known_shape(line)) > MOST_ENTRIES:
+    if None in line.type.shape or np.prod(known_shape(line)) > LIMITS.entries_of_differences:
         raise NoMatch("its rows are not known, or too many to look at")
     sites = Sites([rv]).support(line)
     if sites is None:

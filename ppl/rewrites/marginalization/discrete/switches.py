@@ -30,10 +30,6 @@ from ppl.rewrites.simplify import simplify_given_draws
 from ppl.tensor.core.vectorizing import vectorize_graph
 from ppl.tensor.tensor import Tensor, as_tensor
 
-MANY = 4  # values of one label, and
-MANY_TOGETHER = 16  # of several, from which it is looked at what they steer
-MOST_TOGETHER = 1_000_000  # values of several labels
-
 
 @dataclass(frozen=True)
 class Grid:
@@ -96,7 +92,11 @@ def steered(factor: Factor, labels: Labels, sites: np.ndarray) -> Table | None:
     """The sum of all rows by the values of a few sites together; None where these are few, or too many."""
     grid = Grid(labels, sites)
     total = prod(grid.counts)
-    if total < (MANY if len(sites) == 1 else MANY_TOGETHER) or total > MOST_TOGETHER or not grid.is_all_of(factor):
+    if (
+        total < (LIMITS.many_values if len(sites) == 1 else LIMITS.many_values_together)
+        or total > LIMITS.values_of_a_code
+        or not grid.is_all_of(factor)
+    ):
         return None
     codes = _codes([factor.density] if isinstance(factor, Term) else parts(factor), grid)
     found = _by_states(factor, codes, grid)

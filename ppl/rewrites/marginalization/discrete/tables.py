@@ -20,7 +20,7 @@ from ppl.distributions.declaration.inner import laws_of
 from ppl.graph import Node, ancestors, substitute
 from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.discrete.latents import Labels, Table, name_of, row_support
-from ppl.rewrites.marginalization.discrete.switches import MANY_TOGETHER, MOST_TOGETHER, Grid, at_all_values, steered
+from ppl.rewrites.marginalization.discrete.switches import Grid, at_all_values, steered
 from ppl.rewrites.marginalization.expressions.affine import known_shape
 from ppl.rewrites.marginalization.expressions.supports import merged, over_last
 from ppl.rewrites.marginalization.program import Factor, NoMatch, log_density, reaches
@@ -129,9 +129,11 @@ def own_tables(rv: Any, labels: Labels, templates: Templates) -> list[Table]:
     classes = sorted(set(colors.values()))
     sizes = [count for count, _ in classes]
     grid = Grid(labels, rows[0])
-    at_once = len(rows) == 1 and prod(sizes) >= MANY_TOGETHER and grid.is_all_of(rv)
+    at_once = len(rows) == 1 and prod(sizes) >= LIMITS.many_values_together and grid.is_all_of(rv)
     most, each = (
-        (MOST_TOGETHER, MOST_TOGETHER) if at_once else (LIMITS.copies_of_a_factor, LIMITS.copies_of_a_factor * 16)
+        (LIMITS.values_of_a_code, LIMITS.values_of_a_code)
+        if at_once
+        else (LIMITS.copies_of_a_factor, LIMITS.copies_of_a_factor * 16)
     )
     if prod(sizes) > most or prod(sizes) * len(values) > each:
         raise NoMatch(f'"{rv.name}" has {prod(sizes)} combinations of values of its parents, more than {most}')

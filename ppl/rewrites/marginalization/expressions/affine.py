@@ -20,6 +20,7 @@ import ppl.tensor as tt
 from ppl.distributions import DRAW
 from ppl.graph import Attrs, Identity, Node, ancestors
 from ppl.graph.node import Op
+from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.values.folding import on_host
 from ppl.rewrites.values.reads import note
 from ppl.tensor.arrays.indexing import real_index
@@ -28,7 +29,6 @@ from ppl.tensor.tensor import Tensor, TensorType, as_tensor, is_constant, value_
 from ppl.tensor.variables import VARIABLE
 
 Shape = tuple[int, ...]
-FEW = 8  # terms of a sum that is written out
 
 
 @dataclass(frozen=True)
@@ -349,7 +349,7 @@ def _hot(part: Select, shape: Shape, what: str) -> Tensor:
 def _written_out(left: Any, right: Any) -> Tensor:
     """A product of (stacks of) matrices with few inner entries, as a sum of outer products."""
     inner = left.type.shape[-1]
-    if inner > FEW:
+    if inner > LIMITS.few_summands:
         raise NotAffine("a matrix product with a large matrix of it")
     total: Any = 0.0
     for i in range(inner):
@@ -371,7 +371,7 @@ def _reduce_sum(x: Extraction, e: Any) -> Affine:
         if isinstance(part, Dense):
             parts.append(Dense(part.variable, tt.sum(part.design, axis=axes, keepdims=keep)))
             continue
-        if prod(inner.shape[a] for a in axes) <= FEW:
+        if prod(inner.shape[a] for a in axes) <= LIMITS.few_summands:
             parts += _one_by_one(part, inner.shape, axes, e.type.shape)
             continue
         design = _hot(part, inner.shape, "a sum over")
@@ -592,7 +592,7 @@ def _few_or_dense(variable: Tensor, number: Tensor, table: np.ndarray) -> list[P
     """The product of a table of numbers with a variable: as selections where few of a row's numbers are not zero."""
     filled = table != 0
     most = int(filled.sum(axis=-1).max(initial=0))
-    if most > FEW:
+    if most > LIMITS.few_summands:
         return [Dense(variable, number * as_tensor(table))]
     at = np.argsort(~filled, axis=-1, kind="stable")[..., :most]
     kept = np.take_along_axis(table, at, axis=-1)

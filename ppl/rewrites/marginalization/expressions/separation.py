@@ -13,12 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import ppl.tensor as tt
+from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.expressions.affine import data_value, is_data
 from ppl.rewrites.marginalization.program import NoMatch
 from ppl.rewrites.sufficient_statistics.distinct_rows import Rows
 from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
-
-MOST = 8  # products that one expression is a sum of
 
 
 class Product(NamedTuple):
@@ -57,7 +56,7 @@ class Separation:
         if rule is None:
             raise NoMatch(f"{e.op.name} of data and parameters together")
         found = rule(self, e)
-        if len(found) > MOST:
+        if len(found) > LIMITS.products_of_a_row:
             raise NoMatch("a sum of too many products of data and parameters")
         return found
 

@@ -25,9 +25,6 @@ from ppl.rewrites.marginalization.gaussian.terms import Scaled, terms
 from ppl.rewrites.marginalization.program import NoMatch, Observation, Term, where_valid
 from ppl.tensor.tensor import Tensor, as_tensor
 
-LEAST_SPREAD = 1e-3  # of the factor of the matrix that serves as measure: digits are lost by its inverse
-MOST = 2000  # numbers, whose eigenvectors take some seconds
-
 
 @dataclass
 class _Multiple:
@@ -51,7 +48,7 @@ def compact_spectral(observation: Observation) -> tuple[Term, str]:
     variable, value = observation.variable, observation.value
     mu, chol = variable.parameters
     n = known_shape(variable)[-1]
-    if chol.op.name != "cholesky" or not LIMITS.least_for_eigenvectors <= n <= MOST:
+    if chol.op.name != "cholesky" or not LIMITS.least_for_eigenvectors <= n <= LIMITS.most_for_eigenvectors:
         raise NoMatch(f"its covariance is not written as a sum, or {n} numbers are few or too many")
     found: list[_Multiple] = []
     for number, matrix in _summands(chol.inputs[0]):
@@ -61,7 +58,7 @@ def compact_spectral(observation: Observation) -> tuple[Term, str]:
     if len(found) not in (1, 2):
         raise NoMatch(f"its covariance is a sum of {len(found)} known matrices, and two have common eigenvectors")
     second = max(found, key=lambda m: _spread(m.matrix))
-    if _spread(second.matrix) < LEAST_SPREAD:
+    if _spread(second.matrix) < LIMITS.least_spread:
         raise NoMatch("no matrix that its covariance is a sum of is far from singular")
     first = next((m for m in found if m is not second), _Multiple(as_tensor(0.0), np.zeros((n, n))))
     lower = tt.cholesky(as_tensor(second.matrix))

@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import ppl.tensor as tt
+from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.expressions.affine import HOST, is_data
 from ppl.tensor.tensor import Tensor, as_tensor
-
-MOST = 6  # terms of one coefficient
 
 
 class Scaled(NamedTuple):
@@ -24,7 +23,9 @@ class Scaled(NamedTuple):
 def terms(coefficient: Any) -> list[Scaled]:
     """A coefficient as few scaled arrays; as itself, with the number 1, where that is not possible."""
     found = _terms(coefficient)
-    return [Scaled(as_tensor(1.0), coefficient)] if found is None or len(found) > MOST else found
+    return (
+        [Scaled(as_tensor(1.0), coefficient)] if found is None or len(found) > LIMITS.terms_of_a_coefficient else found
+    )
 
 
 def _terms(t: Any) -> list[Scaled] | None:
@@ -60,7 +61,7 @@ def _picked(t: Any) -> list[Scaled] | None:
     for node in reversed(chain):
         positions = HOST[node.op.name](node)(positions)
     used = np.unique(positions)
-    if len(used) > MOST:
+    if len(used) > LIMITS.terms_of_a_coefficient:
         return None
     flat = base.reshape((-1,))
     return [Scaled(flat[int(p)], as_tensor((positions == p).astype(float))) for p in used]
