@@ -18,10 +18,11 @@ from typing import NamedTuple
 
 import ppl.tensor as tt
 from ppl.graph import Node, ancestors, topological
-from ppl.rewrites.factorization.independence import by_number, summands
+from ppl.rewrites.factorization.independence import by_number
 from ppl.rewrites.factorization.partition import Partition
 from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.costs import arithmetic
+from ppl.rewrites.marginalization.expressions.summands import summands
 from ppl.tensor.arrays.shaping import specify_shape
 from ppl.tensor.tensor import Tensor
 

@@ -10,7 +10,7 @@ from ppl.distributions import RandomVariable
 from ppl.distributions.declaration.distribution import default_point
 from ppl.graph import Node, ancestors, substitute
 from ppl.rewrites.limits import LIMITS
-from ppl.rewrites.marginalization.expressions.affine import data_value, is_data, known_shape
+from ppl.rewrites.marginalization.expressions.data import data_value, is_data, known_shape
 from ppl.rewrites.marginalization.program import Program
 from ppl.tensor.arrays.shaping import broadcast_to
 from ppl.tensor.tensor import Tensor, as_tensor

@@ -36,7 +36,7 @@ from ppl.distributions.transforms.images import stays_inside
 from ppl.graph import ancestors
 from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.costs import arithmetic, densities, evaluation
-from ppl.rewrites.marginalization.expressions.affine import NotAffine, data_value, is_data, known_shape
+from ppl.rewrites.marginalization.expressions.data import NotAffine, data_value, is_data, known_shape
 from ppl.rewrites.marginalization.expressions.positive import known_positive
 from ppl.rewrites.marginalization.gaussian.spectrum import known_factor
 from ppl.rewrites.marginalization.program import NoMatch, Observation, Program, children, parts, reaches

@@ -26,10 +26,10 @@ from ppl.distributions.declaration.rows import NotSummed
 from ppl.distributions.declaration.rows import Rows as SummedRows
 from ppl.distributions.formulas.probability import FORMS
 from ppl.rewrites.limits import LIMITS
-from ppl.rewrites.marginalization.expressions.affine import data_value, is_data, known_shape
 from ppl.rewrites.marginalization.expressions.bounded import bounded
+from ppl.rewrites.marginalization.expressions.data import NotAffine, data_value, is_data, known_shape
 from ppl.rewrites.marginalization.expressions.positive import known_positive, unproved
-from ppl.rewrites.marginalization.expressions.separation import Separation
+from ppl.rewrites.marginalization.expressions.products import Product
 from ppl.rewrites.marginalization.gaussian.spectrum import compact_spectral
 from ppl.rewrites.marginalization.program import NoMatch, Observation, Program, Term, where_valid
 from ppl.rewrites.simplify import simplify_given_draws
@@ -173,17 +173,23 @@ def _separated(variable: Any, value: Tensor, count: int) -> tuple[Term, str]:
     family, parameters = variable.family, variable.parameters
     if unproved(family, parameters):
         raise NoMatch("its parameters are not known to lie in their domains")
-    apart = Separation(Rows(count))
+    same = Rows(count)
     columns: list[np.ndarray] = []
     for p in parameters:
-        apart.indices(p, columns)
+        same.indices(p, columns)
     first, cell = cells(columns, count)
     rows = SummedRows(value, cell, first, data_value)
 
+    def products(e: Tensor) -> list[Product]:
+        try:
+            return same.products().of(e)
+        except NotAffine as why:
+            raise NoMatch(str(why)) from None
+
     def total(e: Tensor, times: Any) -> Tensor:
         found: Any = 0.0
-        for p in apart.of(simplify_given_draws(as_tensor(e))):
-            found = found + tt.sum(apart.rows.at(p.shared, first) * rows.sums(p.data * times))
+        for p in products(simplify_given_draws(as_tensor(e))):
+            found = found + tt.sum(same.at(p.number, first) * rows.sums(p.data * times))
         return as_tensor(found)
 
     density = _base_measure(variable, value, count) - total(family.log_normalizer(*parameters), 1.0)

@@ -14,7 +14,8 @@ from ppl.distributions.declaration.inner import laws_of
 from ppl.distributions.draws.draw import draw
 from ppl.graph import Node
 from ppl.rewrites.limits import LIMITS
-from ppl.rewrites.marginalization.expressions.affine import HOST, data_value, is_data, known_shape
+from ppl.rewrites.marginalization.expressions.data import HOST, data_value, is_data, known_shape
+from ppl.rewrites.marginalization.expressions.products import ONE, Product, Products
 from ppl.rewrites.marginalization.program import NoMatch, Observation
 from ppl.tensor.core.ops import Elementwise
 from ppl.tensor.tensor import Tensor
@@ -61,6 +62,36 @@ class Rows:
         if is_draw(e):
             raise NoMatch(f'each row has an entry of "{e.name}" of its own')
         raise NoMatch(f"how {e.op.name} treats rows is not understood")
+
+    def indices(self, e: Any, into: list[np.ndarray]) -> None:
+        """Collect the indices by which an expression picks entries for each row; data are no part of what groups of
+        rows share."""
+        if self.same(e) or is_data(e):
+            return
+        if e.op.name == "getitem" or not e.inputs or is_draw(e):
+            self.key(e, into)
+            return
+        for i in e.inputs:
+            self.indices(i, into)
+
+    def products(self) -> Products:
+        """Reads expressions as sums of products of data and of what the rows of a group share."""
+
+        def plain(e: Any) -> list[Product] | None:
+            if not self._has_data(e):
+                return [Product(e, ONE)]
+            if is_data(e):
+                return [Product(ONE, e)]
+            return reader.of(e.inputs[0]) if e.op.name == "broadcast_to" else None
+
+        reader = Products(plain, LIMITS.products_of_a_row)
+        return reader
+
+    def _has_data(self, e: Any) -> bool:
+        """Whether data that differ by rows enter, other than as indices."""
+        if self.same(e):
+            return False
+        return is_data(e) or (e.op.name != "getitem" and any(map(self._has_data, e.inputs)))
 
     def at(self, e: Any, rows: np.ndarray) -> Tensor:
         """The expression at some rows only."""

@@ -15,7 +15,7 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.rewrites.limits import LIMITS
-from ppl.rewrites.marginalization.expressions.affine import data_value, is_data
+from ppl.rewrites.marginalization.expressions.data import data_value, is_data
 from ppl.tensor.tensor import Tensor, as_tensor
 
 

@@ -25,7 +25,7 @@ from ppl.rewrites.marginalization.discrete.latents import Labels, Table, name_of
 from ppl.rewrites.marginalization.discrete.sum_product import sum_product
 from ppl.rewrites.marginalization.discrete.tables import Templates, own_tables, tables
 from ppl.rewrites.marginalization.examples import example, latent
-from ppl.rewrites.marginalization.expressions.affine import known_shape
+from ppl.rewrites.marginalization.expressions.data import known_shape
 from ppl.rewrites.marginalization.expressions.supports import Sites
 from ppl.rewrites.marginalization.program import Factor, NoMatch, Program, Recovery, Term, in_the_way, reaches
 from ppl.rewrites.marginalization.theorem import JointTheorem, Match, Refusal, Search

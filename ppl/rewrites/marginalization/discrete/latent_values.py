@@ -11,7 +11,7 @@ import numpy as np
 from ppl.distributions import RandomVariable, is_draw
 from ppl.graph import ancestors, substitute
 from ppl.rewrites.limits import LIMITS
-from ppl.rewrites.marginalization.expressions.affine import HOST, data_value, is_data, known_shape
+from ppl.rewrites.marginalization.expressions.data import HOST, data_value, is_data, known_shape
 from ppl.rewrites.marginalization.program import NoMatch
 from ppl.rewrites.sharing.row_wise import for_rows
 from ppl.tensor.core.vectorizing import vectorize_graph

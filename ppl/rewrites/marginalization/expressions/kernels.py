@@ -17,7 +17,7 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.rewrites.limits import LIMITS
-from ppl.rewrites.marginalization.expressions.affine import data_value, is_read
+from ppl.rewrites.marginalization.expressions.data import data_value, is_read
 from ppl.tensor.core.names import NAMED
 from ppl.tensor.core.ops import CAST
 from ppl.tensor.kernels.correlations import CORRELATIONS

@@ -24,7 +24,7 @@ import ppl.tensor as tt
 from ppl.distributions import MvNormal, RandomVariable
 from ppl.graph import substitute, topological
 from ppl.rewrites.limits import LIMITS
-from ppl.rewrites.marginalization.expressions.affine import data_value, is_read
+from ppl.rewrites.marginalization.expressions.data import data_value, is_read
 from ppl.rewrites.marginalization.expressions.kernels import Kernel, Structure, Summand, Unstructured, structure_of
 from ppl.tensor.linear_algebra.definite import normal_log_density
 from ppl.tensor.linear_algebra.semiseparable import Generators, Place

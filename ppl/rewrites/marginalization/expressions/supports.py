@@ -14,7 +14,7 @@ import numpy as np
 
 from ppl.graph import Node, TupleType, topological
 from ppl.rewrites.limits import LIMITS
-from ppl.rewrites.marginalization.expressions.affine import HOST, data_value, is_data, known_shape
+from ppl.rewrites.marginalization.expressions.data import HOST, data_value, is_data, known_shape
 from ppl.rewrites.marginalization.program import NoMatch
 from ppl.tensor.core.ops import Elementwise
 

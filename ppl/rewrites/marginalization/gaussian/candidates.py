@@ -11,15 +11,8 @@ from ppl.distributions import RandomVariable
 from ppl.graph import Node
 from ppl.rewrites.factorization.partition import Partition
 from ppl.rewrites.limits import LIMITS
-from ppl.rewrites.marginalization.expressions.affine import (
-    Dense,
-    NotAffine,
-    Part,
-    Select,
-    data_value,
-    is_read,
-    known_shape,
-)
+from ppl.rewrites.marginalization.expressions.data import NotAffine, data_value, is_read, known_shape
+from ppl.rewrites.marginalization.expressions.maps import Dense, Part, Select
 from ppl.rewrites.marginalization.gaussian.residuals import FLAT, Residual, is_flat, is_normal, residuals_of
 from ppl.rewrites.marginalization.program import Factor, Observation, Program, Term, reaches
 from ppl.rewrites.marginalization.theorem import Refusal

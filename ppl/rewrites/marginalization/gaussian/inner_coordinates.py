@@ -23,7 +23,7 @@ from ppl.distributions.draws.draw import draw
 from ppl.distributions.transforms import ZeroSumTransform
 from ppl.graph import Node, ancestors, substitute, topological
 from ppl.rewrites.limits import LIMITS
-from ppl.rewrites.marginalization.expressions.affine import is_data, known_shape
+from ppl.rewrites.marginalization.expressions.data import is_data, known_shape
 from ppl.rewrites.marginalization.gaussian.residuals import Residual, residuals_of
 from ppl.rewrites.marginalization.gaussian.spectrum import known_factor
 from ppl.rewrites.marginalization.program import Factor, parts

@@ -29,10 +29,10 @@ from ppl.rewrites.marginalization.conjugate.compounds import domains
 from ppl.rewrites.marginalization.conjugate.single_entry_rows import only_observation, picked_by
 from ppl.rewrites.marginalization.discrete.states import few_copies
 from ppl.rewrites.marginalization.examples import example
-from ppl.rewrites.marginalization.expressions.affine import data_value, is_always, is_read, known_shape
+from ppl.rewrites.marginalization.expressions.data import data_value, is_always, is_read, known_shape
+from ppl.rewrites.marginalization.expressions.products import terms
 from ppl.rewrites.marginalization.gaussian.residuals import is_written_out
 from ppl.rewrites.marginalization.gaussian.spectrum import covariance_of, is_known
-from ppl.rewrites.marginalization.gaussian.terms import terms
 from ppl.rewrites.marginalization.program import NoMatch, Observation, Program, Recovery
 from ppl.rewrites.marginalization.theorem import Match, Telling, Theorem
 from ppl.rewrites.marginalization.words import PROCESS

@@ -17,7 +17,8 @@ import numpy as np
 from ppl.distributions import RandomVariable
 from ppl.graph import Node
 from ppl.rewrites.limits import LIMITS
-from ppl.rewrites.marginalization.expressions.affine import Dense, Part, data_value, is_read, known_shape
+from ppl.rewrites.marginalization.expressions.data import data_value, is_read, known_shape
+from ppl.rewrites.marginalization.expressions.maps import Dense, Part
 from ppl.rewrites.marginalization.gaussian.residuals import Residual
 
 

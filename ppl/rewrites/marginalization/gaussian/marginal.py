@@ -12,7 +12,7 @@ from ppl.graph import substitute
 from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.costs import evaluation, steps
 from ppl.rewrites.marginalization.examples import example, latent
-from ppl.rewrites.marginalization.expressions.affine import known_shape
+from ppl.rewrites.marginalization.expressions.data import known_shape
 from ppl.rewrites.marginalization.expressions.positive import known_positive
 from ppl.rewrites.marginalization.gaussian.block import Block
 from ppl.rewrites.marginalization.gaussian.candidates import candidates, components

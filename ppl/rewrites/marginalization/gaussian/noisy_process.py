@@ -29,7 +29,7 @@ from ppl.rewrites.marginalization.conjugate.compounds import domains
 from ppl.rewrites.marginalization.conjugate.single_entry_rows import Picked, only_observation, picked_by
 from ppl.rewrites.marginalization.discrete.states import few_copies
 from ppl.rewrites.marginalization.examples import example
-from ppl.rewrites.marginalization.expressions.affine import is_always, known_shape
+from ppl.rewrites.marginalization.expressions.data import is_always, known_shape
 from ppl.rewrites.marginalization.gaussian.spectrum import covariance_of, is_known
 from ppl.rewrites.marginalization.program import NoMatch, Observation, Program, Recovery
 from ppl.rewrites.marginalization.theorem import Match, Telling, Theorem

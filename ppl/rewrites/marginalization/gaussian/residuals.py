@@ -21,7 +21,9 @@ from ppl.distributions.declaration.normal_errors import Correlated, Kronecker, N
 from ppl.distributions.formulas.eigenbasis import Eigenbasis
 from ppl.graph import Node, ancestors, substitute
 from ppl.rewrites.limits import LIMITS
-from ppl.rewrites.marginalization.expressions.affine import Affine, NotAffine, affine, known_shape
+from ppl.rewrites.marginalization.expressions.affine import affine
+from ppl.rewrites.marginalization.expressions.data import NotAffine, known_shape
+from ppl.rewrites.marginalization.expressions.maps import Affine
 from ppl.rewrites.marginalization.gaussian.spectrum import known_factor
 from ppl.rewrites.marginalization.program import Factor, Law, Observation, Term, in_the_way
 from ppl.tensor.tensor import Tensor

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import ppl.tensor as tt
 from ppl.graph import Node
 from ppl.rewrites.limits import LIMITS
-from ppl.rewrites.marginalization.expressions.affine import is_data
+from ppl.rewrites.marginalization.expressions.data import is_data
 from ppl.rewrites.marginalization.gaussian.rows import Rows
 from ppl.tensor.tensor import Tensor, as_tensor
 
