@@ -152,3 +152,51 @@ def test_scales_of_rows_are_weights_in_every_spelling(spelling):
         return plan.nodes
 
     assert nodes(SCALES[spelling]) <= nodes(SCALES["tau*w"]) * 1.25
+
+
+G9 = np.arange(9) % 3
+RATES = {
+    "exp(b)[g]": lambda b: tt.exp(b)[G9],
+    "w exp(b[g])": lambda b: np.linspace(0.5, 2.0, 9) * tt.exp(b[G9]),
+    "1/exp(-b[g])": lambda b: 1 / tt.exp(-b[G9]),
+    "(c exp(b))[g]": lambda b: (np.array([1.0, 2.0, 3.0]) * tt.exp(b))[G9],
+    "one-hot @ exp(b)": lambda b: (G9[:, None] == np.arange(3)).astype(float) @ tt.exp(b),
+    "a row @ one-hot": lambda b: (tt.exp(b)[None, :] @ (G9[None, :] == np.arange(3)[:, None]).astype(float))[0],
+    "Deterministic": lambda b: pm.Deterministic("rate", tt.exp(b))[G9],
+}
+
+
+def moved(rate):
+    with pm.Model() as model:
+        b = pm.Normal("b", 0, pm.HalfNormal("t", 1), shape=3)
+        pm.Poisson("y", rate(b), observed=np.arange(9) % 5)
+    return [step.why for step in pm.explain(model).steps if step.rule == "reparameterization"]
+
+
+@pytest.mark.parametrize("spelling", RATES)
+def test_effects_in_a_rate_are_moved_alike_in_every_spelling(spelling):
+    plain, here = moved(lambda b: tt.exp(b[G9])), moved(RATES[spelling])
+    assert len(plain) == len(here) == 2
+    assert all("partially centered" in why[1] for why in (plain, here))
+
+
+COVARIANCES = {
+    "turned": lambda a, b, K: (a * K + b * np.eye(12)).T,
+    "a factor outside": lambda a, b, K: a * (K + b * np.eye(12)),
+    "negatives": lambda a, b, K: -(-a * K - b * np.eye(12)),
+    "Deterministic": lambda a, b, K: pm.Deterministic("C", a * K) + b * np.eye(12),
+    "halves": lambda a, b, K: (a * K + b * np.eye(12)) / 2,
+}
+
+
+@pytest.mark.parametrize("spelling", COVARIANCES)
+def test_sums_of_known_matrices_have_one_eigenbasis_in_every_spelling(spelling):
+    at = np.arange(12.0)
+    with pm.Model() as model:
+        cov = COVARIANCES[spelling](pm.HalfNormal("a", 1), pm.HalfNormal("b", 1), np.exp(-abs(at[:, None] - at)))
+        pm.MvNormal("y", np.zeros(12), cov=cov, observed=np.cos(1.3 * at))
+    plan = pm.explain(model)
+    assert [step.rule for step in plan.steps] == ["sufficient statistics"]
+    point = {"a_log__": np.asarray(0.3), "b_log__": np.asarray(-0.4)}
+    here = model.compile_logp(rewrite=True)(point)
+    np.testing.assert_allclose(here, model.compile_logp()(point), rtol=1e-10)

@@ -267,11 +267,12 @@ def _linked(slot: Any, link: str | None, rv: Tensor) -> tuple[Tensor, float] | N
         if not is_data(found.coefficient) or not is_always(found.offset, 0.0) or (scaled and link != "exp"):
             continue
         line: Any = node.inputs[0]
-        inner = known_shape(line)
-        as_it_is = np.broadcast_shapes(inner, shape) == shape and np.array_equal(
-            found.positions, np.broadcast_to(np.arange(prod(inner)).reshape(inner), shape)
-        )
-        return line if as_it_is else line.reshape((-1,))[found.positions], found.power
+        places = np.arange(prod(known_shape(line))).reshape(known_shape(line))
+        try:
+            in_order = np.array_equal(found.positions, np.broadcast_to(places, shape))
+        except ValueError:  # of another shape
+            in_order = False
+        return line if in_order else line.reshape((-1,))[found.positions], found.power
     return None
 
 
