@@ -15,7 +15,8 @@ from ppl.compile.pure import Program
 from ppl.distributions.draws.drawing import expand_draws
 from ppl.graph import ancestors
 from ppl.model.prediction.draw_rows import RowProgram, draw_keys, over_draws
-from ppl.rewrites.sharing.columns import FEWEST, LARGEST, Columns
+from ppl.rewrites.limits import LIMITS
+from ppl.rewrites.sharing.columns import Columns
 from ppl.tensor.arrays.indexing import GETITEM
 from ppl.tensor.sampling.draws import KEY_TYPE, Draw
 from ppl.tensor.tensor import Tensor, TensorType, placeholder
@@ -47,7 +48,7 @@ def scalars(count=10):
 def test_any_operation_on_rows_gives_rows(name):
     """Each copy of a call has inputs of its own, which are others in every copy."""
     inputs, outputs, values = [], [], []
-    for i in range(FEWEST):
+    for i in range(LIMITS.fewest_columns):
         results, given = built(name, TABLE[name].calls[0], known=True)
         outputs += [x for x in results if isinstance(x, Tensor)]
         inputs += given
@@ -107,9 +108,11 @@ def test_what_is_stacked_again_is_the_array_itself():
 
 
 def test_few_or_unlike_or_large_nodes_stay_apart():
-    xs, values = scalars(FEWEST - 1)
+    xs, values = scalars(LIMITS.fewest_columns - 1)
     assert agree(xs, [tt.exp(x) for x in xs], values).inputs == xs
-    large = [placeholder(TensorType("float64", (LARGEST + 1,)), f"x{i}") for i in range(FEWEST)]
+    large = [
+        placeholder(TensorType("float64", (LIMITS.largest_column + 1,)), f"x{i}") for i in range(LIMITS.fewest_columns)
+    ]
     assert Columns(large, [tt.exp(x) for x in large]).inputs == large
 
 

@@ -12,6 +12,7 @@ from some_slow import some_slow
 import ppl as pm
 import ppl.tensor as tt
 from ppl.model.errors import CertificateError
+from ppl.rewrites.limits import LIMITS
 
 QUICK = {"chains": 4, "random_seed": 1, "progressbar": False, "compute_convergence_checks": False}
 
@@ -138,8 +139,8 @@ def test_nothing_is_told_where_numbers_do_not_end(caplog):
 
 def test_points_of_a_part_are_told_as_well(monkeypatch):
     """Parts that nothing joins have chains of their own, and positions of a part are told as positions of all."""
-    monkeypatch.setattr("ppl.rewrites.factorization.factors.MUCH", 0.0)
-    monkeypatch.setattr("ppl.rewrites.factorization.factors.MOSTLY", 0.5)
+    monkeypatch.setattr(LIMITS, "much_arithmetic", 0.0)
+    monkeypatch.setattr(LIMITS, "most_of_the_arithmetic", 0.5)
     with pm.Model():
         x = pm.Normal("x", 0, 1, shape=2)
         pm.Potential("wall", 0 * pm.math.sqrt(0.5 - x[0] - x[1]))

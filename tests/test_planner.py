@@ -6,6 +6,7 @@ import pytest
 import ppl as pm
 from ppl.model.posterior.rewriting import rewritten
 from ppl.rewrites import strict
+from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization import planner
 from ppl.rewrites.marginalization.theorem import Match, Theorem
 
@@ -176,7 +177,7 @@ def test_designs_too_large_to_be_written_out_stay_as_they_are(monkeypatch):
         beta, sigma = pm.Normal("beta", 0, 1, shape=2), pm.HalfNormal("sigma", 1)
         pm.Normal("y", pm.math.dot(x, beta), sigma, observed=x[:, 0])
     assert [step.rule for step in pm.explain(model, protect=["beta"]).steps] == ["sufficient statistics"]
-    monkeypatch.setattr("ppl.rewrites.sufficient_statistics.linear_regression.MOST_ENTRIES", 1999)
+    monkeypatch.setattr(LIMITS, "entries_of_a_design", 1999)
     plan = pm.explain(model, protect=["beta", "sigma"])
     assert not plan.steps
     assert [(kept.name, kept.why) for kept in plan.rows] == [
@@ -254,7 +255,7 @@ def test_planning_has_a_budget(monkeypatch):
 
     plan = pm.explain(groups_and_a_label())
     assert set(plan.free) == {"tau"} and "not tried" not in str(plan)
-    monkeypatch.setattr("ppl.rewrites.marginalization.planner.BUDGET", 0.0)
+    monkeypatch.setattr(LIMITS, "nodes_gone_through", 0)
     model = groups_and_a_label()
     plan = pm.explain(model)
     assert set(plan.free) == {"tau", "theta"} and plan.stopped

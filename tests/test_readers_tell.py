@@ -19,7 +19,7 @@ import ppl.tensor as tt
 from ppl.graph import topological
 from ppl.model.posterior import snapshot
 from ppl.model.posterior.rewriting import rewritten
-from ppl.rewrites.marginalization.expressions import affine
+from ppl.rewrites.marginalization.expressions import data
 from ppl.rewrites.values import reads
 from ppl.tensor.tensor import CONSTANT, value_of
 from ppl.tensor.variables import Cell, shared
@@ -77,6 +77,6 @@ def test_what_planning_reads_is_told(name, data_as_variables, read):
 
 
 def test_what_is_not_told_is_found(data_as_variables, read, monkeypatch):
-    monkeypatch.setattr(affine, "note", lambda nodes: None)
+    monkeypatch.setattr(data, "note", lambda nodes: None)
     posterior = rewritten(KNOWN["radon"]())
     assert read and not posterior.reads._contents

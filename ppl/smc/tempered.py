@@ -39,7 +39,7 @@ from ppl.model.prediction.restricted_priors import restricted_draws
 from ppl.model.registry.custom_transforms import restricted
 from ppl.model.registry.variable_registry import Books
 from ppl.rewrites import optimize
-from ppl.rewrites.marginalization.expressions.affine import is_data
+from ppl.rewrites.marginalization.expressions.data import is_data
 from ppl.samplers import DRAWS, PROGRAMS, turn
 from ppl.smc.simulators import KEY, as_simulated, naming_simulators, simulators_of, try_out
 from ppl.tensor.tensor import Tensor, TensorType, placeholder

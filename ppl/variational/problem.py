@@ -26,7 +26,7 @@ from ppl.model.registry.variable_registry import Books
 from ppl.model.seeds import seed_of
 from ppl.model.starting.start_report import start_report
 from ppl.rewrites import optimize
-from ppl.rewrites.marginalization.expressions.affine import is_data
+from ppl.rewrites.marginalization.expressions.data import is_data
 from ppl.samplers.approximate.target import Target
 from ppl.tensor.tensor import Tensor, placeholder
 from ppl.tensor.variables import Variable

@@ -12,6 +12,7 @@ import ppl.tensor as tt
 from ppl.compile import function
 from ppl.distributions import FAMILIES, GaussianRandomWalk, Laplace, Logistic, Normal, StudentT
 from ppl.model.posterior.rewriting import rewritten
+from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.reparameterization.centering import (
     Balanced,
     BalancedLogarithm,
@@ -26,7 +27,6 @@ from ppl.rewrites.reparameterization.coordinates import NearScore, coordinate_of
 from ppl.rewrites.reparameterization.covariances import SpreadAndCorrelation
 from ppl.rewrites.reparameterization.fisher_information import jitter_in_groups
 from ppl.rewrites.reparameterization.random_walks import Pulled, PulledSteps
-from ppl.rewrites.reparameterization.survivors import LOW
 
 pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
 
@@ -431,7 +431,7 @@ def test_coefficients_of_a_dense_design_are_centered_so_that_their_spread_does_n
         b = getattr(pm, prior.__name__)("b", mu=0.0, **scale, **({"nu": 4.0} if prior is StudentT else {}), shape=3)
         pm.Bernoulli("y", logit_p=tt.dot(SHARED, b), observed=y)
     (chosen,) = [c for c in pm.explain(model).coordinates.values() if c.name == "partly_centered"]
-    p, tau = (y + y.mean()) / 2.0, LOW  # of the 1 at which "s" starts
+    p, tau = (y + y.mean()) / 2.0, LIMITS.low_scale  # of the 1 at which "s" starts
     information = SHARED.T @ (SHARED * (p * (1.0 - p))[:, None])
     log_v = lambda t: np.log(np.diagonal(np.linalg.inv(information + np.eye(3) / t**2)))
     slope = (log_v(tau * 1.001) - log_v(tau / 1.001)) / (2.0 * np.log(1.001))

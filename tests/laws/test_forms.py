@@ -11,7 +11,9 @@ import pytest
 import ppl.tensor as tt
 from ppl.distributions import Gamma, Normal
 from ppl.graph import substitute
-from ppl.rewrites.marginalization.expressions.affine import Dense, NotAffine, affine, data_value
+from ppl.rewrites.marginalization.expressions.affine import affine
+from ppl.rewrites.marginalization.expressions.data import NotAffine, data_value
+from ppl.rewrites.marginalization.expressions.maps import Dense
 from ppl.rewrites.marginalization.expressions.picks import picks
 
 N = 3

@@ -33,7 +33,7 @@ from ppl.graph import ancestors, substitute
 from ppl.rewrites import optimize
 from ppl.rewrites.marginalization import Observation, Program, plan
 from ppl.rewrites.marginalization.costs import arithmetic, densities, evaluation
-from ppl.rewrites.marginalization.expressions.affine import is_data
+from ppl.rewrites.marginalization.expressions.data import is_data
 from ppl.rewrites.marginalization.gaussian.spectral import turned
 from ppl.tensor.core.evaluate import to_jax
 from ppl.tensor.linear_algebra.block_chains import chain_solution

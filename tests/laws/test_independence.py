@@ -14,6 +14,7 @@ import ppl.tensor as tt
 from ppl.compile import function
 from ppl.model.posterior.rewriting import rewritten
 from ppl.rewrites.factorization.independence import by_number
+from ppl.rewrites.limits import LIMITS
 from ppl.tensor.arrays.segments import segment_sum
 from ppl.tensor.tensor import TensorType, placeholder
 
@@ -201,5 +202,5 @@ def test_a_number_without_a_law_sends_all_to_nuts_and_is_named():
 
 
 def test_many_numbers_go_to_nuts(monkeypatch):
-    monkeypatch.setattr("ppl.rewrites.factorization.factors.MOST_NUMBERS", 3)
+    monkeypatch.setattr(LIMITS, "numbers_by_quadrature", 3)
     assert not pm.explain(rates()).apart

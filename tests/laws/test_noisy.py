@@ -9,9 +9,9 @@ import ppl.tensor as tt
 from ppl.graph import ancestors
 from ppl.model.posterior.rewriting import program_of, rewritten
 from ppl.rewrites import strict
+from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization import words
 from ppl.rewrites.marginalization.gaussian import noisy_process as noisy
-from ppl.rewrites.marginalization.gaussian import residuals
 
 pytestmark = [
     pytest.mark.usefixtures("module_compiled_quickly"),
@@ -140,7 +140,7 @@ BY_CHOLESKY = {
 
 @pytest.mark.parametrize("which", [*BY_EIGENVECTORS, *BY_CHOLESKY])
 def test_known_covariances_too_large_for_a_block_are_decomposed_once(which, monkeypatch):
-    monkeypatch.setattr(residuals, "MOST_TOGETHER", 4)
+    monkeypatch.setattr(LIMITS, "residuals_together", 4)
     model = made({**BY_EIGENVECTORS, **BY_CHOLESKY}[which])
     plan = pm.explain(model)
     assert any(s.rule == words.PROCESS and s.eliminated == ("f",) for s in plan.steps), str(plan)

@@ -20,6 +20,7 @@ from ppl.model.inference.runs import InParts
 from ppl.model.inference.strategies.factors import MERGED, Piece, joined
 from ppl.model.posterior.rewriting import rewritten
 from ppl.rewrites.factorization.factors import divided, parts
+from ppl.rewrites.limits import LIMITS
 from ppl.samplers import ChainError
 from ppl.samplers.adaptation.warmup import STATS
 from ppl.samplers.runs.chain import TIMES, Chain
@@ -148,8 +149,8 @@ FEW = {"chains": 2, "random_seed": 5, "progressbar": False, "quiet": True, "draw
 @pytest.fixture
 def little_is_much(monkeypatch):
     """Small models are divided as if they were large."""
-    monkeypatch.setattr("ppl.rewrites.factorization.factors.MUCH", 0.0)
-    monkeypatch.setattr("ppl.rewrites.factorization.factors.MOSTLY", 0.5)
+    monkeypatch.setattr(LIMITS, "much_arithmetic", 0.0)
+    monkeypatch.setattr(LIMITS, "most_of_the_arithmetic", 0.5)
 
 
 def test_what_divides_is_arithmetic():
@@ -218,8 +219,8 @@ def test_a_plan_tells_why_parts_share_a_chain():
 @pytest.fixture(scope="module")
 def divided_run():
     patch = pytest.MonkeyPatch()
-    patch.setattr("ppl.rewrites.factorization.factors.MUCH", 0.0)
-    patch.setattr("ppl.rewrites.factorization.factors.MOSTLY", 0.5)
+    patch.setattr(LIMITS, "much_arithmetic", 0.0)
+    patch.setattr(LIMITS, "most_of_the_arithmetic", 0.5)
     yield pm.sample(model=model_of(regression, hierarchy, number), **FEW, discard_tuned_samples=False)
     patch.undo()
 

@@ -48,7 +48,7 @@ from ppl.rewrites.marginalization.conjugate import single_entry_rows as picked
 from ppl.rewrites.marginalization.discrete import enumeration as discrete
 from ppl.rewrites.marginalization.discrete import state_sums as runs
 from ppl.rewrites.marginalization.discrete import sum_product, switches, tables
-from ppl.rewrites.marginalization.expressions import bijections, bounded, branches, separation
+from ppl.rewrites.marginalization.expressions import bijections, bounded, branches, products
 from ppl.rewrites.marginalization.gaussian import (
     block,
     common_scale,
@@ -733,7 +733,7 @@ FAULTS = [
           "return first[::-1], cell.ravel()"),
     Fault("a normalizer counted for each cell", count_rows, compaction._of_statistics, "rows.counts * family",
           "family"),
-    Fault("an exposure lost", exposed, separation._multiply, "p.data * q.data", "q.data"),
+    Fault("an exposure lost", exposed, products._multiply, "_times(p.data, q.data)", "q.data"),
     Fault("counted once", counted, compaction.compact, "as_tensor(counts) * family", "family"),
     Fault("below is above", skewed_rows, AsymmetricLaplace.logp_of_distances, "kappa * above + below / kappa",
           "kappa * below + above / kappa"),

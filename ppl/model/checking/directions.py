@@ -22,7 +22,7 @@ from ppl.graph import Node, ancestors, substitute
 from ppl.model.checking.effort import effort
 from ppl.model.checking.prior_draws import PriorDraws
 from ppl.model.posterior.snapshot import Present
-from ppl.rewrites.marginalization.expressions.affine import is_data
+from ppl.rewrites.marginalization.expressions.data import is_data
 from ppl.rewrites.sharing.row_wise import for_rows
 from ppl.rewrites.values.folding import step_by_step
 from ppl.tensor.arrays.reductions import softmax

@@ -20,7 +20,7 @@ from ppl.model.checking.prior_draws import PriorDraws, prior_draws
 from ppl.model.posterior.rewriting import rewritten
 from ppl.model.posterior.snapshot import Present, at_present
 from ppl.rewrites.marginalization import Plan
-from ppl.rewrites.marginalization.expressions.affine import is_data
+from ppl.rewrites.marginalization.expressions.data import is_data
 from ppl.rewrites.values.folding import step_by_step
 from ppl.tensor.tensor import Tensor, is_constant, value_of
 from ppl.tensor.variables import Variable

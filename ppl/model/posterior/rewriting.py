@@ -28,7 +28,7 @@ from ppl.model.registry.variable_registry import Books
 from ppl.rewrites import Trace, optimize, simplify
 from ppl.rewrites.factorization.factors import Division, Part, divided
 from ppl.rewrites.marginalization import Observation, Plan, Program, Term, plan
-from ppl.rewrites.marginalization.expressions.affine import is_data
+from ppl.rewrites.marginalization.expressions.data import is_data
 from ppl.rewrites.marginalization.expressions.markov import along_inputs
 from ppl.rewrites.marginalization.plans import Kept
 from ppl.rewrites.marginalization.program import shortened

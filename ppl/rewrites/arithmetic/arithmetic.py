@@ -26,8 +26,9 @@ from ppl.rewrites.arithmetic.normal import (
     sum_node,
     terms,
 )
-from ppl.rewrites.arithmetic.powers import FOLD_LIMIT, Factors, simple
+from ppl.rewrites.arithmetic.powers import Factors, simple
 from ppl.rewrites.facts.facts import Knowledge, finite
+from ppl.rewrites.limits import LIMITS
 from ppl.tensor.core import elementwise as ew
 from ppl.tensor.tensor import CONSTANT, constant, value_of
 
@@ -163,12 +164,12 @@ def _opened(node: Node, whole: frozenset[Node]) -> tuple[Weighted, Number]:
 
 def _constants_added(collected: dict[Node, Number], shift: Number) -> tuple[dict[Node, Number], Number]:
     """Constant arrays of a sum added up; numbers join them."""
-    arrays = [x for x in collected if x.op is CONSTANT and value_of(x).size <= FOLD_LIMIT]
+    arrays = [x for x in collected if x.op is CONSTANT and value_of(x).size <= LIMITS.largest_folded]
     if not arrays or (len(arrays) == 1 and len(collected) > 1 and shift == 0 and collected[arrays[0]] in (1, -1)):
         return collected, shift
     dtype = value_of(arrays[0]).dtype
     shapes = [value_of(x).shape for x in arrays]
-    if max(map(len, shapes)) and int(np.prod(np.broadcast_shapes(*shapes))) > FOLD_LIMIT:
+    if max(map(len, shapes)) and int(np.prod(np.broadcast_shapes(*shapes))) > LIMITS.largest_folded:
         return collected, shift
     with np.errstate(all="ignore"):
         total: Any = np.zeros((), dtype)

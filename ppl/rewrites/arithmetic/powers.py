@@ -26,10 +26,9 @@ from ppl.rewrites.arithmetic.normal import (
     weighted,
 )
 from ppl.rewrites.facts.facts import Fact, Knowledge, finite, nonnegative, nonzero
+from ppl.rewrites.limits import LIMITS
 from ppl.tensor.core import elementwise as ew
 from ppl.tensor.tensor import CONSTANT, constant, value_of
-
-FOLD_LIMIT = 100_000  # entries of constant arrays that are added or multiplied here
 
 
 class Builder(Protocol):
@@ -150,7 +149,8 @@ class Factors:
             for group in _grouped(waiting):
                 argument = self.build.total(group, 0, [x for x, _ in group])
                 self._take(self.build.make(ew.exp, (argument,)))
-        arrays = [x for x in self.powers if x.op is CONSTANT and x.type.shape and value_of(x).size <= FOLD_LIMIT]
+        most = LIMITS.largest_folded
+        arrays = [x for x in self.powers if x.op is CONSTANT and x.type.shape and value_of(x).size <= most]
         if len(arrays) > 1 or (arrays and (self.powers[arrays[0]] != [1] or len(self.powers) == 1)):
             self._fold(arrays)
 
@@ -179,7 +179,7 @@ class Factors:
 
     def _fold(self, arrays: list[Node]) -> None:
         shapes = [value_of(x).shape for x in arrays]
-        if int(np.prod(np.broadcast_shapes(*shapes))) > FOLD_LIMIT:
+        if int(np.prod(np.broadcast_shapes(*shapes))) > LIMITS.largest_folded:
             return
         alone = len(arrays) == len(self.powers)
         with np.errstate(all="ignore"):

@@ -11,6 +11,7 @@ from ppl.rewrites.arithmetic.normal import PRODUCT, SUM, Weighted, number, terms
 from ppl.rewrites.engine.book import Book
 from ppl.rewrites.engine.engine import Engine
 from ppl.rewrites.engine.statement import rewrites
+from ppl.rewrites.limits import LIMITS
 from ppl.tensor.arrays import reductions as red
 from ppl.tensor.arrays import shaping
 from ppl.tensor.core.elementwise import exp
@@ -21,7 +22,6 @@ from ppl.tensor.tensor import CONSTANT, TensorType, value_of
 VECTOR = TensorType("float64", (5,))
 GRID = TensorType("float64", (3, 4))
 COLUMN = TensorType("float64", (3, 1))
-_FOLD_LIMIT = 1_000_000
 
 
 # --- axes
@@ -266,7 +266,12 @@ def sum_of_squared_deviations(node: Node, engine: Engine) -> Node | None:
     if len(data) != 1 or not rest or any(m.type.shape for m, _ in rest) or x.type.dtype[0] != "f":
         return None
     values = value_of(data[0][0]).astype(np.float64) * data[0][1] + shift
-    if values.size > _FOLD_LIMIT or values.size == 0 or values.shape != x.type.shape or not np.isfinite(values).all():
+    if (
+        values.size > LIMITS.largest_sum_of_squares
+        or values.size == 0
+        or values.shape != x.type.shape
+        or not np.isfinite(values).all()
+    ):
         return None
     center = math.fsum(values.ravel()) / values.size
     spread = math.fsum(((values - center) ** 2).ravel())

@@ -18,14 +18,13 @@ from typing import NamedTuple
 
 import ppl.tensor as tt
 from ppl.graph import Node, ancestors, topological
-from ppl.rewrites.factorization.independence import MOST_NUMBERS, by_number, summands
+from ppl.rewrites.factorization.independence import by_number
 from ppl.rewrites.factorization.partition import Partition
+from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.costs import arithmetic
+from ppl.rewrites.marginalization.expressions.summands import summands
 from ppl.tensor.arrays.shaping import specify_shape
 from ppl.tensor.tensor import Tensor
-
-MOSTLY = 0.75  # of the arithmetic: less cannot gain as much as a program of its own costs
-MUCH = 20_000.0  # operations of an evaluation: a run of 4 × 2,000 draws then takes as long as compiling
 
 
 class Part(NamedTuple):
@@ -61,8 +60,12 @@ class Division(NamedTuple):
         """What becomes of the parts, where there are several."""
         if not self.whole:
             return "the posterior factorizes into these parts, each sampled by itself unless NUTS is steered or watched"
-        enough = sum(part.cost for part in self.parts) >= MUCH
-        why = f"none is {MOSTLY:.0%} of the arithmetic" if enough else "there is little arithmetic to save"
+        enough = sum(part.cost for part in self.parts) >= LIMITS.much_arithmetic
+        why = (
+            f"none is {LIMITS.most_of_the_arithmetic:.0%} of the arithmetic"
+            if enough
+            else "there is little arithmetic to save"
+        )
         return f"the posterior factorizes into these parts, but one chain moves them all, since {why}"
 
     def told(self) -> list[tuple[Part, str]]:
@@ -79,7 +82,7 @@ def divided(terms: Sequence[Tensor], values: Sequence[Tensor]) -> Division:
     """How to draw from a posterior, by counted arithmetic alone: the same model is divided alike on every machine."""
     all_parts = parts(terms, values)
     numbers = [part for part in all_parts if _are_numbers(part)]
-    if sum(_count(part) for part in numbers) > MOST_NUMBERS:
+    if sum(_count(part) for part in numbers) > LIMITS.numbers_by_quadrature:
         numbers = []
     alone = {part.names for part in numbers}
     others = [part for part in all_parts if part.names not in alone]
@@ -94,7 +97,7 @@ def _chains(left: Sequence[Part], values: Sequence[Tensor]) -> list[Part]:
     apart: list[Part] = []
     while len(by_cost) > 1:
         total = sum(costs[part.names] for part in by_cost)
-        if total < MUCH or costs[by_cost[-1].names] < MOSTLY * total:
+        if total < LIMITS.much_arithmetic or costs[by_cost[-1].names] < LIMITS.most_of_the_arithmetic * total:
             break
         apart.insert(0, by_cost.pop())
     return [_joined(by_cost, values), *apart] if by_cost else []
@@ -115,7 +118,7 @@ def densities(part: Part) -> Tensor | None:
 
 def _are_numbers(part: Part) -> bool:
     """Whether a part is made of a few numbers that do not depend on each other."""
-    return 1 <= _count(part) <= MOST_NUMBERS and densities(part) is not None
+    return 1 <= _count(part) <= LIMITS.numbers_by_quadrature and densities(part) is not None
 
 
 def _count(part: Part) -> float:

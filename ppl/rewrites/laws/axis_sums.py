@@ -9,7 +9,7 @@ import ppl.tensor as tt
 from ppl.distributions.declaration.sums import Along, NotAlike
 from ppl.distributions.draws.draw import RandomVariable, is_draw
 from ppl.graph import ancestors
-from ppl.rewrites.marginalization.expressions.affine import known_shape
+from ppl.rewrites.marginalization.expressions.data import known_shape
 from ppl.tensor.tensor import Tensor
 
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from inspect import Parameter, Signature
+from typing import Any
+
 from ppl.distributions import (
+    FAMILIES,
     Bernoulli,
     Beta,
     BetaBinomial,
@@ -21,23 +26,25 @@ from ppl.rewrites.laws.rule import equal_in_law
 from ppl.tensor import sqrt
 
 
-@equal_in_law(examples={"mu": 4.0, "p": 0.3})
-def thinned_poisson(mu, p):
-    """Binomial(Poisson(μ), p) = Poisson(pμ)."""
-    return Binomial.dist(Poisson.dist(mu), p), Poisson.dist(p * mu)
+def _thinned(family: Any) -> None:
+    """A count each of which is seen with probability p, by the fact of its family."""
+    names = list(family.params)
+
+    def law(share: Any, *given: Any) -> tuple[Any, Any]:
+        seen = family.thinned(share, *given)
+        count, left = (family.dist(**dict(zip(names, each, strict=True))) for each in (given, seen))
+        return Binomial.dist(count, share), left
+
+    words = re.sub(r"(?<!^)(?=[A-Z])", "_", family.__name__).lower()
+    law.__name__, law.__doc__ = f"thinned_{words}", f"Binomial({family.__name__}, p) = {family.__name__}."
+    law.__signature__ = Signature([Parameter(n, Parameter.POSITIONAL_ONLY) for n in ("share", *names)])  # type: ignore[attr-defined]
+    values = [declared.domain.examples[-1] for declared in family.params.values()]
+    equal_in_law(examples={"share": 0.3, **dict(zip(names, values, strict=True))})(law)
 
 
-@equal_in_law(examples={"n": 7, "q": 0.6, "p": 0.3})
-def thinned_binomial(n, q, p):
-    """Binomial(Binomial(n, q), p) = Binomial(n, p q)."""
-    return Binomial.dist(Binomial.dist(n, q), p), Binomial.dist(n, p * q)
-
-
-@equal_in_law(examples={"n": 2.5, "q": 0.4, "p": 0.3})
-def thinned_negative_binomial(n, q, p):
-    """Binomial(NB(n, q), p) = NB(n, q / (q + p(1 - q)))."""
-    left = Binomial.dist(NegativeBinomial.dist(n=n, p=q), p)
-    return left, NegativeBinomial.dist(n=n, p=q / (q + p * (1.0 - q)))
+for _family in FAMILIES.values():
+    if _family.thinned:
+        _thinned(_family)
 
 
 @equal_in_law

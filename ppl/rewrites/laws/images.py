@@ -18,7 +18,9 @@ import ppl.tensor as tt
 from ppl.distributions import MvNormal, Normal
 from ppl.distributions.draws.draw import RandomVariable, draw, is_draw
 from ppl.graph import Node, ancestors, topological
-from ppl.rewrites.marginalization.expressions.affine import NotAffine, Select, affine, data_value, is_data, known_shape
+from ppl.rewrites.marginalization.expressions.affine import affine
+from ppl.rewrites.marginalization.expressions.data import NotAffine, data_value, is_data, known_shape
+from ppl.rewrites.marginalization.expressions.maps import Select
 from ppl.tensor.tensor import Tensor, as_tensor
 
 

@@ -8,7 +8,7 @@ import ppl.tensor as tt
 from ppl.distributions import Categorical, Dirichlet, Exponential, Gamma, Gumbel
 from ppl.distributions.declaration.sums import Along, NotAlike
 from ppl.distributions.draws.draw import RandomVariable
-from ppl.rewrites.marginalization.expressions.affine import known_shape
+from ppl.rewrites.marginalization.expressions.data import known_shape
 from ppl.tensor.tensor import Tensor
 
 

@@ -12,18 +12,17 @@ from typing import Any
 import ppl.tensor as tt
 from ppl.distributions import Bernoulli, Gamma, Normal, Poisson
 from ppl.rewrites.factorization.independence import without_a_chain
+from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization import gaussian
 from ppl.rewrites.marginalization.conjugate import conjugate
 from ppl.rewrites.marginalization.costs import evaluation, steps
 from ppl.rewrites.marginalization.discrete import enumeration
 from ppl.rewrites.marginalization.discrete.latent_values import states_of
-from ppl.rewrites.marginalization.discrete.states import MOST_BRANCHES, few_states, steered
+from ppl.rewrites.marginalization.discrete.states import few_states, steered
 from ppl.rewrites.marginalization.examples import example, latent
 from ppl.rewrites.marginalization.program import Program
 from ppl.rewrites.marginalization.theorem import JointTheorem, Match, Search, Theorem
 from ppl.rewrites.marginalization.words import CONJUGATE
-
-QUADRATURE = 0.05  # of the evaluations of a chain
 
 
 def blocks(search: Search) -> Iterator[Match]:
@@ -31,7 +30,7 @@ def blocks(search: Search) -> Iterator[Match]:
     program, kept = search.program, search.kept
     normal = [rv for rv in program.free if gaussian.is_normal(rv) and rv not in kept]
     known = {rv: states_of([rv], kept) for rv in program.free if rv.dtype[0] != "f"}
-    labels = [rv for rv, states in known.items() if normal and states is not None and states <= MOST_BRANCHES]
+    labels = [rv for rv, states in known.items() if normal and states is not None and states <= LIMITS.branches]
     alone = enumeration.candidates(program, kept)[0] if labels else {}
     for members, factors in enumeration.components(program, labels):
         if set(members) <= alone.keys() and not few_states(members, factors, kept):
@@ -51,7 +50,9 @@ def blocks(search: Search) -> Iterator[Match]:
 
 def _cost(program: Program) -> float:
     """What an effective draw costs."""
-    return steps(program) * evaluation(program.factors) * (QUADRATURE if without_a_chain(program) else 1.0)
+    return (
+        steps(program) * evaluation(program.factors) * (LIMITS.share_of_quadrature if without_a_chain(program) else 1.0)
+    )
 
 
 def _examples(of: Any, rows: Any) -> list[Program]:

@@ -16,6 +16,7 @@ from functools import partial
 from ppl.distributions import RandomVariable
 from ppl.rewrites.engine.engine import strict
 from ppl.rewrites.engine.pause import collector_paused
+from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization import no_descendants, words
 from ppl.rewrites.marginalization.costs import HIERARCHY, evaluation
 from ppl.rewrites.marginalization.expressions import bijections
@@ -33,7 +34,6 @@ from ppl.rewrites.sufficient_statistics import compaction
 
 # Factors that planning may go through, many times what it takes. They are counted, and no clock is asked, so that a
 # model has the same plan on any machine.
-BUDGET = 200_000
 STOPPED = "further theorems were not tried: planning may go through {:,.0f} factors"
 MANDATORY = (
     "vectors for loops", "observed bijection", words.NO_DESCENDANTS, words.ENUMERATION, "estimate of the gain",
@@ -145,8 +145,8 @@ def _integrated_out(
 
 def _out_of_time(result: Plan) -> bool:
     result.gone_through += len(result.program.factors)
-    if result.gone_through > BUDGET:
-        result.stopped = STOPPED.format(BUDGET)
+    if result.gone_through > LIMITS.nodes_gone_through:
+        result.stopped = STOPPED.format(LIMITS.nodes_gone_through)
     return bool(result.stopped)
 
 

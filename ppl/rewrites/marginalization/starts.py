@@ -9,12 +9,11 @@ import numpy as np
 from ppl.distributions import RandomVariable
 from ppl.distributions.declaration.distribution import default_point
 from ppl.graph import Node, ancestors, substitute
-from ppl.rewrites.marginalization.expressions.affine import data_value, is_data, known_shape
+from ppl.rewrites.limits import LIMITS
+from ppl.rewrites.marginalization.expressions.data import data_value, is_data, known_shape
 from ppl.rewrites.marginalization.program import Program
 from ppl.tensor.arrays.shaping import broadcast_to
 from ppl.tensor.tensor import Tensor, as_tensor
-
-AROUND = 4  # how many points around the start are looked at
 
 
 def start_of(program: Program, expression: Tensor) -> np.ndarray | None:
@@ -36,7 +35,7 @@ def around_start(program: Program, expression: Tensor) -> Iterator[dict[Node, np
     variables = _above(program, expression)
     starts = [start_of(program, rv) for rv in variables]
     rng = np.random.default_rng(0)
-    for _ in range(AROUND):
+    for _ in range(LIMITS.points_around_the_start):
         values: dict[Node, np.ndarray] = {}
         for rv, start in zip(variables, starts, strict=True):
             if start is None:

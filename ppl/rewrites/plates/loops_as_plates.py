@@ -23,6 +23,7 @@ from ppl.distributions.declaration.inner import laws_of
 from ppl.distributions.draws.draw import draw
 from ppl.graph import Node, ancestors, bodies, topological
 from ppl.rewrites.factorization.partition import Partition
+from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.program import Factor, Law, Observation, Program, Recovery, Term, parts
 from ppl.tensor.arrays.indexing import GETITEM
 from ppl.tensor.arrays.shaping import EXPAND_DIMS, SQUEEZE
@@ -30,9 +31,6 @@ from ppl.tensor.core.names import NAMED
 from ppl.tensor.core.ops import Elementwise
 from ppl.tensor.linear_algebra.products import MATMUL
 from ppl.tensor.tensor import CONSTANT, Tensor, constant, value_of
-
-FEWEST = 4  # variables, observations or terms that are worth a vector
-MOST_ROUNDS = 8  # in which variables are found that are used one by one, and then what uses these
 
 Group = tuple[Factor, ...]
 
@@ -50,7 +48,7 @@ class Stacked:
 def stacked(program: Program, apart: Collection[RandomVariable]) -> Stacked:
     """The program with alike variables, observations and terms as vectors; the variables `apart` stay as they are."""
     alone: set[int] = set(map(id, apart))  # factors that stay as they are
-    for _ in range(MOST_ROUNDS):
+    for _ in range(LIMITS.rounds_of_plates):
         kinds, groups = _grouped(program, alone)
         vectors = _Vectors(groups, kinds.moving)
         try:
@@ -88,7 +86,7 @@ def _groups(program: Program, kinds: Kinds, alone: Collection[int]) -> list[Grou
         if id(factor) not in alone:
             where = place.get(factor) if isinstance(factor, RandomVariable) else None
             found.setdefault((kind_of[id(factor)], where), []).append(factor)
-    return [tuple(group) for group in found.values() if len(group) >= FEWEST]
+    return [tuple(group) for group in found.values() if len(group) >= LIMITS.fewest_in_a_plate]
 
 
 def places(program: Program, kinds: Kinds, kind_of: Mapping[int, Hashable]) -> dict[Node, Hashable]:

@@ -21,12 +21,12 @@ from ppl.distributions import FAMILIES, GaussianRandomWalk, Normal, RandomVariab
 from ppl.distributions.draws.draw import draw, renamed
 from ppl.graph import Node, ancestors, substitute
 from ppl.rewrites.factorization.partition import Partition
+from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.program import Law, Observation, Program, Recovery, Term
 from ppl.rewrites.plates.loops_as_plates import Kinds, Stacked, places, stacked, together
 from ppl.tensor.core.elementwise import add
 from ppl.tensor.tensor import constant
 
-FEWEST = 10  # steps that are worth a vector
 FLAT = FAMILIES["Flat"]
 
 
@@ -58,7 +58,7 @@ def _processes(program: Program, apart: Collection[RandomVariable]) -> list[list
         for child in program.dependents[before]
         if isinstance(child, RandomVariable) and child in numbers
     ]
-    if len(steps) < FEWEST:
+    if len(steps) < LIMITS.fewest_steps:
         return []
     kinds = Kinds(program, frozenset(map(id, apart)), numbers)
     kind = {id(f): kinds.of_factor(f) for f in program.factors}
@@ -70,7 +70,9 @@ def _processes(program: Program, apart: Collection[RandomVariable]) -> list[list
             joined.join([before, child])
             later.add(child)
     found = joined.sets(sorted(numbers, key=lambda rv: rv.serial)).values()
-    return [each for each in found if len(later.intersection(each)) >= FEWEST and _alone(program, each, apart)]
+    return [
+        each for each in found if len(later.intersection(each)) >= LIMITS.fewest_steps and _alone(program, each, apart)
+    ]
 
 
 def _on_the_line(rv: RandomVariable) -> bool:

@@ -21,7 +21,7 @@ from ppl.distributions import FAMILIES, RandomVariable
 from ppl.distributions.declaration.constants import LOG_2, LOG_2PI
 from ppl.distributions.declaration.distribution import Distribution
 from ppl.distributions.transforms import IntervalTransform, between_ends
-from ppl.rewrites.marginalization.expressions.affine import is_data
+from ppl.rewrites.marginalization.expressions.data import is_data
 from ppl.tensor.tensor import Tensor, as_tensor
 
 

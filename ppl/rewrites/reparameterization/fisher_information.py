@@ -14,6 +14,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -22,17 +23,11 @@ import ppl.tensor as tt
 from ppl.distributions import Normal, RandomVariable
 from ppl.distributions.draws.draw import draw
 from ppl.graph import Node, ancestors, topological
-from ppl.rewrites.marginalization.expressions.affine import (
-    HOST,
-    Affine,
-    NotAffine,
-    Select,
-    affine,
-    data_value,
-    is_data,
-    known_shape,
-)
-from ppl.rewrites.marginalization.expressions.picks import POWERS
+from ppl.rewrites.limits import LIMITS
+from ppl.rewrites.marginalization.expressions.affine import affine
+from ppl.rewrites.marginalization.expressions.data import HOST, NotAffine, data_value, is_always, is_data, known_shape
+from ppl.rewrites.marginalization.expressions.maps import Affine, Select
+from ppl.rewrites.marginalization.expressions.picks import POWERS, picks
 from ppl.rewrites.marginalization.program import Factor, NoMatch, Observation, Program, children, parts
 from ppl.rewrites.marginalization.starts import around_start, start_of
 from ppl.rewrites.reparameterization.second_differences import curvature, steps, vector_of_each_row
@@ -105,7 +100,6 @@ def jitter_in_groups(y: np.ndarray, groups: np.ndarray | None) -> float | None:
 
 
 STEP = 1e-4  # of a difference, where slopes are told by differences
-ENOUGH_ROWS = 4096  # of a design, to tell what its columns have in common
 MEDIAN_OF_NORMAL = 0.6745  # of the distance of a standard normal variable from zero
 Of = Callable[[Program, Observation, Tensor], np.ndarray]
 
@@ -197,7 +191,7 @@ def squares(program: Program, child: Observation, rv: Tensor) -> np.ndarray:
     """X'wX of the coefficients of a design, of many rows from some of them."""
     line, rows = _predicted(program, child, rv)
     (n,), count = known_shape(rv), rows.size
-    some = np.arange(0, count, max(1, count // ENOUGH_ROWS))
+    some = np.arange(0, count, max(1, count // LIMITS.rows_of_a_look))
     design = np.zeros((some.size, n))
     for part in affine(line, {rv}).parts:
         known = part.coefficient if isinstance(part, Select) else part.design
@@ -224,29 +218,25 @@ def _predicted(program: Program, child: Observation, rv: Tensor, width: int = 0)
     known = {key: data_value(p) for key, p in parameters.items() if is_data(p)}
     y = np.broadcast_to(np.asarray(data_value(child.value), dtype=float), known_shape(child.variable))
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = _rows_of(child, y, known)
-    for slot, (value, rows) in found.items():
+        values = _rows_of(child, y, known)
+    for slot, (value, rows) in values.items():
         for link in _links(family.params[slot].domain):
-            inner, power, scaled = _linked(parameters[slot])
-            if link is None and scaled:  # the predictor itself may have factors
-                inner, power, scaled = parameters[slot], 1.0, False
-            if link != (inner.op.name if link else None):
+            found = _linked(parameters[slot], link, rv)
+            if found is None:
                 continue
-            if (power != 1.0 or scaled) and link != "exp":
-                continue
-            if rv not in ancestors(inner):
-                continue
+            line, power = found
             with np.errstate(divide="ignore", invalid="ignore"):
                 slope = LINKS[link](value)
                 rows = np.where(slope == 0, 0.0, rows * slope**2)
                 if slot == family.location_parameter and family.scale_parameter not in known:
                     start = start_of(program, parameters[family.scale_parameter])
-                    least, precision = _precision_of_noise(y, start, partial(_groups, inner, shape, rv, width))
+                    least, precision = _precision_of_noise(
+                        y, start, partial(_groups, parameters[slot], shape, rv, width)
+                    )
                     rows = np.maximum(least, rows * precision)
                 rows = rows + 0.0 * y
             if not np.isfinite(rows).all():
                 raise NotAffine("its rows do not vary, or some are missing")
-            line = inner if link is None else inner.inputs[0]
             return line, power**2 * np.broadcast_to(rows, known_shape(child.variable))
     raise NotAffine("its parameter has another link")
 
@@ -259,22 +249,31 @@ def _groups(line: Tensor, shape: Any, rv: Tensor, width: int) -> np.ndarray | No
         return None
 
 
-def _linked(slot: Any) -> tuple[Any, float, bool]:
-    """What stands in a slot, without names, fixed powers and known factors; the power, and whether there was a factor:
-    of 3·(e^η)^-½ it is e^η, to the -½."""
-    power, scaled = 1.0, False
-    while True:
-        factors = slot.inputs if slot.op.name in ("multiply", "true_divide") else ()
-        known = [is_data(x) for x in factors]
-        if slot.op.name in ("named", "broadcast_to", "positive"):
+def _linked(slot: Any, link: str | None, rv: Tensor) -> tuple[Tensor, float] | None:
+    """The predictor behind a link, and a power: a slot is data times that power of the link of what it picks of the
+    predictor, as 3·(e^η)[g]^-½. None where it is not; a predictor without a link may have factors of its own."""
+    if link is None:
+        while slot.op.name in ("named", "broadcast_to", "positive"):
             slot = slot.inputs[0]
-        elif slot.op.name in POWERS:
-            slot, power = slot.inputs[0], power * POWERS[slot.op.name]
-        elif any(known) and not all(known):
-            inverse = slot.op.name == "true_divide" and known[0]
-            slot, power, scaled = factors[known.index(False)], -power if inverse else power, True
-        else:
-            return slot, power, scaled
+        return None if slot.op.name in POWERS or rv not in ancestors(slot) else (slot, 1.0)
+    shape = known_shape(slot)
+    linked = [n for n in ancestors(slot) if n.op.name == link and rv in ancestors(n.inputs)]
+    for node in sorted(linked, key=lambda n: -n.serial):  # the outermost first
+        try:
+            found = picks(slot, node, shape)  # type: ignore[arg-type]
+        except NotAffine:
+            continue
+        scaled = found.power != 1.0 or not is_always(found.coefficient, 1.0)
+        if not is_data(found.coefficient) or not is_always(found.offset, 0.0) or (scaled and link != "exp"):
+            continue
+        line: Any = node.inputs[0]
+        places = np.arange(prod(known_shape(line))).reshape(known_shape(line))
+        try:
+            in_order = np.array_equal(found.positions, np.broadcast_to(places, shape))
+        except ValueError:  # of another shape
+            in_order = False
+        return line if in_order else line.reshape((-1,))[found.positions], found.power
+    return None
 
 
 Picked = list[tuple[np.ndarray, np.ndarray]]  # entries that rows pick, one each, and their slopes in these

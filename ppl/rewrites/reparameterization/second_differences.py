@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 
 from ppl.graph import ancestors
-from ppl.rewrites.marginalization.expressions.affine import known_shape
+from ppl.rewrites.limits import LIMITS
+from ppl.rewrites.marginalization.expressions.data import known_shape
+from ppl.rewrites.marginalization.expressions.summands import summands
 from ppl.rewrites.marginalization.expressions.supports import Sites
 from ppl.rewrites.marginalization.program import Factor, NoMatch, Observation, Program, Term
 from ppl.rewrites.marginalization.starts import around_start
 from ppl.rewrites.values.folding import on_host
-from ppl.tensor.tensor import Tensor, is_constant, value_of
+from ppl.tensor.tensor import Tensor
 
 STEP = 1e-3
-MOST_ENTRIES = 100_000  # of all rows; planning is to take milliseconds
 
 
 def curvature(program: Program, factor: Factor, rv: Tensor, width: int) -> np.ndarray:
@@ -33,7 +34,7 @@ def curvature(program: Program, factor: Factor, rv: Tensor, width: int) -> np.nd
 
 def vector_of_each_row(line: Tensor, rv: Tensor, width: int) -> np.ndarray:
     """Which vector of that width each row depends on; raises `NoMatch` where it depends on several."""
-    if None in line.type.shape or np.prod(known_shape(line)) > MOST_ENTRIES:
+    if None in line.type.shape or np.prod(known_shape(line)) > LIMITS.entries_of_differences:
         raise NoMatch("its rows are not known, or too many to look at")
     sites = Sites([rv]).support(line)
     if sites is None:
@@ -59,38 +60,7 @@ def _rows(factor: Factor) -> list[Tensor]:
         return [law.family.log_density(factor.value, *law.parameters, checked=False)]
     if not isinstance(factor, Term):
         raise NoMatch("it is a variable")
-    found: list[Tensor] = []
-    left: list[tuple[Any, float]] = [(factor.density, 1.0)]
-    while left:
-        node, times = left.pop()
-        parts = _parts(node)
-        left += [(part, times * by) for part, by in parts]
-        if not parts:
-            found.append(node if times == 1.0 else times * node)
-    return found
-
-
-def _parts(node: Any) -> list[tuple[Any, float]]:
-    """Whose sum a sum of rows is, and by which number each is multiplied; none where it is no sum."""
-    x, *more = node.inputs or (node,)
-    match node.op.name:
-        case "sum" | "named":
-            return [(x, 1.0)]
-        case "negative":
-            return [(x, -1.0)]
-        case "add":
-            return [(x, 1.0), (more[0], 1.0)]
-        case "subtract":
-            return [(x, 1.0), (more[0], -1.0)]
-        case "multiply" if _is_number(x):
-            return [(more[0], value_of(x).item())]
-        case "multiply" if _is_number(more[0]):
-            return [(x, value_of(more[0]).item())]
-    return []
-
-
-def _is_number(node: Any) -> bool:
-    return is_constant(node) and value_of(node).size == 1
+    return [weight * x for x, weight in summands([factor.density], ())]
 
 
 def _of_rows(program: Program, rows: Tensor, rv: Tensor, width: int) -> np.ndarray:

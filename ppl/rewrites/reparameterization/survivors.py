@@ -34,11 +34,11 @@ from ppl.distributions.declaration.normal_errors import NormalSteps, NotNormal
 from ppl.distributions.transforms import default_transform
 from ppl.distributions.transforms.images import stays_inside
 from ppl.graph import ancestors
+from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.costs import arithmetic, densities, evaluation
-from ppl.rewrites.marginalization.expressions.affine import NotAffine, data_value, is_data, known_shape
+from ppl.rewrites.marginalization.expressions.data import NotAffine, data_value, is_data, known_shape
 from ppl.rewrites.marginalization.expressions.positive import known_positive
-from ppl.rewrites.marginalization.gaussian.spd import UNROLLED
-from ppl.rewrites.marginalization.gaussian.spectrum import MOST, known_factor
+from ppl.rewrites.marginalization.gaussian.spectrum import known_factor
 from ppl.rewrites.marginalization.program import NoMatch, Observation, Program, children, parts, reaches
 from ppl.rewrites.marginalization.starts import start_of
 from ppl.rewrites.reparameterization.centering import (
@@ -108,17 +108,13 @@ def _between_ends(rv: RandomVariable) -> BetweenEnds | None:
     return None if usual is None or stays_inside(rv, usual) else BetweenEnds(rv.family)
 
 
-HEAVY = 5.0  # degrees of freedom, up to which tails hinder
-LITTLE = 0.25  # of the information of rows, in units of the prior's scale
-
-
 def _tails_are_seen(program: Program, rv: RandomVariable) -> bool:
     """Whether a variable of a known law of Student's has heavy tails, and rows say so little that they are visited."""
     if not all(map(is_data, rv.parameters)):
         return False
     nu, _, scale = map(data_value, rv.parameters)
-    information = told(program, rv) if np.all(nu <= HEAVY) else None
-    return information is not None and bool(np.all(information * scale**2 <= LITTLE))
+    information = told(program, rv) if np.all(nu <= LIMITS.heavy_tails) else None
+    return information is not None and bool(np.all(information * scale**2 <= LIMITS.little_information))
 
 
 def _rules_latents(program: Program, rv: RandomVariable) -> bool:
@@ -139,14 +135,11 @@ def _centered(program: Program, rv: RandomVariable) -> Coordinate | None:
     return None if share is None else PartiallyCentered(share, rv.family.__name__)
 
 
-SAME = 1.5  # the largest information against the least, up to which one number serves for all
-
-
 def _alike(information: np.ndarray) -> np.ndarray:
     """One number for all entries of which rows say about the same: any number keeps the law, and one is worked out
     once."""
     low, high = information.min(initial=np.inf), information.max(initial=0.0)
-    return np.asarray(information.mean()) if 0.0 < high <= SAME * low else information
+    return np.asarray(information.mean()) if 0.0 < high <= LIMITS.same_information * low else information
 
 
 def _centered_logarithm(program: Program, rv: RandomVariable) -> BalancedLogarithm | None:
@@ -157,9 +150,6 @@ def _centered_logarithm(program: Program, rv: RandomVariable) -> BalancedLogarit
         return None
     information = _alike(information)
     return BalancedLogarithm(information, spread / np.sqrt(1.0 + information * spread**2))
-
-
-LEAST_SHARE = 0.1  # of a prior in what is known of a variable, from which on its scale is taken out
 
 
 def _without_scale(program: Program, rv: RandomVariable) -> ScaledLogarithm | None:
@@ -173,7 +163,9 @@ def _without_scale(program: Program, rv: RandomVariable) -> ScaledLogarithm | No
         return None
     variance = data_value(as_tensor(rv.family.log_variance(**others)))
     share = np.broadcast_to(1.0 / (1.0 + information * variance), known_shape(rv))
-    return ScaledLogarithm(share, rv.family.__name__) if share.max(initial=0.0) >= LEAST_SHARE else None
+    return (
+        ScaledLogarithm(share, rv.family.__name__) if share.max(initial=0.0) >= LIMITS.least_share_of_a_prior else None
+    )
 
 
 def _centered_vectors(program: Program, rv: RandomVariable) -> BalancedVectors | None:
@@ -181,7 +173,7 @@ def _centered_vectors(program: Program, rv: RandomVariable) -> BalancedVectors |
     chol = rv.parameters[1]
     if all(map(is_data, rv.parameters)):
         return None
-    start = start_of(program, chol) if chol.ndim == 2 and known_shape(rv)[-1] <= UNROLLED else None
+    start = start_of(program, chol) if chol.ndim == 2 and known_shape(rv)[-1] <= LIMITS.unrolled_factor else None
     information = None if start is None else told(program, rv, blocks)
     return None if information is None or start is None else BalancedVectors.at(information, start)
 
@@ -190,7 +182,7 @@ def _centered_process(program: Program, rv: RandomVariable) -> BalancedProcess |
     """One vector of a known mean whose covariance joins many entries; None where nothing is known of the data. A mean
     that varies is pinned down by data through all entries together, and mixes better as written."""
     mu, chol = rv.parameters
-    if rv.ndim != 1 or chol.ndim != 2 or known_shape(rv)[0] <= UNROLLED or not is_data(mu):
+    if rv.ndim != 1 or chol.ndim != 2 or known_shape(rv)[0] <= LIMITS.unrolled_factor or not is_data(mu):
         return None
     information = told(program, rv)
     if information is None:
@@ -199,19 +191,19 @@ def _centered_process(program: Program, rv: RandomVariable) -> BalancedProcess |
     known = known_factor(chol)[1]
     if not is_data(known):
         return BalancedProcess(information)
-    if known_shape(rv)[0] > MOST or not np.isfinite(data_value(known)).all():
+    if known_shape(rv)[0] > LIMITS.most_for_eigenvectors or not np.isfinite(data_value(known)).all():
         return None
     return KnownProcess(data_value(known), information)
 
 
 def _share_in_design(program: Program, rv: RandomVariable, spread: np.ndarray) -> np.ndarray | None:
     """Of coefficients of a dense design, by how the variance v that the data leave of each goes with τ."""
-    if rv.ndim != 1 or known_shape(rv)[0] > MOST_COEFFICIENTS:
+    if rv.ndim != 1 or known_shape(rv)[0] > LIMITS.coefficients_turned:
         return None
     information = told(program, rv, squares)
     if information is None:
         return None
-    spread = np.broadcast_to(LOW * spread, known_shape(rv))
+    spread = np.broadcast_to(LIMITS.low_scale * spread, known_shape(rv))
     precision = np.diag(spread**-2.0) + information
     if not np.isfinite(precision).all():
         return None
@@ -322,15 +314,12 @@ def _scale_of_steps(product: Any, rv: RandomVariable) -> Tensor | None:
 
 
 COEFFICIENTS = (Normal, StudentT, Laplace)  # families of coefficients; the last parameter is a scale
-ALIKE = 4.0  # condition number of the precision, entries scaled, from which on columns are taken to be alike
-MOST_COEFFICIENTS = 200
-LOW = 0.25  # of the scale where sampling starts: where coefficients shrink, and a posterior is hard to move in
 
 
 def _whitened(program: Program, rv: RandomVariable) -> Whitened | None:
     """The triangle of the design of coefficients with a constant prior; None where they are not much alike."""
     (n,) = known_shape(rv)
-    if not 1 < n <= MOST_COEFFICIENTS or not all(is_data(p) for p in rv.parameters):
+    if not 1 < n <= LIMITS.coefficients_turned or not all(is_data(p) for p in rv.parameters):
         return None
     scale = np.broadcast_to(data_value(rv.parameters[-1]), (n,))
     information = told(program, rv, squares)
@@ -338,6 +327,6 @@ def _whitened(program: Program, rv: RandomVariable) -> Whitened | None:
         return None
     precision = np.diag(scale**-2.0) + information
     unit = np.sqrt(np.diagonal(precision))
-    if not np.isfinite(precision).all() or np.linalg.cond(precision / np.outer(unit, unit)) < ALIKE:
+    if not np.isfinite(precision).all() or np.linalg.cond(precision / np.outer(unit, unit)) < LIMITS.columns_alike:
         return None
     return Whitened(rv.family.__name__, np.linalg.cholesky(precision).T)

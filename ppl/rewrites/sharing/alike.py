@@ -14,14 +14,13 @@ import numpy as np
 
 from ppl.graph import Attrs, Node, bodies, topological
 from ppl.rewrites.arithmetic.normal import Weighted
+from ppl.rewrites.limits import LIMITS
 from ppl.tensor.arrays import reductions as red
 from ppl.tensor.arrays.shaping import CONCATENATE, EXPAND_DIMS
 from ppl.tensor.core.elementwise import multiply
 from ppl.tensor.core.ops import Elementwise
 from ppl.tensor.tensor import CONSTANT, TensorType, constant, value_of
 
-FEWEST = 8  # terms that are worth a vector
-FEWEST_OF_ONE = 100  # where all are functions of one variable, whose slopes XLA has in one kernel anyway
 _DEEPEST = 60  # levels of operations that terms are compared in; what lies below is a leaf
 
 
@@ -35,7 +34,7 @@ class Alike:
 
     def together(self, operands: Weighted, apart: Callable[[Node], bool]) -> Weighted:
         """The terms, with many of one kind replaced by one; those that `apart` tells from the others stay so."""
-        if len(operands) < FEWEST or any(x.type.shape or x.type.dtype[0] != "f" for x, _ in operands):
+        if len(operands) < LIMITS.fewest_alike or any(x.type.shape or x.type.dtype[0] != "f" for x, _ in operands):
             return operands
         groups: dict[tuple[int, bool], Weighted] = {}
         self.look_at([x for x, _ in operands])
@@ -43,7 +42,9 @@ class Alike:
             groups.setdefault((self._kinds[x], apart(x)), []).append((x, weight))
         result: Weighted = []
         for (kind, _), group in groups.items():
-            enough = len(group) >= FEWEST_OF_ONE or (len(group) >= FEWEST and self._of_several(group))
+            enough = len(group) >= LIMITS.fewest_of_one or (
+                len(group) >= LIMITS.fewest_alike and self._of_several(group)
+            )
             worth_it = enough and self._depths[kind] > 0
             result += [self._total(group)] if worth_it else group
         return result

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ppl.graph import Attrs, Node, bodies, close, rebuilt, topological, transform
+from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.sharing.row_wise import row_wise
 from ppl.tensor.arrays.indexing import GETITEM, take
 from ppl.tensor.arrays.shaping import CONCATENATE, EXPAND_DIMS, concatenate, stack
@@ -24,9 +25,6 @@ from ppl.tensor.core.vectorizing import VECTORIZED
 from ppl.tensor.sampling.draws import Draw
 from ppl.tensor.tensor import CONSTANT, Tensor, TensorType, constant, is_constant, placeholder, value_of
 
-FEWEST = 8  # nodes that are worth an array
-FEWEST_DRAWS = 2
-LARGEST = 4096  # entries of a node; draws of more go by other ways
 _WHOLE = ("slice", None, None, None)
 
 
@@ -84,7 +82,11 @@ class Columns:
         kinds: dict[Hashable, list[int]] = {}
         for i, each in enumerate(inputs):
             kinds.setdefault(each.type if _is_small(each) else i, []).append(i)
-        parts = [part for kind in kinds.values() for part in ([kind] if len(kind) >= FEWEST else [[i] for i in kind])]
+        parts = [
+            part
+            for kind in kinds.values()
+            for part in ([kind] if len(kind) >= LIMITS.fewest_columns else [[i] for i in kind])
+        ]
         new: list[Tensor] = []
         for part in parts:
             first = inputs[part[0]]
@@ -114,7 +116,7 @@ class Columns:
 
         places: list[tuple[int, int | None]] = []
         for node in outputs:
-            if node in self._rows and len(used[self._rows[node].column]) >= FEWEST:
+            if node in self._rows and len(used[self._rows[node].column]) >= LIMITS.fewest_columns:
                 column, place = self._rows[node]
                 places.append((number(_rows_of(column, list(used[column]))), used[column][place]))
             else:
@@ -134,7 +136,11 @@ class Columns:
             self._rows[node] = Row(self._node(node.inputs[0]), node.attrs["plan"][0][1])
             return True
         stacked = [x.inputs[0] for x in node.inputs if x.op is EXPAND_DIMS and x.attrs["axis"] == (0,)]
-        if node.op is CONCATENATE and node.attrs["axis"] == 0 and len(stacked) == len(node.inputs) >= FEWEST:
+        if (
+            node.op is CONCATENATE
+            and node.attrs["axis"] == 0
+            and len(stacked) == len(node.inputs) >= LIMITS.fewest_columns
+        ):
             rows = [self._rows[x] for x in stacked if x in self._rows]
             if len(rows) == len(stacked) and all(row.column is rows[0].column for row in rows):
                 self._done[node] = _rows_of(rows[0].column, [row.place for row in rows])
@@ -144,7 +150,7 @@ class Columns:
     def _together(self, nodes: Sequence[Node]) -> bool:
         """Make the nodes rows of one array, if there is something to gain."""
         draws = bool(nodes) and isinstance(nodes[0].op, Draw)
-        if len(nodes) < (FEWEST_DRAWS if draws else FEWEST):
+        if len(nodes) < (LIMITS.fewest_draws if draws else LIMITS.fewest_columns):
             return False
         first = nodes[0]
         inputs = [_Joined(self, each) for each in zip(*[node.inputs for node in nodes], strict=True)]
@@ -254,7 +260,7 @@ def _may_join(node: Node) -> bool:
 
 def _is_small(node: Node) -> bool:
     kind = node.type
-    return isinstance(kind, TensorType) and None not in kind.shape and prod(kind.shape) <= LARGEST  # type: ignore[arg-type]
+    return isinstance(kind, TensorType) and None not in kind.shape and prod(kind.shape) <= LIMITS.largest_column  # type: ignore[arg-type]
 
 
 def _is_one_row(plan: Any) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ppl.graph import GET, Attrs, Body, Identity, Node, ancestors, bodies, close, substitute, topological
+from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.sharing.invariants import EFFECTS, last_still
 from ppl.rewrites.values.sizes import sizes
 from ppl.rewrites.values.work import entries
@@ -18,9 +19,6 @@ from ppl.tensor.core.ops import Elementwise
 from ppl.tensor.core.vectorizing import VECTORIZED
 from ppl.tensor.loops.loop import SCAN
 from ppl.tensor.tensor import TensorType, placeholder
-
-_MOST_ENTRIES = 10_000_000  # of all that is kept for all steps at once
-_LONG = 1000  # steps of a loop whose length is not known
 
 
 def rows_first(loop: Node) -> Node:
@@ -32,7 +30,8 @@ def rows_first(loop: Node) -> Node:
     if not found:
         return loop
     length = loop.inputs[states].type.shape[0]
-    if (length or _LONG) * sum(entries(x) for x in ancestors(found) if isinstance(x.type, TensorType)) > _MOST_ENTRIES:
+    kept = sum(entries(x) for x in ancestors(found) if isinstance(x.type, TensorType))
+    if (length or LIMITS.steps_where_unknown) * kept > LIMITS.kept_entries_of_a_loop:
         return loop
     given = loop.inputs[len(own) + loop.attrs["counted"] :]
     rows = _for_all_steps(found, own[states:], loop.inputs[states : len(own)], captured, given)

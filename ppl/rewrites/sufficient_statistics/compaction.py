@@ -25,18 +25,17 @@ from ppl.distributions import MvNormal, Normal
 from ppl.distributions.declaration.rows import NotSummed
 from ppl.distributions.declaration.rows import Rows as SummedRows
 from ppl.distributions.formulas.probability import FORMS
-from ppl.rewrites.marginalization.expressions.affine import data_value, is_data, known_shape
+from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.expressions.bounded import bounded
+from ppl.rewrites.marginalization.expressions.data import NotAffine, data_value, is_data, known_shape
 from ppl.rewrites.marginalization.expressions.positive import known_positive, unproved
-from ppl.rewrites.marginalization.expressions.separation import Separation
+from ppl.rewrites.marginalization.expressions.products import Product
 from ppl.rewrites.marginalization.gaussian.spectrum import compact_spectral
 from ppl.rewrites.marginalization.program import NoMatch, Observation, Program, Term, where_valid
 from ppl.rewrites.simplify import simplify_given_draws
 from ppl.rewrites.sufficient_statistics.distinct_rows import Rows, cells, in_one_axis, looks
 from ppl.rewrites.sufficient_statistics.linear_regression import compact_linear
 from ppl.tensor.tensor import Tensor, as_tensor
-
-LEAST_ROWS = 32  # fewer rows are not worth the statistics
 
 
 def compact(observation: Observation) -> tuple[Term, str]:
@@ -51,7 +50,7 @@ def compact(observation: Observation) -> tuple[Term, str]:
     observation = in_one_axis(observation)
     variable, value = observation.variable, observation.value
     count = known_shape(variable)[0] if variable.ndim > variable.event_ndim else 1
-    if count < LEAST_ROWS:
+    if count < LIMITS.least_rows:
         raise NoMatch(f"{count} rows are few")
     with contextlib.suppress(NoMatch):  # some rows may be alike still
         return bounded(observation, compact)
@@ -174,17 +173,23 @@ def _separated(variable: Any, value: Tensor, count: int) -> tuple[Term, str]:
     family, parameters = variable.family, variable.parameters
     if unproved(family, parameters):
         raise NoMatch("its parameters are not known to lie in their domains")
-    apart = Separation(Rows(count))
+    same = Rows(count)
     columns: list[np.ndarray] = []
     for p in parameters:
-        apart.indices(p, columns)
+        same.indices(p, columns)
     first, cell = cells(columns, count)
     rows = SummedRows(value, cell, first, data_value)
 
+    def products(e: Tensor) -> list[Product]:
+        try:
+            return same.products().of(e)
+        except NotAffine as why:
+            raise NoMatch(str(why)) from None
+
     def total(e: Tensor, times: Any) -> Tensor:
         found: Any = 0.0
-        for p in apart.of(simplify_given_draws(as_tensor(e))):
-            found = found + tt.sum(apart.rows.at(p.shared, first) * rows.sums(p.data * times))
+        for p in products(simplify_given_draws(as_tensor(e))):
+            found = found + tt.sum(same.at(p.number, first) * rows.sums(p.data * times))
         return as_tensor(found)
 
     density = _base_measure(variable, value, count) - total(family.log_normalizer(*parameters), 1.0)
@@ -262,4 +267,4 @@ def compact_all(program: Program) -> Compacted:
 
 def _many(variable: Any) -> bool:
     shape = variable.type.shape[: variable.ndim - variable.event_ndim]
-    return None in shape or prod(shape) >= LEAST_ROWS
+    return None in shape or prod(shape) >= LIMITS.least_rows

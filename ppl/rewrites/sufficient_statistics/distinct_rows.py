@@ -13,13 +13,12 @@ from ppl.distributions import is_draw
 from ppl.distributions.declaration.inner import laws_of
 from ppl.distributions.draws.draw import draw
 from ppl.graph import Node
-from ppl.rewrites.marginalization.expressions.affine import HOST, data_value, is_data, known_shape
+from ppl.rewrites.limits import LIMITS
+from ppl.rewrites.marginalization.expressions.data import HOST, data_value, is_data, known_shape
+from ppl.rewrites.marginalization.expressions.products import ONE, Product, Products
 from ppl.rewrites.marginalization.program import NoMatch, Observation
 from ppl.tensor.core.ops import Elementwise
 from ppl.tensor.tensor import Tensor
-
-LEAST_RATIO = 2.0  # rows a cell, on average
-PROBE = 2000  # rows looked at first: where nearly all differ, the rest will
 
 
 @dataclass(frozen=True)
@@ -63,6 +62,36 @@ class Rows:
         if is_draw(e):
             raise NoMatch(f'each row has an entry of "{e.name}" of its own')
         raise NoMatch(f"how {e.op.name} treats rows is not understood")
+
+    def indices(self, e: Any, into: list[np.ndarray]) -> None:
+        """Collect the indices by which an expression picks entries for each row; data are no part of what groups of
+        rows share."""
+        if self.same(e) or is_data(e):
+            return
+        if e.op.name == "getitem" or not e.inputs or is_draw(e):
+            self.key(e, into)
+            return
+        for i in e.inputs:
+            self.indices(i, into)
+
+    def products(self) -> Products:
+        """Reads expressions as sums of products of data and of what the rows of a group share."""
+
+        def plain(e: Any) -> list[Product] | None:
+            if not self._has_data(e):
+                return [Product(e, ONE)]
+            if is_data(e):
+                return [Product(ONE, e)]
+            return reader.of(e.inputs[0]) if e.op.name == "broadcast_to" else None
+
+        reader = Products(plain, LIMITS.products_of_a_row)
+        return reader
+
+    def _has_data(self, e: Any) -> bool:
+        """Whether data that differ by rows enter, other than as indices."""
+        if self.same(e):
+            return False
+        return is_data(e) or (e.op.name != "getitem" and any(map(self._has_data, e.inputs)))
 
     def at(self, e: Any, rows: np.ndarray) -> Tensor:
         """The expression at some rows only."""
@@ -108,11 +137,11 @@ def cells(columns: list[np.ndarray], count: int) -> tuple[np.ndarray, np.ndarray
         return np.zeros(1, dtype=int), np.zeros(count, dtype=int)
     table = np.ascontiguousarray(np.concatenate([np.asarray(c, dtype=np.float64) for c in columns], axis=1) + 0.0)
     rows = table.view([("", table.dtype)] * table.shape[1]).ravel()
-    probe = rows[:PROBE]
-    if len(np.unique(probe)) > len(probe) / 1.2 and count > PROBE:
-        raise NoMatch(f"nearly all of the first {PROBE} rows differ")
+    probe = rows[: LIMITS.rows_looked_at_first]
+    if len(np.unique(probe)) > len(probe) / 1.2 and count > LIMITS.rows_looked_at_first:
+        raise NoMatch(f"nearly all of the first {LIMITS.rows_looked_at_first} rows differ")
     _, first, cell = np.unique(rows, return_index=True, return_inverse=True)
-    if count < LEAST_RATIO * len(first):
+    if count < LIMITS.rows_a_cell * len(first):
         raise NoMatch(f"{len(first)} of {count} rows differ")
     return first, cell.ravel()
 

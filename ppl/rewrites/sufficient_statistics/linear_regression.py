@@ -18,23 +18,13 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.distributions.declaration.constants import LOG_2PI
-from ppl.graph import Node
-from ppl.rewrites.marginalization.expressions.affine import (
-    RULES,
-    Affine,
-    NotAffine,
-    Part,
-    Select,
-    affine,
-    data_value,
-    is_data,
-    known_shape,
-)
-from ppl.rewrites.marginalization.gaussian.terms import terms
+from ppl.rewrites.limits import LIMITS
+from ppl.rewrites.marginalization.expressions.affine import affine_in_atoms
+from ppl.rewrites.marginalization.expressions.data import NotAffine, data_value, is_data, known_shape
+from ppl.rewrites.marginalization.expressions.maps import Affine, Part, Select
+from ppl.rewrites.marginalization.expressions.products import terms
 from ppl.rewrites.marginalization.program import NoMatch, Observation, Term, where_valid
 from ppl.tensor.tensor import Tensor, as_tensor
-
-MOST_ENTRIES = 100_000_000  # of a design that is written out
 
 
 def compact_linear(observation: Observation) -> tuple[Term, str]:
@@ -47,8 +37,10 @@ def compact_linear(observation: Observation) -> tuple[Term, str]:
     sizes = [prod(known_shape(part.variable)) for part in form.parts]
     columns = sum(sizes)
     work = count * sum(2 if isinstance(part, Select) else size for part, size in zip(form.parts, sizes, strict=True))
-    if count * columns > MOST_ENTRIES:
-        raise NoMatch(f"{count} rows with {columns} columns are more than {MOST_ENTRIES} numbers to write out")
+    if count * columns > LIMITS.entries_of_a_design:
+        raise NoMatch(
+            f"{count} rows with {columns} columns are more than {LIMITS.entries_of_a_design} numbers to write out"
+        )
     if not columns or 2 * columns**2 > work or 2 * columns > count:
         raise NoMatch(f"{count} rows with {columns} columns are as cheap as they are")
     design = tt.concatenate([_design(part, count) for part in form.parts], axis=1)
@@ -85,36 +77,13 @@ def _scale(sigma: Any) -> tuple[Tensor, Tensor | None]:
 def _form(mu: Any, shape: tuple[int, ...]) -> Affine:
     """The predictor as an affine map, with data for coefficients, of whatever it is affine in."""
     try:
-        form = affine(tt.broadcast_to(mu, shape), _atoms(mu))
+        form = affine_in_atoms(tt.broadcast_to(mu, shape))
     except NotAffine as reason:
         raise NoMatch(str(reason)) from None
     known = [form.offset, *(p.coefficient if isinstance(p, Select) else p.design for p in form.parts)]
     if not all(map(is_data, known)):
         raise NoMatch("a coefficient is not data")
     return form
-
-
-def _atoms(e: Any) -> set[Node]:
-    """The expressions below which a predictor is not affine with data for coefficients."""
-    found: set[Node] = set()
-    seen, stack = set(), [e]
-    while stack:
-        node = stack.pop()
-        if node in seen or is_data(node):
-            continue
-        seen.add(node)
-        varying = [i for i in node.inputs if not is_data(i)]
-        counted = node.op.name == "cast" and node.inputs[0].dtype[0] != "f"
-        first_alone = (
-            len(varying) == 1
-            and not counted
-            and (varying[0] is node.inputs[0] or node.op.name in ("multiply", "matmul"))
-        )
-        if node.op.name in RULES and (node.op.name in ("add", "subtract", "concatenate") or first_alone):
-            stack.extend(varying)
-        else:
-            found.add(node)
-    return found
 
 
 def _design(part: Part, count: int) -> Tensor:

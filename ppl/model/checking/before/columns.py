@@ -11,7 +11,7 @@ from ppl.distributions import RandomVariable
 from ppl.graph import Node, ancestors
 from ppl.model.checking.findings import Finding, listed, quoted
 from ppl.model.checking.survey import Survey, constant_of
-from ppl.rewrites.marginalization.expressions.affine import is_data
+from ppl.rewrites.marginalization.expressions.data import is_data
 from ppl.tensor.linalg import MATMUL
 from ppl.tensor.variables import Variable
 

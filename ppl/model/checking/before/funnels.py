@@ -9,7 +9,7 @@ import numpy as np
 from ppl.distributions import RandomVariable
 from ppl.model.checking.findings import Finding, quoted
 from ppl.model.checking.survey import Survey
-from ppl.rewrites.marginalization.expressions.affine import is_data
+from ppl.rewrites.marginalization.expressions.data import is_data
 from ppl.tensor.tensor import Tensor
 
 KINDS = ("funnel",)

@@ -30,7 +30,7 @@ from ppl.graph import Node, ancestors
 from ppl.model.checking.directions import design
 from ppl.model.checking.findings import Finding, quoted
 from ppl.model.checking.survey import Survey, constant_of
-from ppl.rewrites.marginalization.expressions.affine import is_data
+from ppl.rewrites.marginalization.expressions.data import is_data
 from ppl.tensor.core.names import NAMED
 from ppl.tensor.tensor import Tensor, TensorType, placeholder
 

@@ -9,7 +9,7 @@ import numpy as np
 from ppl.graph import Node, ancestors
 from ppl.model.checking.findings import Finding, quoted
 from ppl.model.checking.survey import Survey, constant_of
-from ppl.rewrites.marginalization.expressions.affine import is_data
+from ppl.rewrites.marginalization.expressions.data import is_data
 from ppl.tensor.variables import Variable
 
 KINDS = ("integer range", "integer overflow")

@@ -12,7 +12,7 @@ from ppl.graph import Node, ancestors
 from ppl.model.checking.findings import Finding, quoted
 from ppl.model.checking.survey import Survey, constant_of, law_inputs
 from ppl.model.inputs.data_checks import CARRIES_NAN
-from ppl.rewrites.marginalization.expressions.affine import is_data
+from ppl.rewrites.marginalization.expressions.data import is_data
 from ppl.tensor.tensor import is_constant
 from ppl.tensor.variables import Variable
 

@@ -24,7 +24,7 @@ from ppl.model.posterior.rewriting import Posterior
 from ppl.model.starting.start_points import Starts
 from ppl.rewrites import optimize
 from ppl.rewrites.factorization.factors import Part
-from ppl.rewrites.marginalization.expressions.affine import is_data
+from ppl.rewrites.marginalization.expressions.data import is_data
 from ppl.samplers import ChainError, Failures, Handle, Run, StartError, failures
 from ppl.samplers.runs.progress import Display
 

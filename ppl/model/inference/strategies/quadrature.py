@@ -16,7 +16,7 @@ from ppl.model.posterior.at_once import at_once
 from ppl.model.posterior.rewriting import Posterior
 from ppl.rewrites import optimize
 from ppl.rewrites.factorization.factors import Part, densities
-from ppl.rewrites.marginalization.expressions.affine import is_data
+from ppl.rewrites.marginalization.expressions.data import is_data
 from ppl.rewrites.values.reads import Reads
 from ppl.samplers import UnresolvedError
 from ppl.samplers.independent.quadrature import BATCH, MOST_LOOKS, quadrature

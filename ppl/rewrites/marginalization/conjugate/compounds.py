@@ -32,7 +32,7 @@ from ppl.distributions.draws.draw import draw
 from ppl.distributions.log_probability.evaluation import REALS
 from ppl.graph import ancestors
 from ppl.rewrites.marginalization.examples import example, latent
-from ppl.rewrites.marginalization.expressions.affine import NotAffine, data_value, is_always, is_data, known_shape
+from ppl.rewrites.marginalization.expressions.data import NotAffine, data_value, is_always, is_data, known_shape
 from ppl.rewrites.marginalization.expressions.picks import picks
 from ppl.rewrites.marginalization.expressions.positive import known_inside, known_positive
 from ppl.rewrites.marginalization.program import NoMatch, Observation, Program, Recovery, Term, children, where_valid

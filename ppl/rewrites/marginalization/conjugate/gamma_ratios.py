@@ -14,11 +14,9 @@ from typing import Any
 import numpy as np
 
 import ppl.tensor as tt
-from ppl.rewrites.marginalization.expressions.affine import data_value, is_data
+from ppl.rewrites.limits import LIMITS
+from ppl.rewrites.marginalization.expressions.data import data_value, is_data
 from ppl.tensor.tensor import Tensor, as_tensor
-
-WORTH = 16  # logarithms take no longer than a log-gamma function and its slope
-MOST_LOGS = 100_000
 
 
 def log_rising(x: Any, n: Any) -> Tensor:
@@ -30,7 +28,7 @@ def log_rising(x: Any, n: Any) -> Tensor:
     core = (1,) * (steps.ndim - x.ndim) + x.type.shape
     steps = np.broadcast_to(steps, np.broadcast_shapes(steps.shape, core))
     most = int(steps.max(initial=0))
-    if prod(core) * most > min(MOST_LOGS, WORTH * steps.size):
+    if prod(core) * most > min(LIMITS.logs, LIMITS.logs_for_a_log_gamma * steps.size):
         return _by_stirling(x, n)
     if most == 0:
         return as_tensor(0.0)

@@ -18,13 +18,7 @@ import ppl.tensor as tt
 from ppl.distributions import Pareto, RandomVariable, Uniform
 from ppl.distributions.draws.draw import draw
 from ppl.rewrites.marginalization.examples import example, latent
-from ppl.rewrites.marginalization.expressions.affine import (
-    NotAffine,
-    data_value,
-    is_always,
-    is_data,
-    known_shape,
-)
+from ppl.rewrites.marginalization.expressions.data import NotAffine, data_value, is_always, is_data, known_shape
 from ppl.rewrites.marginalization.expressions.picks import picks
 from ppl.rewrites.marginalization.expressions.positive import unproved
 from ppl.rewrites.marginalization.program import (

@@ -9,7 +9,7 @@ import numpy as np
 
 from ppl.distributions import RandomVariable
 from ppl.graph import ancestors
-from ppl.rewrites.marginalization.expressions.affine import NotAffine, known_shape
+from ppl.rewrites.marginalization.expressions.data import NotAffine, known_shape
 from ppl.rewrites.marginalization.expressions.picks import picks
 from ppl.rewrites.marginalization.program import Factor, NoMatch, Observation, Program, children, in_the_way
 from ppl.tensor.arrays.shaping import broadcast_to, reshape

@@ -15,7 +15,7 @@ from ppl.distributions import FAMILIES, Binomial, RandomVariable
 from ppl.distributions.draws.draw import draw
 from ppl.graph import ancestors
 from ppl.rewrites.marginalization.examples import example, latent
-from ppl.rewrites.marginalization.expressions.affine import NotAffine, known_shape
+from ppl.rewrites.marginalization.expressions.data import NotAffine, known_shape
 from ppl.rewrites.marginalization.expressions.picks import picks
 from ppl.rewrites.marginalization.expressions.positive import known_inside
 from ppl.rewrites.marginalization.program import NoMatch, Observation, Program, Recovery, Term, children, where_valid

@@ -23,7 +23,7 @@ from ppl.distributions.draws.draw import draw
 from ppl.distributions.families.wishart import log_multigamma
 from ppl.graph import ancestors
 from ppl.rewrites.marginalization.examples import example
-from ppl.rewrites.marginalization.expressions.affine import NotAffine, is_data, known_shape
+from ppl.rewrites.marginalization.expressions.data import NotAffine, is_data, known_shape
 from ppl.rewrites.marginalization.expressions.picks import picks
 from ppl.rewrites.marginalization.program import (
     NoMatch,

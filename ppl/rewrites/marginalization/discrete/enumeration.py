@@ -18,21 +18,19 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.distributions import Categorical, RandomVariable, StudentT
+from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.costs import evaluation
 from ppl.rewrites.marginalization.discrete.latent_values import values_of
 from ppl.rewrites.marginalization.discrete.latents import Labels, Table, name_of
 from ppl.rewrites.marginalization.discrete.sum_product import sum_product
 from ppl.rewrites.marginalization.discrete.tables import Templates, own_tables, tables
 from ppl.rewrites.marginalization.examples import example, latent
-from ppl.rewrites.marginalization.expressions.affine import known_shape
+from ppl.rewrites.marginalization.expressions.data import known_shape
 from ppl.rewrites.marginalization.expressions.supports import Sites
 from ppl.rewrites.marginalization.program import Factor, NoMatch, Program, Recovery, Term, in_the_way, reaches
 from ppl.rewrites.marginalization.theorem import JointTheorem, Match, Refusal, Search
 from ppl.rewrites.marginalization.words import ENUMERATION
 from ppl.tensor.tensor import Tensor, as_tensor
-
-MOST_WORK = 1e6  # operations of a sum, up to a millisecond, beyond which it must not be
-MOST_TIMES = 100.0  # times as many as those of one state: step methods for labels are less work then
 
 
 def candidates(program: Program, kept: frozenset[RandomVariable]) -> tuple[dict[Any, np.ndarray], list[Refusal]]:
@@ -107,7 +105,7 @@ def matches(search: Search) -> Iterator[Match | Refusal]:
 
 def _require_little_work(found: Match) -> None:
     before = evaluation(found.factors)
-    if found.operations > MOST_WORK and found.operations > MOST_TIMES * before:
+    if found.operations > LIMITS.work_of_a_sum and found.operations > LIMITS.times_one_state * before:
         times = found.operations / before
         raise NoMatch(f"enumerating its values would take {times:,.0f} times the arithmetic of the rows as written")
 

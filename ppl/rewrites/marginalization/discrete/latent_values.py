@@ -10,15 +10,13 @@ import numpy as np
 
 from ppl.distributions import RandomVariable, is_draw
 from ppl.graph import ancestors, substitute
-from ppl.rewrites.marginalization.expressions.affine import HOST, data_value, is_data, known_shape
+from ppl.rewrites.limits import LIMITS
+from ppl.rewrites.marginalization.expressions.data import HOST, data_value, is_data, known_shape
 from ppl.rewrites.marginalization.program import NoMatch
 from ppl.rewrites.sharing.row_wise import for_rows
 from ppl.tensor.core.vectorizing import vectorize_graph
 from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
 from ppl.tensor.variables import VARIABLE
-
-MOST_VALUES = 10_000  # of one label
-MOST_TOGETHER = 100_000  # of the labels that an expression depends on
 
 
 def values_of(variable: Any) -> np.ndarray:
@@ -39,8 +37,8 @@ def values_of(variable: Any) -> np.ndarray:
     if any(n is None for n in numbers):
         raise NoMatch("the number of its values is not constant")
     values = np.arange(int(np.min(numbers[0])), int(np.max(numbers[1])) + 1)
-    if len(values) > MOST_VALUES:
-        raise NoMatch(f"it has {len(values)} values, more than {MOST_VALUES}")
+    if len(values) > LIMITS.values_of_a_latent:
+        raise NoMatch(f"it has {len(values)} values, more than {LIMITS.values_of_a_latent}")
     return values
 
 
@@ -94,7 +92,7 @@ def states_of_code(code: Any) -> np.ndarray | None:
         values = [values_of(rv) for rv in labels for _ in range(prod(known_shape(rv)))]
     except NoMatch:
         return None
-    if prod(map(len, values)) > MOST_TOGETHER:
+    if prod(map(len, values)) > LIMITS.values_together:
         return None
     grid = np.stack([axis.ravel() for axis in np.meshgrid(*values, indexing="ij")], axis=-1)
     ends = np.cumsum([prod(known_shape(rv)) for rv in labels])

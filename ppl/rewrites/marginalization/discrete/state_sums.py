@@ -17,12 +17,11 @@ from typing import Any
 import numpy as np
 
 import ppl.tensor as tt
+from ppl.rewrites.limits import LIMITS
 from ppl.tensor.arrays.segments import segment_sum
 from ppl.tensor.tensor import Tensor
 
 Numbers = tuple[int, ...]  # of states, one of each code
-MOST_CHOSEN = 10_000_000  # rows that are chosen one by one, over all choices
-MOST_CUTS = 2_000  # places between which rows are summed
 
 
 @dataclass(frozen=True)
@@ -108,7 +107,7 @@ def _sum_over(values: Tensor, run: Run, count: int) -> Tensor | None:
         totals = tt.concatenate([tt.cumsum(values[::-1])[::-1], np.zeros(1)])
         return totals[np.where(some, run.start, count)]
     cuts = np.unique(np.concatenate([run.start, run.end]))
-    if len(cuts) > MOST_CUTS:
+    if len(cuts) > LIMITS.cuts:
         return None
     block = np.searchsorted(cuts, np.arange(count), side="right")  # rows before the first cut are block 0
     sums = segment_sum(values, block, len(cuts) + 1)[1:]  # of the rows from each cut to the next
@@ -120,7 +119,7 @@ def _sum_over(values: Tensor, run: Run, count: int) -> Tensor | None:
 
 def _one_by_one(rows: Sequence[tuple[Numbers, Tensor]], states: Sequence[State]) -> Tensor | None:
     """The same, where the rows in one state stand anywhere."""
-    if len(rows) * len(states[0].values) * states[0].of_rows.shape[1] > MOST_CHOSEN:
+    if len(rows) * len(states[0].values) * states[0].of_rows.shape[1] > LIMITS.chosen_rows:
         return None
     whole = [s.of_rows[s.values] for s in states]
     pieces = []

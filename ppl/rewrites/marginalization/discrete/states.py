@@ -7,19 +7,19 @@ from collections.abc import Sequence
 
 from ppl.distributions import RandomVariable
 from ppl.graph import ancestors
+from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.discrete.latent_values import states_of
 from ppl.rewrites.marginalization.discrete.latents import meet_in_a_row
 from ppl.rewrites.marginalization.program import Factor, Program, children, parts
 from ppl.rewrites.marginalization.theorem import Search
 
-MOST_BRANCHES = 100_000  # states of labels that meet in a row anyway, which an elimination may leave in one term
-MOST_COPIES = 64  # states of labels that nothing else joins
-
 
 def few_states(labels: Sequence[RandomVariable], factors: Sequence[Factor], kept: frozenset[RandomVariable]) -> bool:
     """Whether the states of some discrete latents are few enough for a term in all of them."""
     states = states_of(labels, kept)
-    return states is not None and states <= (MOST_BRANCHES if meet_in_a_row(labels, factors) else MOST_COPIES)
+    return states is not None and states <= (
+        LIMITS.branches if meet_in_a_row(labels, factors) else LIMITS.copies_of_a_block
+    )
 
 
 def _labels(program: Program, rv: RandomVariable) -> list[RandomVariable]:
@@ -32,7 +32,7 @@ def few_copies(search: Search, rv: RandomVariable) -> bool:
     """Whether the rows of a variable may become one factor: the discrete latents in it are then summed out all
     together."""
     summed = [z for z in _labels(search.program, rv) if states_of([z], search.kept) is not None]
-    return not summed or (states_of(summed, search.kept) or 0) <= MOST_COPIES
+    return not summed or (states_of(summed, search.kept) or 0) <= LIMITS.copies_of_a_block
 
 
 def steered(search: Search, rv: RandomVariable) -> bool:

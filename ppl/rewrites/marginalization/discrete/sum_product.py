@@ -21,15 +21,12 @@ import ppl.tensor as tt
 from ppl.distributions import FAMILIES, DiscreteMarkovChain
 from ppl.distributions.draws.draw import draw
 from ppl.rewrites.factorization.partition import Partition
+from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.discrete.latents import Table
 from ppl.rewrites.marginalization.program import NoMatch
 from ppl.tensor.arrays.segments import segment_sum
 from ppl.tensor.linear_algebra.chains import log_forward
 from ppl.tensor.tensor import Tensor
-
-MOST_ENTRIES = 1_000_000  # of a table
-LONG = 8  # sites from which a chain is worth a loop
-MOST_SINGLE = 400  # sites of a part that is no chain: each is some nodes of the graph
 
 Roles = tuple[int, ...]
 
@@ -138,7 +135,7 @@ class Done:
 
 
 def _one_by_one(form: Form, held: Mapping[Roles, Tensor]) -> Done:
-    if len(form.counts) > MOST_SINGLE:
+    if len(form.counts) > LIMITS.sites_without_a_chain:
         raise NoMatch(f"{len(form.counts)} discrete latents depend on each other, and not in a chain")
     current: list[tuple[Roles, Tensor]] = list(held.items())
     cliques = {s: _clique(s, current) for s in range(len(form.counts))}  # of what is left
@@ -148,10 +145,10 @@ def _one_by_one(form: Form, held: Mapping[Roles, Tensor]) -> Done:
     while cliques:
         site = min(sizes, key=lambda s: (sizes[s], s))
         roles, size = cliques.pop(site), sizes.pop(site)
-        if size > MOST_ENTRIES:
+        if size > LIMITS.entries_of_a_table:
             raise NoMatch(
                 f"{len(roles)} discrete latents depend on each other at once, which makes a table of {size} "
-                f"numbers, more than {MOST_ENTRIES}"
+                f"numbers, more than {LIMITS.entries_of_a_table}"
             )
         joined: Any = None
         for held_roles, table in current:
@@ -199,7 +196,12 @@ def _path(form: Form) -> list[int] | None:
     """The sites of a long chain in order; None where the form is no chain."""
     n = len(form.counts)
     pairs = [t for t in form.tables if len(t) == 2]
-    if n < LONG or len(set(form.counts)) > 1 or any(len(t) > 2 for t in form.tables) or len(pairs) != n - 1:
+    if (
+        n < LIMITS.long_chain
+        or len(set(form.counts)) > 1
+        or any(len(t) > 2 for t in form.tables)
+        or len(pairs) != n - 1
+    ):
         return None
     neighbors: dict[int, list[int]] = {r: [] for r in range(n)}
     for a, b in pairs:

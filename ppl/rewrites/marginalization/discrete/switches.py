@@ -19,21 +19,16 @@ import numpy as np
 import ppl.tensor as tt
 from ppl.distributions import is_draw
 from ppl.graph import Node, ancestors, topological
+from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.discrete.latent_values import states_at
 from ppl.rewrites.marginalization.discrete.latents import Labels, Table, row_support
 from ppl.rewrites.marginalization.discrete.state_sums import State, sums_of_rows
-from ppl.rewrites.marginalization.expressions.affine import is_data, known_shape
+from ppl.rewrites.marginalization.expressions.data import is_data, known_shape
 from ppl.rewrites.marginalization.expressions.supports import Sites
 from ppl.rewrites.marginalization.program import Factor, NoMatch, Term, log_density, parts, reaches
 from ppl.rewrites.simplify import simplify_given_draws
 from ppl.tensor.core.vectorizing import vectorize_graph
 from ppl.tensor.tensor import Tensor, as_tensor
-
-MANY = 4  # values of one label, and
-MANY_TOGETHER = 16  # of several, from which it is looked at what they steer
-MOST_TOGETHER = 1_000_000  # values of several labels
-MOST_COMBINATIONS = 16  # of states of codes
-MOST_STATES = 10_000_000  # numbers that stand for what labels steer, over all their values
 
 
 @dataclass(frozen=True)
@@ -97,7 +92,11 @@ def steered(factor: Factor, labels: Labels, sites: np.ndarray) -> Table | None:
     """The sum of all rows by the values of a few sites together; None where these are few, or too many."""
     grid = Grid(labels, sites)
     total = prod(grid.counts)
-    if total < (MANY if len(sites) == 1 else MANY_TOGETHER) or total > MOST_TOGETHER or not grid.is_all_of(factor):
+    if (
+        total < (LIMITS.many_values if len(sites) == 1 else LIMITS.many_values_together)
+        or total > LIMITS.values_of_a_code
+        or not grid.is_all_of(factor)
+    ):
         return None
     codes = _codes([factor.density] if isinstance(factor, Term) else parts(factor), grid)
     found = _by_states(factor, codes, grid)
@@ -127,7 +126,7 @@ def _codes(expressions: Sequence[Any], grid: Grid) -> list[Code]:
             support = grid.labels.sites.support(e)
             assert support is not None
             code = Code(e, Grid(grid.labels, np.intersect1d(support, grid.sites)))
-            if e in labels or code.size <= MOST_STATES:
+            if e in labels or code.size <= LIMITS.steered_numbers:
                 found[e] = code
                 continue
         pending += e.inputs
@@ -140,7 +139,7 @@ def _by_states(factor: Factor, codes: Sequence[Code], grid: Grid) -> Tensor | No
         return None
     states = [c.states() for c in codes]
     distinct = [np.unique(s) for s in states]
-    if prod(map(len, distinct)) > min(MOST_COMBINATIONS, prod(grid.counts) / 2):
+    if prod(map(len, distinct)) > min(LIMITS.combinations_of_codes, prod(grid.counts) / 2):
         return None
     own = {c.expression: d for c, d in zip(codes, distinct, strict=True)}
     try:
@@ -166,7 +165,7 @@ def _by_states(factor: Factor, codes: Sequence[Code], grid: Grid) -> Tensor | No
 def _by_values(factor: Factor, grid: Grid) -> Tensor | None:
     """The factor at all values; None where that takes too many numbers."""
     codes = _codes([factor.density] if isinstance(factor, Term) else parts(factor), grid)
-    if prod(grid.counts) * sum(prod(known_shape(c.expression)) for c in codes) > MOST_STATES:
+    if prod(grid.counts) * sum(prod(known_shape(c.expression)) for c in codes) > LIMITS.steered_numbers:
         return None
     return at_all_values(tt.sum(log_density(factor)), grid)
 

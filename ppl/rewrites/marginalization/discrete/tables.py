@@ -18,14 +18,13 @@ import ppl.tensor as tt
 from ppl.distributions import DiscreteMarkovChain, RandomVariable
 from ppl.distributions.declaration.inner import laws_of
 from ppl.graph import Node, ancestors, substitute
+from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.discrete.latents import Labels, Table, name_of, row_support
-from ppl.rewrites.marginalization.discrete.switches import MANY_TOGETHER, MOST_TOGETHER, Grid, at_all_values, steered
-from ppl.rewrites.marginalization.expressions.affine import known_shape
+from ppl.rewrites.marginalization.discrete.switches import Grid, at_all_values, steered
+from ppl.rewrites.marginalization.expressions.data import known_shape
 from ppl.rewrites.marginalization.expressions.supports import merged, over_last
 from ppl.rewrites.marginalization.program import Factor, NoMatch, log_density, reaches
 from ppl.tensor.tensor import Tensor, as_tensor, placeholder
-
-MOST_COPIES = 256  # of a factor, one for each choice of values
 
 
 def tables(factor: Factor, labels: Labels) -> list[Table]:
@@ -39,8 +38,10 @@ def tables(factor: Factor, labels: Labels) -> list[Table]:
     colors = _colors(rows, labels.counts)
     classes = sorted(set(colors.values()))
     sizes = [count for count, _ in classes]
-    if prod(sizes) > MOST_COPIES:
-        raise NoMatch(f'"{name_of(factor)}" has {prod(sizes)} combinations of values, more than {MOST_COPIES}')
+    if prod(sizes) > LIMITS.copies_of_a_factor:
+        raise NoMatch(
+            f'"{name_of(factor)}" has {prod(sizes)} combinations of values, more than {LIMITS.copies_of_a_factor}'
+        )
     columns = []
     chosen = np.zeros(labels.sites.count, dtype=int)
     nodes = reaches(factor, labels.values) | ({factor} if isinstance(factor, RandomVariable) else set())
@@ -128,8 +129,12 @@ def own_tables(rv: Any, labels: Labels, templates: Templates) -> list[Table]:
     classes = sorted(set(colors.values()))
     sizes = [count for count, _ in classes]
     grid = Grid(labels, rows[0])
-    at_once = len(rows) == 1 and prod(sizes) >= MANY_TOGETHER and grid.is_all_of(rv)
-    most, each = (MOST_TOGETHER, MOST_TOGETHER) if at_once else (MOST_COPIES, MOST_COPIES * 16)
+    at_once = len(rows) == 1 and prod(sizes) >= LIMITS.many_values_together and grid.is_all_of(rv)
+    most, each = (
+        (LIMITS.values_of_a_code, LIMITS.values_of_a_code)
+        if at_once
+        else (LIMITS.copies_of_a_factor, LIMITS.copies_of_a_factor * 16)
+    )
     if prod(sizes) > most or prod(sizes) * len(values) > each:
         raise NoMatch(f'"{rv.name}" has {prod(sizes)} combinations of values of its parents, more than {most}')
     parents = sites.owners(rows)

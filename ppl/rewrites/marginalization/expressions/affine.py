@@ -7,142 +7,40 @@ at its present value, and a plan is made anew when data change.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
 from math import prod
 from typing import Any
 
 import numpy as np
 
 import ppl.tensor as tt
-from ppl.distributions import DRAW
-from ppl.graph import Attrs, Identity, Node, ancestors
-from ppl.graph.node import Op
-from ppl.rewrites.values.folding import on_host
-from ppl.rewrites.values.reads import note
+from ppl.graph import Node, ancestors
+from ppl.rewrites.limits import LIMITS
+from ppl.rewrites.marginalization.expressions.data import HOST, NotAffine, Shape, data_value, is_data, known_shape
+from ppl.rewrites.marginalization.expressions.maps import (
+    Affine,
+    Dense,
+    Part,
+    Select,
+    added,
+    few_or_dense,
+    gathered,
+    is_zero,
+    merged,
+    one_by_one,
+    one_hot,
+    scaled,
+    spread,
+    where,
+)
+from ppl.rewrites.marginalization.expressions.products import number_and_data
 from ppl.tensor.arrays.indexing import real_index
-from ppl.tensor.core.evaluate import evaluate
-from ppl.tensor.tensor import Tensor, TensorType, as_tensor, is_constant, value_of
-from ppl.tensor.variables import VARIABLE
-from ppl.xla.later import wide
-
-Shape = tuple[int, ...]
-FEW = 8  # terms of a sum that is written out
-
-
-@dataclass(frozen=True)
-class Select:
-    """coefficient * variable.ravel()[positions], of the shape of the expression."""
-
-    variable: Tensor
-    positions: np.ndarray
-    coefficient: Tensor
-
-
-@dataclass(frozen=True)
-class Dense:
-    """design @ variable.ravel(); the design has the shape of the expression and one axis more."""
-
-    variable: Tensor
-    design: Tensor
-
-
-Part = Select | Dense
-
-
-def known_shape(node: Any) -> Shape:
-    """The shape of a node, all of which is known."""
-    shape = node.type.shape
-    assert None not in shape, f"{node!r} has a length that is only known when the program runs"
-    return shape
-
-
-@dataclass(frozen=True)
-class Affine:
-    """A sum of parts and an offset."""
-
-    shape: Shape
-    parts: tuple[Part, ...]
-    offset: Tensor
-
-
-class NotAffine(Exception):  # noqa: N818  an answer, not an error
-    """The expression is not affine in the variables, or not in a way that is understood; the message says where."""
+from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
 
 
 def affine(expression: Tensor, variables: Collection[Node]) -> Affine:
     """The expression as an affine map of the variables; raises `NotAffine` with the reason."""
     return merged(Extraction(variables).of(expression))
-
-
-def merged(found: Affine) -> Affine:
-    """The same map with one selection for parts that together pick one entry of a variable."""
-    mine: dict[Tensor, list[Part]] = {}
-    for part in found.parts:
-        mine.setdefault(part.variable, []).append(part)
-    parts = [_one_pick(each, found.shape) or each for each in mine.values()]
-    return Affine(found.shape, tuple(part for each in parts for part in each), found.offset)
-
-
-class _Steering(Op):
-    """Stands for a discrete latent while other variables are integrated out given its value: data, but which is not
-    known yet."""
-
-    name = "steering"
-    computed = True
-
-    def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType:
-        found: TensorType = attrs["type"]
-        return found
-
-
-STEERING = _Steering()
-
-
-def steering(label: Tensor) -> Tensor:
-    """What stands for a discrete latent."""
-    return Node(STEERING, (), Attrs(type=label.type, identity=Identity()))  # type: ignore[return-value]
-
-
-def data_value(node: Node) -> np.ndarray:
-    """The present value of an expression of constants and data; raises `NotAffine` where a discrete latent steers
-    it."""
-    if is_constant(node):
-        return value_of(node)
-    behind = ancestors(node)
-    if any(n.op is STEERING for n in behind):
-        raise NotAffine("an expression that a discrete latent switches")
-    note(behind)
-    held = {v: np.asarray(v.attrs["cell"].value) for v in behind if v.op is VARIABLE}
-    found = on_host([node], held)  # no program is compiled to read data
-    if found is not None:
-        return found[0]
-    with wide():
-        return np.asarray(evaluate([node], held)[0])
-
-
-def is_data(node: Node) -> bool:
-    """Whether an expression is made of constants and data alone."""
-    seen: set[Node] = {node}
-    stack = [node]
-    while stack:
-        n = stack.pop()
-        if n.op is DRAW or not (n.inputs or is_constant(n) or n.op is VARIABLE or n.op.computed):
-            return False
-        stack += [x for x in n.inputs if x not in seen]
-        seen.update(n.inputs)
-    return True
-
-
-def is_read(node: Node) -> bool:
-    """Whether an expression is data, the value of which can be read while planning."""
-    return is_data(node) and not any(n.op is STEERING for n in ancestors(node))
-
-
-def is_always(node: Node, value: float) -> bool:
-    """Whether an expression is data, and each entry is a value."""
-    return is_read(node) and bool(np.all(data_value(node) == value))
 
 
 class Extraction:
@@ -173,56 +71,45 @@ class Extraction:
         return rule(self, e)
 
 
+class _InAtoms(Extraction):
+    """Maps with data for coefficients, of whatever is not affine itself."""
+
+    def depends(self, node: Node) -> bool:
+        if node not in self.known:
+            self.known[node] = not is_data(node)
+        return self.known[node]
+
+    def of(self, e: Any) -> Affine:
+        try:
+            return super().of(e)
+        except NotAffine:
+            if e in self.variables:
+                raise
+            self.variables.add(e)
+            return super().of(e)
+
+
+def affine_in_atoms(expression: Tensor) -> Affine:
+    """An expression as an affine map, with data for coefficients, of the expressions below which it is none."""
+    return merged(_InAtoms(()).of(expression))
+
+
 def _add(x: Extraction, e: Any) -> Affine:
-    return _sum(e.type.shape, x.of(e.inputs[0]), x.of(e.inputs[1]))
-
-
-def _sum(shape: Shape, a: Affine, b: Affine) -> Affine:
-    return Affine(shape, (*_spread(a, shape).parts, *_spread(b, shape).parts), a.offset + b.offset)
-
-
-def _spread(a: Affine, shape: Shape) -> Affine:
-    """The same map broadcast to a larger shape."""
-    if a.shape == shape:
-        return a
-    parts: list[Part] = []
-    for part in a.parts:
-        if isinstance(part, Select):
-            parts.append(Select(part.variable, np.broadcast_to(part.positions, shape), part.coefficient))
-        else:
-            size = part.design.type.shape[-1]
-            lifted = tt.expand_dims(part.design, tuple(range(len(shape) - len(a.shape))))
-            parts.append(Dense(part.variable, tt.broadcast_to(lifted, (*shape, size))))
-    return Affine(shape, tuple(parts), a.offset)
-
-
-def _scaled(a: Affine, factor: Tensor, shape: Shape) -> Affine:
-    spread = _spread(a, shape)
-    parts: list[Part] = []
-    for part in spread.parts:
-        if isinstance(part, Select):
-            parts.append(Select(part.variable, part.positions, part.coefficient * factor))
-        else:
-            parts.append(Dense(part.variable, part.design * (tt.expand_dims(factor, -1) if factor.ndim else factor)))
-    return Affine(shape, tuple(parts), spread.offset if _is_zero(spread.offset) else spread.offset * factor)
-
-
-def _is_zero(t: Tensor) -> bool:
-    return is_constant(t) and not np.any(value_of(t))
+    return added(e.type.shape, x.of(e.inputs[0]), x.of(e.inputs[1]))
 
 
 def _multiply(x: Extraction, e: Any) -> Affine:
     a, b = e.inputs
     if x.depends(a) and x.depends(b):
         raise NotAffine("a product of two expressions that both depend on it")
-    return _scaled(x.of(a), b, e.type.shape) if x.depends(a) else _scaled(x.of(b), a, e.type.shape)
+    return scaled(x.of(a), b, e.type.shape) if x.depends(a) else scaled(x.of(b), a, e.type.shape)
 
 
 def _divide(x: Extraction, e: Any) -> Affine:
     a, b = e.inputs
     if x.depends(b):
         raise NotAffine("a division by it")
-    return _scaled(x.of(a), 1.0 / b, e.type.shape)
+    return scaled(x.of(a), 1.0 / b, e.type.shape)
 
 
 def _through(x: Extraction, e: Any) -> Affine:
@@ -270,24 +157,6 @@ def _rebuild(e: Any, new: Tensor) -> Tensor:
     return Node(e.op, (new, *e.inputs[1:]), e.attrs)  # type: ignore[return-value]
 
 
-Move = Callable[[np.ndarray], np.ndarray]
-
-
-def _host_index(e: Any) -> Move:
-    index = real_index(e.attrs["plan"], [data_value(i) for i in e.inputs[1:]])
-    return lambda a: np.asarray(a[index])
-
-
-HOST: dict[str, Callable[[Any], Move]] = {
-    "getitem": _host_index,
-    "reshape": lambda e: lambda a: a.reshape(e.type.shape),
-    "transpose": lambda e: lambda a: a.transpose(e.attrs["axes"]),
-    "expand_dims": lambda e: lambda a: np.expand_dims(a, e.attrs["axis"]),
-    "squeeze": lambda e: lambda a: np.squeeze(a, e.attrs["axis"]),
-    "broadcast_to": lambda e: lambda a: np.broadcast_to(a, e.type.shape),
-}
-
-
 def _matmul(x: Extraction, e: Any) -> Affine:
     """X @ u for u a vector (as a column) or u @ X (as a row)."""
     left, right = e.inputs
@@ -331,25 +200,16 @@ def _kron_times(x: Extraction, e: Any) -> Affine:
     again = lambda t: tt.kron_times(t, *matrices)
     parts: list[Part] = []
     for part in inner.parts:
-        design = part.design if isinstance(part, Dense) else _hot(part, inner.shape, "a Kronecker product with")
+        design = part.design if isinstance(part, Dense) else one_hot(part, inner.shape, "a Kronecker product with")
         parts.append(Dense(part.variable, tt.moveaxis(again(tt.moveaxis(design, -1, 0)), 0, -1)))
-    offset = inner.offset if _is_zero(inner.offset) else again(tt.broadcast_to(inner.offset, inner.shape))
+    offset = inner.offset if is_zero(inner.offset) else again(tt.broadcast_to(inner.offset, inner.shape))
     return Affine(e.type.shape, tuple(parts), offset)
-
-
-def _hot(part: Select, shape: Shape, what: str) -> Tensor:
-    """The design of a selection."""
-    size = prod(known_shape(part.variable))
-    if prod(shape) * size > 10_000_000:
-        raise NotAffine(f"{what} too many entries of it")
-    hot = as_tensor((np.broadcast_to(part.positions, shape)[..., None] == np.arange(size)).astype(float))
-    return tt.expand_dims(tt.broadcast_to(part.coefficient, shape), -1) * hot
 
 
 def _written_out(left: Any, right: Any) -> Tensor:
     """A product of (stacks of) matrices with few inner entries, as a sum of outer products."""
     inner = left.type.shape[-1]
-    if inner > FEW:
+    if inner > LIMITS.few_summands:
         raise NotAffine("a matrix product with a large matrix of it")
     total: Any = 0.0
     for i in range(inner):
@@ -371,10 +231,10 @@ def _reduce_sum(x: Extraction, e: Any) -> Affine:
         if isinstance(part, Dense):
             parts.append(Dense(part.variable, tt.sum(part.design, axis=axes, keepdims=keep)))
             continue
-        if prod(inner.shape[a] for a in axes) <= FEW:
-            parts += _one_by_one(part, inner.shape, axes, e.type.shape)
+        if prod(inner.shape[a] for a in axes) <= LIMITS.few_summands:
+            parts += one_by_one(part, inner.shape, axes, e.type.shape)
             continue
-        design = _hot(part, inner.shape, "a sum over")
+        design = one_hot(part, inner.shape, "a sum over")
         parts.append(Dense(part.variable, tt.sum(design, axis=axes, keepdims=keep)))
     offset = tt.sum(tt.broadcast_to(inner.offset, inner.shape), axis=axes, keepdims=keep)
     return Affine(e.type.shape, tuple(parts), offset)
@@ -383,7 +243,7 @@ def _reduce_sum(x: Extraction, e: Any) -> Affine:
 def _mean(x: Extraction, e: Any) -> Affine:
     count = prod(known_shape(e.inputs[0])) / max(1, prod(known_shape(e)))
     total = tt.sum(e.inputs[0], axis=e.attrs["axis"], keepdims=e.attrs["keepdims"])
-    return _scaled(x.of(total), as_tensor(1.0 / count), e.type.shape)
+    return scaled(x.of(total), as_tensor(1.0 / count), e.type.shape)
 
 
 def _switch(x: Extraction, e: Any) -> Affine:
@@ -391,23 +251,9 @@ def _switch(x: Extraction, e: Any) -> Affine:
     condition, *sides = e.inputs
     if not is_data(condition):
         raise NotAffine("a choice that is itself random")
-    then, otherwise = (_spread(x.of(side), e.type.shape) for side in sides)
-    parts = _where(condition, then) + _where(~condition, otherwise)
+    then, otherwise = (spread(x.of(side), e.type.shape) for side in sides)
+    parts = where(condition, then) + where(~condition, otherwise)
     return Affine(e.type.shape, parts, tt.switch(condition, then.offset, otherwise.offset))
-
-
-def _where(condition: Any, a: Affine) -> tuple[Part, ...]:
-    """The parts of a map, zero where a condition does not hold."""
-    found: list[Part] = []
-    for part in a.parts:
-        if isinstance(part, Select):
-            known = _number_and_data(part.coefficient)  # the number stays outside, so that sums over rows are of data
-            number, rest = (as_tensor(1.0), part.coefficient) if known is None else (known[0], as_tensor(known[1]))
-            found.append(Select(part.variable, part.positions, number * tt.switch(condition, rest, 0.0)))
-        else:
-            chosen = tt.expand_dims(tt.broadcast_to(condition, a.shape), -1)
-            found.append(Dense(part.variable, tt.switch(chosen, part.design, 0.0)))
-    return tuple(found)
 
 
 def _update(x: Extraction, e: Any) -> Affine:
@@ -421,37 +267,9 @@ def _update(x: Extraction, e: Any) -> Affine:
     places = np.arange(prod(known_shape(new))).reshape(known_shape(new))
     source[at], touched[at] = np.broadcast_to(places, source[at].shape), True
     here = as_tensor(touched)
-    kept, put = x.of(old), _gathered(x.of(new), source)
+    kept, put = x.of(old), gathered(x.of(new), source)
     offset = tt.switch(here, put.offset, kept.offset)
-    return Affine(shape, _where(here, put) + _where(~here, _spread(kept, shape)), offset)
-
-
-def _gathered(a: Affine, source: np.ndarray) -> Affine:
-    """The rows of a map at places of its flat result."""
-
-    def picked(t: Tensor, more: Shape = ()) -> Tensor:
-        return tt.broadcast_to(t, (*a.shape, *more)).reshape((prod(a.shape), *more))[source]
-
-    parts: list[Part] = []
-    for part in a.parts:
-        if isinstance(part, Select):
-            positions = np.broadcast_to(part.positions, a.shape).ravel()[source]
-            parts.append(Select(part.variable, positions, picked(part.coefficient)))
-        else:
-            parts.append(Dense(part.variable, picked(part.design, known_shape(part.design)[-1:])))
-    return Affine(source.shape, tuple(parts), picked(a.offset))
-
-
-def _one_by_one(part: Select, shape: Shape, axes: tuple[int, ...], result: Shape) -> list[Part]:
-    """The terms of a short sum over axes, each a selection."""
-    positions = np.broadcast_to(part.positions, shape)
-    whole = tt.broadcast_to(part.coefficient, shape) if part.coefficient.ndim else None
-    found: list[Part] = []
-    for at in np.ndindex(*(shape[a] for a in axes)):
-        index = tuple(at[axes.index(i)] if i in axes else slice(None) for i in range(len(shape)))
-        coefficient = part.coefficient if whole is None else whole[index].reshape(result)
-        found.append(Select(part.variable, positions[index].reshape(result), coefficient))
-    return found
+    return Affine(shape, where(here, put) + where(~here, spread(kept, shape)), offset)
 
 
 def _concatenate(x: Extraction, e: Any) -> Affine:
@@ -492,7 +310,7 @@ def _running_total(x: Extraction, e: Any) -> Affine:
         if isinstance(part, Dense):
             parts.append(Dense(part.variable, tt.cumsum(part.design, axis=axis)))
             continue
-        size, found = prod(known_shape(part.variable)), _number_and_data(part.coefficient)
+        size, found = prod(known_shape(part.variable)), number_and_data(part.coefficient)
         if found is None:
             raise NotAffine("a running total of multiples of it that depend on other variables row by row")
         if prod(shape) * size > 10_000_000:
@@ -504,109 +322,18 @@ def _running_total(x: Extraction, e: Any) -> Affine:
         steps = table.reshape((*shape, -1))
         total = np.cumsum(steps, axis=axis)
         total[np.abs(total) <= 1e-14 * np.cumsum(np.abs(steps), axis=axis)] = 0.0
-        parts += _few_or_dense(variable, number, total)
+        parts += few_or_dense(variable, number, total)
     return Affine(shape, tuple(parts), tt.cumsum(tt.broadcast_to(inner.offset, shape), axis=axis))
-
-
-# --- parts that together pick one entry ---------------------------------------------------------------------------
-def _one_pick(parts: Sequence[Part], shape: Shape) -> list[Part] | None:
-    """Parts of one variable as one selection, where no entry of the result depends on two entries of it."""
-    if len(parts) == 1 and isinstance(parts[0], Select):
-        return None
-    positions, taken = np.zeros(shape, dtype=int), np.zeros(shape, dtype=bool)
-    pieces: list[Tensor] = []
-    for part in parts:
-        found = _picked(part, shape)
-        if found is None:
-            return None
-        at, there, coefficient = found
-        if np.any(positions[taken & there] != at[taken & there]):
-            return None
-        positions, taken = np.where(there, at, positions), taken | there
-        pieces.append(coefficient)
-    return [Select(parts[0].variable, positions, _total(pieces, shape))]
-
-
-def _picked(part: Part, shape: Shape) -> tuple[Any, Any, Tensor] | None:
-    """The entry that a part picks, where it picks one, and its coefficient; None where it picks several."""
-    if isinstance(part, Select):
-        return np.broadcast_to(part.positions, shape), _filled(part.coefficient, shape), part.coefficient
-    size = known_shape(part.design)[-1]
-    if is_read(part.design) and np.count_nonzero(data_value(part.design).reshape(-1, size)[:1]) > 1:
-        return None  # as nearly all designs
-    filled = _filled(part.design, (*shape, size))
-    if (filled.sum(axis=-1) > 1).any():
-        return None
-    return filled.argmax(axis=-1), filled.any(axis=-1), tt.sum(part.design, axis=-1)
-
-
-def _total(pieces: Sequence[Tensor], shape: Shape) -> Tensor:
-    """The sum of coefficients, numbers outside of data."""
-    numbers: dict[Tensor, Any] = {}
-    rest: list[Tensor] = []
-    for c in pieces:
-        known = _number_and_data(c)
-        if known is None:
-            rest.append(c)
-        else:
-            numbers[known[0]] = numbers.get(known[0], 0.0) + np.broadcast_to(known[1], shape)
-    for number, data in numbers.items():
-        same = data.flat[0] if data.size and np.ptp(data) == 0 else data
-        rest.append(as_tensor(same) if is_constant(number) else number * as_tensor(same))
-    return functools.reduce(lambda a, b: a + b, rest)
-
-
-def _filled(c: Any, shape: Shape) -> np.ndarray:
-    """Which entries of coefficients, broadcast to a shape, are not known to be zero."""
-    if is_read(c):
-        return np.broadcast_to(data_value(c) != 0, shape)
-    inner = c.op.name
-    if inner == "multiply":
-        return _filled(c.inputs[0], shape) & _filled(c.inputs[1], shape)
-    if inner in ("named", "negative") or inner == "true_divide":
-        return _filled(c.inputs[0], shape)
-    if inner == "switch" and is_read(c.inputs[0]):
-        then, otherwise = (_filled(x, shape) for x in c.inputs[1:])
-        return np.where(data_value(c.inputs[0]), then, otherwise)
-    if inner in HOST and all(map(is_read, c.inputs[1:])):
-        return np.broadcast_to(HOST[inner](c)(_filled(c.inputs[0], known_shape(c.inputs[0]))), shape)
-    if inner == "concatenate":
-        pieces = [_filled(x, known_shape(x)) for x in c.inputs]
-        return np.broadcast_to(np.concatenate(pieces, axis=c.attrs["axis"]), shape)
-    return np.ones(shape, dtype=bool)
-
-
-def _number_and_data(c: Any) -> tuple[Tensor, np.ndarray] | None:
-    """A coefficient as a number, which may depend on parameters, times data; None where it is neither."""
-    if is_read(c):
-        return as_tensor(1.0), data_value(c)
-    if not c.ndim:
-        return c, np.ones(())
-    if c.op.name != "multiply":
-        return None
-    a, b = map(_number_and_data, c.inputs)
-    return None if a is None or b is None else (a[0] if is_constant(b[0]) else a[0] * b[0], a[1] * b[1])
-
-
-def _few_or_dense(variable: Tensor, number: Tensor, table: np.ndarray) -> list[Part]:
-    """The product of a table of numbers with a variable: as selections where few of a row's numbers are not zero."""
-    filled = table != 0
-    most = int(filled.sum(axis=-1).max(initial=0))
-    if most > FEW:
-        return [Dense(variable, number * as_tensor(table))]
-    at = np.argsort(~filled, axis=-1, kind="stable")[..., :most]
-    kept = np.take_along_axis(table, at, axis=-1)
-    return [Select(variable, at[..., i], number * as_tensor(kept[..., i])) for i in range(most)]
 
 
 RULES: dict[str, Callable[[Extraction, Any], Affine]] = {
     "add": _add,
-    "subtract": lambda x, e: _sum(
+    "subtract": lambda x, e: added(
         e.type.shape,
         x.of(e.inputs[0]),
-        _scaled(_spread(x.of(e.inputs[1]), e.type.shape), as_tensor(-1.0), e.type.shape),
+        scaled(spread(x.of(e.inputs[1]), e.type.shape), as_tensor(-1.0), e.type.shape),
     ),
-    "negative": lambda x, e: _scaled(x.of(e.inputs[0]), as_tensor(-1.0), e.type.shape),
+    "negative": lambda x, e: scaled(x.of(e.inputs[0]), as_tensor(-1.0), e.type.shape),
     "multiply": _multiply,
     "true_divide": _divide,
     "named": _through,

@@ -24,7 +24,7 @@ import ppl.tensor as tt
 from ppl.distributions import Censored, Exponential, Poisson
 from ppl.distributions.declaration.change_of_variables import ChangeOfVariables
 from ppl.distributions.draws.draw import draw
-from ppl.rewrites.marginalization.expressions.affine import data_value, is_data, known_shape
+from ppl.rewrites.marginalization.expressions.data import data_value, is_data, known_shape
 from ppl.rewrites.marginalization.program import Observation, Program, Term
 from ppl.tensor.tensor import Tensor, as_tensor
 

@@ -18,7 +18,7 @@ import ppl.tensor as tt
 from ppl.distributions import Censored, RandomVariable, Truncated
 from ppl.distributions.draws.draw import draw
 from ppl.distributions.formulas.bounds import log_mass
-from ppl.rewrites.marginalization.expressions.affine import data_value, is_data, known_shape
+from ppl.rewrites.marginalization.expressions.data import data_value, is_data, known_shape
 from ppl.rewrites.marginalization.expressions.positive import unproved
 from ppl.rewrites.marginalization.program import NoMatch, Observation, Term, where_valid
 from ppl.rewrites.sufficient_statistics.distinct_rows import cells, looks

@@ -11,14 +11,13 @@ from ppl.distributions import Bernoulli, RandomVariable, is_draw
 from ppl.distributions.declaration.inner import laws_of
 from ppl.distributions.draws.draw import draw
 from ppl.graph import Node, ancestors, substitute
+from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.discrete.latent_values import states_of_code
-from ppl.rewrites.marginalization.expressions.affine import HOST, is_data, known_shape
+from ppl.rewrites.marginalization.expressions.data import HOST, is_data, known_shape
 from ppl.rewrites.marginalization.program import Observation, Program, Term, log_density
 from ppl.rewrites.simplify import simplify_given_draws
 from ppl.tensor.core.ops import Elementwise
 from ppl.tensor.tensor import Tensor, as_tensor
-
-MOST_PICKED = 8  # entries that a label picks from, one branch each
 
 
 def branches(factor: Observation, variable: RandomVariable) -> tuple[Observation, Observation] | None:
@@ -93,7 +92,7 @@ def _indicated(e: Any, variable: RandomVariable) -> tuple[Tensor, Tensor, Tensor
 def picked(e: Any) -> tuple[Tensor, Tensor, Tensor] | None:
     """switch(i = 0, x[0], switch(i = 1, x[1], ...)) for x[i] with few entries; None where i may lie outside."""
     x, *indices = e.inputs
-    if e.attrs["plan"] != (("array",),) or x.ndim != 1 or not 2 <= (x.type.shape[0] or 0) <= MOST_PICKED:
+    if e.attrs["plan"] != (("array",),) or x.ndim != 1 or not 2 <= (x.type.shape[0] or 0) <= LIMITS.entries_picked_from:
         return None
     (at,), count = indices, x.type.shape[0]
     known = states_of_code(at)

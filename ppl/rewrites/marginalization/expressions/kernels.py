@@ -16,15 +16,13 @@ from typing import Any
 import numpy as np
 
 import ppl.tensor as tt
-from ppl.rewrites.marginalization.expressions.affine import data_value, is_read
+from ppl.rewrites.limits import LIMITS
+from ppl.rewrites.marginalization.expressions.data import data_value, is_read
 from ppl.tensor.core.names import NAMED
 from ppl.tensor.core.ops import CAST
 from ppl.tensor.kernels.correlations import CORRELATIONS
 from ppl.tensor.kernels.distances import DISTANCES
 from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
-
-MOST = 16  # summands
-HIGHEST = 4  # power that is written out
 
 
 @dataclass(frozen=True)
@@ -96,8 +94,8 @@ def _kernel(node: Any) -> Kernel:
 
 
 def _sum(a: Structure, b: Structure) -> Structure:
-    if len(a.summands) + len(b.summands) > MOST:
-        raise Unstructured(f"it has more than {MOST} summands")
+    if len(a.summands) + len(b.summands) > LIMITS.kernel_summands:
+        raise Unstructured(f"it has more than {LIMITS.kernel_summands} summands")
     return Structure((*a.summands, *b.summands), _plus(a.noise, b.noise))
 
 
@@ -161,8 +159,8 @@ def _product(a: Structure, b: Structure) -> Structure:
     """Entry by entry; what stands on one diagonal alone meets the other's diagonal, which is not known to be constant
     unless all of its kernels are correlations of one set of points."""
     summands = tuple(Summand(x.scale * y.scale, (*x.kernels, *y.kernels)) for x in a.summands for y in b.summands)
-    if len(summands) > MOST:
-        raise Unstructured(f"it has more than {MOST} summands")
+    if len(summands) > LIMITS.kernel_summands:
+        raise Unstructured(f"it has more than {LIMITS.kernel_summands} summands")
     noise = as_tensor(0.0)
     for x, y, both in ((a, b, True), (b, a, False)):
         if not _is_zero(x.noise):
@@ -194,7 +192,7 @@ def _negative(node: Any) -> Structure:
 def _power(node: Any) -> Structure:
     base, exponent = node.inputs
     p = value_of(exponent) if is_constant(exponent) and exponent.type.ndim == 0 else None
-    if p is None or p != int(p) or not 1 <= p <= HIGHEST:
+    if p is None or p != int(p) or not 1 <= p <= LIMITS.highest_power_of_a_kernel:
         raise Unstructured("it is a power of a kernel that is not written out")
     found = single = _structure(base)
     for _ in range(int(p) - 1):

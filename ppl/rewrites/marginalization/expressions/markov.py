@@ -23,7 +23,8 @@ import numpy as np
 import ppl.tensor as tt
 from ppl.distributions import MvNormal, RandomVariable
 from ppl.graph import substitute, topological
-from ppl.rewrites.marginalization.expressions.affine import data_value, is_read
+from ppl.rewrites.limits import LIMITS
+from ppl.rewrites.marginalization.expressions.data import data_value, is_read
 from ppl.rewrites.marginalization.expressions.kernels import Kernel, Structure, Summand, Unstructured, structure_of
 from ppl.tensor.linear_algebra.definite import normal_log_density
 from ppl.tensor.linear_algebra.semiseparable import Generators, Place
@@ -31,7 +32,6 @@ from ppl.tensor.linear_algebra.semiseparable_density import semiseparable_log_de
 from ppl.tensor.tensor import Tensor, as_tensor
 from ppl.xla.operation_costs import cost_of_chain
 
-MOST_NUMBERS = 8  # of a state, all of whose arithmetic is written out
 CALL = 500.0  # operations that a call of a library's factorization costs before it computes anything
 NAMES = {"exp_quad": "a Gaussian", "rational_quadratic": "a rational quadratic"}  # covariances without finite states
 POLYNOMIALS: dict[str, tuple[float, ...]] = {  # of λr, with λ = √(2k + 1)/ℓ for k + 1 coefficients
@@ -188,8 +188,8 @@ def markov(structure: Structure) -> MarkovCovariance:
         if not (same(k.x, inputs.table) and same(k.xs, inputs.table)):
             raise Unstructured("its kernels are of different inputs")
     waves = [(s.scale, wave) for s in structure.summands for wave in _waves(s)]
-    if sum(wave.order for _, wave in waves) > MOST_NUMBERS:
-        raise Unstructured(f"the state of its process has more than {MOST_NUMBERS} numbers")
+    if sum(wave.order for _, wave in waves) > LIMITS.numbers_of_a_state:
+        raise Unstructured(f"the state of its process has more than {LIMITS.numbers_of_a_state} numbers")
     noise = inputs.sorted(structure.noise)
     total = functools.reduce(lambda a, b: a + b, [s.scale for s in structure.summands])
     diagonal = tt.broadcast_to(total + noise, (inputs.size,))

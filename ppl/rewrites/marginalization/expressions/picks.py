@@ -17,19 +17,9 @@ from typing import Any
 import numpy as np
 
 import ppl.tensor as tt
-from ppl.rewrites.marginalization.expressions.affine import (
-    RULES,
-    Affine,
-    Extraction,
-    NotAffine,
-    Select,
-    Shape,
-    data_value,
-    is_always,
-    is_read,
-    known_shape,
-    merged,
-)
+from ppl.rewrites.marginalization.expressions.affine import RULES, Extraction
+from ppl.rewrites.marginalization.expressions.data import NotAffine, Shape, data_value, is_always, is_read, known_shape
+from ppl.rewrites.marginalization.expressions.maps import Affine, Select, merged
 from ppl.rewrites.marginalization.expressions.positive import known_positive
 from ppl.tensor.tensor import Tensor, as_tensor, is_constant, placeholder, value_of
 

@@ -13,18 +13,18 @@ from typing import Any
 import numpy as np
 
 from ppl.graph import Node, TupleType, topological
-from ppl.rewrites.marginalization.expressions.affine import HOST, data_value, is_data, known_shape
+from ppl.rewrites.limits import LIMITS
+from ppl.rewrites.marginalization.expressions.data import HOST, data_value, is_data, known_shape
 from ppl.rewrites.marginalization.program import NoMatch
 from ppl.tensor.core.ops import Elementwise
 
-MOST_SITES = 12  # that one entry may depend on
 Support = np.ndarray
 
 
 class Sites:
-    """Numbers for the entries of some variables; one number may depend on `most` of them."""
+    """Numbers for the entries of some variables; one number may depend on `most` of them, if that is given."""
 
-    def __init__(self, variables: Sequence[Any], most: int = MOST_SITES) -> None:
+    def __init__(self, variables: Sequence[Any], most: int | None = None) -> None:
         self.most = most
         self.of: dict[Node, np.ndarray] = {}
         self.count = 0
@@ -68,26 +68,27 @@ class Sites:
         return rule(self, e)
 
 
-def merged(supports: Sequence[Support | None], shape: tuple[Any, ...], most: int = MOST_SITES) -> Support | None:
+def merged(supports: Sequence[Support | None], shape: tuple[Any, ...], most: int | None = None) -> Support | None:
     """The sites of any of several expressions that broadcast to a shape."""
     given = [np.broadcast_to(s, (*shape, s.shape[-1])) for s in supports if s is not None]
     return _distinct(np.concatenate(given, axis=-1), most) if given else None
 
 
-def _distinct(sites: np.ndarray, most: int) -> np.ndarray:
+def _distinct(sites: np.ndarray, most: int | None) -> np.ndarray:
     """Each site once, in ascending order after the -1s; without places that no entry needs."""
     sites = np.sort(sites, axis=-1)
     again = sites[..., 1:] == sites[..., :-1]
     sites = sites.copy()
     sites[..., 1:][again] = -1
     sites = np.sort(sites, axis=-1)
+    most = LIMITS.sites_of_an_entry if most is None else most
     needed = int((sites >= 0).sum(axis=-1).max(initial=0))
     if needed > most:
         raise NoMatch(f"one number depends on {needed} entries at once, more than {most}")
     return sites[..., sites.shape[-1] - needed :]
 
 
-def collapsed(support: Support, axes: Sequence[int], most: int = MOST_SITES) -> Support:
+def collapsed(support: Support, axes: Sequence[int], most: int | None = None) -> Support:
     """The sites of all entries along some axes together."""
     kept = [a for a in range(support.ndim - 1) if a not in axes]
     moved = support.transpose(*kept, *axes, support.ndim - 1)
@@ -95,7 +96,7 @@ def collapsed(support: Support, axes: Sequence[int], most: int = MOST_SITES) -> 
     return _distinct(moved.reshape(*shape, -1), most)
 
 
-def over_last(support: Support | None, axes: int, most: int = MOST_SITES) -> Support | None:
+def over_last(support: Support | None, axes: int, most: int | None = None) -> Support | None:
     """The sites of what the last axes hold together."""
     if support is None or not axes:
         return support

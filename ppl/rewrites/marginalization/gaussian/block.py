@@ -14,27 +14,25 @@ from ppl.distributions import Normal, RandomVariable
 from ppl.distributions.declaration.constants import LOG_2PI
 from ppl.distributions.draws.draw import draw
 from ppl.graph import Node
-from ppl.rewrites.marginalization.expressions.affine import is_data, known_shape
+from ppl.rewrites.limits import LIMITS
+from ppl.rewrites.marginalization.expressions.data import is_data, known_shape
+from ppl.rewrites.marginalization.expressions.products import Product, total
 from ppl.rewrites.marginalization.gaussian.chain import Chain, Sums
 from ppl.rewrites.marginalization.gaussian.layout import choose_layout
 from ppl.rewrites.marginalization.gaussian.residuals import Residual
 from ppl.rewrites.marginalization.gaussian.rows import Key, Rows, rows_of, scales_of
 from ppl.rewrites.marginalization.gaussian.spd import Column, DenseFactor, Factor
 from ppl.rewrites.marginalization.gaussian.spectral import DiagonalFactor, Rotation, turned
-from ppl.rewrites.marginalization.gaussian.terms import Scaled, total
 from ppl.tensor.config import config
 from ppl.tensor.core.derivatives import at_optimum
 from ppl.tensor.tensor import Tensor, as_tensor
-
-MOST_AT_ONCE = 1_000_000  # products of coefficients
-FEW_ROWS = 8  # rows beside two for each number of the block, up to which they are not replaced by their statistics
 
 
 @dataclass
 class Statistics:
     """Sums of products of the coefficients of rows, those of the groups one for each group."""
 
-    parts: dict[tuple[Key, Key], list[Scaled]] = field(default_factory=dict)  # of zz
+    parts: dict[tuple[Key, Key], list[Product]] = field(default_factory=dict)  # of zz
     zz: dict[tuple[Key, Key], Tensor] = field(default_factory=dict)
     zx: dict[Key, Tensor] = field(default_factory=dict)
     ze: dict[Key, Tensor] = field(default_factory=dict)
@@ -53,18 +51,18 @@ def statistics(r: Rows) -> Statistics:
             found.zx[key] = add([t.number * r.summed(wx * tt.expand_dims(t.data, 1)) for t in mine])
         for other, theirs in r.terms.items():
             if other <= key:
-                parts = [Scaled(t.number * s.number, products(t, s)) for t in mine for s in theirs]
+                parts = [Product(t.number * s.number, products(t, s)) for t in mine for s in theirs]
                 found.parts[key, other], found.zz[key, other] = parts, total(parts)
     if r.x is not None and wx is not None:
         found.xx, found.xe = wx.T @ r.x, wx.T @ r.e
     return found
 
 
-def _products(r: Rows) -> Callable[[Scaled, Scaled], Tensor]:
+def _products(r: Rows) -> Callable[[Product, Product], Tensor]:
     """The sums of products of two coefficients, one for each group: all summed at once where that needs little memory,
     since a hundred sums compile for seconds."""
     pieces = [t.data for parts in r.terms.values() for t in parts]
-    if len(pieces) < 3 or r.in_order or r.count * len(pieces) ** 2 > MOST_AT_ONCE:
+    if len(pieces) < 3 or r.in_order or r.count * len(pieces) ** 2 > LIMITS.products_at_once:
         return lambda t, s: r.summed(r.weight * t.data * s.data)
     side_by_side = tt.stack(pieces, axis=1)
     weighted = tt.expand_dims(side_by_side * tt.expand_dims(r.weight, 1), 2)
@@ -217,7 +215,7 @@ class Block:
         return Marginal(self, known, groups, dense, [] if groups is None else groups.given(v), v)
 
     def _few(self, r: Rows) -> bool:
-        return r.count <= 2 * self.ndim + FEW_ROWS
+        return r.count <= 2 * self.ndim + LIMITS.few_rows
 
     def _schur(self, r: Rows, s: Statistics, gamma: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
         """(X - ZΓ)'W(X - ZΓ) and (X - ZΓ)'We for some rows: as residuals where rows are few, else from statistics."""
@@ -391,7 +389,7 @@ def _at_unit_scale(r: Rows) -> Rows:
     coefficients that are not data are left out of them."""
     pieces = [t for parts in r.terms.values() for t in parts]
     known = all(is_data(t.number) and is_data(t.data) for t in pieces)
-    terms = {key: [Scaled(_wide(t.number), _wide(t.data)) for t in parts] for key, parts in r.terms.items()}
+    terms = {key: [Product(_wide(t.number), _wide(t.data)) for t in parts] for key, parts in r.terms.items()}
     x, scale = None if r.x is None else _wide(r.x), _wide(r.scale) if is_data(r.scale) else as_tensor(np.float64(1.0))
     return replace(r, terms=terms if known else {}, x=x, e=_wide(r.e), weight=_wide(r.weight), scale=scale)
 

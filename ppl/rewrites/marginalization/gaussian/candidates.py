@@ -10,15 +10,9 @@ import numpy as np
 from ppl.distributions import RandomVariable
 from ppl.graph import Node
 from ppl.rewrites.factorization.partition import Partition
-from ppl.rewrites.marginalization.expressions.affine import (
-    Dense,
-    NotAffine,
-    Part,
-    Select,
-    data_value,
-    is_read,
-    known_shape,
-)
+from ppl.rewrites.limits import LIMITS
+from ppl.rewrites.marginalization.expressions.data import NotAffine, data_value, is_read, known_shape
+from ppl.rewrites.marginalization.expressions.maps import Dense, Part, Select
 from ppl.rewrites.marginalization.gaussian.residuals import FLAT, Residual, is_flat, is_normal, residuals_of
 from ppl.rewrites.marginalization.program import Factor, Observation, Program, Term, reaches
 from ppl.rewrites.marginalization.theorem import Refusal
@@ -58,9 +52,6 @@ def _unbounded(chosen: Sequence[RandomVariable], residuals: Sequence[Residual]) 
     return found or _undetermined([rv for rv in chosen if rv.family is FLAT], residuals)
 
 
-MOST_COMPARED = 10_000_000  # numbers
-
-
 def _undetermined(flat: Sequence[RandomVariable], residuals: Sequence[Residual]) -> dict[RandomVariable, str]:
     """Flat variables whose columns add up to nothing in some proportion: rows do not bound that direction either."""
     columns: dict[Node, int] = {rv: prod(known_shape(rv)) for rv in flat}
@@ -68,7 +59,7 @@ def _undetermined(flat: Sequence[RandomVariable], residuals: Sequence[Residual])
     used = [(r, parts) for r, parts in zip(residuals, mine, strict=True) if parts]
     total, rows = sum(columns.values()), sum(prod(r.map.shape) for r, _ in used)
     factors = [p.design if isinstance(p, Dense) else p.coefficient for _, parts in used for p in parts]
-    if total < 2 or total * rows > MOST_COMPARED or not all(map(is_read, factors)):
+    if total < 2 or total * rows > LIMITS.numbers_compared or not all(map(is_read, factors)):
         return {}
     design, row = np.zeros((rows, total)), 0
     starts = dict(zip(columns, np.cumsum([0, *columns.values()]).tolist(), strict=False))

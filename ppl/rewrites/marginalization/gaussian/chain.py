@@ -19,7 +19,7 @@ from itertools import product
 from math import prod
 
 import ppl.tensor as tt
-from ppl.rewrites.marginalization.expressions.affine import is_data
+from ppl.rewrites.marginalization.expressions.data import is_data
 from ppl.rewrites.marginalization.gaussian.spd import Column
 from ppl.tensor.linear_algebra.block_chains import chain_path, chain_solution
 from ppl.tensor.tensor import Tensor

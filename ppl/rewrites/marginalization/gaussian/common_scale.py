@@ -18,7 +18,8 @@ import ppl.tensor as tt
 from ppl.distributions import Gamma, InverseGamma, RandomVariable
 from ppl.distributions.draws.draw import draw
 from ppl.graph import Node, ancestors
-from ppl.rewrites.marginalization.expressions.affine import Dense, NotAffine, is_always, known_shape
+from ppl.rewrites.marginalization.expressions.data import NotAffine, is_always, known_shape
+from ppl.rewrites.marginalization.expressions.maps import Dense
 from ppl.rewrites.marginalization.expressions.picks import picks
 from ppl.rewrites.marginalization.gaussian.block import Marginal
 from ppl.rewrites.marginalization.gaussian.residuals import Residual

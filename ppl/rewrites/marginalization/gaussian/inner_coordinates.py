@@ -22,15 +22,12 @@ from ppl.distributions import MvNormal, Normal, RandomVariable, ZeroSumNormal
 from ppl.distributions.draws.draw import draw
 from ppl.distributions.transforms import ZeroSumTransform
 from ppl.graph import Node, ancestors, substitute, topological
-from ppl.rewrites.marginalization.expressions.affine import is_data, known_shape
-from ppl.rewrites.marginalization.gaussian.block import FEW_ROWS
+from ppl.rewrites.limits import LIMITS
+from ppl.rewrites.marginalization.expressions.data import is_data, known_shape
 from ppl.rewrites.marginalization.gaussian.residuals import Residual, residuals_of
 from ppl.rewrites.marginalization.gaussian.spectrum import known_factor
 from ppl.rewrites.marginalization.program import Factor, parts
 from ppl.tensor.tensor import Tensor, as_tensor
-
-FEW_PARENTS = 8  # numbers in the mean of a variable up to which it is measured from its mean
-FEWEST = 5  # numbers of a vector that moves by standard normal ones
 
 
 @dataclass(frozen=True)
@@ -82,7 +79,12 @@ def _from_mean(
 
 def _has_a_factor(rv: RandomVariable) -> bool:
     """Whether a variable is one vector, of more than a few numbers, whose covariance is not known up to a number."""
-    if rv.family is not MvNormal or rv.ndim != 1 or rv.parameters[1].ndim != 2 or known_shape(rv)[0] < FEWEST:
+    if (
+        rv.family is not MvNormal
+        or rv.ndim != 1
+        or rv.parameters[1].ndim != 2
+        or known_shape(rv)[0] < LIMITS.fewest_standard_normal
+    ):
         return False
     return not is_data(known_factor(rv.parameters[1])[1])
 
@@ -91,7 +93,7 @@ def _few_touch(rv: RandomVariable, rows: Sequence[Residual]) -> bool:
     """Whether so few rows depend on a vector that their design may depend on parameters: it has no sums then that are
     worked out once."""
     mine = [prod(r.map.shape) for r in rows if r.factor is not rv and any(p.variable is rv for p in r.map.parts)]
-    return all(count <= 2 * known_shape(rv)[0] + FEW_ROWS for count in mine)
+    return all(count <= 2 * known_shape(rv)[0] + LIMITS.few_rows for count in mine)
 
 
 def _free_of_sums(rv: RandomVariable) -> Inner:
@@ -114,7 +116,7 @@ def _mean_in(rv: RandomVariable, block: set[RandomVariable]) -> Tensor | None:
         return None
     mean = rv.parameters[0]
     parents = block & ancestors(mean)
-    return mean if parents and sum(prod(known_shape(p)) for p in parents) <= FEW_PARENTS else None
+    return mean if parents and sum(prod(known_shape(p)) for p in parents) <= LIMITS.few_parents else None
 
 
 def orders_of_totals(members: Sequence[RandomVariable], factors: Sequence[Factor]) -> dict[RandomVariable, int]:

@@ -24,14 +24,15 @@ from ppl.distributions import KroneckerNormal, MatrixNormal, MvNormal, Normal, R
 from ppl.distributions.draws.draw import draw
 from ppl.distributions.families.kronecker_normal import add, surely_zero, with_factors
 from ppl.distributions.formulas.eigenbasis import Eigenbasis, spectrum
+from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.conjugate.compounds import domains
 from ppl.rewrites.marginalization.conjugate.single_entry_rows import only_observation, picked_by
 from ppl.rewrites.marginalization.discrete.states import few_copies
 from ppl.rewrites.marginalization.examples import example
-from ppl.rewrites.marginalization.expressions.affine import data_value, is_always, is_read, known_shape
-from ppl.rewrites.marginalization.gaussian.residuals import MOST_TOGETHER, is_written_out
-from ppl.rewrites.marginalization.gaussian.spectrum import MOST, covariance_of, is_known
-from ppl.rewrites.marginalization.gaussian.terms import terms
+from ppl.rewrites.marginalization.expressions.data import data_value, is_always, is_read, known_shape
+from ppl.rewrites.marginalization.expressions.products import terms
+from ppl.rewrites.marginalization.gaussian.residuals import is_written_out
+from ppl.rewrites.marginalization.gaussian.spectrum import covariance_of, is_known
 from ppl.rewrites.marginalization.program import NoMatch, Observation, Program, Recovery
 from ppl.rewrites.marginalization.theorem import Match, Telling, Theorem
 from ppl.rewrites.marginalization.words import PROCESS
@@ -95,7 +96,7 @@ def suits(rv: RandomVariable) -> bool:
     """Whether a variable is a normal vector whose covariance is a Kronecker product, or one known matrix."""
     if rv.family is MvNormal:
         chol, n = rv.parameters[1], rv.type.shape[-1]
-        return chol.ndim == 2 and n is not None and n <= MOST and is_known(chol)
+        return chol.ndim == 2 and n is not None and n <= LIMITS.most_for_eigenvectors and is_known(chol)
     return rv.family is MatrixNormal or issubclass(rv.family, KroneckerNormal)
 
 
@@ -157,7 +158,7 @@ def _examples(rows: int = 2) -> list[Program]:
 
 
 def _large_examples() -> list[Program]:
-    return _examples(MOST_TOGETHER // 2 + 1)
+    return _examples(LIMITS.residuals_together // 2 + 1)
 
 
 LARGE = Theorem("large process on a grid", integrated_out, _is_large, few_copies, PROCESS, examples=_large_examples)

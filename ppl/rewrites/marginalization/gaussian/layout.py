@@ -16,11 +16,10 @@ import numpy as np
 
 from ppl.distributions import RandomVariable
 from ppl.graph import Node
-from ppl.rewrites.marginalization.expressions.affine import Dense, Part, data_value, is_read, known_shape
+from ppl.rewrites.limits import LIMITS
+from ppl.rewrites.marginalization.expressions.data import data_value, is_read, known_shape
+from ppl.rewrites.marginalization.expressions.maps import Dense, Part
 from ppl.rewrites.marginalization.gaussian.residuals import Residual
-
-MOST_COLUMNS = 8  # coefficients of one group
-REACH = 4  # steps that a chain may reach back
 
 
 @dataclass(frozen=True)
@@ -76,11 +75,11 @@ def choose_layout(chosen: Sequence[RandomVariable], residuals: Sequence[Residual
         for rv in chosen
         for axis in range(len(known_shape(rv)))
         if known_shape(rv)[axis] >= 2
-        and prod(known_shape(rv)) // known_shape(rv)[axis] <= MOST_COLUMNS
+        and prod(known_shape(rv)) // known_shape(rv)[axis] <= LIMITS.columns_of_a_group
         and not any(isinstance(p, Dense) and p.variable is rv for r in residuals for p in r.map.parts)
     ]
     best = NO_GROUPS
-    for most in (0, REACH):
+    for most in (0, LIMITS.steps_back):
         for count in sorted({n for _, n, _ in options}, reverse=True):
             found = _grown([(rv, places) for rv, n, places in options if n == count], count, most, residuals)
             if found.ndim > best.ndim:
@@ -98,7 +97,12 @@ def _grown(
         trial = {**members, rv: places}
         width = sum(p.width for p in trial.values())
         found = _reach(trial, residuals)
-        if rv not in members and found <= most and max(1, found) * width <= MOST_COLUMNS and 2 * found < count:
+        if (
+            rv not in members
+            and found <= most
+            and max(1, found) * width <= LIMITS.columns_of_a_group
+            and 2 * found < count
+        ):
             members, reach = trial, found
     return _wider(members, count, reach) if members else NO_GROUPS
 

@@ -9,9 +9,10 @@ import numpy as np
 
 from ppl.distributions import Normal, RandomVariable
 from ppl.graph import substitute
+from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.costs import evaluation, steps
 from ppl.rewrites.marginalization.examples import example, latent
-from ppl.rewrites.marginalization.expressions.affine import known_shape
+from ppl.rewrites.marginalization.expressions.data import known_shape
 from ppl.rewrites.marginalization.expressions.positive import known_positive
 from ppl.rewrites.marginalization.gaussian.block import Block
 from ppl.rewrites.marginalization.gaussian.candidates import candidates, components
@@ -22,9 +23,6 @@ from ppl.rewrites.marginalization.program import Program, Recovery, Term, where_
 from ppl.rewrites.marginalization.theorem import JointTheorem, Match, Refusal, Search, Telling
 from ppl.rewrites.marginalization.words import GAUSSIAN
 from ppl.tensor.tensor import as_tensor
-
-MOST_DENSE = 600  # dense columns
-MOST_NUMBERS = 100_000_000  # in a design matrix
 
 
 def matches(search: Search, given: str = "") -> Iterator[Match | Refusal]:
@@ -52,7 +50,6 @@ def matches(search: Search, given: str = "") -> Iterator[Match | Refusal]:
 
 # How many times more steps an effective draw takes where a series is left to the sampler: walks seen with noise took 6
 # times more by their innovations, 150 times more as they are (`benchmarks/never_worse.py`, 200 steps).
-SERIES = 6.0
 
 
 def _saved_steps(program: Program, chosen: Sequence[RandomVariable], residuals: Sequence[Residual]) -> float:
@@ -103,7 +100,7 @@ def _block(
     words = f"Normal with normal children{under}: {block.structure}."
     found = Match(gone, factors, (), (term,), tuple(recoveries), words, GAUSSIAN)
     before = [*gone, *factors]
-    saved /= SERIES if block.layout.linked else 1.0
+    saved /= LIMITS.steps_of_a_series if block.layout.linked else 1.0
     ratio = saved * found.operations / evaluation([f for f in before if not is_flat(f)])
     if ratio > 1.0 and may_stay:
         why = f"its block ({block.structure}) would cost {ratio:.1f} times what it saves"
@@ -125,9 +122,9 @@ def costliest(
 def too_large(block: Block) -> str | None:
     """Why a block is too large to be written down; None where it is not."""
     rows = max((prod(r.map.shape) for r in block.residuals), default=0)
-    if block.ndense > MOST_DENSE:
+    if block.ndense > LIMITS.dense_columns:
         return f"{block.ndense} dense columns are too many"
-    if rows * block.ndense > MOST_NUMBERS:
+    if rows * block.ndense > LIMITS.numbers_of_a_block:
         return f"its design would have {rows} rows of {block.ndense} numbers"
     return None
 

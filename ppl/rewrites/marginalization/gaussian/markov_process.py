@@ -23,7 +23,7 @@ from ppl.rewrites.marginalization.conjugate.compounds import domains
 from ppl.rewrites.marginalization.conjugate.single_entry_rows import only_observation
 from ppl.rewrites.marginalization.discrete.states import few_copies
 from ppl.rewrites.marginalization.examples import example
-from ppl.rewrites.marginalization.expressions.affine import is_always, known_shape
+from ppl.rewrites.marginalization.expressions.data import is_always, known_shape
 from ppl.rewrites.marginalization.expressions.kernels import Structure, Unstructured, structure_of
 from ppl.rewrites.marginalization.expressions.markov import MarkovCovariance, markov, paying, same
 from ppl.rewrites.marginalization.expressions.positive import known_positive

@@ -23,19 +23,18 @@ import ppl.tensor as tt
 from ppl.distributions import HalfNormal, MvNormal, Normal, RandomVariable
 from ppl.distributions.draws.draw import draw
 from ppl.graph import ancestors
+from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization import gaussian
 from ppl.rewrites.marginalization.conjugate.compounds import domains
 from ppl.rewrites.marginalization.conjugate.single_entry_rows import Picked, only_observation, picked_by
 from ppl.rewrites.marginalization.discrete.states import few_copies
 from ppl.rewrites.marginalization.examples import example
-from ppl.rewrites.marginalization.expressions.affine import is_always, known_shape
+from ppl.rewrites.marginalization.expressions.data import is_always, known_shape
 from ppl.rewrites.marginalization.gaussian.spectrum import covariance_of, is_known
 from ppl.rewrites.marginalization.program import NoMatch, Observation, Program, Recovery
 from ppl.rewrites.marginalization.theorem import Match, Telling, Theorem
 from ppl.rewrites.marginalization.words import PROCESS
 from ppl.tensor.tensor import Tensor, as_tensor
-
-MOST_EFFECTS = 0.25  # numbers of other effects for each row: with more the rows, whitened, are more work than the block
 
 
 @dataclass(frozen=True)
@@ -150,7 +149,7 @@ def _blocks_have_it(program: Program, seen: Observation, variable: RandomVariabl
     mean = ancestors(seen.variable.parameters[0], program.free)
     beside = [rv for rv in program.free if rv is not variable and rv in mean and gaussian.is_normal(rv)]
     effects = sum(prod(known_shape(rv)) for rv in beside if not suits(rv) and None not in rv.type.shape)
-    if effects > MOST_EFFECTS * prod(known_shape(rows.y)):
+    if effects > LIMITS.other_effects_a_row * prod(known_shape(rows.y)):
         return "the many effects beside it go in one Gaussian block with it"
     known = is_known(variable.parameters[1]) and isinstance(rows.noise, Independent)
     return "its eigenvectors are known" if known and not any(map(suits, beside)) else None

@@ -20,13 +20,13 @@ from ppl.distributions import FAMILIES, RandomVariable
 from ppl.distributions.declaration.normal_errors import Correlated, Kronecker, NoisyKronecker, NotNormal
 from ppl.distributions.formulas.eigenbasis import Eigenbasis
 from ppl.graph import Node, ancestors, substitute
-from ppl.rewrites.marginalization.expressions.affine import Affine, NotAffine, affine, known_shape
+from ppl.rewrites.limits import LIMITS
+from ppl.rewrites.marginalization.expressions.affine import affine
+from ppl.rewrites.marginalization.expressions.data import NotAffine, known_shape
+from ppl.rewrites.marginalization.expressions.maps import Affine
 from ppl.rewrites.marginalization.gaussian.spectrum import known_factor
 from ppl.rewrites.marginalization.program import Factor, Law, Observation, Term, in_the_way
 from ppl.tensor.tensor import Tensor
-
-MOST_TOGETHER = 600  # numbers, of one that is written out
-WRITTEN_OUT = 8  # entries of a normal vector up to which its regressions are written one by one
 
 Pairs = Iterator[tuple[Any, Any]]
 
@@ -52,7 +52,7 @@ def _entry_by_entry(d: Any, chol: Any) -> Pairs:
     n = known_shape(d)[-1]
     if chol.ndim != 2:
         raise NotAffine("its covariance is not one matrix")
-    if n > WRITTEN_OUT:
+    if n > LIMITS.regressions_written_out:
         number, known = known_factor(chol)
         lengths = tt.diagonal(known)
         whitened = tt.solve_triangular(known, tt.eye(n), lower=True)
@@ -79,7 +79,7 @@ def _factor_by_factor(d: Any, roots: Sequence[Any]) -> tuple[Any, Any]:
 
 def is_written_out(rv: RandomVariable) -> bool:
     """Whether a variable has so few numbers that all may go in a block together."""
-    return None not in rv.type.shape and prod(known_shape(rv)) <= MOST_TOGETHER
+    return None not in rv.type.shape and prod(known_shape(rv)) <= LIMITS.residuals_together
 
 
 def is_normal(rv: RandomVariable) -> bool:

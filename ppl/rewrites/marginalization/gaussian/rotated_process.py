@@ -22,7 +22,7 @@ from ppl.graph import Node, ancestors, substitute
 from ppl.rewrites.marginalization.conjugate.single_entry_rows import only_observation
 from ppl.rewrites.marginalization.discrete.states import few_copies
 from ppl.rewrites.marginalization.examples import example
-from ppl.rewrites.marginalization.expressions.affine import is_always, known_shape
+from ppl.rewrites.marginalization.expressions.data import is_always, known_shape
 from ppl.rewrites.marginalization.gaussian import kronecker_process, markov_process, noisy_process
 from ppl.rewrites.marginalization.program import NoMatch, Observation, Program, Recovery
 from ppl.rewrites.marginalization.theorem import Match, Telling, Theorem

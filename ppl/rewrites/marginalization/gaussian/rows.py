@@ -12,10 +12,11 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.graph import Node
-from ppl.rewrites.marginalization.expressions.affine import Dense, Part, data_value, is_data, is_read, known_shape
+from ppl.rewrites.marginalization.expressions.data import data_value, is_data, is_read, known_shape
+from ppl.rewrites.marginalization.expressions.maps import Dense, Part
+from ppl.rewrites.marginalization.expressions.products import Product, collected, terms, total
 from ppl.rewrites.marginalization.gaussian.layout import Layout, touched
 from ppl.rewrites.marginalization.gaussian.residuals import Residual
-from ppl.rewrites.marginalization.gaussian.terms import Scaled, collected, terms, total
 from ppl.rewrites.marginalization.program import Observation
 from ppl.tensor.arrays.segments import segment_sum
 from ppl.tensor.config import config
@@ -31,7 +32,7 @@ class Rows:
     count: int
     group: np.ndarray | None  # the (later) group that each row touches, None where rows touch no group
     groups: int
-    terms: dict[Key, list[Scaled]]  # of the coefficients
+    terms: dict[Key, list[Product]]  # of the coefficients
     x: Tensor | None  # (rows, dense columns)
     e: Tensor
     scale: Tensor  # scalar
@@ -68,13 +69,13 @@ class Rows:
     def at(self, places: np.ndarray, scale: Tensor, weight: Tensor) -> Rows:
         """Some of the rows, of another scale."""
         terms = {
-            key: [Scaled(t.number, t.data[places] if t.data.ndim else t.data) for t in parts]
+            key: [Product(t.number, t.data[places] if t.data.ndim else t.data) for t in parts]
             for key, parts in self.terms.items()
         }
         group, x = None if self.group is None else self.group[places], None if self.x is None else self.x[places]
         return Rows(len(places), group, self.groups, terms, x, self.e[places], scale, weight, self.observed)
 
-    def by_scale(self, scales: Sequence[Scaled]) -> list[Rows]:
+    def by_scale(self, scales: Sequence[Product]) -> list[Rows]:
         """The rows of each scale, where each row has one of a few: their sums are sums of data then."""
         if len(scales) < 2 or not all(is_read(s.data) for s in scales):
             return [self]
@@ -99,17 +100,17 @@ def rows_of(r: Residual, layout: Layout, starts: Mapping[Node, int], ndense: int
     mine = [p for p in r.map.parts if p.variable in layout.places]
     maps = [touched(p, layout.places[p.variable]) for p in mine]
     group = np.maximum(np.stack(maps).max(axis=0), 0) if maps else None
-    found: dict[Key, list[Scaled]] = {}
+    found: dict[Key, list[Product]] = {}
     for part, at in zip(mine, maps, strict=True):
         assert not isinstance(part, Dense)
         lag = np.where(at < 0, 0, group - at)
         column = layout.places[part.variable].column[part.positions.ravel()]
-        pieces = [Scaled(t.number, _row(t.data, r.map.shape, n)) for t in terms(part.coefficient)]
+        pieces = [Product(t.number, _row(t.data, r.map.shape, n)) for t in terms(part.coefficient)]
         keys = {(int(i), int(j)) for i, j in zip(lag, column, strict=True)} if n else set()
         for key in sorted(keys):
             chosen = (lag == key[0]) & (column == key[1])
             mask = as_tensor(1.0 if chosen.all() else chosen.astype(float))
-            found.setdefault(key, []).extend(Scaled(t.number, t.data * mask) for t in pieces)
+            found.setdefault(key, []).extend(Product(t.number, t.data * mask) for t in pieces)
     blocks: dict[Node, Tensor] = {}
     for part in r.map.parts:
         if part.variable in starts:
@@ -124,9 +125,9 @@ def rows_of(r: Residual, layout: Layout, starts: Mapping[Node, int], ndense: int
     return Rows(n, group, layout.count, together, x, e, scale, weight, isinstance(r.factor, Observation))
 
 
-def scales_of(r: Residual) -> list[Scaled]:
+def scales_of(r: Residual) -> list[Product]:
     """The scale of a residual as a sum of numbers times data, these one number a row."""
-    return [Scaled(s.number, _row(s.data, r.map.shape, prod(r.map.shape))) for s in terms(r.scale)]
+    return [Product(s.number, _row(s.data, r.map.shape, prod(r.map.shape))) for s in terms(r.scale)]
 
 
 def _beside_zeros(blocks: Mapping[Node, Tensor], starts: Mapping[Node, int], n: int) -> list[Tensor]:

@@ -1,7 +1,7 @@
 """Small positive definite systems: the factor, solutions and log-determinant, for stacks of matrices.
 
-Up to `UNROLLED` columns the factorization is written out in scalars, which compiles into plain arithmetic; beyond it
-the library's Cholesky factorization serves.
+Up to four columns (`LIMITS.unrolled_factor`) the factorization is written out in scalars, which compiles into plain
+arithmetic; beyond it the library's Cholesky factorization serves.
 """
 
 from __future__ import annotations
@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import ppl.tensor as tt
+from ppl.rewrites.limits import LIMITS
 from ppl.tensor.linear_algebra.definite import log_det_definite
 from ppl.tensor.tensor import Tensor
 
-UNROLLED = 4
-FEW = 2  # columns of one matrix
 Column = list[Tensor]  # entries of a vector, each of the batch shape
 
 
@@ -29,7 +28,7 @@ class Factor:
         n = self.size = len(entries)
         self.matrix: Tensor | None = None
         self.lower: list[list[Tensor]] = [[] for _ in range(n)]
-        if n <= UNROLLED:
+        if n <= LIMITS.unrolled_factor:
             for i in range(n):
                 for j in range(i + 1):
                     rest = entries[i][j]
@@ -100,7 +99,7 @@ class DenseFactor:
     def __init__(self, matrix: Tensor) -> None:
         n = int(matrix.type.shape[0] or 0)
         self.size, self.matrix, self.lower = n, matrix, tt.cholesky(matrix)
-        self.small = Factor([[matrix[i, j] for j in range(n)] for i in range(n)]) if n <= FEW else None
+        self.small = Factor([[matrix[i, j] for j in range(n)] for i in range(n)]) if n <= LIMITS.few_columns else None
 
     def log_det(self) -> Tensor:
         """log |M|."""

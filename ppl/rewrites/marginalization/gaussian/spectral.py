@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import ppl.tensor as tt
 from ppl.graph import Node
-from ppl.rewrites.marginalization.expressions.affine import is_data
+from ppl.rewrites.limits import LIMITS
+from ppl.rewrites.marginalization.expressions.data import is_data
 from ppl.rewrites.marginalization.gaussian.rows import Rows
-from ppl.rewrites.marginalization.gaussian.spd import UNROLLED
 from ppl.tensor.tensor import Tensor, as_tensor
 
 
@@ -53,7 +53,7 @@ def turned(rows: Sequence[Rows], ndense: int) -> Rotation | None:
     None, and nothing done, where the columns are few, or there are not exactly two scales.
     """
     mine = [r for r in rows if r.x is not None]
-    if ndense <= UNROLLED or not mine or any(r.z for r in mine):
+    if ndense <= LIMITS.unrolled_factor or not mine or any(r.z for r in mine):
         return None
     if not all(is_data(r.weight) and r.x is not None and is_data(r.x) for r in mine):
         return None

@@ -19,14 +19,11 @@ import numpy as np
 import ppl.tensor as tt
 from ppl.distributions.declaration.constants import LOG_2PI
 from ppl.distributions.families.kronecker_normal import constant_or
-from ppl.rewrites.marginalization.expressions.affine import data_value, is_data, known_shape
-from ppl.rewrites.marginalization.gaussian.terms import Scaled, terms
+from ppl.rewrites.limits import LIMITS
+from ppl.rewrites.marginalization.expressions.data import data_value, is_data, known_shape
+from ppl.rewrites.marginalization.expressions.products import terms
 from ppl.rewrites.marginalization.program import NoMatch, Observation, Term, where_valid
 from ppl.tensor.tensor import Tensor, as_tensor
-
-LEAST = 9  # numbers whose covariance is worth the decomposition
-LEAST_SPREAD = 1e-3  # of the factor of the matrix that serves as measure: digits are lost by its inverse
-MOST = 2000  # numbers, whose eigenvectors take some seconds
 
 
 @dataclass
@@ -51,17 +48,20 @@ def compact_spectral(observation: Observation) -> tuple[Term, str]:
     variable, value = observation.variable, observation.value
     mu, chol = variable.parameters
     n = known_shape(variable)[-1]
-    if chol.op.name != "cholesky" or not LEAST <= n <= MOST:
+    if chol.op.name != "cholesky" or not LIMITS.least_for_eigenvectors <= n <= LIMITS.most_for_eigenvectors:
         raise NoMatch(f"its covariance is not written as a sum, or {n} numbers are few or too many")
     found: list[_Multiple] = []
-    for number, matrix in _summands(chol.inputs[0]):
+    summands = terms(chol.inputs[0], sums=True)
+    if not all(is_data(x.data) and x.data.type.shape == chol.inputs[0].type.shape for x in summands):
+        raise NoMatch("its covariance is not a sum of multiples of known matrices")
+    for number, matrix in summands:
         known = np.asarray(data_value(matrix), dtype=float)
         if np.any(known) and not any(m.takes(number, known) for m in found):
             found.append(_Multiple(number, known))
     if len(found) not in (1, 2):
         raise NoMatch(f"its covariance is a sum of {len(found)} known matrices, and two have common eigenvectors")
     second = max(found, key=lambda m: _spread(m.matrix))
-    if _spread(second.matrix) < LEAST_SPREAD:
+    if _spread(second.matrix) < LIMITS.least_spread:
         raise NoMatch("no matrix that its covariance is a sum of is far from singular")
     first = next((m for m in found if m is not second), _Multiple(as_tensor(0.0), np.zeros((n, n))))
     lower = tt.cholesky(as_tensor(second.matrix))
@@ -72,17 +72,6 @@ def compact_spectral(observation: Observation) -> tuple[Term, str]:
     density = -0.5 * tt.sum(tt.log(d) + u**2 / d) - tt.sum(tt.log(tt.diagonal(lower))) - 0.5 * n * LOG_2PI
     words = f"{n} numbers, by the eigendecomposition of their covariance"
     return Term(f"spectrum of {variable.name}", where_valid(density, [d > 0]), "rows"), words
-
-
-def _summands(matrix: Any) -> list[Scaled]:
-    """A matrix as a sum of numbers times known matrices."""
-    if matrix.op.name in ("add", "subtract") and all(i.ndim == 2 for i in matrix.inputs):
-        a, b = map(_summands, matrix.inputs)
-        return [*a, *(b if matrix.op.name == "add" else [Scaled(-1.0 * x.number, x.data) for x in b])]
-    found = terms(matrix)
-    if not all(is_data(x.data) and x.data.type.shape == matrix.type.shape for x in found):
-        raise NoMatch("its covariance is not a sum of multiples of known matrices")
-    return found
 
 
 def _spread(matrix: np.ndarray) -> float:
