@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
+from ppl.alias.jax_functions import jax_function_of
 from ppl.graph import Application
 from ppl.tensor.core.black_box import GradientError as GradientError
 from ppl.tensor.core.black_box import HostOp
@@ -122,8 +124,8 @@ def name_of(op: Op) -> str:
 def no_gradient(op: Op) -> GradientError:
     return GradientError(
         f"{name_of(op)} has no gradient, so neither NUTS nor other methods that follow gradients can move what it is "
-        "computed from. Define grad(self, inputs, output_grads) in its class, or sample with step=pm.Slice() or "
-        "step=pm.DEMetropolisZ()."
+        "computed from. Define grad(self, inputs, output_grads) in its class, give it a JAX function by "
+        "pytensor.link.jax.dispatch.jax_funcify.register, or sample with step=pm.Slice() or step=pm.DEMetropolisZ()."
     )
 
 
@@ -137,10 +139,34 @@ class HostOperation(HostOp):
 
     def __init__(self, node: Apply, types: Sequence[TensorType]) -> None:
         self.node = node
-        self.differentiable = any(
-            getattr(type(node.op), name) is not getattr(Op, name) for name in ("grad", "L_op", "pullback")
-        )
+        slopes = ("grad", "L_op", "pullback")
+        self.has_slope = any(getattr(type(node.op), name) is not getattr(Op, name) for name in slopes)
         super().__init__(name_of(node.op), types)
+
+    @property
+    def differentiable(self) -> bool:  # type: ignore[override]
+        """By the class, or by JAX where a JAX function of the operation was registered."""
+        return self.has_slope or jax_function_of(self.node.op, self.node) is not None
+
+    def computed(self, *arrays: Any) -> tuple[Any, ...]:
+        """By the JAX function that was registered for the operation, else by a call on the host."""
+        function = jax_function_of(self.node.op, self.node)
+        if function is None:
+            return super().computed(*arrays)
+        found = function(*arrays)
+        several = list(found) if isinstance(found, list | tuple) else [found]
+        return tuple(jnp.asarray(x, kind.dtype) for x, kind in zip(several, self.types, strict=True))
+
+    def _lowered(self) -> Callable[..., Any]:
+        by_class = super()._lowered()
+
+        def lower(*arrays: Any) -> Any:
+            if self.has_slope or not self.differentiable:
+                return by_class(*arrays)
+            results = self.computed(*arrays)  # JAX's own derivative
+            return results[0] if len(self.types) == 1 else results
+
+        return lower
 
     def run(self, *arrays: np.ndarray) -> list[np.ndarray]:
         storage: list[list[Any]] = [[None] for _ in self.types]

@@ -34,6 +34,10 @@ class HostOp(TensorOp):
         """The results for NumPy arrays, of the dtypes of `types`."""
         raise NotImplementedError
 
+    def computed(self, *arrays: Any) -> tuple[Any, ...]:
+        """The results in a compiled program: by a call of `run` on the host."""
+        return host_call(self.run, self.forms(arrays), *arrays)
+
     def shapes(self, arrays: Sequence[Any]) -> Sequence[Sequence[Any]]:
         """The shapes of the results where `types` do not tell them: here those of a call with ones."""
         try:
@@ -69,7 +73,7 @@ class HostOp(TensorOp):
     def _lowered(self) -> Callable[..., Any]:
         @jax.custom_vjp
         def run(*arrays: Any) -> Any:
-            results = host_call(self.run, self.forms(arrays), *arrays)
+            results = self.computed(*arrays)
             return results[0] if len(self.types) == 1 else results
 
         def ahead(*given: Any) -> Any:
