@@ -48,7 +48,6 @@ def jax_function_of(op: Any, node: Any) -> Callable[..., Any] | None:
     return None if found is jax_funcify.dispatch(object) else found(op, node=node)
 
 
-
 def get_jaxified_graph(inputs: Sequence[Any] | None = None, outputs: Sequence[Any] | None = None) -> Callable[..., Any]:
     """The JAX function from inputs to a tuple of outputs, PyMC's `pymc.sampling.jax.get_jaxified_graph`."""
     return _graph(FunctionGraph(inputs or (), outputs or ()))

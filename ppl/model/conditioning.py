@@ -86,7 +86,10 @@ def do(
 
 
 def observe(model: Books, vars_to_observations: Mapping[Any, Any]) -> Model:
-    """The model in which some free variables are observed.
+    """The model in which some variables are observed; what was observed before has the new value.
+
+    A deterministic with draws inside that have no name, as `pm.math.clip(pm.Normal.dist(mu, 1), 0, 1)`, can be observed
+    too: its law follows from theirs.
 
     Parameters
     ----------
@@ -109,8 +112,8 @@ def observe(model: Books, vars_to_observations: Mapping[Any, Any]) -> Model:
     """
     chosen = _variables(model, vars_to_observations, "observe")
     for var in chosen:
-        if not any(var is rv for rv in model.free_RVs):
-            raise ValueError(f"observe: {var.name!r} is no free random variable of the model")
+        if not any(var is each for each in [*model.basic_RVs, *model.deterministics]):
+            raise ValueError(f"observe: {var.name!r} is neither a random variable nor a deterministic of the model")
     return rebuilt(model, empty_like(model), observations=chosen)
 
 

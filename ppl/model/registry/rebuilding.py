@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 import ppl.tensor as tt
-from ppl.distributions import DRAW, RandomVariable
+from ppl.distributions import DRAW, CustomDist, RandomVariable
 from ppl.distributions.draws.draw import draw
 from ppl.distributions.transforms import Transform
 from ppl.graph import Node, ancestors, substitute
@@ -85,6 +85,26 @@ class _Rebuilding:
         name = var.name or ""
         data = as_data(value, name, var.family.__name__)
         self.done[var] = observe_variable(self.new, self._draw(var), data, self.dims(name), None, {})
+
+    def observe_expression(self, var: Tensor, value: Any) -> None:
+        """A deterministic becomes an observed variable, whose law follows from the draws inside it that have no name."""
+        name, inside = var.name or "", self.at(var.inputs[0])
+        own = set(self.new.named_vars.values())
+        used = [node for node in ancestors([inside], blockers=own) if node in own]
+        if not any(node.op is DRAW for node in ancestors([inside], blockers=own) - own):
+            raise NotImplementedError(
+                f'observe: "{name}" is computed from {" and ".join(sorted(str(v.name) for v in used)) or "constants"}, '
+                "whose values the model has, so that it has no density of its own. Observe what it is computed from, or "
+                "write it with a draw inside, as in pm.Normal.dist()."
+            )
+        drawn = CustomDist.dist(
+            *used,
+            dist=lambda *given: substitute(inside, dict(zip(used, given[:-1], strict=True))),  # the last is the size
+            class_name=name,
+            name=name,
+        )
+        data = as_data(value, name, name)
+        self.done[var] = observe_variable(self.new, drawn, data, self.dims(name), None, {})
 
     def _draw(self, var: RandomVariable) -> RandomVariable:
         inputs = self.at(list(var.inputs))
@@ -199,7 +219,9 @@ def rebuilt(
         if isinstance(var, Variable):
             pass  # entered with the data
         elif not isinstance(var, RandomVariable):
-            if any(var is d for d in model.deterministics):
+            if var in seen:
+                walk.observe_expression(var, seen[var])
+            elif any(var is d for d in model.deterministics):
                 walk.expression(var, walk.new.deterministics)
             elif any(var is p for p in model.potentials):
                 walk.expression(var, walk.new.potentials)
