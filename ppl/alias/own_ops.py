@@ -148,11 +148,11 @@ class HostOperation(HostOp):
         """By the class, or by JAX where a JAX function of the operation was registered."""
         return self.has_slope or jax_function_of(self.node.op, self.node) is not None
 
-    def computed(self, *arrays: Any) -> tuple[Any, ...]:
+    def in_program(self, *arrays: Any) -> tuple[Any, ...]:
         """By the JAX function that was registered for the operation, else by a call on the host."""
         function = jax_function_of(self.node.op, self.node)
         if function is None:
-            return super().computed(*arrays)
+            return super().in_program(*arrays)
         found = function(*arrays)
         several = list(found) if isinstance(found, list | tuple) else [found]
         return tuple(jnp.asarray(x, kind.dtype) for x, kind in zip(several, self.types, strict=True))
@@ -163,7 +163,7 @@ class HostOperation(HostOp):
         def lower(*arrays: Any) -> Any:
             if self.has_slope or not self.differentiable:
                 return by_class(*arrays)
-            results = self.computed(*arrays)  # JAX's own derivative
+            results = self.in_program(*arrays)  # JAX's own derivative
             return results[0] if len(self.types) == 1 else results
 
         return lower

@@ -87,14 +87,14 @@ class _Rebuilding:
         self.done[var] = observe_variable(self.new, self._draw(var), data, self.dims(name), None, {})
 
     def observe_expression(self, var: Tensor, value: Any) -> None:
-        """A deterministic becomes an observed variable, whose law follows from the draws inside it that have no name."""
+        """A deterministic becomes an observed variable, whose law follows from the draws inside that have no name."""
         name, inside = var.name or "", self.at(var.inputs[0])
         own = set(self.new.named_vars.values())
         used = [node for node in ancestors([inside], blockers=own) if node in own]
         if not any(node.op is DRAW for node in ancestors([inside], blockers=own) - own):
             raise NotImplementedError(
                 f'observe: "{name}" is computed from {" and ".join(sorted(str(v.name) for v in used)) or "constants"}, '
-                "whose values the model has, so that it has no density of its own. Observe what it is computed from, or "
+                "whose values the model has, so that it has no density of its own. Observe what it is made of, or "
                 "write it with a draw inside, as in pm.Normal.dist()."
             )
         drawn = CustomDist.dist(

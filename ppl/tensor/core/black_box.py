@@ -34,7 +34,7 @@ class HostOp(TensorOp):
         """The results for NumPy arrays, of the dtypes of `types`."""
         raise NotImplementedError
 
-    def computed(self, *arrays: Any) -> tuple[Any, ...]:
+    def in_program(self, *arrays: Any) -> tuple[Any, ...]:
         """The results in a compiled program: by a call of `run` on the host."""
         return host_call(self.run, self.forms(arrays), *arrays)
 
@@ -73,7 +73,7 @@ class HostOp(TensorOp):
     def _lowered(self) -> Callable[..., Any]:
         @jax.custom_vjp
         def run(*arrays: Any) -> Any:
-            results = self.computed(*arrays)
+            results = self.in_program(*arrays)
             return results[0] if len(self.types) == 1 else results
 
         def ahead(*given: Any) -> Any:
