@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import ppl
 import ppl.tensor as tt
@@ -161,5 +162,23 @@ def test_its_data_can_be_set_and_it_is_predicted():
 def test_a_deterministic_without_a_draw_has_no_density():
     with pytest.raises(ValueError, match="'twice' follows from other variables of the model without a draw of its own"):
         ppl.observe(drawn(), {"twice": 1.0})
-    with pytest.raises(ValueError, match="'x' is no free random variable and no deterministic"):
+    with pytest.raises(ValueError, match="'x' is neither a random variable nor a deterministic"):
         ppl.observe(drawn(), {"x": SEEN})
+
+
+def test_a_deterministic_with_a_draw_inside_is_observed_and_an_observed_variable_anew():
+    with ppl.Model(coords={"i": range(4)}) as model:
+        x = ppl.Normal("x")
+        ppl.Deterministic("c", ppl.math.clip(ppl.Normal.dist(x, 1, shape=4), -1, 1), dims="i")
+        ppl.Deterministic("e", ppl.math.exp(ppl.Normal.dist(x, 2.0)))
+        ppl.Deterministic("b", 2 * x)
+        ppl.Normal("o", x, 1, observed=1.0)
+    seen = ppl.observe(model, {"c": [0.9, 0.5, 0.3, 1.0], "e": 2.5, "o": 3.0})
+    assert [v.name for v in seen.observed_RVs] == ["c", "e", "o"] and seen.named_vars_to_dims["c"] == ("i",)
+    assert [v.name for v in seen.deterministics] == ["b"]
+    v, law = 0.3, stats.norm
+    right = law.logpdf(v) + law.logpdf(3.0, v) + law.logpdf([0.9, 0.5, 0.3], v).sum() + law.logsf(1, v)
+    right += law.logpdf(np.log(2.5), v, 2) - np.log(2.5)
+    np.testing.assert_allclose(seen.compile_logp()({"x": v}), right)
+    with pytest.raises(ValueError, match="'b' follows from other variables of the model without a draw of its own"):
+        ppl.observe(model, {"b": 1.0})

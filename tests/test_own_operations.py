@@ -8,7 +8,7 @@ import pytest
 import ppl as pm
 import ppl.tensor as pt
 from ppl.alias.fgraph import FunctionGraph, OpFromGraph, in2out, node_rewriter
-from ppl.alias.jax_functions import jax_funcify
+from ppl.alias.jax_functions import get_jaxified_logp, jax_funcify
 from ppl.alias.missing import NotHereYet
 from ppl.alias.own_families import Discrete, PositiveContinuous, RandomVariable, _logprob
 from ppl.alias.own_ops import Apply, DisconnectedType, GradientError, Op, as_op, grad_not_implemented
@@ -135,6 +135,59 @@ def test_without_gradient_slices_move_what_it_uses_and_nuts_refuses_by_name():
     assert [v.name for v in found.nuts] == ["free"]
     with model_of(Blind()), pytest.raises(GradientError, match="Blind has no gradient, so neither NUTS nor"):
         pm.sample(5, tune=5, chains=1, step=pm.NUTS(), progressbar=False, random_seed=1)
+
+
+class Squared(Blind):
+    """x², by a JAX function; its class has no gradient."""
+
+    def perform(self, node, inputs, outputs):
+        raise AssertionError("the host is not asked")
+
+
+@jax_funcify.register(Squared)
+def _(op, **kwargs):
+    return lambda x: x**2
+
+
+def test_a_registered_jax_function_computes_and_jax_differentiates_it():
+    x = pt.dvector("x")
+    f = pm.function([x], [Squared()(x), pm.grad(Squared()(x).sum(), x)])
+    for found, right in zip(f(ROWS), (ROWS**2, 2 * ROWS), strict=True):
+        np.testing.assert_allclose(found, right)
+    assert assign(rewritten(model_of(Squared()), rewrite=False), None).only_nuts
+    with model_of(Squared()):
+        draws = pm.sample(20, tune=20, chains=1, step=pm.NUTS(), progressbar=False, random_seed=1, rewrite=False)
+    assert np.isfinite(draws.posterior["b"]).all()
+
+
+def test_a_jax_function_serves_where_it_is_registered_later_and_has_its_own_gradient():
+    """As where PyMC's samplers in JAX use it: what the class says of its gradient is not asked then."""
+
+    class Doubled(Cubed):
+        def grad(self, inputs, output_grads):
+            return [7.0 * output_grads[0]]
+
+    x = pt.dvector("x")
+    y = Doubled()(x)
+
+    @jax_funcify.register(Doubled)
+    def _(op, node, **kwargs):
+        return lambda x: (2 * x,)
+
+    value, slope = pm.function([x], [y, pm.grad(y.sum(), x)])(ROWS)
+    np.testing.assert_allclose(value, 2 * ROWS)
+    np.testing.assert_allclose(slope, 2.0)
+
+
+def test_what_has_no_jax_function_says_so_and_graphs_have_one():
+    with pytest.raises(NotImplementedError, match="No JAX conversion for the given `Op`: Blind"):
+        jax_funcify(Blind())
+    x = pt.dvector("x")
+    (found,) = jax_funcify(FunctionGraph([x], [pt.exp(x)]))(ROWS)
+    np.testing.assert_allclose(found, np.exp(ROWS), rtol=1e-6)
+    with pm.Model() as model:
+        pm.Normal("z", 1.0, 2.0)
+    np.testing.assert_allclose(get_jaxified_logp(model, negative_logp=False)([0.3]), model.compile_logp()({"z": 0.3}))
 
 
 class RoundedRV(RandomVariable):

@@ -56,6 +56,10 @@ def test_variables_dims_and_coords(result):
     assert np.allclose(np.exp(posterior.sigma_log__), posterior.sigma)
 
 
+def test_chain_and_draw_are_the_first_coordinates(result):
+    assert list(result.posterior.coords)[:2] == ["chain", "draw"]
+
+
 def test_statistics_have_pymc_names_and_dtypes(result):
     stats = group_of(result, "sample_stats")
     assert list(stats.data_vars) == list(DTYPES)

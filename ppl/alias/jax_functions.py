@@ -7,10 +7,14 @@ computes the operation itself, without a call of Python on the host, and JAX der
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from ppl.alias.fgraph import FunctionGraph
 from ppl.alias.missing import NotHereYet
+from ppl.tensor.core.evaluate import to_jax
+from ppl.xla.later import wide
+from ppl.xla.private import is_traced
 
 
 @functools.singledispatch
@@ -52,3 +56,35 @@ def jax_function_of(op: Any, node: Any) -> Callable[..., Any] | None:
 def numba_funcify(*_: Any, **__: Any) -> Any:
     """PyTensor's way to Numba, which nothing is compiled by here."""
     raise NotHereYet("ppl compiles by JAX: register the operation by pytensor.link.jax.dispatch.jax_funcify")
+
+
+@jax_funcify.register(FunctionGraph)
+def _graph(graph: FunctionGraph, **options: Any) -> Callable[..., Any]:
+    function = to_jax(graph.inputs, graph.outputs)
+
+    def call(*arrays: Any) -> tuple[Any, ...]:
+        if any(map(is_traced, arrays)):
+            return tuple(function(*arrays))  # in the precision of whoever traces it
+        with wide():
+            return tuple(function(*arrays))
+
+    return call
+
+
+def get_jaxified_graph(inputs: Sequence[Any] | None = None, outputs: Sequence[Any] | None = None) -> Callable[..., Any]:
+    """The JAX function from inputs to a tuple of outputs, PyMC's `pymc.sampling.jax.get_jaxified_graph`."""
+    return _graph(FunctionGraph(inputs or (), outputs or ()))
+
+
+def get_jaxified_logp(model: Any, negative_logp: bool = True) -> Callable[..., Any]:
+    """A model's log-density, or its negative, as a JAX function of the list of values of `model.value_vars`.
+
+    >>> import jax, ppl
+    >>> with ppl.Model() as model:
+    ...     x = ppl.Normal("x", 0, 1)
+    >>> round(float(jax.grad(get_jaxified_logp(model))([0.5])[0]), 3)
+    0.5
+    """
+    density = model.logp()
+    function = get_jaxified_graph(model.value_vars, [-density if negative_logp else density])
+    return lambda values: function(*values)[0]

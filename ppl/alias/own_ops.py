@@ -124,8 +124,8 @@ def name_of(op: Op) -> str:
 def no_gradient(op: Op) -> GradientError:
     return GradientError(
         f"{name_of(op)} has no gradient, so neither NUTS nor other methods that follow gradients can move what it is "
-        "computed from. Define grad(self, inputs, output_grads) in its class, or sample with step=pm.Slice() or "
-        "step=pm.DEMetropolisZ()."
+        "computed from. Define grad(self, inputs, output_grads) in its class, give it a JAX function by "
+        "pytensor.link.jax.dispatch.jax_funcify.register, or sample with step=pm.Slice() or step=pm.DEMetropolisZ()."
     )
 
 

@@ -34,6 +34,9 @@ FGRAPH = """FunctionGraph=ppl.alias.fgraph.FunctionGraph node_rewriter=ppl.alias
 OPS = "Op=ppl.alias.own_ops.Op"
 SLOPES = """DisconnectedType=ppl.alias.own_ops.DisconnectedType grad_undefined=ppl.alias.own_ops.grad_undefined
     grad_not_implemented=ppl.alias.own_ops.grad_not_implemented"""
+IN_JAX = """get_jaxified_graph=ppl.alias.jax_functions.get_jaxified_graph
+    get_jaxified_logp=ppl.alias.jax_functions.get_jaxified_logp"""
+TO_JAX = "jax_funcify=ppl.alias.jax_functions.jax_funcify !jax_typify"
 COMPILED = "Function In Out Mode function get_mode shared SharedVariable=ppl.tensor.variables.Variable"
 
 # Modules of pymc.variational that PyMC lets one reach from `pymc` too.
@@ -94,11 +97,11 @@ PYMC = {
         constant_fold=ppl.alias.graphs.constant_fold resolve_shapes=ppl.alias.graphs.resolve_shapes
         !normalize_rng_param !rewrite_pregrad !toposort_replace !resolve_backend_compile_kwargs
         !get_symbolic_rv_shapes""",
-    "pymc.sampling.jax": "*ppl.sampling.jax !_replace_shared_variables !get_jaxified_graph !get_jaxified_logp",
+    "pymc.sampling.jax": f"*ppl.sampling.jax {IN_JAX} !_replace_shared_variables",
     "pymc.sampling.mcmc": "*ppl.sampling.mcmc !assign_step_methods !setup_cores_blas_cores",
     "pymc.sampling.parallel": "!ExceptionWithTraceback !_cpu_count !_initialize_multiprocessing_context",
     "pymc.sampling_jax": "sample_blackjax_nuts=ppl.sampling_jax.sample_blackjax_nuts "
-    "sample_numpyro_nuts=ppl.sampling_jax.sample_numpyro_nuts",
+    f"sample_numpyro_nuts=ppl.sampling_jax.sample_numpyro_nuts {IN_JAX}",
     "pymc.smc": "*ppl.smc",
     "pymc.smc.kernels": "*ppl.smc.kernels",
     "pymc.smc.sampling": "*ppl.smc.sampling",
@@ -148,8 +151,8 @@ PYTENSOR = {
     "pytensor.ifelse": "ifelse",
     "pytensor.link": "",
     "pytensor.link.jax": "jax_funcify=ppl.alias.jax_functions.jax_funcify !JAXLinker",
-    "pytensor.link.jax.dispatch": "jax_funcify=ppl.alias.jax_functions.jax_funcify !jax_typify",
-    "pytensor.link.jax.dispatch.basic": "jax_funcify=ppl.alias.jax_functions.jax_funcify !jax_typify",
+    "pytensor.link.jax.dispatch": TO_JAX,
+    "pytensor.link.jax.dispatch.basic": TO_JAX,
     "pytensor.link.jax.ops": "wrap_jax=ppl.alias.own_ops.wrap_jax",
     "pytensor.link.numba": "",
     "pytensor.link.numba.dispatch": "numba_funcify=ppl.alias.jax_functions.numba_funcify",

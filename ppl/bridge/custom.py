@@ -24,6 +24,9 @@ def by_density(at: Application, parameters: Sequence[Any], size: Any) -> Tensor:
         return density(reader, op, node, value, out, parameters, given)
 
     given = [reader.tensor(p) for p in parameters]
+    own: dict[str, Any] = {"size": size}
+    if op.ndim_supp and all(n < op.ndim_supp for n in ndims):  # no parameter tells the length of a value
+        own = {"shape": (*_batch(given, size), *_length(at, out, parameters))}
     drawn = CustomDist.dist(
         *given,
         logp=logp,
@@ -32,10 +35,26 @@ def by_density(at: Application, parameters: Sequence[Any], size: Any) -> Tensor:
         ndims_params=tuple(ndims),
         dtype=out.dtype,
         class_name=called(op),
-        size=size,
+        **own,
     )
     logp(placeholder(drawn.type), *given)  # what cannot be read is told now, and not when the model is compiled
     return drawn
+
+
+def _batch(given: Sequence[Tensor], size: Any) -> list[Any]:
+    """The shape of independent values: as it is asked for, else that of the parameters together."""
+    if size is not None:
+        return list(size)
+    together = sum(given, start=as_tensor(0.0))
+    return [together.shape[i] if n is None else n for i, n in enumerate(together.type.shape)]
+
+
+def _length(at: Application, out: Any, parameters: Sequence[Any]) -> list[Any]:
+    """The shape of one value, as the type tells it, else as the op computes it from the parameters."""
+    known = list(out.shape[out.ndim - at.op.ndim_supp :])
+    if None in known:
+        known = list(at.op._supp_shape_from_params(list(parameters)))
+    return [n if isinstance(n, int | np.integer) else at.reader.tensor(n) for n in known]
 
 
 def density(

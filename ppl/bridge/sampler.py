@@ -70,8 +70,10 @@ class _External:
     def __call__(self, sampler: str, *args: Any, **run: Any) -> Any:
         if sampler != "ppl":
             return self.others(sampler, *args, **run)
-        options = {**run, **(run.pop("nuts_sampler_kwargs", None) or {})}
-        options.pop("nuts_sampler_kwargs", None)
+        own = {**(run.pop("nuts_kwargs", None) or {}), **(run.pop("nuts_sampler_kwargs", None) or {})}
+        options = {**run, **own}
+        if not options.get("compile_kwargs"):
+            options.pop("compile_kwargs", None)
         if options.get("target_accept") == USUAL_ACCEPTANCE:
             del options["target_accept"]
         return sample(**{key: value for key, value in options.items() if value is not None})

@@ -90,7 +90,10 @@ def do(
 
 @takes_labelled
 def observe(model: Books, vars_to_observations: Mapping[Any, Any]) -> Model:
-    """The model in which some free variables are observed, or deterministics that have draws of their own.
+    """The model in which some variables are observed; what was observed before has the new value.
+
+    A deterministic with draws of its own, as `pm.math.clip(pm.Normal.dist(mu, 1), 0, 1)`, can be observed too: its law
+    follows from theirs.
 
     Parameters
     ----------
@@ -114,14 +117,14 @@ def observe(model: Books, vars_to_observations: Mapping[Any, Any]) -> Model:
     chosen = _variables(model, vars_to_observations, "observe")
     named = {*model.basic_RVs}
     for var in chosen:
-        if any(var is rv for rv in model.free_RVs):
+        if any(var is rv for rv in model.basic_RVs):
             continue
         if not any(var is d for d in model.deterministics):
-            raise ValueError(f"observe: {var.name!r} is no free random variable and no deterministic of the model")
+            raise ValueError(f"observe: {var.name!r} is neither a random variable nor a deterministic of the model")
         if not any(is_draw(node) and node not in named for node in ancestors([var], blockers=named)):
             raise ValueError(
                 f"observe: {var.name!r} follows from other variables of the model without a draw of its own, so that it"
-                " has no density. Observe one of these."
+                " has no density. Observe one of these, or write it with a draw inside, as in pm.Normal.dist()."
             )
     return rebuilt(model, empty_like(model), observations=chosen)
 

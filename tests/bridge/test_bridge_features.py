@@ -330,3 +330,33 @@ def test_warnings_are_those_of_the_model(pm):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         ppl.from_pymc(schools(pm))
+
+
+def test_a_family_of_pairs_whose_parameters_are_numbers(pymc5):
+    """As the laws of purchases of pymc-marketing: no parameter tells the length of a value."""
+    pm, pt = pymc5, __import__("pytensor.tensor", fromlist=["tensor"])
+    from pymc.distributions.distribution import Continuous
+    from pytensor.tensor.random.op import RandomVariable
+
+    class PairsRV(RandomVariable):
+        name, signature, dtype = "pairs", "(),()->(2)", "floatX"
+
+        def _supp_shape_from_params(self, *args, **kwargs):
+            return (2,)
+
+    class Pairs(Continuous):
+        rv_op = PairsRV()
+
+        @classmethod
+        def dist(cls, a, b, **kwargs):
+            return super().dist([a, b], **kwargs)
+
+        def logp(value, a, b):  # noqa: N805
+            return -((value[..., 0] - a) ** 2) - pt.abs(value[..., 1] * b)
+
+    with pm.Model() as model:
+        a = pm.Normal("a", shape=3)
+        Pairs("y", a, pm.HalfNormal("b"), observed=np.arange(6.0).reshape(3, 2))
+    point = {"a": np.array([0.1, -0.4, 1.2]), "b_log__": np.array(0.3)}
+    right = model.compile_logp(mode="FAST_COMPILE")(point)
+    np.testing.assert_allclose(ppl.from_pymc(model).compile_logp()(point), right)

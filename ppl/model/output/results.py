@@ -137,7 +137,8 @@ def dataset(
             found[dim] = (sample_coords or {}).get(dim, np.arange(first.shape[axis]))
     used = {dim for names, _ in arrays.values() for dim in names}
     about = {**creation(sample_dims), **(attrs or {})}
-    return xr.Dataset(arrays, {k: v for k, v in found.items() if k in used}, about)
+    order = {**dict.fromkeys(sample_dims), **found}  # chain and draw first, as in PyMC
+    return xr.Dataset(arrays, {k: found[k] for k in order if k in used and k in found}, about)
 
 
 def _axes(name: str, shape: Sequence[int], given: Sequence[Any]) -> list[tuple[str, int]]:
