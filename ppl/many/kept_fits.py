@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import inspect
 import json
 import os
 import pickle
@@ -57,6 +58,14 @@ class KeptFits:
         begun = file.with_suffix(f".{os.getpid()}")
         begun.write_bytes(content)
         begun.replace(file)
+
+
+def code_of(f: Any) -> str:
+    """What stands for the text of a function, where Python finds it."""
+    try:
+        return hashlib.blake2b(inspect.getsource(f).encode(), digest_size=6).hexdigest()
+    except (OSError, TypeError):
+        return "not known"
 
 
 def digest_of(item: Any) -> str:

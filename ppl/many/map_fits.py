@@ -15,7 +15,7 @@ from typing import Any
 
 from ppl.many.engines import engine_of
 from ppl.many.fits import FitError, Fits
-from ppl.many.kept_fits import KeptFits
+from ppl.many.kept_fits import KeptFits, code_of
 from ppl.many.one_fit import Groups, Outcome, Summary, Whole, Work, run
 from ppl.model.inference.bar import Bar
 from ppl.model.seeds import seed_of
@@ -55,7 +55,8 @@ def map_fits(
         Whether a fit that fails leaves a FitError in its place, or ends the call.
     checkpoint : path, optional
         A folder in which each fit is kept as soon as it is done. A later call with the same arguments goes on from
-        there. It belongs to the user alone, since reading pickled results runs code.
+        there; what `build` reads beside its item is not looked at. It belongs to the user alone, since reading pickled
+        results runs code.
     random_seed : int or other, optional
         The seed of all fits; each has its own, which follows from this one and the number of its item.
     progressbar : bool, default True
@@ -138,10 +139,12 @@ def _asked(build: Any, keep: Any, options: Mapping[str, Any], seed: Any) -> dict
     if seed is None:
         raise ValueError("map_fits: checkpoint= goes on with the same fits later, which takes random_seed=")
     name = lambda f: f"{getattr(f, '__module__', '')}.{getattr(f, '__qualname__', type(f).__qualname__)}"
+    kept = {"keep": name(keep), "code of keep": code_of(keep)} if callable(keep) else {"keep": keep}
     told = {key: value for key, value in options.items() if key != "cores"}
     return {
         "build": name(build),
-        "keep": name(keep) if callable(keep) else keep,
+        "code of build": code_of(build),
+        **kept,
         "arguments": sorted(told.items()),
         "random_seed": seed_of(seed),
         "version of ppl": __version__,

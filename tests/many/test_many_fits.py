@@ -196,6 +196,13 @@ def test_a_folder_of_other_fits_is_refused(tmp_path):
         pm.map_fits(build, ITEMS[:1], checkpoint=tmp_path / "fits", keep="all", **FEW)
 
 
+def test_another_model_of_the_same_name_is_refused(tmp_path, monkeypatch):
+    pm.map_fits(build, ITEMS[:1], checkpoint=tmp_path / "fits", **FEW)
+    monkeypatch.setattr(kept_fits.inspect, "getsource", lambda f: "def build(item): ...")
+    with pytest.raises(TraceDirectoryError, match=r"code of build was \w+, and is \w+"):
+        pm.map_fits(build, ITEMS[:1], checkpoint=tmp_path / "fits", **FEW)
+
+
 def test_half_a_file_is_no_fit(tmp_path, built):
     counted, found = built
     pm.map_fits(counted, ITEMS[:2], checkpoint=tmp_path / "fits", **FEW)
