@@ -76,7 +76,7 @@ def map_fits(
     ...         mu = pm.Normal("mu", 0, 10)
     ...         pm.Normal("y", mu, 1, observed=y)
     ...     return model
-    >>> fits = pm.map_fits(build, [[1.0, 2.0], [5.0, 6.0, 7.0]], random_seed=1, draws=500)
+    >>> fits = pm.map_fits(build, [[1.0, 1.2], [5.0, 6.0, 7.0]], random_seed=1, draws=500)
     >>> [round(fit.loc["mu", "mean"]) for fit in fits]
     [1, 6]
     """

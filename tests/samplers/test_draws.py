@@ -424,7 +424,7 @@ def test_storage_that_cannot_be_is_refused(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="a directory must be given too"):
         schools(storage="zarr")
     monkeypatch.setitem(sys.modules, "zarr", None)
-    with pytest.raises(StorageError, match=r"needs the package zarr, version 3 or later: install ppl\[zarr\]"):
+    with pytest.raises(StorageError, match=r"needs the package zarr, version 3 or later: install ppl-jax\[zarr\]"):
         schools(checkpoint=tmp_path / "run", storage="zarr")
 
 

@@ -29,6 +29,7 @@ LABELS = (
 
 KINDS = ("prior conflict",)
 FAR = 8.0  # how many spreads of the prior predictive mean the mean of the data is away
+BEYOND = 4.0  # times what rows of a draw, or draws, are away from each other: tails may be heavy
 MUCH_MORE, MUCH_LESS, BLOWN_UP = 10.0, 1e-3, 0.25
 MILLION = 1e6
 FEWEST = 5  # values whose spread is compared
@@ -71,7 +72,7 @@ def _compared(survey: Survey, rv: RandomVariable, values: np.ndarray, drawn: np.
     side = high - middle if mean > middle else middle - low
     reach = max(side / 1.645, inner / np.sqrt(drawn.shape[1]), 1e-300)
     away = abs(mean - middle)
-    if away > FAR * reach and away > 3.0 * max(inner, np.ptp(means) / 2.0):
+    if away > FAR * reach and away > BEYOND * max(inner, np.ptp(means) / 2.0):
         yield Finding(
             "prior conflict", (name,), "warning",
             f'The mean of the data "{name}" is {mean:.4g}; draws from the prior give it as {middle:.4g}, give or '
