@@ -82,7 +82,8 @@ def get_jaxified_logp(model: Any, negative_logp: bool = True) -> Callable[..., A
     >>> import jax, ppl
     >>> with ppl.Model() as model:
     ...     x = ppl.Normal("x", 0, 1)
-    >>> round(float(jax.grad(get_jaxified_logp(model))([0.5])[0]), 3)
+    >>> with jax.enable_x64(True):
+    ...     round(float(jax.grad(get_jaxified_logp(model))([0.5])[0]), 3)
     0.5
     """
     density = model.logp()
