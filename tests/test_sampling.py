@@ -535,3 +535,17 @@ def test_a_long_sum_is_no_deep_recursion():
         parts = [Normal(f"x{i}", 0, 1) for i in range(3000)]
         Normal("y", sum(parts[1:], parts[0]), 1, observed=0.0)
     assert len(model.free_RVs) == 3000 and len(model.initial_point()) == 3000
+
+
+def test_quiet_runs_in_several_threads_leave_no_silence_behind(caplog):
+    """Blocks that overlap, the first of which ends before the second."""
+    from ppl.model.log import log, silenced
+
+    level = log.level
+    first, second = silenced(True), silenced(True)
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert log.level > logging.CRITICAL
+    second.__exit__(None, None, None)
+    assert log.level == level

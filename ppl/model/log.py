@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import threading
 from collections.abc import Iterator
 
 log = logging.getLogger("ppl")
@@ -13,15 +14,27 @@ if not log.handlers and not logging.getLogger().handlers:
     log.addHandler(_shown)
 if log.level == logging.NOTSET:
     log.setLevel(logging.INFO)
+_lock = threading.Lock()
+_blocks: list[None] = []  # that are open and want silence
+_before = logging.INFO  # the level that the first of them found
 
 
 @contextlib.contextmanager
 def silenced(quiet: bool) -> Iterator[None]:
-    """No messages inside the block where `quiet`."""
-    level = log.level
-    if quiet:
-        log.setLevel(logging.CRITICAL + 1)
+    """No messages while such blocks are open where `quiet`; blocks of several threads may overlap."""
+    if not quiet:
+        yield
+        return
+    global _before
+    with _lock:
+        if not _blocks:
+            _before = log.level
+            log.setLevel(logging.CRITICAL + 1)
+        _blocks.append(None)
     try:
         yield
     finally:
-        log.setLevel(level)
+        with _lock:
+            _blocks.pop()
+            if not _blocks:
+                log.setLevel(_before)

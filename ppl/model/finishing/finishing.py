@@ -129,6 +129,11 @@ class Finisher:
             self.posterior.once(("compiling", self.program, draws), compiling.start)
             self._preparing = compiling if compiling.ident is not None else None
 
+    def prepared(self) -> None:
+        """Wait until what was begun is compiled."""
+        if self._preparing is not None:
+            self._preparing.join()
+
     def values(self, positions: np.ndarray) -> dict[str, np.ndarray]:
         """Every name for every draw, (chains, draws, ...)."""
         columns = [slot.read(positions) for slot in self.slots]
@@ -150,8 +155,7 @@ class Finisher:
             return not_judged("certificate=False")
         if not run.draws:
             return not_judged("there are no draws")
-        if self._preparing is not None:
-            self._preparing.join()
+        self.prepared()
         lp = stats.get("lp") if self.request.lp_of_draws else None
         return self._notary().certify(run, lp, values, self.request.seed, self.request.certified)
 

@@ -202,6 +202,7 @@ def _finished(task: Task, draws: Any) -> Any:
         if task.reporter is not None:
             task.reporter.attach(draws)
         if not task.asked.blocking:
+            task.finish.prepared()  # with the data of now: the user may change them at once
             return Sampling(draws, task.finish)
         draws = waited_for(task, draws)
     return task.finish(draws, True)
