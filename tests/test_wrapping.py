@@ -107,3 +107,14 @@ def test_a_graph_on_two_devices():
         [sys.executable, "-c", TWO_DEVICES], env={**os.environ, "XLA_FLAGS": flags}, capture_output=True, text=True
     )
     assert run.returncode == 0, run.stderr
+
+
+def test_open_lengths_may_have_to_be_those_of_others():
+    """Rows that go with known ones, while the length of each stays open."""
+    both = tt.from_jax(lambda x, y: jnp.vectorize(jnp.convolve, signature="(n),(m)->(k)")(x, y))
+    x = tt.tensor("x", "float64", (None, None))
+    found = both(x, np.ones((2, 4)))
+    assert found.type.shape == (2, None)
+    np.testing.assert_array_equal(ppl.function([x], found)(np.ones((2, 5)))[0], [1, 2, 3, 4, 4, 3, 2, 1])
+    with pytest.raises(TypeError, match="contracting dimensions"):
+        tt.from_jax(lambda x, y: jnp.dot(x, y) + 1.0)(tt.tensor("x", "float64", (3, None)), np.ones((2, 2)))

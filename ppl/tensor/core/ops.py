@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import itertools
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -330,7 +331,26 @@ def hashable(value: Any) -> Any:
 
 
 _UNKNOWN_SIZES = (7, 11)
+_MOST_WAYS = 64  # in which unknown dimensions are tried at known lengths
 _SHORTEST = 1  # below any other length: what is as long as the shorter of two axes is so there too
+
+
+def fitted(lower: Callable[..., Any], types: tuple[TensorType, ...], attrs: Attrs) -> tuple[TensorType, ...] | None:
+    """The types with as few unknown dimensions as must be as long as a known one for the function to take them, one
+    at least left unknown; None where there is no such way."""
+    places = [(i, axis) for i, kind in enumerate(types) for axis, n in enumerate(kind.shape) if n is None]
+    known = sorted({n for kind in types for n in kind.shape if n is not None})
+    for count in range(1, len(places)):
+        for chosen in itertools.combinations(places, count):
+            for lengths in itertools.islice(itertools.product(known, repeat=count), _MOST_WAYS):
+                shapes = [list(kind.shape) for kind in types]
+                for (i, axis), n in zip(chosen, lengths, strict=True):
+                    shapes[i][axis] = n
+                found = tuple(TensorType(kind.dtype, tuple(s)) for kind, s in zip(types, shapes, strict=True))
+                with contextlib.suppress(TypeError, ValueError):
+                    _eval_shape(lower, found, attrs, _UNKNOWN_SIZES[0])
+                    return found
+    return None
 
 
 @functools.lru_cache(maxsize=10_000)
@@ -338,7 +358,13 @@ def shape_by_jax(lower: Callable[..., Any], types: tuple[TensorType, ...], attrs
     """The result type by `jax.eval_shape`. Unknown dimensions are tried with some sizes: what differs stays unknown."""
     if all(dim is not None for type in types for dim in type.shape):
         return _as_type(_eval_shape(lower, types, attrs, 0))
-    tries = [_eval_shape(lower, types, attrs, size) for size in _UNKNOWN_SIZES]
+    try:
+        tries = [_eval_shape(lower, types, attrs, size) for size in _UNKNOWN_SIZES]
+    except (TypeError, ValueError):
+        fitting = fitted(lower, types, attrs)
+        if fitting is None:
+            raise
+        return _as_type(*[_eval_shape(lower, fitting, attrs, size) for size in _UNKNOWN_SIZES])
     with contextlib.suppress(ArithmeticError, LookupError, RuntimeError, TypeError, ValueError):  # it may be too short
         tries.append(_eval_shape(lower, types, attrs, _SHORTEST))
     return _as_type(*tries)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ppl.graph import Attrs, Node
 from ppl.tensor.core.evaluate import to_jax
-from ppl.tensor.core.ops import JaxOp, hashable
+from ppl.tensor.core.ops import JaxOp, fitted, hashable
 from ppl.tensor.tensor import FUNCTIONS, Tensor, TensorType, as_tensor, function
 from ppl.xla.later import jax
 
@@ -57,6 +57,15 @@ class WrappedJax(JaxOp):
     @functools.lru_cache(maxsize=1000)  # noqa: B019  (operations live as long as the program)
     def _tree(self, types: tuple[TensorType, ...], attrs: Attrs) -> Any:
         """The nesting of the results."""
+        try:
+            return self._nesting(types, attrs)
+        except (TypeError, ValueError):
+            fitting = fitted(self.lower, types, attrs)
+            if fitting is None:
+                raise
+            return self._nesting(fitting, attrs)
+
+    def _nesting(self, types: tuple[TensorType, ...], attrs: Attrs) -> Any:
         sizes = [jax.ShapeDtypeStruct(tuple(n or 7 for n in t.shape), np.dtype(t.dtype)) for t in types]
         with jax.enable_x64(True):
             return jax.tree.structure(jax.eval_shape(lambda *xs: self._run(*xs, **attrs), *sizes))
