@@ -2,6 +2,7 @@
 
 import functools
 import importlib
+import logging
 import os
 import sys
 import warnings
@@ -29,6 +30,15 @@ settings.load_profile("same")
 def _rewriting_raises():
     """A rule that fails is left out with a warning when users run it; in tests it raises."""
     strict.on = True
+
+
+@pytest.fixture(autouse=True)
+def _what_is_logged_stays():
+    """A test that wants silence does not leave it to the next one."""
+    log = logging.getLogger("ppl")
+    before = log.level
+    yield
+    log.setLevel(before)
 
 
 PLACES = Path("/proc/self/maps")  # on Linux

@@ -1,6 +1,5 @@
 """Points left out: by refits and by moved draws, through what ArviZ asks of a model."""
 
-import logging
 import warnings
 
 import arviz as az
@@ -144,7 +143,6 @@ def test_what_cannot_be_left_out_is_refused(build, options, error, words):
 
 def test_draws_without_the_variables_are_refused():
     model = plain()
-    logging.getLogger("ppl").setLevel(logging.ERROR)
     draws = az.from_dict(posterior={"other": np.zeros((1, 5))})
     with pytest.raises(KeyError, match="no values of mu"):
         pm.loo_wrapper(draws, model)
