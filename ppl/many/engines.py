@@ -140,7 +140,8 @@ class OfJobs(Executor):
 
 
 class OfJoblib(Executor):
-    """What joblib runs: all that was submitted, by as many workers as it has, when the first result is asked for."""
+    """What a `joblib.Parallel` of the user's runs, as it is set up: results come as it gives them, all together at the
+    end unless it has `return_as="generator_unordered"`."""
 
     def __init__(self, parallel: Any) -> None:
         self._parallel = parallel
@@ -171,10 +172,7 @@ class OfJoblib(Executor):
                     yield delayed(_numbered)(len(begun) - 1, f, args, options)
 
         try:
-            parallel = type(self._parallel)(
-                n_jobs=self._parallel.n_jobs, batch_size=1, return_as="generator_unordered", pre_dispatch="all"
-            )
-            for number, result in parallel(tasks()):
+            for number, result in self._parallel(tasks()):
                 begun[number].set_result(result)
         except BaseException as error:  # a worker that died ends all of them
             for future in begun:

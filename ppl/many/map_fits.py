@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, as_completed
 from typing import Any
 
-from ppl.many.engines import engine_of
+from ppl.many.engines import OfJoblib, engine_of
 from ppl.many.fits import FitError, Fits
 from ppl.many.kept_fits import KeptFits, code_of
 from ppl.many.one_fit import Groups, Outcome, Summary, Whole, Work, run
@@ -159,7 +159,7 @@ def _here(work: Work, left: Sequence[int], items: Sequence[Any]) -> Any:
 def _elsewhere(engine: Executor, work: Work, left: Sequence[int], items: Sequence[Any]) -> Any:
     """The outcomes as they come in; what is waited for no longer is called off."""
     futures: dict[Future[Any], int] = {engine.submit(run, work, i, items[i]): i for i in left}
-    if type(engine).__name__ == "OfJoblib":
+    if isinstance(engine, OfJoblib):
         engine.shutdown(wait=False)  # all is submitted
     try:
         for future in as_completed(futures):

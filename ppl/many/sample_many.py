@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -38,8 +39,8 @@ def sample_many(
     Parameters
     ----------
     data : dict or sequence of dicts
-        Values by the names of `pm.Data`: one dict for each fit, or one dict of arrays whose first axis goes over
-        the fits.
+        Values by the names of `pm.Data`, those of the model where a name is left out: one dict for each fit, or one
+        dict of arrays whose first axis goes over the fits.
     model : Model, optional
         The model; that of the `with` block by default.
     keep : str, sequence of str or callable, default "summary"
@@ -72,9 +73,12 @@ def sample_many(
     check_common("sample_many", on_error, sample_options)
     sets, seed, keep_of = _sets(data), seed_of(random_seed), keeper(keep)
     own, options = clone_model(model), {"progressbar": False, "quiet": True, **sample_options}
+    first = {variable: variable.get_value() for variable in own.data_vars}
     began, found, interrupted = time.perf_counter(), [], False
     with Bar("Fits", progressbar) as bar:
         for i, values in enumerate(sets):
+            for variable, value in first.items():  # what a data set leaves out is as in the model
+                variable.set_value(value)
             try:
                 set_data(values, own)
                 found.append(kept(own, seed, i, keep_of, options))
@@ -84,7 +88,7 @@ def sample_many(
             except Exception as error:
                 if on_error == "raise":
                     raise
-                found.append(FitError(i, values, f"{type(error).__name__}: {error}"))
+                found.append(FitError(i, values, f"{type(error).__name__}: {error}", traceback.format_exc()))
             bar.advance(1, len(sets))
     found += [FitError(i, sets[i], INTERRUPTED) for i in range(len(found), len(sets))]
     return Fits(found, time.perf_counter() - began, interrupted)

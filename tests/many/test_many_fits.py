@@ -272,6 +272,16 @@ def test_data_sets_may_have_other_sizes_and_one_may_fail(line):
     assert [*fits[0].index] == ["a", "b", "s"]
 
 
+def test_what_a_data_set_leaves_out_is_as_in_the_model(line):
+    rows = np.random.default_rng(5).normal(size=12)
+    both = pm.sample_many([{"x": np.ones(12) * 3, "seen": rows}, {"seen": rows}], model=line, **FEW)
+    with pm.Model() as model:
+        mean = pm.Normal("a", 0, 10) + pm.Normal("b", 0, 10) * pm.Data("x", np.arange(12.0))
+        pm.StudentT("y", 4, mean, pm.HalfNormal("s", 1), observed=pm.Data("seen", rows))
+    one = pm.sample(model=model, quiet=True, **{**FEW, "random_seed": seed_of_fit(3, 1)})
+    np.testing.assert_array_equal(both[1].values, pm.summary(one, round_to="none").values)
+
+
 def test_data_of_different_counts_are_refused(line):
     with pytest.raises(ValueError, match="must have one length; got x: 2, seen: 3"):
         pm.sample_many({"x": np.zeros((2, 4)), "seen": np.zeros((3, 4))}, model=line, **FEW)
@@ -282,7 +292,9 @@ def test_data_of_different_counts_are_refused(line):
 # --- engines that may be installed ----------------------------------------------------------------------------------
 def test_joblib(alone):
     joblib = pytest.importorskip("joblib")
-    same(pm.map_fits(build, ITEMS[:2], executor=joblib.Parallel(n_jobs=2), **FEW), alone[:2])
+    for options in ({}, {"return_as": "generator_unordered"}, {"backend": "threading"}):
+        parallel = joblib.Parallel(n_jobs=2, **options)
+        same(pm.map_fits(build, ITEMS[:2], executor=parallel, **FEW), alone[:2])
 
 
 def test_dask(alone):
