@@ -413,7 +413,7 @@ def test_protected_variables_stay_and_wrong_requests_are_refused():
 def test_the_plan_reads_as_text():
     x = Normal.dist(0.0, 1.0, name="x")
     text = str(plan(Program((x,), (Observation(Normal.dist(x, 1.0, name="y"), tt.as_tensor(0.3)),))))
-    assert "1 dimensions become 0" in text and "Gaussian block: x" in text and "independent and exact" in text
+    assert "1 dimension becomes 0" in text and "Gaussian block: x" in text and "independent and exact" in text
 
 
 def test_only_the_variable_in_the_way_stays():

@@ -71,7 +71,7 @@ def _planned(
 ) -> Plan:
     """The plan, in which the variables `apart` are not the entries of a vector."""
     asked_for = frozenset(rv for rv in program.free if rv.name in eliminate)
-    result = Plan(program, asked=asked_for, ndim_before=program.ndim, nodes_before=program.nodes)
+    result = Plan(program, asked=asked_for, ndim_before=program.ndim)
     protected = frozenset(rv for rv in program.free if rv.name in protect)
     reasons: dict[str, str] = dict(protect) if isinstance(protect, Mapping) else dict.fromkeys(protect, "protected")
     _attempt("vectors for loops", lambda *given: _stacked(apart, *given), result, protected, reasons)

@@ -41,7 +41,6 @@ class Plan:
     members: dict[RandomVariable, tuple[RandomVariable, ...]] = field(default_factory=dict)  # of vectors for loops
     asked: frozenset[RandomVariable] = frozenset()  # what the user wants eliminated, whatever it costs
     ndim_before: int = 0
-    nodes_before: int = 0
     milliseconds: float = 0.0
     gone_through: int = 0  # factors, once for each theorem and variable that was tried
     stopped: str = ""  # why no further theorem was tried
@@ -67,6 +66,15 @@ class Plan:
         return self.program.nodes
 
     @property
+    def headline(self) -> str:
+        """How many dimensions rewriting leaves to sample."""
+        before = "1 dimension" if self.ndim_before == 1 else f"{self.ndim_before} dimensions"
+        one = self.ndim_before == 1
+        if self.ndim == self.ndim_before:
+            return f"{before} {'stays' if one else 'stay'}"
+        return f"{before} {'becomes' if one else 'become'} {self.ndim}"
+
+    @property
     def outlook(self) -> str:
         """What becomes of sampling, where so little is left that it needs no Markov chain."""
         if not self.program.free:
@@ -78,10 +86,7 @@ class Plan:
         return f"{left}, by quadrature, unless NUTS is asked for"
 
     def __str__(self) -> str:
-        lines = [
-            f"{self.ndim_before} dimensions become {self.ndim}, {self.nodes_before} nodes become {self.nodes} "
-            f"({self.milliseconds:.0f} ms)"
-        ]
+        lines = [f"{self.headline} ({self.milliseconds:.0f} ms)"]
         if self.stopped:
             lines.append(f"  {self.stopped}")
         if not self.outlook and abs(self.gain - 1.0) > 0.05:
@@ -121,7 +126,7 @@ class Plan:
             for what, stay in (("kept", self.kept), ("rows", self.rows), ("part", self.parts[:MOST_NAMES]))
             for k in stay
         )
-        head = f"{self.ndim_before} dimensions become {self.ndim}"
+        head = self.headline
         head += f"; {self.stopped}" if self.stopped else ""
         table = f"<table><tr><th>rule</th><th>variables</th><th>why</th></tr>{rows}{kept}</table>"
         return f"<p>{head}</p>{table}" + "".join(
