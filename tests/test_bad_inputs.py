@@ -18,6 +18,8 @@ from plain_words import require_plain
 import ppl as pm
 from ppl.samplers import PROGRAMS
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 FEW = {"draws": 5, "tune": 5, "chains": 1, "random_seed": 1, "progressbar": False, "quiet": True,
        "compute_convergence_checks": False}  # fmt: skip
 

@@ -16,6 +16,8 @@ import xarray as xr
 import ppl
 import ppl.tensor
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 ROWS: dict[str, Callable[[Any, Any], Any]] = {}
 
 

@@ -7,6 +7,8 @@ import pytest
 import ppl
 import ppl.tensor as tt
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 
 def test_print_shows_the_value_and_changes_nothing(capsys):
     x = tt.dvector("x")

@@ -9,6 +9,8 @@ from scipy import stats
 import ppl
 import ppl.tensor as tt
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 
 def effect(pm):
     with pm.Model() as model:

@@ -15,6 +15,8 @@ from ppl.alias.own_ops import Apply, DisconnectedType, GradientError, Op, as_op,
 from ppl.model.inference.steps.assignment import assign
 from ppl.model.posterior.rewriting import rewritten
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 ROWS = np.array([0.5, 1.0, 2.5])
 
 

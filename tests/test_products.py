@@ -12,6 +12,8 @@ from ppl.rewrites.marginalization.expressions.products import number_and_data, t
 from ppl.rewrites.marginalization.expressions.summands import summands
 from ppl.tensor.tensor import TensorType, placeholder
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 W, K = np.array([0.5, 2.0, 1.5]), np.array([[2.0, 0.3], [0.3, 1.0]])
 G = np.array([0, 1, 1])
 

@@ -13,6 +13,8 @@ from ppl.rewrites.values.folding import step_by_step
 from ppl.tensor.sampling.draws import OF_ONE_WORD, of_words
 from ppl.tensor.tensor import Tensor, TensorType, placeholder
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 ROWS = 3
 
 

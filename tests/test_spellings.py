@@ -20,6 +20,8 @@ import ppl.tensor as tt
 from ppl.model.posterior.rewriting import program_of
 from ppl.rewrites.marginalization import plan
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 N, ROWS = 3, np.array([0, 2, 2, 1, 0, 2])
 C = np.linspace(0.5, 2.0, N)
 HOT, EYE = (ROWS[:, None] == np.arange(N)).astype(float), np.eye(N)

@@ -15,6 +15,8 @@ import ppl as pm
 import ppl.tensor as tt
 from ppl.compile import function
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 mp = mpmath
 
 

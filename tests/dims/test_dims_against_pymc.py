@@ -10,6 +10,8 @@ from some_slow import every
 import ppl
 import ppl.dims as own
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     import pymc

@@ -8,7 +8,10 @@ import ppl as pm
 import ppl.tensor as tt
 from ppl.gp import cov
 
-pytestmark = pytest.mark.filterwarnings("ignore:Only . column")
+pytestmark = [
+    pytest.mark.usefixtures("module_compiled_quickly"),
+    pytest.mark.filterwarnings("ignore:Only . column"),
+]
 PARAMETERS = np.array([0.9, 0.7, 1.4])
 BASES = {"BaseCovariance", "Covariance", "Combination", "Stationary", "Add", "Prod"}
 

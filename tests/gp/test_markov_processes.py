@@ -20,6 +20,8 @@ from ppl.tensor.kernels.correlations import cosine_wave, exp_quad, matern12, mat
 from ppl.tensor.kernels.distances import periodic_distance, squared_distance
 from ppl.tensor.tensor import TensorType, placeholder
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 NUMBER = TensorType("float64", ())
 LENGTH, SCALE, NOISE = (placeholder(NUMBER, name) for name in ("length", "scale", "noise"))
 POINT = {"length": 0.7, "scale": 1.3, "noise": 0.4}

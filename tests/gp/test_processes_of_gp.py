@@ -10,6 +10,8 @@ import ppl as pm
 from ppl.gp.bases import FIRST
 from ppl.gp.util import replace_with_values
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 X = np.linspace(0.0, 2.0, 12)[:, None]
 NEW = np.array([[0.33], [1.1], [2.4]])
 Y = np.sin(3 * X[:, 0]) + 0.1 * np.random.default_rng(1).normal(size=12)

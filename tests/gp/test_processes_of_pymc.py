@@ -8,6 +8,7 @@ from some_slow import every
 import ppl
 
 pytestmark = [
+    pytest.mark.usefixtures("module_compiled_quickly"),
     pytest.mark.filterwarnings("ignore:Only . column"),
     pytest.mark.filterwarnings("ignore:The drop_first argument"),
     pytest.mark.filterwarnings("ignore:batched_dot is deprecated"),

@@ -7,6 +7,8 @@ import ppl.tensor as tt
 from ppl.rewrites.marginalization.expressions.kernels import Structure, Unstructured, structure_of
 from ppl.tensor.core.ops import OPS
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 X = np.random.default_rng(1).normal(size=(5, 2))
 LS, ETA, ALPHA = np.array([0.7, 1.9]), tt.constant(1.3), tt.constant(0.8)
 EYE = tt.eye(5)

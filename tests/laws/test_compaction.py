@@ -32,6 +32,8 @@ from ppl.distributions import (
 from ppl.graph import substitute
 from ppl.rewrites.marginalization import Observation, Program, plan
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 RNG = np.random.default_rng(3)
 N = 300
 GROUP = RNG.integers(0, 4, N)

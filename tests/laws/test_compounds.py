@@ -11,6 +11,8 @@ import ppl as pm
 from ppl.model.posterior.rewriting import program_of
 from ppl.rewrites.marginalization.conjugate.compounds import COMPOUNDS
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 Y = np.array([0.3, -1.2, 2.0, 0.7])
 SIGNS = np.array([1.0, -0.5, 2.0, -1.0])
 X = np.array([0.5, -1.0, 0.3, 1.1])

@@ -14,6 +14,8 @@ import ppl.tensor as tt
 from ppl.distributions.declaration.domains import real
 from ppl.model.posterior.rewriting import rewritten
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 RNG = np.random.default_rng(11)
 FAR = 2.0**20
 ROWS = 120

@@ -19,6 +19,8 @@ from ppl.distributions.declaration.domains import extended_real, real
 from ppl.distributions.draws.draw import RandomVariable
 from ppl.tensor.tensor import TensorType, as_tensor, placeholder
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 THRESHOLD = 1e-4  # probability of a false alarm of a test on draws
 QUANTILES = np.array([1e-8, 1e-3, 0.03, 0.2, 0.5, 0.7, 0.9, 0.99, 1 - 1e-6])
 

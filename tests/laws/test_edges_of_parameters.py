@@ -13,6 +13,8 @@ from ppl.compile import function
 from ppl.distributions.declaration.domains import real
 from ppl.tensor.tensor import TensorType, placeholder
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 STEP = 1e-5
 
 

@@ -23,6 +23,8 @@ from ppl.distributions.declaration.sums import Along, NotAlike
 from ppl.distributions.draws.draw import draw
 from ppl.tensor.tensor import Tensor, as_tensor, placeholder
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 POINTS = 40
 THRESHOLD = 1e-4  # probability of a false alarm of a test on draws
 

@@ -9,6 +9,8 @@ from ppl.model.posterior.rewriting import program_of, rewritten
 from ppl.model.posterior.snapshot import at_present
 from ppl.rewrites.plates.loops_as_processes import unrolled
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 RNG = np.random.default_rng(0)
 T = 15
 DATA = np.cumsum(RNG.normal(size=T)).round(3)

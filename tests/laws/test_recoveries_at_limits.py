@@ -35,6 +35,8 @@ from ppl.tensor.kernels.correlations import matern32
 from ppl.tensor.kernels.distances import squared_distance
 from ppl.tensor.sampling.keys import Key
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 DRAWS, FALSE_ALARM = 2000, 1e-6
 PROBABILITIES = (np.arange(4000) + 0.5) / 4000
 Build = Callable[[int], tuple[Any, list[Observation]]]  # independent copies of a variable, and rows that depend on it

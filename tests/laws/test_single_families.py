@@ -8,6 +8,8 @@ from scipy.integrate import quad
 import ppl as pm
 from ppl.rewrites import strict
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 SCALE = np.array([[0.5, 0.1], [0.1, 0.3]])
 AT = np.array([0.3, -0.2])
 ROWS = np.random.default_rng(0).multivariate_normal([1.0, -1.0], [[1.0, 0.5], [0.5, 2.0]], 40)

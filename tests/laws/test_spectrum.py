@@ -8,6 +8,8 @@ import ppl as pm
 from ppl.model.posterior.rewriting import rewritten
 from ppl.rewrites import strict
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 N = 12
 TIMES = np.arange(N) / 3.0
 KERNEL = np.exp(-0.5 * (TIMES[:, None] - TIMES) ** 2)  # without digits for a Cholesky factor of its own

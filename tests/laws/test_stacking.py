@@ -9,6 +9,8 @@ from ppl.model.posterior.rewriting import program_of, rewritten
 from ppl.model.posterior.snapshot import at_present
 from ppl.rewrites.plates.loops_as_plates import stacked
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 RNG = np.random.default_rng(0)
 DATA = [RNG.normal(size=3 + i % 3) for i in range(12)]
 COUNTS = [RNG.poisson(3, size=2) for _ in range(12)]

@@ -6,6 +6,8 @@ import pytest
 from ppl.rewrites.facts.facts import Knowledge
 from ppl.tensor import as_tensor
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 
 def test_draws_lie_where_they_are_known_to(case):
     case.need("sample")

@@ -10,6 +10,8 @@ import ppl as pm
 import ppl.tensor as tt
 from ppl.variational import updates
 
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+
 NAMES = "sgd momentum nesterov_momentum adagrad adagrad_window rmsprop adadelta adam adamax".split()
 KEPT = json.loads((Path(__file__).parents[1] / "golden/pymc_optimizers.json").read_text())
 

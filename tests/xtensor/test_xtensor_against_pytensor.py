@@ -5,17 +5,18 @@ import warnings
 import numpy as np
 import pytest
 
+import ppl.tensor as tt
 import ppl.xtensor as own
 from ppl.xtensor.math import ENTRYWISE
 from ppl.xtensor.random import _LAWS
+
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     import pytensor.tensor as pt
     import pytensor.xtensor as theirs
     from pytensor.xtensor.vectorization import vectorize_graph as their_vectorize_graph
-
-import ppl.tensor as tt
 
 RNG = np.random.default_rng(7)
 A, B = RNG.normal(size=(2, 3)), RNG.normal(size=(3, 4))
