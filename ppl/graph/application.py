@@ -36,6 +36,10 @@ class Application:
         (output,) = self.outputs
         return output
 
+    def get_parents(self) -> list[Node]:
+        """What it is applied to (PyTensor's name)."""
+        return self.inputs
+
     @property
     def nin(self) -> int:
         return len(self._node.inputs)
