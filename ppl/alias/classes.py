@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ppl.distributions.draws.operation import Generator, NoSize
+from ppl.distributions.draws.operation import Beside
 from ppl.tensor.core.labelled import Labelled
 from ppl.tensor.tensor import Tensor, constant, is_constant
 
@@ -41,7 +41,6 @@ class Variable(ABC):  # noqa: B024  (a class to ask by, with no methods of its o
 
 Variable.register(Tensor)
 Variable.register(Labelled)
-Variable.register(Generator)
-Variable.register(NoSize)
+Variable.register(Beside)
 
 TensorLike = Tensor | np.ndarray | np.generic | float | int | list | tuple

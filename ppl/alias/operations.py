@@ -17,9 +17,15 @@ RandomType = RandomGeneratorType
 random_generator_type = RandomGeneratorType()
 NoneConst = NO_SIZE
 __all__ = [
-    "CustomDistRV", "CustomSymbolicDistRV", "NoneConst", "NoneTypeT", "RandomGeneratorType", "RandomType", "SimulatorRV",
+    "CustomDistRV",
+    "CustomSymbolicDistRV",
+    "NoneConst",
+    "NoneTypeT",
+    "RandomGeneratorType",
+    "RandomType",
+    "SimulatorRV",
     "random_generator_type",
-]  # fmt: skip
+]
 
 
 def classes() -> dict[str, type[RandomOperation]]:

@@ -64,9 +64,9 @@ class OfDraws(type):
 class OfSymbolicDraws(Absent):
     """`isinstance(x.owner.op, SymbolicRandomVariable)` holds of draws that PyTensor makes of other draws."""
 
-    def __instancecheck__(cls, x: object) -> bool:
-        of_draws = cls is SymbolicRandomVariable and isinstance(x, RandomOperation) and x.symbolic
-        return type.__instancecheck__(cls, x) or of_draws
+    def __instancecheck__(self, x: object) -> bool:
+        of_draws = self is SymbolicRandomVariable and isinstance(x, RandomOperation) and x.symbolic
+        return type.__instancecheck__(self, x) or of_draws
 
 
 SymbolicRandomVariable = OfSymbolicDraws(

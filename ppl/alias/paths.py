@@ -67,7 +67,8 @@ PYMC = {
     "pymc.distributions.continuous": OPERATIONS,
     "pymc.distributions.discrete": OPERATIONS,
     "pymc.distributions.timeseries": OPERATIONS,
-    "pymc.distributions.mixture": f"""{OPERATIONS} HurdleGamma HurdleLogNormal HurdleNegativeBinomial HurdlePoisson Mixture
+    "pymc.distributions.mixture": f"""{OPERATIONS}
+        HurdleGamma HurdleLogNormal HurdleNegativeBinomial HurdlePoisson Mixture
         NormalMixture ZeroInflatedBinomial ZeroInflatedNegativeBinomial ZeroInflatedPoisson""",
     "pymc.distributions.shape_utils": """*ppl.alias.sizes
         _change_dist_size=ppl.alias.own_families._change_dist_size !change_dist_size !get_support_shape_1d

@@ -52,6 +52,9 @@ class RandomVariable(Tensor):
         return self.name or repr(self)
 
 
+RandomVariable.__name__ = "TensorVariable"  # programs that cannot import PyTensor ask by this name what they are given
+
+
 class _Draw(Op):
     name = "draw"
     node_class = RandomVariable

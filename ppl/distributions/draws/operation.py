@@ -8,6 +8,7 @@ family and the family's parameters. This is how these look from there; nothing i
 from __future__ import annotations
 
 import re
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -80,10 +81,10 @@ def _scalars(ndim_supp: int, ndims_params: Sequence[int]) -> str | None:
 class InPyTensor:
     """How PyTensor has a family, as far as the family's name and parameters do not tell.
 
-    `kind` is the operation's class, `name` and `shown` are its names, `signature` tells the axes of parameters and of one
-    value; `shown` and `signature` may be functions of the parameters. `parameters` gives PyTensor's parameters from the
-    family's. `inputs` says in which order a generator, a size and the parameters stand. `same_as` gives a draw of the
-    law that PyTensor makes instead, or None.
+    `kind` is the operation's class, `name` and `shown` are its names, `signature` tells the axes of the parameters and
+    of one value; `shown` and `signature` may be functions of the parameters. `parameters` gives PyTensor's parameters
+    from the family's. `inputs` says in which order a generator, a size and the parameters stand. `same_as` gives a draw
+    of the law that PyTensor makes instead, or None.
     """
 
     def __init__(
@@ -216,6 +217,7 @@ class Drawing(Application):
     def inputs(self) -> list[Any]:
         """Generator, size and parameters, in PyTensor's order."""
         generator = Node(GENERATOR, (), Attrs(identity=self._node.attrs["identity"], step=0))
+        _DRAWS[generator] = weakref.ref(self._node)
         parts = {"rng": [generator], "size": [self.size], "*": self.parameters}
         return [each for word in self._order for each in parts[word]]
 
@@ -284,8 +286,8 @@ class _Leaf(Op):
         return self.type
 
 
-class Generator(Node):
-    """Stands for the generator of a draw. Keys take its place here: it has no value."""
+class Beside(Node):
+    """A node that is no tensor, among the inputs and outputs of a draw. It is equal to itself alone."""
 
     __slots__ = ()
     name = owner = None
@@ -293,19 +295,35 @@ class Generator(Node):
     def get_parents(self) -> list[Any]:
         return []
 
+    def __eq__(self, other: object) -> bool:
+        return self is other
 
-class NoSize(Node):
+    def __hash__(self) -> int:
+        return object.__hash__(self)
+
+
+class Generator(Beside):
+    """Stands for the generator of a draw. Keys take its place here: it has no value."""
+
+    __slots__ = ()
+
+
+class NoSize(Beside):
     """Stands for the size of a draw where none was asked for, PyTensor's `NoneConst`."""
 
     __slots__ = ()
-    name = owner = data = None
+    data = None
 
     def eval(self, *_: Any, **__: Any) -> None:
         """None."""
 
-    def get_parents(self) -> list[Any]:
-        return []
-
 
 GENERATOR = _Leaf("generator", RandomGeneratorType(), Generator)
 NO_SIZE: Any = Node(_Leaf("no size", NoneTypeT(), NoSize))
+_DRAWS: weakref.WeakKeyDictionary[Node, Any] = weakref.WeakKeyDictionary()  # what each of these generators draws
+
+
+def own_parameters(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The parameters of a draw by its family, where a program gives `*x.owner.inputs` as they are in PyTensor."""
+    drawn = _DRAWS[inputs[0]]() if inputs and isinstance(inputs[0], Generator) and inputs[0] in _DRAWS else None
+    return inputs if drawn is None else drawn.parameters
