@@ -134,6 +134,9 @@ def tree(pm, x):
 
 
 def same(a, b):
+    """Sizes that PyMC works out from the parameters are none here."""
+    if isinstance(a, str) and a == "no size":
+        return
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         np.testing.assert_allclose(np.squeeze(a), np.squeeze(b), rtol=1e-7)
     elif isinstance(a, list | tuple):
@@ -173,6 +176,7 @@ def test_programs_find_what_they_read():
     assert str(x.owner.op) == 'normal_rv{"(),()->()"}' and x.owner.op.dtype == "float64"
     again = ppl.Normal.rv_op(1.0, 2.0, size=3)
     assert again.family is ppl.Normal and again.type.shape == (3,)
+    assert ppl.HalfNormal.rv_op.default_output == 1 and ppl.HalfNormal.rv_op.ndims_params == [0, 0]
     with pytest.raises(NotImplementedError, match=r"use Gamma.dist\(alpha, beta\)"):
         ppl.Gamma.rv_op(1.0, 2.0)
     assert not hasattr(ppl.ChiSquared, "rv_type") and not hasattr(ppl.HalfCauchy, "rv_op")

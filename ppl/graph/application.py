@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 from ppl.graph.node import GET, Node, TupleNode
+
+# What programs for PyTensor know some nodes by, where here several operations do what is one there.
+known_as: weakref.WeakKeyDictionary[Node, Any] = weakref.WeakKeyDictionary()
 
 
 class Application:
@@ -18,7 +22,7 @@ class Application:
     @property
     def op(self) -> Any:
         """The operation."""
-        return self._node.op
+        return known_as.get(self._node, self._node.op)
 
     @property
     def inputs(self) -> list[Node]:

@@ -34,7 +34,7 @@ class RandomOperation:
     @property
     def default_output(self) -> int:
         """The place of the draw among the outputs, where the generator's next state comes before it."""
-        return int(not self.symbolic)
+        return self.family.in_pytensor.outputs.index("*")
 
     def rng_param(self, node: Any) -> Any:
         """The generator among the inputs; None where there is none."""
@@ -96,12 +96,14 @@ class InPyTensor:
         signature: Any = None,
         parameters: Callable[..., Sequence[Any]] | None = None,
         inputs: str = "rng size *",
+        outputs: str = "",
         symbolic: bool = False,
         same_as: Callable[..., Any] | None = None,
         base: type[RandomOperation] = RandomOperation,
     ) -> None:
         self.name, self.kind, self.shown, self.signature, self.base = name, kind, shown, signature, base
         self.parameters, self.inputs, self.symbolic, self.same_as = parameters, inputs.split(), symbolic, same_as
+        self.outputs = (outputs or ("rng *" if "rng" in self.inputs else "*")).split()
         self._known: dict[Any, RandomOperation] = {}
 
     def __set_name__(self, family: Any, attribute: str) -> None:
@@ -164,10 +166,10 @@ class OperationOfFamily:
         fact = _declared(family)
         if fact.symbolic or fact.same_as is not None or callable(fact.signature):
             raise AttributeError(f"{family.__name__} has no operation without parameters")
-        domains = [p.domain for p in family.params.values()]
-        support = family.support_for([constant(np.zeros((1,) * domain.ndim)) for domain in domains])
-        dtype = "int64" if support.discrete else "float64"
-        return fact.operation(support.ndim, [domain.ndim for domain in domains], dtype, ())
+        axes = [p.domain.ndim for p in family.params.values()]
+        parameters = [constant(np.ones((1,) * ndim)) for ndim in axes]
+        support = family.support_for(parameters)
+        return fact.operation(support.ndim, axes, "int64" if support.discrete else "float64", parameters)
 
 
 class Drawing(Application):
@@ -209,9 +211,9 @@ class Drawing(Application):
         return law.owner.parameters if law is not self._node else _declared(law.family).of_pytensor(law.parameters)
 
     @property
-    def _order(self) -> list[str]:
+    def _fact(self) -> InPyTensor:
         law = self._law
-        return law.owner._order if law is not self._node else _declared(law.family).inputs
+        return law.owner._fact if law is not self._node else _declared(law.family)
 
     @property
     def inputs(self) -> list[Any]:
@@ -219,14 +221,13 @@ class Drawing(Application):
         generator = Node(GENERATOR, (), Attrs(identity=self._node.attrs["identity"], step=0))
         _DRAWS[generator] = weakref.ref(self._node)
         parts = {"rng": [generator], "size": [self.size], "*": self.parameters}
-        return [each for word in self._order for each in parts[word]]
+        return [each for word in self._fact.inputs for each in parts[word]]
 
     @property
     def outputs(self) -> list[Node]:
         """The draw, and the generator's next state, in PyTensor's order."""
         after = Node(GENERATOR, (), Attrs(identity=self._node.attrs["identity"], step=1))
-        order = [word for word in self._order if word != "size"]
-        return [self._node if word == "*" else after for word in order]
+        return [self._node if word == "*" else after for word in self._fact.outputs]
 
     @property
     def out(self) -> Node:

@@ -282,7 +282,9 @@ def family_of_expression(
         "support_point": center,
     }
     together = _together(examples, wanted)
-    operation = InPyTensor(None, kind=class_name, inputs="size * rng", symbolic=True, base=CustomSymbolicDistRV)
+    operation = InPyTensor(
+        None, kind=class_name, inputs="size * rng", outputs="* rng", symbolic=True, base=CustomSymbolicDistRV
+    )
     if axes is not None or batch == together or (None in batch and together is not None):
         return new_family(class_name, axes or (0,) * len(examples), domain, facts, operation), None
     return new_family(class_name, tuple(p.ndim for p in examples), domain, facts, operation), batch

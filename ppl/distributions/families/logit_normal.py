@@ -16,7 +16,7 @@ class LogitNormal(Distribution):
     support = open_unit
     from_tau = alternative(lambda tau: {"sigma": rsqrt(tau)}, tau=positive)
     law = law_of(lambda mu, sigma: sigmoid(Normal.dist(mu, sigma)), words="logit {}")
-    in_pytensor = InPyTensor(None, kind="LogitNormal", inputs="size * rng", symbolic=True)
+    in_pytensor = InPyTensor(None, kind="LogitNormal", inputs="size * rng", outputs="* rng", symbolic=True)
 
     def support_point(mu, sigma):
         return sigmoid(mu)

@@ -44,6 +44,7 @@ class Truncated(Modifier, abstract=True):
         None,
         shown=lambda law, *_: f"Truncated{law.family.__name__}",
         parameters=lambda law, lower, upper: (*law.owner.parameters, lower, upper),
+        outputs="* rng",
         symbolic=True,
         same_as=lambda law, lower, upper: _by_its_own_family(law, lower, upper),
     )
