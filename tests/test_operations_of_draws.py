@@ -177,6 +177,9 @@ def test_programs_find_what_they_read():
     assert ppl.HalfNormal.rv_op.default_output == 1 and ppl.HalfNormal.rv_op.ndims_params == [0, 0]
     with pytest.raises(NotImplementedError, match=r"use Gamma.dist\(alpha, beta\)"):
         ppl.Gamma.rv_op(1.0, 2.0)
+    hurdle = ppl.HurdlePoisson.dist(0.3, 2.0).owner
+    assert hurdle.outputs[hurdle.op.default_output] is hurdle.out
+    assert ppl.Distribution.rv_type is not type("Own", (ppl.Distribution,), {}, abstract=True).rv_type
     assert not hasattr(ppl.ChiSquared, "rv_type") and not hasattr(ppl.HalfCauchy, "rv_op")
 
 

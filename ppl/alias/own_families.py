@@ -93,6 +93,7 @@ class RandomVariable(Op, metaclass=OfDraws):
     ndim_supp: int | None = None
     ndims_params: Any = None
     dtype: Any = "floatX"
+    default_output = 1
 
     def __init__(self, name: Any = None, ndim_supp: Any = None, ndims_params: Any = None, dtype: Any = None,
                  inplace: Any = None, signature: Any = None) -> None:  # fmt: skip

@@ -83,9 +83,12 @@ class InPyTensor:
 
     `kind` is the operation's class, `name` and `shown` are its names, `signature` tells the axes of the parameters and
     of one value; `shown` and `signature` may be functions of the parameters. `parameters` gives PyTensor's parameters
-    from the family's. `inputs` says in which order a generator, a size and the parameters stand. `same_as` gives a draw
-    of the law that PyTensor makes instead, or None.
+    from the family's. `inputs` says in which order a generator, a size and the parameters stand, `outputs` where the
+    draw stands beside the generator's next state. `same_as` gives a draw of the law that PyTensor makes instead, or
+    None.
     """
+
+    assumed = False  # whether it is what the family's name tells, which holds for no family derived from it
 
     def __init__(
         self,
@@ -111,7 +114,7 @@ class InPyTensor:
         if self.name == "":
             self.name = family.__name__.lower()
         if not isinstance(self.kind, type):
-            facts = {"family": family, "name": self.name, "symbolic": self.symbolic, "__doc__": family.__doc__}
+            facts = {"family": family, "name": self.name, "symbolic": self.symbolic, "__module__": family.__module__}
             self.kind = type(self.kind or f"{family.__name__}RV", (self.base,), facts)
 
     def words(self, parameters: Sequence[Any]) -> str:
@@ -132,6 +135,7 @@ class InPyTensor:
         content = ndim, tuple(axes), dtype, signature, self.words(parameters)
         if content not in self._known:
             made = self.kind(ndim, axes, dtype, signature)  # type: ignore[operator]
+            made.family = self.family
             made._print_name = (content[-1], rf"\operatorname{{{content[-1]}}}")
             self._known[content] = made
         return self._known[content]
@@ -143,10 +147,12 @@ def _axes(group: str) -> int:
 
 def _declared(family: Any) -> InPyTensor:
     """What a family, or one that it is a special case of, says; a family that says nothing is as its name tells."""
-    if family.in_pytensor is None:
-        family.in_pytensor = InPyTensor()
-        family.in_pytensor.__set_name__(family, "in_pytensor")
-    return family.in_pytensor
+    fact: InPyTensor | None = family.in_pytensor
+    if fact is None or (fact.assumed and fact.family is not family):
+        fact = family.in_pytensor = InPyTensor()
+        fact.assumed = True
+        fact.__set_name__(family, "in_pytensor")
+    return fact
 
 
 class OperationClass:
