@@ -88,6 +88,7 @@ def test_products_with_sparse_matrices():
     matrix = scipy.sparse.random(6, 4, 0.4, format="csr", random_state=1)
     y, b = pt.dmatrix("y"), np.arange(12.0).reshape(4, 3)
     product = sparse.structured_dot(matrix, y)
+    assert isinstance(product.owner.op, sparse.StructuredDot)
     np.testing.assert_allclose(product.eval({y: b}), matrix @ b)
     np.testing.assert_allclose(sparse.dot(sparse.as_sparse_variable(matrix), b[:, 0]).eval(), matrix @ b[:, 0])
     np.testing.assert_allclose(pm.grad(product.sum(), y).eval({y: b})[:, 0], np.asarray(matrix.sum(axis=0)).ravel())

@@ -7,11 +7,13 @@ import pytest
 
 import ppl as pm
 import ppl.tensor as pt
+from ppl.alias.facade import Row
 from ppl.alias.fgraph import FunctionGraph, OpFromGraph, in2out, node_rewriter
 from ppl.alias.jax_functions import get_jaxified_logp, jax_funcify
 from ppl.alias.missing import NotHereYet
 from ppl.alias.own_families import Discrete, PositiveContinuous, RandomVariable, _logprob
 from ppl.alias.own_ops import Apply, DisconnectedType, GradientError, Op, as_op, grad_not_implemented
+from ppl.alias.paths import PATHS
 from ppl.model.inference.steps.assignment import assign
 from ppl.model.posterior.rewriting import rewritten
 
@@ -256,6 +258,27 @@ def test_a_random_variable_with_a_registered_density():
     np.testing.assert_allclose(pm.logp(x, np.ones(3)).eval(), pm.logp(pm.HalfNormal.dist(2.0), np.ones(3)).eval())
     assert isinstance(x.owner.op, RandomVariable)
     assert not isinstance(pt.exp(x).op, RandomVariable)
+
+
+def test_the_operation_of_a_users_draw_is_the_users():
+    operation = LengthRV()
+    x = operation(2.0, size=3)
+    assert x.owner.op is operation and operation.ndim_supp == 0 and tuple(operation.ndims_params) == (0,)
+    assert [float(p.eval()) for p in operation.dist_params(x.owner)] == [2.0] and x.owner.inputs[1].eval() == [3]
+
+
+def test_operations_of_families_stand_at_their_paths():
+    find = lambda path, name: Row(PATHS[path], path).find(name)
+    x, y = pm.Normal.dist(), pm.Weibull.dist(1.0, 2.0)
+    assert isinstance(x.owner.op, find("pytensor.tensor.random.basic", "NormalRV"))
+    assert isinstance(y.owner.op, find("pymc.distributions.continuous", "WeibullBetaRV"))
+    assert isinstance(x.owner.inputs[0].type, find("pytensor.tensor.random.type", "RandomType"))
+    assert x.owner.inputs[1] is find("pytensor.tensor.type_other", "NoneConst")
+    graph = find("pymc.distributions.distribution", "SymbolicRandomVariable")
+    assert isinstance(y.owner.op, graph) and not isinstance(y.owner.op, RandomVariable)
+    assert isinstance(x.owner.op, RandomVariable) and not isinstance(x.owner.op, graph)
+    with pytest.raises(AttributeError):
+        find("pytensor.tensor.random.basic", "NobodysRV")
 
 
 def test_a_graph_as_an_operation_and_rewriters():

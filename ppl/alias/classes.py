@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ppl.distributions.draws.operation import Beside
 from ppl.tensor.core.labelled import Labelled
 from ppl.tensor.tensor import Tensor, constant, is_constant
 
@@ -35,10 +36,11 @@ class Constant(metaclass=Kind):
 
 
 class Variable(ABC):  # noqa: B024  (a class to ask by, with no methods of its own)
-    """Tensors, plain and labelled."""
+    """Tensors, plain and labelled, and what stands beside them among the inputs of draws."""
 
 
 Variable.register(Tensor)
 Variable.register(Labelled)
+Variable.register(Beside)
 
 TensorLike = Tensor | np.ndarray | np.generic | float | int | list | tuple

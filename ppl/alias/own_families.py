@@ -23,11 +23,13 @@ from __future__ import annotations
 import functools
 from typing import Any, ClassVar
 
+from ppl.alias.absent import Absent
 from ppl.alias.missing import NotHereYet, sentence
 from ppl.alias.own_ops import Op
 from ppl.distributions import CustomDist, transforms
 from ppl.distributions.declaration.distribution import Distribution
-from ppl.distributions.draws.draw import DRAW
+from ppl.distributions.draws.operation import InPyTensor, RandomOperation
+from ppl.distributions.families.custom_dist import parsed
 from ppl.tensor.tensor import as_tensor
 
 
@@ -52,10 +54,35 @@ NO_GENERATOR = None  # in the place of PyTensor's generator, which registered fu
 
 
 class OfDraws(type):
-    """`isinstance(x.owner.op, RandomVariable)` holds of draws."""
+    """`isinstance(x.owner.op, RandomVariable)` holds of draws, but of those that PyTensor makes of other draws."""
 
     def __instancecheck__(cls, x: object) -> bool:
-        return type.__instancecheck__(cls, x) or (cls is RandomVariable and x is DRAW)
+        of_draws = cls is RandomVariable and isinstance(x, RandomOperation) and not x.symbolic
+        return type.__instancecheck__(cls, x) or of_draws
+
+
+class OfSymbolicDraws(Absent):
+    """`isinstance(x.owner.op, SymbolicRandomVariable)` holds of draws that PyTensor makes of other draws."""
+
+    def __instancecheck__(self, x: object) -> bool:
+        of_draws = self is SymbolicRandomVariable and isinstance(x, RandomOperation) and x.symbolic
+        return type.__instancecheck__(self, x) or of_draws
+
+
+SymbolicRandomVariable = OfSymbolicDraws(
+    "SymbolicRandomVariable", (), {"path": "pymc.distributions.distribution.SymbolicRandomVariable"}
+)
+
+
+class OfUser(InPyTensor):
+    """The operation of a user's class, as it is."""
+
+    def __init__(self, op: RandomVariable) -> None:
+        super().__init__(op.name, kind=type(op))
+        self.op = op
+
+    def operation(self, ndim: int, axes: Any, dtype: str, parameters: Any) -> Any:
+        return self.op
 
 
 class RandomVariable(Op, metaclass=OfDraws):
@@ -66,6 +93,7 @@ class RandomVariable(Op, metaclass=OfDraws):
     ndim_supp: int | None = None
     ndims_params: Any = None
     dtype: Any = "floatX"
+    default_output = 1
 
     def __init__(self, name: Any = None, ndim_supp: Any = None, ndims_params: Any = None, dtype: Any = None,
                  inplace: Any = None, signature: Any = None) -> None:  # fmt: skip
@@ -74,6 +102,8 @@ class RandomVariable(Op, metaclass=OfDraws):
         for key, value in given.items():
             if value is not None:
                 setattr(self, key, value)
+        if self.signature and self.ndim_supp is None:
+            self.ndims_params, self.ndim_supp = parsed(self.signature, type(self).__name__)
 
     @classmethod
     def rng_fn(cls, rng: Any, *params: Any) -> Any:
@@ -90,7 +120,14 @@ class RandomVariable(Op, metaclass=OfDraws):
         }  # fmt: skip
         random = lambda *values, rng, size: self.rng_fn(rng, *values, size)
         options.setdefault("dtype", self.dtype)
-        return CustomDist.dist(*params, random=random, class_name=who, **axes, **functions, **options)
+        drawn = CustomDist.dist(*params, random=random, class_name=who, **axes, **functions, **options)
+        drawn.family.in_pytensor = OfUser(self)
+        drawn.family.in_pytensor.__set_name__(drawn.family, "in_pytensor")
+        return drawn
+
+    rng_param, size_param, dist_params = (
+        RandomOperation.rng_param, RandomOperation.size_param, RandomOperation.dist_params
+    )  # fmt: skip
 
     def _registered(self) -> dict[str, Any]:
         found = {}

@@ -21,6 +21,8 @@ WALKS = """ancestors=ppl.alias.graphs.ancestors graph_inputs=ppl.alias.graphs.gr
     io_toposort=ppl.alias.graphs.io_toposort variable_depends_on=ppl.alias.graphs.variable_depends_on
     vars_between=ppl.alias.graphs.vars_between equal_computations"""
 DRAWN = "RandomVariable=ppl.alias.own_families.RandomVariable"
+GRAPHS = "SymbolicRandomVariable=ppl.alias.own_families.SymbolicRandomVariable"
+OPERATIONS = "*ppl.alias.operations"
 FAMILIES = " ".join(
     f"{name}=ppl.alias.own_families.{name}"
     for name in ("Continuous", "Discrete", "PositiveContinuous", "UnitContinuous", "CircularContinuous")
@@ -43,12 +45,12 @@ COMPILED = "Function In Out Mode function get_mode shared SharedVariable=ppl.ten
 VARIATIONAL = "approximations callbacks inference operators opvi stein test_functions updates"
 
 PYMC = {
-    "pymc": f"*ppl compile=ppl.function {FAMILIES} {VARIATIONAL} !SymbolicRandomVariable",
+    "pymc": f"*ppl compile=ppl.function {FAMILIES} {VARIATIONAL} {GRAPHS}",
     "pymc.backends": "*ppl.backends NDArray=ppl.alias.recording.NDArray MultiTrace=ppl.alias.recording.MultiTrace",
     "pymc.backends.arviz": "*ppl.backends.arviz *ppl.alias.datasets",
     "pymc.backends.base": "MultiTrace=ppl.alias.recording.MultiTrace !BaseTrace !IBaseTrace",
     "pymc.backends.ndarray": "NDArray=ppl.alias.recording.NDArray",
-    "pymc.distributions": f"*ppl.distributions *ppl {FAMILIES} !SymbolicRandomVariable",
+    "pymc.distributions": f"*ppl.distributions *ppl {FAMILIES} {GRAPHS}",
     "pymc.dims": "*ppl.dims",
     "pymc.dims.distributions": "*ppl.dims.families",
     "pymc.dims.distributions.censored": "*ppl.dims.families",
@@ -58,20 +60,24 @@ PYMC = {
     "pymc.dims.distributions.vector": "*ppl.dims.families",
     "pymc.dims.math": "*ppl.dims.math",
     "pymc.dims.model": "*ppl.dims.model",
-    "pymc.distributions.censored": "Censored",
+    "pymc.distributions.censored": f"Censored {OPERATIONS}",
     "pymc.distributions.dist_math": "*ppl.alias.dist_math",
-    "pymc.distributions.distribution": f"""Distribution CustomDist DiracDelta {FAMILIES} {POINTS}
-        !SymbolicRandomVariable !support_point""",
-    "pymc.distributions.mixture": """HurdleGamma HurdleLogNormal HurdleNegativeBinomial HurdlePoisson Mixture
+    "pymc.distributions.distribution": f"""Distribution CustomDist DiracDelta {FAMILIES} {POINTS} {GRAPHS}
+        {OPERATIONS} !support_point""",
+    "pymc.distributions.continuous": OPERATIONS,
+    "pymc.distributions.discrete": OPERATIONS,
+    "pymc.distributions.timeseries": OPERATIONS,
+    "pymc.distributions.mixture": f"""{OPERATIONS}
+        HurdleGamma HurdleLogNormal HurdleNegativeBinomial HurdlePoisson Mixture
         NormalMixture ZeroInflatedBinomial ZeroInflatedNegativeBinomial ZeroInflatedPoisson""",
     "pymc.distributions.shape_utils": """*ppl.alias.sizes
         _change_dist_size=ppl.alias.own_families._change_dist_size !change_dist_size !get_support_shape_1d
         !get_support_shape !implicit_size_from_params""",
-    "pymc.distributions.simulator": "Simulator",
+    "pymc.distributions.simulator": f"Simulator {OPERATIONS}",
     "pymc.distributions.transforms": "*ppl.distributions.transforms "
     "_default_transform=ppl.alias.own_families._default_transform",
-    "pymc.distributions.truncated": "Truncated",
-    "pymc.distributions.multivariate": "*ppl.distributions.multivariate !_logdet_from_cholesky",
+    "pymc.distributions.truncated": f"Truncated {OPERATIONS}",
+    "pymc.distributions.multivariate": f"*ppl.distributions.multivariate {OPERATIONS} !_logdet_from_cholesky",
     "pymc.gp": "*ppl.gp",
     **{f"pymc.gp.{name}": f"*ppl.gp.{name}" for name in ("cov", "gp", "hsgp_approx", "mean", "util")},
     "pymc.initial_point": """make_initial_point_fn=ppl.alias.starts.make_initial_point_fn
@@ -177,9 +183,9 @@ PYTENSOR = {
     "pytensor.tensor.nlinalg": "*ppl.tensor.nlinalg",
     "pytensor.tensor.nnet": "*ppl.tensor.nnet",
     "pytensor.tensor.random": "*ppl.tensor.random",
-    "pytensor.tensor.random.basic": "*ppl.tensor.random",
+    "pytensor.tensor.random.basic": f"*ppl.tensor.random {OPERATIONS}",
     "pytensor.tensor.random.op": DRAWN,
-    "pytensor.tensor.random.type": "!RandomType !RandomGeneratorType !random_generator_type",
+    "pytensor.tensor.random.type": OPERATIONS,
     "pytensor.tensor.random.utils": "!normalize_size_param RandomStream=ppl.tensor.random.RandomStream",
     "pytensor.tensor.rewriting": "",
     "pytensor.tensor.rewriting.basic": "!broadcasted_by",
@@ -196,7 +202,7 @@ PYTENSOR = {
     "pytensor.tensor.subtensor": "*ppl.tensor !AdvancedSubtensor !AdvancedIncSubtensor !IncSubtensor !Subtensor "
     "!get_idx_list",
     "pytensor.tensor.type": "*ppl.tensor TensorType=ppl.tensor.tensor.TensorType",
-    "pytensor.tensor.type_other": "!NoneConst !NoneTypeT",
+    "pytensor.tensor.type_other": OPERATIONS,
     "pytensor.tensor.var": TENSORS,
     "pytensor.tensor.variable": TENSORS,
     "pytensor.xtensor": "*ppl.xtensor",

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ppl.distributions.draws.operation import NO_SIZE
 from ppl.tensor.tensor import Tensor
 
 Dims = str | Sequence[str | None]
@@ -17,7 +18,7 @@ StrongDims = Sequence[str]
 
 def rv_size_is_none(size: Any) -> bool:
     """Whether no size was asked for."""
-    return size is None
+    return size is None or size is NO_SIZE
 
 
 def to_tuple(shape: Any) -> tuple[Any, ...]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 import ppl.tensor as tt
+from ppl.graph.application import known_as
 from ppl.tensor.tensor import Tensor, as_tensor
 
 
@@ -30,6 +31,13 @@ class SparseMatrix:
     __matmul__ = dot
 
 
+class StructuredDot:
+    """PyTensor's operation of `structured_dot`; here the product is a sum of stored entries, which is known by it."""
+
+
+STRUCTURED_DOT = StructuredDot()
+
+
 def as_sparse_variable(x: Any, name: str | None = None, **options: Any) -> SparseMatrix:
     """A SciPy sparse matrix as one that products take."""
     return x if isinstance(x, SparseMatrix) else SparseMatrix(x)
@@ -44,9 +52,10 @@ def structured_dot(x: Any, y: Any) -> Tensor:
     weights = x.data if y.ndim == 1 else x.data[:, None]
     length = x.shape[0]
     start = tt.zeros((length, *(y.shape[axis] for axis in range(1, y.ndim))))
-    return tt.inc_subtensor(start[x.rows], weights * y[x.columns])
+    product = tt.inc_subtensor(start[x.rows], weights * y[x.columns])
+    known_as[product] = STRUCTURED_DOT
+    return product
 
 
 dot = basic_dot = structured_dot
-StructuredDot = type("StructuredDot", (), {"__doc__": "PyTensor's op of `structured_dot`, which is no op here."})
 SparseTensorType = SparseVariable = SparseMatrix

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 from ppl.graph.node import GET, Node, TupleNode
+
+# What programs for PyTensor know some nodes by, where here several operations do what is one there.
+known_as: weakref.WeakKeyDictionary[Node, Any] = weakref.WeakKeyDictionary()
 
 
 class Application:
@@ -18,7 +22,7 @@ class Application:
     @property
     def op(self) -> Any:
         """The operation."""
-        return self._node.op
+        return known_as.get(self._node, self._node.op)
 
     @property
     def inputs(self) -> list[Node]:
@@ -35,6 +39,10 @@ class Application:
         """The only output."""
         (output,) = self.outputs
         return output
+
+    def get_parents(self) -> list[Node]:
+        """What it is applied to (PyTensor's name)."""
+        return self.inputs
 
     @property
     def nin(self) -> int:

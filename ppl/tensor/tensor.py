@@ -409,9 +409,9 @@ class Tensor(Node):
     def dot(self, other: Any) -> Tensor:
         return FUNCTIONS["dot"](self, other)
 
-    def get_parents(self) -> list[Node]:
-        """The operation that computes it, as a list; empty for a leaf (PyTensor's name)."""
-        return [self] if self.inputs else []
+    def get_parents(self) -> list[Application]:
+        """What it is computed by, as a list; empty for a leaf (PyTensor's name)."""
+        return [] if self.owner is None else [self.owner]
 
     @property
     def tag(self) -> SimpleNamespace:

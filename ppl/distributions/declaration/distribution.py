@@ -55,6 +55,8 @@ from ppl.distributions.declaration.law import Law
 from ppl.distributions.declaration.parametrized import Parametrized
 from ppl.distributions.declaration.signatures import DistMethod, FamilySignature
 from ppl.distributions.draws.draw import RandomVariable, batch_shape, draw, draw_dtype
+from ppl.distributions.draws.operation import InPyTensor as InPyTensor
+from ppl.distributions.draws.operation import OperationClass, OperationOfFamily
 from ppl.distributions.log_probability.evaluation import Evaluated
 from ppl.distributions.log_probability.evaluation import default_point as default_point
 from ppl.graph import Node
@@ -83,6 +85,8 @@ class Distribution(Parametrized, Evaluated, Facts):
         tuple[str, ...]
     ] = ()  # parameters that must be known for the family to be exponential in the others
     order: ClassVar[tuple[str, ...]] = ()  # of positional arguments, where PyMC's differs from the declared one
+    in_pytensor: ClassVar[InPyTensor | None] = None  # where its name and parameters do not tell how PyTensor has it
+    rv_type, rv_op = OperationClass(), OperationOfFamily()  # as programs written for PyMC ask
     __signature__ = FamilySignature()
     support: Any
     logp: Any

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ppl.graph import Application, Attrs, Identity, Node
+from ppl.distributions.draws.operation import Drawing
+from ppl.graph import Attrs, Identity, Node
 from ppl.graph.node import Op
 from ppl.tensor.core.ops import broadcast_shape
 from ppl.tensor.core.sizes import split_sizes
@@ -42,13 +43,16 @@ class RandomVariable(Tensor):
         return self.attrs["event_ndim"]
 
     @property
-    def owner(self) -> Application:
-        """What it is drawn by, also where it has no parameters (PyTensor's name)."""
-        return Application(self)
+    def owner(self) -> Drawing:
+        """What it is drawn by, as PyTensor has it, also where it has no parameters."""
+        return Drawing(self)
 
     def __str__(self) -> str:
         """The name, which programs written for PyMC take from it."""
         return self.name or repr(self)
+
+
+RandomVariable.__name__ = "TensorVariable"  # programs that cannot import PyTensor ask by this name what they are given
 
 
 class _Draw(Op):

@@ -1,13 +1,27 @@
 import warnings
 
+import numpy as np
+
 from ppl.distributions.declaration.constants import LOG_2PI
-from ppl.distributions.declaration.distribution import Distribution, param
+from ppl.distributions.declaration.distribution import Distribution, InPyTensor, param
 from ppl.distributions.declaration.domains import a_distribution, natural, positive, real, real_vector
 from ppl.distributions.declaration.inner import as_law, log_density_of, sample_of, support_point_of
 from ppl.distributions.declaration.normal_errors import NormalSteps, NotNormal
 from ppl.distributions.declaration.sizes import length, steps_from
 from ppl.distributions.families.normal import Normal
-from ppl.tensor import as_tensor, broadcast_to, expand_dims, linear_recurrence, log, reshape, rsqrt, specify_shape, sum
+from ppl.tensor import (
+    as_tensor,
+    broadcast_to,
+    concatenate,
+    expand_dims,
+    linear_recurrence,
+    log,
+    reshape,
+    rsqrt,
+    specify_shape,
+    sum,
+)
+from ppl.tensor.tensor import is_constant, value_of
 
 
 class AR(Distribution):
@@ -18,6 +32,14 @@ class AR(Distribution):
 
     rho, constant, sigma = param(real_vector), param(real, 0.0), param(positive, 1.0)
     init_dist, steps = param(a_distribution), param(natural)
+    in_pytensor = InPyTensor(
+        None,
+        kind="AutoRegressiveRV",
+        signature="(o),(),(o),(s)->(t)",
+        parameters=lambda *given: _in_pytensor(*given),
+        inputs="* rng",
+        symbolic=True,
+    )
 
     def accept(rho, sigma=None, tau=None, *, init_dist=None, steps=None, constant=False, ar_order=None, shape=None):
         if sigma is not None and tau is not None:
@@ -82,6 +104,12 @@ class AR(Distribution):
         location, first = (reshape(p, (1,)) for p in init_dist.parameters)
         mean = linear_recurrence(location, reshape(rho, (1, 1)), broadcast_to(constant, (length(steps),)))
         return NormalSteps(mean, first[0], rho[0], sigma)
+
+
+def _in_pytensor(rho, constant, sigma, init_dist, steps):
+    """The constant term is the first of the coefficients, where there is one."""
+    none = is_constant(constant) and not np.any(value_of(constant))
+    return rho if none else concatenate([expand_dims(constant, -1), rho], axis=-1), sigma, init_dist, steps
 
 
 def coefficients(rho, constant, ar_order):

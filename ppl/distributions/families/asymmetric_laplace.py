@@ -1,4 +1,4 @@
-from ppl.distributions.declaration.distribution import Distribution, alternative, param
+from ppl.distributions.declaration.distribution import Distribution, InPyTensor, alternative, param
 from ppl.distributions.declaration.domains import open_unit, positive, real
 from ppl.tensor import exp, log, log1p, maximum, minimum, sqrt, switch
 
@@ -15,6 +15,7 @@ class AsymmetricLaplace(Distribution):
     support = real
     location_parameter = mu
     from_quantile = alternative(lambda q: {"kappa": sqrt(q / (1 - q))}, q=open_unit)
+    in_pytensor = InPyTensor(parameters=lambda kappa, mu, b: (b, kappa, mu), symbolic=True)
 
     def logp(x, kappa, mu, b):
         return log(b) - log(kappa + 1 / kappa) - b * _fall(x - mu, kappa)

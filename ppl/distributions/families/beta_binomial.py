@@ -1,4 +1,4 @@
-from ppl.distributions.declaration.distribution import Distribution, param
+from ppl.distributions.declaration.distribution import Distribution, InPyTensor, param
 from ppl.distributions.declaration.domains import integers_between, natural, positive
 from ppl.distributions.families.binomial import left, near
 from ppl.distributions.formulas.summation import log_tails, summed_where_few
@@ -13,6 +13,7 @@ class BetaBinomial(Distribution):
     """
 
     alpha, beta, n = param(positive), param(positive), param(natural)
+    in_pytensor = InPyTensor("beta_binomial", parameters=lambda alpha, beta, n: (n, alpha, beta))
 
     def support(alpha, beta, n):
         return integers_between(0, n)

@@ -1,7 +1,7 @@
 import numpy as np
 
 from ppl.distributions.declaration.constants import LOG_2PI
-from ppl.distributions.declaration.distribution import Distribution, param
+from ppl.distributions.declaration.distribution import Distribution, InPyTensor, param
 from ppl.distributions.declaration.domains import Domain, positive, real_vector
 from ppl.distributions.declaration.normal_errors import NotNormal
 from ppl.distributions.formulas.adjacency import adjacency, borders, times_neighbors
@@ -24,6 +24,9 @@ class CAR(Distribution):
 
     mu, W, alpha, tau = param(real_vector), param(borders), param(correlation), param(positive)
     support = real_vector
+    in_pytensor = InPyTensor(
+        signature="(m),(m,m),(),(),()->(m)", parameters=lambda mu, W, alpha, tau: (mu, W, alpha, tau, True)
+    )
 
     def accept(mu, W, alpha, tau):
         W = adjacency("CAR", W)

@@ -1,4 +1,4 @@
-from ppl.distributions.declaration.distribution import Distribution, alternative, param
+from ppl.distributions.declaration.distribution import Distribution, InPyTensor, alternative, param
 from ppl.distributions.declaration.domains import integers_between, simplex
 from ppl.distributions.formulas.probability import FORMS, log_of, rescaled
 from ppl.tensor import arange, argmax, cast, cumsum, expand_dims, log, minimum, softmax, sum, take_along_axis, xlogy
@@ -14,6 +14,7 @@ class Categorical(Distribution):
 
     p = param(simplex)
     from_logit = alternative(lambda logit_p: {"p": softmax(logit_p, axis=-1)})
+    in_pytensor = InPyTensor(signature="(p)->()")
 
     @classmethod
     def resolve(cls, args, kwargs):

@@ -2,6 +2,7 @@ import numpy as np
 
 from ppl.distributions.declaration.arguments import unknown
 from ppl.distributions.declaration.declarations import requires
+from ppl.distributions.declaration.distribution import InPyTensor
 from ppl.distributions.declaration.domains import Domain, a_distribution
 from ppl.distributions.declaration.inner import as_law, log_density_of, require_distribution_function, support_point_of
 from ppl.distributions.declaration.modifier import Modifier, sample_law
@@ -23,6 +24,7 @@ class Censored(Modifier, abstract=True):
     called = ("law", "lower", "upper")
     ordered = requires(lambda lower, upper: lower <= upper, "lower must not be above upper", "exchange them")
     order = ("dist", "lower", "upper")
+    in_pytensor = InPyTensor(None, inputs="*", symbolic=True)
 
     @classmethod
     def resolve(cls, args, kwargs):

@@ -1,4 +1,4 @@
-from ppl.distributions.declaration.distribution import Distribution, param
+from ppl.distributions.declaration.distribution import Distribution, InPyTensor, param
 from ppl.distributions.declaration.domains import nonnegative, positive
 from ppl.distributions.declaration.law import law_of
 from ppl.distributions.families.gamma import Gamma
@@ -14,6 +14,7 @@ class ChiSquared(Distribution):
     nu = param(positive)
     support = nonnegative
     law = law_of(lambda nu: Gamma.dist(nu / 2, 0.5))
+    in_pytensor = InPyTensor(same_as=lambda nu: Gamma.dist(nu / 2, 0.5))
 
     def mean(nu):
         return nu

@@ -11,11 +11,12 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.distributions.declaration.arguments import tell_of_rng
-from ppl.distributions.declaration.distribution import Distribution, Param
+from ppl.distributions.declaration.distribution import Distribution, InPyTensor, Param
 from ppl.distributions.declaration.domains import Domain
 from ppl.distributions.declaration.inner import laws_of
 from ppl.distributions.draws.draw import RandomVariable, draw, is_draw
 from ppl.distributions.draws.drawing import centered, expand_draws
+from ppl.distributions.draws.operation import RandomOperation
 from ppl.distributions.log_probability.evaluation import all_of
 from ppl.distributions.log_probability.logprob import the_law
 from ppl.distributions.log_probability.measure import Measure, NoDensityError, shown, sources
@@ -120,8 +121,19 @@ def anything(ndim: int, discrete: bool) -> Domain:
     return Domain("any value", lambda x: np.equal(x, x), ndim=ndim, discrete=discrete, entry=entry, examples=(0.0,))
 
 
-def new_family(class_name: str, axes: tuple[int, ...], domain: Domain, facts: dict[str, Any]) -> type[Distribution]:
+class CustomDistRV(RandomOperation):
+    """PyTensor's operations of laws given by a density or a function that draws."""
+
+
+class CustomSymbolicDistRV(RandomOperation):
+    """PyTensor's operations of laws given by a random expression."""
+
+
+def new_family(
+    class_name: str, axes: tuple[int, ...], domain: Domain, facts: dict[str, Any], in_pytensor: InPyTensor | None = None
+) -> type[Distribution]:
     """A family with positional parameters; values are not checked, since only the user knows the support."""
+    facts = facts | {"in_pytensor": in_pytensor or InPyTensor(class_name, kind=class_name, base=CustomDistRV)}
     names = [f"parameter_{i}" for i in range(len(axes))]
     body: dict[str, Any] = {n: Param(anything(a, False)) for n, a in zip(names, axes, strict=True)}
     family = type(Distribution)(class_name, (Custom,), {**body, **facts, "support": domain}, abstract=True)
@@ -270,9 +282,12 @@ def family_of_expression(
         "support_point": center,
     }
     together = _together(examples, wanted)
+    operation = InPyTensor(
+        None, kind=class_name, inputs="size * rng", outputs="* rng", symbolic=True, base=CustomSymbolicDistRV
+    )
     if axes is not None or batch == together or (None in batch and together is not None):
-        return new_family(class_name, axes or (0,) * len(examples), domain, facts), None
-    return new_family(class_name, tuple(p.ndim for p in examples), domain, facts), batch
+        return new_family(class_name, axes or (0,) * len(examples), domain, facts, operation), None
+    return new_family(class_name, tuple(p.ndim for p in examples), domain, facts, operation), batch
 
 
 def _together(parameters: Sequence[Tensor], wanted: tuple[Any, ...] | None) -> tuple[int | None, ...] | None:

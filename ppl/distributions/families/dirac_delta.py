@@ -1,4 +1,4 @@
-from ppl.distributions.declaration.distribution import Distribution, param
+from ppl.distributions.declaration.distribution import Distribution, InPyTensor, param
 from ppl.distributions.declaration.domains import Domain, real
 from ppl.tensor import as_tensor, broadcast_to, cast, equal, zeros_like
 
@@ -10,6 +10,7 @@ class DiracDelta(Distribution):
     """
 
     c = param(real)
+    in_pytensor = InPyTensor(inputs="size *", symbolic=True)
 
     def support(c):
         c = as_tensor(c)

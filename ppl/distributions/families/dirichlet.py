@@ -1,6 +1,6 @@
 import numpy as np
 
-from ppl.distributions.declaration.distribution import Distribution, param
+from ppl.distributions.declaration.distribution import Distribution, InPyTensor, param
 from ppl.distributions.declaration.domains import positive_vector, simplex
 from ppl.distributions.families.beta import Beta
 from ppl.tensor import all, broadcast_to, digamma, gammaln, log, sum, switch, xlogy
@@ -14,6 +14,7 @@ class Dirichlet(Distribution):
 
     a = param(positive_vector)
     support = simplex
+    in_pytensor = InPyTensor(signature="(a)->(a)")
 
     def logp(x, a):
         return sum(xlogy(a - 1, x) - gammaln(a), axis=-1) + gammaln(sum(a, axis=-1))

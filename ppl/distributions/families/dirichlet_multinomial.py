@@ -1,4 +1,4 @@
-from ppl.distributions.declaration.distribution import Distribution, param
+from ppl.distributions.declaration.distribution import Distribution, InPyTensor, param
 from ppl.distributions.declaration.domains import counts_with_sum, natural, positive_vector
 from ppl.distributions.families.multinomial import near_mean
 from ppl.distributions.families.negative_binomial import NegativeBinomial
@@ -15,6 +15,7 @@ class DirichletMultinomial(Distribution):
     """
 
     n, a = param(natural), param(positive_vector)
+    in_pytensor = InPyTensor("dirichlet_multinomial", signature="(),(p)->(p)", symbolic=True)
 
     def support(n, a):
         return counts_with_sum(n)

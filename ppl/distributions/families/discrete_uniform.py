@@ -1,4 +1,4 @@
-from ppl.distributions.declaration.distribution import Distribution, param, requires
+from ppl.distributions.declaration.distribution import Distribution, InPyTensor, param, requires
 from ppl.distributions.declaration.domains import integer, integers_between
 from ppl.tensor import cast, ceil, floor, log, maximum
 from ppl.tensor.tensor import Tensor, is_constant
@@ -11,6 +11,7 @@ class DiscreteUniform(Distribution):
     """
 
     lower, upper = param(integer), param(integer)
+    in_pytensor = InPyTensor("discrete_uniform")
 
     def accept(lower, upper):
         return {"lower": _whole(lower), "upper": _whole(upper)}

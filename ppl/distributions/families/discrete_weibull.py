@@ -1,4 +1,4 @@
-from ppl.distributions.declaration.distribution import Distribution, param
+from ppl.distributions.declaration.distribution import Distribution, InPyTensor, param
 from ppl.distributions.declaration.domains import natural, open_unit, positive
 from ppl.distributions.formulas.probability import log_of
 from ppl.tensor import cast, ceil, equal, exp, expm1, log, log1mexp, log1p, maximum, switch
@@ -12,6 +12,7 @@ class DiscreteWeibull(Distribution):
 
     q, beta = param(open_unit), param(positive)
     support = natural
+    in_pytensor = InPyTensor("discrete_weibull", symbolic=True)
 
     def logp(x, q, beta):
         some = switch(equal(x, 0), 1, x)  # the power of zero has no logarithm

@@ -3,7 +3,7 @@ import warnings
 import numpy as np
 
 from ppl.distributions.declaration.constants import LOG_2PI
-from ppl.distributions.declaration.distribution import Distribution, Param
+from ppl.distributions.declaration.distribution import Distribution, InPyTensor, Param
 from ppl.distributions.declaration.domains import a_distribution, counting, positive, real, real_vector
 from ppl.distributions.declaration.inner import as_law, log_density_of, sample_of, support_point_of
 from ppl.distributions.declaration.sizes import length, steps_from
@@ -25,6 +25,12 @@ class EulerMaruyama(Distribution):
 
     support = real_vector
     order = ("dt", "sde_fn", "sde_pars", "init_dist", "steps")
+    in_pytensor = InPyTensor(
+        None,
+        parameters=lambda init_dist, steps, dt, *parameters: (init_dist, steps, *parameters),
+        inputs="* rng",
+        symbolic=True,
+    )
 
     @classmethod
     def make(cls, dt, sde_fn, sde_pars, *, init_dist=None, steps=None, shape=None, **options):

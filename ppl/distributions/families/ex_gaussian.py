@@ -1,7 +1,7 @@
 import numpy as np
 
 from ppl.distributions.declaration.constants import LOG_2
-from ppl.distributions.declaration.distribution import Distribution, param
+from ppl.distributions.declaration.distribution import Distribution, InPyTensor, param
 from ppl.distributions.declaration.domains import positive, real
 from ppl.tensor import erfcx, log, log1mexp, log1p, log_ndtr, logaddexp, maximum, switch
 
@@ -14,6 +14,7 @@ class ExGaussian(Distribution):
 
     mu, sigma, nu = param(real, 0.0), param(positive, 1.0), param(positive)
     support = real
+    in_pytensor = InPyTensor(symbolic=True)
 
     def logp(x, mu, sigma, nu):
         return _log_weight((x - mu) / sigma, sigma / nu) - log(nu)

@@ -1,6 +1,6 @@
 import numpy as np
 
-from ppl.distributions.declaration.distribution import Distribution, alternative, param
+from ppl.distributions.declaration.distribution import Distribution, InPyTensor, alternative, param
 from ppl.distributions.declaration.domains import nonnegative, positive
 from ppl.distributions.families.gamma import Gamma
 from ppl.tensor import log, log1mexp, log1p, reciprocal
@@ -16,6 +16,7 @@ class Exponential(Distribution):
     support = nonnegative
     rate_parameter = lam
     from_scale = alternative(lambda scale: {"lam": reciprocal(scale)}, scale=positive)
+    in_pytensor = InPyTensor(parameters=lambda lam: (reciprocal(lam),))
 
     def logp(x, lam):
         return log(lam) - lam * x

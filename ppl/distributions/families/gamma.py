@@ -1,7 +1,19 @@
-from ppl.distributions.declaration.distribution import Distribution, alternative, param
+from ppl.distributions.declaration.distribution import Distribution, InPyTensor, alternative, param
 from ppl.distributions.declaration.domains import nonnegative, positive
 from ppl.distributions.formulas.power_terms import log_density_at_end, log_poisson_term
-from ppl.tensor import digamma, gammaincinv, gammaln, log, log_gammainc, log_gammaincc, maximum, polygamma, sign, switch
+from ppl.tensor import (
+    digamma,
+    gammaincinv,
+    gammaln,
+    log,
+    log_gammainc,
+    log_gammaincc,
+    maximum,
+    polygamma,
+    reciprocal,
+    sign,
+    switch,
+)
 
 
 class Gamma(Distribution):
@@ -16,6 +28,7 @@ class Gamma(Distribution):
     from_moments = alternative(
         lambda mu, sigma: {"alpha": sign(sigma) * (mu / sigma) ** 2, "beta": mu / sigma**2}, mu=positive, sigma=positive
     )
+    in_pytensor = InPyTensor(parameters=lambda alpha, beta: (alpha, reciprocal(beta)))
 
     def logp(x, alpha, beta):
         inside = switch(x > 0, x, 1.0)

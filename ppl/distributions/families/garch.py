@@ -1,7 +1,8 @@
 from ppl.distributions.declaration.constants import LOG_2PI
-from ppl.distributions.declaration.distribution import Distribution, param
+from ppl.distributions.declaration.distribution import Distribution, InPyTensor, param
 from ppl.distributions.declaration.domains import counting, nonnegative, positive, real_vector
 from ppl.distributions.declaration.sizes import length, steps_from
+from ppl.distributions.families.normal import Normal
 from ppl.tensor import expand_dims, linear_recurrence, log, sqrt, sum, zeros
 
 
@@ -14,6 +15,13 @@ class GARCH11(Distribution):
     omega, alpha_1, beta_1 = param(positive), param(nonnegative), param(nonnegative)
     initial_vol, steps = param(nonnegative), param(counting)
     support = real_vector
+    in_pytensor = InPyTensor(
+        None,
+        signature="(),(),(),(),(),(s)->(t)",
+        parameters=lambda *given: (*given[:4], Normal.dist(0.0, given[3]), given[4]),
+        inputs="* rng",
+        symbolic=True,
+    )
 
     def accept(omega, alpha_1, beta_1, initial_vol, *, steps=None, shape=None):
         steps = steps_from("GARCH11", steps, shape, offset=1)

@@ -1,6 +1,6 @@
 import numpy as np
 
-from ppl.distributions.declaration.distribution import Distribution, param
+from ppl.distributions.declaration.distribution import Distribution, InPyTensor, param
 from ppl.distributions.declaration.domains import nonnegative, positive
 from ppl.tensor import arctan, log, log1p_square, switch, tan
 
@@ -14,6 +14,7 @@ class HalfCauchy(Distribution):
     beta = param(positive)
     support = nonnegative
     scale_parameter = beta
+    in_pytensor = InPyTensor(symbolic=True)
 
     def logp(x, beta):
         return np.log(2 / np.pi) - log(beta) - log1p_square(x / beta)

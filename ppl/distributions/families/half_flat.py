@@ -1,4 +1,4 @@
-from ppl.distributions.declaration.distribution import Distribution
+from ppl.distributions.declaration.distribution import Distribution, InPyTensor
 from ppl.distributions.declaration.domains import positive
 from ppl.tensor import as_tensor, zeros_like
 
@@ -8,6 +8,7 @@ class HalfFlat(Distribution):
 
     support = positive
     improper = True
+    in_pytensor = InPyTensor("half_flat")
 
     def logp(x):
         return zeros_like(x)

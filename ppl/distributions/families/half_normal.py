@@ -2,7 +2,7 @@ import numpy as np
 
 from ppl.distributions.declaration.change_of_variables import change_to
 from ppl.distributions.declaration.constants import LOG_2, LOG_2PI
-from ppl.distributions.declaration.distribution import Distribution, alternative, param
+from ppl.distributions.declaration.distribution import Distribution, InPyTensor, alternative, param
 from ppl.distributions.declaration.domains import nonnegative, positive
 from ppl.distributions.families.normal import Normal
 from ppl.tensor import abs, erf, erfinv, log, log_ndtr, rsqrt
@@ -18,6 +18,7 @@ class HalfNormal(Distribution):
     support = nonnegative
     scale_parameter = sigma
     from_tau = alternative(lambda tau: {"sigma": rsqrt(tau)}, tau=positive)
+    in_pytensor = InPyTensor(parameters=lambda sigma: (0.0, sigma))
 
     def logp(x, sigma):
         return -0.5 * (x / sigma) ** 2 - log(sigma) + LOG_2 - 0.5 * LOG_2PI

@@ -1,7 +1,7 @@
 import numpy as np
 
 from ppl.distributions.declaration.constants import LOG_2
-from ppl.distributions.declaration.distribution import Distribution, alternative, param
+from ppl.distributions.declaration.distribution import Distribution, InPyTensor, alternative, param
 from ppl.distributions.declaration.domains import nonnegative, positive
 from ppl.distributions.families.student_t import StudentT
 from ppl.tensor import abs, betaln, exp, log, log_beta_cdf, logit_betaincinv, polygamma, rsqrt, sqrt, switch
@@ -17,6 +17,7 @@ class HalfStudentT(Distribution):
     support = nonnegative
     scale_parameter = sigma
     from_lam = alternative(lambda lam: {"sigma": rsqrt(lam)}, lam=positive)
+    in_pytensor = InPyTensor(symbolic=True)
 
     def logp(x, nu, sigma):
         return LOG_2 + StudentT.logp(x, nu, 0.0, sigma)

@@ -1,7 +1,7 @@
 from ppl.distributions.declaration.distribution import Distribution, param
 from ppl.distributions.declaration.domains import positive, unit
 from ppl.distributions.families.gamma import Gamma
-from ppl.distributions.formulas.zero_inflation import hurdle, zero_or_positive
+from ppl.distributions.formulas.zero_inflation import hurdle, hurdle_in_pytensor, zero_or_positive
 
 
 class HurdleGamma(Distribution):
@@ -13,4 +13,5 @@ class HurdleGamma(Distribution):
     psi, alpha, beta = param(unit), param(positive), param(positive)
     support = zero_or_positive
     from_moments = Gamma.from_moments
+    in_pytensor = hurdle_in_pytensor(Gamma)
     logp, logcdf, logccdf, sample, mean, variance, support_point = hurdle(Gamma)

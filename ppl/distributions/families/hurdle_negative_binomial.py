@@ -2,7 +2,7 @@ from ppl.distributions.declaration.distribution import Distribution, alternative
 from ppl.distributions.declaration.domains import natural, open_unit, positive, unit
 from ppl.distributions.families.negative_binomial import NegativeBinomial
 from ppl.distributions.formulas.probability import share
-from ppl.distributions.formulas.zero_inflation import hurdle
+from ppl.distributions.formulas.zero_inflation import hurdle, hurdle_in_pytensor
 
 
 class HurdleNegativeBinomial(Distribution):
@@ -17,4 +17,5 @@ class HurdleNegativeBinomial(Distribution):
     from_mean = alternative(lambda mu, alpha: {"n": alpha, "p": share(alpha, mu)}, mu=positive, alpha=positive)
     from_mean_and_n = alternative(lambda mu, n: {"n": n, "p": share(n, mu)}, mu=positive)
     from_alpha = NegativeBinomial.from_alpha
+    in_pytensor = hurdle_in_pytensor(NegativeBinomial)
     logp, logcdf, logccdf, sample, mean, variance, support_point = hurdle(NegativeBinomial)

@@ -1,7 +1,7 @@
 from ppl.distributions.declaration.distribution import Distribution, param
 from ppl.distributions.declaration.domains import natural, positive, unit
 from ppl.distributions.families.poisson import Poisson
-from ppl.distributions.formulas.zero_inflation import hurdle
+from ppl.distributions.formulas.zero_inflation import hurdle, hurdle_in_pytensor
 
 
 class HurdlePoisson(Distribution):
@@ -12,4 +12,5 @@ class HurdlePoisson(Distribution):
 
     psi, mu = param(unit), param(positive)
     support = natural
+    in_pytensor = hurdle_in_pytensor(Poisson)
     logp, logcdf, logccdf, sample, mean, variance, support_point = hurdle(Poisson)

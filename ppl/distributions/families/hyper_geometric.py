@@ -1,4 +1,4 @@
-from ppl.distributions.declaration.distribution import Distribution, param, requires
+from ppl.distributions.declaration.distribution import Distribution, InPyTensor, param, requires
 from ppl.distributions.declaration.domains import integers_between, natural
 from ppl.distributions.formulas.summation import falling_terms, log_tails
 from ppl.tensor import cast, deviance, floor, log, maximum, minimum, stirling
@@ -14,6 +14,7 @@ class HyperGeometric(Distribution):
     N, k, n = param(natural), param(natural), param(natural)
     good = requires(lambda N, k: k <= N, "k must not be above N", "give the number of good ones among N as k")
     taken = requires(lambda N, n: n <= N, "n must not be above N", "take no more than there are")
+    in_pytensor = InPyTensor(parameters=lambda N, k, n: (k, N - k, n))
 
     def support(N, k, n):
         return integers_between(maximum(0, n + k - N), minimum(k, n))

@@ -1,5 +1,5 @@
 from ppl.distributions.declaration.constants import LOG_2PI
-from ppl.distributions.declaration.distribution import Distribution, param
+from ppl.distributions.declaration.distribution import Distribution, InPyTensor, param
 from ppl.distributions.declaration.domains import positive, real_vector
 from ppl.distributions.families.car import precision
 from ppl.distributions.formulas.adjacency import adjacency, borders, components, squared_differences
@@ -18,6 +18,7 @@ class ICAR(Distribution):
 
     W, sigma, zero_sum_stdev = param(borders), param(positive, 1.0), param(positive, 0.001)
     support = real_vector
+    in_pytensor = InPyTensor(signature="(m,m),(),()->(m)")
 
     def accept(W, sigma=1.0, zero_sum_stdev=0.001):
         return {"W": adjacency("ICAR", W, only_ones=True), "sigma": sigma, "zero_sum_stdev": zero_sum_stdev}

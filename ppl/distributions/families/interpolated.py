@@ -1,6 +1,6 @@
 import numpy as np
 
-from ppl.distributions.declaration.distribution import Distribution, param, requires
+from ppl.distributions.declaration.distribution import Distribution, InPyTensor, param, requires
 from ppl.distributions.declaration.domains import between, nonnegative_vector, ordered
 from ppl.tensor import argmax, as_tensor, clip, concatenate, cumsum, diff, log, searchsorted, sqrt, sum, zeros_like
 
@@ -15,6 +15,7 @@ class Interpolated(Distribution):
     risen = requires(
         lambda pdf_points: np.any(pdf_points > 0, axis=-1), "pdf_points must not all be 0", "give some point a height"
     )
+    in_pytensor = InPyTensor(signature="(x),(x),(x)->()", parameters=lambda x, y: _in_pytensor(x, y))
 
     def accept(x_points, pdf_points):
         points, heights = as_tensor(x_points).type.shape, as_tensor(pdf_points).type.shape
@@ -76,3 +77,9 @@ def _moment(g, x, y):
     middle_x, middle_y = (x[1:] + x[:-1]) / 2, (y[1:] + y[:-1]) / 2
     parts = g(x[:-1]) * y[:-1] + 4 * g(middle_x) * middle_y + g(x[1:]) * y[1:]
     return sum(diff(x) / 6 * parts) / _areas(x, y)[-1]
+
+
+def _in_pytensor(x_points, pdf_points):
+    """The points, the density there, and the distribution function there."""
+    areas = _areas(x_points, pdf_points)
+    return x_points, pdf_points / areas[..., -1:], areas / areas[..., -1:]

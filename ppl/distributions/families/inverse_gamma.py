@@ -1,7 +1,7 @@
 import numpy as np
 
 from ppl.distributions.declaration.change_of_variables import change_to
-from ppl.distributions.declaration.distribution import Distribution, alternative, param
+from ppl.distributions.declaration.distribution import Distribution, InPyTensor, alternative, param
 from ppl.distributions.declaration.domains import positive
 from ppl.distributions.families.gamma import Gamma
 from ppl.distributions.formulas.power_terms import log_poisson_term
@@ -22,6 +22,7 @@ class InverseGamma(Distribution):
         mu=positive,
         sigma=positive,
     )
+    in_pytensor = InPyTensor("invgamma", kind="InvGammaRV")
 
     def logp(x, alpha, beta):
         return log_poisson_term(alpha, beta / x, log(beta) - log(x)) + log(alpha) - log(x)

@@ -4,7 +4,7 @@ import math
 import numpy as np
 
 from ppl.distributions.declaration.constants import LOG_2PI
-from ppl.distributions.declaration.distribution import Distribution, Param, param
+from ppl.distributions.declaration.distribution import Distribution, InPyTensor, Param, param
 from ppl.distributions.declaration.domains import nonnegative, real_matrix, real_vector
 from ppl.distributions.declaration.normal_errors import Kronecker, NoisyKronecker
 from ppl.distributions.formulas.covariance import check_positive_definite, square_matrix, wrong_length
@@ -45,6 +45,7 @@ class KroneckerNormal(Distribution):
 
     mu, sigma = param(real_vector), param(nonnegative, 0.0)
     support = real_vector
+    in_pytensor = InPyTensor(None, symbolic=True)
 
     @classmethod
     def make(cls, mu, covs=None, chols=None, evds=None, sigma=0.0, **options):

@@ -2,7 +2,7 @@ import numpy as np
 
 from ppl.distributions.declaration.change_of_variables import change_to
 from ppl.distributions.declaration.constants import EULER_GAMMA
-from ppl.distributions.declaration.distribution import Distribution, param
+from ppl.distributions.declaration.distribution import Distribution, InPyTensor, param
 from ppl.distributions.declaration.domains import positive, unit
 from ppl.distributions.families.exponential import Exponential
 from ppl.distributions.formulas.power_terms import log_density_at_end
@@ -17,6 +17,7 @@ class Kumaraswamy(Distribution):
 
     a, b = param(positive), param(positive)
     support = unit
+    in_pytensor = InPyTensor(symbolic=True)
 
     def logp(x, a, b):
         within = (x > 0) & (x < 1)

@@ -1,7 +1,7 @@
 import numpy as np
 
 from ppl.distributions.declaration.constants import LOG_PI
-from ppl.distributions.declaration.distribution import Distribution, param
+from ppl.distributions.declaration.distribution import Distribution, InPyTensor, param
 from ppl.distributions.declaration.domains import Domain, a_distribution, counting, positive
 from ppl.distributions.declaration.inner import log_density_of, sample_of
 from ppl.distributions.declaration.sizes import known_size
@@ -33,6 +33,14 @@ class LKJCholeskyCov(Distribution):
     """
 
     n, eta, sd_dist = param(counting), param(positive), param(a_distribution)
+    in_pytensor = InPyTensor(
+        None,
+        kind="_LKJCholeskyCovRV",
+        shown="_lkjcholeskycov",
+        signature="(),(),(n)->(n)",
+        inputs="rng *",
+        symbolic=True,
+    )
 
     def accept(eta, n, sd_dist):
         _check(sd_dist, n)

@@ -3,7 +3,7 @@ import itertools
 
 import numpy as np
 
-from ppl.distributions.declaration.distribution import Distribution, param
+from ppl.distributions.declaration.distribution import Distribution, InPyTensor, param
 from ppl.distributions.declaration.domains import Domain, counting, positive
 from ppl.distributions.families.lkj_cholesky_cov import correlation_factor, log_volume, rows
 from ppl.distributions.transforms import IntervalTransform
@@ -33,6 +33,7 @@ class LKJCorr(Distribution):
     """
 
     n, eta = param(counting), param(positive)
+    in_pytensor = InPyTensor(shown="LKJCorrRV", signature="(),()->(n)", symbolic=True)
 
     def support(n, eta):
         return correlations(rows(n))

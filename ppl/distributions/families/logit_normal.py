@@ -1,4 +1,4 @@
-from ppl.distributions.declaration.distribution import Distribution, alternative, param
+from ppl.distributions.declaration.distribution import Distribution, InPyTensor, alternative, param
 from ppl.distributions.declaration.domains import open_unit, positive, real
 from ppl.distributions.declaration.law import law_of
 from ppl.distributions.families.normal import Normal
@@ -16,6 +16,7 @@ class LogitNormal(Distribution):
     support = open_unit
     from_tau = alternative(lambda tau: {"sigma": rsqrt(tau)}, tau=positive)
     law = law_of(lambda mu, sigma: sigmoid(Normal.dist(mu, sigma)), words="logit {}")
+    in_pytensor = InPyTensor(None, kind="LogitNormal", inputs="size * rng", outputs="* rng", symbolic=True)
 
     def support_point(mu, sigma):
         return sigmoid(mu)

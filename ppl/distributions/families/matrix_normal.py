@@ -1,5 +1,5 @@
 from ppl.distributions.declaration.constants import LOG_2PI
-from ppl.distributions.declaration.distribution import Distribution, param
+from ppl.distributions.declaration.distribution import Distribution, InPyTensor, param
 from ppl.distributions.declaration.domains import cholesky_factor, real_matrix
 from ppl.distributions.declaration.normal_errors import Kronecker
 from ppl.distributions.formulas.covariance import factor_from
@@ -14,6 +14,7 @@ class MatrixNormal(Distribution):
 
     mu, rowchol, colchol = param(real_matrix), param(cholesky_factor), param(cholesky_factor)
     support = real_matrix
+    in_pytensor = InPyTensor(signature="(m,n),(m,m),(n,n)->(m,n)")
 
     def accept(mu, rowcov=None, rowchol=None, colcov=None, colchol=None):
         row = _factor(rowcov=rowcov, rowchol=rowchol)

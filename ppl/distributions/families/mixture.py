@@ -3,7 +3,7 @@ import warnings
 
 import numpy as np
 
-from ppl.distributions.declaration.distribution import param
+from ppl.distributions.declaration.distribution import InPyTensor, param
 from ppl.distributions.declaration.domains import Domain, simplex
 from ppl.distributions.declaration.inner import as_law, log_density_of, support_point_of
 from ppl.distributions.declaration.modifier import Modifier, sample_law
@@ -30,6 +30,7 @@ class Mixture(Modifier, abstract=True):
     w = param(simplex)
     law_at = 1
     order = ("w", "comp_dists")
+    in_pytensor = InPyTensor(None, inputs="rng *", symbolic=True)
 
     @classmethod
     def resolve(cls, args, kwargs):

@@ -1,4 +1,4 @@
-from ppl.distributions.declaration.distribution import Distribution, param
+from ppl.distributions.declaration.distribution import Distribution, InPyTensor, param
 from ppl.distributions.declaration.domains import counts_with_sum, natural, simplex
 from ppl.distributions.declaration.sums import same
 from ppl.distributions.families.binomial import Binomial
@@ -33,6 +33,7 @@ class Multinomial(Distribution):
     """
 
     n, p = param(natural), param(simplex)
+    in_pytensor = InPyTensor(signature="(),(p)->(p)")
 
     def accept(n, p):
         return {"n": n, "p": rescaled(p, "Multinomial")}

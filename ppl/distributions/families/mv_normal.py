@@ -1,12 +1,12 @@
 import numpy as np
 
 from ppl.distributions.declaration.constants import LOG_2PI
-from ppl.distributions.declaration.distribution import Distribution, param
+from ppl.distributions.declaration.distribution import Distribution, InPyTensor, param
 from ppl.distributions.declaration.domains import cholesky_factor, real_vector
 from ppl.distributions.declaration.normal_errors import Correlated
 from ppl.distributions.declaration.rows import NotSummed
 from ppl.distributions.families.normal import Normal
-from ppl.distributions.formulas.covariance import factor_from, is_factor_of_moving, vector_like
+from ppl.distributions.formulas.covariance import factor_from, is_factor_of_moving, square_of, vector_like
 from ppl.distributions.formulas.given_others import normal_given_others
 from ppl.tensor import (
     cast,
@@ -39,6 +39,12 @@ class MvNormal(Distribution):
     mu, chol = param(real_vector), param(cholesky_factor)
     support = real_vector
     location_parameter = mu
+    in_pytensor = InPyTensor(
+        "multivariate_normal",
+        shown="MultivariateNormal",
+        signature="(n),(n,n)->(n)",
+        parameters=lambda mu, chol: (mu, square_of(chol)),
+    )
 
     def accept(mu=0.0, cov=None, *, tau=None, chol=None, lower=True, method="cholesky"):
         """`method` is PyMC's choice of a factor for draws; the law is the same, and here they are by Cholesky's."""

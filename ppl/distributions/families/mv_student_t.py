@@ -1,10 +1,10 @@
 import numpy as np
 
 from ppl.distributions.declaration.constants import LOG_PI
-from ppl.distributions.declaration.distribution import Distribution, param
+from ppl.distributions.declaration.distribution import Distribution, InPyTensor, param
 from ppl.distributions.declaration.domains import cholesky_factor, positive, real_vector
 from ppl.distributions.families.student_t import StudentT
-from ppl.distributions.formulas.covariance import factor_from, vector_like
+from ppl.distributions.formulas.covariance import factor_from, square_of, vector_like
 from ppl.tensor import (
     cholesky,
     digamma,
@@ -32,6 +32,12 @@ class MvStudentT(Distribution):
     nu, mu, chol = param(positive), param(real_vector), param(cholesky_factor)
     support = real_vector
     location_parameter = mu
+    in_pytensor = InPyTensor(
+        "multivariate_studentt",
+        signature="(),(n),(n,n)->(n)",
+        parameters=lambda nu, mu, chol: (nu, mu, square_of(chol)),
+        symbolic=True,
+    )
 
     def accept(nu, *, Sigma=None, mu=0.0, scale=None, tau=None, chol=None, lower=True, cov=None):
         factor = factor_from("MvStudentT", lower, Sigma=Sigma, scale=scale, cov=cov, tau=tau, chol=chol)

@@ -1,6 +1,6 @@
 import numpy as np
 
-from ppl.distributions.declaration.distribution import Distribution, alternative, limit_of, param
+from ppl.distributions.declaration.distribution import Distribution, InPyTensor, alternative, limit_of, param
 from ppl.distributions.declaration.domains import chance, natural, nonnegative, positive
 from ppl.distributions.families.poisson import Poisson
 from ppl.distributions.formulas.probability import (
@@ -30,6 +30,7 @@ class NegativeBinomial(Distribution):
     from_mean_and_n = alternative(lambda mu, n: {"n": n, "p": share(n, mu)}, mu=nonnegative)
     from_alpha = alternative(lambda alpha, p: {"n": alpha, "p": p}, alpha=positive)
     limit = limit_of(lambda mu: Poisson.dist(mu), alpha="the dispersion")
+    in_pytensor = InPyTensor("negative_binomial", kind="NegBinomialRV")
 
     def logp(x, n, p):
         both = x + n

@@ -1,8 +1,8 @@
 import numpy as np
 
-from ppl.distributions.declaration.distribution import Distribution, param
+from ppl.distributions.declaration.distribution import Distribution, InPyTensor, param
 from ppl.distributions.declaration.domains import integers_between, ordered, real
-from ppl.distributions.families.categorical import entry
+from ppl.distributions.families.categorical import Categorical, entry
 from ppl.tensor import (
     as_tensor,
     cast,
@@ -26,6 +26,7 @@ class OrderedLogistic(Distribution):
     """
 
     eta, cutpoints = param(real), param(ordered)
+    in_pytensor = InPyTensor(same_as=lambda *parameters: Categorical.dist(OrderedLogistic.probabilities(*parameters)))
 
     def support(eta, cutpoints):
         return integers_between(0, as_tensor(cutpoints).shape[-1])

@@ -1,4 +1,4 @@
-from ppl.distributions.declaration.distribution import Distribution, param
+from ppl.distributions.declaration.distribution import Distribution, InPyTensor, param
 from ppl.distributions.declaration.domains import counts_with_sum, natural, ordered, real
 from ppl.distributions.families.multinomial import Multinomial, near_mean
 from ppl.distributions.families.ordered_logistic import OrderedLogistic
@@ -12,6 +12,9 @@ class OrderedMultinomial(Distribution):
     """
 
     eta, cutpoints, n = param(real), param(ordered), param(natural)
+    in_pytensor = InPyTensor(
+        same_as=lambda eta, cutpoints, n: Multinomial.dist(n, OrderedLogistic.probabilities(eta, cutpoints))
+    )
 
     def support(eta, cutpoints, n):
         return counts_with_sum(n)

@@ -1,8 +1,9 @@
 import numpy as np
 
 from ppl.distributions.declaration.constants import LOG_2PI
-from ppl.distributions.declaration.distribution import Distribution, param
+from ppl.distributions.declaration.distribution import Distribution, InPyTensor, param
 from ppl.distributions.declaration.domains import integers_between, ordered, positive, real
+from ppl.distributions.families.categorical import Categorical
 from ppl.distributions.families.ordered_logistic import ends, frequencies_below
 from ppl.tensor import (
     as_tensor,
@@ -26,6 +27,7 @@ class OrderedProbit(Distribution):
     """
 
     eta, cutpoints, sigma = param(real), param(ordered), param(positive, 1.0)
+    in_pytensor = InPyTensor(same_as=lambda *parameters: Categorical.dist(OrderedProbit.probabilities(*parameters)))
 
     def support(eta, cutpoints, sigma):
         return integers_between(0, as_tensor(cutpoints).shape[-1])

@@ -1,5 +1,5 @@
 from ppl.distributions.declaration.constants import LOG_2
-from ppl.distributions.declaration.distribution import Distribution, param
+from ppl.distributions.declaration.distribution import Distribution, InPyTensor, param
 from ppl.distributions.declaration.domains import positive, real
 from ppl.tensor import abs, cosh, exp, log1p, switch, tanh
 from ppl.tensor.sampling.polya_gamma import log_polya_gamma, log_polya_gamma_ccdf, log_polya_gamma_cdf, polya_gamma
@@ -14,6 +14,7 @@ class PolyaGamma(Distribution):
 
     h, z = param(positive, 1.0), param(real, 0.0)
     support = positive
+    in_pytensor = InPyTensor(shown="PG")
 
     def logp(x, h, z):
         half = abs(z) / 2

@@ -1,7 +1,7 @@
 import warnings
 from dataclasses import replace
 
-from ppl.distributions.declaration.distribution import Distribution, param
+from ppl.distributions.declaration.distribution import Distribution, InPyTensor, param
 from ppl.distributions.declaration.domains import a_distribution, counting, real, reals
 from ppl.distributions.declaration.inner import as_law, log_density_of, sample_of, support_point_of, unsized
 from ppl.distributions.declaration.normal_errors import NormalSteps, NotNormal
@@ -19,6 +19,7 @@ class RandomWalk(Distribution):
     """
 
     init_dist, innovation_dist, steps = param(a_distribution), param(a_distribution), param(counting)
+    in_pytensor = InPyTensor(None, shown="RandomWalk", inputs="*", symbolic=True)
 
     def accept(init_dist, innovation_dist, steps=None, shape=None):
         return walk("RandomWalk", init_dist, innovation_dist, steps, shape)

@@ -1,6 +1,6 @@
 import numpy as np
 
-from ppl.distributions.declaration.distribution import Distribution, alternative, param
+from ppl.distributions.declaration.distribution import Distribution, InPyTensor, alternative, param
 from ppl.distributions.declaration.domains import nonnegative, positive
 from ppl.tensor import hypot, i0e, i1e, log, log_i0e, log_rice_ccdf, log_rice_cdf
 
@@ -15,6 +15,7 @@ class Rice(Distribution):
     support = positive
     from_ratio = alternative(lambda b: {"nu": b}, b=nonnegative)
     from_ratio_and_scale = alternative(lambda b, sigma: {"nu": b * sigma, "sigma": sigma}, b=nonnegative)
+    in_pytensor = InPyTensor(parameters=lambda nu, sigma: (nu / sigma, sigma))
 
     def logp(x, nu, sigma):
         return log(x) - 2 * log(sigma) - 0.5 * ((x - nu) / sigma) ** 2 + log_i0e(x / sigma * (nu / sigma))

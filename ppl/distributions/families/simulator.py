@@ -9,7 +9,9 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.distributions.declaration.arguments import tell_of_rng
+from ppl.distributions.declaration.distribution import InPyTensor
 from ppl.distributions.draws.draw import RandomVariable, draw
+from ppl.distributions.draws.operation import RandomOperation
 from ppl.distributions.families.custom_dist import CustomDist, anything, new_family, parsed
 from ppl.tensor.sampling.host_draw import host_draw
 from ppl.tensor.tensor import Tensor, as_tensor, dtype_name
@@ -62,6 +64,10 @@ class Simulation:
         return isinstance(other, Simulation) and self.fn == other.fn
 
 
+class SimulatorRV(RandomOperation):
+    """PyTensor's operations of simulations."""
+
+
 class Simulator(CustomDist, abstract=True):
     """A variable given by a function `fn(rng, *parameters, size)` that simulates it, for approximate Bayesian
     computation.
@@ -106,7 +112,9 @@ class Simulator(CustomDist, abstract=True):
             raise NotImplementedError(f"{class_name}: one value is a number; give shape= for several, not ndim_supp")
         if shape is not None and size is not None:
             raise ValueError(f"{class_name}: give shape or size, not both")
-        family = new_family(class_name, axes, anything(0, dtype_name(dtype)[0] != "f"), {"dtype": dtype_name(dtype)})
+        operation = InPyTensor("Simulator", kind=class_name, shown="Simulator", base=SimulatorRV)
+        domain = anything(0, dtype_name(dtype)[0] != "f")
+        family = new_family(class_name, axes, domain, {"dtype": dtype_name(dtype)}, operation)
         simulation = Simulation(fn, f'{class_name} "{name}"' if name else class_name)
         far = known(distance, DISTANCES, class_name, "distance")
         summary = known(sum_stat, STATISTICS, class_name, "sum_stat")

@@ -1,7 +1,7 @@
 import numpy as np
 
 from ppl.distributions.declaration.constants import LOG_2
-from ppl.distributions.declaration.distribution import Distribution, alternative, param
+from ppl.distributions.declaration.distribution import Distribution, InPyTensor, alternative, param
 from ppl.distributions.declaration.domains import positive, real
 from ppl.distributions.families.normal import Normal
 from ppl.tensor import abs, log_ndtr, log_skew_ndtr, rsqrt, sqrt
@@ -17,6 +17,7 @@ class SkewNormal(Distribution):
     support = real
     location_scale = mu, sigma
     from_tau = alternative(lambda tau: {"sigma": rsqrt(tau)}, tau=positive)
+    in_pytensor = InPyTensor(parameters=lambda alpha, mu, sigma: (mu, sigma, alpha))
 
     def logp(x, alpha, mu, sigma):
         return LOG_2 + Normal.logp(x, mu, sigma) + log_ndtr(alpha * (x - mu) / sigma)

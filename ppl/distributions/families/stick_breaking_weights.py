@@ -1,4 +1,4 @@
-from ppl.distributions.declaration.distribution import Distribution, param
+from ppl.distributions.declaration.distribution import Distribution, InPyTensor, param
 from ppl.distributions.declaration.domains import counting, positive, simplex
 from ppl.tensor import arange, concatenate, cumsum, exp, expand_dims, expm1, log, sum, zeros
 from ppl.tensor.tensor import is_constant, value_of
@@ -12,6 +12,7 @@ class StickBreakingWeights(Distribution):
 
     alpha, K = param(positive), param(counting)
     support = simplex
+    in_pytensor = InPyTensor("stick_breaking_weights", signature="(),()->(k)")
 
     def event_shape(alpha, K):
         return (_count(K) + 1,)

@@ -1,6 +1,6 @@
 import numpy as np
 
-from ppl.distributions.declaration.distribution import Distribution, alternative, limit_of, param
+from ppl.distributions.declaration.distribution import Distribution, InPyTensor, alternative, limit_of, param
 from ppl.distributions.declaration.domains import positive, real
 from ppl.distributions.families.normal import Normal
 from ppl.tensor import (
@@ -30,6 +30,7 @@ class StudentT(Distribution):
     location_scale = mu, sigma
     limit = limit_of(lambda mu, sigma: Normal.dist(mu, sigma), nu="the degrees of freedom")
     from_lam = alternative(lambda lam: {"sigma": rsqrt(lam)}, lam=positive)
+    in_pytensor = InPyTensor("t")
 
     def logp(x, nu, mu, sigma):
         z = (x - mu) / sigma

@@ -1,5 +1,5 @@
 from ppl.distributions.declaration.constants import LOG_2
-from ppl.distributions.declaration.distribution import Distribution, param, requires
+from ppl.distributions.declaration.distribution import Distribution, InPyTensor, param, requires
 from ppl.distributions.declaration.domains import between, real
 from ppl.tensor import equal, log, log1p, sqrt, switch
 
@@ -17,6 +17,7 @@ class Triangular(Distribution):
         "c must lie between lower and upper",
         "put the three in order",
     )
+    in_pytensor = InPyTensor(parameters=lambda lower, upper, c: (lower, c, upper))
 
     def support(lower, upper, c):
         return between(lower, upper)

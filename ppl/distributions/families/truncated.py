@@ -2,9 +2,12 @@ import numpy as np
 
 from ppl.distributions.declaration.arguments import unknown
 from ppl.distributions.declaration.declarations import requires
+from ppl.distributions.declaration.distribution import InPyTensor
 from ppl.distributions.declaration.domains import Domain, a_distribution
 from ppl.distributions.declaration.inner import as_law, log_density_of, require_distribution_function, support_point_of
 from ppl.distributions.declaration.modifier import Modifier, sample_law
+from ppl.distributions.families.normal import Normal
+from ppl.distributions.families.truncated_normal import TruncatedNormal
 from ppl.distributions.formulas.bounds import absent, before, bounds_of, log_above, log_below, log_mass
 from ppl.distributions.formulas.quantile import is_searched, or_searched, searched
 from ppl.distributions.transforms import IntervalTransform
@@ -37,6 +40,14 @@ class Truncated(Modifier, abstract=True):
     called = ("law", "lower", "upper")
     ordered = requires(lambda lower, upper: lower <= upper, "lower must not be above upper", "exchange them")
     order = ("dist", "lower", "upper", "max_n_steps")
+    in_pytensor = InPyTensor(
+        None,
+        shown=lambda law, *_: f"Truncated{law.family.__name__}",
+        parameters=lambda law, lower, upper: (*law.owner.parameters, lower, upper),
+        outputs="* rng",
+        symbolic=True,
+        same_as=lambda law, lower, upper: _by_its_own_family(law, lower, upper),
+    )
 
     @classmethod
     def resolve(cls, args, kwargs):
@@ -96,6 +107,11 @@ class Truncated(Modifier, abstract=True):
         if absent(upper):
             return switch(above, point, lower + 1)
         return switch(above & below, point, (lower + upper) // 2 if discrete else (lower + upper) / 2)
+
+
+def _by_its_own_family(law, lower, upper):
+    """A truncated normal law, which has a family of its own; None for others."""
+    return TruncatedNormal.dist(*law.parameters, lower=lower, upper=upper) if law.family is Normal else None
 
 
 def _check_steps(who, steps):

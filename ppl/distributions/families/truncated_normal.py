@@ -1,7 +1,7 @@
 import numpy as np
 
 from ppl.distributions.declaration.constants import LOG_2PI
-from ppl.distributions.declaration.distribution import Distribution, alternative, param, requires
+from ppl.distributions.declaration.distribution import Distribution, InPyTensor, alternative, param, requires
 from ppl.distributions.declaration.domains import between, extended_real, positive, real
 from ppl.tensor import (
     clip,
@@ -37,6 +37,7 @@ class TruncatedNormal(Distribution):
     order = ("mu", "sigma", "tau", "lower", "upper")
     from_tau = alternative(lambda tau: {"sigma": rsqrt(tau)}, tau=positive)
     ordered = requires(lambda lower, upper: lower < upper, "lower must be below upper", "exchange them")
+    in_pytensor = InPyTensor("truncated_normal")
 
     def support(mu, sigma, lower, upper):
         return between(lower, upper)

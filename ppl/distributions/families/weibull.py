@@ -2,7 +2,7 @@ import numpy as np
 
 from ppl.distributions.declaration.change_of_variables import change_to
 from ppl.distributions.declaration.constants import EULER_GAMMA
-from ppl.distributions.declaration.distribution import Distribution, param
+from ppl.distributions.declaration.distribution import Distribution, InPyTensor, param
 from ppl.distributions.declaration.domains import nonnegative, positive
 from ppl.distributions.families.exponential import Exponential
 from ppl.tensor import exp, expm1, gammaln, log, log1mexp, log1p, maximum, xlogy
@@ -17,6 +17,7 @@ class Weibull(Distribution):
     alpha, beta = param(positive), param(positive)
     support = nonnegative
     scale_parameter = beta
+    in_pytensor = InPyTensor(kind="WeibullBetaRV", symbolic=True)
 
     def logp(x, alpha, beta):
         return log(alpha) - log(beta) + xlogy(alpha - 1, x / beta) - (x / beta) ** alpha

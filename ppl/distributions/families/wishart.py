@@ -1,10 +1,10 @@
 import numpy as np
 
 from ppl.distributions.declaration.constants import LOG_2, LOG_PI
-from ppl.distributions.declaration.distribution import Distribution, param, requires
+from ppl.distributions.declaration.distribution import Distribution, InPyTensor, param, requires
 from ppl.distributions.declaration.domains import cholesky_factor, positive, symmetric_positive_definite
 from ppl.distributions.declaration.sums import same
-from ppl.distributions.formulas.covariance import factor_from
+from ppl.distributions.formulas.covariance import factor_from, square_of
 from ppl.tensor import cholesky, diagonal_of, expand_dims, gammaln, half_log_det, matmul, solve_triangular, sqrt, sum
 
 
@@ -22,6 +22,7 @@ class Wishart(Distribution):
         "nu must exceed the number of rows of V, of which chol is the factor, less 1",
         "raise nu",
     )
+    in_pytensor = InPyTensor(signature="(),(p,p)->(p,p)", parameters=lambda nu, chol: (nu, square_of(chol)))
 
     def accept(nu, V):
         return {"nu": nu, "chol": factor_from("Wishart", V=V)}

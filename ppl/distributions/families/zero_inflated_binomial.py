@@ -4,7 +4,7 @@ from ppl.distributions.declaration.distribution import Distribution, param
 from ppl.distributions.declaration.domains import integers_between, natural, unit
 from ppl.distributions.families.binomial import Binomial
 from ppl.distributions.formulas.probability import complement, is_opaque
-from ppl.distributions.formulas.zero_inflation import zero_inflated
+from ppl.distributions.formulas.zero_inflation import zero_inflated, zero_inflated_in_pytensor
 from ppl.tensor import equal, switch
 
 
@@ -22,6 +22,7 @@ class ZeroInflatedBinomial(Distribution):
     """
 
     psi, n, p = param(unit), param(natural), param(unit)
+    in_pytensor = zero_inflated_in_pytensor(Binomial)
     logp, logcdf, logccdf, sample, mean, variance, support_point = zero_inflated(Binomial, inside)
 
     def support(psi, n, p):

@@ -1,7 +1,7 @@
 from ppl.distributions.declaration.distribution import Distribution, param
 from ppl.distributions.declaration.domains import chance, natural, positive, unit
 from ppl.distributions.families.negative_binomial import NegativeBinomial
-from ppl.distributions.formulas.zero_inflation import zero_inflated
+from ppl.distributions.formulas.zero_inflation import zero_inflated, zero_inflated_in_pytensor
 
 
 class ZeroInflatedNegativeBinomial(Distribution):
@@ -15,4 +15,5 @@ class ZeroInflatedNegativeBinomial(Distribution):
     support = natural
     from_mean, from_mean_and_n = NegativeBinomial.from_mean, NegativeBinomial.from_mean_and_n
     from_alpha = NegativeBinomial.from_alpha
+    in_pytensor = zero_inflated_in_pytensor(NegativeBinomial)
     logp, logcdf, logccdf, sample, mean, variance, support_point = zero_inflated(NegativeBinomial)

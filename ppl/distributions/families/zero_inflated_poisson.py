@@ -1,7 +1,7 @@
 from ppl.distributions.declaration.distribution import Distribution, param
 from ppl.distributions.declaration.domains import natural, nonnegative, unit
 from ppl.distributions.families.poisson import Poisson
-from ppl.distributions.formulas.zero_inflation import zero_inflated
+from ppl.distributions.formulas.zero_inflation import zero_inflated, zero_inflated_in_pytensor
 from ppl.tensor import exp
 
 
@@ -13,6 +13,7 @@ class ZeroInflatedPoisson(Distribution):
 
     psi, mu = param(unit), param(nonnegative)
     support = natural
+    in_pytensor = zero_inflated_in_pytensor(Poisson)
     logp, logcdf, logccdf, sample, mean, variance, support_point = zero_inflated(Poisson)
 
     def fisher_information(psi, mu):

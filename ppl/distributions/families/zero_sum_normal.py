@@ -3,7 +3,7 @@ import math
 import numpy as np
 
 from ppl.distributions.declaration.constants import LOG_2PI
-from ppl.distributions.declaration.distribution import Distribution, param
+from ppl.distributions.declaration.distribution import Distribution, InPyTensor, param
 from ppl.distributions.declaration.domains import Domain, counts_vector, positive
 from ppl.distributions.transforms.multivariate import ZeroSumTransform
 from ppl.tensor import abs, all, as_tensor, expand_dims, log, mean, squeeze, sum, zeros
@@ -20,6 +20,12 @@ class ZeroSumNormal(Distribution):
 
     sigma, support_shape = param(positive), param(counts_vector)
     scale_parameter = sigma
+    in_pytensor = InPyTensor(
+        "ZeroSumNormal",
+        signature=lambda sigma, lengths: signature(len(lengths)),
+        parameters=lambda sigma, lengths: (expand_dims(sigma, tuple(range(-len(lengths), 0))), lengths),
+        symbolic=True,
+    )
 
     def accept(sigma=1.0, n_zerosum_axes=None, support_shape=None, shape=None):
         axes = _number_of_axes(n_zerosum_axes)
@@ -53,6 +59,11 @@ class ZeroSumNormal(Distribution):
     def residuals(x, sigma, support_shape):
         """As if x were any array: in a block of normal variables its deviations from means stand for it."""
         yield -x, expand_dims(sigma, tuple(range(-len(support_shape), 0)))
+
+
+def signature(ndim):
+    """The axes of the scale, of the lengths and of one value, in PyTensor's words."""
+    return f"({','.join('1' * ndim)}),(s)->({','.join(f'd{i}' for i in range(ndim))})"
 
 
 def zero_sum(ndim):

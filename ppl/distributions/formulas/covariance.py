@@ -32,6 +32,12 @@ def factor_from(who: str, lower: bool = True, chol: Any = None, **matrices: Any)
     return tt.cholesky_of_inverse(matrix) if key == "tau" else tt.cholesky_of(matrix)
 
 
+def square_of(chol: Any) -> Tensor:
+    """The matrix of a Cholesky factor, the very one that it was computed from where there is one."""
+    factor = as_tensor(chol)
+    return factor.inputs[0] if factor.op.name == "cholesky" else tt.matmul(factor, factor.mT)  # type: ignore[return-value]
+
+
 def is_factor_of_moving(chol: Tensor) -> bool:
     """Whether a factor is that of one large covariance which depends on more than constants and data: its density is
     taken by the covariance, with the derivative that has. What does not move is factored once, for all evaluations."""

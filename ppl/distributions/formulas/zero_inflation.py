@@ -9,10 +9,22 @@ import numpy as np
 
 from ppl.distributions.declaration.domains import Domain
 from ppl.distributions.draws.draw import draw
-from ppl.distributions.families.truncated import sample_between
+from ppl.distributions.draws.operation import InPyTensor, RandomOperation
+from ppl.distributions.families.dirac_delta import DiracDelta
+from ppl.distributions.families.mixture import Mixture
+from ppl.distributions.families.truncated import Truncated, sample_between
 from ppl.distributions.formulas.probability import complement, log_complement_for, log_for, log_mixed, log_of
-from ppl.tensor import cast, equal, expm1, log1mexp, minimum, ones_like, switch
+from ppl.tensor import cast, equal, expm1, log1mexp, minimum, ones_like, stack, switch
 from ppl.tensor.tensor import as_tensor
+
+
+class HurdleOperation(RandomOperation):
+    """PyTensor's operation of all hurdles."""
+
+    symbolic = True
+
+
+HurdleOperation.__name__ = "_HurdleRV"
 
 zero_or_positive = Domain("zero or positive", lambda x: x >= 0, lower=0.0, atoms=(0.0,), examples=(0.0, 0.4, 2.0))
 
@@ -102,3 +114,26 @@ def hurdle(family: Any) -> tuple[Callable[..., Any], ...]:
         return cast(point, "int64") if log_zero(parameters) is not None else as_tensor(point)
 
     return logp, logcdf, logccdf, sample, mean, variance, support_point
+
+
+def zero_inflated_in_pytensor(family: Any) -> InPyTensor:
+    """A mixture of zero and the family."""
+    parts = lambda parameters: [DiracDelta.dist(0), draw(family, parameters)]
+    return InPyTensor(same_as=lambda psi, *parameters: Mixture.dist(_weights(psi), parts(parameters)))
+
+
+def hurdle_in_pytensor(family: Any) -> InPyTensor:
+    """A mixture of zero and the family without its zeros, as an operation of its own."""
+
+    def parts(psi, *parameters):
+        law = draw(family, parameters)
+        discrete = law.dtype[0] != "f"
+        return _weights(psi), DiracDelta.dist(0 if discrete else 0.0), Truncated.dist(law, lower=1) if discrete else law
+
+    return InPyTensor(None, kind=HurdleOperation, shown="Hurdle", parameters=parts, inputs="rng *", symbolic=True,
+                      signature="(w),(),()->()")  # fmt: skip
+
+
+def _weights(psi: Any) -> Any:
+    """Of zero, and of the family."""
+    return stack([1 - psi, psi], axis=-1)

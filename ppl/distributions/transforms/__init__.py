@@ -18,6 +18,7 @@ import ppl.tensor as tt
 from ppl.distributions.declaration.domains import Domain, between, circle, open_unit, positive, real
 from ppl.distributions.declaration.domains import ordered as increasing
 from ppl.distributions.declaration.domains import simplex as probabilities
+from ppl.distributions.draws.operation import own_parameters
 from ppl.distributions.transforms.multivariate import CholeskyCovPacked as CholeskyCovPacked
 from ppl.distributions.transforms.multivariate import ZeroSumTransform as ZeroSumTransform
 from ppl.distributions.transforms.transform import Transform
@@ -116,6 +117,7 @@ class IntervalTransform(Transform):
 
     def bounds(self, *inputs: Any) -> tuple[Any, Any]:
         """The bounds for these parameters; None for one that is known to be infinite."""
+        inputs = own_parameters(inputs)
         alone = self._of_parameters or _takes(self.args_fn) == len(inputs)
         try:
             lower, upper = self.args_fn(*inputs) if alone else self.args_fn(None, None, *inputs)
