@@ -182,3 +182,23 @@ def test_a_deterministic_with_a_draw_inside_is_observed_and_an_observed_variable
     np.testing.assert_allclose(seen.compile_logp()({"x": v}), right)
     with pytest.raises(ValueError, match="'b' follows from other variables of the model without a draw of its own"):
         ppl.observe(model, {"b": 1.0})
+
+
+def test_what_is_set_to_an_expression_of_data_is_no_deterministic():
+    with ppl.Model() as model:
+        x = ppl.Normal("x")
+        y = ppl.Normal("y", x)
+        ppl.Normal("z", x + y, 1e-3)
+        switch = ppl.Data("switch", 1.0)
+    made = ppl.do(model, {"x": 100 * switch, "y": 50 * switch})
+    assert not made.deterministics and [v.name for v in made.free_RVs] == ["z"]
+    again = ppl.do(made, {"switch": 2.0})  # names that are in no other book are rebuilt with the rest
+    assert 299 < ppl.draw(again["z"], random_seed=1) < 301
+    assert [v.name for v in ppl.do(model, {"y": x + 100}).deterministics] == ["y"]
+
+
+def test_only_free_variables_have_transforms_to_change():
+    with ppl.Model() as model:
+        seen = ppl.Uniform("seen", observed=0.5)
+    with pytest.raises(ValueError, match="'seen' is not a free variable of the model"):
+        ppl.change_value_transforms(model, {seen: ppl.distributions.transforms.logodds})

@@ -72,6 +72,7 @@ PYMC = {
     "_default_transform=ppl.alias.own_families._default_transform",
     "pymc.distributions.truncated": "Truncated",
     "pymc.distributions.multivariate": "*ppl.distributions.multivariate !_logdet_from_cholesky",
+    "pymc.exceptions": "DtypeError=ppl.model.errors.DtypeError ShapeError=ppl.model.errors.ShapeError",
     "pymc.gp": "*ppl.gp",
     **{f"pymc.gp.{name}": f"*ppl.gp.{name}" for name in ("cov", "gp", "hsgp_approx", "mean", "util")},
     "pymc.initial_point": """make_initial_point_fn=ppl.alias.starts.make_initial_point_fn
@@ -88,6 +89,8 @@ PYMC = {
         !ModelPotential !ModelValuedVar !ModelVar !fgraph_from_model !model_deterministic !model_free_rv
         !model_from_fgraph !model_named""",
     "pymc.model.transform": "",
+    "pymc.model.transform.basic": """prune_vars_detached_from_observed=ppl.model.conditioning.prune_vars_detached_from_observed
+        !remove_minibatched_nodes""",
     "pymc.ode": "*ppl.ode",
     "pymc.ode.ode": "DifferentialEquation=ppl.ode.DifferentialEquation",
     "pymc.ode.utils": "augment_system=ppl.ode.augment_system make_sens_ic=ppl.ode.make_sens_ic",

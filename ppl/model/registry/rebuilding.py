@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 import ppl.tensor as tt
-from ppl.distributions import DRAW, CustomDist, RandomVariable
+from ppl.distributions import DRAW, CustomDist, RandomVariable, is_draw
 from ppl.distributions.draws.draw import draw
 from ppl.distributions.transforms import Transform
 from ppl.graph import Node, ancestors, substitute
@@ -67,6 +67,12 @@ class _Rebuilding:
     def fixed(self, constant: Any, name: str) -> None:
         """A constant with a name: what was Data is still found by it, and shown in results."""
         self._enter(constant, name)
+
+    def set_from_data(self, var: Tensor) -> None:
+        """What an earlier intervention set to an expression of data: it has a name, and is no Deterministic."""
+        fresh: Tensor = Node(NAMED, (self.at(var.inputs[0]),), var.attrs)  # type: ignore[assignment]
+        self.done[var] = fresh
+        self._enter(fresh, var.name or "")
 
     def free(self, var: RandomVariable, transform: Transform | None) -> None:
         fresh, initval = self._draw(var), self.old.rvs_to_initial_values[var]
@@ -134,13 +140,17 @@ class _Rebuilding:
         self._enter(fresh, name, self.dims(var.name or ""))
         if isinstance(fresh, Variable):
             self.new.data_vars.append(fresh)
-        elif not is_constant(fresh):
+        elif not is_constant(fresh) and (not is_expression(value) or _is_random(fresh)):
             self.new.deterministics.append(fresh)
 
 
 def refers(value: Tensor, var: Tensor) -> bool:
     """Whether an intervention is written with the very variable that it is for."""
     return var in ancestors([value])
+
+
+def _is_random(value: Tensor) -> bool:
+    return any(is_draw(node) for node in ancestors([value]))
 
 
 def _fitted(var: Tensor, value: Tensor, asked: Tensor) -> Tensor:
@@ -216,6 +226,8 @@ def rebuilt(
                 walk.expression(var, walk.new.deterministics)
             elif any(var is p for p in model.potentials):
                 walk.expression(var, walk.new.potentials)
+            elif var.op is NAMED:
+                walk.set_from_data(var)
             else:
                 walk.fixed(var, name)
         elif var in seen:
