@@ -193,7 +193,9 @@ def drop_warning_stat(idata: Any) -> Any:
     new = idata.copy()
     for name in groups:
         kept = getattr(idata, name).drop_vars("warning")
-        unused = [dim for dim in kept.coords if dim in kept.dims and not any(dim in v.dims for v in kept.data_vars.values())]
+        unused = [
+            dim for dim in kept.coords if dim in kept.dims and not any(dim in v.dims for v in kept.data_vars.values())
+        ]
         kept = kept.drop_vars(unused)
         if hasattr(new, "add_groups"):
             delattr(new, name)
