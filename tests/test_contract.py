@@ -542,3 +542,22 @@ def test_times_of_calls_by_pytensors_names():
         ppl.Normal("x")
     found = model.profile(model.logp(), n=3)
     assert found.fct_callcount == found["calls"] == 3 and found.fct_call_time > 0
+
+
+@pytest.mark.parametrize("fn", ["logp", "random"])
+def test_what_cannot_be_worked_out_is_told_by_debug(fn, capsys):
+    with ppl.Model() as model:
+        x = ppl.Normal("x")
+        ppl.HalfNormal("y", ppl.tensor.Assert("x > 0")(abs(x), x > 0))
+    model.debug({"x": -1.0, "y_log__": 0.0}, fn=fn)
+    assert "The parameters of the variable y cannot be evaluated: x > 0" in capsys.readouterr().out
+    model.debug({"x": 1.0, "y_log__": np.inf}, fn=fn)
+    told = capsys.readouterr().out
+    assert ("logp is not finite" in told) == (fn == "logp") and ("No problems found" in told) == (fn == "random")
+
+
+def test_log1mexp_of_negative_numbers_alone():
+    with pytest.warns(FutureWarning, match="leave negative_input= out"):
+        np.testing.assert_allclose(ppl.math.log1mexp(-2.0, negative_input=True).eval(), np.log1p(-np.exp(-2.0)))
+    with pytest.warns(FutureWarning), pytest.raises(ValueError, match=r"log1mexp\(-x\)"):
+        ppl.math.log1mexp(2.0, negative_input=False)
