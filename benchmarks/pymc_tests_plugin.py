@@ -1,20 +1,35 @@
-"""pytest plugin: `pymc` and `pytensor` are the backend `ppl` for the tests that are run, and each outcome is written down.
+"""A plugin of pytest: `pymc` and `pytensor` are ppl for the tests that run, and each outcome is written down.
 
-Modules of either name are facades that look names up in the backend, first in the module of the same path, then among
-the backend's public names. What exists nowhere is a stub: harmless while tests are collected, `HarnessMissing` when a
-test uses it, so that the rest of a file runs. What only the tests need (PyMC's `testing` helpers, which read PyTensor's
-graphs) is loaded from the PyMC that is installed, with a few helpers put on public functions of the backend.
+Modules of either name are facades, which look names up in ppl: in the module of the same path first, then among the
+public names. A name that is nowhere is a stub, harmless while tests are collected and `HarnessMissingError` when a test
+uses it, so that the rest of a file runs. What the tests alone need (PyMC's own helpers for tests, which read PyTensor's
+graphs) is loaded from the PyMC that is installed, with a few of the helpers put on public functions of ppl.
 
-Documented differences that would hide everything else are bridged here, and counted in `bridges` of the results:
-`a == b` of variables is identity when its truth is asked for; `pm.compile` compiles; settings of PyTensor pass unread;
-`isinstance` of classes that exist nowhere here (ops of PyTensor's graphs) holds;
-errors and warnings are compared by type, not by PyMC's words; that an invalid parameter of `pm.logp` raises is counted, not
-asked; `x.tag` holds what tests put there; `x.clone()` is a free variable of x's type, as in
-PyTensor; `trace[x]` is `trace[x.name]`.
+Differences that would hide the rest of a test are bridged, and counted in `bridges` of the results: `a == b` of
+variables is identity when its truth is asked for; `pm.compile` compiles; settings of PyTensor pass unread; `isinstance`
+of operations of PyTensor's graphs holds; errors and warnings are compared by type, not by PyMC's words; that an
+invalid parameter of `pm.logp` raises is counted, not asked; `x.tag` holds what tests put there; `x.clone()` is a free
+variable of the type of x; `trace[x]` is `trace[x.name]`.
+
+A test is stopped after `PYMC_TESTS_LIMIT` seconds of processor time, and what has an outcome already is left out.
 """
 
-import contextlib, importlib, importlib.abc, importlib.machinery, importlib.util, json, os, re, sys, time, types
+import contextlib
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import json
+import os
+import re
+import signal
+import sys
+import time
+import types
+from typing import ClassVar
+
 import numpy as np
+import pytest
 
 BACKEND = os.environ.get("PYMC_TESTS_BACKEND", "ppl")
 OUT = os.environ.get("PYMC_TESTS_OUT")
@@ -26,7 +41,7 @@ def bridge(name):
     BRIDGES[name] = BRIDGES.get(name, 0) + 1
 
 
-class HarnessMissing(Exception):
+class HarnessMissingError(Exception):
     pass
 
 
@@ -42,7 +57,7 @@ class Missing(type):
         return stub(f"{cls.path}()") if STATE["collecting"] else cls.fail()
 
     def fail(cls):
-        raise HarnessMissing(cls.path)
+        raise HarnessMissingError(cls.path)
 
     def __instancecheck__(cls, x):
         if not STATE["collecting"]:
@@ -79,6 +94,11 @@ class Facade(types.ModuleType):
         super().__init__(path, "harness facade")
         self.__dict__.update(_path=path, _target=target, __path__=[], __file__=f"<{path}>")
 
+    def __call__(self, *a, **k):
+        """`pytensor.scan` is a function, also where `import pytensor.scan.utils` has put the module in its place."""
+        parent, _, last = self._path.rpartition(".")
+        return getattr(importlib.import_module(parent)._target, last)(*a, **k)
+
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(name)
@@ -114,11 +134,12 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(self, name, path=None, target=None):
         if name.split(".")[0] in ("pymc", "pytensor"):
             return importlib.machinery.ModuleSpec(name, self, is_package=True)
+        return None
 
     def create_module(self, spec):
         import ppl
 
-        head, *rest = spec.name.split(".")
+        _head, *rest = spec.name.split(".")
         if spec.name == "pymc.testing":
             return types.ModuleType(spec.name)
         module = ppl
@@ -210,7 +231,8 @@ def is_draw(x):
 
 
 def overrides():
-    import ppl, ppl.tensor as pt
+    import ppl
+    import ppl.tensor as pt
 
     def function(*a, mode=None, random_seed=None, point_fn=None, **k):
         if random_seed is not None:
@@ -280,7 +302,7 @@ def overrides():
 
         def at(seed):
             if overrides or jitter_rvs or default_strategy != "support_point":
-                raise HarnessMissing("pymc.initial_point.make_initial_point_fn")
+                raise HarnessMissingError("pymc.initial_point.make_initial_point_fn")
             point = model.initial_point(random_seed=seed)
             if return_transformed:
                 return point
@@ -299,43 +321,43 @@ def overrides():
         bridge("change_dist_size")
         size = new_size
         if not expand:
-            raise HarnessMissing("pymc.distributions.shape_utils.change_dist_size")
+            raise HarnessMissingError("pymc.distributions.shape_utils.change_dist_size")
         return Resized(rv, size)
 
     class RandomNames:
         """`pt.random.NAME` for densities: the family's `.dist`, since draws of `pt.random` have none here."""
 
-        names = dict(
-            normal="Normal",
-            uniform="Uniform",
-            beta="Beta",
-            gamma="Gamma",
-            exponential="Exponential",
-            poisson="Poisson",
-            categorical="Categorical",
-            bernoulli="Bernoulli",
-            lognormal="LogNormal",
-            halfnormal="HalfNormal",
-            multivariate_normal="MvNormal",
-            dirichlet="Dirichlet",
-            binomial="Binomial",
-            geometric="Geometric",
-            laplace="Laplace",
-            logistic="Logistic",
-            cauchy="Cauchy",
-            halfcauchy="HalfCauchy",
-            invgamma="InverseGamma",
-            multinomial="Multinomial",
-            nbinom="NegativeBinomial",
-            t="StudentT",
-            vonmises="VonMises",
-            pareto="Pareto",
-            gumbel="Gumbel",
-            weibull="Weibull",
-            chisquare="ChiSquared",
-            wald="Wald",
-            triangular="Triangular",
-        )
+        names: ClassVar = {
+            "normal": "Normal",
+            "uniform": "Uniform",
+            "beta": "Beta",
+            "gamma": "Gamma",
+            "exponential": "Exponential",
+            "poisson": "Poisson",
+            "categorical": "Categorical",
+            "bernoulli": "Bernoulli",
+            "lognormal": "LogNormal",
+            "halfnormal": "HalfNormal",
+            "multivariate_normal": "MvNormal",
+            "dirichlet": "Dirichlet",
+            "binomial": "Binomial",
+            "geometric": "Geometric",
+            "laplace": "Laplace",
+            "logistic": "Logistic",
+            "cauchy": "Cauchy",
+            "halfcauchy": "HalfCauchy",
+            "invgamma": "InverseGamma",
+            "multinomial": "Multinomial",
+            "nbinom": "NegativeBinomial",
+            "t": "StudentT",
+            "vonmises": "VonMises",
+            "pareto": "Pareto",
+            "gumbel": "Gumbel",
+            "weibull": "Weibull",
+            "chisquare": "ChiSquared",
+            "wald": "Wald",
+            "triangular": "Triangular",
+        }
 
         def __getattr__(self, name):
             real = getattr(ppl.tensor.random, name, None) or stub(f"pytensor.tensor.random.{name}")
@@ -344,10 +366,9 @@ def overrides():
 
             def draw(*a, rng=None, size=None, name=None, dtype=None, **k):
                 bridge("pt.random as families")
-                import inspect
 
                 family = getattr(ppl, RandomNames.names[draw.law])
-                given = dict(loc="mu", scale="sigma", lam="mu", mean="mu")
+                given = {"loc": "mu", "scale": "sigma", "lam": "mu", "mean": "mu"}
                 k = {given.get(q, q): v for q, v in k.items()}
                 if draw.law == "exponential":
                     a, k = (), {"scale": a[0] if a else k.get("sigma", 1.0)}
@@ -357,9 +378,7 @@ def overrides():
                     a = (0.0, 1.0) if draw.law != "halfnormal" else (1.0,)
                 elif draw.law == "uniform" and not a and not k:
                     a = (0.0, 1.0)
-                elif draw.law == "halfnormal":
-                    a, k = tuple(a[1:2]) or (k.get("sigma", 1.0),), {}
-                elif draw.law == "halfcauchy":
+                elif draw.law == "halfnormal" or draw.law == "halfcauchy":
                     a, k = tuple(a[1:2]) or (k.get("sigma", 1.0),), {}
                 made = family.dist(*a, size=size, **k)
                 if name is not None:
@@ -375,7 +394,7 @@ def overrides():
     def as_op(itypes, otypes, infer_shape=None):
         def wrap(fn):
             def call(*a):
-                raise HarnessMissing("pytensor.compile.ops.as_op")
+                raise HarnessMissingError("pytensor.compile.ops.as_op")
 
             return call
 
@@ -383,8 +402,8 @@ def overrides():
 
     def broadcast_params(params, ndims_params):
         params = [np.asarray(p) for p in params]
-        batch = np.broadcast_shapes(*[p.shape[: p.ndim - n] for p, n in zip(params, ndims_params)])
-        return [np.broadcast_to(p, batch + p.shape[p.ndim - n :]) for p, n in zip(params, ndims_params)]
+        batch = np.broadcast_shapes(*[p.shape[: p.ndim - n] for p, n in zip(params, ndims_params, strict=False)])
+        return [np.broadcast_to(p, batch + p.shape[p.ndim - n :]) for p, n in zip(params, ndims_params, strict=False)]
 
     def get_tau_sigma(tau=None, sigma=None):
         both = (
@@ -484,7 +503,7 @@ def load_testing(module):
     def sizes(self):
         """What a size makes of a draw, and what broadcast parameters do: the test's own pairs where it has some."""
         pairs = (
-            list(zip(self.sizes_to_check, self.sizes_expected))
+            list(zip(self.sizes_to_check, self.sizes_expected, strict=False))
             if self.sizes_to_check
             else [(None, ()), ((), ()), (3, (3,)), ((2, 3), (2, 3)), ((2, 1, 4), (2, 1, 4))]
         )
@@ -539,8 +558,9 @@ def install():
 
     Tensor.clone = clone
     for name in ("__getitem__", "get_values"):
+        own = getattr(ppl.MultiTrace, name)
 
-        def by_name(self, key, *a, _own=getattr(ppl.MultiTrace, name), **k):
+        def by_name(self, key, *a, _own=own, **k):
             if isinstance(key, tuple) and key and isinstance(key[0], Tensor):
                 key = (key[0].name, *key[1:])
             if isinstance(key, Tensor):
@@ -689,3 +709,36 @@ def pytest_runtest_logstart(nodeid, location):
 
 def pytest_sessionfinish(session, exitstatus):
     write({"kind": "end", "bridges": BRIDGES, "elsewhere": ELSEWHERE})
+
+
+# --- limits, and what is done already ---------------------------------------------------------------------------------
+LIMIT = float(os.environ.get("PYMC_TESTS_LIMIT", "40"))
+
+
+class Timeout(Exception):  # noqa: N818  (the classification knows it by this name)
+    pass
+
+
+def _stop(*_):
+    raise Timeout(f"Timeout: {LIMIT:.0f} s of processor time")
+
+
+signal.signal(signal.SIGPROF, _stop)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_call(item):
+    signal.setitimer(signal.ITIMER_PROF, LIMIT)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+def pytest_collection_modifyitems(session, config, items):
+    done = set()
+    if OUT and os.path.exists(OUT):
+        with open(OUT) as lines:
+            done = {row["node"] for row in map(json.loads, lines) if row["kind"] == "test"}
+    config.hook.pytest_deselected(items=[item for item in items if item.nodeid in done])
+    items[:] = [item for item in items if item.nodeid not in done]
