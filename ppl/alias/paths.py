@@ -61,7 +61,7 @@ PYMC = {
     "pymc.distributions.censored": "Censored",
     "pymc.distributions.dist_math": "*ppl.alias.dist_math",
     "pymc.distributions.distribution": f"""Distribution CustomDist DiracDelta {FAMILIES} {POINTS}
-        !SymbolicRandomVariable !support_point""",
+        !SymbolicRandomVariable support_point=ppl.alias.own_families.support_point""",
     "pymc.distributions.mixture": """HurdleGamma HurdleLogNormal HurdleNegativeBinomial HurdlePoisson Mixture
         NormalMixture ZeroInflatedBinomial ZeroInflatedNegativeBinomial ZeroInflatedPoisson""",
     "pymc.distributions.shape_utils": """*ppl.alias.sizes

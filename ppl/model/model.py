@@ -15,9 +15,9 @@ from ppl.model.context import modelcontext
 from ppl.model.errors import ShapeError, ShapeWarning, StartError
 from ppl.model.inputs.data import set_data
 from ppl.model.names.former import OF_MODELS, hint
+from ppl.model.posterior.call_times import CallTimes, call_times
 from ppl.model.posterior.density import Joint, add_all
 from ppl.model.posterior.point import Point, initial_point
-from ppl.model.posterior.call_times import CallTimes, call_times
 from ppl.model.posterior.point_functions import PointFunction, ValueGradFunction
 from ppl.model.posterior.rewriting import Posterior, rewritten
 from ppl.model.posterior.starts import check_start
