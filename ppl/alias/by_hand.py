@@ -74,7 +74,7 @@ def enter() -> None:
 
 
 def _of_the_alias(row: Row) -> list[str]:
-    """The modules of a row that hold PyMC's and PyTensor's names alone; the others are ppl's own, under their own paths."""
+    """The modules of a row that hold PyMC's and PyTensor's names alone; others are ppl's own, under paths of theirs."""
     return [module for module in row.modules if module.startswith("ppl.alias.")]
 
 

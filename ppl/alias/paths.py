@@ -89,8 +89,8 @@ PYMC = {
         !ModelPotential !ModelValuedVar !ModelVar !fgraph_from_model !model_deterministic !model_free_rv
         !model_from_fgraph !model_named""",
     "pymc.model.transform": "",
-    "pymc.model.transform.basic": """prune_vars_detached_from_observed=ppl.model.conditioning.prune_vars_detached_from_observed
-        !remove_minibatched_nodes""",
+    "pymc.model.transform.basic": "!remove_minibatched_nodes "
+    "prune_vars_detached_from_observed=ppl.model.conditioning.prune_vars_detached_from_observed",
     "pymc.ode": "*ppl.ode",
     "pymc.ode.ode": "DifferentialEquation=ppl.ode.DifferentialEquation",
     "pymc.ode.utils": "augment_system=ppl.ode.augment_system make_sens_ic=ppl.ode.make_sens_ic",

@@ -32,7 +32,7 @@ class IncorrectArgumentsError(ValueError):
     """Arguments that contradict each other."""
 
 
-class _Told(ValueError):
+class _ToldError(ValueError):
     """An error that says, after its message, what was found and what was expected, where these are given."""
 
     def __init__(self, message: str = "", actual: object = None, expected: object = None) -> None:
@@ -40,11 +40,11 @@ class _Told(ValueError):
         super().__init__(f"{message} ({', '.join(told)})" if told else message)
 
 
-class ShapeError(_Told):
+class ShapeError(_ToldError):
     """Shapes that do not fit."""
 
 
-class DtypeError(_Told):
+class DtypeError(_ToldError):
     """Values of a kind that does not fit."""
 
 

@@ -298,9 +298,8 @@ class Model(Registration):
             owners = [var.name or "" for var in self.root.data_vars if var in ancestors([known])]
             told = f"dimension {name!r} has length {self.present_length(name)}, that of the data {', '.join(owners)}"
             if coord_values is None:
-                raise ValueError(
-                    f"{told}, and cannot get length {new_length} without them: set_data({{{owners[0]!r}: ...}}, coords=...)"
-                )
+                first = f"set_data({{{owners[0]!r}: ...}}, coords=...)"
+                raise ValueError(f"{told}, and cannot get length {new_length} without them: {first}")
             warnings.warn(
                 f"{told}, and labels for length {new_length}: set these data too.", ShapeWarning, stacklevel=2
             )

@@ -181,8 +181,7 @@ def collect_default_updates(outputs: Any, *, inputs: Any = None, must_be_shared:
 
 
 def drop_warning_stat(idata: Any) -> Any:
-    """The result without the statistic `warning`, whose objects no file can hold: PyMC's results may have it, ppl's have
-    none.
+    """The result without the statistic `warning`, whose objects no file can hold: PyMC's results may have it.
 
     >>> pm.drop_warning_stat("a result")
     'a result'

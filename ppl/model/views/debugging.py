@@ -24,7 +24,7 @@ def debug(
     fn: Literal["logp", "dlogp", "random"] = "logp",
     verbose: bool = False,
 ) -> None:
-    """Print each variable whose density (or gradient, or draw) is not finite at a point, with its parameters and rows at
+    """Print each variable whose density (gradient, draw) is not finite at a point, with its parameters and the rows at
     fault, or what the error says where they cannot be worked out.
 
     `verbose` prints all variables.
