@@ -10,7 +10,7 @@ import scipy.stats
 
 import ppl as pm
 import ppl.tensor as pt
-from ppl.alias import datasets, dist_math, graphs, sparse, starts, value_names
+from ppl.alias import datasets, dist_math, graphs, sizes, sparse, starts, value_names
 from ppl.alias.classes import Constant, TensorLike
 from ppl.alias.own_families import _default_transform, _support_point, support_point
 from ppl.alias.recording import MultiTrace, NDArray
@@ -225,3 +225,17 @@ def test_a_deterministic_moves_what_it_follows_from():
         found = pm.find_MAP({"apart": 7.0}, vars=[total], model=model, progressbar=False)
     np.testing.assert_allclose([found["x"], found["total"], found["apart"]], [5.0, 10.0, 7.0], rtol=1e-4)
     assert apart in model.free_RVs
+
+
+def test_lengths_of_axes_that_belong_together():
+    find = sizes.get_support_shape_1d
+    assert find(10, support_shape_offset=1) == 10 and find(None) is None
+    assert find(10, shape=(5, 11), support_shape_offset=1) == 10
+    assert find(None, observed=np.zeros((2, 4)), support_shape_offset=1) == 3
+    with pm.Model(coords={"i": range(3), "j": range(4)}):
+        assert sizes.get_support_shape(None, dims=("i", "j"), ndim_supp=2).eval().tolist() == [3, 4]
+    with pytest.raises(AssertionError, match="support_shape does not match"):
+        find(10, shape=(5,))
+    assert sizes.implicit_size_from_params(pt.zeros((5, 1)), np.zeros((3, 3)), ndims_params=[1, 2]).eval() == [5]
+    with pytest.raises(ValueError, match="tuple, str or list"):
+        sizes.convert_dims(3)

@@ -202,3 +202,17 @@ def test_only_free_variables_have_transforms_to_change():
         seen = ppl.Uniform("seen", observed=0.5)
     with pytest.raises(ValueError, match="'seen' is not a free variable of the model"):
         ppl.change_value_transforms(model, {seen: ppl.distributions.transforms.logodds})
+
+
+def test_expressions_of_draws_are_registered_and_what_was_written_with_them_follows():
+    with ppl.Model() as model:
+        mu = ppl.Normal("mu", 0, 5)
+        y = ppl.math.clip(ppl.Normal.dist(mu), -3, 3)
+        model.register_rv(y, "y")
+        model.register_rv(ppl.math.clip(ppl.Normal.dist(y, shape=2), -1, 1), "z", observed=[0.0, 1.0])
+    assert list(ppl.model_to_networkx(model).edges) == [("mu", "y"), ("y", "z")]
+    law = stats.norm.logpdf
+    right = law(0.2, 0, 5) + law(0.5, 0.2) + law(0, 0.5) + stats.norm.logsf(1, 0.5)
+    np.testing.assert_allclose(model.compile_logp()({"mu": 0.2, "y": 0.5}), right)
+    with ppl.Model() as model, pytest.raises(TypeError, match="or an expression of such"):
+        model.register_rv(ppl.tensor.constant(1.0), "c")

@@ -65,8 +65,7 @@ PYMC = {
     "pymc.distributions.mixture": """HurdleGamma HurdleLogNormal HurdleNegativeBinomial HurdlePoisson Mixture
         NormalMixture ZeroInflatedBinomial ZeroInflatedNegativeBinomial ZeroInflatedPoisson""",
     "pymc.distributions.shape_utils": """*ppl.alias.sizes
-        _change_dist_size=ppl.alias.own_families._change_dist_size !change_dist_size !get_support_shape_1d
-        !get_support_shape !implicit_size_from_params""",
+        _change_dist_size=ppl.alias.own_families._change_dist_size !change_dist_size""",
     "pymc.distributions.simulator": "Simulator",
     "pymc.distributions.transforms": "*ppl.distributions.transforms "
     "_default_transform=ppl.alias.own_families._default_transform",

@@ -97,9 +97,7 @@ class _Rebuilding:
     def observe_expression(self, var: Tensor, value: Any) -> None:
         """A deterministic that has draws of its own becomes a variable with their law, and is observed."""
         name, expression = var.name or "", self.at(var.inputs[0])
-        behind = ancestors([expression])
-        given = [each for each in (*self.new.basic_RVs, *self.new.data_vars) if each in behind]
-        law = CustomDist.dist(*given, dist=lambda *new: substitute(expression, dict(zip(given, new[:-1], strict=True))))
+        law = law_of_expression(expression, [*self.new.basic_RVs, *self.new.data_vars])
         data, rv = as_data(value, name, "Deterministic"), Node(DRAW, law.inputs, law.attrs.but(name=name))
         self.done[var] = observe_variable(self.new, rv, data, self.dims(name), None, {})
 
@@ -142,6 +140,13 @@ class _Rebuilding:
             self.new.data_vars.append(fresh)
         elif not is_constant(fresh) and (not is_expression(value) or _is_random(fresh)):
             self.new.deterministics.append(fresh)
+
+
+def law_of_expression(expression: Tensor, variables: Sequence[Tensor]) -> RandomVariable:
+    """A draw with the law that an expression has by its own draws, given the variables among those that it is of."""
+    behind = ancestors([expression], blockers=set(variables))
+    given = [each for each in variables if each in behind]
+    return CustomDist.dist(*given, dist=lambda *new: substitute(expression, dict(zip(given, new[:-1], strict=True))))
 
 
 def refers(value: Tensor, var: Tensor) -> bool:

@@ -87,7 +87,9 @@ class Books(metaclass=_MadeInItsBlock):
     """Names, dimensions and values of a model, and the `with` block that says which model is meant."""
 
     last_posterior: Any = None  # what was rewritten last, with what it was made from; see rewriting
-    _not_pickled: ClassVar[frozenset[str]] = frozenset({"last_posterior"})  # what a model can work out again
+    _not_pickled: ClassVar[frozenset[str]] = frozenset(
+        {"last_posterior", "_entered"}
+    )  # what a model can work out again
 
     def __init__(
         self, name: str = "", coords: Mapping[str, Any] | None = None, check_bounds: bool = True, *, model: Any = UNSET
