@@ -63,9 +63,17 @@ def get_support_shape(
     found = [n - int(less) for n, less in zip(known[len(known) - ndim_supp :], offset, strict=True)]
     if support_shape is not None:
         asked = to_tuple(support_shape)
-        agrees = Assert("support_shape does not match the lengths that shape, dims or observed have")
-        found = [agrees(n, equal(n, m)) if n is not m else n for n, m in zip(found, asked[len(asked) - ndim_supp :], strict=True)]
+        found = [_agreed(n, m) for n, m in zip(found, asked[len(asked) - ndim_supp :], strict=True)]
     return _vector(found)
+
+
+def _agreed(length: Any, asked: Any) -> Any:
+    told = "support_shape does not match the lengths that shape, dims or observed have"
+    if isinstance(length, Tensor) or isinstance(asked, Tensor):
+        return Assert(told)(as_tensor(length), equal(length, asked))
+    if length != asked:
+        raise AssertionError(f"{told}: {asked} and {length}")
+    return length
 
 
 def _vector(lengths: Sequence[Any]) -> Tensor:
