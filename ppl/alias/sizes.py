@@ -49,7 +49,6 @@ def get_support_shape(
     >>> get_support_shape(None, shape=(3, 10, 5), support_shape_offset=(1, 0), ndim_supp=2).eval().tolist()
     [9, 5]
     """
-    offset = (0,) * ndim_supp if support_shape_offset is None else np.broadcast_to(support_shape_offset, ndim_supp)
     known: Any = None
     if shape is not None:
         known = tuple(shape)
@@ -60,6 +59,7 @@ def get_support_shape(
         known = np.shape(observed) if not isinstance(observed, Tensor) else observed.type.shape
     if known is None:
         return None if support_shape is None else _vector(to_tuple(support_shape))
+    offset = np.broadcast_to(0 if support_shape_offset is None else support_shape_offset, ndim_supp)
     found = [n - int(less) for n, less in zip(known[len(known) - ndim_supp :], offset, strict=True)]
     if support_shape is not None:
         asked = to_tuple(support_shape)

@@ -54,12 +54,10 @@ def log1mexp(x: Any, *, negative_input: bool | None = None) -> Tensor:
     >>> round(pm.math.log1mexp(-1e-20).eval().item(), 3)
     -46.052
     """
+    if negative_input is False:
+        raise ValueError("pm.math.log1mexp takes negative numbers: write log1mexp(-x), without negative_input=False")
     if negative_input is not None:
         warnings.warn("pm.math.log1mexp takes negative numbers: leave negative_input= out", FutureWarning, stacklevel=2)
-        if not negative_input:
-            raise ValueError(
-                "pm.math.log1mexp takes negative numbers: write log1mexp(-x), without negative_input=False"
-            )
     return tt.log1mexp(x)
 
 
