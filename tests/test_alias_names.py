@@ -10,10 +10,12 @@ import scipy.stats
 
 import ppl as pm
 import ppl.tensor as pt
-from ppl.alias import datasets, dist_math, graphs, sparse, starts, value_names
+from ppl.alias import datasets, dist_math, graphs, sizes, sparse, starts, value_names
 from ppl.alias.classes import Constant, TensorLike
+from ppl.alias.own_families import _default_transform, _support_point, support_point
 from ppl.alias.recording import MultiTrace, NDArray
 from ppl.alias.testing import mock_sample, mock_sample_setup_and_teardown
+from ppl.distributions.transforms import Transform
 
 
 @pytest.fixture
@@ -153,3 +155,88 @@ def test_the_stand_in_for_sampling(model):
     with pytest.raises(StopIteration):
         next(fixture)
     assert (pm.sample, pm.Flat) == before
+
+
+def test_a_chain_is_recorded_with_its_statistics():
+    with pm.Model():
+        pm.Normal("x", shape=2)
+        chains = [NDArray(), NDArray()]
+    kinds = [{"a": float, "b": bool}, {"a": float}]
+    for number, chain in enumerate(chains):
+        chain.setup(3, number, kinds)
+        for i in range(3):
+            stats = [{"a": i, "b": True}, {"a": 10.0 * i}]
+            chain.record({"x": np.full(2, float(i))}, stats, in_warmup=False)
+        chain.close()
+    assert chains[0].get_values("x", burn=1).tolist() == [[1, 1], [2, 2]] and chains[0].var_shapes == {"x": (2,)}
+    assert chains[0].get_sampler_stats("a").tolist() == [[0, 0], [1, 10], [2, 20]]
+    assert chains[0].get_sampler_stats("b").dtype == bool and chains[0].point(2)["x"].tolist() == [2, 2]
+    trace = MultiTrace(chains)
+    assert trace.stat_names == {"a", "b"} and trace.get_sampler_stats("b", chains=1).all() and len(trace) == 3
+    with pytest.raises(ValueError, match="where, and only where"):
+        chains[0].record({"x": np.zeros(2)})
+    with pytest.raises(ValueError, match="other statistics than before"):
+        chains[0].setup(3, 0)
+    with pytest.raises(ValueError, match="'a' has another type"):
+        NDArray(model=chains[0].model).setup(3, 0, [{"a": float}, {"a": bool}])
+    with pytest.raises(ValueError, match="the same number"):
+        MultiTrace([chains[0], chains[0]])
+
+
+def test_points_of_any_dataset():
+    xarray = pytest.importorskip("xarray")
+    draws = xarray.DataArray(np.zeros((4, 10, 0, 5)), dims=("chain", "draw", "i", "j"))
+    points, of_draws = datasets.dataset_to_point_list(xarray.Dataset({"x": draws}))
+    assert len(points) == 40 and points[0]["x"].shape == (0, 5) and of_draws["draw"].size == 10
+    points, _ = datasets.dataset_to_point_list({"a": xarray.DataArray([[1, 2]], dims=("chain", "draw"))})
+    assert len(points) == 2 and isinstance(points[0]["a"], np.ndarray)
+    with pytest.raises(ValueError, match="must be str"):
+        datasets.dataset_to_point_list({3: draws})
+
+
+def test_where_draws_start_and_how_they_move_by_pymcs_functions():
+    assert support_point(pm.HalfFlat.dist(size=(2, 3))).eval().tolist() == np.ones((2, 3)).tolist()
+    x = pm.HalfNormal.dist()
+    assert _default_transform(x.owner.op, x).name == "log"
+    assert _support_point(x.owner.op, x, *x.owner.inputs).eval() == 1.0
+
+
+def test_a_transform_without_a_formula_is_differentiated():
+    class Root(Transform):
+        name = "square"
+
+        def backward(self, value, *inputs):
+            return pt.sqrt(value)
+
+    v = pt.dvector("v")
+    np.testing.assert_allclose(Root().log_jac_det(v).eval({v: [9.0, 16.0]}), -np.log([6.0, 8.0]))
+    Root.ndim_supp = 1
+    np.testing.assert_allclose(Root().log_jac_det(v).eval({v: [9.0, 16.0]}), -np.log(6.0 * 8.0))
+    with pytest.raises(NotImplementedError, match="not single vectors"):
+        Root().log_jac_det(pt.dmatrix("m"))
+
+
+def test_a_deterministic_moves_what_it_follows_from():
+    with pm.Model() as model:
+        x, y = pm.Normal("x"), pm.Normal("y")
+        apart = pm.Normal("apart", 1.0)
+        total = pm.Deterministic("total", x + y)
+        pm.Normal("z", total, 1e-3, observed=10.0)
+    with pytest.warns(UserWarning, match="total follows from other variables, and these are moved: x, y"):
+        found = pm.find_MAP({"apart": 7.0}, vars=[total], model=model, progressbar=False)
+    np.testing.assert_allclose([found["x"], found["total"], found["apart"]], [5.0, 10.0, 7.0], rtol=1e-4)
+    assert apart in model.free_RVs
+
+
+def test_lengths_of_axes_that_belong_together():
+    find = sizes.get_support_shape_1d
+    assert find(10, support_shape_offset=1) == 10 and find(None) is None
+    assert find(10, shape=(5, 11), support_shape_offset=1) == 10
+    assert find(None, observed=np.zeros((2, 4)), support_shape_offset=1) == 3
+    with pm.Model(coords={"i": range(3), "j": range(4)}):
+        assert sizes.get_support_shape(None, dims=("i", "j"), ndim_supp=2).eval().tolist() == [3, 4]
+    with pytest.raises(AssertionError, match="support_shape does not match"):
+        find(10, shape=(5,))
+    assert sizes.implicit_size_from_params(pt.zeros((5, 1)), np.zeros((3, 3)), ndims_params=[1, 2]).eval() == [5]
+    with pytest.raises(ValueError, match="tuple, str or list"):
+        sizes.convert_dims(3)

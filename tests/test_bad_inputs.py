@@ -229,10 +229,12 @@ def _(model):
 def _(model):
     pm.Data("x", np.zeros(4), dims="row")
     pm.Data("z", np.zeros(4), dims="row")
-    with pytest.warns(pm.ShapeWarning, match="length 4 in 'z'"):
-        pm.set_data({"x": np.zeros(3)})
-    pm.set_data({"z": np.zeros(3)})
+    with pytest.warns(pm.ShapeWarning, match="length 4 in 'x'"):
+        pm.set_data({"z": np.zeros(3)})
+    pm.set_data({"x": np.zeros(3)})
     assert model.dim_lengths["row"].eval() == 3
+    with warnings.catch_warnings(action="error"):  # x decides the length: z is expected to follow, as in PyMC
+        pm.set_data({"x": np.zeros(2)})
 
 
 @works(16, "missing counts")

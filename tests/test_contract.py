@@ -323,6 +323,11 @@ def test_a_length_that_cannot_change_names_what_holds_it():
         model.set_dim("row", 4)
     model.set_dim("row", 3, coord_values=["a", "b", "c"])
     assert model.coords["row"] == ("a", "b", "c")
+    with pytest.warns(ppl.ShapeWarning, match="that of the data x, and labels for length 4: set these data too"):
+        model.set_dim("row", 4, coord_values=["a", "b", "c", "d"])
+    model.set_data("x", [1.0, 2.0, 3.0, 4.0])
+    with pytest.raises(ppl.ShapeError, match="2 labels for length 3"):
+        model.set_dim("row", 3, coord_values=["a", "b"])
     with pytest.raises(
         ValueError, match=r"'side' has length 2, fixed when slope was made.* made with its shape.* make Data with dims"
     ):
@@ -518,3 +523,43 @@ def test_the_posterior_by_itself_is_taken_for_draws():
     assert np.array_equal(whole.posterior_predictive.y, part.posterior_predictive.y)
     density = ppl.compute_log_prior(found.posterior, model=model, extend_inferencedata=False, progressbar=False)
     assert density.x.dims == ("chain", "draw", "side")
+
+
+def test_names_of_models_and_variables_are_closed():
+    for write in (lambda: ppl.Normal("x::"), lambda: ppl.Model("part::")):
+        with ppl.Model(), pytest.raises(KeyError, match="does not end in ':'"):
+            write()
+    with ppl.Model() as model, pytest.raises(ValueError, match="has no name"):
+        model.add_named_variable(ppl.Normal.dist())
+
+
+def test_no_transform_is_written_by_default_transform():
+    with ppl.Model() as model, pytest.warns(UserWarning, match='"x": for no transform write default_transform=None'):
+        x = ppl.HalfNormal("x", transform=None)
+    assert model.rvs_to_transforms[x] is None
+
+
+def test_times_of_calls_by_pytensors_names():
+    with ppl.Model() as model:
+        ppl.Normal("x")
+    found = model.profile(model.logp(), n=3)
+    assert found.fct_callcount == found["calls"] == 3 and found.fct_call_time > 0
+
+
+@pytest.mark.parametrize("fn", ["logp", "random"])
+def test_what_cannot_be_worked_out_is_told_by_debug(fn, capsys):
+    with ppl.Model() as model:
+        x = ppl.Normal("x")
+        ppl.HalfNormal("y", ppl.tensor.Assert("x > 0")(abs(x), x > 0))
+    model.debug({"x": -1.0, "y_log__": 0.0}, fn=fn)
+    assert "The parameters of the variable y cannot be evaluated: x > 0" in capsys.readouterr().out
+    model.debug({"x": 1.0, "y_log__": np.inf}, fn=fn)
+    told = capsys.readouterr().out
+    assert ("logp is not finite" in told) == (fn == "logp") and ("No problems found" in told) == (fn == "random")
+
+
+def test_log1mexp_of_negative_numbers_alone():
+    with pytest.warns(FutureWarning, match="leave negative_input= out"):
+        np.testing.assert_allclose(ppl.math.log1mexp(-2.0, negative_input=True).eval(), np.log1p(-np.exp(-2.0)))
+    with pytest.raises(ValueError, match=r"log1mexp\(-x\)"):
+        ppl.math.log1mexp(2.0, negative_input=False)

@@ -139,3 +139,8 @@ def test_words_of_other_libraries_are_known(family, word, hint):
 def test_a_word_that_means_many_things_is_not_guessed():
     with pytest.raises(TypeError, match=r"has no parameter 'scale'. It takes alpha"):
         pm.Gamma.dist(alpha=2.0, scale=3.0)
+
+
+def test_dimensions_are_of_variables_of_a_model():
+    with pytest.raises(NotImplementedError, match=r"Normal.dist: dims= is of variables of a model.*shape= or size="):
+        pm.Normal.dist(0, 1, dims=("town",))

@@ -184,3 +184,37 @@ def test_a_deterministic_with_a_draw_inside_is_observed_and_an_observed_variable
     np.testing.assert_allclose(seen.compile_logp()({"x": v}), right)
     with pytest.raises(ValueError, match="'b' follows from other variables of the model without a draw of its own"):
         ppl.observe(model, {"b": 1.0})
+
+
+def test_what_is_set_to_an_expression_of_data_is_no_deterministic():
+    with ppl.Model() as model:
+        x = ppl.Normal("x")
+        y = ppl.Normal("y", x)
+        ppl.Normal("z", x + y, 1e-3)
+        switch = ppl.Data("switch", 1.0)
+    made = ppl.do(model, {"x": 100 * switch, "y": 50 * switch})
+    assert not made.deterministics and [v.name for v in made.free_RVs] == ["z"]
+    again = ppl.do(made, {"switch": 2.0})  # names that are in no other book are rebuilt with the rest
+    assert 299 < ppl.draw(again["z"], random_seed=1) < 301
+    assert [v.name for v in ppl.do(model, {"y": x + 100}).deterministics] == ["y"]
+
+
+def test_only_free_variables_have_transforms_to_change():
+    with ppl.Model() as model:
+        seen = ppl.Uniform("seen", observed=0.5)
+    with pytest.raises(ValueError, match="'seen' is not a free variable of the model"):
+        ppl.change_value_transforms(model, {seen: ppl.distributions.transforms.logodds})
+
+
+def test_expressions_of_draws_are_registered_and_what_was_written_with_them_follows():
+    with ppl.Model() as model:
+        mu = ppl.Normal("mu", 0, 5)
+        y = ppl.math.clip(ppl.Normal.dist(mu), -3, 3)
+        model.register_rv(y, "y")
+        model.register_rv(ppl.math.clip(ppl.Normal.dist(y, shape=2), -1, 1), "z", observed=[0.0, 1.0])
+    assert list(ppl.model_to_networkx(model).edges) == [("mu", "y"), ("y", "z")]
+    law = stats.norm.logpdf
+    right = law(0.2, 0, 5) + law(0.5, 0.2) + law(0, 0.5) + stats.norm.logsf(1, 0.5)
+    np.testing.assert_allclose(model.compile_logp()({"mu": 0.2, "y": 0.5}), right)
+    with ppl.Model() as model, pytest.raises(TypeError, match="or an expression of such"):
+        model.register_rv(ppl.tensor.constant(1.0), "c")

@@ -7,6 +7,7 @@ import warnings
 import jax
 import numpy as np
 import pytest
+from scipy import stats
 from some_slow import every
 
 import ppl
@@ -206,7 +207,6 @@ MUST_RAISE = {
     "one draw stacked twice": (lambda: logp(tt.stack([x, x]), np.zeros(2)), "used twice"),
     "tails of one draw stacked twice": (lambda: logcdf(tt.stack([x, x]), np.zeros(2)), "no distribution function"),
     "a draw and its double, stacked": (lambda: logp(tt.stack([x, 2 * x]), np.zeros(2)), "determined by"),
-    "random beside constant": (lambda: logp(tt.concatenate([y, np.zeros(2)]), np.zeros(5)), "not random"),
     "maximum of dependent entries": (lambda: logp(tt.max(tt.cumsum(y)), 1.0), "not independent"),
     "components shared by places": (
         lambda: logp(tt.stack([x, Normal.dist()])[Bernoulli.dist(0.3, shape=5)], np.zeros(5)),
@@ -379,3 +379,22 @@ def test_sizes_agree_with_pymc(pymc5):
     for value in (5.0, [5.0], np.zeros((3, 1))):
         theirs = pymc5.logp(pymc5.Normal.dist(size=2), value).eval()
         np.testing.assert_allclose(pm.logp(d.Normal.dist(size=2), value).eval(), theirs, rtol=1e-12)
+
+
+def test_a_constant_beside_draws_is_itself():
+    joined = tt.stack([Normal.dist(), tt.constant(0.5), Gamma.dist(2.0, 1.0)])
+    wanted = [stats.norm.logpdf(1.0), 0.0, stats.gamma.logpdf(2.0, 2.0)]
+    np.testing.assert_allclose(logp(joined, [1.0, 0.5, 2.0]).eval(), wanted)
+    assert logp(joined, [1.0, 0.6, 2.0]).eval()[1] == -np.inf
+
+
+def test_vectors_joined_end_to_end_have_the_density_of_all():
+    joined = tt.concatenate([d.MvNormal.dist(np.zeros(2), np.eye(2)), Normal.dist(0.0, 2.0, size=3)])
+    at = np.array([1.0, 0.5, 0.2, -1.0, 3.0])
+    wanted = stats.norm.logpdf(at[:2]).sum() + stats.norm.logpdf(at[2:], 0, 2).sum()
+    np.testing.assert_allclose(logp(joined, at).eval(), wanted)
+
+
+def test_axes_are_shuffled_by_a_list_of_them():
+    x = Normal.dist(size=(2, 3))
+    assert x.dimshuffle((1, "x", 0)).type.shape == x.dimshuffle(1, "x", 0).type.shape == (3, 1, 2)

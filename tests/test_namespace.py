@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import ppl as pm
 from ppl.model.names import elsewhere, former, longer_paths
@@ -146,8 +147,18 @@ def test_value_and_gradient_of_a_flat_array():
     f.set_extra_values({"z": 1.0})
     value, gradient = f(np.array([1.0, 2.0]))
     assert np.isclose(value, -0.5 * 6 - 1.5 * np.log(2 * np.pi)) and np.allclose(gradient, [-1, -2])
-    with pytest.raises(NotImplementedError, match="sequential Monte Carlo"):
-        model.logp_dlogp_function(tempered=True)
+    assert np.isclose(model.logp_dlogp_function(compute_grads=False)(model.initial_point()), 3 * stats.norm.logpdf(0))
+    with pytest.raises(ValueError, match="tempered=True"):
+        f.set_weights(0.5)
+
+
+def test_data_count_by_a_weight():
+    with pm.Model() as model:
+        pm.Normal("y", pm.Normal("x"), observed=3.0)
+    f = model.logp_dlogp_function(tempered=True)
+    f.set_weights(np.array([0.5]))
+    value, gradient = f(np.array([1.0]))
+    assert np.isclose(value, stats.norm.logpdf(1) + 0.5 * stats.norm.logpdf(2)) and np.allclose(gradient, -1 + 0.5 * 2)
 
 
 def test_inputs_joined_to_one_vector():

@@ -296,6 +296,8 @@ def test_a_graph_as_an_operation_and_rewriters():
     graph = FunctionGraph([x], [pt.log(pt.exp(pt.log(x))) + y])
     in2out(no_logarithm).rewrite(graph)
     assert graph.outputs == [pt.exp(x) + y] and len(graph.apply_nodes) == 2
+    mode = pm.compile.get_mode("FAST_COMPILE").excluding("fusion").register((in2out(no_logarithm), -1))
+    assert pm.function([x], pt.log(x), mode=mode)(np.float64(-2.0)) == -2.0
 
 
 def test_absent_names_can_be_imported_subclassed_and_asked_about_but_not_used(no_real_packages):

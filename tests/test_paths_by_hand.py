@@ -6,6 +6,8 @@ import importlib
 import subprocess
 import sys
 
+import arviz
+import numpy as np
 import pytest
 
 import ppl
@@ -41,6 +43,22 @@ def test_operations_of_ones_own_by_pytensors_paths():
         return x.sum()
 
     assert total(ppl.tensor.as_tensor([1.0, 2.0])).eval() == 3.0
+
+
+def test_names_that_only_the_alias_has():
+    import ppl.util
+
+    assert ppl.util.get_transformed_name("x", ppl.distributions.transforms.log) == "x_log__"
+    assert "got <class 'str'>" in str(ppl.exceptions.DtypeError("The wrong kind", actual=str))
+    assert str(ppl.exceptions.ShapeError("Lengths", actual=(2,), expected=(3,))) == "Lengths (expected (3,), got (2,))"
+
+
+def test_a_statistic_of_warnings_is_dropped():
+    shape = np.zeros((1, 2))
+    result = arviz.from_dict(sample_stats={"a": shape, "warning": shape.astype(object)}, attrs={"of": "PyMC"})
+    kept = ppl.util.drop_warning_stat(result)
+    assert "warning" in result.sample_stats and list(kept.sample_stats.data_vars) == ["a"]
+    assert kept.attrs["of"] == "PyMC"
 
 
 def test_a_function_of_that_name_stays_what_it_is():

@@ -56,6 +56,7 @@ LOOKED_UP = (
     "speed",
     "supported_versions",
     "documentation_compared",
+    "pymcs_own_tests",
 )
 
 

@@ -69,8 +69,13 @@ def enter() -> None:
         if rest in below and not hasattr(module, "__path__"):
             module.__path__ = []  # type: ignore[attr-defined]
         row = row_of(name)
-        if row is not None and row.names:
+        if row is not None and (row.names or _of_the_alias(row)):
             _look_up_in(module, row)
+
+
+def _of_the_alias(row: Row) -> list[str]:
+    """The modules of a row that hold PyMC's and PyTensor's names alone; others are ppl's own, under paths of theirs."""
+    return [module for module in row.modules if module.startswith("ppl.alias.")]
 
 
 def _parents(path: str) -> list[str]:
@@ -103,6 +108,9 @@ def _look_up_in(module: ModuleType, row: Row) -> None:
             return row.find(name)
         if (held := _held(module, name)) is not None:
             return held
+        for place in _of_the_alias(row):
+            if (found := getattr(importlib.import_module(place), name, None)) is not None:
+                return found
         if row_of(f"{module.__name__}.{name}") is not None:
             return importlib.import_module(f"{module.__name__}.{name}")
         if own is not None:

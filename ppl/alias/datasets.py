@@ -31,17 +31,22 @@ def dataset_to_point_list(
     """A point for each draw, and the coordinates of the draws."""
     stacked, coords = _stacked(ds, sample_dims)
     count = next((len(each) for each in stacked.values()), 0)
-    return [{name: each[i] for name, each in stacked.items()} for i in range(count)], coords
+    return [{name: np.asarray(each[i]) for name, each in stacked.items()} for i in range(count)], coords
 
 
 def _stacked(ds: Any, sample_dims: Sequence[str]) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """The arrays with all draws along one axis, the first."""
     sample = list(sample_dims)
-    arrays = {}
+    arrays, lengths = {}, dict.fromkeys(sample, 0)
     for name, values in ds.items():
+        if not isinstance(name, str):
+            raise ValueError(f"the names of variables must be str, got {name!r}")
         ordered = values.transpose(*sample, ...)
-        arrays[name] = np.asarray(ordered).reshape((-1, *ordered.shape[len(sample) :]))
-    return arrays, {dim: np.asarray(ds[dim]) for dim in sample}
+        lengths |= dict(zip(sample, ordered.shape, strict=False))
+        draws = int(np.prod(ordered.shape[: len(sample)]))
+        arrays[name] = np.asarray(ordered).reshape((draws, *ordered.shape[len(sample) :]))
+    coords = getattr(ds, "coords", {})
+    return arrays, {dim: np.asarray(coords[dim]) if dim in coords else np.arange(lengths[dim]) for dim in sample}
 
 
 def apply_function_over_dataset(

@@ -66,6 +66,12 @@ class NodeRewriter:
         while (found := self._first(fgraph, seen)) is not None:
             fgraph.replace_all(found)
 
+    def rewritten(self, outputs: Sequence[Any]) -> list[Any]:
+        """The outputs with everything replaced that it finds."""
+        fgraph = FunctionGraph(outputs=outputs)
+        self.rewrite(fgraph)
+        return fgraph.outputs
+
     def _first(self, fgraph: FunctionGraph, seen: set[Node]) -> list[tuple[Any, Any]] | None:
         for node in fgraph.toposort():
             if node in seen:

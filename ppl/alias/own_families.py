@@ -23,11 +23,14 @@ from __future__ import annotations
 import functools
 from typing import Any, ClassVar
 
+import ppl.tensor as tt
 from ppl.alias.absent import Absent
 from ppl.alias.missing import NotHereYet, sentence
 from ppl.alias.own_ops import Op
 from ppl.distributions import CustomDist, transforms
 from ppl.distributions.declaration.distribution import Distribution
+from ppl.distributions.declaration.inner import support_point_of
+from ppl.distributions.draws.draw import DRAW
 from ppl.distributions.draws.operation import InPyTensor, RandomOperation
 from ppl.distributions.families.custom_dist import parsed
 from ppl.tensor.tensor import as_tensor
@@ -50,6 +53,27 @@ _support_point = _dispatch("pymc.distributions.distribution._support_point")
 _default_transform = _dispatch("pymc.logprob.transforms._default_transform")
 _change_dist_size = _dispatch("pymc.distributions.shape_utils._change_dist_size")
 _vectorize_node = _dispatch("pytensor.graph.replace._vectorize_node")
+
+
+def support_point(rv: Any) -> Any:
+    """Where a draw starts: a value inside its support, in its shape.
+
+    >>> support_point(pm.Normal.dist(2.3, 1)).eval().item()
+    2.3
+    """
+    return tt.broadcast_to(support_point_of(rv), rv.shape)
+
+
+@_support_point.register(type(DRAW))
+def _support_point_of_draw(op: Any, rv: Any, *inputs: Any) -> Any:
+    return support_point(rv)
+
+
+@_default_transform.register(type(DRAW))
+def _transform_of_draw(op: Any, rv: Any) -> Any:
+    return transforms.default_transform(rv.family, rv.parameters)
+
+
 NO_GENERATOR = None  # in the place of PyTensor's generator, which registered functions are given and do not use
 
 

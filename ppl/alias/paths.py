@@ -63,7 +63,7 @@ PYMC = {
     "pymc.distributions.censored": f"Censored {OPERATIONS}",
     "pymc.distributions.dist_math": "*ppl.alias.dist_math",
     "pymc.distributions.distribution": f"""Distribution CustomDist DiracDelta {FAMILIES} {POINTS} {GRAPHS}
-        {OPERATIONS} !support_point""",
+        {OPERATIONS} support_point=ppl.alias.own_families.support_point""",
     "pymc.distributions.continuous": OPERATIONS,
     "pymc.distributions.discrete": OPERATIONS,
     "pymc.distributions.timeseries": OPERATIONS,
@@ -71,13 +71,13 @@ PYMC = {
         HurdleGamma HurdleLogNormal HurdleNegativeBinomial HurdlePoisson Mixture
         NormalMixture ZeroInflatedBinomial ZeroInflatedNegativeBinomial ZeroInflatedPoisson""",
     "pymc.distributions.shape_utils": """*ppl.alias.sizes
-        _change_dist_size=ppl.alias.own_families._change_dist_size !change_dist_size !get_support_shape_1d
-        !get_support_shape !implicit_size_from_params""",
+        _change_dist_size=ppl.alias.own_families._change_dist_size !change_dist_size""",
     "pymc.distributions.simulator": f"Simulator {OPERATIONS}",
     "pymc.distributions.transforms": "*ppl.distributions.transforms "
     "_default_transform=ppl.alias.own_families._default_transform",
     "pymc.distributions.truncated": f"Truncated {OPERATIONS}",
     "pymc.distributions.multivariate": f"*ppl.distributions.multivariate {OPERATIONS} !_logdet_from_cholesky",
+    "pymc.exceptions": "DtypeError=ppl.model.errors.DtypeError ShapeError=ppl.model.errors.ShapeError",
     "pymc.gp": "*ppl.gp",
     **{f"pymc.gp.{name}": f"*ppl.gp.{name}" for name in ("cov", "gp", "hsgp_approx", "mean", "util")},
     "pymc.initial_point": """make_initial_point_fn=ppl.alias.starts.make_initial_point_fn
@@ -94,6 +94,8 @@ PYMC = {
         !ModelPotential !ModelValuedVar !ModelVar !fgraph_from_model !model_deterministic !model_free_rv
         !model_from_fgraph !model_named""",
     "pymc.model.transform": "",
+    "pymc.model.transform.basic": "!remove_minibatched_nodes "
+    "prune_vars_detached_from_observed=ppl.model.conditioning.prune_vars_detached_from_observed",
     "pymc.ode": "*ppl.ode",
     "pymc.ode.ode": "DifferentialEquation=ppl.ode.DifferentialEquation",
     "pymc.ode.utils": "augment_system=ppl.ode.augment_system make_sens_ic=ppl.ode.make_sens_ic",

@@ -23,6 +23,7 @@ from ppl.tensor.core.sizing import deciding
 from ppl.tensor.tensor import Tensor
 from ppl.tensor.variables import VARIABLE, Cell, Variable
 from ppl.xla import backend
+from ppl.xla.host_errors import raise_original
 from ppl.xla.later import jax
 from ppl.xla.private import is_traced
 
@@ -144,12 +145,17 @@ class Function:
                 cell.value = every[at]
             for own, at in self._own:
                 self._defaults[own] = every[at]
+        except (RuntimeError, ValueError) as error:  # XLA has both for a Python function that raises
+            raise_original(error)
         finally:
             for lock in self._locks:
                 lock.release()
-        if self._one:
-            return _as_array(every[0]) if device_get else every[0]
-        return self._rebuild([_as_array(r) if device_get else r for r in every[: self._count]])
+        try:
+            if self._one:
+                return _as_array(every[0]) if device_get else every[0]
+            return self._rebuild([_as_array(r) if device_get else r for r in every[: self._count]])
+        except (RuntimeError, ValueError) as error:  # what Python functions inside raise may come with the values
+            raise_original(error)
 
     def _first(self, *arguments: Any) -> Any:
         results = self._watched(self._program.run)(*arguments)

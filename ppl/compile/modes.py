@@ -7,7 +7,7 @@ applies them in modes that ask for it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -35,12 +35,18 @@ class Mode:
     rewrites: bool = True
     nan_is_error: bool = False
     inf_is_error: bool = False
+    own_rewriters: tuple[Any, ...] = ()
 
     def excluding(self, *tags: str) -> Mode:
         """The same mode: the tags are those of PyTensor's rewrites, of which none is here."""
         return self
 
     including = excluding
+
+    def register(self, *rewriters: tuple[Any, float]) -> Mode:
+        """The same mode with rewriters of the user's, each with its place among them; they are applied before ppl's."""
+        ordered = [rewriter for rewriter, _ in sorted(rewriters, key=lambda pair: pair[1])]
+        return replace(self, own_rewriters=(*self.own_rewriters, *ordered))
 
     def guards(self) -> bool:
         return self.nan_is_error or self.inf_is_error
@@ -87,8 +93,10 @@ def get_mode(mode: Any = None) -> Mode:
 
 def optimize(outputs: Sequence[Node], mode: Any = None) -> list[Node]:
     """Outputs equal to the given ones, rewritten as the mode says."""
-    result = list(outputs)
-    if get_mode(mode).rewrites:
+    result, mode = list(outputs), get_mode(mode)
+    for rewriter in mode.own_rewriters:
+        result = rewriter.rewritten(result)
+    if mode.rewrites:
         for stage in STAGES:
             result = stage(result)
     return result

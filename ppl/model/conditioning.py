@@ -8,7 +8,7 @@ from typing import Any
 
 from ppl.distributions import is_draw
 from ppl.distributions.transforms import Transform
-from ppl.graph import ancestors
+from ppl.graph import Node, ancestors
 from ppl.model.model import Model, empty_like
 from ppl.model.registry.rebuilding import is_expression, rebuilt, refers
 from ppl.model.registry.variable_registry import Books
@@ -70,8 +70,7 @@ def do(
             )
     left_out: frozenset[str] = frozenset()
     if prune_vars:
-        seen = [rv for rv in model.observed_RVs if rv not in chosen]
-        needed = ancestors([*model.potentials, *seen, *(model.rvs_to_values[rv] for rv in seen)], blockers=chosen)
+        needed = _behind_observations(model, chosen)
         needed |= ancestors([value for var, value in chosen.items() if var in needed and is_expression(value)])
         left_out = frozenset(name for name, v in model.named_vars.items() if v not in needed)
     made = rebuilt(
@@ -86,6 +85,28 @@ def do(
                 stacklevel=2,
             )
     return made
+
+
+def _behind_observations(model: Books, set_from_outside: Mapping[Tensor, Any]) -> set[Node]:
+    """What observed variables and potentials need; what is set from outside needs nothing, and is no observation."""
+    seen = [rv for rv in model.observed_RVs if rv not in set_from_outside]
+    wanted = [*model.potentials, *seen, *(model.rvs_to_values[rv] for rv in seen)]
+    return ancestors(wanted, blockers=set_from_outside)
+
+
+def prune_vars_detached_from_observed(model: Books) -> Model:
+    """The model without the variables that no observed variable and no potential needs.
+
+    >>> from ppl.model.transform.basic import prune_vars_detached_from_observed
+    >>> with pm.Model() as model:
+    ...     mu, apart = pm.Normal("mu"), pm.Normal("apart")
+    ...     y = pm.Normal("y", mu, observed=1.0)
+    >>> list(prune_vars_detached_from_observed(model).named_vars)
+    ['mu', 'y']
+    """
+    needed = _behind_observations(model, {})
+    left_out = frozenset(name for name, var in model.named_vars.items() if var not in needed)
+    return rebuilt(model, empty_like(model), left_out=left_out)
 
 
 @takes_labelled
@@ -151,9 +172,14 @@ def change_value_transforms(model: Books, vars_to_transforms: Mapping[Any, Trans
     >>> [v.name for v in plain.value_vars]
     ['s']
     """
-    return rebuilt(
-        model, empty_like(model), transforms=_variables(model, vars_to_transforms, "change_value_transforms")
-    )
+    chosen = _variables(model, vars_to_transforms, "change_value_transforms")
+    for var in chosen:
+        if not any(var is rv for rv in model.free_RVs):
+            raise ValueError(
+                f"change_value_transforms: {var.name!r} is not a free variable of the model, and only these have "
+                f"transforms: {', '.join(rv.name or '' for rv in model.free_RVs) or 'none'}"
+            )
+    return rebuilt(model, empty_like(model), transforms=chosen)
 
 
 @takes_labelled

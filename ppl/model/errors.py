@@ -32,8 +32,20 @@ class IncorrectArgumentsError(ValueError):
     """Arguments that contradict each other."""
 
 
-class ShapeError(ValueError):
+class _ToldError(ValueError):
+    """An error that says, after its message, what was found and what was expected, where these are given."""
+
+    def __init__(self, message: str = "", actual: object = None, expected: object = None) -> None:
+        told = [f"{word} {value}" for word, value in (("expected", expected), ("got", actual)) if value is not None]
+        super().__init__(f"{message} ({', '.join(told)})" if told else message)
+
+
+class ShapeError(_ToldError):
     """Shapes that do not fit."""
+
+
+class DtypeError(_ToldError):
+    """Values of a kind that does not fit."""
 
 
 class ShapeWarning(Warning):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,9 +12,10 @@ import ppl.tensor as tt
 from ppl.compile import Function, function
 from ppl.graph import ancestors
 from ppl.model.context import modelcontext
-from ppl.model.errors import StartError
+from ppl.model.errors import ShapeError, ShapeWarning, StartError
 from ppl.model.inputs.data import set_data
 from ppl.model.names.former import OF_MODELS, hint
+from ppl.model.posterior.call_times import CallTimes, call_times
 from ppl.model.posterior.density import Joint, add_all
 from ppl.model.posterior.point import Point, initial_point
 from ppl.model.posterior.point_functions import PointFunction, ValueGradFunction
@@ -109,8 +110,11 @@ class Model(Registration):
 
     def dlogp(self, vars: Any = None, jacobian: bool = True) -> Tensor:
         """The gradient of the log-density with respect to continuous values, as one vector."""
-        values = self._continuous(vars)
-        slopes = tt.grad(self.logp(jacobian=jacobian), values, disconnected_inputs="ignore")
+        return self.gradient_of(self.logp(jacobian=jacobian), self._continuous(vars))
+
+    def gradient_of(self, logp: Tensor, values: list[Tensor]) -> Tensor:
+        """The gradient of a number with respect to values, as one vector."""
+        slopes = tt.grad(logp, values, disconnected_inputs="ignore")
         return tt.concatenate([slope.reshape((-1,)) for slope in slopes])
 
     def d2logp(self, vars: Any = None, jacobian: bool = True, negate_output: bool = True) -> Tensor:
@@ -188,16 +192,18 @@ class Model(Registration):
         tempered: bool = False,
         initial_point: Mapping[str, Any] | None = None,
         ravel_inputs: bool | None = None,
+        *,
+        compute_grads: bool = True,
         **options: Any,
     ) -> ValueGradFunction:
-        """Log-density and gradient as one compiled function, of a point or of one flat array."""
+        """Log-density and gradient (or without it) as one compiled function, of a point or of one flat array.
+
+        With `tempered=True` data and potentials count by a weight, 1 until `set_weights` says another.
+        """
         if ravel_inputs is False:
             raise TypeError("logp_dlogp_function takes a point, or a flat array: leave ravel_inputs=False out")
-        if tempered:
-            raise NotImplementedError(
-                "logp_dlogp_function(tempered=True) serves sequential Monte Carlo, which comes later"
-            )
-        return ValueGradFunction(self, grad_vars, initial_point or self.initial_point(), options)
+        start = initial_point or self.initial_point()
+        return ValueGradFunction(self, grad_vars, start, options, tempered, compute_grads)
 
     # --- points -----------------------------------------------------------------------------------------------------
     def initial_point(self, random_seed: Any = None) -> Point:
@@ -255,18 +261,11 @@ class Model(Registration):
 
     def profile(
         self, outs: Any, *, n: int = 1000, point: Any = None, profile: bool = True, **options: Any
-    ) -> dict[str, float]:
+    ) -> CallTimes:
         """Seconds a call of a compiled expression takes, as the median, the least and the mean of `n` calls."""
         if not profile:
             raise ValueError("profile() measures: profile=False has no meaning here")
-        f, at = self.compile_fn(outs, **options), self.initial_point() if point is None else point
-        f(at)
-        seconds = []
-        for _ in range(n):
-            start = time.perf_counter()
-            f(at)
-            seconds.append(time.perf_counter() - start)
-        return {"median": float(np.median(seconds)), "least": min(seconds), "mean": float(np.mean(seconds)), "calls": n}
+        return call_times(self.compile_fn(outs, **options), self.initial_point() if point is None else point, n)
 
     # --- data and dimensions ----------------------------------------------------------------------------------------
     def set_data(self, name: str, values: Any, coords: Mapping[str, Any] | None = None) -> None:
@@ -278,7 +277,7 @@ class Model(Registration):
         if name not in self.dim_lengths:
             raise KeyError(f"the model has no dimension {name!r}; it has {', '.join(self.dim_lengths) or 'none'}")
         if coord_values is not None and len(coord_values) != new_length:
-            raise ValueError(f"dimension {name!r}: {len(coord_values)} labels for length {new_length}")
+            raise ShapeError(f"dimension {name!r}: {len(coord_values)} labels for length {new_length}")
         labels = self.coords[name]
         if coord_values is None and labels is not None and len(labels) != new_length:
             raise ValueError(
@@ -297,9 +296,12 @@ class Model(Registration):
             self._dim_lengths[name] = new_length
         elif self.present_length(name) != new_length:
             owners = [var.name or "" for var in self.root.data_vars if var in ancestors([known])]
-            raise ValueError(
-                f"dimension {name!r} has length {self.present_length(name)}, that of the data {', '.join(owners)}, and "
-                f"cannot get length {new_length} without them: set_data({{{owners[0]!r}: ...}}, coords=...)"
+            told = f"dimension {name!r} has length {self.present_length(name)}, that of the data {', '.join(owners)}"
+            if coord_values is None:
+                first = f"set_data({{{owners[0]!r}: ...}}, coords=...)"
+                raise ValueError(f"{told}, and cannot get length {new_length} without them: {first}")
+            warnings.warn(
+                f"{told}, and labels for length {new_length}: set these data too.", ShapeWarning, stacklevel=2
             )
         if coord_values is not None:
             self.coords[name] = tuple(coord_values)

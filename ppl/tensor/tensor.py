@@ -404,7 +404,7 @@ class Tensor(Node):
         )
 
     def dimshuffle(self, *pattern: Any) -> Tensor:
-        return FUNCTIONS["dimshuffle"](self, pattern)
+        return FUNCTIONS["dimshuffle"](self, *pattern)
 
     def dot(self, other: Any) -> Tensor:
         return FUNCTIONS["dot"](self, other)

@@ -185,3 +185,9 @@ def test_duplicate_rows_have_correlation_one_and_slope_zero():
         K = k(1, ls=ls)(X)
         value, slope = pm.function([ls], [K[0, 1], pm.grad(K[0, 1], ls)])(0.7)
         assert (value, slope) == (1.0, 0.0)
+
+
+@pytest.mark.parametrize("combine", [lambda k, m: m + k, lambda k, m: k * m])
+def test_a_kernel_is_no_stack_of_matrices(combine):
+    with pytest.raises(ValueError, match="cannot combine a covariance function with an array of 3 axes"):
+        combine(pm.gp.cov.ExpQuad(1, ls=1.0), np.ones((2, 2, 2)))

@@ -45,6 +45,11 @@ class Parametrized:
             )
         given = dict(zip(cls.order, args, strict=False))
         for key, value in kwargs.items():
+            if key == "dims":
+                raise NotImplementedError(
+                    f"{who}.dist: dims= is of variables of a model, as in {who}(name, ..., dims={value!r}). "
+                    "A draw without a name has shape= or size=."
+                )
             if key not in cls.order:
                 raise TypeError(unknown(who, key, value, cls.order, cls._with_domains(cls.order)))
             if given.get(key) is not None and value is not None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
 
 import ppl.tensor as tt
 from ppl.distributions.draws.draw import RandomVariable
+from ppl.distributions.families.dirac_delta import DiracDelta
 from ppl.distributions.families.mv_normal import MvNormal
 from ppl.distributions.families.normal import Normal
 from ppl.distributions.log_probability.joint import joint_factors
@@ -91,18 +94,11 @@ def broadcast(node: Tensor) -> Measure:
 @measures("concatenate")
 def joined(node: Tensor) -> Measure:
     """The density of each part at its share of the value; a part may have other parts as parameters."""
-    axis, parts = node.attrs["axis"], node.inputs
-    fixed = [part for part in parts if not sources(part)]
-    if fixed:
-        raise NoDensityError(
-            f"No density for {shown(node)}: {shown(fixed[0])} is not random, so the values fill no volume. "
-            "Leave it out of the joined array."
-        )
+    axis = node.attrs["axis"]
+    parts = [part if sources(part) else DiracDelta.dist(part) for part in node.inputs]  # type: ignore[arg-type]
     ends = np.cumsum([0, *[known_shape(part)[axis] for part in parts]])
     laws = [measure(part) for part in parts]  # type: ignore[arg-type]
     ndim = max(law.ndim for law in laws)
-    if ndim and axis >= node.ndim - ndim:
-        raise NoDensityError(f"No density for {shown(node)}: it joins along an axis whose entries belong together.")
     where = (slice(None),) * axis
 
     def shares(x: Any) -> list[Tensor]:
@@ -112,6 +108,9 @@ def joined(node: Tensor) -> Measure:
     def logp(x: Any) -> Tensor:
         values = shares(x)
         factors = joint_factors(list(zip(parts, values, strict=True)), node)
+        if ndim and axis >= node.ndim - ndim:  # the parts share the axes that belong together
+            sums = [tt.sum(f, axis=tuple(range(node.ndim - ndim, f.ndim))) for f in factors]
+            return reduce(add, sums)
         return tt.concatenate(
             [tt.broadcast_to(f, v.shape[: v.ndim - ndim]) for f, v in zip(factors, values, strict=True)], axis
         )

@@ -106,6 +106,9 @@ class Combination(Covariance):
         kernels = [factor for factor in factor_list if isinstance(factor, Covariance)]
         if len({kernel.input_dim for kernel in kernels}) != 1:
             raise ValueError("All covariances must have the same `input_dim`.")
+        for factor in factor_list:
+            if not isinstance(factor, BaseCovariance) and (axes := as_tensor(factor).ndim) > 2:
+                raise ValueError(f"cannot combine a covariance function with an array of {axes} axes: it is a matrix")
         seen = sorted({int(column) for kernel in kernels for column in kernel.active_dims})
         super().__init__(kernels[0].input_dim, seen)
         self._factor_list: list[Any] = []

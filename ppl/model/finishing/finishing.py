@@ -227,8 +227,8 @@ class Finisher:
             "posterior": results.dataset(model, request.shown(values), attrs=attrs, sample_coords=chains, **more),
             "sample_stats": results.dataset(model, stats, attrs=attrs, sample_coords=chains),
         }
-        if request.keep_warmup and run.warmup_positions is not None:
-            tuned = self.values(run.warmup_positions)
+        tuned = self.values(run.warmup_positions) if request.keep_warmup and run.warmup_positions is not None else {}
+        if any(np.shape(array)[1] for array in tuned.values()):
             warm_stats = complete(run.warmup_stats, request.stat_names)
             groups["warmup_posterior"] = results.dataset(
                 model, request.shown(tuned), attrs=attrs, sample_coords=chains, **more

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ppl.compile.density import FlatProgram, Slot, flattened, layout, scalar
+from ppl.graph import ancestors
 from ppl.model.context import model_to_read
 from ppl.model.errors import SamplingError
 from ppl.model.log import log
@@ -186,6 +188,17 @@ def _moved(model: Model, chosen: Any) -> set[Tensor]:
     if chosen is None:
         return set(model.continuous_value_vars)
     picked = [chosen] if isinstance(chosen, Tensor) else list(chosen)
+    between = [v for v in picked if v not in model.rvs_to_values and v not in set(model.value_vars)]
+    if between:
+        names = ", ".join(str(v.name) for v in between)
+        behind = [rv for rv in model.free_RVs if rv in ancestors(between)]
+        warnings.warn(
+            f"find_MAP: {names} follows from other variables, and these are moved: "
+            f"{', '.join(str(rv.name) for rv in behind) or 'none'}",
+            UserWarning,
+            stacklevel=3,
+        )
+        picked = [v for v in picked if v not in between] + behind
     values = {model.rvs_to_values.get(v, v) for v in picked}
     discrete = [v.name for v in values if v.dtype[0] != "f"]
     if discrete:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ppl.graph import ancestors
 from ppl.model.errors import ShapeError, ShapeWarning
 from ppl.model.registry.variable_registry import Books, labels_of, refuse_own_dimension
 from ppl.tensor.core.sizes import DIM
@@ -68,7 +69,7 @@ def check_lengths(model: Books, new: Mapping[Variable, np.ndarray], coords: Mapp
 def _check_one(model: Books, dim: str, name: str, length: int, labels: Any) -> None:
     old, known = model.coords.get(dim), model._dim_lengths[dim]
     if labels is not None and len(labels) != length:
-        raise ValueError(f"dimension {dim!r}: {len(labels)} new labels for length {length} of {name!r}")
+        raise ShapeError(f"dimension {dim!r}: {len(labels)} new labels for length {length} of {name!r}")
     if isinstance(known, int) and known != length:
         users = [user for user in _users(model, dim) if user not in {v.name for v in model.root.data_vars}]
         raise ValueError(
@@ -83,6 +84,11 @@ def _check_one(model: Books, dim: str, name: str, length: int, labels: Any) -> N
 
 
 def _warn_of_others(model: Books, dim: str, length: int, changed: Mapping[str, int]) -> None:
+    """Where the data that decide the length are among the changed ones, others are expected to follow, as in PyMC."""
+    known = model._dim_lengths[dim]
+    behind = set() if isinstance(known, int) else ancestors([known])
+    if any(variable in behind and variable.name in changed for variable in model.root.data_vars):
+        return
     for variable in model.root.data_vars:
         dims = model.root.named_vars_to_dims.get(variable.name or "", ())
         if dim in dims and variable.name not in changed and np.shape(variable.value)[dims.index(dim)] != length:

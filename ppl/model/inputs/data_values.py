@@ -44,8 +44,10 @@ def observed_data(model: Books) -> dict[str, np.ndarray]:
 
 
 def constant_data(model: Books) -> dict[str, np.ndarray]:
-    """All Data, those that a variable was observed to have among them, as in PyMC."""
-    found = {v.name or "": v.get_value() for v in model.data_vars}
-    known = {*model.basic_RVs, *model.deterministics, *model.potentials, *model.data_vars}
-    frozen = {name: v for name, v in model.named_vars.items() if v not in known}
+    """All Data but those that are the observed values of a variable and nothing else, as in PyMC."""
+    known = [*model.basic_RVs, *model.deterministics, *model.potentials]
+    observed, behind = set(model.rvs_to_values.values()), ancestors(known)
+    found = {v.name or "": v.get_value() for v in model.data_vars if v not in observed or v in behind}
+    others = {*known, *model.data_vars}
+    frozen = {name: v for name, v in model.named_vars.items() if v not in others and is_constant(v)}
     return found | {name: np.array(value_of(v)) for name, v in frozen.items()}

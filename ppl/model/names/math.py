@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import reduce
 from typing import Any
 
@@ -13,7 +14,7 @@ from ppl.tensor.tensor import Tensor, as_tensor
 _FROM_TENSOR = """
 abs and_ arccos arccosh arcsin arcsinh arctan arctanh as_tensor broadcast_to ceil clip concatenate constant
 cos cosh cumprod cumsum diff dot eq erf erfc erfcinv erfinv exp floor full full_like ge gt invlogit le log
-log1mexp log1pexp log_softmax logdiffexp logit logsumexp lt matmul matrix_inverse max maximum mean min minimum neq ones
+log1pexp log_softmax logdiffexp logit logsumexp lt matmul matrix_inverse max maximum mean min minimum neq ones
 ones_like or_ prod round sigmoid sgn sin sinh softmax sqr sqrt stack sum switch tan tanh where zeros
 zeros_like expand_packed_triangular
 """.split()
@@ -45,6 +46,19 @@ def invprobit(x: Any) -> Tensor:
     0.975
     """
     return tt.ndtr(x)
+
+
+def log1mexp(x: Any, *, negative_input: bool | None = None) -> Tensor:
+    """log(1 - exp(x)) for negative x, without cancellation.
+
+    >>> round(pm.math.log1mexp(-1e-20).eval().item(), 3)
+    -46.052
+    """
+    if negative_input is False:
+        raise ValueError("pm.math.log1mexp takes negative numbers: write log1mexp(-x), without negative_input=False")
+    if negative_input is not None:
+        warnings.warn("pm.math.log1mexp takes negative numbers: leave negative_input= out", FutureWarning, stacklevel=2)
+    return tt.log1mexp(x)
 
 
 def logdet(m: Any) -> Tensor:

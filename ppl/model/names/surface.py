@@ -181,12 +181,27 @@ def collect_default_updates(outputs: Any, *, inputs: Any = None, must_be_shared:
 
 
 def drop_warning_stat(idata: Any) -> Any:
-    """The result as it is: no statistic of warning objects is kept here, so files can hold all that there is.
+    """The result without the statistic `warning`, whose objects no file can hold: PyMC's results may have it.
 
     >>> pm.drop_warning_stat("a result")
     'a result'
     """
-    return idata
+    groups = [name for name in ("sample_stats", "warmup_sample_stats") if "warning" in getattr(idata, name, ())]
+    if not groups:
+        return idata
+    new = idata.copy()
+    for name in groups:
+        kept = getattr(idata, name).drop_vars("warning")
+        unused = [
+            dim for dim in kept.coords if dim in kept.dims and not any(dim in v.dims for v in kept.data_vars.values())
+        ]
+        kept = kept.drop_vars(unused)
+        if hasattr(new, "add_groups"):
+            delattr(new, name)
+            new.add_groups({name: kept})
+        else:
+            new[name] = kept
+    return new
 
 
 class CallableTensor:

@@ -21,6 +21,7 @@ from ppl.model.posterior.snapshot import naming_data
 from ppl.model.posterior.vectors import RaveledVars, join_nonshared_inputs
 from ppl.model.registry.variable_registry import Books
 from ppl.tensor.tensor import INPUT, Tensor, TensorType, placeholder
+from ppl.tensor.variables import Variable, shared
 
 
 class Reader:
@@ -155,9 +156,20 @@ class ValueGradFunction:
     `raw` is for programs that call it a million times.
     """
 
-    def __init__(self, model: Any, grad_vars: Any, start: Mapping[str, Any], options: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        model: Any,
+        grad_vars: Any,
+        start: Mapping[str, Any],
+        options: Mapping[str, Any],
+        tempered: bool = False,
+        compute_grads: bool = True,
+    ) -> None:
         values = model._continuous(grad_vars)
-        outputs, vector = join_nonshared_inputs(start, [model.logp(), model.dlogp(values)], values)
+        self._weight: Variable | None = shared(np.ones(()), "weight") if tempered else None
+        logp = model.logp() if self._weight is None else model.varlogp + self._weight * model.datalogp
+        wanted = [logp, model.gradient_of(logp, values)] if compute_grads else [logp]
+        outputs, vector = join_nonshared_inputs(start, wanted, values)
         others = [v for v in model.value_vars if v not in set(values)]
         self._f: Function = function([vector, *others], outputs, **{"on_unused_input": "ignore", **options})
         self._model, self._grad_vars = model, values
@@ -178,6 +190,12 @@ class ValueGradFunction:
         self._extra = {**getattr(self, "_extra", {}), **extra_vars}
         self._rest = self._others(self._extra)
 
+    def set_weights(self, weights: Any) -> None:
+        """How much data and potentials count: 1 for the posterior, 0 for the prior."""
+        if self._weight is None:
+            raise ValueError("the log-density has no weight: make it by logp_dlogp_function(tempered=True)")
+        self._weight.set_value(np.reshape(np.asarray(weights, float), ()))
+
     def get_extra_values(self) -> dict[str, Any]:
         """Values of the variables in which no derivative is taken."""
         return dict(self._extra)
@@ -194,6 +212,11 @@ class ValueGradFunction:
         value, gradient = self._f(position, *self._rest)
         return value.item(), gradient
 
+    @property
+    def dtype(self) -> np.dtype:
+        """The kind of numbers of the flat array."""
+        return self._dtype
+
     def _vector(self, position: Any) -> np.ndarray:
         array = np.asarray(position)
         if array.shape != self._shape or array.dtype.kind not in "fiu":
@@ -203,7 +226,7 @@ class ValueGradFunction:
             )
         return array.astype(self._dtype)
 
-    def __call__(self, grad_vars: Any, extra_vars: Mapping[str, Any] | None = None) -> tuple[Any, Any]:
+    def __call__(self, grad_vars: Any, extra_vars: Mapping[str, Any] | None = None) -> Any:
         if extra_vars:
             self.set_extra_values(extra_vars)
         rest = self._rest
@@ -215,8 +238,8 @@ class ValueGradFunction:
         else:
             vector = self._vector(grad_vars.data if isinstance(grad_vars, RaveledVars) else grad_vars)
         try:
-            value, gradient = self._f(vector, *rest)
+            found = self._f(vector, *rest)
         except (TypeError, ValueError):
             with naming_data(self._model):
                 raise
-        return value, gradient
+        return tuple(found) if len(found) > 1 else found[0]

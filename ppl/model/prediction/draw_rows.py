@@ -25,6 +25,7 @@ from ppl.samplers import DRAWS, PROGRAMS, turn
 from ppl.tensor.tensor import Tensor
 from ppl.xla.blas import blas_threads, threads_beside
 from ppl.xla.either import of_numpy
+from ppl.xla.host_errors import raise_original
 from ppl.xla.later import jax, wide
 
 # What a chunk takes, results and room to work in. On a CPU little enough to stay in its cache and in memory that is
@@ -89,7 +90,7 @@ def over_draws(
                 return program.columns.taken(found, axis=2)
         except jax.errors.JaxRuntimeError as error:
             if "RESOURCE_EXHAUSTED" not in str(error):
-                raise
+                raise_original(error)
             chunk_bytes = chunk_bytes or _usual_bytes()
             if chunk_bytes <= 1:
                 raise MemoryError(f"the device has no memory for a single draw of these variables: {error}") from error

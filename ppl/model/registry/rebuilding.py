@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 import ppl.tensor as tt
-from ppl.distributions import DRAW, CustomDist, RandomVariable
+from ppl.distributions import DRAW, CustomDist, RandomVariable, is_draw
 from ppl.distributions.draws.draw import draw
 from ppl.distributions.transforms import Transform
 from ppl.graph import Node, ancestors, substitute
@@ -68,6 +68,12 @@ class _Rebuilding:
         """A constant with a name: what was Data is still found by it, and shown in results."""
         self._enter(constant, name)
 
+    def set_from_data(self, var: Tensor) -> None:
+        """What an earlier intervention set to an expression of data: it has a name, and is no Deterministic."""
+        fresh: Tensor = Node(NAMED, (self.at(var.inputs[0]),), var.attrs)  # type: ignore[assignment]
+        self.done[var] = fresh
+        self._enter(fresh, var.name or "")
+
     def free(self, var: RandomVariable, transform: Transform | None) -> None:
         fresh, initval = self._draw(var), self.old.rvs_to_initial_values[var]
         initval = self.at(initval) if isinstance(initval, Tensor) else initval
@@ -91,9 +97,7 @@ class _Rebuilding:
     def observe_expression(self, var: Tensor, value: Any) -> None:
         """A deterministic that has draws of its own becomes a variable with their law, and is observed."""
         name, expression = var.name or "", self.at(var.inputs[0])
-        behind = ancestors([expression])
-        given = [each for each in (*self.new.basic_RVs, *self.new.data_vars) if each in behind]
-        law = CustomDist.dist(*given, dist=lambda *new: substitute(expression, dict(zip(given, new[:-1], strict=True))))
+        law = law_of_expression(expression, [*self.new.basic_RVs, *self.new.data_vars])
         data, rv = as_data(value, name, "Deterministic"), Node(DRAW, law.inputs, law.attrs.but(name=name))
         self.done[var] = observe_variable(self.new, rv, data, self.dims(name), None, {})
 
@@ -134,13 +138,24 @@ class _Rebuilding:
         self._enter(fresh, name, self.dims(var.name or ""))
         if isinstance(fresh, Variable):
             self.new.data_vars.append(fresh)
-        elif not is_constant(fresh):
+        elif not is_constant(fresh) and (not is_expression(value) or _is_random(fresh)):
             self.new.deterministics.append(fresh)
+
+
+def law_of_expression(expression: Tensor, variables: Sequence[Tensor]) -> RandomVariable:
+    """A draw with the law that an expression has by its own draws, given the variables among those that it is of."""
+    behind = ancestors([expression], blockers=set(variables))
+    given = [each for each in variables if each in behind]
+    return CustomDist.dist(*given, dist=lambda *new: substitute(expression, dict(zip(given, new[:-1], strict=True))))
 
 
 def refers(value: Tensor, var: Tensor) -> bool:
     """Whether an intervention is written with the very variable that it is for."""
     return var in ancestors([value])
+
+
+def _is_random(value: Tensor) -> bool:
+    return any(is_draw(node) for node in ancestors([value]))
 
 
 def _fitted(var: Tensor, value: Tensor, asked: Tensor) -> Tensor:
@@ -216,6 +231,8 @@ def rebuilt(
                 walk.expression(var, walk.new.deterministics)
             elif any(var is p for p in model.potentials):
                 walk.expression(var, walk.new.potentials)
+            elif var.op is NAMED:
+                walk.set_from_data(var)
             else:
                 walk.fixed(var, name)
         elif var in seen:

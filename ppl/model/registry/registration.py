@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ppl.distributions import RandomVariable
+from ppl.distributions import RandomVariable, is_draw
 from ppl.distributions.draws.draw import renamed
+from ppl.graph import ancestors, substitute
 from ppl.model.inputs.observed import as_data
 from ppl.model.inputs.observing import observe_variable
 from ppl.model.posterior.density import Joint
+from ppl.model.registry.rebuilding import law_of_expression
 from ppl.model.registry.variable_registry import UNSET, Books
 from ppl.tensor.core.names import named
 from ppl.tensor.tensor import Tensor
@@ -21,7 +23,7 @@ class Registration(Books):
 
     def register_rv(
         self,
-        rv_var: RandomVariable,
+        rv_var: Tensor,
         name: str,
         *,
         observed: Any = None,
@@ -31,11 +33,25 @@ class Registration(Books):
         transform: Any = UNSET,
         initval: Any = None,
     ) -> Tensor:
-        """Enter a draw made with `.dist(...)` under a name; the variable is what is returned."""
-        if not isinstance(rv_var, RandomVariable):
-            raise TypeError(f"register_rv takes a draw made with .dist(...), got {rv_var!r}")
+        """Enter a draw made with `.dist(...)`, or an expression of such, under a name; returns the variable.
+
+        What is registered later and was written with the draw or the expression depends on the variable.
+
+        >>> with pm.Model() as model:
+        ...     x = pm.math.exp(pm.Normal.dist())
+        ...     y = pm.Normal.dist(x)
+        ...     found = model.register_rv(x, "x"), model.register_rv(y, "y")
+        >>> model["y"].inputs[0] is model["x"]
+        True
+        """
         full = self.check_name(name)
-        rv = renamed(rv_var, full)
+        entered = self.__dict__.setdefault("_entered", {})
+        here = substitute(rv_var, entered) if isinstance(rv_var, Tensor) else rv_var
+        if not isinstance(here, Tensor) or not any(is_draw(n) for n in ancestors([here], blockers={*self.basic_RVs})):
+            raise TypeError(f"register_rv takes a draw made with .dist(...), or an expression of such, got {rv_var!r}")
+        if not isinstance(here, RandomVariable):
+            here = law_of_expression(here, [*self.basic_RVs, *self.data_vars])
+        rv = entered[rv_var] = renamed(here, full)
         if observed is None:
             if total_size is not None:
                 raise ValueError(f'"{full}": total_size says how much observed data count, and none are observed.')

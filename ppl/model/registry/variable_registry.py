@@ -87,11 +87,14 @@ class Books(metaclass=_MadeInItsBlock):
     """Names, dimensions and values of a model, and the `with` block that says which model is meant."""
 
     last_posterior: Any = None  # what was rewritten last, with what it was made from; see rewriting
-    _not_pickled: ClassVar[frozenset[str]] = frozenset({"last_posterior"})  # what a model can work out again
+    _not_pickled: ClassVar[frozenset[str]] = frozenset(
+        {"last_posterior", "_entered"}
+    )  # what a model can work out again
 
     def __init__(
         self, name: str = "", coords: Mapping[str, Any] | None = None, check_bounds: bool = True, *, model: Any = UNSET
     ) -> None:
+        refuse_open_name(name)
         self.name = name
         self.check_bounds = check_bounds
         self.parent: Books | None = context.around(self) if model is UNSET else model
@@ -251,6 +254,7 @@ class Books(metaclass=_MadeInItsBlock):
             raise TypeError(
                 f"a variable needs a string as its name, got {name!r}. For a draw without a name use .dist(...)"
             )
+        refuse_open_name(name)
         full = self.name_for(name)
         if not name or "/" in name:
             raise ValueError(f"a variable's name is not empty and has no '/': {name!r}")
@@ -263,7 +267,8 @@ class Books(metaclass=_MadeInItsBlock):
     def add_named_variable(self, var: Tensor, dims: Any = None, name: str | None = None) -> None:
         """Enter a tensor into the books under its name, with its dimensions."""
         key = name or var.name
-        assert key is not None, "only named tensors are entered"
+        if key is None:
+            raise ValueError("add_named_variable: the tensor has no name; give name=, or make it by pm.Deterministic")
         if key in self.root.named_vars:
             raise ValueError(f"Variable name {key} already exists.")
         if dims is not None:
@@ -429,6 +434,12 @@ def _warn_of_twins(name: str, labels: tuple[Any, ...]) -> None:
         seen.add(label)
 
 
+def refuse_open_name(name: str) -> None:
+    """Names of models and variables are joined by '::', so none ends in one."""
+    if name.endswith(":"):
+        raise KeyError(f"a name does not end in ':', which joins the names of models and variables: {name!r}")
+
+
 def _same_labels(a: Sequence[Any], b: Sequence[Any]) -> bool:
     return len(a) == len(b) and all(x == y for x, y in zip(a, b, strict=True))
 
@@ -440,6 +451,11 @@ def _transform_for(rv: Tensor, transform: Any, default: Any) -> Transform | None
             raise TypeError(
                 f'"{rv.name}": {name} is a transform, such as pm.distributions.transforms.log; got {given!r}'
             )
+    if transform is None:
+        text = (
+            f'"{rv.name}": for no transform write default_transform=None; transform= is for one after the default one'
+        )
+        warnings.warn(text, UserWarning, stacklevel=7)
     if default is UNSET:
         default = _usual(rv, warned=transform is UNSET)
     if transform is UNSET or transform is None:

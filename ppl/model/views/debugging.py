@@ -10,6 +10,7 @@ import numpy as np
 import ppl.tensor as tt
 from ppl.compile import function
 from ppl.distributions import RandomVariable
+from ppl.graph import substitute
 from ppl.model.posterior.density import Joint
 from ppl.model.posterior.point import initial_point
 from ppl.model.posterior.snapshot import naming_data
@@ -23,7 +24,8 @@ def debug(
     fn: Literal["logp", "dlogp", "random"] = "logp",
     verbose: bool = False,
 ) -> None:
-    """Print each variable whose density (or gradient) is not finite at a point, with its parameters and rows at fault.
+    """Print each variable whose density (gradient, draw) is not finite at a point, with its parameters and the rows at
+    fault, or what the error says where they cannot be worked out.
 
     `verbose` prints all variables.
     """
@@ -31,7 +33,7 @@ def debug(
         raise ValueError(f"fn is 'logp', 'dlogp' or 'random', got {fn!r}")
     at = initial_point(self) if point is None else point
     joint = Joint(self)
-    print(f"point={ {name: np.asarray(value).tolist() for name, value in at.items()} }")
+    print(f"point={dict(at)}")
     print()
     faults = 0
     for variable in [*joint.terms, *self.potentials]:
@@ -49,12 +51,19 @@ def _report(model: Books, joint: Joint, variable: Tensor, at: Mapping[str, Any],
     outputs: list[Any] = [term, *(value for _, _, value in parameters)]
     if is_rv:
         outputs.append(joint.values[variable])
-    wanted = (
-        tt.grad(tt.sum(term), model.continuous_value_vars, disconnected_inputs="ignore") if fn == "dlogp" else [term]
-    )
-    results = function(values, [outputs, list(wanted)], on_unused_input="ignore", no_default_updates=True)(
-        *[at[v.name or ""] for v in values]
-    )
+    labels, wanted = [fn], [term]
+    if fn == "dlogp":
+        labels = [v.name or "" for v in model.continuous_value_vars]
+        wanted = tt.grad(tt.sum(term), model.continuous_value_vars, disconnected_inputs="ignore")
+    elif fn == "random" and is_rv:
+        wanted = [substitute(variable, {rv: value for rv, value in joint.values.items() if rv is not variable})]
+    try:
+        results = function(values, [outputs, list(wanted)], on_unused_input="ignore", no_default_updates=True)(
+            *[at[v.name or ""] for v in values]
+        )
+    except (AssertionError, ArithmeticError, RuntimeError) as error:  # of a check, or of a function inside
+        print(f"The parameters of the variable {variable.name} cannot be evaluated: {error}\n")
+        return True
     shown, checked = results
     bad = [~np.isfinite(np.asarray(x)) for x in checked]
     if not any(b.any() for b in bad) and not verbose:
@@ -64,9 +73,7 @@ def _report(model: Books, joint: Joint, variable: Tensor, at: Mapping[str, Any],
         print(f"  {name} = {_short(value)}")
     if is_rv:
         print(f"  value = {_short(shown[-1])}")
-    for label, x, b in zip(
-        ["logp"] if fn != "dlogp" else [v.name for v in model.continuous_value_vars], checked, bad, strict=True
-    ):
+    for label, x, b in zip(labels, checked, bad, strict=True):
         if b.any():
             at_fault = np.argwhere(b)[:5].tolist() if np.ndim(x) else []
             where = f" at positions {at_fault}" if at_fault else ""

@@ -10,6 +10,7 @@ from ppl.graph import Attrs, Node
 from ppl.tensor.arrays.reductions import all as all_along
 from ppl.tensor.core.ops import Elementwise, TensorOp
 from ppl.tensor.tensor import Tensor, as_tensor, function, is_constant, value_of
+from ppl.xla.host_errors import remembering
 from ppl.xla.later import jax, jnp
 
 
@@ -48,7 +49,8 @@ def _check(x: Any, *conditions: Any, message: str) -> Any:
             raise CheckError(message)
         return np.asarray(fine)
 
-    fine = jax.pure_callback(check, jax.ShapeDtypeStruct((), np.bool_), holds, vmap_method="sequential")
+    form = jax.ShapeDtypeStruct((), np.bool_)
+    fine = jax.pure_callback(remembering(check), form, holds, vmap_method="sequential")
     array = jnp.asarray(x)
     return jnp.where(fine, array, jnp.zeros((), array.dtype))
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ppl.xla.host_errors import remembering
 from ppl.xla.later import jax, jnp, lax
 
 Form = tuple[tuple[int, ...], str]  # a shape and a dtype
@@ -37,7 +38,7 @@ def host_call(f: Callable[..., Sequence[Any]], forms: Sequence[Form], *arrays: A
         jax.ShapeDtypeStruct((*shape, 2), np.uint32) if _is_wide(dtype) else jax.ShapeDtypeStruct(shape, dtype)
         for shape, dtype in forms
     )
-    found = jax.pure_callback(on_host, crossing, *map(_to_words, given), vmap_method="broadcast_all")
+    found = jax.pure_callback(remembering(on_host), crossing, *map(_to_words, given), vmap_method="broadcast_all")
     return tuple(
         lax.bitcast_convert_type(x, np.dtype(dtype)) if _is_wide(dtype) else x
         for x, (_, dtype) in zip(found, forms, strict=True)
