@@ -51,10 +51,12 @@ class History:
 
 
 class Application:
-    """One node of PyTensor's graph with the values of its inputs, as the entries of the tables are given it."""
+    """One node of PyTensor's graph with the values of its inputs, as the entries of the tables are given it; `wanted` is
+    the output that is asked for."""
 
-    def __init__(self, reader: Reader, node: Any, values: Sequence[Value]) -> None:
+    def __init__(self, reader: Reader, node: Any, values: Sequence[Value], wanted: Any = None) -> None:
         self.reader, self.node, self.op, self.values = reader, node, node.op, list(values)
+        self.wanted = wanted
 
     @property
     def variables(self) -> list[Any]:
@@ -147,7 +149,7 @@ class Reader:
             elif waiting := [i for i in var.owner.inputs if i not in self.known]:
                 stack.extend(waiting)
             else:
-                for output, value in zip(var.owner.outputs, self._results(var.owner), strict=False):
+                for output, value in zip(var.owner.outputs, self._results(var.owner, var), strict=False):
                     self.known.setdefault(output, value)
                 stack.pop()
         return self.known[variable]
@@ -190,12 +192,12 @@ class Reader:
         )
 
     # --- nodes ------------------------------------------------------------------------------------------------------
-    def _results(self, node: Any) -> Sequence[Value]:
+    def _results(self, node: Any, wanted: Any) -> Sequence[Value]:
         values = [self.known[i] for i in node.inputs]
         if foldable(node, values) and (found := folded(node, values)) is not None:
             return found
         entry = entry_for(node.op, OPS) or OPS["Op"]
-        made = entry(Application(self, node, values))
+        made = entry(Application(self, node, values, wanted))
         return made if isinstance(made, list) else [made]
 
 
