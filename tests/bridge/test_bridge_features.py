@@ -383,3 +383,34 @@ def test_slopes_of_a_differential_equation_are_taken_over_too(pm, pt):
     own = made.compile_fn(made.replace_rvs_by_values([made["slopes"]])[0])(point)[:, [0, 1, 0, 1], [0, 1, 2, 3]]
     expected = np.hstack([states / [2.0, 1.0], -np.array([[0.5], [1.0], [2.0]]) * states])
     np.testing.assert_allclose(own, expected, rtol=1e-6)
+
+
+# --- expressions of draws ---------------------------------------------------------------------------------------------
+def test_an_expression_may_be_longer_than_its_parameters(pm, pt):
+    """The steps of a loop from two first values, which are random themselves: PyMC does not look how lengths fit."""
+    import pytensor
+
+    def step(before, last, rho):
+        x = rho[0] * before + rho[1] * last + pm.Normal.dist()
+        return x, pm.pytensorf.collect_default_updates([x])
+
+    def walk(first, rho, size):
+        begin = {"initial": first, "taps": [-2, -1]}
+        return pytensor.scan(step, outputs_info=[begin], non_sequences=[rho], n_steps=5, strict=True)[0]
+
+    with pm.Model(coords={"step": range(5)}) as model:
+        first, rho = pm.Normal("first", shape=2), pm.Normal("rho", 0, 0.2, shape=2)
+        pm.CustomDist("x", first, rho, dist=walk, dims="step")
+        density = lambda value, rho: -((value - rho.sum()) ** 2)
+        pm.CustomDist("z", rho, dist=lambda rho, size: pm.Normal.dist(rho.sum(), size=size), logp=density, shape=5)
+    assert agree(model)["x"].type.shape == (5,)
+
+
+def test_what_is_printed_in_pymc_is_printed_here(pm, capfd):
+    from pytensor.printing import Print
+
+    with pm.Model() as model:
+        pm.Deterministic("shown", Print("told")(pm.Normal("x")) + 1)
+    made = ppl.from_pymc(model)
+    made.compile_fn(made["shown"])({"x": 0.0})
+    assert "told" in capfd.readouterr().out
