@@ -51,8 +51,8 @@ class History:
 
 
 class Application:
-    """One node of PyTensor's graph with the values of its inputs, as the entries of the tables are given it; `wanted` is
-    the output that is asked for."""
+    """One node of PyTensor's graph with the values of its inputs, as the entries of the tables are given it; `wanted`
+    is the output that is asked for."""
 
     def __init__(self, reader: Reader, node: Any, values: Sequence[Value], wanted: Any = None) -> None:
         self.reader, self.node, self.op, self.values = reader, node, node.op, list(values)
