@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ppl.bridge.reading import Application, Value, as_tensor, converts, is_a
-from ppl.ode.differential_equation import DifferentialEquation
+from ppl.model.names.elsewhere import room
 from ppl.tensor.tensor import Tensor
 
 
@@ -13,7 +13,7 @@ from ppl.tensor.tensor import Tensor
 def differential_equation(at: Application) -> list[Value]:
     """The states and their derivatives. The user's function is given PyTensor's variables, and what it returns read."""
     op = at.op
-    equation = DifferentialEquation(
+    equation = room("ode").DifferentialEquation(
         lambda y, t, p: _slopes(at, y, t, p), op.times, n_states=op.n_states, n_theta=op.n_theta, t0=op.t0
     )
     starts, theta = (_entries(at, i) for i in range(2))
