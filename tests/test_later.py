@@ -80,3 +80,20 @@ def test_functions_of_a_module_have_their_names():
     with pytest.raises(AttributeError):
         later.module("jax.numpy").no_such_function  # noqa: B018
     assert np.asarray(later.module("jax.numpy").zeros(2)).tolist() == [0, 0]
+
+
+def test_shapes_of_usual_matrices_and_lengths_of_data_do_without_jax(monkeypatch):
+    """Models of PyMC are read before JAX is needed, whose import takes longer than reading them."""
+    import ppl
+    import ppl.tensor as tt
+    from ppl.model.inputs import data_values
+    from ppl.tensor.core import ops
+
+    monkeypatch.setattr(ops, "_eval_shape", None)
+    monkeypatch.setattr(data_values, "evaluate", None)
+    v, m = tt.dvector("v"), tt.tensor("float64", (4, 3, 3), "m")
+    shapes = [tt.alloc_diag(m[0], 1).type.shape, tt.diag(v).type.shape, tt.linalg.det(m).type.shape]
+    assert [*shapes, tt.linalg.expm(m).type.shape] == [(3, 4, 4), (None, None), (4,), (4, 3, 3)]
+    with ppl.Model():
+        rows = ppl.Data("rows", np.zeros((5, 3)))[1:] @ tt.ones(3)
+    assert data_values.value_now(tt.shape(rows)[0]) == 4

@@ -132,6 +132,31 @@ def model_of(operation):
     return model
 
 
+class WithItsGradient(Op):
+    """a² b, and its gradient as further outputs: those are not what a call gives."""
+
+    default_output = 0
+
+    def make_node(self, *inputs):
+        inputs = [pt.as_tensor_variable(x) for x in inputs]
+        return Apply(self, inputs, [pt.dscalar(), *[x.type() for x in inputs]])
+
+    def perform(self, node, inputs, outputs):
+        a, b = inputs
+        for cell, value in zip(outputs, (a**2 * b, 2 * a * b, a**2), strict=True):
+            cell[0] = np.asarray(value)
+
+    def grad(self, inputs, output_grads):
+        assert all(isinstance(g.type, DisconnectedType) for g in output_grads[1:])
+        return [output_grads[0] * slope for slope in self(*inputs).owner.outputs[1:]]
+
+
+def test_a_call_gives_the_output_that_the_class_names_and_the_others_have_no_slope():
+    a, b, operation = pt.dscalar("a"), pt.as_tensor_variable(3.0), WithItsGradient()
+    assert [len(operation(a, b, return_list=True)), operation(a, b, name="y").name] == [3, "y"]
+    assert [g.eval({a: 2.0}) for g in pt.grad(operation(a, b), [a, b])] == [12.0, 4.0]
+
+
 def test_without_gradient_slices_move_what_it_uses_and_nuts_refuses_by_name():
     assert assign(rewritten(model_of(Cubed()), rewrite=False), None).only_nuts
     found = assign(rewritten(model_of(Blind()), rewrite=False), None)

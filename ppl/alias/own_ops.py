@@ -38,6 +38,7 @@ class Op:
 
     itypes: Sequence[Any] | None = None
     otypes: Sequence[Any] | None = None
+    default_output: int | None = None  # the result that a call gives, where the others are for the gradient
     __props__: tuple[str, ...] = ()
 
     def make_node(self, *inputs: Any) -> Apply:
@@ -72,8 +73,12 @@ class Op:
     def __call__(self, *inputs: Any, name: str | None = None, return_list: bool = False, **options: Any) -> Any:
         outputs = self.make_node(*inputs, **options).outputs
         if name is not None and outputs:
-            outputs = [as_tensor(outputs[0], name=name), *outputs[1:]]
-        return outputs[0] if len(outputs) == 1 and not return_list else outputs
+            named = self.default_output or 0
+            outputs = [as_tensor(y, name=name) if i == named else y for i, y in enumerate(outputs)]
+        if return_list:
+            return outputs
+        chosen = 0 if len(outputs) == 1 else self.default_output
+        return outputs if chosen is None else outputs[chosen]
 
     def __str__(self) -> str:
         return name_of(self)
@@ -183,12 +188,16 @@ class HostOperation(HostOp):
         symbolic = self.node.op.infer_shape(None, self.node, given)
         return [[int(as_tensor(n).eval()) for n in shape] for shape in symbolic]
 
-    def pull_back(self, arrays: Any, results: Any, slopes: Any, moving: tuple[int, ...]) -> Sequence[Any]:
+    def pull_back(
+        self, arrays: Any, results: Any, slopes: Any, moving: tuple[int, ...], unused: tuple[int, ...] = ()
+    ) -> Sequence[Any]:
         types = [x.type for x in self.node.inputs]
         inputs, outputs, cotangents = (
             [placeholder(TensorType(kind.dtype, np.shape(x))) for x, kind in zip(given, kinds, strict=True)]
             for given, kinds in ((arrays, types), (results, self.types), (slopes, self.types))
         )
+        for i in unused:
+            cotangents[i] = placeholder(NoSlope(cotangents[i].type))
         found = self.node.op.pullback(inputs, outputs, cotangents)
         for i in moving:
             if isinstance(found[i], Missing):
@@ -208,8 +217,24 @@ def is_gradient(found: Any) -> bool:
 class DisconnectedType:
     """The type of a gradient that is zero since the output does not use the input; called, it makes one."""
 
-    def __call__(self) -> Disconnected:
+    __slots__ = ()
+
+    def __call__(self, name: str | None = None) -> Any:
         return Disconnected()
+
+
+class NoSlope(DisconnectedType, TensorType):
+    """The type of the slope of a result that nothing uses: for PyTensor it is disconnected, and here zeros besides."""
+
+    __slots__ = ()
+
+    def __new__(cls, kind: TensorType) -> NoSlope:
+        made = object.__new__(cls)
+        made.dtype, made.shape, made._hash = kind.dtype, kind.shape, hash(kind)
+        return made
+
+    def __reduce__(self) -> Any:
+        return NoSlope, (TensorType(self.dtype, self.shape),)
 
 
 class Disconnected:

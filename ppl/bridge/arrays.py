@@ -22,6 +22,12 @@ def same(at: Application) -> Value:
     return at.values[0]
 
 
+@converts("Print")
+def printed(at: Application) -> Value:
+    """The input, whose value is printed each time the program runs."""
+    return tt.Print(at.op.message)(at.tensor(0)) if tuple(at.op.attrs) == ("__str__",) else at.values[0]
+
+
 @converts("DisconnectedGrad", "ZeroGrad", "UndefinedGrad")
 def without_gradient(at: Application) -> Value:
     """The input, through which no gradient flows."""

@@ -28,7 +28,7 @@ def by_jax(at: Application) -> Any:
 
 def _converted(at: Application) -> Any:
     """PyTensor's JAX function for an op; an error that names the op where it has none."""
-    if is_a(at.op, "FromFunctionOp", "DifferentialEquation", "_NoPythonOp") and not is_a(at.op, "IfElse"):
+    if is_a(at.op, "FromFunctionOp", "_NoPythonOp") and not is_a(at.op, "IfElse"):
         raise at.refuse(HOST)
     dispatch = importlib.import_module("pytensor.link.jax.dispatch")
     try:

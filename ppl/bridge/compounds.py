@@ -304,11 +304,12 @@ def expression(at: Application) -> list[Value]:
         return as_tensor(reader.body(op.inner_inputs, op.inner_outputs, values)[position])
 
     parameters = [at.tensor(i) for i in params_at]
-    shown = {"class_name": _class_name(op), "ndim_supp": op.ndim_supp, "ndims_params": tuple(op.ndims_params)}
+    shown = {"class_name": _class_name(op), "ndim_supp": op.ndim_supp}
     sizes = sizes_of(own)
     own_density = not op.inline_logprob and registered("_logprob", op) is not None
-    if not own_density and _has_law(lambda: dist(*parameters, sizes)):
-        return outputs(at, CustomDist.dist(*parameters, dist=dist, size=sizes, **shown))
+    if not own_density and _has_law(lambda: dist(*[placeholder(p.type) for p in parameters], sizes)):
+        axes = {"ndims_params": tuple(op.ndims_params)} if any(op.ndims_params) else {}
+        return outputs(at, CustomDist.dist(*parameters, dist=dist, size=sizes, **shown, **axes))
     return outputs(at, _with_density(at, parameters, params_at, dist, sizes, shown))
 
 
@@ -319,6 +320,22 @@ def _has_law(expression: Callable[[], Tensor]) -> bool:
     except NoDensityError:
         return False
     return True
+
+
+def _axes(op: Any, parameters: list[Tensor], batch: tuple[Any, ...]) -> tuple[int, ...]:
+    """How many axes of each parameter belong to one value: PyMC says none by default, and does not look whether the
+    others are those of independent values. Where they are not, a value has them all."""
+    outer = [p.type.shape[: p.ndim - n] for p, n in zip(parameters, op.ndims_params, strict=True)]
+    known = [tuple(1 if n is None else n for n in shape) for shape in (*outer, [_known(n) for n in batch])]
+    try:
+        fits = len(np.broadcast_shapes(*known)) == len(batch)
+    except ValueError:
+        fits = False
+    return tuple(op.ndims_params) if fits else tuple(p.ndim for p in parameters)
+
+
+def _known(size: Any) -> int | None:
+    return None if isinstance(size, Tensor) else int(size)
 
 
 def _class_name(op: Any) -> str:
@@ -341,7 +358,8 @@ def _with_density(
         return as_tensor(reader.inner(known).read(log_density(op, inputs, stand_in)))
 
     shape = tuple(dist(*parameters, size).shape)
-    drawn = CustomDist.dist(*parameters, logp=logp, dtype=at.out.dtype, shape=shape, **shown)
+    axes = _axes(op, parameters, shape[: len(shape) - op.ndim_supp])
+    drawn = CustomDist.dist(*parameters, logp=logp, dtype=at.out.dtype, shape=shape, ndims_params=axes, **shown)
     logp(placeholder(drawn.type), *parameters)  # what cannot be read is told now
     batch = drawn.ndim - op.ndim_supp
     drawn.family.sample = staticmethod(  # its draws are those of the expression

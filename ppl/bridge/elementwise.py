@@ -148,7 +148,10 @@ def elementwise(at: Application) -> Any:
 
 def unpadded(at: Application) -> list[Tensor]:
     """The inputs without the axes of length 1 that PyTensor puts before them, which broadcasting adds by itself."""
-    bare = [at.reader.tensor(without_padding(x)) for x in at.variables]
+    under = [without_padding(x) for x in at.variables]
+    if all(map(operator.is_, under, at.node.inputs)):
+        return at.tensors
+    bare = [at.reader.tensor(x) for x in under]
     whole = getattr(at.out, "ndim", 0)
     return bare if max((x.ndim for x in bare), default=0) == whole else at.tensors
 

@@ -9,7 +9,16 @@ from typing import Any
 import numpy as np
 
 import ppl.tensor as tt
-from ppl.bridge import arrays, compounds, elementwise, families, indexing, loops, matrices  # noqa: F401  (their tables)
+from ppl.bridge import (  # noqa: F401  (their tables)
+    arrays,
+    compounds,
+    elementwise,
+    equations,
+    families,
+    indexing,
+    loops,
+    matrices,
+)
 from ppl.bridge.checking import check_against
 from ppl.bridge.labelled import as_draw, behind, is_labelled, lowered, order_of, turned
 from ppl.bridge.reading import NotConvertedError, Reader, as_tensor, is_a, sizes_or_array

@@ -11,6 +11,7 @@ array([2, 3])
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -50,10 +51,12 @@ class History:
 
 
 class Application:
-    """One node of PyTensor's graph with the values of its inputs, as the entries of the tables are given it."""
+    """One node of PyTensor's graph with the values of its inputs, as the entries of the tables are given it; `wanted`
+    is the output that is asked for."""
 
-    def __init__(self, reader: Reader, node: Any, values: Sequence[Value]) -> None:
+    def __init__(self, reader: Reader, node: Any, values: Sequence[Value], wanted: Any = None) -> None:
         self.reader, self.node, self.op, self.values = reader, node, node.op, list(values)
+        self.wanted = wanted
 
     @property
     def variables(self) -> list[Any]:
@@ -67,11 +70,12 @@ class Application:
 
     def tensor(self, position: int) -> Tensor:
         """An input as a tensor of ppl."""
-        return as_tensor(self.values[position])
+        return self.reader.as_tensor(self.node.inputs[position], self.values[position])
 
     @property
     def tensors(self) -> list[Tensor]:
-        return [as_tensor(value) for value in self.values if value is not RANDOM]
+        pairs = zip(self.node.inputs, self.values, strict=True)
+        return [self.reader.as_tensor(variable, value) for variable, value in pairs if value is not RANDOM]
 
     def refuse(self, why: str) -> NotConvertedError:
         """The error that says why this node cannot be taken over."""
@@ -92,15 +96,29 @@ def converts(*names: str) -> Callable[[Entry], Entry]:
     return enter
 
 
+@functools.lru_cache(maxsize=4096)
+def _lineage(cls: type) -> tuple[str, ...]:
+    """The names of a class and of those that it derives from, the nearest first."""
+    return tuple([each.__name__ for each in cls.__mro__])
+
+
+@functools.lru_cache(maxsize=4096)
+def _kinds(cls: type) -> frozenset[str]:
+    return frozenset(_lineage(cls))
+
+
 # The entry "Op", which all ops derive from, is for those that have no other: see by_jax.
 def entry_for(op: Any, table: Mapping[str, Any]) -> Any:
     """What a table says of an op, by its class or the nearest one that it derives from; None where it says nothing."""
-    return next((table[cls.__name__] for cls in type(op).__mro__ if cls.__name__ in table), None)
+    for name in _lineage(type(op)):
+        if name in table:
+            return table[name]
+    return None
 
 
 def is_a(op: Any, *names: str) -> bool:
     """Whether an op is of one of these classes of PyTensor or PyMC."""
-    return any(cls.__name__ in names for cls in type(op).__mro__)
+    return not _kinds(type(op)).isdisjoint(names)
 
 
 NOT_PERFORMED = ("RandomVariable", "SymbolicRandomVariable", "MeasurableOp", "Blockwise", "HasInnerGraph", "MakeSlice")
@@ -111,6 +129,7 @@ class Reader:
 
     def __init__(self, known: Mapping[Any, Value], about: str = "") -> None:
         self.known, self.about, self.shared_constants = dict(known), about, []  # type: ignore[var-annotated]
+        self.tensors: dict[Any, tuple[Value, Tensor]] = {}  # an array becomes a node once, however often it is used
 
     def inner(self, known: Mapping[Any, Value]) -> Reader:
         """A reader for the body of a loop or a function, which sees only what it is given."""
@@ -130,14 +149,23 @@ class Reader:
             elif waiting := [i for i in var.owner.inputs if i not in self.known]:
                 stack.extend(waiting)
             else:
-                for output, value in zip(var.owner.outputs, self._results(var.owner), strict=False):
+                for output, value in zip(var.owner.outputs, self._results(var.owner, var), strict=False):
                     self.known.setdefault(output, value)
                 stack.pop()
         return self.known[variable]
 
     def tensor(self, variable: Any) -> Tensor:
         """The same as a tensor of ppl."""
-        return as_tensor(self.read(variable))
+        return self.as_tensor(variable, self.read(variable))
+
+    def as_tensor(self, variable: Any, value: Value) -> Tensor:
+        """The value of a variable as a tensor of ppl."""
+        if isinstance(value, Tensor):
+            return value
+        held = self.tensors.get(variable)
+        if held is None or held[0] is not value:
+            held = self.tensors[variable] = value, as_tensor(value)
+        return held[1]
 
     def body(self, inputs: Sequence[Any], outputs: Sequence[Any], values: Sequence[Value]) -> list[Value]:
         """The outputs of an inner graph for values of its inputs."""
@@ -164,12 +192,12 @@ class Reader:
         )
 
     # --- nodes ------------------------------------------------------------------------------------------------------
-    def _results(self, node: Any) -> Sequence[Value]:
+    def _results(self, node: Any, wanted: Any) -> Sequence[Value]:
         values = [self.known[i] for i in node.inputs]
         if foldable(node, values) and (found := folded(node, values)) is not None:
             return found
         entry = entry_for(node.op, OPS) or OPS["Op"]
-        made = entry(Application(self, node, values))
+        made = entry(Application(self, node, values, wanted))
         return made if isinstance(made, list) else [made]
 
 
@@ -237,9 +265,10 @@ def as_tensor(value: Value) -> Tensor:
 # --- folding ----------------------------------------------------------------------------------------------------------
 def foldable(node: Any, values: Sequence[Value]) -> bool:
     """Whether a node is to be computed now: all is known, nothing is drawn, and no inner graph had to be compiled."""
+    for value in values:
+        if not (isinstance(value, np.ndarray | slice) or value is None):
+            return False
     if is_a(node.op, *NOT_PERFORMED) or hasattr(node.op, "fgraph"):
-        return False
-    if not all(isinstance(value, np.ndarray) or value is None or isinstance(value, slice) for value in values):
         return False
     return not _in_single_precision(node)
 

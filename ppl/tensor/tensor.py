@@ -110,11 +110,17 @@ _DTYPES = frozenset([
 ])  # fmt: skip
 
 
+@functools.lru_cache(maxsize=256)
+def _name_of(dtype: np.dtype[Any]) -> str:
+    """NumPy makes the name anew each time."""
+    return dtype.name
+
+
 def dtype_name(dtype: Any) -> str:
     """NumPy's name of a dtype; "floatX" follows the setting."""
     if isinstance(dtype, str) and dtype == "floatX":
         return config.floatX
-    name = np.dtype(dtype).name
+    name = _name_of(np.dtype(dtype))
     if name not in _DTYPES:
         raise TypeError(f"tensors hold numbers and booleans, got dtype {name!r}")
     return name
@@ -502,7 +508,7 @@ class _Constant(Op):
 
     def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType:
         array = attrs["value"].array
-        return TensorType(array.dtype.name, array.shape)
+        return TensorType(_name_of(array.dtype), array.shape)
 
 
 class _Input(Op):
@@ -552,7 +558,7 @@ def constant(value: Any, name: str | None = None, ndim: int | None = None, dtype
     array = np.asarray(value, dtype=None if dtype is None else dtype_name(dtype))
     if dtype is None and array.dtype == np.float64 and not isinstance(value, np.ndarray | np.generic):
         array = array.astype(config.floatX)
-    if array.dtype.name not in _DTYPES:
+    if _name_of(array.dtype) not in _DTYPES:
         raise TypeError(f"a tensor holds numbers and booleans, got {value!r} of dtype {array.dtype}")
     if ndim is not None and array.ndim != ndim:
         raise ValueError(f"asked for {ndim} dimensions, but {value!r} has {array.ndim}")

@@ -226,15 +226,6 @@ def test_a_simulator_is_named(pm):
     refused(model, '"y"', "simulated")
 
 
-def test_a_differential_equation_on_the_host_is_named(pm):
-    from pymc.ode import DifferentialEquation
-
-    ode = DifferentialEquation(lambda y, t, p: [-p[0] * y[0]], times=[0.5, 1.0], n_states=1, n_theta=1, t0=0)
-    with pm.Model() as model:
-        pm.Normal("y", ode(y0=[1.0], theta=[pm.HalfNormal("k")])[:, 0], 1, observed=[0.5, 0.3])
-    refused(model, '"y"', "DifferentialEquation")
-
-
 def test_an_input_without_a_value_is_named(pm, pt):
     with pm.Model() as model:
         pm.Normal("y", pt.dscalar("loose") + pm.Normal("b"), 1, observed=Y)
@@ -360,3 +351,66 @@ def test_a_family_of_pairs_whose_parameters_are_numbers(pymc5):
     point = {"a": np.array([0.1, -0.4, 1.2]), "b_log__": np.array(0.3)}
     right = model.compile_logp(mode="FAST_COMPILE")(point)
     np.testing.assert_allclose(ppl.from_pymc(model).compile_logp()(point), right)
+
+
+# --- differential equations -------------------------------------------------------------------------------------------
+def solved(pm, right_hand_side, starts, return_sens=False):
+    """A model of the states at three times, with two parameters."""
+    from pymc.ode import DifferentialEquation
+
+    with pm.Model() as model:
+        rates = pm.HalfNormal("rates", shape=2)
+        equation = DifferentialEquation(right_hand_side, [0.5, 1.0, 2.0], n_states=2, n_theta=2, t0=0)
+        found = equation(y0=starts(pm), theta=rates, return_sens=return_sens)
+        states, slopes = found if return_sens else (found, None)
+        if return_sens:
+            pm.Deterministic("slopes", slopes)
+        pm.Normal("y", states, 0.3, observed=np.ones((3, 2)))
+    return model
+
+
+def test_a_differential_equation_is_solved_by_ppl_from_the_same_function(pm, pt):
+    """To the tolerance of PyMC's solver, which runs on the host."""
+    predators = lambda y, t, p: [p[0] * y[0] - y[0] * y[1], p[1] * y[0] * y[1] - pt.sin(t) * y[1]]
+    agree(solved(pm, predators, lambda pm: [pm.LogNormal("prey", 0, 0.1), 0.5]), rtol=1e-6)
+
+
+def test_slopes_of_a_differential_equation_are_taken_over_too(pm, pt):
+    source = solved(pm, lambda y, t, p: pt.stack([-p[0] * y[0], -p[1] * y[1]]), lambda pm: [2.0, 1.0], return_sens=True)
+    made = ppl.from_pymc(source)
+    point = {"rates_log__": np.log([0.5, 0.25])}
+    states = np.exp(np.outer([0.5, 1.0, 2.0], [-0.5, -0.25])) * [2.0, 1.0]
+    own = made.compile_fn(made.replace_rvs_by_values([made["slopes"]])[0])(point)[:, [0, 1, 0, 1], [0, 1, 2, 3]]
+    expected = np.hstack([states / [2.0, 1.0], -np.array([[0.5], [1.0], [2.0]]) * states])
+    np.testing.assert_allclose(own, expected, rtol=1e-6)
+
+
+# --- expressions of draws ---------------------------------------------------------------------------------------------
+def test_an_expression_may_be_longer_than_its_parameters(pm, pt):
+    """The steps of a loop from two first values, which are random themselves: PyMC does not look how lengths fit."""
+    import pytensor
+
+    def step(before, last, rho):
+        x = rho[0] * before + rho[1] * last + pm.Normal.dist()
+        return x, pm.pytensorf.collect_default_updates([x])
+
+    def walk(first, rho, size):
+        begin = {"initial": first, "taps": [-2, -1]}
+        return pytensor.scan(step, outputs_info=[begin], non_sequences=[rho], n_steps=5, strict=True)[0]
+
+    with pm.Model(coords={"step": range(5)}) as model:
+        first, rho = pm.Normal("first", shape=2), pm.Normal("rho", 0, 0.2, shape=2)
+        pm.CustomDist("x", first, rho, dist=walk, dims="step")
+        density = lambda value, rho: -((value - rho.sum()) ** 2)
+        pm.CustomDist("z", rho, dist=lambda rho, size: pm.Normal.dist(rho.sum(), size=size), logp=density, shape=5)
+    assert agree(model)["x"].type.shape == (5,)
+
+
+def test_what_is_printed_in_pymc_is_printed_here(pm, capfd):
+    from pytensor.printing import Print
+
+    with pm.Model() as model:
+        pm.Deterministic("shown", Print("told")(pm.Normal("x")) + 1)
+    made = ppl.from_pymc(model)
+    made.compile_fn(made["shown"])({"x": 0.0})
+    assert "told" in capfd.readouterr().out

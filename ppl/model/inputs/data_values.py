@@ -8,6 +8,7 @@ from ppl.distributions import DRAW
 from ppl.graph import Node, ancestors
 from ppl.model.registry.variable_registry import Books
 from ppl.rewrites.values.folding import on_host
+from ppl.rewrites.values.present_sizes import at_present_sizes
 from ppl.tensor.core.evaluate import evaluate
 from ppl.tensor.tensor import Tensor, is_constant, value_of
 from ppl.tensor.variables import VARIABLE, Variable
@@ -21,12 +22,16 @@ def value_now(x: Tensor, data: bool = True) -> np.ndarray | None:
     reached = ancestors([x])
     if any(node.op is DRAW or (not node.inputs and not _is_known(node, data)) for node in reached):
         return None
-    held = {node: np.asarray(node.value) for node in reached if isinstance(node, Variable)}
-    found = on_host([x], held)
+    now: dict[Node, Node] = {}
+    (filled,) = at_present_sizes([x], now)  # a length is a number by now, whatever the entries are
+    if is_constant(filled):
+        return value_of(filled)
+    held = {now[node]: np.asarray(node.value) for node in reached if isinstance(node, Variable)}
+    found = on_host([filled], held)
     if found is not None:
         return found[0]
     with wide():
-        return np.asarray(evaluate([x], held)[0])
+        return np.asarray(evaluate([filled], held)[0])
 
 
 def _is_known(leaf: Node, data: bool) -> bool:

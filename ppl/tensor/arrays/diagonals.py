@@ -34,7 +34,20 @@ class _Diagonal(JaxOp):
 diagonal = _Diagonal(
     "diagonal", lambda x, *, offset=0, axis1=0, axis2=1: jnp.diagonal(x, offset, axis1, axis2), ("extract_diag",)
 )
-_matrix_of = JaxOp(
+
+
+class _MatrixOf(JaxOp):
+    """A square matrix for a vector, as many rows longer as its diagonal is off the main one."""
+
+    def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType | TupleType:
+        x = inputs[0].type
+        if not x.shape:
+            return super().infer(inputs, attrs)
+        n = None if x.shape[-1] is None else x.shape[-1] + abs(attrs["k"])
+        return TensorType(x.dtype, (*x.shape[:-1], n, n))
+
+
+_matrix_of = _MatrixOf(
     "matrix_of_diagonal", lambda v, *, k: jnp.vectorize(lambda x: jnp.diag(x, k), signature="(n)->(m,m)")(v)
 )
 

@@ -43,8 +43,11 @@ class HostOp(TensorOp):
                 f"({error}). Declare types with lengths, or define infer_shape."
             ) from error
 
-    def pull_back(self, arrays: Any, results: Any, slopes: Any, moving: tuple[int, ...]) -> Sequence[Any]:
-        """The gradients in the inputs at the places `moving`, given those in the results; None, or any, for others."""
+    def pull_back(
+        self, arrays: Any, results: Any, slopes: Any, moving: tuple[int, ...], unused: tuple[int, ...] = ()
+    ) -> Sequence[Any]:
+        """The gradients in the inputs at the places `moving`, given those in the results, which are zeros for the
+        results `unused`; None, or any, for others."""
         raise NotImplementedError
 
     def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType | TupleType:
@@ -79,17 +82,22 @@ class HostOp(TensorOp):
         def back(kept: Any, slopes: Any) -> tuple[Any, ...]:
             arrays, results, moving = kept
             several = lambda x: [x] if len(self.types) == 1 else list(x)
+            unused = tuple(i for i, slope in enumerate(several(slopes)) if _is_zero(slope))
             slopes = [_array(slope, y) for slope, y in zip(several(slopes), several(results), strict=True)]
-            found = self.pull_back(arrays, several(results), slopes, moving.value)
+            found = self.pull_back(arrays, several(results), slopes, moving.value, unused)
             return tuple(x if i in moving.value else None for i, x in enumerate(found))
 
         run.defvjp(ahead, back, symbolic_zeros=True)
         return run
 
 
+def _is_zero(slope: Any) -> bool:
+    return isinstance(slope, jax.custom_derivatives.SymbolicZero)
+
+
 def _array(slope: Any, result: Any) -> Any:
     """A slope of a result, which is zero where nothing else uses it."""
-    if isinstance(slope, jax.custom_derivatives.SymbolicZero):
+    if _is_zero(slope):
         return jnp.zeros(result.shape, result.dtype if jnp.issubdtype(result.dtype, jnp.floating) else jnp.float64)
     return slope
 
@@ -126,7 +134,9 @@ class NumpyFunction(HostOp):
             )
         return found.astype(kind.dtype)
 
-    def pull_back(self, arrays: Any, results: Any, slopes: Any, moving: tuple[int, ...]) -> Sequence[Any]:
+    def pull_back(
+        self, arrays: Any, results: Any, slopes: Any, moving: tuple[int, ...], unused: tuple[int, ...] = ()
+    ) -> Sequence[Any]:
         if not self.differentiable:
             raise GradientError(
                 f"{self.name} has no gradient, so neither NUTS nor other methods that follow gradients can move what it"

@@ -36,6 +36,14 @@ class OfSquare(JaxOp):
         return TensorType(a.type.dtype, (*shape[:-2], n, n))
 
 
+class NumberOfSquare(OfSquare):
+    """A number from a square matrix."""
+
+    def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType:
+        kind = super().infer(inputs, attrs)
+        return TensorType(kind.dtype, kind.shape[:-2])
+
+
 # --- scalars of a matrix
 svdvals = _linear("svdvals", lambda a: jnp.linalg.svd(a, compute_uv=False))
 vector_norm = _linear("vector_norm", lambda x, *, axis=None, keepdims=False, ord=2: jnp.linalg.vector_norm(
@@ -44,7 +52,7 @@ matrix_norm = _linear("matrix_norm", lambda x, *, keepdims=False, ord="fro": jnp
     x, keepdims=keepdims, ord=ord))  # fmt: skip
 polar = _linear("polar", lambda a, *, side="right": tuple(jsl.polar(a, side)))
 hessenberg = _linear("hessenberg", lambda a, *, calc_q=False: _plain_tuple(jsl.hessenberg(a, calc_q=calc_q)))
-det = _linear("det", lambda a: jnp.linalg.det(a))
+det = NumberOfSquare("det", lambda a: jnp.linalg.det(a), to_float=True)
 slogdet = _linear("slogdet", lambda a: tuple(jnp.linalg.slogdet(a)))
 matrix_rank = _linear("matrix_rank", lambda a: jnp.linalg.matrix_rank(a) if a.size else jnp.zeros(a.shape[:-2], int))
 cond_number = _linear("cond_number", lambda a, *, p=None: jnp.linalg.cond(a, p))
@@ -63,7 +71,7 @@ def _stacked(f: Any) -> Any:
     return lambda a: jnp.vectorize(f, signature="(n,n)->(n,n)")(a) if a.size else a
 
 
-expm = _linear("expm", _stacked(jsl.expm))
+expm = OfSquare("expm", _stacked(jsl.expm), to_float=True)
 expm_frechet = _linear("expm_frechet", lambda a, e: jsl.expm_frechet(a, e))
 sqrtm = _linear("sqrtm", _stacked(jsl.sqrtm))
 
