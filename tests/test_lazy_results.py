@@ -194,7 +194,7 @@ def test_groups_are_made_when_they_are_looked_at(monkeypatch):
     assert result.groups() == arviz.InferenceData(**expected).groups() and len(result) == 6
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "xarray", None)
-        with pytest.raises(ImportError, match="Groups of a result need xarray.*the draws are there"):
+        with pytest.raises(ImportError, match=r"Groups of a result need xarray.*the draws are there"):
             result.posterior  # noqa: B018
         text = repr(pm.summary(result))
     assert text == repr(pm.summary(expected["posterior"]))
