@@ -41,7 +41,7 @@ SETTINGS = """jax_enable_x64 jax_threefry_partitionable jax_numpy_dtype_promotio
 log = logging.getLogger("ppl")
 
 
-class Unwritten(Exception):
+class UnwrittenError(Exception):
     """Something that has no name which another process would know."""
 
 
@@ -69,7 +69,7 @@ def place_of(*parts: Hashable) -> Path | None:
         return None
     try:
         text = "\n".join([_surroundings(), *map(_written, parts)])
-    except Unwritten:
+    except UnwrittenError:
         return None
     return folder / hashlib.blake2b(text.encode(), digest_size=20).hexdigest()
 
@@ -98,7 +98,7 @@ def write(place: Path | None, key: str | None, options: Mapping[str, Any], lower
     if place is None or key is None or used is None or "custom_call" in lowered.as_text():
         return
     kinds, tree = [jax.tree.leaves(compiled.in_avals)[i] for i in used], compiled.out_tree
-    with contextlib.suppress(Unwritten, OSError):
+    with contextlib.suppress(UnwrittenError, OSError):
         about = {
             "key": key,
             "options": dict(options),
@@ -165,10 +165,11 @@ def _written(part: Any) -> str:
     if isinstance(part, tuple):
         name = type(part).__name__ if hasattr(part, "_fields") else ""
         return f"{name}({','.join(map(_written, part))})"
-    if isinstance(part, type) and part.__module__.startswith("ppl."):  # a family
-        if getattr(sys.modules.get(part.__module__), part.__qualname__, None) is part:
+    if isinstance(part, type) and part.__module__.startswith("ppl."):
+        module = sys.modules.get(part.__module__)
+        if getattr(module, part.__qualname__, None) is part:  # a family, which any process finds by its name
             return f"{part.__module__}.{part.__qualname__}"
-    raise Unwritten(part)
+    raise UnwrittenError(part)
 
 
 def _described(tree: Any) -> Any:
@@ -185,7 +186,7 @@ def _described(tree: Any) -> Any:
             return {"tuple": parts}
         if kind.__module__.startswith("ppl.") and "." not in kind.__qualname__:
             return {"named": [kind.__module__, kind.__qualname__], "parts": parts}
-    raise Unwritten(tree)
+    raise UnwrittenError(tree)
 
 
 def _built(described: Any, leaves: Sequence[Any]) -> Any:
