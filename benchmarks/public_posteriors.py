@@ -1,13 +1,12 @@
-"""Public posteriors from the start of a process, beside Stan: effective draws a second, losses printed.
+"""Public posteriors from the start of a process, beside Stan's programs: effective draws a second, losses printed.
 
     python benchmarks/public_posteriors.py FOLDER                          ppl alone
-    python benchmarks/public_posteriors.py FOLDER --stan POSTERIORDB --python PYTHON [--rivals stanli stan]
+    python benchmarks/public_posteriors.py FOLDER --stan POSTERIORDB --python PYTHON
     python benchmarks/public_posteriors.py FOLDER --only "rats*" --repeats 3
 
 FOLDER holds models (`posteriors.py`, functions of PyMC's name space), their data and reference moments
 (`reference.json`); POSTERIORDB a copy of posteriordb, with the same posteriors in Stan's language. PYTHON is an
-interpreter that has the rivals: `stanli`, which interprets Stan's programs, and `pystan`, which compiles them (that is
-not counted).
+interpreter that has `stanli`, which interprets Stan's programs.
 
 Each figure is of a process of its own, from before it is started until it has printed the table of its parameters and
 has ended. It is the second one: programs, byte code and data are on disk already. Four chains of 1,000 draws after
@@ -42,11 +41,11 @@ def entry(values, parameter):
     name, index = re.fullmatch(r"([^\\[]+)(?:\\[([\\d,]+)\\])?", parameter).groups()
     x = np.asarray(values(name))
     return x.reshape(x.shape[:2]) if index is None else x[(..., *(int(i) - 1 for i in index.split(",")))]
-np.save(out, np.stack([entry(values, p) for p in parameters]))
+np.save(sys.argv[5], np.stack([entry(values, p) for p in parameters]))
 """
 PPL = """
 import gzip, json, sys
-folder, name, out, parameters = sys.argv[1], sys.argv[2], sys.argv[3], json.loads(sys.argv[4])
+folder, name, parameters = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
 sys.path.insert(0, folder)
 import numpy as np
 import ppl as pm
@@ -55,14 +54,14 @@ from posteriors import POSTERIORS, SAMPLE
 with gzip.open(f"{folder}/data/{name}.json.gz") as f:
     data = {k: np.asarray(v) if isinstance(v, list) else v for k, v in json.load(f).items()}
 with POSTERIORS[name](pm, pt, data):
-    result = pm.sample(random_seed=SEED, progressbar=False, chains=4, **SAMPLE.get(name, {}))
+    result = pm.sample(random_seed=1, progressbar=False, chains=4, **SAMPLE.get(name, {}))
 print(pm.summary(result))
 values = lambda name: result.posterior[name]
 """
 STAN = """
 import json, sys, zipfile
-folder, name, out, parameters = sys.argv[1], sys.argv[2], sys.argv[3], json.loads(sys.argv[4])
-target = float(sys.argv[5])
+folder, name, parameters = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
+target = float(sys.argv[4])
 import numpy as np
 about = json.load(open(f"{folder}/posterior_database/posteriors/{name}.json"))
 code = open(f"{folder}/posterior_database/models/stan/{about['model_name']}.stan").read()
@@ -70,28 +69,15 @@ with zipfile.ZipFile(f"{folder}/posterior_database/data/data/{about['data_name']
     data = json.loads(f.read(f.namelist()[0]))
 """
 PROGRAMS = {
-    "ppl": PPL + SAVE,
+    "ppl": PPL,
     "stanli": STAN
     + """
 import stanli
 model = stanli.Model(stan_code=code, data=data)
-fit = model.sample(seed=SEED, chains=4, refresh=0, delta=target)
+fit = model.sample(seed=1, chains=4, refresh=0, delta=target)
 print(fit.summary())
 values = fit.draws
-"""
-    + SAVE,
-    "stan": STAN
-    + """
-import stan
-model = stan.build(code, data=data, random_seed=SEED)
-fit = model.sample(num_chains=4, num_samples=1000, num_warmup=1000, delta=target)
-for name in fit.param_names:
-    draws = fit[name]
-    print(name, draws.mean(axis=-1), draws.std(axis=-1), np.percentile(draws, [5, 50, 95], axis=-1))
-values = lambda name: np.moveaxis(fit[name].reshape(*fit[name].shape[:-1], 1000, 4), (-1, -2), (0, 1)).squeeze(
-    () if fit.dims[fit.param_names.index(name)] else 2)
-"""
-    + SAVE,
+""",
 }
 
 
@@ -113,17 +99,17 @@ def measured(command: list[str], kept: dict[str, str]) -> tuple[float, float]:
 
 
 def figures(package: str, name: str, chosen: argparse.Namespace, reference: dict[str, Any], target: float) -> Figures:
-    """Medians of some processes, after one that is not counted."""
+    """Medians of some processes, after one that is not counted, and saves the draws: they are the same in all."""
     interpreter, source = (sys.executable, chosen.folder) if package == "ppl" else (chosen.python, chosen.stan)
     kept = environment(PPL_DISK_CACHE=chosen.cache, XDG_CACHE_HOME=chosen.cache)
-    runs = []
+    told = [str(source), name, json.dumps(list(reference)), str(target)]
     with tempfile.TemporaryDirectory() as folder:
-        for i in range(chosen.repeats + 1):
-            out, text = str(Path(folder, f"{i}.npy")), PROGRAMS[package].replace("SEED", str(max(1, i)))
-            told = [str(source), name, out, json.dumps(list(reference)), str(target)]
-            seconds = measured([interpreter, "-c", text, *told], kept)
-            runs.append(Figures(*seconds, *judged(np.load(out), reference)))
-    return Figures(*(statistics.median(values) for values in zip(*runs[1:], strict=True)))
+        out, first = str(Path(folder, "draws.npy")), PROGRAMS[package] + SAVE
+        measured([interpreter, "-c", first, *told, out], kept)
+        found = judged(np.load(out), reference)
+    runs = [measured([interpreter, "-c", PROGRAMS[package], *told], kept) for _ in range(chosen.repeats)]
+    wall, processor = (statistics.median(seconds) for seconds in zip(*runs, strict=True))
+    return Figures(wall, processor, *found)
 
 
 def judged(draws: np.ndarray, reference: dict[str, Any]) -> tuple[float, float]:
@@ -144,7 +130,7 @@ def report(chosen: argparse.Namespace) -> int:
     spec.loader.exec_module(models)
     known = json.loads((chosen.folder / "reference.json").read_text())
     names = [n for n in models.POSTERIORS if n in known and any(fnmatch.fnmatch(n, p) for p in chosen.names or "*")]
-    packages = ["ppl", *(chosen.rivals if chosen.stan else [])]
+    packages = ["ppl", *(["stanli"] if chosen.stan else [])]
     found: dict[str, list[Figures]] = {package: [] for package in packages}
     print(
         f"{'':50}"
@@ -192,8 +178,7 @@ def main() -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", nargs="*", dest="names", help="posteriors, or patterns of their names")
     parser.add_argument("--stan", type=Path, help="a copy of posteriordb")
-    parser.add_argument("--python", default=sys.executable, help="an interpreter that has the rivals")
-    parser.add_argument("--rivals", nargs="*", default=["stanli"], choices=["stanli", "stan"])
+    parser.add_argument("--python", default=sys.executable, help="an interpreter that has stanli")
     parser.add_argument("--repeats", type=int, default=1, help="processes that are counted, by their medians")
     parser.add_argument("--cache", help="a folder of compiled programs that stays; a new one otherwise")
     chosen = parser.parse_args()
