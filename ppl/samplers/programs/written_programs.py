@@ -165,10 +165,9 @@ def _written(part: Any) -> str:
     if isinstance(part, tuple):
         name = type(part).__name__ if hasattr(part, "_fields") else ""
         return f"{name}({','.join(map(_written, part))})"
-    if isinstance(part, type) and part.__module__.startswith("ppl."):
-        module = sys.modules.get(part.__module__)
-        if getattr(module, part.__qualname__, None) is part:  # a family, which any process finds by its name
-            return f"{part.__module__}.{part.__qualname__}"
+    module, name = getattr(part, "__module__", None) or "", getattr(part, "__qualname__", "")
+    if isinstance(part, type) and module.startswith("ppl.") and getattr(sys.modules.get(module), name, None) is part:
+        return f"{module}.{name}"  # a family, which any process finds by its name
     raise UnwrittenError(part)
 
 
