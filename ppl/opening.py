@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib
-import importlib.abc
 import importlib.machinery
 import sys
 import threading
@@ -22,7 +21,7 @@ ALONE = ("ppl.opening", "ppl.public", "ppl.xla")  # modules that open nothing
 FEW = 60_000  # objects, that are looked through within some milliseconds
 
 
-class _Waiting(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+class _Waiting:
     """Opens the package before any module of it is found, and finds those that came with it."""
 
     def find_spec(

@@ -79,7 +79,7 @@ def test_runs_certify_themselves(make):
 
 @pytest.mark.parametrize(
     "options",
-    [{"rewrite": False}, {"var_names": ["mu"]}, {"protect": ["theta"]}, {"target_accept": 0.9}, {"draws": 1}],
+    [{"rewrite": False}, {"var_names": ["mu"]}, {"protect": ["theta"]}, {"nuts": {}}, {"draws": 1}],
 )
 def test_whatever_was_asked_for(options):
     assert pm.explain(pm.sample(model=schools(), **{**FEW, **options})).certified

@@ -38,6 +38,7 @@ def no_imports(monkeypatch):
     monkeypatch.setattr(results, "_loaded", lambda: False)
     monkeypatch.setattr(results, "_import_all", failing(PermissionError(13, "Permission denied", "cache")))
     monkeypatch.setattr(results, "_importing", None)
+    monkeypatch.setattr(results, "PATIENCE", 0.01)
 
 
 @pytest.mark.parametrize("directory", [False, True])

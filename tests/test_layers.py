@@ -48,6 +48,7 @@ ON_FIRST_USE = set(
     "jax scipy arviz matplotlib graphviz rich networkx pandas polars xarray zarr h5netcdf "
     "optax nutpie numpyro blackjax IPython pytest joblib cloudpickle".split()
 )
+SLOW_OF_PYTHON = {"importlib.metadata"}  # it brings the parsers of mails and of archives
 # The bridge alone reaches for these: the user has handed over a model of PyMC, or asked it to know ppl.
 BY_THE_BRIDGE = {"pymc", "pytensor"}
 
@@ -81,7 +82,7 @@ def hidden_imports(imports: list) -> Iterator[str]:
     for i in imports:
         may = ON_FIRST_USE | (BY_THE_BRIDGE if part(i.source) == "bridge" else set())
         may |= {"ppl"} if part(i.source) == "opening" else set()  # which loads the package when it is asked for
-        if i.hidden and i.target.split(".")[0] not in may:
+        if i.hidden and i.target.split(".")[0] not in may and i.target not in SLOW_OF_PYTHON:
             yield f"{i}: {i.target} is imported inside a function; move it to the top of {i.source}"
 
 
@@ -251,6 +252,8 @@ with pm.Model():
     pm.Normal("y", mu, 1, observed=[1.0, 2.0, 3.0])
 """
 SAMPLED = """
+    from ppl.model.output import results
+    results.PATIENCE = 600  # on a machine that is busy with other work, too
     result = pm.sample(100, tune=10, random_seed=1, progressbar=False)
 print(pm.summary(result))
 """
@@ -261,7 +264,7 @@ def test_a_model_is_built_by_numpy_alone():
 
 
 def test_a_conjugate_model_is_sampled_and_its_table_printed_without_jax():
-    assert not loaded_by(MODEL + SAMPLED) & HEAVY
+    assert not loaded_by(MODEL + SAMPLED) & (HEAVY | {"pandas", "xarray", "numpy.ma"})
 
 
 @pytest.mark.parametrize("first", [

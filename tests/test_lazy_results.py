@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,8 @@ import pytest
 import xarray
 
 import ppl as pm
-from ppl.model.output import inference_data, summary
+from ppl.model.output import inference_data, summary, table
+from ppl.model.output.group import Group, Labeled
 from ppl.model.output.inference_data import InferenceData
 from ppl.model.output.results import collect, extend, group_names, has_inference_data
 
@@ -177,6 +179,95 @@ def test_the_table_is_arviz_s(options, draws, chain, monkeypatch):
         monkeypatch.setattr(summary, "arviz", lambda: pytest.fail("ArviZ is asked for"))
         monkeypatch.setattr(summary, "_probability", lambda: 0.94)
     pandas.testing.assert_frame_equal(pm.summary(result, **options), theirs, rtol=1e-9)
+
+
+def as_made(dataset):
+    """A Dataset as a result has it before anybody looks."""
+    arrays = {name: Labeled(array.dims, array.values) for name, array in dataset.data_vars.items()}
+    return Group(arrays, {name: array.values for name, array in dataset.coords.items()}, dataset.attrs)
+
+
+@ARVIZ_0
+def test_groups_are_made_when_they_are_looked_at(monkeypatch):
+    expected = groups()
+    result = InferenceData({name: as_made(group) for name, group in expected.items()})
+    assert result.groups() == arviz.InferenceData(**expected).groups() and len(result) == 6
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "xarray", None)
+        with pytest.raises(ImportError, match=r"Groups of a result need xarray.*the draws are there"):
+            result.posterior  # noqa: B018
+        text = repr(pm.summary(result))
+    assert text == repr(pm.summary(expected["posterior"]))
+    assert result.posterior is result["posterior"] is result.posterior and result.posterior.equals(
+        expected["posterior"]
+    )
+    result.posterior["a"] = result.posterior["a"] + 1
+    assert isinstance(result, arviz.InferenceData) and set(result._groups_all) == {*expected} - {"empty"}
+    assert result.posterior["a"].equals(expected["posterior"]["a"] + 1)
+    assert result.log_likelihood.equals(expected["log_likelihood"])
+
+
+def numbers(seed, rows=7):
+    """A table such as a posterior has."""
+    rng = np.random.default_rng(seed)
+    scales = 10.0 ** rng.integers(-2, 5, 4)
+    values = np.column_stack([rng.normal(size=(rows, 4)) * scales, rng.integers(1, 4000, rows), np.ones(rows)])
+    return values.round(seed % 5), [f"{'x' * (i % 9)}[{i}]" for i in range(rows)], "mean sd hdi_3% b ess r_hat".split()
+
+
+@pytest.mark.parametrize("width", [30, 55, 62, 80, 200])
+def test_a_table_is_printed_as_pandas_prints_it(width, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(width))
+    with monkeypatch.context() as patch:
+        for name in ("pandas", "IPython"):
+            patch.delitem(sys.modules, name, raising=False)
+        texts = [repr(table.Table(*numbers(seed))) for seed in range(10)]
+    assert shutil.get_terminal_size().columns == width
+    assert texts == [repr(pandas.DataFrame(*numbers(seed))) for seed in range(10)]
+
+
+@pytest.mark.parametrize("unusual", [np.nan, 1e-9, 3e7, np.inf])
+def test_what_pandas_decides_how_to_print_it_prints(unusual):
+    values, index, columns = numbers(0)
+    values[2, 1] = unusual
+    assert table._text(values, index, columns) is None
+    assert repr(table.Table(values, index, columns)) == repr(pandas.DataFrame(values, index, columns))
+
+
+ASKED_OF_TABLES = {
+    "isinstance": lambda t: isinstance(t, pandas.DataFrame),
+    "column": lambda t: t["mean"].tolist(),
+    "loc": lambda t: t.loc["[0]", "sd"],
+    "length": len,
+    "iter": list,
+    "in": lambda t: "sd" in t,
+    "sum": lambda t: t + t,
+    "rsub": lambda t: 1 - t,
+    "compare": lambda t: (t == t).all().all(),
+    "negative": lambda t: -t,
+    "round": lambda t: round(t, 1),
+    "array": lambda t: np.asarray(t).sum(),
+    "ufunc": lambda t: np.sin(t),
+    "copy": lambda t: copy.deepcopy(t),
+    "pickle": lambda t: pickle.loads(pickle.dumps(t)),
+    "html": lambda t: t._repr_html_(),
+    "concat": lambda t: pandas.concat([t, t]),
+    "text": lambda t: t.to_string(),
+    "set": lambda t: t.__setitem__("new", 1),
+    "delete": lambda t: t.__delitem__("sd"),
+    "attribute": lambda t: setattr(t, "index", range(len(t))),
+    "columns": lambda t: t.columns,
+    "format": lambda t: f"{t}",
+    "dir": lambda t: "groupby" in dir(t),
+}
+
+
+@pytest.mark.parametrize("asked", ASKED_OF_TABLES)
+def test_what_is_asked_of_a_table_is_answered_as_by_pandas(asked):
+    mine, theirs = table.Table(*numbers(3)), pandas.DataFrame(*numbers(3))
+    first, second = ASKED_OF_TABLES[asked](mine), ASKED_OF_TABLES[asked](theirs)
+    assert type(first) is type(second) and repr(first) == repr(second)
+    assert mine.equals(theirs) and type(mine) is pandas.DataFrame
 
 
 @ARVIZ_0

@@ -422,7 +422,7 @@ def test_one_dimension_is_drawn_from_independently(caplog):
     assert scipy.stats.kstest(draws.ravel(), cdf).pvalue > 1e-6
 
     common |= {"draws": 5, "tune": 5, "chains": 1, "quiet": True}
-    for chosen in ({"target_accept": 0.9}, {"nuts": {}}, {"init": "adapt_diag"}, {"step": pm.NUTS}, {"rewrite": False},
+    for chosen in ({"nuts": {}}, {"max_treedepth": 9}, {"init": "adapt_diag"}, {"step": pm.NUTS}, {"rewrite": False},
                    {"nuts_sampler": "pymc"}):  # fmt: skip
         with model:
             assert pm.sample(**common, **chosen).posterior.attrs["drawn_by"] == "NUTS"

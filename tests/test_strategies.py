@@ -40,7 +40,9 @@ def label():
 
 CASES = [
     (coin, {}, "by_recovery"),
-    (coin, {"target_accept": 0.9}, "by_nuts"),
+    (coin, {"nuts": {"target_accept": 0.9}}, "by_nuts"),
+    (coin, {"target_accept": 0.9}, "by_recovery"),
+    (location, {"target_accept": 0.9}, "by_quadrature"),
     (location, {}, "by_quadrature"),
     (line, {}, "by_nuts"),
     (line_and_location, {}, "by_factors"),

@@ -7,7 +7,6 @@ alias: the table of `ppl.alias.paths` says where each name stands. Modules of pp
 from __future__ import annotations
 
 import importlib
-import importlib.abc
 import importlib.machinery
 import sys
 from collections.abc import Callable, Sequence
@@ -28,7 +27,7 @@ def row_of(name: str) -> Row | None:
     return row if row.names or (row.modules and row.is_here()) or (leads_on and not row.absent) else None
 
 
-class Longer(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+class Longer:
     """Finds what no file of ppl is; it stands last."""
 
     def find_spec(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.abc
 import importlib.machinery
 from collections.abc import Iterator, Sequence
 from types import ModuleType
@@ -12,7 +11,7 @@ from typing import Any
 from ppl.alias.absent import absent
 from ppl.alias.missing import NotHereYet, sentence
 from ppl.alias.paths import FORMER, PATHS
-from ppl.alias.versions import Stated, stated, version_of
+from ppl.alias.versions import stated, version_of
 
 ROOTS = ("pymc", "pytensor", *FORMER)
 
@@ -112,7 +111,7 @@ class Facade(ModuleType):
         return f"<module {self.__name__!r}, for which ppl stands>"
 
 
-class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+class Finder:
     """Gives ppl where the packages of `ROOTS` are imported, and answers for their versions."""
 
     def find_spec(
@@ -131,6 +130,6 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def exec_module(self, module: ModuleType) -> None:
         """Nothing: names are looked up when they are asked for."""
 
-    def find_distributions(self, context: Any = None) -> Iterator[Stated]:
+    def find_distributions(self, context: Any = None) -> Iterator[Any]:
         """What `importlib.metadata` asks for."""
         return stated(getattr(context, "name", None), ROOTS)

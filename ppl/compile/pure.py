@@ -21,7 +21,7 @@ from ppl.tensor.core.evaluate import evaluate
 from ppl.tensor.core.ops import OPS, Elementwise, Reduction
 from ppl.tensor.core.sizing import deciding
 from ppl.tensor.core.structural import is_structural
-from ppl.tensor.tensor import CONSTANT, INPUT, Tensor, placeholder, value_of
+from ppl.tensor.tensor import CONSTANT, INPUT, Tensor, TensorType, placeholder, value_of
 from ppl.tensor.variables import VARIABLE, Cell
 from ppl.xla.later import wide
 
@@ -110,7 +110,7 @@ def _needed_as_they_are(order: Sequence[Node]) -> set[Node]:
 
 def _beyond_digest(node: Node) -> Iterator[Hashable]:
     """What the digest of a node counts by position only, and yet decides what is computed: functions and families."""
-    if OPS.get(node.op.name) is not node.op and not isinstance(node.op, type(INPUT)):
+    if OPS.get(node.op.name) is not node.op and not isinstance(node.op, type(INPUT) | type(CONSTANT)):
         yield node.op
     if node.attrs:
         for value in node.attrs.values():
@@ -121,7 +121,7 @@ def _objects(value: Any) -> Iterator[Hashable]:
     if isinstance(value, tuple):
         for item in value:
             yield from _objects(item)
-    elif isinstance(value, Identity | Cell):
+    elif isinstance(value, Identity | Cell | TensorType):
         return
     elif callable(value) or type(value).__hash__ is object.__hash__:
         yield value

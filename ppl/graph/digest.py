@@ -22,6 +22,7 @@ from ppl.graph.replace import substitute
 from ppl.graph.walk import Nodes, as_nodes
 
 _SIZE = 20
+_PROCESS = os.urandom(8).hex()  # numbers of processes come again: in a container always the same
 
 
 def digest(outputs: Nodes, own: Callable[[Any], bytes] | None = None) -> str:
@@ -98,7 +99,7 @@ def _bytes_of(value: Any, numbers: dict[Any, int], found: Mapping[Node, bytes], 
 
 def _own(value: Any) -> bytes:
     """What marks a user's function or operation: good for this process only, where another of the same name differs."""
-    return f"{type(value).__name__}@{os.getpid()}:{hash(value)}:{id(value)}".encode()
+    return f"{type(value).__name__}@{_PROCESS}:{os.getpid()}:{hash(value)}:{id(value)}".encode()
 
 
 def equal_computations(

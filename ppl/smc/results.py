@@ -102,14 +102,14 @@ def result_of(*given: Any) -> Any:
     model, request = made.model, made.finisher.request
     more = {k: made.options.get(k) for k in ("coords", "dims")}
     groups = {
-        "posterior": results.dataset(model, request.shown(made.values), attrs=made.attrs, **more),
-        "sample_stats": results.dataset(model, made.stats, attrs=made.attrs),
+        "posterior": results.group(model, request.shown(made.values), attrs=made.attrs, **more),
+        "sample_stats": results.group(model, made.stats, attrs=made.attrs),
     }
     for name, compute in (("log_likelihood", log_likelihood_values), ("log_prior", log_prior_values)):
         wanted = made.options.get(name)
         if wanted:
             terms = compute(model, made.values, None if wanted is True else wanted)
-            groups[name] = results.dataset(model, terms, **more)
+            groups[name] = results.group(model, terms, **more)
     return results.collect({**groups, **results.given_groups(model, **more)})
 
 

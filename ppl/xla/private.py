@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from ppl.xla.later import is_loaded, jax, jnp, module
 
@@ -132,6 +134,26 @@ def platforms() -> list[str]:
         return sorted(backend.backends())
     finally:
         backend.clear_backends()
+
+
+def used_arguments(compiled: Any) -> list[int] | None:
+    """The numbers of the arguments that a compiled function takes; None where JAX does not tell, or passes more than
+    the arguments."""
+    inside = getattr(compiled, "_executable", None)
+    used, known = getattr(inside, "_kept_var_idx", None), getattr(inside, "_all_args_info", None)
+    of_arguments = used is not None and known is not None and len(known.in_avals) == compiled.in_tree.num_leaves
+    return sorted(used) if of_arguments else None
+
+
+def loaded_executable(content: bytes, options: Mapping[str, Any]) -> Any:
+    """What XLA had made with such options, from the bytes of a file of JAX's cache on disk."""
+    cache = importlib.import_module("jax._src.compilation_cache")
+    serialized, _ = cache.extract_executable_and_time(cache.decompress_executable(content))
+    xla, device = importlib.import_module("jaxlib.xla_client"), jax.devices()[0]
+    chosen = importlib.import_module("jax._src.compiler").get_compile_options(
+        1, 1, np.array([[device]]), dict(options), backend=device.client
+    )
+    return device.client.deserialize_executable(serialized, xla.DeviceList((device,)), chosen)
 
 
 def wrap_in_disk_cache(name: str, wrapped: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:

@@ -340,7 +340,7 @@ def test_warnings_name_the_part():
     assert told[1].startswith("We recommend running at least 4 chains") and len(told) == 2
 
 
-STEERING = {"nuts": {}, "target_accept": 0.9, "init": "adapt_diag", "callback": lambda trace, draw: None}
+STEERING = {"nuts": {}, "max_treedepth": 8, "init": "adapt_diag", "callback": lambda trace, draw: None}
 
 
 @pytest.mark.usefixtures("little_is_much")

@@ -75,7 +75,8 @@ class Notary:
     def _picked(self, identity: Identity, draws: int, asked: int | None) -> np.ndarray:
         """The numbers of the draws that are checked, of so many: as many as are asked for, or as cost little."""
         count = int(np.clip(WORK / max(1.0, identity.work), FEWEST, DRAWS)) if asked is None else min(asked, draws)
-        return np.unique(np.linspace(0, draws - 1, count).round().astype(int))
+        at = np.linspace(0, draws - 1, count).round().astype(int)
+        return at[np.diff(at, prepend=-1) > 0]
 
     def certify(
         self,

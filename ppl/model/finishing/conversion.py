@@ -58,14 +58,14 @@ def to_inference_data(
                 terms = compute(model, draws.values, None if wanted is True else wanted)
                 groups[name] = draws.as_dataset(model, terms, **more)
     if posterior_predictive is not None:
-        groups["posterior_predictive"] = results.dataset(model, _by_chain(model, posterior_predictive), **more)
+        groups["posterior_predictive"] = results.group(model, _by_chain(model, posterior_predictive), **more)
     if prior is not None:
         observed = {rv.name for rv in model.observed_RVs}
         values = _in_one_chain(prior)
         for name, inside in (("prior", False), ("prior_predictive", True)):
             part = {k: v for k, v in values.items() if (k in observed) is inside}
             if part:
-                groups[name] = results.dataset(model, part, **more)
+                groups[name] = results.group(model, part, **more)
     return results.collect({**groups, **results.given_groups(model, **more)})
 
 
@@ -110,10 +110,10 @@ def predictions_to_inference_data(
     if posterior_trace is not None:
         draws = from_trace(posterior_trace, sample_dims)
         values = {name: _as_drawn(name, np.asarray(value), draws.shape) for name, value in predictions.items()}
-        group = results.dataset(model, values, draws.sample_dims, sample_coords=draws.sample_coords, **more)
+        group = results.group(model, values, draws.sample_dims, sample_coords=draws.sample_coords, **more)
         groups = _groups_of(model, posterior_trace, draws, False, {}) if idata_orig is None else groups
     else:
-        group = results.dataset(model, _by_chain(model, predictions), **more)
+        group = results.group(model, _by_chain(model, predictions), **more)
     groups |= {"predictions": group, **results.given_groups(model, "predictions_constant_data", None, **more)}
     if idata_orig is None:
         return results.collect(groups)

@@ -224,16 +224,16 @@ class Finisher:
         more = {k: request.options.get(k) for k in ("coords", "dims")}
         chains = {"chain": np.asarray(run.chains)}
         groups = {
-            "posterior": results.dataset(model, request.shown(values), attrs=attrs, sample_coords=chains, **more),
-            "sample_stats": results.dataset(model, stats, attrs=attrs, sample_coords=chains),
+            "posterior": results.group(model, request.shown(values), attrs=attrs, sample_coords=chains, **more),
+            "sample_stats": results.group(model, stats, attrs=attrs, sample_coords=chains),
         }
         tuned = self.values(run.warmup_positions) if request.keep_warmup and run.warmup_positions is not None else {}
         if any(np.shape(array)[1] for array in tuned.values()):
             warm_stats = complete(run.warmup_stats, request.stat_names)
-            groups["warmup_posterior"] = results.dataset(
+            groups["warmup_posterior"] = results.group(
                 model, request.shown(tuned), attrs=attrs, sample_coords=chains, **more
             )
-            groups["warmup_sample_stats"] = results.dataset(model, warm_stats, attrs=attrs, sample_coords=chains)
+            groups["warmup_sample_stats"] = results.group(model, warm_stats, attrs=attrs, sample_coords=chains)
         groups |= self._densities(values, run, chains, more)
         result = results.collect({**groups, **results.given_groups(model, **more)})
         return self._unless_refuted(result, certificate, values)
@@ -252,7 +252,7 @@ class Finisher:
             if not wanted:
                 continue
             terms = compute(model, dict(values), None if wanted is True else wanted)
-            groups[name] = results.dataset(model, terms, sample_coords=chains, **more)
+            groups[name] = results.group(model, terms, sample_coords=chains, **more)
         return groups
 
     def _refuse_densities(self) -> None:

@@ -175,10 +175,11 @@ def sample(
 
     Notes
     -----
-    An argument that chooses, steers or watches NUTS (`step`, `nuts_sampler`, `init`, `target_accept` and its kin,
+    An argument that chooses, steers or watches NUTS (`step`, `nuts_sampler`, `init`, `max_treedepth`, `step_scale`,
     `nuts`, `callback`, `blocking`, `resume`, `rewrite=False`) is obeyed: no independent draws then, and one chain for
-    all parts. Of a draw of several parts, `lp`, `energy` and `n_steps` are sums, `acceptance_rate` is the mean,
-    `tree_depth` the greatest and `step_size` the smallest.
+    all parts. `target_accept` is for NUTS where it runs; alone it does not ask for it. Of a draw of several parts,
+    `lp`, `energy` and `n_steps` are sums, `acceptance_rate` is the mean, `tree_depth` the greatest and `step_size` the
+    smallest.
 
     Examples
     --------
@@ -228,6 +229,8 @@ def _tell_of_independent(task: Task, run: Independent) -> None:
         log.warning(
             "initvals: no chain is run, so that none starts there. With rewrite=False NUTS moves all variables."
         )
+    if "target_accept" in task.asked.given:
+        log.info("target_accept: no chain is run, so that none diverges. With nuts={'target_accept': ...} NUTS runs.")
     log.info("Made %d × %s independent draws: %s", len(run.chains), f"{run.draws:_}", run.facts["drawn_by"])
 
 

@@ -91,12 +91,13 @@ def nuts_options(init: Any, options: dict[str, Any], sampler_options: Mapping[st
 
 
 def steers_nuts(step: Any, nuts_sampler: str, init: str, options: Mapping[str, Any], sampler_options: Any) -> bool:
-    """Did the user choose a sampler, or say how NUTS is to run?
+    """Did the user choose a sampler, or say how it is to run? `target_accept` alone chooses none: it is given against
+    divergences, of which independent draws have none, and is for NUTS where that runs.
 
-    >>> steers_nuts(None, "ppl", "auto", {}, None), steers_nuts(None, "ppl", "auto", {"target_accept": 0.9}, None)
-    (False, True)
+    >>> [steers_nuts(None, "ppl", "auto", {name: 9}, None) for name in ("target_accept", "max_treedepth")]
+    [False, True]
     """
-    steering = [options.get(name) for name in ("nuts", *NUTS_OPTIONS)]
+    steering = [options.get(name) for name in ("nuts", *NUTS_OPTIONS) if name != "target_accept"]
     return (
         step is not None
         or nuts_sampler != "ppl"

@@ -10,7 +10,7 @@ import numpy as np
 from ppl.model.context import modelcontext
 from ppl.model.inputs.data_checks import check_indices
 from ppl.model.inputs.data_lengths import bind_lengths, check_lengths, relabel
-from ppl.model.inputs.observed import as_data
+from ppl.model.inputs.observed import as_data, is_masked
 from ppl.model.inputs.observing import check_observations
 from ppl.model.registry.variable_registry import Books, dims_of
 from ppl.tensor.config import config
@@ -97,7 +97,7 @@ def ConstantData(name: str, value: Any, **options: Any) -> Variable:
 def _numbers(value: Any, name: str) -> np.ndarray:
     """The data as an array, nan where they are missing; whole numbers have 64 bits, others those of floatX."""
     array = as_data(value, name)
-    if isinstance(array, np.ma.MaskedArray):
+    if is_masked(array):
         array = array.astype(np.float64).filled(np.nan)
     array = np.asarray(array)
     if array.dtype.kind == "f":

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-
 from ppl.distributions.log_probability.measure import sources
 from ppl.graph import ancestors
 from ppl.model.arguments import count
 from ppl.model.errors import SamplingError
-from ppl.model.inputs.observed import as_data
+from ppl.model.inputs.observed import as_data, is_masked
 from ppl.tensor.random import RandomStream
 from ppl.tensor.tensor import Tensor, as_tensor
 from ppl.tensor.variables import Variable
@@ -44,7 +42,7 @@ def Minibatch(variable: Any, *variables: Any, batch_size: int) -> Any:
 
 def _rows(data: Any, position: int) -> Tensor:
     found = as_data(data, f"Minibatch, argument {position}")
-    if isinstance(found, np.ma.MaskedArray):
+    if is_masked(found):
         raise ValueError(f"Minibatch: argument {position} has missing values; drop these rows first")
     tensor = as_tensor(found)
     if sources(tensor):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from typing import Any
 
@@ -11,13 +12,18 @@ from ppl.distributions.declaration.domains import Domain
 from ppl.tensor.tensor import Tensor
 
 
+def is_masked(value: Any) -> bool:
+    """Whether a value is a masked array; `np.ma` is not imported to know that there is none."""
+    return "numpy.ma" in sys.modules and isinstance(value, np.ma.MaskedArray)
+
+
 def as_data(value: Any, name: str, family: str = "") -> np.ndarray | np.ma.MaskedArray | Tensor:
     """The data as an array of numbers, masked where values are missing; tensors pass. Errors name the variable, and its
     family where it has one."""
     who = f'{family} "{name}"'.lstrip()
     if isinstance(value, Tensor):
         return value
-    if isinstance(value, np.ma.MaskedArray):
+    if is_masked(value):
         return value if value.mask.any() else np.asarray(value)
     missing = None
     if hasattr(value, "isna") and hasattr(value, "to_numpy"):  # pandas

@@ -16,7 +16,7 @@ from ppl.model.errors import SamplingError, ShapeError
 from ppl.model.inputs.data_checks import nan_in_parameters
 from ppl.model.inputs.data_values import value_now
 from ppl.model.inputs.imputing import divided, refuse_missing, tell
-from ppl.model.inputs.observed import check_observed, infinite, outside_support
+from ppl.model.inputs.observed import check_observed, infinite, is_masked, outside_support
 from ppl.model.posterior.point import substitute_shape
 from ppl.model.registry.named import Deterministic
 from ppl.model.registry.variable_registry import UNSET, Books
@@ -29,7 +29,7 @@ def observe_variable(
     model: Books, rv: RandomVariable, observed: Any, dims: Any, total_size: Any, options: Mapping[str, Any]
 ) -> Tensor:
     """Enter a variable with its data: an array, a masked array, or a tensor (Data, or computed from Data)."""
-    if isinstance(observed, np.ma.MaskedArray):
+    if is_masked(observed):
         return _imputed(model, rv, observed, None, dims, total_size, options)
     if isinstance(observed, Tensor):
         _refuse_draws(rv, observed)

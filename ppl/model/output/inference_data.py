@@ -1,10 +1,10 @@
 """A result in the form of ArviZ 0.x, without importing ArviZ.
 
 ArviZ 0.x takes longer to import than a small model to sample, and a result needs of it one class: `InferenceData`, a
-mapping from names of groups to xarray Datasets. The class here is that mapping. An instance turns into ArviZ's own
-`InferenceData` in place, for good, as soon as the difference could be seen: when it is asked for its class while ArviZ
-is loaded (`isinstance` asks, and every function of ArviZ does), for a method that is not written here, or for a pickle
-or a copy.
+mapping from names of groups to xarray Datasets. The class here is that mapping. A group that comes without xarray
+(`group.py`) becomes a Dataset when it is asked for. An instance turns into ArviZ's own `InferenceData` in place, for
+good, as soon as the difference could be seen: when it is asked for its class while ArviZ is loaded (`isinstance` asks,
+and every function of ArviZ does), for a method that is not written here, or for a pickle or a copy.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
+
+from ppl.model.output.group import Group, dataset_of
 
 # The groups of ArviZ's schema, in its order; others follow in the order in which they came.
 SCHEMA = (
@@ -25,6 +27,7 @@ ORDER = {name: place for place, name in enumerate([*SCHEMA, *(f"warmup_{name}" f
 BY_CLASS = """__add__ __delattr__ __delitem__ __dir__ __eq__ __ne__ __reduce__ __reduce_ex__
     __repr__ __setitem__ __sizeof__ _repr_html_ get items keys values""".split()
 
+HELD = "_held"  # the attribute with the groups
 _set_class = vars(object)["__class__"].__set__
 _turning = threading.RLock()
 
@@ -33,11 +36,16 @@ class InferenceData(Mapping[str, Any]):
     """Groups by name, which are ArviZ's InferenceData as soon as anybody looks."""
 
     def __init__(self, groups: Mapping[str, Any]) -> None:
+        vars(self)[HELD] = {}
         self.add(groups)
 
     def add(self, groups: Mapping[str, Any]) -> None:
         """More groups; those without variables are left out, as ArviZ does."""
-        vars(self).update({name: group for name, group in groups.items() if group is not None and len(group)})
+        vars(self)[HELD].update({name: group for name, group in groups.items() if _has_variables(group)})
+
+    def held(self, name: str) -> Any:
+        """A group as it is: a Dataset, or what becomes one."""
+        return vars(self)[HELD].get(name)
 
     @property
     def __class__(self) -> type:  # type: ignore[override]
@@ -48,30 +56,41 @@ class InferenceData(Mapping[str, Any]):
 
     def groups(self) -> list[str]:
         """The names of all groups."""
-        return sorted(vars(self), key=lambda name: ORDER.get(name, len(ORDER)))
+        return sorted(vars(self)[HELD], key=lambda name: ORDER.get(name, len(ORDER)))
 
     def __getitem__(self, name: str) -> Any:
-        if name not in vars(self):
+        groups = vars(self)[HELD]
+        if name not in groups:
             there = ", ".join(self.groups())
             raise KeyError(
                 f"no group {name!r}: there are {there}. Draws of a variable are in one: .posterior[{name!r}]"
             )
-        return vars(self)[name]
+        if isinstance(groups[name], Group):
+            with _turning:
+                groups[name] = dataset_of(groups[name])
+        return groups[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in vars(self)
+        return name in vars(self)[HELD]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.groups())
 
     def __len__(self) -> int:
-        return len(vars(self))
+        return len(vars(self)[HELD])
 
     def __getattr__(self, name: str) -> Any:
+        if name in vars(self).get(HELD, ()):
+            return self[name]
         return getattr(turn_into_arviz(self), name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(turn_into_arviz(self), name, value)
+
+
+def _has_variables(group: Any) -> bool:
+    variables = group.arrays if isinstance(group, Group) else group
+    return variables is not None and len(variables) > 0
 
 
 def turn_into_arviz(result: Any) -> Any:

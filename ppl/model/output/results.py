@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import functools
 import gc
-import importlib.metadata
+import os
 import sys
 import threading
 import warnings
@@ -16,6 +17,7 @@ import numpy as np
 
 from ppl.model.errors import SamplingError
 from ppl.model.inputs.data_values import constant_data, observed_data
+from ppl.model.output.group import Group, Labeled, dataset_of
 from ppl.model.output.inference_data import InferenceData
 from ppl.model.version import __version__
 
@@ -23,12 +25,20 @@ if TYPE_CHECKING:
     from ppl.model.model import Model
 
 CHAINS = ("chain", "draw")
+PATIENCE = 2.0  # seconds of a run after which what results need is imported beside it
 NEVER = 1_000_000  # new objects after which Python's collector looks at them: more than an import makes
 
 
 @functools.cache
 def arviz_version() -> str:
-    """The version of the installed ArviZ, without importing it."""
+    """The version of the installed ArviZ, without importing it, nor what reads metadata where a name tells it."""
+    for folder in sys.path:
+        with contextlib.suppress(OSError):
+            for name in os.listdir(folder or "."):
+                if name.startswith("arviz-") and name.endswith(".dist-info"):
+                    return name.removeprefix("arviz-").removesuffix(".dist-info")
+    import importlib.metadata
+
     return importlib.metadata.version("arviz")
 
 
@@ -38,19 +48,22 @@ def has_inference_data() -> bool:
 
 
 def prepare() -> None:
-    """Begin to import what results need; it takes longer than sampling a small model, so both go on at once."""
+    """Have a run that lasts import what results need meanwhile. One that is soon done leaves it to whoever looks at its
+    result, if that is InferenceData."""
     global _importing
     if not _loaded():
-        _importing = _Import()
+        _importing = _Import(PATIENCE if has_inference_data() else 0.0)
         _importing.start()
     elif _importing is not None and _importing.error is not None:
         _importing = None  # the user has imported it since
 
 
 def prepared() -> None:
-    """Wait until what results need is there; raise where it cannot be imported."""
+    """What results need is there, or is imported when they are looked at; raise where it is known that it cannot be."""
     if _importing is not None:
-        _importing.join()
+        _importing.forgo()
+        if not has_inference_data():
+            _importing.join()
     refuse_failed()
 
 
@@ -69,14 +82,22 @@ def _loaded() -> bool:
 
 
 class _Import(threading.Thread):
-    """Imports what results need; `error` is what went wrong."""
+    """Imports what results need, after some seconds; `error` is what went wrong."""
 
-    def __init__(self) -> None:
+    def __init__(self, patience: float) -> None:
         super().__init__(name="import-xarray", daemon=True)
         self.error: Exception | None = None
+        self._patience, self._forgone = patience, threading.Event()
+
+    def forgo(self) -> None:
+        """Import nothing that is not begun, unless it is to be had at once."""
+        if self._patience:
+            self._forgone.set()
 
     def run(self) -> None:
         """Import, and keep the error for whoever waits."""
+        if self._patience and self._forgone.wait(self._patience):
+            return
         try:
             _import_all()
         except Exception as error:
@@ -101,7 +122,12 @@ def _import_all() -> None:
         gc.set_threshold(*thresholds)
 
 
-def dataset(
+def dataset(model: Model, values: Mapping[str, np.ndarray], *args: Any, **options: Any) -> Any:
+    """Arrays by name as an xarray Dataset; the other arguments are those of `group`."""
+    return group(model, values, *args, **options).dataset()
+
+
+def group(
     model: Model,
     values: Mapping[str, np.ndarray],
     sample_dims: Sequence[str] = CHAINS,
@@ -110,14 +136,12 @@ def dataset(
     coords: Mapping[str, Any] | None = None,
     dims: Mapping[str, Sequence[str]] | None = None,
     sample_coords: Mapping[str, Any] | None = None,
-) -> Any:
-    """Arrays by name as an xarray Dataset, with the model's dims and coords; `coords` and `dims` add to those."""
-    import xarray as xr
-
+) -> Group:
+    """Arrays by name, with the model's dims and coords, for a result; `coords` and `dims` add to those."""
     known = {**{k: v for k, v in model.coords.items() if v is not None}, **(coords or {})}
     lead = len(sample_dims)
     found: dict[str, Any] = {}
-    arrays: dict[str, Any] = {}
+    arrays: dict[str, Labeled] = {}
     axes = {
         name: _axes(name, value.shape[lead:], (dims or {}).get(name, model.named_vars_to_dims.get(name, ())))
         for name, value in values.items()
@@ -130,15 +154,15 @@ def dataset(
             dim = own if several.get(dim, length) != length else f"{dim}_dim" if dim in values and dim != own else dim
             names.append(dim)
             found[dim] = _labels(dim, known.get(dim.removesuffix("_dim"), known.get(dim)), length)
-        arrays[name] = (names, value)
+        arrays[name] = Labeled(names, value)
     for axis, dim in enumerate(sample_dims):
         first = next(iter(values.values()), None)
         if first is not None:
             found[dim] = (sample_coords or {}).get(dim, np.arange(first.shape[axis]))
-    used = {dim for names, _ in arrays.values() for dim in names}
+    used = {dim for array in arrays.values() for dim in array.dims}
     about = {**creation(sample_dims), **(attrs or {})}
     order = {**dict.fromkeys(sample_dims), **found}  # chain and draw first, as in PyMC
-    return xr.Dataset(arrays, {k: found[k] for k in order if k in used and k in found}, about)
+    return Group(arrays, {k: found[k] for k in order if k in used and k in found}, about)
 
 
 def _axes(name: str, shape: Sequence[int], given: Sequence[Any]) -> list[tuple[str, int]]:
@@ -190,12 +214,12 @@ def creation(sample_dims: Sequence[str] = CHAINS) -> dict[str, Any]:
 
 
 def collect(groups: Mapping[str, Any]) -> Any:
-    """Groups of data sets as one result."""
+    """Groups as one result."""
     if has_inference_data():
-        return InferenceData(groups)
+        return InferenceData(groups if not _loaded() else {name: dataset_of(group) for name, group in groups.items()})
     import xarray as xr
 
-    return xr.DataTree.from_dict({f"/{name}": group for name, group in groups.items()})
+    return xr.DataTree.from_dict({f"/{name}": dataset_of(group) for name, group in groups.items()})
 
 
 def extend(result: Any, groups: Mapping[str, Any]) -> Any:
@@ -203,6 +227,7 @@ def extend(result: Any, groups: Mapping[str, Any]) -> Any:
     if type(result) is InferenceData:
         result.add(groups)
         return result
+    groups = {name: dataset_of(group) for name, group in groups.items()}
     for name in groups:
         if name in group_names(result):
             del result[name]
@@ -243,7 +268,7 @@ def given_groups(
     if observed and seen:
         if has_inference_data():  # arviz 0.x has no observation without an axis
             seen = {name: np.atleast_1d(value) for name, value in seen.items()}
-        groups[observed] = dataset(model, seen, (), **more)
+        groups[observed] = group(model, seen, (), **more)
     if fixed:
-        groups[constant] = dataset(model, fixed, (), **more)
+        groups[constant] = group(model, fixed, (), **more)
     return groups

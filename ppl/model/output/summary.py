@@ -10,14 +10,16 @@ from __future__ import annotations
 import itertools
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ppl.model.output.inference_data import arviz
+from ppl.model.output.group import Group, Labeled
+from ppl.model.output.inference_data import InferenceData, arviz
 from ppl.model.output.results import CHAINS, group_names, group_of, has_groups, has_inference_data
+from ppl.model.output.table import table
 from ppl.samplers.runs.diagnostics import precision
 
 KINDS = ("all", "stats", "diagnostics")
@@ -96,41 +98,59 @@ def _ordinary(data: Any, var_names: Any, group: str | None) -> list[Quantities] 
     if has_groups(data):
         there = group_names(data)
         first = next((name for name in ("posterior", "prior") if name in there), None)
-        if (group or first) not in there:
+        wanted = group or first or ""
+        if wanted not in there:
             return None
-        data = group_of(data, group or first or "")
-    if not (hasattr(data, "data_vars") and {*CHAINS} <= {*data.dims}) or data.sizes["draw"] < FEWEST:
+        data = data.held(wanted) if type(data) is InferenceData else group_of(data, wanted)
+    arrays = _arrays(data)
+    lengths = [dict(zip(array.dims, array.values.shape, strict=True)).get("draw", FEWEST) for array in arrays.values()]
+    if not lengths or min(lengths) < FEWEST:
         return None
-    names = [var_names] if isinstance(var_names, str) else list(data.data_vars if var_names is None else var_names)
-    unknown = [name for name in names if name not in data.data_vars]
+    names = [var_names] if isinstance(var_names, str) else list(arrays if var_names is None else var_names)
+    unknown = [name for name in names if name not in arrays]
     if unknown and not any(str(name).startswith("~") for name in names):
-        raise KeyError(f"no variable {unknown[0]!r} in these draws: there are {', '.join(map(str, data.data_vars))}")
+        raise KeyError(f"no variable {unknown[0]!r} in these draws: there are {', '.join(map(str, arrays))}")
     if unknown or len({*names}) < len(names):
         return None
-    found = [_quantities(name, data[name]) for name in names]
+    found = [_quantities(name, arrays[name], data.coords) for name in names]
     return [each for each in found if each is not None] if found and None not in found else None
 
 
-def _quantities(name: Any, array: Any) -> Quantities | None:
-    values = array.transpose(*CHAINS, ...).values if {*CHAINS} <= {*array.dims} else np.array("")
+def _arrays(data: Any) -> Mapping[Any, Labeled]:
+    """The arrays of a group, or of a Dataset with the dimensions of draws; of other objects none."""
+    if isinstance(data, Group):
+        return data.arrays
+    if not (hasattr(data, "data_vars") and {*CHAINS} <= {*data.dims}):
+        return {}
+    return {name: Labeled(array.dims, array.values) for name, array in data.data_vars.items()}
+
+
+def _quantities(name: Any, array: Labeled, coords: Mapping[Any, Any]) -> Quantities | None:
+    dims, values = list(array.dims), array.values
+    if not {*CHAINS} <= {*dims}:
+        return None
+    values = np.moveaxis(values, [dims.index(dim) for dim in CHAINS], (0, 1))
     if values.dtype not in (np.float64, np.int64) or not values.size or not np.all(np.isfinite(values)):
         return None
-    axes = [[str(label) for label in array[dim].values] for dim in array.dims if dim not in CHAINS]
+    rest = [dim for dim in dims if dim not in CHAINS]
+    axes = [
+        [str(label) for label in (np.asarray(coords[dim]) if dim in coords else np.arange(n))]
+        for dim, n in zip(rest, values.shape[2:], strict=True)
+    ]
     labels = [f"{name}[{', '.join(each)}]" if each else name for each in itertools.product(*axes)]
     return Quantities(labels, values.reshape(*values.shape[:2], -1).astype(float))
 
 
 def _table(found: list[Quantities], kind: str, round_to: Any, probability: float) -> Any:
-    import pandas as pd
-
     rows = [row for each in found for part in _parts(each.draws) for row in _rows(part, kind, probability)]
     tail = 100 * (1 - probability) / 2
     names = ["mean", "sd", f"hdi_{tail:g}%", f"hdi_{100 * (1 - (1 - probability) / 2):g}%"] if kind != KINDS[2] else []
     names += ["mcse_mean", "mcse_sd", "ess_bulk", "ess_tail", "r_hat"] if kind != KINDS[1] else []
-    table = pd.DataFrame(np.array(rows), [label for each in found for label in each.labels], names)
-    if round_to in ("none", "None"):
-        return table
-    return table.round({name: DECIMALS.get(name, 3) for name in names} if round_to is None else round_to)
+    values = np.array(rows)
+    if round_to not in ("none", "None"):
+        for i, name in enumerate(names):
+            values[:, i] = np.round(values[:, i], DECIMALS.get(name, 3) if round_to is None else round_to)
+    return table(values, [label for each in found for label in each.labels], names)
 
 
 def _parts(draws: np.ndarray) -> Iterator[np.ndarray]:

@@ -149,7 +149,7 @@ def sample_prior_predictive(
     for group, inside in (("prior", False), ("prior_predictive", True)):
         part = {name: value for name, value in values.items() if (name in observed) is inside}
         if part:
-            groups[group] = results.dataset(model, part, **options)
+            groups[group] = results.group(model, part, **options)
     return results.collect({**groups, **results.given_groups(model, **options)})
 
 

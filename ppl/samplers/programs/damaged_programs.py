@@ -8,6 +8,7 @@ see either: its two functions are wrapped where they have the names known here, 
 import contextlib
 import functools
 import logging
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,13 @@ DIRECTORY = "jax_compilation_cache_dir"
 ENDING = "-cache"  # of a file's name, after the key
 _ours: set[str] = set()
 _told: set[str] = set()
+_last = threading.local()  # the key of the program that a thread has read or written last
+
+
+def last_key() -> str | None:
+    """The key of the program that this thread has read or written since it was asked last."""
+    key, _last.key = getattr(_last, "key", None), None
+    return key
 
 
 def drop_from(place: str) -> None:
@@ -36,7 +44,9 @@ def _dropping(plain: Callable[..., Any], what: str) -> Callable[..., Any]:
     def tried(key: str, *arguments: Any, **more: Any) -> Any:
         place = getattr(jax.config, DIRECTORY)
         try:
-            return plain(key, *arguments, **more)
+            found = plain(key, *arguments, **more)
+            _last.key = key if what == "written" or found[0] is not None else None
+            return found
         except Exception as error:  # damage fails in many ways
             if place not in _ours:
                 raise

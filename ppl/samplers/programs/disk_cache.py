@@ -64,6 +64,13 @@ def kept() -> Iterator[None]:
         _leave()
 
 
+def own_place() -> Path | None:
+    """The folder of ours, where programs are kept there and not where the user has told JAX to."""
+    with _lock:
+        of_user = _found[0] if _open else getattr(jax.config, _SETTINGS[0])
+    return _usual() if of_user is None else None
+
+
 _reading = threading.local()  # what a thread has read from disk
 
 

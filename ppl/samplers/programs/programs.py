@@ -16,12 +16,14 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import Future
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ppl.samplers.kernels.kernel import Data, Kernel
-from ppl.samplers.programs import disk_cache
+from ppl.samplers.programs import disk_cache, written_programs
+from ppl.samplers.programs.damaged_programs import last_key
 from ppl.samplers.programs.packing import Packed, Packing
 from ppl.samplers.programs.work import work_of
 from ppl.xla import backend, stacks
@@ -232,7 +234,11 @@ class Programs:
         if awaited is not None:
             return awaited.result()
         try:
-            mine.set_result(self._compiled(_what(key), make, arguments, polish, donated, runs))
+            place = written_programs.place_of(key, str(structure), shapes, polish, donated, runs)
+            found = self._read(_what(key), place)
+            if found is None:
+                found = self._compiled(_what(key), place, make, arguments, polish, donated, runs)
+            mine.set_result(found)
         except BaseException as error:
             mine.set_exception(error)
         with self._lock:
@@ -243,9 +249,24 @@ class Programs:
                 self._kept.popitem(last=False)
         return mine.result()
 
+    def _read(self, what: str, place: Path | None) -> Any:
+        """A program that another process has compiled, if it is kept."""
+        began = time.perf_counter()
+        found = written_programs.read(place)
+        if found is not None:
+            self._count(Made(what, 0.0, time.perf_counter() - began, True))
+        return found
+
+    def _count(self, made: Made) -> None:
+        with self._lock:
+            self.compilations += 1
+            self.seconds += made.writing + made.compiling
+            self.made.append(made)
+
     def _compiled(
         self,
         what: str,
+        place: Path | None,
         make: Callable[[], Callable[..., Any]],
         arguments: tuple[Any, ...],
         polish: Polish,
@@ -266,12 +287,12 @@ class Programs:
                 options["xla_cpu_parallel_codegen_split_count"] = 1
             if not polish.emitters and jax.default_backend() == "cpu":
                 options["xla_cpu_use_fusion_emitters"] = False
+            last_key()
             compiled = _compile(lowered, options)
-        with self._lock:
-            now = time.perf_counter()
-            self.compilations += 1
-            self.seconds += now - began
-            self.made.append(Made(what, written - began, now - written, bool(read)))
+        now = time.perf_counter()
+        self._count(Made(what, written - began, now - written, bool(read)))
+        if not side:
+            written_programs.write(place, last_key(), _known(options), lowered, compiled)
         return bounded(compiled, side) if jax.default_backend() == "cpu" else compiled
 
     def clear(self) -> None:
@@ -305,7 +326,7 @@ _unknown: set[str] = set()  # options that this version of XLA has not
 
 def _compile(lowered: Any, options: dict[str, Any]) -> Any:
     """Compiled with those options that XLA knows; they come and go with its versions."""
-    known = {name: value for name, value in options.items() if name not in _unknown}
+    known = _known(options)
     try:
         return lowered.compile(known or None)
     except jax.errors.JaxRuntimeError as error:
@@ -314,6 +335,10 @@ def _compile(lowered: Any, options: dict[str, Any]) -> Any:
             raise
     _unknown.update(refused)
     return _compile(lowered, options)
+
+
+def _known(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if name not in _unknown}
 
 
 PROGRAMS = Programs()

@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable
 from math import prod
 from typing import Any
 
+from ppl.samplers.programs.written_programs import number
 from ppl.xla.later import jax
 from ppl.xla.private import bodies
 
@@ -53,7 +54,8 @@ def of_gradient(
         if full not in _KNOWN:
             if len(_KNOWN) >= MOST_KNOWN:
                 _KNOWN.clear()
-            _KNOWN[full] = work(jax.value_and_grad(logp), jax.ShapeDtypeStruct((dim,), dtype), *data)
+            counted = lambda: work(jax.value_and_grad(logp), jax.ShapeDtypeStruct((dim,), dtype), *data)
+            _KNOWN[full] = number(full, counted)
         return _KNOWN[full]
 
     return counted
