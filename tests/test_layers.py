@@ -32,7 +32,7 @@ BELOW = {
     "variational": "model samplers compile rewrites distributions tensor graph xla",
     "extras": "variational model samplers compile rewrites distributions tensor graph xla",
     "smc": "model samplers compile rewrites distributions tensor graph xla",
-    "scoring": "model samplers compile rewrites distributions tensor graph xla smc",
+    "scoring": "many model samplers compile rewrites distributions tensor graph xla smc",
     "many": "model samplers compile rewrites distributions tensor graph xla",
     "alias": "gp model nn samplers compile rewrites distributions tensor graph xla",
     "__main__": "alias",  # the command `python -m ppl`

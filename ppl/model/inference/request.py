@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ from ppl.model.inference.sampling_options import (
 )
 from ppl.model.inference.steps.assignment import FOR_COUNTS
 from ppl.model.inputs.observing import refuse_impossible
+from ppl.model.inference.time_limit import checked_seconds
 from ppl.model.registry.variable_registry import Books
 from ppl.model.seeds import seed_of
 from ppl.samplers import StorageError
@@ -62,6 +64,8 @@ class Asked:
     nuts_sampler_kwargs: Mapping[str, Any] | None
     # the run
     blocking: bool
+    began: float  # when the call was made
+    max_seconds: float | None  # after which chains stop
     callback: Callable[..., Any] | None
     progressbar: Any
     quiet: bool
@@ -93,7 +97,7 @@ class Asked:
 
 def request(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Asked:
     """The request that a call of `function` makes; what cannot be done is refused here, before any work."""
-    given = dict(arguments)
+    began, given = time.monotonic(), dict(arguments)
     options: dict[str, Any] = given.pop("options")
     _check(given)
     initvals = given["initvals"]
@@ -123,7 +127,7 @@ def request(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Asked
         model=model, draws=draws, tune=tune, chains=chains, cores=cores, seed=seed, initvals=initvals,
         jitter_max_retries=given["jitter_max_retries"], n_init=given["n_init"], protect=as_list(given["protect"]),
         eliminate=as_list(given["eliminate"]), nuts=nuts, given=direct, steered=steered, directory=directory,
-        stored=stored, extras=extras, keep_warmup=keep_warmup, for_counts=for_counts,
+        stored=stored, began=began, max_seconds=checked_seconds(given["max_seconds"]), extras=extras, keep_warmup=keep_warmup, for_counts=for_counts,
         checked=given["compute_convergence_checks"], certified=_draws_to_check(given["certificate"]),
         as_arviz=given["return_inferencedata"], **{name: given[name] for name in same},
     )  # fmt: skip

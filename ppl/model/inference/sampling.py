@@ -23,6 +23,7 @@ from ppl.model.inference.request import request
 from ppl.model.inference.runs import Independent
 from ppl.model.inference.strategies import drawn
 from ppl.model.inference.task import Task, task_of
+from ppl.model.inference.time_limit import TimeLimit
 from ppl.model.log import log, silenced
 from ppl.model.registry.variable_registry import Books
 from ppl.model.starting.start_report import start_report
@@ -66,6 +67,7 @@ def sample(
     checkpoint: str | os.PathLike[str] | None = None,
     resume: str | os.PathLike[str] | None = None,
     storage: str = "npy",
+    max_seconds: float | None = None,
     certificate: bool | int = True,
     **options: Any,
 ) -> Any:
@@ -149,6 +151,9 @@ def sample(
         arguments is refused, with what differs.
     storage : {"npy", "zarr"}, default "npy"
         How `checkpoint` and `resume` keep draws: in files that NumPy reads, or in a Zarr group.
+    max_seconds : float, optional
+        Stop the chains so many seconds after the call, at the end of what they are at; the draws made by then are the
+        result, whose attribute `stopped_by` says so. With `checkpoint` the run can go on later.
     certificate : bool or int, default True
         At how many draws the run compares the joint density of the model as written with the density that was sampled
         times that of the variables drawn back; True: at up to 32. Draws that contradict the model raise.
@@ -201,11 +206,24 @@ def _finished(task: Task, draws: Any) -> Any:
     elif hasattr(draws, "watch"):
         if task.reporter is not None:
             task.reporter.attach(draws)
+        limit = _limit(task, draws)
         if not task.asked.blocking:
             task.finish.prepared()  # with the data of now: the user may change them at once
             return Sampling(draws, task.finish)
-        draws = waited_for(task, draws)
+        try:
+            draws = waited_for(task, draws)
+        finally:
+            limit.end()
     return task.finish(draws, True)
+
+
+def _limit(task: Task, run: Any) -> TimeLimit:
+    """What stops a run when its time is over."""
+    seconds, tell = task.asked.max_seconds, lambda text: task.finish.facts.update(stopped_by=text)
+    limit = TimeLimit(seconds or 0.0, task.asked.began, task.asked.directory, tell)
+    if seconds is not None:
+        limit.on(run)
+    return limit
 
 
 def waited_for(task: Task, running: Any) -> Any:

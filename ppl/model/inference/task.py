@@ -112,7 +112,10 @@ def task_of(asked: Asked) -> Task:
     finish.facts["drawn_by"] = _named(asked, methods)
     refuse_too_large(_sizes(finish), asked.chains, asked.draws)
     in_parts = asked.rewrite and not (asked.watched or asked.steered) and methods.only_nuts
-    return Task(asked, posterior, methods, starts, finish, posterior.division if in_parts else None)
+    division = posterior.division if in_parts else None
+    if asked.max_seconds is not None and division is not None and division.chains:
+        division = None  # all chains move together: of parts in turn the last would have no draw when time is over
+    return Task(asked, posterior, methods, starts, finish, division)
 
 
 def _posterior(asked: Asked) -> Posterior:
