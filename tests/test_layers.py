@@ -26,7 +26,8 @@ BELOW = {
     "dims": "xtensor model distributions tensor graph",
     "bridge": "xtensor model samplers compile rewrites distributions tensor graph xla",
     "xtensor": "distributions tensor graph",
-    "model": "xtensor nn samplers compile rewrites distributions tensor graph xla",
+    "sources": "rewrites distributions tensor graph",
+    "model": "sources xtensor nn samplers compile rewrites distributions tensor graph xla",
     "ode": "model compile rewrites distributions tensor graph xla",
     "gp": "model compile rewrites distributions tensor graph",
     "variational": "model samplers compile rewrites distributions tensor graph xla",
@@ -46,7 +47,7 @@ AT_THE_TOP = {"numpy"}
 # Imported on first use, inside the function that needs them.
 ON_FIRST_USE = set(
     "jax scipy arviz matplotlib graphviz rich networkx pandas polars xarray zarr h5netcdf "
-    "optax nutpie numpyro blackjax IPython pytest joblib cloudpickle".split()
+    "pyarrow optax nutpie numpyro blackjax IPython pytest joblib cloudpickle".split()
 )
 # The bridge alone reaches for these: the user has handed over a model of PyMC, or asked it to know ppl.
 BY_THE_BRIDGE = {"pymc", "pytensor"}

@@ -274,10 +274,17 @@ class Finisher:
             "xla_flags": os.environ.get("XLA_FLAGS", ""),
             "interrupted": int(run.interrupted),
             "rewrite_plan": "as written" if self.posterior.plan is None else str(self.posterior.plan),
+            **_sources(self.posterior.model),
             **self.facts,
             **getattr(run, "facts", {}),
             "sampler_warnings": "\n".join(f"{w.level}: {w.message}" for w in found),
         }
+
+
+def _sources(model: Any) -> dict[str, str]:
+    """What is kept of rows that were read once."""
+    told = "\n".join(f"{name}: {words}" for name, words in model.read_once.items())
+    return {"read_once": told} if told else {}
 
 
 def refuse_too_large(sizes: Mapping[str, int], chains: int, draws: int) -> None:
