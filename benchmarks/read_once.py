@@ -2,9 +2,10 @@
 
 python benchmarks/read_once.py [gigabytes]        # 2 by default, written to a temporary folder
 
-A Parquet file of normal rows about eight columns, of which one is a million of its standard deviations from zero, is
-read by `from_arrow` in a process of its own, which says how much memory it took. The coefficients are compared with
-those of NumPy's least squares on as much of the rows as 500 MB hold, in this process.
+A Parquet file of normal rows about eight columns is read by `from_arrow` in a process of its own, which says how much
+memory it took. Of a smaller file, coefficients are compared with those of the same model with all rows in memory, draw by
+draw in units of their standard deviations; and with one column a million of its standard deviations from zero, least
+squares by the triangular factor of blocks with NumPy's of all rows.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pathlib import Path
 import numpy as np
 
 COLUMNS, GROUP = 8, 250_000  # predictors, and rows of a group of the file
+COMPARED = 0.25  # gigabytes that are fitted in memory too
 
 
 def blocks(rows: int):
@@ -27,8 +29,7 @@ def blocks(rows: int):
     for begin in range(0, rows, GROUP):
         n = min(GROUP, rows - begin)
         x = rng.normal(size=(n, COLUMNS))
-        x[:, -1] += 1e6
-        y = x[:, :-1] @ np.arange(1.0, COLUMNS) + 3.0 * (x[:, -1] - 1e6) + 0.5 + rng.normal(size=n)
+        y = x @ np.arange(1.0, COLUMNS + 1) + 0.5 + rng.normal(size=n)
         yield x, y
 
 
@@ -43,38 +44,84 @@ def written(file: Path, rows: int) -> None:
             writer.write_table(pa.table([*x.T, y], schema=schema))
 
 
-def kept(file: str) -> None:
+def kept(file: str, memory: bool) -> None:
     """In a process of its own: the model of the file, and what it took."""
     import ppl as pm
 
     began, processor = time.perf_counter(), time.process_time()
     with pm.Model() as model:
-        rows = pm.from_arrow(file, progressbar=False)
+        rows = pm.from_arrow(file, progressbar=False, memory=memory)
         beta, a = pm.Normal("beta", 0, 100, shape=COLUMNS), pm.Normal("a", 0, 1e7)
-        mean = a + rows[[f"x{i}" for i in range(COLUMNS)]] @ beta
-        y = pm.Normal("y", mean, pm.HalfNormal("s", 5), observed=rows["y"])
+        names = [f"x{i}" for i in range(COLUMNS)]
+        design = np.stack([rows[name] for name in names], axis=1) if memory else rows[names]
+        pm.Normal("y", a + design @ beta, pm.HalfNormal("s", 5), observed=rows["y"])
     read = time.perf_counter() - began, time.process_time() - processor
     result = pm.sample(500, model=model, random_seed=1, progressbar=False, quiet=True)
-    mean, values = (np.asarray(a) for a in (result.posterior["beta"].mean(("chain", "draw")), model.rvs_to_values[y].inputs[0].attrs["value"]))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(json.dumps({"read": read, "seconds": time.perf_counter() - began, "peak": peak, "means": mean.tolist(), "rows": len(values), "words": model.read_once["y"]}))
+    beta = result.posterior["beta"].values
+    facts = {
+        "read": read,
+        "seconds": time.perf_counter() - began,
+        "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "words": model.read_once.get("y", "all rows in memory"),
+        "mean": beta.mean((0, 1)).tolist(),
+        "sd": beta.std((0, 1)).tolist(),
+        "first": beta[0, 0].tolist(),
+        "scale": float(result.posterior["s"].mean()),
+    }
+    print(json.dumps(facts))
+
+
+def fit(file: Path, memory: bool = False) -> dict:
+    how = [sys.executable, __file__, "--memory" if memory else "--kept", str(file)]
+    done = subprocess.run(how, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(done.stderr)
+    found = json.loads(done.stdout.splitlines()[-1])
+    print(found["words"].partition("; digest")[0])
+    seconds, processor = found["read"]
+    print(
+        f"  read in {seconds:.1f} s ({processor:.1f} s of processor), with draws {found['seconds']:.1f} s, peak of memory "
+        f"{found['peak']:.0f} MB",
+        flush=True,
+    )
+    return found
 
 
 def main() -> None:
-    if len(sys.argv) == 3 and sys.argv[1] == "--kept":
-        return kept(sys.argv[2])
+    if len(sys.argv) == 3:
+        return kept(sys.argv[2], sys.argv[1] == "--memory")
     size = float(sys.argv[1]) if len(sys.argv) > 1 else 2.0
-    rows = int(size * 1e9 / 8 / (COLUMNS + 1))
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "rows.parquet"
-        written(file, rows)
-        done = subprocess.run([sys.executable, __file__, "--kept", str(file)], capture_output=True, text=True)
-        if done.returncode:
-            sys.exit(done.stderr)
-        found = json.loads(done.stdout.splitlines()[-1])
-        print(f"{file.stat().st_size / 1e9:.2f} GB, {found['words']}")
-        print(f"read in {found['read'][0]:.1f} s ({found['read'][1]:.1f} s of processor), with draws {found['seconds']:.1f} s, peak of memory {found['peak']:.0f} MB")
+        for gigabytes, both in ((min(size, COMPARED), True), (size, False)):
+            file = Path(folder) / f"rows-{gigabytes}.parquet"
+            written(file, int(gigabytes * 1e9 / 8 / (COLUMNS + 1)))
+            print(f"{file.stat().st_size / 1e9:.2f} GB of Parquet: ", end="")
+            once = fit(file)
+            if both:
+                all_rows = fit(file, memory=True)
+                for what in ("first", "mean"):
+                    gap = np.abs(np.subtract(once[what], all_rows[what])) / all_rows["sd"]
+                    print(f"  {what} draw: at most {gap.max():.1e} standard deviations from that of rows in memory")
+                print(f"  mean of the scale: {abs(once['scale'] / all_rows['scale'] - 1):.1e} from it, relative")
+            file.unlink()
+    far_from_zero()
     return None
+
+
+def far_from_zero() -> None:
+    from ppl.sources.statistics import Triangle
+
+    for far in (0.0, 1e6):
+        tables = [np.column_stack([np.ones(len(y)), x + far, y]) for x, y in blocks(1_000_000)]
+        made = Triangle()
+        for table in tables:
+            made.add(table)
+        whole, factor = np.concatenate(tables), made.factor()
+        ours = np.linalg.lstsq(factor[:, :-1], factor[:, -1], rcond=None)[0]
+        numpy = np.linalg.lstsq(whole[:, :-1], whole[:, -1], rcond=None)[0]
+        print(
+            f"least squares, columns {far:.0e} from zero: {np.abs(ours / numpy - 1).max():.1e} from NumPy's, relative"
+        )
 
 
 if __name__ == "__main__":

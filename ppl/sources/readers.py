@@ -146,7 +146,9 @@ def _of_zarr(group: Any, what: str) -> Reader:
     arrays = {name: array for name, array in group.arrays() if array.ndim == 1}
     lengths = {array.shape[0] for array in arrays.values()}
     if len(lengths) != 1:
-        raise ValueError(f"from_arrow: the arrays of {what} with one axis have {len(lengths)} lengths; they are columns")
+        raise ValueError(
+            f"from_arrow: the arrays of {what} with one axis have {len(lengths)} lengths; they are columns"
+        )
     (count,) = lengths
 
     def read(names: Sequence[str], rows: int) -> Iterator[Batch]:

@@ -107,7 +107,9 @@ def _linear(variable: Any, value: Tensor, source: SourceRows, own: Mapping[str, 
         except (NoMatch, NotAffine) as why:
             raise Refused(f"{why}, so that there is no triangular factor that all rows could be kept in") from None
         atoms, before = [part.variable for part in form.parts], atoms
-        if not ancestors(atoms).isdisjoint(as_tensor(column) for column in block.values()) or (before and atoms != before):
+        if not ancestors(atoms).isdisjoint(as_tensor(column) for column in block.values()) or (
+            before and atoms != before
+        ):
             raise Refused("its mean is not linear in what all rows share, so that there is no triangular factor")
         columns = sum(prod(known_shape(atom)) for atom in atoms)
         if columns > LIMITS.dense_columns:
@@ -125,6 +127,10 @@ def _linear(variable: Any, value: Tensor, source: SourceRows, own: Mapping[str, 
     if not count or scale is None:
         raise Refused("there are no rows")
     factor = triangle.factor()
+    # Rows of zeros say nothing. With as many as these a Gaussian block measures its rows from their least squares, as
+    # it does with all of them, and in place of squares of large numbers those of small ones are added up.
+    blank = np.zeros((LIMITS.few_rows + 4 * factor.shape[1], factor.shape[1]))
+    factor = np.concatenate([factor, blank])
     mean, begin = as_tensor(np.zeros(len(factor))), 0
     for atom in atoms:
         size = prod(known_shape(atom))
@@ -166,7 +172,11 @@ class Patterns:
 
     def add(self, block: Mapping[str, np.ndarray], values: Sequence[np.ndarray]) -> None:
         n = len(next(iter(block.values())))
-        own = np.stack([np.asarray(block[name], float) for name in self.names], axis=1) if self.names else np.empty((n, 0))
+        own = (
+            np.stack([np.asarray(block[name], float) for name in self.names], axis=1)
+            if self.names
+            else np.empty((n, 0))
+        )
         cells, inverse = _distinct(own)
         table, place = _distinct(np.concatenate([self.table, cells]))
         known = place[: len(self.table)]
@@ -186,7 +196,10 @@ class Patterns:
 
     def given(self, own: Mapping[str, Tensor]) -> dict[Node, Any]:
         """The columns at the distinct rows."""
-        return {own[name]: tt.cast(as_tensor(column), own[name].dtype) for name, column in zip(self.names, self.table.T, strict=True)}
+        return {
+            own[name]: tt.cast(as_tensor(column), own[name].dtype)
+            for name, column in zip(self.names, self.table.T, strict=True)
+        }
 
 
 def _distinct(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -204,9 +217,7 @@ def _by_cell(values: np.ndarray, cell: np.ndarray, cells: int) -> np.ndarray:
     return np.stack([ordered[a:b].sum(axis=0) for a, b in zip(starts[:-1], starts[1:], strict=True)])
 
 
-def _by_cells(
-    variable: Any, value: Tensor, blocks: Blocks, own: Mapping[str, Tensor], columns: Sequence[str]
-) -> Kept:
+def _by_cells(variable: Any, value: Tensor, blocks: Blocks, own: Mapping[str, Tensor], columns: Sequence[str]) -> Kept:
     """An exponential family: counts and sums of its statistics by rows with the same parameters."""
     family, patterns, base = variable.family, Patterns(columns), []
     for block in blocks:

@@ -23,6 +23,7 @@ from ppl.model.log import silenced
 from ppl.model.output import results
 from ppl.model.output.hidden import shown
 from ppl.model.output.multitrace import MultiTrace
+from ppl.model.output.result_in_zarr import keep_result
 from ppl.model.output.sample_stats import complete
 from ppl.model.output.sampler_report import SamplerReport
 from ppl.model.posterior.rewriting import Posterior
@@ -102,6 +103,7 @@ class Finisher:
         self._preparing: threading.Thread | None = None
         self.facts: dict[str, Any] = {}  # further attributes of the result
         self.directory: Any = None  # where the run is saved, if it is
+        self.in_zarr = False  # whether by Zarr, so that the result is kept there too
         self._wanted = wanted
         self._refuse_densities()
         variables = tuple(slot.variable for slot in slots)
@@ -236,6 +238,8 @@ class Finisher:
             groups["warmup_sample_stats"] = results.dataset(model, warm_stats, attrs=attrs, sample_coords=chains)
         groups |= self._densities(values, run, chains, more)
         result = results.collect({**groups, **results.given_groups(model, **more)})
+        if final and self.in_zarr and certificate.verdict != "fails":
+            keep_result(self.directory, result)
         return self._unless_refuted(result, certificate, values)
 
     def _unless_refuted(self, result: Any, certificate: Certificate, values: Mapping[str, np.ndarray]) -> Any:

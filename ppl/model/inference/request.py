@@ -32,8 +32,8 @@ from ppl.model.inference.time_limit import checked_seconds
 from ppl.model.registry.variable_registry import Books
 from ppl.model.seeds import seed_of
 from ppl.samplers import StorageError
-from ppl.samplers.runs.checkpoint import seed_of_run
-from ppl.samplers.runs.launch import check_storage
+from ppl.samplers.runs.checkpoint import holds_run, seed_of_run
+from ppl.samplers.runs.launch import storage_for
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ def _directory(checkpoint: Any, resume: Any) -> Any:
     if checkpoint is None:
         return resume
     if resume is None:
-        if os.path.exists(os.path.join(os.fspath(checkpoint), "run.json")):
+        if holds_run(checkpoint):
             raise StorageError(f'{checkpoint} already holds a run: go on with it by resume="auto".')
         return checkpoint
     if os.fspath(checkpoint) != os.fspath(resume):
@@ -187,10 +187,9 @@ def _seed(random_seed: Any, directory: Any) -> int:
     return seed_of(random_seed) if kept is None else kept
 
 
-def _store(directory: Any, storage: str) -> dict[str, Any]:
+def _store(directory: Any, storage: str | None) -> dict[str, Any]:
     """How draws are saved: in a new directory, or in one to go on from."""
-    check_storage(storage, directory)
+    kind = storage_for(storage, directory)
     if directory is None:
         return {}
-    known = os.path.exists(os.path.join(os.fspath(directory), "run.json"))
-    return {"resume" if known else "checkpoint": directory, "storage": storage}
+    return {"resume" if holds_run(directory) else "checkpoint": directory, "storage": kind}

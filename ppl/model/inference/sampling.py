@@ -66,7 +66,7 @@ def sample(
     blocking: bool = True,
     checkpoint: str | os.PathLike[str] | None = None,
     resume: str | os.PathLike[str] | None = None,
-    storage: str = "npy",
+    storage: str | None = None,
     max_seconds: float | None = None,
     certificate: bool | int = True,
     **options: Any,
@@ -112,7 +112,7 @@ def sample(
     n_init : None
         PyMC's argument for starts by ADVI; it has no effect here, and a value warns.
     trace : None
-        PyMC's argument for stores; draws are kept in memory, or on disk by `checkpoint`. Another value is refused.
+        PyMC's argument for stores; draws are kept in memory, or saved by `checkpoint`. Another value is refused.
     discard_tuned_samples : bool, default True
         False keeps the draws of the tuning in groups `warmup_posterior` and `warmup_sample_stats`.
     compute_convergence_checks : bool, default True
@@ -142,15 +142,16 @@ def sample(
         Variables that have to be marginalized, also where the plan would leave them; an error says why one cannot be.
     blocking : bool, default True
         False returns at once, with a handle of the run in the background (`wait()`, `inspect()`, `cancel()`, ...).
-    checkpoint : path, optional
-        A directory in which a new run saves its draws while it samples. SIGTERM then saves the run and leaves with
+    checkpoint : path or URL, optional
+        A directory, or a URL of an object store as "s3://bucket/run", in which a new run saves its draws while it samples. SIGTERM then saves the run and leaves with
         code 75, by which batch systems start it again.
     resume : path or "auto", optional
         A directory of a run that was stopped: the same call goes on there, to as many `draws` as it asks for. "auto"
         goes on with the run in `checkpoint`, or begins it. A run of another model, of other data or of other
         arguments is refused, with what differs.
-    storage : {"npy", "zarr"}, default "npy"
-        How `checkpoint` and `resume` keep draws: in files that NumPy reads, or in a Zarr group.
+    storage : {"npy", "zarr"}, optional
+        How `checkpoint` and `resume` keep draws: in files that NumPy reads, as in a directory by default, or in a Zarr
+        group, as at a URL; then the finished result is there too, as groups of `result.zarr`.
     max_seconds : float, optional
         Stop the chains so many seconds after the call, at the end of what they are at; the draws made by then are the
         result, whose attribute `stopped_by` says so. With `checkpoint` the run can go on later.

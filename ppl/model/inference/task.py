@@ -108,7 +108,7 @@ def task_of(asked: Asked) -> Task:
         NUTPIE if asked.nuts_sampler == "nutpie" else {}, asked.certified, methods.only_nuts, chosen,
     )  # fmt: skip
     finish = Finisher(posterior, starts.slots, request)
-    finish.directory = asked.directory
+    finish.directory, finish.in_zarr = asked.directory, asked.stored.get("storage") == "zarr"
     finish.facts["drawn_by"] = _named(asked, methods)
     refuse_too_large(_sizes(finish), asked.chains, asked.draws)
     in_parts = asked.rewrite and not (asked.watched or asked.steered) and methods.only_nuts

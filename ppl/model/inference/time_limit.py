@@ -43,7 +43,9 @@ class TimeLimit:
         except Exception:  # of the run: whoever waits for it is told
             return
         if so_far.interrupted:
-            again = "" if self._place is None else f" It is saved: the same call with resume={str(self._place)!r} goes on."
+            again = (
+                "" if self._place is None else f" It is saved: the same call with resume={str(self._place)!r} goes on."
+            )
             log.warning(
                 "max_seconds=%g: the run was stopped after %s draws of each chain.%s",
                 self._seconds, f"{so_far.draws:_}", again,

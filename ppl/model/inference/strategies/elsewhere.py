@@ -17,7 +17,9 @@ def by_another_package(task: Task) -> Drawn | None:
     if asked.own or not task.starts.dim:
         return None
     density = made_ready(task)
-    _only_nuts(task, blocking=asked.blocking, resume=asked.directory, callback=asked.callback, max_seconds=asked.max_seconds)
+    _only_nuts(
+        task, blocking=asked.blocking, resume=asked.directory, callback=asked.callback, max_seconds=asked.max_seconds
+    )
     if asked.as_arviz:
         results.prepared()
     task.prepare_results()
