@@ -3,8 +3,8 @@
 python benchmarks/read_once.py [gigabytes]        # 2 by default, written to a temporary folder
 
 A Parquet file of normal rows about eight columns is read by `from_arrow` in a process of its own, which says how much
-memory it took. Of a smaller file, coefficients are compared with those of the same model with all rows in memory, draw by
-draw in units of their standard deviations; and with one column a million of its standard deviations from zero, least
+memory it took. Of a smaller file, coefficients are compared with those of the same model with all rows in memory, draw
+by draw in units of their standard deviations; and with one column a million of its standard deviations from zero, least
 squares by the triangular factor of blocks with NumPy's of all rows.
 """
 
@@ -79,11 +79,8 @@ def fit(file: Path, memory: bool = False) -> dict:
     found = json.loads(done.stdout.splitlines()[-1])
     print(found["words"].partition("; digest")[0])
     seconds, processor = found["read"]
-    print(
-        f"  read in {seconds:.1f} s ({processor:.1f} s of processor), with draws {found['seconds']:.1f} s, peak of memory "
-        f"{found['peak']:.0f} MB",
-        flush=True,
-    )
+    drawn = f"with draws {found['seconds']:.1f} s, peak of memory {found['peak']:.0f} MB"
+    print(f"  read in {seconds:.1f} s ({processor:.1f} s of processor), {drawn}", flush=True)
     return found
 
 

@@ -58,11 +58,10 @@ def main() -> None:
                 sys.exit(done.stderr)
             found = json.loads(done.stdout.splitlines()[-1])
             walls[name] = found["processor"]
-            print(
-                f"{name:7} {found['wall']:6.1f} s, {found['processor']:6.1f} s of processor, memory from a quarter of the draws "
-                f"to the end {found['first']:6.0f} to {found['last']:6.0f} MB, speed {walls['memory'] / found['processor']:.2f}",
-                flush=True,
-            )
+            seconds = f"{found['wall']:6.1f} s, {found['processor']:6.1f} s of processor"
+            memory = f"{found['first']:6.0f} MB after a quarter of the draws, {found['last']:6.0f} at the end"
+            speed = f"{walls['memory'] / found['processor']:.2f} of the speed"
+            print(f"{name:7} {seconds}, {memory}, {speed}", flush=True)
     return None
 
 

@@ -2,15 +2,16 @@ r"""What is kept of rows that are read once: sufficient statistics, taken block 
 
 Normal rows about a linear predictor, y = Dθ + σε, are kept as the triangular factor R of [D y]: Σ (yᵢ - Dᵢθ)² is
 ‖r - Tθ‖² with the columns T and r of R, so that its few rows stand for all, but for how often log σ counts. Factors of
-blocks are joined two by two, in an order that the numbers of the blocks alone decide; X'X, whose condition number is the
-square of that of X, is never made. Rows of an exponential family are kept as counts and sums by equal parameters,
+blocks are joined two by two, in an order that the numbers of the blocks alone decide; X'X, whose condition number is
+the square of that of X, is never made. Rows of an exponential family are kept as counts and sums by equal parameters,
 others as counts of equal rows.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
@@ -42,12 +43,12 @@ class Kept(NamedTuple):
     words: str
 
 
-class Refused(ValueError):
+class RefusedError(ValueError):
     """Rows that have no statistics of a size that could be kept."""
 
 
 def statistics_of(variable: RandomVariable, value: Tensor, source: SourceRows, bar: Any) -> Kept:
-    """Read the rows of a variable and keep what its density needs; raises `Refused` with the reason."""
+    """Read the rows of a variable and keep what its density needs; raises `RefusedError` with the reason."""
     own = source.names_of(ancestors([variable, value]))
     if variable.family is Normal:
         return _linear(variable, value, source, own, bar)
@@ -105,15 +106,16 @@ def _linear(variable: Any, value: Tensor, source: SourceRows, own: Mapping[str, 
             scale, weights = scale_of(sigma)
             form = form_of(mu, (n,))
         except (NoMatch, NotAffine) as why:
-            raise Refused(f"{why}, so that there is no triangular factor that all rows could be kept in") from None
+            raise RefusedError(f"{why}, so that there is no triangular factor that all rows could be kept in") from None
         atoms, before = [part.variable for part in form.parts], atoms
         if not ancestors(atoms).isdisjoint(as_tensor(column) for column in block.values()) or (
             before and atoms != before
         ):
-            raise Refused("its mean is not linear in what all rows share, so that there is no triangular factor")
+            raise RefusedError("its mean is not linear in what all rows share, so that there is no triangular factor")
         columns = sum(prod(known_shape(atom)) for atom in atoms)
         if columns > LIMITS.dense_columns:
-            raise Refused(f"its predictor has {columns} columns, and {LIMITS.dense_columns} are written out at most")
+            most = LIMITS.dense_columns
+            raise RefusedError(f"its predictor has {columns} columns, and {most} are written out at most")
         parts = [np.asarray(data_value(design_of(part, n)), float) for part in form.parts]
         explained = np.asarray(data_value(tt.cast(y, "float64") - form.offset), float)
         table = np.concatenate([*parts, np.broadcast_to(explained, (n,))[:, None]], axis=1)
@@ -121,11 +123,11 @@ def _linear(variable: Any, value: Tensor, source: SourceRows, own: Mapping[str, 
             given = np.broadcast_to(data_value(weights), (n,))
             table, logs = table / given[:, None], logs + float(np.log(given).sum())
         if not np.isfinite(table).all():
-            raise Refused(f"a value of {_names_of_wrong(block)} is not finite in rows {count:,} to {count + n:,}")
+            raise RefusedError(f"a value of {_names_of_wrong(block)} is not finite in rows {count:,} to {count + n:,}")
         triangle.add(table)
         count += n
     if not count or scale is None:
-        raise Refused("there are no rows")
+        raise RefusedError("there are no rows")
     factor = triangle.factor()
     # Rows of zeros say nothing. With as many as these a Gaussian block measures its rows from their least squares, as
     # it does with all of them, and in place of squares of large numbers those of small ones are added up.
@@ -158,7 +160,7 @@ def _refuse_outside(variable: Any, parameters: Sequence[Tensor], y: Tensor) -> N
         inside = data_value(inside) if is_data(inside) else True
     wrong = values[~np.broadcast_to(np.isfinite(values) & inside, values.shape)]
     if wrong.size:
-        raise Refused(f"{wrong.size:,} values, as {wrong.ravel()[0]!s}, are outside the support of the family")
+        raise RefusedError(f"{wrong.size:,} values, as {wrong.ravel()[0]!s}, are outside the support of the family")
 
 
 class Patterns:
@@ -192,7 +194,7 @@ class Patterns:
         self.table, self.sums, self.rows = table, joined, self.rows + n
         most = LIMITS.patterns_of_a_source
         if len(table) > most or (len(table) * LIMITS.rows_a_cell > self.rows > LIMITS.rows_looked_at_first):
-            raise Refused(f"{len(table):,} of the first {self.rows:,} rows differ")
+            raise RefusedError(f"{len(table):,} of the first {self.rows:,} rows differ")
 
     def given(self, own: Mapping[str, Tensor]) -> dict[Node, Any]:
         """The columns at the distinct rows."""
@@ -214,7 +216,7 @@ def _by_cell(values: np.ndarray, cell: np.ndarray, cells: int) -> np.ndarray:
     order = np.argsort(cell, kind="stable")
     starts = np.searchsorted(cell[order], np.arange(cells + 1))
     ordered = values[order]
-    return np.stack([ordered[a:b].sum(axis=0) for a, b in zip(starts[:-1], starts[1:], strict=True)])
+    return np.stack([ordered[a:b].sum(axis=0) for a, b in itertools.pairwise(starts)])
 
 
 def _by_cells(variable: Any, value: Tensor, blocks: Blocks, own: Mapping[str, Tensor], columns: Sequence[str]) -> Kept:

@@ -12,7 +12,7 @@ from ppl.model.posterior.density import Joint
 from ppl.rewrites.limits import limited
 from ppl.sources import readers
 from ppl.sources.source_rows import recut
-from ppl.sources.statistics import Patterns, Refused, Triangle
+from ppl.sources.statistics import Patterns, RefusedError, Triangle
 
 pa = pytest.importorskip("pyarrow")
 
@@ -283,7 +283,7 @@ def test_wrong_sources_and_columns_are_named():
 
 def test_too_many_patterns_are_refused():
     patterns = Patterns(["x"])
-    with limited(patterns_of_a_source=5), pytest.raises(Refused, match="6 of the first 60 rows differ"):
+    with limited(patterns_of_a_source=5), pytest.raises(RefusedError, match="6 of the first 60 rows differ"):
         patterns.add({"x": np.arange(60) % 6}, [np.ones(60)])
 
 

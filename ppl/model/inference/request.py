@@ -27,8 +27,8 @@ from ppl.model.inference.sampling_options import (
     steers_nuts,
 )
 from ppl.model.inference.steps.assignment import FOR_COUNTS
-from ppl.model.inputs.observing import refuse_impossible
 from ppl.model.inference.time_limit import checked_seconds
+from ppl.model.inputs.observing import refuse_impossible
 from ppl.model.registry.variable_registry import Books
 from ppl.model.seeds import seed_of
 from ppl.samplers import StorageError
@@ -127,7 +127,8 @@ def request(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Asked
         model=model, draws=draws, tune=tune, chains=chains, cores=cores, seed=seed, initvals=initvals,
         jitter_max_retries=given["jitter_max_retries"], n_init=given["n_init"], protect=as_list(given["protect"]),
         eliminate=as_list(given["eliminate"]), nuts=nuts, given=direct, steered=steered, directory=directory,
-        stored=stored, began=began, max_seconds=checked_seconds(given["max_seconds"]), extras=extras, keep_warmup=keep_warmup, for_counts=for_counts,
+        stored=stored, began=began, max_seconds=checked_seconds(given["max_seconds"]), extras=extras,
+        keep_warmup=keep_warmup, for_counts=for_counts,
         checked=given["compute_convergence_checks"], certified=_draws_to_check(given["certificate"]),
         as_arviz=given["return_inferencedata"], **{name: given[name] for name in same},
     )  # fmt: skip

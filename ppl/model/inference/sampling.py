@@ -143,8 +143,8 @@ def sample(
     blocking : bool, default True
         False returns at once, with a handle of the run in the background (`wait()`, `inspect()`, `cancel()`, ...).
     checkpoint : path or URL, optional
-        A directory, or a URL of an object store as "s3://bucket/run", in which a new run saves its draws while it samples. SIGTERM then saves the run and leaves with
-        code 75, by which batch systems start it again.
+        A directory, or a URL of an object store as "s3://bucket/run", in which a new run saves its draws while it
+        samples. SIGTERM then saves the run and leaves with code 75, by which batch systems start it again.
     resume : path or "auto", optional
         A directory of a run that was stopped: the same call goes on there, to as many `draws` as it asks for. "auto"
         goes on with the run in `checkpoint`, or begins it. A run of another model, of other data or of other

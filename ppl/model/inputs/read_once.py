@@ -10,7 +10,7 @@ from ppl.model.inference.bar import Bar
 from ppl.model.registry.named import Potential
 from ppl.model.registry.variable_registry import Books
 from ppl.sources.source_rows import SourceRows
-from ppl.sources.statistics import Refused, statistics_of
+from ppl.sources.statistics import RefusedError, statistics_of
 from ppl.tensor.tensor import Tensor, as_tensor
 
 PLAIN = {"b": "iu", "i": "biu", "u": "biu", "f": "biuf"}  # kinds of columns that are values of each kind of variable
@@ -33,7 +33,7 @@ def observe_rows(
     try:
         with Bar("Rows", source.progressbar) as bar:
             kept = statistics_of(rv, observed, source, bar)
-    except Refused as why:
+    except RefusedError as why:
         raise SamplingError(
             f"{who}: {why}. Rows of a source are read once, and their statistics kept; where there are none, take"
             " memory=True in from_arrow, which reads all rows into memory, or a sample of them."

@@ -21,8 +21,8 @@ from ppl.model.context import model_may_be_first, model_to_read
 from ppl.model.errors import ParameterValueError, ShapeError
 from ppl.model.finishing import checks
 from ppl.model.inference.bar import Bar
-from ppl.model.log import log
 from ppl.model.inputs.read_once import refuse_read_once
+from ppl.model.log import log
 from ppl.model.output import results
 from ppl.model.output.hidden import is_hidden, shown
 from ppl.model.output.traces import Draws, data_then, from_trace

@@ -1,7 +1,7 @@
 """Where a run is saved: a folder, or a URL of an object store, by small files that are written whole and by Zarr.
 
-A URL is that of a bucket and what the run is called there, as "s3://bucket/run". It is opened by obstore or, where that is
-not installed, by fsspec; "memory://run" is kept by this process, for tests.
+A URL is that of a bucket and what the run is called there, as "s3://bucket/run". It is opened by obstore or, where that
+is not installed, by fsspec; "memory://run" is kept by this process, for tests.
 """
 
 import importlib
