@@ -114,9 +114,8 @@ class DirectoryStore:
         for name, (count, checksum) in tables.items():
             if not self._tables[chain.number][name].verified(count, checksum):
                 raise StorageError(
-                    f"The table {name} of {self.path}/chain-{chain.number} is damaged: its first {count} rows do not have"
-                    " the checksum"
-                    " that was saved with them. Start afresh in another directory."
+                    f"The table {name} of {self.path}/chain-{chain.number} is damaged: its first {count} rows do not"
+                    " have the checksum that was saved with them. Start afresh in another directory."
                 )
         if any(a.shape != b.shape or a.dtype != b.dtype for a, b in zip(chain.layout.blank, found, strict=True)):
             raise StorageError(f"{file} belongs to another sampler: its state has other shapes.")
