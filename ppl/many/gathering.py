@@ -160,7 +160,9 @@ def packed(f: Any, what: str) -> bytes:
     """Something as bytes, by cloudpickle where it is not importable by name."""
     try:
         if getattr(f, "__module__", "") != MODULE:  # what a script defines has another name elsewhere
-            return pickle.dumps(f)
+            found = pickle.dumps(f)
+            if MODULE.encode() not in found:
+                return found
     except Exception:
         pass
     try:
@@ -170,5 +172,5 @@ def packed(f: Any, what: str) -> bytes:
             f"{what} cannot be sent to other processes: define it at the top of a module that they can import, or "
             "install cloudpickle"
         ) from None
-    found: bytes = cloudpickle.dumps(f)
-    return found
+    by_value: bytes = cloudpickle.dumps(f)
+    return by_value

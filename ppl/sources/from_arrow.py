@@ -51,9 +51,9 @@ def from_arrow(
 
     Examples
     --------
-    >>> import pyarrow as pa
+    >>> import polars as pl
     >>> x = np.linspace(-1, 1, 1000)
-    >>> rows = pm.from_arrow(pa.table({"x": x, "y": 1 + 2 * x}), progressbar=False)
+    >>> rows = pm.from_arrow(pl.DataFrame({"x": x, "y": 1 + 2 * x}), progressbar=False)
     >>> with pm.Model() as model:
     ...     a, b = pm.Normal("a", 0, 10), pm.Normal("b", 0, 10)
     ...     y = pm.Normal("y", a + b * rows["x"], 0.1, observed=rows["y"])

@@ -9,7 +9,6 @@ others as counts of equal rows.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from math import prod
@@ -212,11 +211,9 @@ def _distinct(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _by_cell(values: np.ndarray, cell: np.ndarray, cells: int) -> np.ndarray:
-    """Sums by cell, each by pairs."""
+    """Sums by cell, none of which is empty."""
     order = np.argsort(cell, kind="stable")
-    starts = np.searchsorted(cell[order], np.arange(cells + 1))
-    ordered = values[order]
-    return np.stack([ordered[a:b].sum(axis=0) for a, b in itertools.pairwise(starts)])
+    return np.add.reduceat(values[order], np.searchsorted(cell[order], np.arange(cells)), axis=0)
 
 
 def _by_cells(variable: Any, value: Tensor, blocks: Blocks, own: Mapping[str, Tensor], columns: Sequence[str]) -> Kept:

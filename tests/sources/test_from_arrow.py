@@ -8,13 +8,14 @@ import pytest
 
 import ppl as pm
 from ppl.compile.density import flattened, layout, values_at
+from ppl.model.finishing.whose_run import parts_of_model
 from ppl.model.posterior.density import Joint
 from ppl.rewrites.limits import limited
 from ppl.sources import readers
 from ppl.sources.source_rows import recut
 from ppl.sources.statistics import Patterns, RefusedError, Triangle
 
-pa = pytest.importorskip("pyarrow")
+pl = pytest.importorskip("polars")
 
 N = 1500
 RNG = np.random.default_rng(4)
@@ -31,7 +32,7 @@ COLUMNS = {
     "times": RNG.exponential(1.0 + G),
     "grade": RNG.integers(0, 3, N),
 }
-TABLE = pa.table(COLUMNS)
+TABLE = pl.DataFrame(COLUMNS)
 
 
 def line(d):
@@ -107,10 +108,13 @@ def test_draws_are_those_of_rows_in_memory():
 # --- sources --------------------------------------------------------------------------------------------------------
 @pytest.fixture(scope="module")
 def places(tmp_path_factory):
-    parquet, feather = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow.feather")
     folder = tmp_path_factory.mktemp("rows")
+    try:
+        from pyarrow import feather, parquet
+    except ImportError:
+        return folder
     (folder / "parts").mkdir()
-    pm_rows = TABLE.select(["x", "y"])
+    pm_rows = TABLE.select(["x", "y"]).to_arrow()
     parquet.write_table(pm_rows.slice(0, 700), folder / "parts" / "a.parquet", row_group_size=300)
     parquet.write_table(pm_rows.slice(700), folder / "parts" / "b.parquet", row_group_size=1000)
     feather.write_feather(pm_rows, folder / "rows.feather", compression="uncompressed")
@@ -126,21 +130,31 @@ def of_zarr(folder):
 
 
 def of_polars(lazy):
-    frame = pytest.importorskip("polars").DataFrame({"x": X, "y": COLUMNS["y"]})
+    frame = TABLE.select(["x", "y"])
     return frame.lazy() if lazy else frame
 
 
+def arrow():
+    return pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+
+
+def of_table():
+    return arrow().table({name: COLUMNS[name] for name in ("x", "y")})
+
+
 def of_duckdb(folder):
-    return pytest.importorskip("duckdb").sql(f"select * from '{folder}/parts/*.parquet'")
+    return arrow() and pytest.importorskip("duckdb", reason="duckdb is not installed").sql(
+        f"select * from '{folder}/parts/*.parquet'"
+    )
 
 
 SOURCES = {
-    "folder": lambda folder: folder / "parts",
-    "files": lambda folder: [folder / "parts" / "a.parquet", folder / "parts" / "b.parquet"],
-    "feather": lambda folder: str(folder / "rows.feather"),
+    "folder": lambda folder: arrow() and folder / "parts",
+    "files": lambda folder: arrow() and [folder / "parts" / "a.parquet", folder / "parts" / "b.parquet"],
+    "feather": lambda folder: arrow() and str(folder / "rows.feather"),
     "dataset": lambda folder: pytest.importorskip("pyarrow.dataset").dataset(folder / "parts"),
-    "table": lambda folder: TABLE.select(["x", "y"]),
-    "reader": lambda folder: TABLE.select(["x", "y"]).to_reader(max_chunksize=111),
+    "table": lambda folder: of_table(),
+    "reader": lambda folder: of_table().to_reader(max_chunksize=111),
     "zarr": of_zarr,
     "polars": lambda folder: of_polars(False),
     "lazy polars": lambda folder: of_polars(True),
@@ -153,9 +167,9 @@ def rows_of(source, **options):
 
 
 @pytest.fixture(scope="module")
-def kept(places):
+def kept():
     with pm.Model() as model:
-        rows = rows_of(places / "parts")
+        rows = rows_of(TABLE.select(["x", "y"]))
         y = pm.Normal("y", pm.Normal("a") + pm.Normal("b") * rows["x"], 1.0, observed=rows["y"])
     return model.rvs_to_values[y].inputs[0], rows.digest
 
@@ -269,16 +283,35 @@ def test_wrong_sources_and_columns_are_named():
         rows_of(TABLE)[3]
     with pytest.raises(ValueError, match="block is a number of rows"):
         pm.from_arrow(TABLE, block=1)
-    for column, words in ((pa.array([1.0, None]), 'column "x" has missing values'), (pa.array(["a", "b"]), "codes")):
+    for column, words in (([1.0, None], 'column "x" has missing values'), (["a", "b"], "codes")):
         with pytest.raises((ValueError, TypeError), match=words):
-            pm.from_arrow(pa.table({"x": column}), memory=True)
-    once = rows_of(TABLE.select(["x", "y"]).to_reader())
+            pm.from_arrow(pl.DataFrame({"x": column}), memory=True)
+    gap = pl.DataFrame({"x": [1.0, np.nan, 2.0], "y": [1.0, 2.0, 3.0]})
+    with pytest.raises(pm.SamplingError, match='"x" is not finite in rows 0 to 3'):
+        built(lambda d: pm.Normal("y", pm.Normal("b") * d["x"], 1.0, observed=d["y"]), rows_of(gap))
+
+
+def test_a_reader_is_read_once():
+    once = rows_of(of_table().to_reader())
     built(mean_alone, once)
     with pytest.raises(ValueError, match="can be read once, and was"):
         built(mean_alone, once)
-    gap = pa.table({"x": [1.0, np.nan, 2.0], "y": [1.0, 2.0, 3.0]})
-    with pytest.raises(pm.SamplingError, match='"x" is not finite in rows 0 to 3'):
-        built(lambda d: pm.Normal("y", pm.Normal("b") * d["x"], 1.0, observed=d["y"]), rows_of(gap))
+
+
+def test_a_pass_that_is_stopped_leaves_the_model_as_it_was(monkeypatch):
+    rows = rows_of(TABLE)
+    monkeypatch.setattr(Triangle, "add", lambda self, table: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pm.Model() as model:
+        with pytest.raises(KeyboardInterrupt):
+            pm.Normal("y", pm.Normal("b") * rows["x"], 1.0, observed=rows["y"])
+        assert [*model.named_vars] == ["b"] and not model.read_once
+
+
+@pytest.mark.parametrize("model_of", [mean_alone, bernoulli], ids=lambda f: f.__name__)
+def test_other_rows_are_another_model_to_a_saved_run(model_of):
+    models = [built(model_of, rows_of(TABLE[:n])) for n in (1500, 1500, 1499)]
+    parts = [parts_of_model(model) for model in models]
+    assert parts[0] == parts[1] != parts[2]
 
 
 def test_too_many_patterns_are_refused():
