@@ -102,6 +102,13 @@ def source_of(nodes: Sequence[Node]) -> SourceRows | None:
     return next(iter(found.values()), None)
 
 
+def columns_of(value: Any) -> Tensor | None:
+    """Columns of a source, or all that it has: one of them as a vector, several as a matrix."""
+    if isinstance(value, SourceRows):
+        return value[value.columns if len(value.columns) > 1 else value.columns[0]]
+    return value if isinstance(value, Tensor) and source_of([value]) is not None else None
+
+
 def recut(batches: Iterator[Batch], rows: int) -> Iterator[dict[str, np.ndarray]]:
     """Batches of any lengths as blocks of one length: borders are at fixed row numbers, whatever the source does."""
     waiting: list[Batch] = []

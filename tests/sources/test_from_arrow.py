@@ -105,6 +105,17 @@ def test_draws_are_those_of_rows_in_memory():
     assert found.posterior.attrs["read_once"].startswith("y: 1,500 rows of a linear predictor with 3 columns")
 
 
+def test_data_may_be_columns_of_a_source():
+    rows = rows_of(TABLE)
+    with pm.Model() as model:
+        x, z = pm.Data("X", rows[["x", "g"]]), pm.Data("Z", pm.from_arrow(TABLE, ["z"]))
+        pm.Normal("y", x @ pm.Normal("b", shape=2), 1.0, observed=rows["y"])
+        with pytest.raises(ValueError, match='Data "W": rows that are read once have no dims'):
+            pm.Data("W", rows["x"], dims="rows")
+    assert model.read_once["y"].startswith("1,500 rows of a linear predictor with 2 columns")
+    assert x.type.shape == (None, 2) and z.type.shape == (None,) and not model.data_vars
+
+
 # --- sources --------------------------------------------------------------------------------------------------------
 @pytest.fixture(scope="module")
 def places(tmp_path_factory):
