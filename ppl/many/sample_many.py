@@ -61,8 +61,8 @@ def sample_many(
         A folder in which each fit is kept as soon as it is done, as in `map_fits`.
     buckets : bool, optional
         Whether data sets of many lengths are padded to a few, so that they share programs; padding does not count, and
-        draws have the same law. By default where there are more than five lengths, rows are left in the density that is
-        sampled, and the model goes over them one by one.
+        draws have the same law. By default where tables or groups are kept, there are more than five lengths, rows are
+        left in the density that is sampled, and the model goes over them one by one.
     random_seed : int or other, optional
         The seed of all fits; each has its own, which follows from this one and its number.
     progressbar : bool, default True

@@ -458,6 +458,21 @@ def test_a_url_needs_a_package_and_no_files(monkeypatch, tmp_path):
         schools(checkpoint="memory://run")
 
 
+def test_a_store_that_fails_ends_the_run_with_what_is_intact(tmp_path, monkeypatch):
+    pytest.importorskip("zarr", "3", reason="zarr is not installed")
+    pytest.importorskip("obstore", reason="obstore is not installed")
+    put = places._Obstore.put
+
+    def failing(self, name, content):
+        if name.endswith("state.npz"):
+            raise RuntimeError("the network is gone")
+        put(self, name, content)
+
+    monkeypatch.setattr(places._Obstore, "put", failing)
+    with pytest.raises(StorageError, match="cannot be written: RuntimeError: the network is gone.*make room and go on"):
+        schools(checkpoint=f"memory://{tmp_path}/failing")
+
+
 def test_fsspec_opens_urls_too(tmp_path):
     pytest.importorskip("zarr", "3", reason="zarr is not installed")
     pytest.importorskip("fsspec", reason="fsspec is not installed")

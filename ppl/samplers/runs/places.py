@@ -4,8 +4,10 @@ A URL is that of a bucket and what the run is called there, as "s3://bucket/run"
 is not installed, by fsspec; "memory://run" is kept by this process, for tests.
 """
 
+import contextlib
 import importlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -78,14 +80,16 @@ class Bucket:
 
     def get(self, name: str) -> bytes | None:
         """What an object holds."""
-        try:
-            return bytes(self._objects.get(name))
-        except FileNotFoundError:
-            return None
+        with as_of_a_disk():
+            try:
+                return bytes(self._objects.get(name))
+            except FileNotFoundError:
+                return None
 
     def put(self, name: str, content: bytes) -> None:
         """Objects are written whole."""
-        self._objects.put(name, content)
+        with as_of_a_disk():
+            self._objects.put(name, content)
 
     def zarr(self, name: str, mode: str) -> Any:
         """A group under a prefix."""
@@ -94,6 +98,17 @@ class Bucket:
     def store(self) -> Any:
         """The store of Zarr."""
         return self._objects.zarr()
+
+
+@contextlib.contextmanager
+def as_of_a_disk() -> Iterator[None]:
+    """What goes wrong elsewhere is told as what goes wrong with a disk, by OSError."""
+    try:
+        yield
+    except OSError:
+        raise
+    except Exception as error:  # stores have errors of their own
+        raise OSError(f"{type(error).__name__}: {error}") from error
 
 
 class _Obstore:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ppl.samplers.runs.places import Place
+from ppl.samplers.runs.places import Place, as_of_a_disk
 from ppl.samplers.runs.rows import Shape
 
 CHUNK_BYTES, CHUNK_BYTES_AWAY = 1 << 20, 8 << 20  # in a folder, and where each object is a message
@@ -70,9 +70,7 @@ class ZarrRows:
     def flush(self) -> None:
         """Write what waits."""
         with self._lock:
-            begin, count = self._begin, self._count
-            if count:
-                self._array[begin : begin + count] = self._waiting[:count]
+            self._write(self._begin, self._count)
 
     def read(self, begin: int, end: int) -> np.ndarray:
         """Rows ``begin`` to ``end``, in memory."""
@@ -98,6 +96,10 @@ class ZarrRows:
     def _put(self) -> None:
         """Write what waits and begin anew after it."""
         begin, count = self._begin, self._count
-        if count:
-            self._array[begin : begin + count] = self._waiting[:count]
+        self._write(begin, count)
         self._begin, self._count = begin + count, 0
+
+    def _write(self, begin: int, count: int) -> None:
+        if count:
+            with as_of_a_disk():
+                self._array[begin : begin + count] = self._waiting[:count]
