@@ -47,7 +47,7 @@ AT_THE_TOP = {"numpy"}
 # Imported on first use, inside the function that needs them.
 ON_FIRST_USE = set(
     "jax scipy arviz matplotlib graphviz rich networkx pandas polars xarray zarr h5netcdf "
-    "pyarrow optax nutpie numpyro blackjax IPython pytest joblib cloudpickle".split()
+    "pyarrow obstore fsspec optax nutpie numpyro blackjax IPython pytest joblib cloudpickle".split()
 )
 # The bridge alone reaches for these: the user has handed over a model of PyMC, or asked it to know ppl.
 BY_THE_BRIDGE = {"pymc", "pytensor"}
