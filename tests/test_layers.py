@@ -26,13 +26,14 @@ BELOW = {
     "dims": "xtensor model distributions tensor graph",
     "bridge": "xtensor model samplers compile rewrites distributions tensor graph xla",
     "xtensor": "distributions tensor graph",
-    "model": "xtensor nn samplers compile rewrites distributions tensor graph xla",
+    "sources": "rewrites distributions tensor graph",
+    "model": "sources xtensor nn samplers compile rewrites distributions tensor graph xla",
     "ode": "model compile rewrites distributions tensor graph xla",
     "gp": "model compile rewrites distributions tensor graph",
     "variational": "model samplers compile rewrites distributions tensor graph xla",
     "extras": "variational model samplers compile rewrites distributions tensor graph xla",
     "smc": "model samplers compile rewrites distributions tensor graph xla",
-    "scoring": "model samplers compile rewrites distributions tensor graph xla smc",
+    "scoring": "many model samplers compile rewrites distributions tensor graph xla smc",
     "many": "model samplers compile rewrites distributions tensor graph xla",
     "alias": "gp model nn samplers compile rewrites distributions tensor graph xla",
     "__main__": "alias",  # the command `python -m ppl`
@@ -46,7 +47,7 @@ AT_THE_TOP = {"numpy"}
 # Imported on first use, inside the function that needs them.
 ON_FIRST_USE = set(
     "jax scipy arviz matplotlib graphviz rich networkx pandas polars xarray zarr h5netcdf "
-    "optax nutpie numpyro blackjax IPython pytest joblib cloudpickle".split()
+    "pyarrow obstore fsspec optax nutpie numpyro blackjax IPython pytest joblib cloudpickle".split()
 )
 SLOW_OF_PYTHON = {"importlib.metadata"}  # it brings the parsers of mails and of archives
 # The bridge alone reaches for these: the user has handed over a model of PyMC, or asked it to know ppl.

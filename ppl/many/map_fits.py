@@ -8,20 +8,15 @@ workers. Programs are shared through the folder on disk: what one worker has com
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import BrokenExecutor, Executor, Future, as_completed
 from typing import Any
 
-from ppl.many.engines import OfJoblib, engine_of
-from ppl.many.fits import FitError, Fits
+from ppl.many.fits import Fits
+from ppl.many.gathering import Sent, gathered
 from ppl.many.kept_fits import KeptFits, code_of
-from ppl.many.one_fit import Groups, Outcome, Summary, Whole, Work, run
-from ppl.model.inference.bar import Bar
+from ppl.many.one_fit import Groups, Summary, Whole, Work
 from ppl.model.seeds import seed_of
 from ppl.model.version import __version__
-
-INTERRUPTED = "KeyboardInterrupt: the run was interrupted before this fit was done"
 
 
 def map_fits(
@@ -85,31 +80,9 @@ def map_fits(
     check_common("map_fits", on_error, sample_options)
     items, seed, kept = list(items), seed_of(random_seed), keeper(keep)
     options = ({} if executor is None else {"cores": 1}) | sample_options
-    work = Work(build, kept, options, seed)
+    job = Work(Sent(build, "build"), Sent(kept, "keep"), options, seed)
     store = None if checkpoint is None else KeptFits(checkpoint, _asked(build, keep, options, random_seed))
-    began, found = time.perf_counter(), {}
-    if store is not None:
-        found = {i: known[0] for i, item in enumerate(items) if (known := store.get(i, item))}
-    left = [i for i in range(len(items)) if i not in found]
-    interrupted = False
-    with engine_of(executor if left else None) as engine, Bar("Fits", progressbar) as bar:
-        bar.advance(len(found), len(items))
-        outcomes = _here(work, left, items) if engine is None else _elsewhere(engine, work.to_send(), left, items)
-        try:
-            for i, outcome in outcomes:
-                found[i] = _result(i, items[i], outcome)
-                bar.advance(1, len(items))
-                if not isinstance(found[i], FitError):
-                    if store is not None:
-                        store.put(i, items[i], found[i])
-                elif on_error == "raise":
-                    raise found[i]
-        except KeyboardInterrupt:
-            interrupted = True
-        finally:
-            outcomes.close()
-    results = [found[i] if i in found else FitError(i, item, INTERRUPTED) for i, item in enumerate(items)]
-    return Fits(results, time.perf_counter() - began, interrupted)
+    return gathered(job, items, executor=executor, store=store, on_error=on_error, progressbar=progressbar)
 
 
 def check_common(who: str, on_error: str, sample_options: Mapping[str, Any]) -> None:
@@ -136,45 +109,23 @@ def keeper(keep: Any) -> Callable[[Any, Any], Any]:
 
 def _asked(build: Any, keep: Any, options: Mapping[str, Any], seed: Any) -> dict[str, Any]:
     """What a folder of fits holds results of."""
+    return {**named("build", build), **asked_of_all("map_fits", keep, options, seed)}
+
+
+def asked_of_all(who: str, keep: Any, options: Mapping[str, Any], seed: Any) -> dict[str, Any]:
+    """What all calls of many fits say of a folder: what is kept, how chains run, by which seed and version."""
     if seed is None:
-        raise ValueError("map_fits: checkpoint= goes on with the same fits later, which takes random_seed=")
-    name = lambda f: f"{getattr(f, '__module__', '')}.{getattr(f, '__qualname__', type(f).__qualname__)}"
-    kept = {"keep": name(keep), "code of keep": code_of(keep)} if callable(keep) else {"keep": keep}
+        raise ValueError(f"{who}: checkpoint= goes on with the same fits later, which takes random_seed=")
     told = {key: value for key, value in options.items() if key != "cores"}
     return {
-        "build": name(build),
-        "code of build": code_of(build),
-        **kept,
+        **(named("keep", keep) if callable(keep) else {"keep": keep}),
         "arguments": sorted(told.items()),
         "random_seed": seed_of(seed),
         "version of ppl": __version__,
     }
 
 
-def _here(work: Work, left: Sequence[int], items: Sequence[Any]) -> Any:
-    for i in left:
-        yield i, run(work, i, items[i])
-
-
-def _elsewhere(engine: Executor, work: Work, left: Sequence[int], items: Sequence[Any]) -> Any:
-    """The outcomes as they come in; what is waited for no longer is called off."""
-    futures: dict[Future[Any], int] = {engine.submit(run, work, i, items[i]): i for i in left}
-    if isinstance(engine, OfJoblib):
-        engine.shutdown(wait=False)  # all is submitted
-    try:
-        for future in as_completed(futures):
-            error = future.exception()
-            yield futures[future], future.result() if error is None else _lost(error)
-    finally:
-        for future in futures:
-            future.cancel()
-
-
-def _lost(error: BaseException) -> Outcome:
-    """The outcome of a fit whose worker did not come back with one."""
-    died = isinstance(error, BrokenExecutor)
-    return Outcome(None, "its process died: killed, or out of memory" if died else f"{type(error).__name__}: {error}")
-
-
-def _result(index: int, item: Any, outcome: Outcome) -> Any:
-    return FitError(index, item, outcome.error, outcome.traceback) if outcome.error else outcome.result
+def named(what: str, f: Any) -> dict[str, str]:
+    """The name of a function and what stands for its text."""
+    name = f"{getattr(f, '__module__', '')}.{getattr(f, '__qualname__', type(f).__qualname__)}"
+    return {what: name, f"code of {what}": code_of(f)}

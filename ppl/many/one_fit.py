@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -13,45 +11,32 @@ from ppl.model.inference.sampling import sample
 from ppl.model.output.results import group_names, group_of
 from ppl.model.output.summary import summary
 
-MODULE = "__main__"
+QUIETLY = {"progressbar": False, "quiet": True}
 
 
 class Work(NamedTuple):
-    """What fits have in common."""
+    """The fit of each item: its model is built, sampled, and reduced to what is to be kept."""
 
-    build: Any  # a function, or one packed as bytes
-    keep: Any
+    build: Callable[[Any], Any]
+    keep: Callable[[Any, Any], Any]
     options: Mapping[str, Any]  # of `sample`
     seed: int
 
-    def to_send(self) -> Work:
-        """The same for another process."""
-        return self._replace(build=packed(self.build, "build"), keep=packed(self.keep, "keep"))
+    def __call__(self, index: int, item: Any) -> Any:
+        return kept(built(self.build, item), self.seed, index, self.keep, self.options)
 
 
-class Outcome(NamedTuple):
-    """What comes back: the result, or an error as text, since not every exception can travel."""
-
-    result: Any = None
-    error: str = ""
-    traceback: str = ""
-
-
-def run(work: Work, index: int, item: Any) -> Outcome:
-    """The fit of an item."""
-    try:
-        model = _opened(work.build)(item)
-        if not hasattr(model, "free_RVs"):
-            raise TypeError(f"build(item) returns a Model, got {model!r}")
-        options: dict[str, Any] = {"progressbar": False, "quiet": True, **work.options}
-        return Outcome(kept(model, work.seed, index, _opened(work.keep), options))
-    except Exception as error:  # each fit has its own
-        return Outcome(None, f"{type(error).__name__}: {error}", traceback.format_exc())
+def built(build: Callable[[Any], Any], item: Any, said: str = "build(item)") -> Any:
+    """The model of an item."""
+    model = build(item)
+    if not hasattr(model, "free_RVs"):
+        raise TypeError(f"{said} returns a Model, got {model!r}")
+    return model
 
 
 def kept(model: Any, seed: int, index: int, keep: Callable[[Any, Any], Any], options: Mapping[str, Any]) -> Any:
     """What is kept of the fit of a model; Ctrl-C ends all fits, and not this one alone."""
-    result = sample(model=model, random_seed=seed_of_fit(seed, index), **options)
+    result = sample(model=model, random_seed=seed_of_fit(seed, index), **{**QUIETLY, **options})
     if hasattr(result, "posterior") and result.posterior.attrs.get("interrupted"):
         raise KeyboardInterrupt
     return keep(result, model)
@@ -88,26 +73,3 @@ class Whole:
 
     def __call__(self, result: Any, model: Any) -> Any:
         return result
-
-
-def _opened(f: Any) -> Callable[..., Any]:
-    found: Callable[..., Any] = pickle.loads(f) if isinstance(f, bytes) else f
-    return found
-
-
-def packed(f: Callable[..., Any], what: str) -> bytes:
-    """A function as bytes, by cloudpickle where it is not importable by name."""
-    try:
-        if getattr(f, "__module__", "") != MODULE:  # what a script defines has another name elsewhere
-            return pickle.dumps(f)
-    except Exception:
-        pass
-    try:
-        import cloudpickle
-    except ImportError:
-        raise TypeError(
-            f"{what} cannot be sent to other processes: define it at the top of a module that they can import, or "
-            "install cloudpickle"
-        ) from None
-    found: bytes = cloudpickle.dumps(f)
-    return found

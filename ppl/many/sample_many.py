@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-import time
-import traceback
+import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ppl.many.fits import FitError, Fits
-from ppl.many.map_fits import INTERRUPTED, check_common, keeper
+from ppl.many.fits import Fits
+from ppl.many.gathering import Sent, gathered, in_batches
+from ppl.many.kept_fits import KeptFits, digest_of
+from ppl.many.map_fits import asked_of_all, check_common, keeper
 from ppl.many.one_fit import kept
+from ppl.many.row_buckets import Buckets, buckets_for
 from ppl.model.conditioning import clone_model
 from ppl.model.context import model_may_be_first
-from ppl.model.inference.bar import Bar
+from ppl.model.finishing.whose_run import parts_of_model
 from ppl.model.inputs.data import set_data
+from ppl.model.output.results import extend, given_groups, has_groups
 from ppl.model.registry.variable_registry import Books
 from ppl.model.seeds import seed_of
+
+MOST_TOGETHER = 25  # data sets that are sent to another process at a time
 
 
 @model_may_be_first
@@ -27,6 +32,9 @@ def sample_many(
     model: Books | None = None,
     keep: str | Sequence[str] | Callable[[Any, Any], Any] = "summary",
     on_error: str = "return",
+    executor: Any = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    buckets: bool | None = None,
     random_seed: Any = None,
     progressbar: bool = True,
     **sample_options: Any,
@@ -47,6 +55,14 @@ def sample_many(
         What is kept of each fit, as in `map_fits`.
     on_error : {"return", "raise"}, default "return"
         Whether a fit that fails leaves a FitError in its place, or ends the call.
+    executor : int, Executor or other, optional
+        Where fits run, as in `map_fits`; None is this process. The model travels, and data sets in batches.
+    checkpoint : path, optional
+        A folder in which each fit is kept as soon as it is done, as in `map_fits`.
+    buckets : bool, optional
+        Whether data sets of many lengths are padded to a few, so that they share programs; padding does not count, and
+        draws have the same law. By default where tables or groups are kept, there are more than five lengths, rows are
+        left in the density that is sampled, and the model goes over them one by one.
     random_seed : int or other, optional
         The seed of all fits; each has its own, which follows from this one and its number.
     progressbar : bool, default True
@@ -71,27 +87,45 @@ def sample_many(
     if model is None:
         raise TypeError("sample_many: call it inside a `with model:` block, or pass model=")
     check_common("sample_many", on_error, sample_options)
-    sets, seed, keep_of = _sets(data), seed_of(random_seed), keeper(keep)
-    own, options = clone_model(model), {"progressbar": False, "quiet": True, **sample_options}
-    first = {variable: variable.get_value() for variable in own.data_vars}
-    began, found, interrupted = time.perf_counter(), [], False
-    with Bar("Fits", progressbar) as bar:
-        for i, values in enumerate(sets):
-            for variable, value in first.items():  # what a data set leaves out is as in the model
-                variable.set_value(value)
-            try:
-                set_data(values, own)
-                found.append(kept(own, seed, i, keep_of, options))
-            except KeyboardInterrupt:
-                interrupted = True
-                break
-            except Exception as error:
-                if on_error == "raise":
-                    raise
-                found.append(FitError(i, values, f"{type(error).__name__}: {error}", traceback.format_exc()))
-            bar.advance(1, len(sets))
-    found += [FitError(i, sets[i], INTERRUPTED) for i in range(len(found), len(sets))]
-    return Fits(found, time.perf_counter() - began, interrupted)
+    sets, seed, own = _sets(data), seed_of(random_seed), clone_model(model)
+    options = ({} if executor is None else {"cores": 1}) | sample_options
+    store = None
+    if checkpoint is not None:
+        asked = asked_of_all("sample_many", keep, options, random_seed)
+        told = {"model": digest_of(sorted(parts_of_model(own).items())), "buckets": buckets}
+        store = KeptFits(checkpoint, {**told, **asked})
+    first = {variable.name or "": variable.get_value() for variable in own.data_vars}
+    plain = isinstance(keep, str | Sequence) and keep != "all" and "idata_kwargs" not in sample_options
+    padded = buckets_for(own, sets, first, buckets if plain or buckets else False)
+    job = _OfSets(own, padded, Sent(keeper(keep), "keep"), options, seed, first)
+    lengths = lambda i: sorted((name, np.shape(values)) for name, values in sets[i].items())
+    together = None if executor is None else in_batches(MOST_TOGETHER, lambda i: tuple(lengths(i)))
+    return gathered(
+        job, sets, executor=executor, batches=together, store=store, on_error=on_error, progressbar=progressbar
+    )
+
+
+class _OfSets(NamedTuple):
+    """The fit of a data set."""
+
+    model: Any
+    buckets: Buckets | None
+    keep: Callable[[Any, Any], Any]
+    options: Mapping[str, Any]
+    seed: int
+    first: Mapping[str, Any]  # what a data set leaves out is as in the model
+
+    def __call__(self, index: int, values: Mapping[str, Any]) -> Any:
+        set_data({**self.first, **values}, self.model)
+        if self.buckets is None or not self.buckets.holds(values, self.first):
+            return kept(self.model, self.seed, index, self.keep, self.options)
+        return kept(self.buckets.model, self.seed, index, self._as_of_model, self.options)
+
+    def _as_of_model(self, result: Any, padded: Any) -> Any:
+        """What is kept, of a result with the data of the model in place of those with padding."""
+        if has_groups(result):
+            result = extend(result, given_groups(self.model))
+        return self.keep(result, self.model)
 
 
 def _sets(data: Any) -> list[dict[str, Any]]:

@@ -73,6 +73,7 @@ class Limits:
     rows_a_cell: float = 2.0  # on average, of equal rows
     rows_looked_at_first: int = 2000  # rows looked at first: where nearly all differ, the rest will
     entries_of_a_design: int = 100_000_000  # of a design that is written out
+    patterns_of_a_source: int = 1_000_000  # distinct rows that are kept of those that are read once
     # Factors of the posterior that nothing joins
     most_of_the_arithmetic: float = 0.75  # a share: less cannot gain as much as a program of its own costs
     much_arithmetic: float = 20_000.0  # operations: a run of 4 × 2,000 draws then takes as long as compiling

@@ -58,7 +58,7 @@ def sample(
     blocking: bool = True,
     checkpoint: str | os.PathLike[str] | None = None,
     resume: str | os.PathLike[str] | None = None,
-    storage: str = "npy",
+    storage: str | None = None,
     identity: Mapping[str, str] | None = None,
 ) -> Run | Handle:
     """Draw from the density whose logarithm is ``logp(position, *data)``, by NUTS with its own warm-up.
@@ -82,7 +82,8 @@ def sample(
     ``ChainProgress`` after each dispatch. Ctrl-C returns the draws that are finished. With ``blocking=False`` the
     result is a ``Handle``. ``checkpoint`` is a directory to save to while sampling, ``resume`` one to go on from: the
     draws are then the same, bit for bit, as those of a run that was never interrupted. Its tables are .npy files, or
-    with ``storage="zarr"`` compressed arrays of the Zarr group ``draws.zarr`` there (install ``ppl-jax[zarr]``).
+    with ``storage="zarr"`` compressed arrays of the Zarr group ``draws.zarr`` there (install ``ppl-jax[zarr]``), which
+    may also be at a URL of an object store, as "s3://bucket/run" (``ppl-jax[stores]``).
     ``identity`` names what the run is of, with a digest each: who resumes with other ones is refused, and told which.
 
     >>> import jax.numpy as jnp, numpy as np

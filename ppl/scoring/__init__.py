@@ -3,5 +3,7 @@
 from ppl.scoring.bridge_sampling import bridge as bridge
 from ppl.scoring.calibration import Calibration as Calibration
 from ppl.scoring.calibration import sbc as sbc
+from ppl.scoring.kfold import KFold as KFold
+from ppl.scoring.kfold import kfold as kfold
 from ppl.scoring.leaving_out import loo_wrapper as loo_wrapper
 from ppl.scoring.power_scaling import sensitivity as sensitivity

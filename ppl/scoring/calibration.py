@@ -13,15 +13,20 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import ppl.tensor as tt
 from ppl.compile.density import FlatProgram, Slot, flattened, layout, scalar
+from ppl.many.gathering import gathered, in_batches
+from ppl.many.kept_fits import KeptFits, digest_of
+from ppl.many.map_fits import asked_of_all
 from ppl.model.arguments import chosen_names, count
 from ppl.model.context import model_to_read
 from ppl.model.errors import SamplingError
+from ppl.model.finishing.whose_run import parts_of_model
 from ppl.model.inference.bar import Bar
 from ppl.model.log import silenced
 from ppl.model.posterior.density import Joint, add_all
@@ -39,6 +44,7 @@ from ppl.tensor.tensor import Tensor, TensorType, placeholder
 from ppl.xla.blas import blas_threads, threads_beside
 
 LOG_LIKELIHOOD = "log_likelihood"
+MOST_TOGETHER = 25  # replications that are sent to another process at a time
 
 
 @dataclass(frozen=True)
@@ -123,6 +129,8 @@ def sbc(
     var_names: Any = None,
     random_seed: Any = None,
     cores: int | None = None,
+    executor: Any = None,
+    checkpoint: str | os.PathLike[str] | None = None,
     target_accept: float = 0.8,
     progressbar: bool = True,
 ) -> Calibration:
@@ -131,7 +139,8 @@ def sbc(
 
     Each replication is one chain of NUTS on the model as written, thinned to about independent draws. `var_names`
     chooses among free variables, deterministics and "log_likelihood"; what the model has observed counts only for the
-    shape of data.
+    shape of data. Replications run in threads, `cores` at a time, or on an `executor`, as those of `pm.map_fits`, with
+    the same results; in the folder `checkpoint` they are kept as they are done, and a later call does what is left.
     """
     model = model_to_read(model)
     replications, draws, tune = (
@@ -147,36 +156,89 @@ def sbc(
         if var_names is None
         else chosen_names("var_names", var_names, [*known, LOG_LIKELIHOOD])
     )
-    made = _replicated(model)
+    replicate = _Replicate(model, draws, tune, target_accept, seed)
+    made = replicate.made
     with silenced(True):
         truth = sample_prior_predictive(replications, model, random_seed=seed, return_inferencedata=False)
     start = flattened(made.slots, initial_point(model))
     jitter = np.random.default_rng(seed)
     starts = start + jitter.uniform(-1, 1, (replications, 8, len(start)))
-    data = made.density.data
-    bar = Bar("Replications", progressbar)
-
-    def one(number: int) -> Any:
-        given = (*(truth[name][number] for name in made.data), *data)
-        run = run_nuts(
-            scalar(made.density), lambda _, attempt: starts[number, min(attempt, 7)],
-            data=given, draws=draws, tune=tune, chains=1, cores=1, seed=int(seed + number) % 2**62, dim=len(start),
-            key=("sbc", made.density.key), target_accept=target_accept, progress=False, attempts=8,
-        )  # fmt: skip
-        bar.advance(1, replications)
-        return run
-
+    items = [_Simulated(starts[i], tuple(truth[name][i] for name in made.data)) for i in range(replications)]
     began = time.perf_counter()
-    threads = cores or _cores()
-    with bar:
-        first = one(0)  # compiles
-        with blas_threads(threads_beside(threads)), ThreadPoolExecutor(threads) as pool:
-            runs = [first, *pool.map(one, range(1, replications))]
-    positions = np.concatenate([run.positions for run in runs])
-    ranks, independent = _ranks(made, names, positions, truth, seed)
-    divergent = sum(bool(run.stats["diverging"].any()) for run in runs)
+    if executor is None and checkpoint is None:
+        runs = _in_threads(replicate, items, cores or _cores(), progressbar)
+    else:
+        store = None if checkpoint is None else KeptFits(checkpoint, replicate.asked(random_seed))
+        batches = None if executor is None else in_batches(MOST_TOGETHER)
+        fits = gathered(
+            replicate, items, executor=executor, batches=batches, store=store, on_error="raise",
+            progressbar=progressbar, words="Replications",
+        )  # fmt: skip
+        if fits.interrupted:
+            raise KeyboardInterrupt
+        runs = list(fits)
+    ranks, independent = _ranks(made, names, np.stack([run.positions for run in runs]), truth, seed)
+    divergent = sum(run.diverged for run in runs)
     p_values = {name: uniform_p(x) for name, x in ranks.items()}
     return Calibration(ranks, p_values, independent, divergent, time.perf_counter() - began)
+
+
+class _Simulated(NamedTuple):
+    """A replication: where its chain may start, and the data that were simulated for it."""
+
+    starts: np.ndarray
+    data: tuple[np.ndarray, ...]
+
+
+class _Sampled(NamedTuple):
+    """What is kept of its chain."""
+
+    positions: np.ndarray
+    diverged: bool
+
+
+class _Replicate:
+    """The chain of a replication; what it needs of the model is made where it runs."""
+
+    def __init__(self, model: Books, draws: int, tune: int, target_accept: float, seed: int) -> None:
+        self._given = model, draws, tune, target_accept, seed
+
+    def __reduce__(self) -> Any:
+        return _Replicate, self._given
+
+    @cached_property
+    def made(self) -> _Replicated:
+        return _replicated(self._given[0])
+
+    def asked(self, seed: Any) -> dict[str, Any]:
+        """What a folder holds the replications of."""
+        model, draws, tune, target_accept, _ = self._given
+        told = {"draws": draws, "tune": tune, "target_accept": target_accept}
+        return {"model": digest_of(sorted(parts_of_model(model).items())), **asked_of_all("sbc", "", told, seed)}
+
+    def __call__(self, number: int, item: _Simulated) -> _Sampled:
+        made, (_, draws, tune, target_accept, seed) = self.made, self._given
+        run = run_nuts(
+            scalar(made.density), lambda _, attempt: item.starts[min(attempt, 7)],
+            data=(*item.data, *made.density.data), draws=draws, tune=tune, chains=1, cores=1,
+            seed=int(seed + number) % 2**62, dim=item.starts.shape[1], key=("sbc", made.density.key),
+            target_accept=target_accept, progress=False, attempts=8,
+        )  # fmt: skip
+        return _Sampled(run.positions[0], bool(run.stats["diverging"].any()))
+
+
+def _in_threads(replicate: _Replicate, items: Sequence[_Simulated], threads: int, progressbar: bool) -> list[_Sampled]:
+    """All replications in this process."""
+    with Bar("Replications", progressbar) as bar:
+
+        def one(number: int) -> _Sampled:
+            run = replicate(number, items[number])
+            bar.advance(1, len(items))
+            return run
+
+        first = one(0)  # compiles
+        with blas_threads(threads_beside(threads)), ThreadPoolExecutor(threads) as pool:
+            return [first, *pool.map(one, range(1, len(items)))]
 
 
 def _cores() -> int:

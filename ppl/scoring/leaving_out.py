@@ -108,20 +108,25 @@ class LooWrapper:
 
     @cached_property
     def _without(self) -> Model:
-        """The model that sees all points but one."""
-        observed = self.model.named_vars[self.var_name]
-        made = rebuilt(self.model, empty_like(self.model), left_out=frozenset([self.var_name]))
-        at = {var: made.named_vars[name] for name, var in self.model.named_vars.items() if name in made.named_vars}
-        value = substitute(self.model.rvs_to_values[observed], at)
-        with made:
-            left_in = Data(LEFT_IN, np.arange(1, int(np.prod(self._shape))))
-            if observed in self.model.processes:
-                _of_process(observed, value, at, left_in, int(np.prod(self._shape)))
-            elif any(is_draw(p) for p in observed.parameters):  # type: ignore[attr-defined]
-                _of_terms(observed, value, at, left_in)
-            else:
-                _of_rows(made, observed, value, at, left_in, self._shape)
-        return made
+        return with_points_left_out(self.model, self.var_name, self._shape)
+
+
+def with_points_left_out(model: Books, var_name: str, shape: Sequence[int]) -> Model:
+    """The model that sees some points of an observed variable alone: those whose places are its data `LEFT_IN`, all but
+    the first until others are set."""
+    observed = model.named_vars[var_name]
+    made = rebuilt(model, empty_like(model), left_out=frozenset([var_name]))
+    at = {var: made.named_vars[name] for name, var in model.named_vars.items() if name in made.named_vars}
+    value = substitute(model.rvs_to_values[observed], at)
+    with made:
+        left_in = Data(LEFT_IN, np.arange(1, int(np.prod(shape))))
+        if observed in model.processes:
+            _of_process(observed, value, at, left_in, int(np.prod(shape)))
+        elif any(is_draw(p) for p in observed.parameters):  # type: ignore[attr-defined]
+            _of_terms(observed, value, at, left_in)
+        else:
+            _of_rows(made, observed, value, at, left_in, shape)
+    return made
 
 
 def _of_rows(made: Model, observed: Any, value: Any, at: Any, left_in: Tensor, shape: Sequence[int]) -> None:
@@ -175,30 +180,36 @@ def loo_wrapper(idata: Any, model: Books | None = None, *, var_name: str | None 
     True
     """
     model = model_to_read(model)
-    names = [rv.name or "" for rv in model.observed_RVs]
-    if var_name is None and len(names) != 1:
-        told = f"there are {', '.join(names)}: say which by var_name=" if names else "the model has none"
-        raise ValueError(f"loo_wrapper: leaving points out takes one observed variable, and {told}.")
-    name = var_name or names[0]
-    if name not in names:
-        raise ValueError(f'loo_wrapper: "{name}" is no observed variable; there are {", ".join(names) or "none"}.')
+    name = variable_of_points(model, var_name, "loo_wrapper")
     draws = from_trace(idata).values
     missing = [rv.name or "" for rv in model.free_RVs if rv.name not in draws]
     if missing:
         raise KeyError(f"loo_wrapper: the draws have no values of {', '.join(missing)}; sample without var_names=")
+    lead = next(iter(draws.values())).shape[:2]
+    options = {"chains": lead[0], "draws": lead[1], "quiet": True, "random_seed": 1, **sample_kwargs}
+    return LooWrapper(idata, model, name, options)
+
+
+def variable_of_points(model: Books, var_name: str | None, who: str) -> str:
+    """The observed variable whose points are left out; raises where that cannot be done."""
+    names = [rv.name or "" for rv in model.observed_RVs]
+    if var_name is None and len(names) != 1:
+        told = f"there are {', '.join(names)}: say which by var_name=" if names else "the model has none"
+        raise ValueError(f"{who}: leaving points out takes one observed variable, and {told}.")
+    name = var_name or names[0]
+    if name not in names:
+        raise ValueError(f'{who}: "{name}" is no observed variable; there are {", ".join(names) or "none"}.')
     observed = model.named_vars[name]
     others = [v for other, v in model.named_vars.items() if other != name and observed in ancestors([v])]
     if others:
         raise NotImplementedError(
-            f'loo_wrapper: {", ".join(str(v.name) for v in others)} depend on "{name}" itself, so that its points '
+            f'{who}: {", ".join(str(v.name) for v in others)} depend on "{name}" itself, so that its points '
             "cannot be left out one by one. Leave blocks of the series out by models of your own."
         )
     vectors = observed.family.support_for(observed.parameters).ndim  # type: ignore[attr-defined]
     if vectors and observed not in model.processes:
         raise NotImplementedError(
-            f'loo_wrapper: "{name}" is {observed.family.__name__}, whose values are vectors; points of single numbers '  # type: ignore[attr-defined]
+            f'{who}: "{name}" is {observed.family.__name__}, whose values are vectors; points of single numbers '  # type: ignore[attr-defined]
             "can be left out, and those of gp.Marginal and gp.MarginalKron."
         )
-    lead = next(iter(draws.values())).shape[:2]
-    options = {"chains": lead[0], "draws": lead[1], "quiet": True, "random_seed": 1, **sample_kwargs}
-    return LooWrapper(idata, model, name, options)
+    return name

@@ -23,6 +23,7 @@ from ppl.model.output.traces import from_trace
 from ppl.model.posterior.density import add_all
 from ppl.model.prediction.pointwise import at_draws, evaluated
 from ppl.model.registry.variable_registry import Books
+from ppl.scoring.prior_grid import refitted
 
 ALPHAS = (0.99, 1.01)
 THRESHOLD = 0.05
@@ -36,13 +37,27 @@ def sensitivity(
     prior: Any = None,
     alphas: Sequence[float] = ALPHAS,
     threshold: float = THRESHOLD,
+    grid: Mapping[str, Any] | None = None,
+    executor: Any = None,
+    **refit_options: Any,
 ) -> Any:
     """How sensitive each quantity of a posterior is to the power of the prior and of the likelihood, as a table.
 
     Above `threshold` a quantity is called sensitive: to the likelihood alone as it should be; to both, prior and data
     may be in conflict; to the prior alone, the likelihood tells little of it. `prior` names the variables whose priors
     are scaled, all of them where None; potentials count as likelihood.
+
+    With `grid`, values of `pm.Data` by name as {"scale": [1, 5, 25]}, the model is fitted again at all of their
+    combinations instead, and the table says how far each quantity moves from `idata`. Refits run where `executor` says,
+    and take the arguments of `pm.sample_many` and `pm.sample`: `random_seed=`, `checkpoint=`, `draws=`, ...
     """
+    if grid is not None:
+        if prior is not None or tuple(alphas) != ALPHAS or threshold != THRESHOLD:
+            raise TypeError("sensitivity: prior=, alphas= and threshold= are of powers of the prior; grid= refits")
+        return refitted(idata, model_to_read(model), grid, var_names, executor=executor, **refit_options)
+    if executor is not None or refit_options:
+        given = ", ".join(["executor"] * (executor is not None) + sorted(refit_options))
+        raise TypeError(f"sensitivity: {given}= is for refits, which grid= asks for; without it draws are weighted")
     low, high = alphas
     if not 0 < low < 1 < high:
         raise ValueError(f"sensitivity: alphas are a power below 1 and one above, got {tuple(alphas)}")

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import ppl as pm
-from ppl.many import engines, kept_fits
-from ppl.many.one_fit import Summary, packed, seed_of_fit
+from ppl.many import engines, kept_fits, row_buckets
+from ppl.many.gathering import packed
+from ppl.many.one_fit import Summary, seed_of_fit
 from ppl.model.errors import TraceDirectoryError
 
 ITEMS = [np.random.default_rng(i).normal(i, 1, 12) for i in range(5)]
@@ -280,6 +281,112 @@ def test_what_a_data_set_leaves_out_is_as_in_the_model(line):
         pm.StudentT("y", 4, mean, pm.HalfNormal("s", 1), observed=pm.Data("seen", rows))
     one = pm.sample(model=model, quiet=True, **{**FEW, "random_seed": seed_of_fit(3, 1)})
     np.testing.assert_array_equal(both[1].values, pm.summary(one, round_to="none").values)
+
+
+def test_data_sets_on_another_engine_give_the_same_and_are_kept(line, pool, tmp_path):
+    rng = np.random.default_rng(6)
+    sets = [{"x": rng.normal(size=12), "seen": rng.normal(size=12)} for _ in range(3)] + [{"x": np.arange(4.0)}]
+    here = pm.sample_many(sets, model=line, **FEW)
+    there = pm.sample_many(sets[:2], model=line, executor=pool, checkpoint=tmp_path / "fits", **FEW)
+    same(there, here[:2])
+    with ThreadPoolExecutor(2) as threads:  # each has a model of its own
+        again = pm.sample_many(sets, model=line, executor=threads, checkpoint=tmp_path / "fits", **FEW)
+    same(again[:3], here[:3])
+    assert [*again.failed] == [3] and again[3].item["x"].shape == (4,)
+    with pm.Model() as other:
+        x = pm.Data("x", np.arange(12.0))
+        pm.StudentT("y", 5, pm.Normal("a", 0, 10) * x, 1.0, observed=pm.Data("seen", np.zeros(12)))
+    with pytest.raises(TraceDirectoryError, match="model was"):
+        pm.sample_many(sets, model=other, checkpoint=tmp_path / "fits", **FEW)
+    with pytest.raises(ValueError, match="sample_many: checkpoint= goes on with the same fits later"):
+        pm.sample_many(sets, model=line, checkpoint=tmp_path / "fits", draws=10)
+
+
+# --- data sets of many sizes ----------------------------------------------------------------------------------------
+def of_sizes(*sizes):
+    rng = np.random.default_rng(8)
+    return [{"x": rng.normal(size=n), "seen": rng.normal(size=n)} for n in sizes]
+
+
+def first_of(model):
+    return {variable.name: variable.get_value() for variable in model.data_vars}
+
+
+def test_two_hundred_sizes_are_few():
+    for low, high in ((50, 249), (100, 10_000), (1, 200)):
+        sizes = np.unique(np.linspace(low, high, 200).astype(int))
+        buckets = row_buckets.buckets_of(sizes)
+        assert len(buckets) <= 10, "and two programs for each"
+        assert buckets[-1] == high and all(any(n <= b for b in buckets) for n in sizes)
+        growth = max(1.25, (high / low) ** (1 / 9))
+        assert all(min(b for b in buckets if b >= n) <= np.ceil(n * growth) for n in sizes)
+    assert row_buckets.buckets_of([7]) == [7]
+
+
+def test_padded_rows_do_not_count(line):
+    sets = of_sizes(5, 6, 8, 9, 10, 11, 12)
+    found = row_buckets.buckets_for(line, sets, first_of(line), None)
+    assert found is not None and found.names == ["x", "seen"] and found.sizes == [5, 7, 8, 10, 12]
+    for values in sets:
+        pm.set_data(values, line)
+        assert found.holds(values, first_of(line))
+        assert len(found.model["x with padding"].get_value()) in found.sizes
+        density = row_buckets._at_a_point(line)
+        assert np.isclose(row_buckets._at_a_point(found.model), density, rtol=1e-12)
+    assert not found.holds({"x": np.zeros(3), "seen": np.zeros(4)}, first_of(line)), "left to the error of the model"
+    assert not found.holds(of_sizes(13)[0], first_of(line))
+
+
+def centered():
+    with pm.Model() as model:
+        x = pm.Data("x", np.arange(12.0))
+        slope = pm.Normal("b", 0, 10)
+        pm.StudentT("y", 4, slope * (x - x.mean()), 1.0, observed=pm.Data("seen", np.zeros(12)))
+    return model
+
+
+def of_each_row():
+    with pm.Model() as model:
+        x = pm.Data("x", np.arange(12.0))
+        z = pm.Normal("z", x, 1, shape=x.shape)
+        pm.StudentT("y", 4, z, 1.0, observed=pm.Data("seen", np.zeros(12)))
+    return model
+
+
+def by_statistics():
+    with pm.Model() as model:
+        x = pm.Data("x", np.arange(12.0))
+        pm.Normal("y", pm.Normal("a") + pm.Normal("b") * x, 1.0, observed=pm.Data("seen", np.zeros(12)))
+    return model
+
+
+REFUSED = {
+    centered: "does not go over its rows one by one",
+    of_each_row: "z depend on rows",
+    by_statistics: "integrated out with its rows as they are",
+}
+
+
+@pytest.mark.parametrize("build", REFUSED)
+def test_rows_that_are_not_padded(build, caplog):
+    model, sets = build(), of_sizes(5, 6, 8, 9, 10, 11)
+    with caplog.at_level("DEBUG", logger="ppl"):
+        assert row_buckets.buckets_for(model, sets, first_of(model), None) is None
+    assert REFUSED[build] in caplog.text
+
+
+def test_data_sets_in_a_bucket_share_their_programs(line):
+    from ppl.samplers import PROGRAMS
+
+    sets = of_sizes(12, 11, 10)
+    whole = {**FEW, "draws": 400, "tune": 200, "buckets": True, "keep": "all"}
+    pm.sample_many([sets[0], of_sizes(10)[0]], model=line, **{**whole, "keep": "summary"})
+    before = PROGRAMS.compilations
+    _, one, _ = pm.sample_many(sets, model=line, **whole)
+    assert PROGRAMS.compilations == before
+    assert one.observed_data["y"].shape == (11,) and set(one.constant_data) == {"x", "seen"}
+    alone = pm.sample(model=line, draws=400, tune=200, chains=2, random_seed=1, quiet=True)
+    assert one.posterior["a"].shape == alone.posterior["a"].shape
 
 
 def test_data_of_different_counts_are_refused(line):

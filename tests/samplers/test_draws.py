@@ -14,11 +14,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import xarray
 from sampler_targets import SCHOOLS, eight_schools, funnel, normal, standard_normal
 
 from ppl.samplers.programs.programs import MARKS, PROGRAMS
-from ppl.samplers.runs import diagnostics
+from ppl.samplers.runs import diagnostics, places
 from ppl.samplers.runs.errors import ChainError, StartError, StorageError
+from ppl.samplers.runs.places import place_of
+from ppl.samplers.runs.rows import Shape
+from ppl.samplers.runs.zarr_rows import ZarrRows
 from ppl.samplers.sample import sample
 
 START = np.zeros((4, 10))
@@ -390,10 +394,14 @@ def test_a_handle_pauses_resumes_and_aborts():
     np.testing.assert_array_equal(run.positions[:, :500], same[run.chains])
 
 
-@pytest.mark.parametrize("storage", ["npy", "zarr"])
+@pytest.mark.parametrize("storage", ["npy", "zarr", "memory", "file"])
 def test_an_interrupted_checkpoint_resumes_to_the_same_draws(tmp_path, storage):
-    if storage == "zarr":
+    place = tmp_path / "run"
+    if storage != "npy":
         pytest.importorskip("zarr", "3", reason="zarr is not installed")
+    if storage in ("memory", "file"):
+        pytest.importorskip("obstore", reason="obstore is not installed")
+        place, storage = f"{storage}://{tmp_path}/run", None
     expand = lambda q, y, s: jnp.exp(q[1])
     expected = schools(draws=3000, expand=expand)
     stopped = []
@@ -404,18 +412,78 @@ def test_an_interrupted_checkpoint_resumes_to_the_same_draws(tmp_path, storage):
             raise RuntimeError("stop here")
 
     with pytest.raises(RuntimeError, match="stop here"):
-        schools(draws=3000, checkpoint=tmp_path / "run", storage=storage, callback=stop, cores=2, expand=expand)
-    run = schools(draws=3000, resume=tmp_path / "run", storage=storage, expand=expand)
+        schools(draws=3000, checkpoint=place, storage=storage, callback=stop, cores=2, expand=expand)
+    run = schools(draws=3000, resume=place, storage=storage, expand=expand)
     np.testing.assert_array_equal(run.positions, expected.positions)
     np.testing.assert_array_equal(run.expanded, expected.expanded)
     np.testing.assert_array_equal(run.stats["energy"], expected.stats["energy"])
     if storage == "npy":
         table = np.load(tmp_path / "run/chain-0/positions.npy")
     else:
-        table = importlib.import_module("zarr").open_group(tmp_path / "run/draws.zarr", mode="r")["chain-0/positions"][
-            :
-        ]
+        table = place_of(place).zarr("draws.zarr", "r")["chain-0/positions"][:]
     np.testing.assert_array_equal(table[200:], expected.positions[0])
+
+
+def test_rows_in_zarr_are_read_while_they_come_and_written_by_chunks(tmp_path):
+    pytest.importorskip("zarr", "3", reason="zarr is not installed")
+    shape = Shape(5000, (100,), np.dtype(float))
+    rows = ZarrRows(place_of(tmp_path), 0, "positions", shape, away=False)
+    values = np.random.default_rng(0).normal(size=(3000, 100))
+    for begin in range(0, 3000, 700):
+        rows.write(begin, values[begin : begin + 700])
+        np.testing.assert_array_equal(rows.read(0, min(begin + 700, 3000)), values[: begin + 700])
+    chunk = (1 << 20) // 800
+    there = xarray.open_zarr(tmp_path / "draws.zarr", group="chain-0", consolidated=False)["positions"]
+    assert there.dims == ("iteration", "position")
+    np.testing.assert_array_equal(there[: 2 * chunk], values[: 2 * chunk])
+    assert not there[2 * chunk :].any(), "what waits for a full chunk"
+    rows.flush()
+    there = xarray.open_zarr(tmp_path / "draws.zarr", group="chain-0", consolidated=False)["positions"]
+    np.testing.assert_array_equal(there[:3000], values)
+    checksum, again = rows.checksum, ZarrRows(place_of(tmp_path), 0, "positions", shape, away=False)
+    assert again.verified(3000, checksum) and not again.verified(2999, checksum)
+    again.verified(2500, 0)
+    again.write(2500, values[2500:])  # as after a resume, in the middle of a chunk
+    again.close()
+    np.testing.assert_array_equal(again.read(0, 3000), values)
+
+
+def test_a_url_needs_a_package_and_no_files(monkeypatch, tmp_path):
+    pytest.importorskip("zarr", "3", reason="zarr is not installed")
+    with pytest.raises(ValueError, match="storage='npy' needs a directory; at a URL, memory://run"):
+        schools(checkpoint="memory://run", storage="npy")
+    monkeypatch.setitem(sys.modules, "obstore", None)
+    monkeypatch.setitem(sys.modules, "fsspec.core", None)
+    with pytest.raises(StorageError, match=r"obstore or fsspec opens: install ppl-jax\[stores\]"):
+        schools(checkpoint="memory://run")
+
+
+def test_a_store_that_fails_ends_the_run_with_what_is_intact(tmp_path, monkeypatch):
+    pytest.importorskip("zarr", "3", reason="zarr is not installed")
+    pytest.importorskip("obstore", reason="obstore is not installed")
+    put = places._Obstore.put
+
+    def failing(self, name, content):
+        if name.endswith("state.npz"):
+            raise RuntimeError("the network is gone")
+        put(self, name, content)
+
+    monkeypatch.setattr(places._Obstore, "put", failing)
+    with pytest.raises(StorageError, match="cannot be written: RuntimeError: the network is gone"):
+        schools(checkpoint=f"memory://{tmp_path}/failing")
+
+
+def test_fsspec_opens_urls_too(tmp_path):
+    pytest.importorskip("zarr", "3", reason="zarr is not installed")
+    pytest.importorskip("fsspec", reason="fsspec is not installed")
+    objects = places._Fsspec(f"memory://{tmp_path}")
+    objects.put("chain-0/state.npz", b"abc")
+    assert objects.get("chain-0/state.npz") == b"abc"
+    with pytest.raises(FileNotFoundError):
+        objects.get("run.json")
+    group = importlib.import_module("zarr").open_group(objects.zarr(), path="draws.zarr", mode="a")
+    group.create_array("x", data=np.arange(5))
+    assert importlib.import_module("zarr").open_group(objects.zarr(), path="draws.zarr", mode="r")["x"][3] == 3
 
 
 def test_storage_that_cannot_be_is_refused(tmp_path, monkeypatch):

@@ -1,5 +1,7 @@
 """Evidence from draws, sensitivity, calibration: against closed forms, ArviZ and planted faults."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from scipy.special import betaln
@@ -144,6 +146,17 @@ def test_a_sound_model_is_calibrated():
     assert np.array_equal(again.ranks["a"], pm.sbc(
         regression(), 20, draws=300, tune=300, random_seed=1, progressbar=False, cores=2).ranks["a"])  # fmt: skip
     assert str(found).startswith("calibrated: 150 replications")
+
+
+def test_replications_run_on_an_executor_and_are_kept(tmp_path):
+    few = {"draws": 50, "tune": 50, "random_seed": 1, "progressbar": False}
+    here = pm.sbc(regression(), 4, **few)
+    with ThreadPoolExecutor(2) as threads:
+        there = pm.sbc(regression(), 4, executor=threads, checkpoint=tmp_path / "sbc", **few)
+    again = pm.sbc(regression(), 4, checkpoint=tmp_path / "sbc", **few)
+    for found in (there, again):
+        assert all(np.array_equal(found.ranks[name], here.ranks[name]) for name in here.ranks)
+    assert len(list((tmp_path / "sbc").glob("fit-*"))) == 4
 
 
 def test_a_density_that_is_not_that_of_the_data_is_found():

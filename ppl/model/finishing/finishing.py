@@ -23,6 +23,7 @@ from ppl.model.log import silenced
 from ppl.model.output import results
 from ppl.model.output.hidden import shown
 from ppl.model.output.multitrace import MultiTrace
+from ppl.model.output.result_in_zarr import keep_result
 from ppl.model.output.sample_stats import complete
 from ppl.model.output.sampler_report import SamplerReport
 from ppl.model.posterior.rewriting import Posterior
@@ -102,6 +103,7 @@ class Finisher:
         self._preparing: threading.Thread | None = None
         self.facts: dict[str, Any] = {}  # further attributes of the result
         self.directory: Any = None  # where the run is saved, if it is
+        self.in_zarr = False  # whether by Zarr, so that the result is kept there too
         self._wanted = wanted
         self._refuse_densities()
         variables = tuple(slot.variable for slot in slots)
@@ -236,6 +238,8 @@ class Finisher:
             groups["warmup_sample_stats"] = results.group(model, warm_stats, attrs=attrs, sample_coords=chains)
         groups |= self._densities(values, run, chains, more)
         result = results.collect({**groups, **results.given_groups(model, **more)})
+        if final and self.in_zarr and certificate.verdict != "fails":
+            keep_result(self.directory, result)
         return self._unless_refuted(result, certificate, values)
 
     def _unless_refuted(self, result: Any, certificate: Certificate, values: Mapping[str, np.ndarray]) -> Any:
@@ -274,10 +278,17 @@ class Finisher:
             "xla_flags": os.environ.get("XLA_FLAGS", ""),
             "interrupted": int(run.interrupted),
             "rewrite_plan": "as written" if self.posterior.plan is None else str(self.posterior.plan),
+            **_sources(self.posterior.model),
             **self.facts,
             **getattr(run, "facts", {}),
             "sampler_warnings": "\n".join(f"{w.level}: {w.message}" for w in found),
         }
+
+
+def _sources(model: Any) -> dict[str, str]:
+    """What is kept of rows that were read once."""
+    told = "\n".join(f"{name}: {words}" for name, words in model.read_once.items())
+    return {"read_once": told} if told else {}
 
 
 def refuse_too_large(sizes: Mapping[str, int], chains: int, draws: int) -> None:

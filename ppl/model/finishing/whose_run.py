@@ -14,6 +14,7 @@ from ppl.distributions import RandomVariable
 from ppl.graph import Node, ancestors, digest, rebuilt, substitute
 from ppl.model.inference.steps import Assignment
 from ppl.model.posterior.rewriting import Posterior
+from ppl.model.registry.variable_registry import Books
 from ppl.model.starting.start_points import Starts
 from ppl.model.version import __version__
 from ppl.tensor.tensor import Tensor, TensorType, placeholder
@@ -23,11 +24,25 @@ from ppl.xla.later import jax
 
 def identity_of(posterior: Posterior, starts: Starts, methods: Assignment, asked: Mapping[str, Any]) -> dict[str, str]:
     """The digest of each part, by its name in words; what was `asked` for counts by how it is written."""
-    model = posterior.model
     found: dict[str, str] = {f"the argument {name}": repr(value) for name, value in asked.items()}
     found |= {"the version of ppl": __version__, "the version of jax": jax.__version__}
     steps = [] if posterior.plan is None else [(step.rule, step.eliminated) for step in posterior.plan.steps]
     found["the plan"] = _hash(repr(steps).encode())
+    found |= parts_of_model(posterior.model)
+    for slot in starts.slots:
+        points = np.stack([flat[slot.start : slot.stop] for flat in starts.points])
+        found[f"the start of {slot.variable.name!r}"] = _of_array(points)
+    found["what the sampler moves"] = repr([(s.variable.name, s.shape) for s in starts.slots])
+    for i, method in enumerate(methods.methods):
+        options = {k: _shown(v) for k, v in sorted(vars(method).items()) if k not in ("model", "vars")}
+        moved = [v.name for v in method.vars]
+        found[f"step method {i + 1}"] = _hash(f"{type(method).__name__} {moved} {options}".encode())
+    return found
+
+
+def parts_of_model(model: Books) -> dict[str, str]:
+    """The digest of each variable of a model, of its data and of its coordinates."""
+    found: dict[str, str] = {}
     by_name: dict[Node, Node] = {
         var: placeholder(TensorType(var.dtype, var.type.shape), name) for name, var in model.named_vars.items()
     }
@@ -55,14 +70,6 @@ def identity_of(posterior: Posterior, starts: Starts, methods: Assignment, asked
         found[f"the total_size of {rv.name!r}"] = of(total) if isinstance(total, Tensor) else repr(total)
     for dim, labels in model.coords.items():
         found[f"the coordinates of dimension {dim!r}"] = _hash(repr(labels).encode())
-    for slot in starts.slots:
-        points = np.stack([flat[slot.start : slot.stop] for flat in starts.points])
-        found[f"the start of {slot.variable.name!r}"] = _of_array(points)
-    found["what the sampler moves"] = repr([(s.variable.name, s.shape) for s in starts.slots])
-    for i, method in enumerate(methods.methods):
-        options = {k: _shown(v) for k, v in sorted(vars(method).items()) if k not in ("model", "vars")}
-        moved = [v.name for v in method.vars]
-        found[f"step method {i + 1}"] = _hash(f"{type(method).__name__} {moved} {options}".encode())
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -26,12 +27,13 @@ from ppl.model.inference.sampling_options import (
     steers_nuts,
 )
 from ppl.model.inference.steps.assignment import FOR_COUNTS
+from ppl.model.inference.time_limit import checked_seconds
 from ppl.model.inputs.observing import refuse_impossible
 from ppl.model.registry.variable_registry import Books
 from ppl.model.seeds import seed_of
 from ppl.samplers import StorageError
-from ppl.samplers.runs.checkpoint import seed_of_run
-from ppl.samplers.runs.launch import check_storage
+from ppl.samplers.runs.checkpoint import holds_run, seed_of_run
+from ppl.samplers.runs.launch import storage_for
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,8 @@ class Asked:
     nuts_sampler_kwargs: Mapping[str, Any] | None
     # the run
     blocking: bool
+    began: float  # when the call was made
+    max_seconds: float | None  # after which chains stop
     callback: Callable[..., Any] | None
     progressbar: Any
     quiet: bool
@@ -93,7 +97,7 @@ class Asked:
 
 def request(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Asked:
     """The request that a call of `function` makes; what cannot be done is refused here, before any work."""
-    given = dict(arguments)
+    began, given = time.monotonic(), dict(arguments)
     options: dict[str, Any] = given.pop("options")
     _check(given)
     initvals = given["initvals"]
@@ -123,7 +127,8 @@ def request(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Asked
         model=model, draws=draws, tune=tune, chains=chains, cores=cores, seed=seed, initvals=initvals,
         jitter_max_retries=given["jitter_max_retries"], n_init=given["n_init"], protect=as_list(given["protect"]),
         eliminate=as_list(given["eliminate"]), nuts=nuts, given=direct, steered=steered, directory=directory,
-        stored=stored, extras=extras, keep_warmup=keep_warmup, for_counts=for_counts,
+        stored=stored, began=began, max_seconds=checked_seconds(given["max_seconds"]), extras=extras,
+        keep_warmup=keep_warmup, for_counts=for_counts,
         checked=given["compute_convergence_checks"], certified=_draws_to_check(given["certificate"]),
         as_arviz=given["return_inferencedata"], **{name: given[name] for name in same},
     )  # fmt: skip
@@ -169,7 +174,7 @@ def _directory(checkpoint: Any, resume: Any) -> Any:
     if checkpoint is None:
         return resume
     if resume is None:
-        if os.path.exists(os.path.join(os.fspath(checkpoint), "run.json")):
+        if holds_run(checkpoint):
             raise StorageError(f'{checkpoint} already holds a run: go on with it by resume="auto".')
         return checkpoint
     if os.fspath(checkpoint) != os.fspath(resume):
@@ -183,10 +188,9 @@ def _seed(random_seed: Any, directory: Any) -> int:
     return seed_of(random_seed) if kept is None else kept
 
 
-def _store(directory: Any, storage: str) -> dict[str, Any]:
+def _store(directory: Any, storage: str | None) -> dict[str, Any]:
     """How draws are saved: in a new directory, or in one to go on from."""
-    check_storage(storage, directory)
+    kind = storage_for(storage, directory)
     if directory is None:
         return {}
-    known = os.path.exists(os.path.join(os.fspath(directory), "run.json"))
-    return {"resume" if known else "checkpoint": directory, "storage": storage}
+    return {"resume" if holds_run(directory) else "checkpoint": directory, "storage": kind}

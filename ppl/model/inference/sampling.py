@@ -23,6 +23,7 @@ from ppl.model.inference.request import request
 from ppl.model.inference.runs import Independent
 from ppl.model.inference.strategies import drawn
 from ppl.model.inference.task import Task, task_of
+from ppl.model.inference.time_limit import TimeLimit
 from ppl.model.log import log, silenced
 from ppl.model.registry.variable_registry import Books
 from ppl.model.starting.start_report import start_report
@@ -65,7 +66,8 @@ def sample(
     blocking: bool = True,
     checkpoint: str | os.PathLike[str] | None = None,
     resume: str | os.PathLike[str] | None = None,
-    storage: str = "npy",
+    storage: str | None = None,
+    max_seconds: float | None = None,
     certificate: bool | int = True,
     **options: Any,
 ) -> Any:
@@ -110,7 +112,7 @@ def sample(
     n_init : None
         PyMC's argument for starts by ADVI; it has no effect here, and a value warns.
     trace : None
-        PyMC's argument for stores; draws are kept in memory, or on disk by `checkpoint`. Another value is refused.
+        PyMC's argument for stores; draws are kept in memory, or saved by `checkpoint`. Another value is refused.
     discard_tuned_samples : bool, default True
         False keeps the draws of the tuning in groups `warmup_posterior` and `warmup_sample_stats`.
     compute_convergence_checks : bool, default True
@@ -140,15 +142,19 @@ def sample(
         Variables that have to be marginalized, also where the plan would leave them; an error says why one cannot be.
     blocking : bool, default True
         False returns at once, with a handle of the run in the background (`wait()`, `inspect()`, `cancel()`, ...).
-    checkpoint : path, optional
-        A directory in which a new run saves its draws while it samples. SIGTERM then saves the run and leaves with
-        code 75, by which batch systems start it again.
+    checkpoint : path or URL, optional
+        A directory, or a URL of an object store as "s3://bucket/run", in which a new run saves its draws while it
+        samples. SIGTERM then saves the run and leaves with code 75, by which batch systems start it again.
     resume : path or "auto", optional
         A directory of a run that was stopped: the same call goes on there, to as many `draws` as it asks for. "auto"
         goes on with the run in `checkpoint`, or begins it. A run of another model, of other data or of other
         arguments is refused, with what differs.
-    storage : {"npy", "zarr"}, default "npy"
-        How `checkpoint` and `resume` keep draws: in files that NumPy reads, or in a Zarr group.
+    storage : {"npy", "zarr"}, optional
+        How `checkpoint` and `resume` keep draws: in files that NumPy reads, as in a directory by default, or in a Zarr
+        group, as at a URL; then the finished result is there too, as groups of `result.zarr`.
+    max_seconds : float, optional
+        Stop the chains so many seconds after the call, at the end of what they are at; the draws made by then are the
+        result, whose attribute `stopped_by` says so. With `checkpoint` the run can go on later.
     certificate : bool or int, default True
         At how many draws the run compares the joint density of the model as written with the density that was sampled
         times that of the variables drawn back; True: at up to 32. Draws that contradict the model raise.
@@ -202,11 +208,24 @@ def _finished(task: Task, draws: Any) -> Any:
     elif hasattr(draws, "watch"):
         if task.reporter is not None:
             task.reporter.attach(draws)
+        limit = _limit(task, draws)
         if not task.asked.blocking:
             task.finish.prepared()  # with the data of now: the user may change them at once
             return Sampling(draws, task.finish)
-        draws = waited_for(task, draws)
+        try:
+            draws = waited_for(task, draws)
+        finally:
+            limit.end()
     return task.finish(draws, True)
+
+
+def _limit(task: Task, run: Any) -> TimeLimit:
+    """What stops a run when its time is over."""
+    seconds, tell = task.asked.max_seconds, lambda text: task.finish.facts.update(stopped_by=text)
+    limit = TimeLimit(seconds or 0.0, task.asked.began, task.asked.directory, tell)
+    if seconds is not None:
+        limit.on(run)
+    return limit
 
 
 def waited_for(task: Task, running: Any) -> Any:

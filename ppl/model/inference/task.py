@@ -108,11 +108,14 @@ def task_of(asked: Asked) -> Task:
         NUTPIE if asked.nuts_sampler == "nutpie" else {}, asked.certified, methods.only_nuts, chosen,
     )  # fmt: skip
     finish = Finisher(posterior, starts.slots, request)
-    finish.directory = asked.directory
+    finish.directory, finish.in_zarr = asked.directory, asked.stored.get("storage") == "zarr"
     finish.facts["drawn_by"] = _named(asked, methods)
     refuse_too_large(_sizes(finish), asked.chains, asked.draws)
     in_parts = asked.rewrite and not (asked.watched or asked.steered) and methods.only_nuts
-    return Task(asked, posterior, methods, starts, finish, posterior.division if in_parts else None)
+    division = posterior.division if in_parts else None
+    if asked.max_seconds is not None and division is not None and division.chains:
+        division = None  # all chains move together: of parts in turn the last would have no draw when time is over
+    return Task(asked, posterior, methods, starts, finish, division)
 
 
 def _posterior(asked: Asked) -> Posterior:

@@ -13,7 +13,9 @@ from ppl.model.inputs.data_lengths import bind_lengths, check_lengths, relabel
 from ppl.model.inputs.observed import as_data, is_masked
 from ppl.model.inputs.observing import check_observations
 from ppl.model.registry.variable_registry import Books, dims_of
+from ppl.sources.source_rows import columns_of
 from ppl.tensor.config import config
+from ppl.tensor.core.names import named
 from ppl.tensor.variables import Variable, shared
 
 
@@ -38,7 +40,8 @@ def Data(
     name : str
         The name in the model and in `constant_data` of results.
     value : array, frame, list or number
-        The values. Missing ones are allowed where the data are observed: there they become variables.
+        The values. Missing ones are allowed where the data are observed: there they become variables. Columns of
+        `from_arrow`, or all of them together, get the name in plans alone, since the model does not keep them.
     dims : str or sequence of str, optional
         Names of the axes; these dimensions have from now on the lengths of the data, whatever these are later.
     coords : dict, optional
@@ -72,6 +75,10 @@ def Data(
     """
     model = modelcontext(model)
     full = model.check_name(name)
+    if (columns := columns_of(value)) is not None:
+        if dims is not None or coords or shape is not None:
+            raise ValueError(f'Data "{full}": rows that are read once have no dims, coords or shape: leave them out')
+        return named(columns, full)  # type: ignore[return-value]
     if infer_dims_and_coords:
         dims, coords = _own_dims(full, value, dims, coords or {})
     array = _numbers(value, full)

@@ -17,9 +17,11 @@ from ppl.model.inputs.data_checks import nan_in_parameters
 from ppl.model.inputs.data_values import value_now
 from ppl.model.inputs.imputing import divided, refuse_missing, tell
 from ppl.model.inputs.observed import check_observed, infinite, is_masked, outside_support
+from ppl.model.inputs.read_once import observe_rows
 from ppl.model.posterior.point import substitute_shape
 from ppl.model.registry.named import Deterministic
 from ppl.model.registry.variable_registry import UNSET, Books
+from ppl.sources.source_rows import source_of
 from ppl.tensor.core.ops import CAST
 from ppl.tensor.tensor import Tensor, as_tensor
 from ppl.tensor.variables import Variable
@@ -29,6 +31,9 @@ def observe_variable(
     model: Books, rv: RandomVariable, observed: Any, dims: Any, total_size: Any, options: Mapping[str, Any]
 ) -> Tensor:
     """Enter a variable with its data: an array, a masked array, or a tensor (Data, or computed from Data)."""
+    source = source_of([*rv.parameters, *([observed] if isinstance(observed, Tensor) else [])])
+    if source is not None:
+        return observe_rows(model, rv, observed, source, dims, total_size)
     if is_masked(observed):
         return _imputed(model, rv, observed, None, dims, total_size, options)
     if isinstance(observed, Tensor):

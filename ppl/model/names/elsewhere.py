@@ -24,8 +24,9 @@ SHORTER = {
 }
 # Names of rooms above this one, which are imported on first use; a room's own name is that of a module.
 ROOMS = {
-    "scoring": "loo_wrapper sbc sensitivity",
+    "scoring": "KFold kfold loo_wrapper sbc sensitivity",
     "smc": "sample_smc",
+    "sources": "SourceRows from_arrow",
     "many": "FitError Fits map_fits sample_many",
     "variational": """ADVI ASVGD FullRankADVI ImplicitGradient Inference KLqp SVGD fit fit_dadvi fit_laplace
     fit_pathfinder Empirical FullRank MeanField sample_approx Approximation Group Stein adadelta adagrad

@@ -14,6 +14,7 @@ from ppl.rewrites.values.by_numpy import work
 from ppl.rewrites.values.folding import on_host
 from ppl.rewrites.values.reads import Reads
 from ppl.samplers import DRAWS, ONCE, PROGRAMS
+from ppl.tensor.tensor import is_constant, value_of
 from ppl.xla.later import wide
 
 LITTLE = 4e7  # numbers, five nanoseconds each, up to which work on data is done sooner than a program is compiled
@@ -46,8 +47,10 @@ class Remembered:
                 used = ancestors(new)
                 self._reads.note(used)
                 given = [node for node in self._known if node in used]
-                values = _of_data(Program(given, new), [self._known[node] for node in given])
-                self._known |= zip(new, values, strict=True)
+                self._known |= {node: value_of(node) for node in new if is_constant(node)}  # infinite ones too
+                rest = [node for node in new if node not in self._known]
+                values = _of_data(Program(given, rest), [self._known[node] for node in given]) if rest else []
+                self._known |= zip(rest, values, strict=True)
             return [self._known[node] for node in program.outputs]
 
 

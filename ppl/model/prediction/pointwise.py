@@ -13,6 +13,7 @@ from ppl.model.context import model_to_read
 from ppl.model.finishing import checks
 from ppl.model.inference.bar import Bar
 from ppl.model.inputs.minibatches import refuse_minibatches
+from ppl.model.inputs.read_once import refuse_read_once
 from ppl.model.output import results
 from ppl.model.output.traces import from_trace
 from ppl.model.posterior.density import Joint
@@ -51,6 +52,8 @@ def _terms(
     wanted = list(known) if names is None else chosen_names(what, names, known)
     if not wanted:
         return {}
+    if what == "log_likelihood":
+        refuse_read_once(model, wanted, what)
     joint = at_draws(model)
     by_name = {rv.name or "": term for rv, term in joint.terms.items()}
     refuse_minibatches(by_name[name] for name in wanted)

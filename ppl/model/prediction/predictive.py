@@ -21,6 +21,7 @@ from ppl.model.context import model_may_be_first, model_to_read
 from ppl.model.errors import ParameterValueError, ShapeError
 from ppl.model.finishing import checks
 from ppl.model.inference.bar import Bar
+from ppl.model.inputs.read_once import refuse_read_once
 from ppl.model.log import log
 from ppl.model.output import results
 from ppl.model.output.hidden import is_hidden, shown
@@ -136,6 +137,7 @@ def sample_prior_predictive(
     model = model_to_read(model)
     known = [v.name or "" for v in (*model.basic_RVs, *model.deterministics)]
     names = shown(known) if var_names is None else chosen_names("var_names", var_names, known)
+    names = _drawn_row_by_row(model, names, var_names, "prior")
     _tell_of_potentials(model, "prior")
     drawn = [rv.name for rv in model.basic_RVs if rv in ancestors([model.named_vars[n] for n in names])]
     log.info("Sampling: [%s]", ", ".join(sorted(map(str, drawn))))
@@ -161,6 +163,14 @@ def _of_prior(model: Model, outputs: Sequence[Tensor], seed: int, draws: int) ->
         for rv, column in zip(given, columns, strict=True)
     }
     return drawn_over(outputs, places, [draw_keys(seed, "forward", 1, draws), *columns])
+
+
+def _drawn_row_by_row(model: Model, names: Sequence[str], asked: Any, what: str) -> list[str]:
+    """The names without those whose rows are not kept; what was asked for by name is refused, and so is nothing."""
+    left = [name for name in names if name not in model.read_once]
+    if asked is not None or not left:
+        refuse_read_once(model, names, f"{what} predictive draws")
+    return left
 
 
 def _tell_of_potentials(model: Model, what: str) -> None:
@@ -253,6 +263,7 @@ def sample_posterior_predictive(
     names = (
         shown([n for n in known if n in observed]) if var_names is None else chosen_names("var_names", var_names, known)
     )
+    names = _drawn_row_by_row(model, names, var_names, "posterior") if names else names
     if not names:
         log.warning("The model has no observed variables, so nothing is drawn: say with var_names= what to draw.")
         if extend_inferencedata:

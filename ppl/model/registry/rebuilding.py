@@ -243,6 +243,7 @@ def rebuilt(
             walk.free(var, bent.get(var, model.rvs_to_transforms[var]))
         if var in done:
             walk.intervene(var, done[var], as_data_variables)
+    empty.read_once.update({name: words for name, words in model.read_once.items() if name in empty.named_vars})
     return empty
 
 

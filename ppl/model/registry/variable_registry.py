@@ -27,6 +27,7 @@ from ppl.model import context
 from ppl.model.posterior.starts import check_start
 from ppl.model.registry.own_lists import Book, Tensors
 from ppl.rewrites.values.present_sizes import at_present_sizes
+from ppl.sources.source_rows import source_of
 from ppl.tensor.core.labelled import LabelledDims
 from ppl.tensor.core.names import named
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, is_constant, placeholder, value_of
@@ -111,6 +112,7 @@ class Books(metaclass=_MadeInItsBlock):
         self.rvs_to_initial_values: Book[Tensor, Any] = Book(around("rvs_to_initial_values"))
         self.rvs_to_total_sizes: Book[Tensor, Any] = Book(around("rvs_to_total_sizes"))
         self.doubtful = Tensors(outer=around("doubtful"))  # observed variables whose density was told to be 0 or nan
+        self.read_once: Book[str, str] = Book(around("read_once"))  # observed rows that are not kept, and what is
         self.processes = Tensors(outer=around("processes"))  # observed vectors whose entries are points of a process
         # Dimensions belong to all models of a tree.
         self._coords: dict[str, tuple[Any, ...] | None] = self.parent._coords if self.parent else {}
@@ -271,6 +273,11 @@ class Books(metaclass=_MadeInItsBlock):
             raise ValueError("add_named_variable: the tensor has no name; give name=, or make it by pm.Deterministic")
         if key in self.root.named_vars:
             raise ValueError(f"Variable name {key} already exists.")
+        if (source := source_of([var])) is not None:
+            raise ValueError(
+                f'"{key}" is made of columns of {source!r}, whose rows are read once and not kept: use them in the'
+                " parameters and the values of an observed variable only"
+            )
         if dims is not None:
             self.named_vars_to_dims[key] = self._checked_dims(key, var, dims)
         self.named_vars[key] = var

@@ -60,13 +60,13 @@ def compact(observation: Observation) -> tuple[Term, str]:
     for look, parameter in given:
         look.key(parameter, columns)
     at = lambda some: tuple(look.at(p, some) for look, p in given)
-    if family.logp_of_rows or _is_exponential(variable):
+    if family.logp_of_rows or is_exponential(variable):
         try:
             first, cell = cells(columns, count)
         except NoMatch as why:
             if family is Normal:
                 return compact_linear(observation)
-            if not _is_exponential(variable) or any(look.own for look, _ in given):
+            if not is_exponential(variable) or any(look.own for look, _ in given):
                 raise
             try:
                 return _separated(variable, value, count)
@@ -97,7 +97,7 @@ def compact(observation: Observation) -> tuple[Term, str]:
     return Term(f"counts of {variable.name}", density, "rows"), f"{count} rows, {len(first)} of them distinct, counted"
 
 
-def _is_exponential(variable: Any) -> bool:
+def is_exponential(variable: Any) -> bool:
     """Whether the family is exponential in the parameters that are not data."""
     family = variable.family
     if not (family.natural and family.statistics and family.log_normalizer):
@@ -121,7 +121,7 @@ def _exponential(variable: Any, parameters: tuple[Tensor, ...], rows: SummedRows
     """Any exponential family, from its natural parameters, statistics and log-normalizer; the base measure is what is
     left of the density at any one value of the parameters."""
     family, y = variable.family, rows.values
-    if y.ndim == 1 and any(map(_may_be_at_an_end, family.params.values(), parameters)):
+    if y.ndim == 1 and any(map(may_be_at_an_end, family.params.values(), parameters)):
         return _exponential_or_sure(variable, parameters, rows)
     return tt.sum(_of_statistics(family, parameters, rows)) + _base_measure(variable, y, rows.count)
 
@@ -135,7 +135,7 @@ def _of_statistics(family: Any, parameters: tuple[Tensor, ...], rows: SummedRows
     return density
 
 
-def _may_be_at_an_end(declared: Any, parameter: Tensor) -> bool:
+def may_be_at_an_end(declared: Any, parameter: Tensor) -> bool:
     """Whether a parameter may be at an end of its domain that belongs to it, where the law is a point: a mean of 0, as
     of rows without exposure. Probabilities that are written as functions of other numbers never get there."""
     domain = declared.domain
@@ -164,7 +164,7 @@ def _exponential_or_sure(variable: Any, parameters: tuple[Tensor, ...], rows: Su
     starts = np.searchsorted(rows.cell[order], np.arange(rows.cells + 1))
     least, most = (values[order[at]] for at in (starts[:-1], starts[1:] - 1))
     surely = tt.minimum(*(family.log_density(as_tensor(v), *parameters) for v in (least, most)))
-    base = _base_of_rows(variable, rows.values, rows.count)
+    base = base_of_rows(variable, rows.values, rows.count)
     return tt.sum(tt.switch(finite, _of_statistics(family, safe, rows) + rows.sums(base), rows.counts * surely))
 
 
@@ -201,10 +201,10 @@ def _separated(variable: Any, value: Tensor, count: int) -> tuple[Term, str]:
 
 def _base_measure(variable: Any, y: Tensor, count: int) -> Tensor:
     """The sum of log h(y): what is left of the density at any one value of the parameters."""
-    return tt.sum(_base_of_rows(variable, y, count))
+    return tt.sum(base_of_rows(variable, y, count))
 
 
-def _base_of_rows(variable: Any, y: Tensor, count: int) -> Tensor:
+def base_of_rows(variable: Any, y: Tensor, count: int) -> Tensor:
     """The same of each row."""
     family = variable.family
     reference = [

@@ -32,8 +32,8 @@ def compact_linear(observation: Observation) -> tuple[Term, str]:
     variable, value = observation.variable, observation.value
     mu, sigma = variable.parameters
     count = variable.type.shape[0] or 0
-    scale, weights = _scale(sigma)
-    form = _form(mu, (count,))
+    scale, weights = scale_of(sigma)
+    form = form_of(mu, (count,))
     sizes = [prod(known_shape(part.variable)) for part in form.parts]
     columns = sum(sizes)
     work = count * sum(2 if isinstance(part, Select) else size for part, size in zip(form.parts, sizes, strict=True))
@@ -43,7 +43,7 @@ def compact_linear(observation: Observation) -> tuple[Term, str]:
         )
     if not columns or 2 * columns**2 > work or 2 * columns > count:
         raise NoMatch(f"{count} rows with {columns} columns are as cheap as they are")
-    design = tt.concatenate([_design(part, count) for part in form.parts], axis=1)
+    design = tt.concatenate([design_of(part, count) for part in form.parts], axis=1)
     explained = tt.cast(as_tensor(value), "float64") - form.offset
     if weights is not None:
         explained, design = explained / weights, design / tt.expand_dims(weights, 1)
@@ -63,7 +63,7 @@ def compact_linear(observation: Observation) -> tuple[Term, str]:
     return Term(f"squares of {variable.name}", where_valid(density, [scale > 0]), "rows"), what
 
 
-def _scale(sigma: Any) -> tuple[Tensor, Tensor | None]:
+def scale_of(sigma: Any) -> tuple[Tensor, Tensor | None]:
     """The scale of rows as a number, and what it is multiplied by in each row where that differs; which is data."""
     shape = known_shape(sigma)
     if prod(shape) <= 1:
@@ -74,7 +74,7 @@ def _scale(sigma: Any) -> tuple[Tensor, Tensor | None]:
     return found[0].number, tt.broadcast_to(found[0].data, shape)
 
 
-def _form(mu: Any, shape: tuple[int, ...]) -> Affine:
+def form_of(mu: Any, shape: tuple[int, ...]) -> Affine:
     """The predictor as an affine map, with data for coefficients, of whatever it is affine in."""
     try:
         form = affine_in_atoms(tt.broadcast_to(mu, shape))
@@ -86,7 +86,7 @@ def _form(mu: Any, shape: tuple[int, ...]) -> Affine:
     return form
 
 
-def _design(part: Part, count: int) -> Tensor:
+def design_of(part: Part, count: int) -> Tensor:
     """The columns of the design that belong to a part."""
     if not isinstance(part, Select):
         return part.design

@@ -8,6 +8,7 @@ written again, the same to the last bit.
 Nothing is pickled: reading a checkpoint runs no code.
 """
 
+import io
 import json
 import os
 import time
@@ -19,12 +20,14 @@ import numpy as np
 from ppl.samplers.programs.packing import on_host
 from ppl.samplers.runs.chain import Chain
 from ppl.samplers.runs.errors import StorageError
+from ppl.samplers.runs.places import is_url, place_of, zarr_package
 from ppl.samplers.runs.rows import PARSING, FileRows, MemoryRows, Rows, Shape
 from ppl.samplers.runs.run import Divergence
-from ppl.samplers.runs.zarr_rows import ZarrRows, zarr_package
+from ppl.samplers.runs.zarr_rows import ZarrRows
 
 VERSION = 4
-STATE_SECONDS = 0.5
+STATE_SECONDS, STATE_SECONDS_AWAY = 0.5, 30.0  # between two states that are saved, in a folder and elsewhere
+RUN = "run.json"
 SHOWN = ("the argument ", "the version ")  # parts whose values are short enough to be shown
 FREE = {"cores", "draws", "identity"}  # settings that do not reach the random numbers, and what is compared by itself
 MOST_TOLD = 5  # differences in one error
@@ -54,36 +57,32 @@ STORAGES = ("npy", "zarr")
 
 
 class DirectoryStore:
-    """A checkpoint directory."""
+    """A checkpoint directory, or a place at a URL."""
 
     def __init__(self, path: str | os.PathLike[str], settings: dict[str, Any], resume: bool, storage: str) -> None:
         if storage == "zarr":
             zarr_package()  # asked for before anything is written
-        self.path, self._storage = Path(path), storage
-        self.place: str | None = str(self.path)
+        self.path, self._storage = str(path), storage
+        self._kept, self._away = place_of(path), is_url(path)
+        self.place: str | None = self.path
         self._tables: dict[int, dict[str, FileRows | ZarrRows]] = {}
         self._written: dict[int, float] = {}
         described = json.loads(json.dumps({"version": VERSION, "storage": storage, **settings}))
-        file = self.path / "run.json"
         if resume:
-            _compare(file, _read_json(file), described)
+            _compare(self.path, _described(path), described)
             return
-        if file.exists():
+        if holds_run(path):
             raise StorageError(
-                f"{self.path} already holds a run. Give resume={str(self.path)!r} to go on with it, or another"
-                " directory."
+                f"{self.path} already holds a run. Give resume={self.path!r} to go on with it, or another directory."
             )
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            _replace(file, json.dumps(described, indent=1).encode())
+            self._kept.put(RUN, json.dumps(described, indent=1).encode())
         except OSError as error:
             raise StorageError(f"Cannot write the checkpoint {self.path}: {error}.") from error
 
     def rows(self, chain: int, name: str, shape: Shape) -> Rows:
         """A table in the chain's folder."""
-        folder = self.path / f"chain-{chain}"
         try:
-            folder.mkdir(exist_ok=True)
             table = self._table(chain, name, shape)
         except (OSError, ValueError) as error:
             raise StorageError(f"Cannot use the checkpoint {self.path}: {error}.") from error
@@ -92,16 +91,19 @@ class DirectoryStore:
 
     def _table(self, chain: int, name: str, shape: Shape) -> FileRows | ZarrRows:
         if self._storage == "zarr":
-            return ZarrRows(self.path / "draws.zarr", f"chain-{chain}/{name}", shape)
-        return FileRows(self.path / f"chain-{chain}" / f"{name}.npy", shape)
+            return ZarrRows(self._kept, chain, name, shape, self._away)
+        folder = Path(self.path) / f"chain-{chain}"
+        folder.mkdir(exist_ok=True)
+        return FileRows(folder / f"{name}.npy", shape)
 
     def restore(self, chain: Chain) -> bool:
         """Give ``chain`` back what it had. False if it had nothing."""
-        file = self.path / f"chain-{chain.number}" / "state.npz"
-        if not file.exists():
+        name = f"chain-{chain.number}/state.npz"
+        file, content = f"{self.path}/{name}", self._kept.get(name)
+        if content is None:
             return False
         try:
-            with PARSING, file.open("rb") as data, np.load(data, allow_pickle=False) as saved:
+            with PARSING, np.load(io.BytesIO(content), allow_pickle=False) as saved:
                 facts = json.loads(bytes(saved["facts"]).decode())
                 found = tuple(saved[f"state{i}"] for i in range(len(chain.layout.blank)))
             tables = {name: (int(count), int(checksum)) for name, (count, checksum) in facts["tables"].items()}
@@ -112,8 +114,8 @@ class DirectoryStore:
         for name, (count, checksum) in tables.items():
             if not self._tables[chain.number][name].verified(count, checksum):
                 raise StorageError(
-                    f"The table {name} of {file.parent} is damaged: its first {count} rows do not have the checksum"
-                    " that was saved with them. Start afresh in another directory."
+                    f"The table {name} of {self.path}/chain-{chain.number} is damaged: its first {count} rows do not"
+                    " have the checksum that was saved with them. Start afresh in another directory."
                 )
         if any(a.shape != b.shape or a.dtype != b.dtype for a, b in zip(chain.layout.blank, found, strict=True)):
             raise StorageError(f"{file} belongs to another sampler: its state has other shapes.")
@@ -125,26 +127,28 @@ class DirectoryStore:
     def saved(self, chain: Chain, last: bool) -> None:
         """Called after rows were written: save the state too if it is time."""
         now = time.monotonic()
-        if not last and now - self._written.get(chain.number, 0.0) < STATE_SECONDS:
+        seconds = STATE_SECONDS_AWAY if self._away else STATE_SECONDS
+        if not last and now - self._written.get(chain.number, 0.0) < seconds:
             return
+        self._written[chain.number] = now
         facts = {
             "done": chain.done,
             "counts": [chain.n_diverging, chain.n_gradients, chain.elapsed],
             "divergences": [(d.draw, d.position.tolist()) for d in chain.divergences],
             "tables": {n: (t.rows_written, t.checksum) for n, t in self._tables[chain.number].items()},
         }
-        folder = self.path / f"chain-{chain.number}"
+        content = io.BytesIO()
+        np.savez(
+            content,
+            facts=np.frombuffer(json.dumps(facts).encode(), np.uint8),
+            **{f"state{i}": vector for i, vector in enumerate(on_host(chain.state))},
+        )
         try:
-            fresh = folder / "state.new.npz"
-            np.savez(
-                fresh,
-                facts=np.frombuffer(json.dumps(facts).encode(), np.uint8),
-                **{f"state{i}": vector for i, vector in enumerate(on_host(chain.state))},
-            )
-            fresh.replace(folder / "state.npz")
+            for table in self._tables[chain.number].values():
+                table.flush()
+            self._kept.put(f"chain-{chain.number}/state.npz", content.getvalue())
         except OSError as error:
             raise disk_error(self.path, error) from error
-        self._written[chain.number] = now
 
     def close(self) -> None:
         """Let go of the files; what is in them can still be read."""
@@ -153,39 +157,45 @@ class DirectoryStore:
                 table.close()
 
 
-def disk_error(path: Path, error: OSError) -> StorageError:
+def disk_error(path: str, error: OSError) -> StorageError:
     """A full or failing disk, in words."""
     return StorageError(
         f"The checkpoint {path} cannot be written: {error.strerror or error}. What was saved before is intact:"
-        f" make room and go on with resume={str(path)!r}."
+        f" make room and go on with resume={path!r}."
     )
 
 
-def seed_of_run(directory: Any) -> int | None:
-    """The seed of the run that a directory holds; None where it holds none."""
-    file = Path(directory) / "run.json"
-    return int(_read_json(file).get("seed", 0)) if file.exists() else None
+def holds_run(path: Any) -> bool:
+    """Whether a run is saved there."""
+    return place_of(path).get(RUN) is not None
 
 
-def _read_json(file: Path) -> dict[str, Any]:
+def seed_of_run(path: Any) -> int | None:
+    """The seed of the run that is saved somewhere; None where there is none."""
+    return int(_described(path).get("seed", 0)) if holds_run(path) else None
+
+
+def _described(path: Any) -> dict[str, Any]:
+    """What a saved run says of itself."""
     try:
-        return json.loads(file.read_text())
+        content = place_of(path).get(RUN)
+        return json.loads(content if content is not None else b"there is no run.json")
     except (OSError, ValueError) as error:
-        raise StorageError(f"{file.parent} is not a checkpoint that can be resumed: {error}.") from error
+        raise StorageError(f"{path} is not a checkpoint that can be resumed: {error}.") from error
 
 
-def _compare(file: Path, saved: dict[str, Any], asked: dict[str, Any]) -> None:
+def _compare(path: str, saved: dict[str, Any], asked: dict[str, Any]) -> None:
     found = _differences(saved.get("identity") or {}, asked.get("identity") or {})
     if found and saved.get("version") == asked["version"]:
         more = "" if len(found) <= MOST_TOLD else f"; and {len(found) - MOST_TOLD} more"
         raise StorageError(
-            f"{file.parent} holds a run of another model, other data or another plan: {'; '.join(found[:MOST_TOLD])}"
+            f"{path} holds a run of another model, other data or another plan: {'; '.join(found[:MOST_TOLD])}"
             f"{more}. Resume with what it was made with, or give another directory."
         )
     for name in sorted((saved.keys() | asked.keys()) - FREE):
         if saved.get(name) != asked.get(name):
             raise StorageError(
-                f"{file.parent} was made with {name}={saved.get(name)!r}, now it is {asked.get(name)!r}; the draws"
+                f"{path} was made with {name}={saved.get(name)!r}, now it is {asked.get(name)!r}; the draws"
                 " would not be those of one run. Resume with what it was made with."
             )
 
@@ -200,9 +210,3 @@ def _differences(saved: dict[str, str], asked: dict[str, str]) -> list[str]:
         for name in other
     ]
     return new + gone + shown
-
-
-def _replace(file: Path, content: bytes) -> None:
-    fresh = file.with_suffix(".new")
-    fresh.write_bytes(content)
-    fresh.replace(file)

@@ -6,6 +6,7 @@ from typing import Any
 from ppl.samplers.runs.checkpoint import STORAGES, DirectoryStore, MemoryStore
 from ppl.samplers.runs.driver import Handle
 from ppl.samplers.runs.job import Job, Store
+from ppl.samplers.runs.places import is_url
 from ppl.samplers.runs.progress import display_for
 from ppl.samplers.runs.run import Run
 from ppl.xla import backend
@@ -22,23 +23,29 @@ def launch(job: Job, *, progress: bool | str | None, blocking: bool) -> Run | Ha
 def store_for(
     checkpoint: str | os.PathLike[str] | None,
     resume: str | os.PathLike[str] | None,
-    storage: str,
+    storage: str | None,
     settings: dict[str, Any],
 ) -> Store:
     """Memory, a new directory, or one to go on from."""
     if checkpoint is not None and resume is not None and os.fspath(checkpoint) != os.fspath(resume):
         raise ValueError("resume goes on with a checkpoint in its own directory, so checkpoint need not be given.")
     path = resume if resume is not None else checkpoint
-    check_storage(storage, path)
-    return MemoryStore() if path is None else DirectoryStore(path, settings, resume is not None, storage)
+    kind = storage_for(storage, path)
+    return MemoryStore() if path is None else DirectoryStore(path, settings, resume is not None, kind)
 
 
-def check_storage(storage: str, path: str | os.PathLike[str] | None) -> None:
-    """Refuse a kind of storage that there is not, or one without a place."""
+def storage_for(storage: str | None, path: str | os.PathLike[str] | None) -> str:
+    """How draws are saved: as asked, or as suits the place. A kind that there is not, or one without a place, is
+    refused."""
+    if storage is None:
+        return "zarr" if is_url(path) else STORAGES[0]
     if storage not in STORAGES:
         raise ValueError(f"storage must be one of {', '.join(STORAGES)}, got {storage!r}.")
     if path is None and storage != STORAGES[0]:
         raise ValueError(f"storage={storage!r} says how draws are saved on disk, so a directory must be given too.")
+    if storage == STORAGES[0] and is_url(path):
+        raise ValueError(f"storage={storage!r} needs a directory; at a URL, {path}, draws are kept by storage='zarr'.")
+    return storage
 
 
 def cores_for(cores: int | None, chains: int) -> int:

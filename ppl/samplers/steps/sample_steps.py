@@ -48,7 +48,7 @@ def sample_steps(
     blocking: bool = True,
     checkpoint: str | os.PathLike[str] | None = None,
     resume: str | os.PathLike[str] | None = None,
-    storage: str = "npy",
+    storage: str | None = None,
     identity: Mapping[str, str] | None = None,
 ) -> Run | Handle:
     """Draw from a density whose entries are moved by several methods: NUTS on one stretch, moves on the others.

@@ -17,7 +17,9 @@ def by_another_package(task: Task) -> Drawn | None:
     if asked.own or not task.starts.dim:
         return None
     density = made_ready(task)
-    _only_nuts(task, blocking=asked.blocking, resume=asked.directory, callback=asked.callback)
+    _only_nuts(
+        task, blocking=asked.blocking, resume=asked.directory, callback=asked.callback, max_seconds=asked.max_seconds
+    )
     if asked.as_arviz:
         results.prepared()
     task.prepare_results()
@@ -34,5 +36,5 @@ def _only_nuts(task: Task, **given: Any) -> None:
             f" Leave nuts_sampler={sampler!r} out."
         )
     for name, value in given.items():
-        if value not in (None, True):
+        if value is not None and value is not True:
             raise ValueError(f"{name}= works with the sampler of this package, not with nuts_sampler={sampler!r}")
