@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
@@ -22,6 +23,7 @@ from ppl.samplers.runs.launch import cores_for, launch, store_for
 from ppl.samplers.runs.run import Run
 from ppl.samplers.runs.start import Terms
 from ppl.xla.later import jax
+from ppl.xla.meshes import CHAINS
 
 KERNELS = ("nuts", "hmc", "chees")
 CHAIN_METHODS = ("threads", "vectorized", "interleaved")
@@ -60,6 +62,8 @@ def sample(
     resume: str | os.PathLike[str] | None = None,
     storage: str = "npy",
     identity: Mapping[str, str] | None = None,
+    mesh: Any = None,
+    spread: int = 0,
 ) -> Run | Handle:
     """Draw from the density whose logarithm is ``logp(position, *data)``, by NUTS with its own warm-up.
 
@@ -85,6 +89,9 @@ def sample(
     with ``storage="zarr"`` compressed arrays of the Zarr group ``draws.zarr`` there (install ``ppl-jax[zarr]``).
     ``identity`` names what the run is of, with a digest each: who resumes with other ones is refused, and told which.
 
+    On a ``mesh`` of devices with the axes "chains" and "rows" the first ``spread`` arrays of ``data`` are shared out by
+    their first axis along "rows", where ``logp`` adds up what devices have (as ``ppl.xla.blocks`` does).
+
     >>> import jax.numpy as jnp, numpy as np
     >>> run = sample(lambda x: -0.5 * jnp.sum(x**2), np.zeros((2, 3)), chains=2, draws=200, tune=200)
     >>> run.positions.shape
@@ -94,11 +101,12 @@ def sample(
     steering = tuning(target_accept, max_treedepth, metric, step_scale, integrator)
     dtype = np.dtype(dtype)
     first, dim = _starts(initial, chains, dim)
-    method = chain_method_for(chain_method, kernel)
+    method = chain_method_for(chain_method, kernel) if mesh is None else _on_mesh(mesh, chain_method, kernel, chains, expand)
     if kernel == "chees" and chains < LEAST_CHAINS:
         raise ValueError(f"kernel='chees' learns from all chains together and needs {LEAST_CHAINS}, got {chains}.")
     which = key if key is not None else logp
-    work_of_gradient = of_gradient(logp, dim, dtype, data, which)
+    # On a mesh a gradient is dear, and its parts can be counted on the mesh alone.
+    work_of_gradient = of_gradient(logp, dim, dtype, data, which) if mesh is None else lambda: math.inf
     chosen = _kernel(logp, kernel, path_length, steering, dim, method, work_of_gradient)
     settings = {"draws": draws, "tune": tune, "chains": chains, "seed": seed, "dim": dim, "dtype": dtype.name,
                 **steering._asdict(), "kernel": kernel, "path_length": path_length, "chain_method": method,
@@ -117,7 +125,7 @@ def sample(
         tune=tune,
         draws=draws,
         seed=seed,
-        together=method != "threads",
+        together=method not in ("threads", "mesh"),
         expand=expand,
         expand_key=(key, expand) if key is None else ("keyed", key),
         names=names,
@@ -127,6 +135,8 @@ def sample(
         store=store_for(checkpoint, resume, storage, {**settings, "identity": dict(identity or {})}),
         settings=settings,
         work_of_gradient=work_of_gradient,
+        mesh=mesh,
+        spread=spread,
     )
     return launch(job, progress=progress, blocking=blocking)
 
@@ -149,7 +159,7 @@ def _kernel(
     """The kernel by its name; chains side by side on one device tune diagonal metrics, without the host."""
     if kernel not in KERNELS:
         raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, got {kernel!r}.")
-    together = method != "threads"
+    together = method not in ("threads", "mesh")
     if together and steering.metric == "low_rank":
         raise ValueError(
             f"metric='low_rank' is fitted by the host, for chains in threads; with chain_method={method!r} there are"
@@ -186,6 +196,19 @@ def chain_method_for(chain_method: str, kernel: str) -> str:
     if jax.default_backend() == "cpu":
         return "threads"
     return "interleaved" if kernel == "nuts" else "vectorized"
+
+
+def _on_mesh(mesh: Any, chain_method: str, kernel: str, chains: int, expand: Any) -> str:
+    """The chain method on a mesh: each device works off its chains one by one."""
+    if kernel == "chees" or chain_method not in ("auto", "threads"):
+        raise ValueError(
+            f"mesh= takes chains one by one on each device: leave chain_method={chain_method!r} and kernel='chees' out."
+        )
+    if expand is not None:
+        raise ValueError("mesh= and expand= do not go together: make what follows from positions afterwards.")
+    if chains % mesh.shape[CHAINS]:
+        raise ValueError(f"chains={chains} cannot be shared out among {mesh.shape[CHAINS]} groups of devices of mesh=.")
+    return "mesh"
 
 
 def _starts(initial: Any, chains: int, dim: int | None) -> tuple[Initial, int]:

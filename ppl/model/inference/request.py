@@ -32,6 +32,7 @@ from ppl.model.seeds import seed_of
 from ppl.samplers import StorageError
 from ppl.samplers.runs.checkpoint import seed_of_run
 from ppl.samplers.runs.launch import check_storage
+from ppl.xla.meshes import agreed, mesh_of
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,7 @@ class Asked:
     progressbar: Any
     quiet: bool
     directory: Any  # where draws are saved, if they are
+    mesh: Any  # the devices that share chains and rows of data, where they do
     stored: Mapping[str, Any]  # how
     # the result
     var_names: Any
@@ -113,7 +115,10 @@ def request(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Asked
     directory = _directory(given["checkpoint"], given["resume"])
     stored = _store(directory, given["storage"])
     draws, tune, chains, cores = layout_of_chains(given["draws"], given["tune"], given["chains"], given["cores"])
+    mesh = None if given["mesh"] is None else mesh_of(given["mesh"])
     seed = _seed(given["random_seed"], directory)
+    if mesh is not None:
+        seed = int(agreed(np.uint64(seed)))
     model = model_to_read(given["model"])
     if not model.free_RVs:
         raise SamplingError("Cannot sample from the model: it has no free random variables.")
@@ -122,7 +127,7 @@ def request(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Asked
     return Asked(
         model=model, draws=draws, tune=tune, chains=chains, cores=cores, seed=seed, initvals=initvals,
         jitter_max_retries=given["jitter_max_retries"], n_init=given["n_init"], protect=as_list(given["protect"]),
-        eliminate=as_list(given["eliminate"]), nuts=nuts, given=direct, steered=steered, directory=directory,
+        eliminate=as_list(given["eliminate"]), nuts=nuts, given=direct, steered=steered, directory=directory, mesh=mesh,
         stored=stored, extras=extras, keep_warmup=keep_warmup, for_counts=for_counts,
         checked=given["compute_convergence_checks"], certified=_draws_to_check(given["certificate"]),
         as_arviz=given["return_inferencedata"], **{name: given[name] for name in same},

@@ -66,6 +66,7 @@ def sample(
     checkpoint: str | os.PathLike[str] | None = None,
     resume: str | os.PathLike[str] | None = None,
     storage: str = "npy",
+    mesh: Any = None,
     certificate: bool | int = True,
     **options: Any,
 ) -> Any:
@@ -149,6 +150,10 @@ def sample(
         arguments is refused, with what differs.
     storage : {"npy", "zarr"}, default "npy"
         How `checkpoint` and `resume` keep draws: in files that NumPy reads, or in a Zarr group.
+    mesh : dict or jax.sharding.Mesh, optional
+        Devices that share the chains and the rows of the data, as `{"chains": 2, "rows": 4}`. Rows are added up in
+        blocks that follow from the data, so that the draws are the same on every mesh that has an axis "rows" or
+        "chains", of any size, and in any number of processes (`ppl.distributed`). `ppl.plan` tells whether it pays.
     certificate : bool or int, default True
         At how many draws the run compares the joint density of the model as written with the density that was sampled
         times that of the variables drawn back; True: at up to 32. Draws that contradict the model raise.

@@ -10,12 +10,12 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
 from ppl.samplers.programs.randomness import chain_key, own_settings
-from ppl.samplers.runs import alone, together
+from ppl.samplers.runs import alone, on_mesh, together
 from ppl.samplers.runs.chain import Chain, Layout
 from ppl.samplers.runs.errors import ChainError, SamplingError, StartError, StorageError
 from ppl.samplers.runs.interrupt import Presses, Termination
@@ -174,14 +174,19 @@ class Handle:
             for c in self._chains
         ]
 
+    def _way(self) -> Any:
+        """What is done with chains between dispatches."""
+        return on_mesh if self._job.mesh is not None else together if self._job.together else alone
+
     def _coordinate(self) -> None:
         try:
             with own_settings():
                 began = time.perf_counter()
-                compiled = (together if self._job.together else alone).compiled(self._job, self._layout)
+                compiled = self._way().compiled(self._job, self._layout)
                 self._compile_seconds = time.perf_counter() - began
             self.phase = "sampling"
-            crews = [self._chains] if self._job.together else [[chain] for chain in reversed(self._chains)]
+            one = self._way() is alone
+            crews = [[chain] for chain in reversed(self._chains)] if one else [self._chains]
             workers = [
                 threading.Thread(target=self._work, args=(crews, compiled), name=f"chains-{i}", daemon=True)
                 for i in range(min(self._job.cores, len(crews)))
@@ -207,10 +212,11 @@ class Handle:
                         return
                     crew = waiting.pop()
                 try:
-                    if self._job.together:
-                        together.run(crew, self._job, compiled, signals)
-                    else:
+                    way = self._way()
+                    if way is alone:
                         alone.run(crew[0], self._job, compiled, signals)
+                    else:
+                        way.run(crew, self._job, compiled, signals)
                 except BaseException as error:
                     self._failed(crew, error)
 

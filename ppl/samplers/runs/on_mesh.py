@@ -1,0 +1,140 @@
+"""Chains on a mesh of devices: along one of its axes the devices share the chains, along the other the rows of data.
+
+One program makes the draws of a dispatch of all chains. A device works off its chains one by one, by the same code
+however many it has; the log-density adds up blocks of rows over the devices (`ppl.xla.blocks`). So the draws do not
+depend on the mesh, nor on how many processes its devices belong to. With several processes each of them runs this same
+code: what a clock decides, how many draws a dispatch makes, is told by the first one, with the dispatch, and so is the
+wish of any of them to stop.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ppl.samplers.kernels.kernel import Kernel
+from ppl.samplers.programs.packing import Packed, on_host
+from ppl.samplers.programs.programs import PROGRAMS, Chunk, Packs, chunk_program, of_loop
+from ppl.samplers.runs.chain import Chain, Layout, Seconds
+from ppl.samplers.runs.ensemble import one_of, rows_for, stacked
+from ppl.samplers.runs.job import Compiled, Job, Signals
+from ppl.samplers.runs.start import describe_failure, fault
+from ppl.xla.later import Array, jax, lax, module
+from ppl.xla.meshes import AXES, CHAINS, ROWS, agreed, shared_out
+
+_sharding = module("jax.sharding")
+
+
+def compiled(job: Job, layout: Layout) -> Compiled:
+    """The program of all chains."""
+    rows = rows_for(job.chains, job.dim, job.dtype.itemsize)
+    plan, none = layout.packs.plan.pack(job.plan), np.zeros(job.chains, np.int64)
+    data = tuple(
+        shared_out(job.mesh, array, ROWS) if i < job.spread else shared_out(job.mesh, array)
+        for i, array in enumerate(job.data)
+    )
+    keys, states = np.zeros((job.chains, 2), np.uint32), stacked([layout.blank] * job.chains)
+    advance = PROGRAMS.get(
+        ("mesh", job.kernel_key, rows, job.chains, job.spread, job.mesh),
+        lambda: mesh_program(job.kernel, layout, rows, job),
+        (_orders(job, none, False), keys, plan, data, states),
+        of_loop(job.work_of_gradient())._replace(threads=False),
+    )
+    return Compiled(advance, None, rows, plan, data, [])
+
+
+def mesh_program(kernel: Kernel, layout: Layout, rows: int, job: Job) -> Callable[..., Any]:
+    """``advance(orders, keys, plan, data, states)``: the draws of a dispatch, and whether any process wants to stop."""
+    one, each = chunk_program(kernel, layout.packs, rows), job.chains // job.mesh.shape[CHAINS]
+
+    def advance(orders: Array, keys: Array, plan: Packed, data: Any, states: Packed) -> tuple[Packed, Chunk, Array]:
+        every = lax.all_gather(orders, AXES, tiled=True)
+        stop = (every[:, -1] > 0).any()
+        n = jax.numpy.where(stop, 0, every[0, :-1])
+        begin = lax.axis_index(CHAINS) * each
+        mine = jax.tree.map(lambda x: lax.dynamic_slice_in_dim(x, begin, each), (keys, states, n))
+
+        def of_chain(chain: Any) -> tuple[Packed, Chunk]:
+            key, state, n = chain
+            return one(key, plan, data, state, jax.tree.map(jax.numpy.zeros_like, layout.buffers(rows)), n)
+
+        drawn = lax.map(of_chain, mine)
+        states, chunk = jax.tree.map(lambda x: lax.all_gather(x, CHAINS, tiled=True), drawn)
+        return states, chunk, stop
+
+    spec = _sharding.PartitionSpec
+    by_rows = tuple(spec(ROWS) if i < job.spread else spec() for i in range(len(job.data)))
+    return jax.shard_map(
+        advance, mesh=job.mesh, in_specs=(spec(AXES), spec(), spec(), by_rows, spec()), out_specs=spec(),
+        check_vma=False,  # the log-density gathers, and says itself what its slopes are
+    )  # fmt: skip
+
+
+def _orders(job: Job, n: np.ndarray, stop: bool) -> Any:
+    """How many draws of each chain this process would make, and whether it wants to stop, for each of its devices."""
+    row = np.append(n, int(stop)).astype(np.int64)
+    return shared_out(job.mesh, np.tile(row, (job.mesh.size, 1)), AXES)
+
+
+def run(chains: list[Chain], job: Job, compiled: Compiled, signals: Signals) -> None:
+    """All draws of all chains, unless they are stopped."""
+    keys = np.stack([chain.key for chain in chains])
+    fresh = [chain for chain in chains if not job.store.restore(chain)]
+    if fresh:
+        for chain, state in zip(chains, _started(chains, keys, job, compiled), strict=True):
+            if chain in fresh:
+                chain.state = state
+    while not all(chain.finished for chain in chains):
+        signals.go.wait()
+        began, processor = time.perf_counter(), time.process_time()
+        n = np.array([0 if chain.finished else chain.next_dispatch(compiled.rows) for chain in chains])
+        orders = _orders(job, n, signals.stop.is_set())
+        states, chunk, stop = compiled.advance(
+            orders, keys, compiled.plan, compiled.data, stacked([chain.state for chain in chains])
+        )
+        states, chunk, stop = on_host(states), Chunk(*map(np.asarray, chunk)), bool(stop)
+        if stop:
+            break
+        seconds = Seconds(began, time.perf_counter() - began, time.process_time() - processor)
+        with signals.lock:
+            asking = [
+                chain
+                for i, chain in enumerate(chains)
+                if not chain.finished and chain.take(one_of(states, i), one_of(chunk, i), None, seconds)
+            ]
+        for chain in asking:
+            chain.attend()
+            chain.state = agreed(chain.state)
+        for chain in chains:
+            job.store.saved(chain, last=False)
+        signals.report()
+    for chain in chains:
+        job.store.saved(chain, last=True)
+
+
+def _started(chains: list[Chain], keys: np.ndarray, job: Job, compiled: Compiled) -> list[Packed]:
+    """A state of each chain at a finite starting point; who has none is asked for another."""
+    found: list[Any] = [None] * len(chains)
+    packing = chains[0].layout.packs.state
+    for attempt in range(job.attempts):
+        missing = [i for i, state in enumerate(found) if state is None]
+        positions = {i: np.asarray(job.initial(chains[i].number, attempt), job.dtype) for i in missing}
+        tried = agreed(stacked([packing.pack(job.kernel.init(positions.get(i, positions[missing[0]])))
+                                for i in range(len(chains))]))  # fmt: skip
+        after, _, _ = compiled.advance(
+            _orders(job, np.ones(len(chains), np.int64), False), keys, compiled.plan, compiled.data, tried
+        )
+        after = on_host(after)
+        here = packing.unpack(after)
+        for i in missing:
+            if not fault(positions[i], float(here.logp[i]), here.gradient[i]):
+                found[i] = one_of(after, i)
+        if all(state is not None for state in found):
+            return found
+    i = next(i for i, state in enumerate(found) if state is None)
+    raise describe_failure(
+        chains[i].number, job.attempts, positions[i], float(here.logp[i]), here.gradient[i], job.names, job.terms
+    )
