@@ -51,7 +51,9 @@ class _Block(Rows):
         self.tables: dict[Tensor, np.ndarray] = {}  # places whose values are known now, one for each block
         for leaf in leaves:
             shape = leaf.node.type.shape
-            place = placeholder(TensorType(leaf.node.type.dtype, (*shape[: leaf.axis], self.some, *shape[leaf.axis + 1 :])))
+            place = placeholder(
+                TensorType(leaf.node.type.dtype, (*shape[: leaf.axis], self.some, *shape[leaf.axis + 1 :]))
+            )
             self.leaves[place] = leaf
             self.along[leaf.node] = Along(place, leaf.axis)
 
@@ -116,7 +118,13 @@ class BlockedProgram:
         of_whole = lambda outputs: held_numbers(grouped(outputs, inputs), inputs)
         self._first = Program(given, of_whole([x for x, _ in same]))
         self._block = Program(
-            [*[p for _, p in same], *[p for p, _ in self._leaves], *[p for p, _ in self._tables], block.real, block.numbers],
+            [
+                *[p for _, p in same],
+                *[p for p, _ in self._leaves],
+                *[p for p, _ in self._tables],
+                block.real,
+                block.numbers,
+            ],
             cut.parts,
         )
         self._last = Program([*given, *cut.sums], of_whole(cut.rest))
@@ -212,7 +220,9 @@ def _cut(output: Tensor, inputs: Sequence[Node], places: Sequence[Node]) -> _Cut
         for n in {n for n in leaf.type.shape if n is not None and n >= LIMITS.fewest_rows_by_block}:
             sizes[n] = sizes.get(n, 0) + prod(leaf.type.shape)
     for count in sorted(sizes, key=lambda n: (sizes[n], n), reverse=True):
-        found = _cut_at(output, order, inputs, [_Leaf(x, x.type.shape.index(count)) for x in leaves if count in x.type.shape], count)
+        found = _cut_at(
+            output, order, inputs, [_Leaf(x, x.type.shape.index(count)) for x in leaves if count in x.type.shape], count
+        )
         if found is not None:
             return found
     return None
@@ -225,7 +235,9 @@ NO_ROWS = (
 )
 
 
-def _cut_at(output: Tensor, order: Sequence[Node], inputs: Sequence[Node], leaves: Sequence[_Leaf], count: int) -> _Cut | None:
+def _cut_at(
+    output: Tensor, order: Sequence[Node], inputs: Sequence[Node], leaves: Sequence[_Leaf], count: int
+) -> _Cut | None:
     block, moving = _Block(count, leaves), set(_moving(order, inputs))
     summed: dict[Node, Tensor] = {}
     for node in order:

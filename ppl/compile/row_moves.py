@@ -256,7 +256,9 @@ def _summed_by_group(rows: Rows, node: Node) -> Along | Summed | None:
 
 def _along_another_axis(rows: Rows, node: Node) -> Along | None:
     axis = node.attrs["axis"]
-    return None if rows.along[node.inputs[0]].axis in (axis if isinstance(axis, tuple) else (axis,)) else _same(rows, node)
+    return (
+        None if rows.along[node.inputs[0]].axis in (axis if isinstance(axis, tuple) else (axis,)) else _same(rows, node)
+    )
 
 
 _RULES: dict[Op, Rule] = {

@@ -101,7 +101,9 @@ def sample(
     steering = tuning(target_accept, max_treedepth, metric, step_scale, integrator)
     dtype = np.dtype(dtype)
     first, dim = _starts(initial, chains, dim)
-    method = chain_method_for(chain_method, kernel) if mesh is None else _on_mesh(mesh, chain_method, kernel, chains, expand)
+    method = (
+        chain_method_for(chain_method, kernel) if mesh is None else _on_mesh(mesh, chain_method, kernel, chains, expand)
+    )
     if kernel == "chees" and chains < LEAST_CHAINS:
         raise ValueError(f"kernel='chees' learns from all chains together and needs {LEAST_CHAINS}, got {chains}.")
     which = key if key is not None else logp
@@ -132,7 +134,7 @@ def sample(
         terms=terms,
         keep_warmup=keep_warmup,
         callback=callback,
-        store=store_for(checkpoint, resume, storage, {**settings, "identity": dict(identity or {})}),
+        store=store_for(checkpoint, resume, storage, {**settings, "identity": dict(identity or {})}, mesh),
         settings=settings,
         work_of_gradient=work_of_gradient,
         mesh=mesh,

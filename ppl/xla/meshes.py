@@ -35,7 +35,9 @@ def mesh_of(asked: Any) -> Any:
             )
         return _sharding.Mesh(np.array(devices[:wanted]).reshape(shape), AXES)
     if not hasattr(asked, "axis_names") or not set(asked.axis_names) <= {*AXES}:
-        raise ValueError(f'mesh is a Mesh of JAX with axes "chains" and "rows", or a dict of their lengths, got {asked!r}.')
+        raise ValueError(
+            f'mesh is a Mesh of JAX with axes "chains" and "rows", or a dict of their lengths, got {asked!r}.'
+        )
     order = [asked.axis_names.index(name) for name in AXES if name in asked.axis_names]
     shape = [asked.shape.get(name, 1) for name in AXES]
     return _sharding.Mesh(asked.devices.transpose(order).reshape(shape), AXES)
@@ -59,10 +61,17 @@ def is_first() -> bool:
 
 
 def agreed(values: Any) -> Any:
-    """The arrays of the first process, in all."""
+    """The arrays of the first process, to the last bit, in all; their shapes and dtypes are the same in each."""
     if not several_processes():
         return values
-    return jax.tree.map(np.asarray, _hosts.broadcast_one_to_all(values))
+    leaves, structure = jax.tree.flatten(jax.tree.map(np.asarray, values))
+    whole = np.frombuffer(b"".join([leaf.tobytes() for leaf in leaves]), np.uint8)
+    words = np.concatenate([whole, np.zeros(-whole.size % 4, np.uint8)]).view(np.uint32)  # sent as sums with zeros
+    sent, at, found = np.asarray(_hosts.broadcast_one_to_all(words)).astype(np.uint32).tobytes(), 0, []
+    for leaf in leaves:
+        found.append(np.frombuffer(sent[at : at + leaf.nbytes], leaf.dtype).reshape(leaf.shape).copy())
+        at += leaf.nbytes
+    return jax.tree.unflatten(structure, found)
 
 
 def shared_out(mesh: Any, array: Any, *axes: Any) -> Any:

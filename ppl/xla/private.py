@@ -116,7 +116,13 @@ def _like(result: jax.ShapeDtypeStruct) -> Any:
     return jax.core.ShapedArray(result.shape, result.dtype)
 
 
-# Devices, and compiled programs on disk
+# Devices, processes, and compiled programs on disk
+
+
+def board() -> Any:
+    """Where processes that go in step leave short notes for each other, by `key_value_set` and `key_value_try_get`;
+    None where there is one process."""
+    return getattr(getattr(sys.modules.get("jax._src.distributed"), "global_state", None), "client", None)
 
 
 def devices_are_open() -> bool:

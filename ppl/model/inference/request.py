@@ -32,7 +32,7 @@ from ppl.model.seeds import seed_of
 from ppl.samplers import StorageError
 from ppl.samplers.runs.checkpoint import seed_of_run
 from ppl.samplers.runs.launch import check_storage
-from ppl.xla.meshes import agreed, mesh_of
+from ppl.xla.meshes import agreed, is_first, mesh_of
 
 
 @dataclass(frozen=True)
@@ -112,13 +112,15 @@ def request(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Asked
         raise ValueError(unknown("nuts_sampler: there is no sampler", str(sampler), SAMPLERS))
     extras = dict(check_keys("idata_kwargs", given["idata_kwargs"], RESULT_OPTIONS))
     keep_warmup = bool(extras.pop("save_warmup", True)) and not given["discard_tuned_samples"]
-    directory = _directory(given["checkpoint"], given["resume"])
-    stored = _store(directory, given["storage"])
-    draws, tune, chains, cores = layout_of_chains(given["draws"], given["tune"], given["chains"], given["cores"])
     mesh = None if given["mesh"] is None else mesh_of(given["mesh"])
+    here = _holds_run(given["checkpoint"] if given["resume"] in (None, "auto") else given["resume"], mesh)
+    directory = _directory(given["checkpoint"], given["resume"], here)
+    stored = _store(directory, given["storage"], here)
+    draws, tune, chains, cores = layout_of_chains(given["draws"], given["tune"], given["chains"], given["cores"])
     seed = _seed(given["random_seed"], directory)
     if mesh is not None:
         seed = int(agreed(np.uint64(seed)))
+        given["quiet"] = given["quiet"] or not is_first()
     model = model_to_read(given["model"])
     if not model.free_RVs:
         raise SamplingError("Cannot sample from the model: it has no free random variables.")
@@ -165,7 +167,13 @@ def _renamed_start(start: Any, initvals: Any) -> Any:
     return start
 
 
-def _directory(checkpoint: Any, resume: Any) -> Any:
+def _holds_run(directory: Any, mesh: Any) -> bool:
+    """Whether a directory holds a run; of several processes the first one looks."""
+    found = directory is not None and os.path.exists(os.path.join(os.fspath(directory), "run.json"))
+    return found if mesh is None else bool(agreed(np.uint8(found)))
+
+
+def _directory(checkpoint: Any, resume: Any, here: bool) -> Any:
     """The directory of a run that is saved; None where it is not."""
     if resume is not None and os.fspath(resume) == "auto":
         if checkpoint is None:
@@ -174,7 +182,7 @@ def _directory(checkpoint: Any, resume: Any) -> Any:
     if checkpoint is None:
         return resume
     if resume is None:
-        if os.path.exists(os.path.join(os.fspath(checkpoint), "run.json")):
+        if here:
             raise StorageError(f'{checkpoint} already holds a run: go on with it by resume="auto".')
         return checkpoint
     if os.fspath(checkpoint) != os.fspath(resume):
@@ -188,10 +196,9 @@ def _seed(random_seed: Any, directory: Any) -> int:
     return seed_of(random_seed) if kept is None else kept
 
 
-def _store(directory: Any, storage: str) -> dict[str, Any]:
+def _store(directory: Any, storage: str, here: bool) -> dict[str, Any]:
     """How draws are saved: in a new directory, or in one to go on from."""
     check_storage(storage, directory)
     if directory is None:
         return {}
-    known = os.path.exists(os.path.join(os.fspath(directory), "run.json"))
-    return {"resume" if known else "checkpoint": directory, "storage": storage}
+    return {"resume" if here else "checkpoint": directory, "storage": storage}

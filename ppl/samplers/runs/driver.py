@@ -24,6 +24,7 @@ from ppl.samplers.runs.progress import ChainProgress, Display, Nothing, Report, 
 from ppl.samplers.runs.run import Run, assemble
 from ppl.xla.blas import blas_threads, threads_beside
 from ppl.xla.later import jax
+from ppl.xla.meshes import is_first
 
 REFRESH_SECONDS = 0.1
 
@@ -37,6 +38,7 @@ class Handle:
         self._go.set()
         self._stop = threading.Event()
         self._done = threading.Event()
+        self._leaving = threading.Event()
         self._lock = threading.Lock()
         self._report_lock = threading.Lock()
         self._error: BaseException | None = None
@@ -99,9 +101,10 @@ class Handle:
         """
         place = self._job.store.place
         with Presses() as presses, Termination(place is not None) as termination:
+            leaves = lambda: termination.asked or self._leaving.is_set()
             try:
-                self._show(display, lambda: 0.0 if presses.count or termination.asked else REFRESH_SECONDS)
-                if termination.asked:
+                self._show(display, lambda: 0.0 if presses.count or leaves() else REFRESH_SECONDS)
+                if leaves():
                     self._leave()
                 if self._done.is_set():
                     return self._result()
@@ -117,13 +120,14 @@ class Handle:
 
     def _leave(self) -> NoReturn:
         """Save the run and end the program; what went wrong before that is raised instead."""
+        self._leaving.set()
         self.stop()
         self._thread.join()
         if self._error is not None:
             self._raise()
-        logging.getLogger("ppl").warning(
-            "SIGTERM: the run is saved in %s; resume=%r goes on with it.", self._job.store.place, self._job.store.place
-        )
+        if is_first():
+            place = self._job.store.place
+            logging.getLogger("ppl").warning("SIGTERM: the run is saved in %s; resume=%r goes on with it.", place, place)
         raise SystemExit(Termination.CODE)
 
     def _show(self, display: Display | None, seconds_left: Callable[[], float]) -> None:
@@ -204,7 +208,7 @@ class Handle:
         self._done.set()
 
     def _work(self, waiting: list[list[Chain]], compiled: Compiled) -> None:
-        signals = Signals(self._go, self._stop, self._lock, self._report)
+        signals = Signals(self._go, self._stop, self._lock, self._report, self._leaving)
         with own_settings():
             while not self._stop.is_set():
                 with self._lock:

@@ -86,3 +86,4 @@ class Signals(NamedTuple):
     stop: threading.Event
     lock: threading.Lock  # held while tables are written or read
     report: Callable[[], None]
+    leaving: threading.Event  # set where the program shall end once the run is saved, as after SIGTERM

@@ -9,6 +9,7 @@ from ppl.samplers.runs.job import Job, Store
 from ppl.samplers.runs.progress import display_for
 from ppl.samplers.runs.run import Run
 from ppl.xla import backend
+from ppl.xla.meshes import is_first
 
 
 def launch(job: Job, *, progress: bool | str | None, blocking: bool) -> Run | Handle:
@@ -24,12 +25,15 @@ def store_for(
     resume: str | os.PathLike[str] | None,
     storage: str,
     settings: dict[str, Any],
+    mesh: Any = None,
 ) -> Store:
     """Memory, a new directory, or one to go on from."""
     if checkpoint is not None and resume is not None and os.fspath(checkpoint) != os.fspath(resume):
         raise ValueError("resume goes on with a checkpoint in its own directory, so checkpoint need not be given.")
     path = resume if resume is not None else checkpoint
     check_storage(storage, path)
+    if mesh is not None and not is_first():
+        return MemoryStore(None if path is None else str(path))  # the first process writes for all
     return MemoryStore() if path is None else DirectoryStore(path, settings, resume is not None, storage)
 
 

@@ -9,6 +9,9 @@ wish of any of them to stop.
 
 from __future__ import annotations
 
+import contextlib
+import os
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -17,15 +20,19 @@ import numpy as np
 
 from ppl.samplers.kernels.kernel import Kernel
 from ppl.samplers.programs.packing import Packed, on_host
-from ppl.samplers.programs.programs import PROGRAMS, Chunk, Packs, chunk_program, of_loop
+from ppl.samplers.programs.programs import PROGRAMS, Chunk, chunk_program, of_loop
 from ppl.samplers.runs.chain import Chain, Layout, Seconds
 from ppl.samplers.runs.ensemble import one_of, rows_for, stacked
+from ppl.samplers.runs.interrupt import Termination
 from ppl.samplers.runs.job import Compiled, Job, Signals
+from ppl.samplers.runs.run import Divergence
 from ppl.samplers.runs.start import describe_failure, fault
 from ppl.xla.later import Array, jax, lax, module
-from ppl.xla.meshes import AXES, CHAINS, ROWS, agreed, shared_out
+from ppl.xla.meshes import AXES, CHAINS, ROWS, agreed, is_first, several_processes, shared_out
+from ppl.xla.processes import AFTER_AN_ERROR, PATIENCE, company
 
 _sharding = module("jax.sharding")
+GO_ON, STOP, LEAVE = range(3)  # what a process wants: the draws so far, or that the program ends with the run saved
 
 
 def compiled(job: Job, layout: Layout) -> Compiled:
@@ -40,20 +47,20 @@ def compiled(job: Job, layout: Layout) -> Compiled:
     advance = PROGRAMS.get(
         ("mesh", job.kernel_key, rows, job.chains, job.spread, job.mesh),
         lambda: mesh_program(job.kernel, layout, rows, job),
-        (_orders(job, none, False), keys, plan, data, states),
+        (_orders(job, none), keys, plan, data, states),
         of_loop(job.work_of_gradient())._replace(threads=False),
     )
     return Compiled(advance, None, rows, plan, data, [])
 
 
 def mesh_program(kernel: Kernel, layout: Layout, rows: int, job: Job) -> Callable[..., Any]:
-    """``advance(orders, keys, plan, data, states)``: the draws of a dispatch, and whether any process wants to stop."""
+    """``advance(orders, keys, plan, data, states)``: the draws of a dispatch, and what else any process wants."""
     one, each = chunk_program(kernel, layout.packs, rows), job.chains // job.mesh.shape[CHAINS]
 
     def advance(orders: Array, keys: Array, plan: Packed, data: Any, states: Packed) -> tuple[Packed, Chunk, Array]:
         every = lax.all_gather(orders, AXES, tiled=True)
-        stop = (every[:, -1] > 0).any()
-        n = jax.numpy.where(stop, 0, every[0, :-1])
+        wish = every[:, -1].max()
+        n = jax.numpy.where(wish == GO_ON, every[0, :-1], 0)
         begin = lax.axis_index(CHAINS) * each
         mine = jax.tree.map(lambda x: lax.dynamic_slice_in_dim(x, begin, each), (keys, states, n))
 
@@ -63,7 +70,7 @@ def mesh_program(kernel: Kernel, layout: Layout, rows: int, job: Job) -> Callabl
 
         drawn = lax.map(of_chain, mine)
         states, chunk = jax.tree.map(lambda x: lax.all_gather(x, CHAINS, tiled=True), drawn)
-        return states, chunk, stop
+        return states, chunk, wish
 
     spec = _sharding.PartitionSpec
     by_rows = tuple(spec(ROWS) if i < job.spread else spec() for i in range(len(job.data)))
@@ -73,16 +80,31 @@ def mesh_program(kernel: Kernel, layout: Layout, rows: int, job: Job) -> Callabl
     )  # fmt: skip
 
 
-def _orders(job: Job, n: np.ndarray, stop: bool) -> Any:
-    """How many draws of each chain this process would make, and whether it wants to stop, for each of its devices."""
-    row = np.append(n, int(stop)).astype(np.int64)
+def _orders(job: Job, n: np.ndarray, wish: int = GO_ON) -> Any:
+    """How many draws of each chain this process would make, and what else it wants, for each of its devices."""
+    row = np.append(n, wish).astype(np.int64)
     return shared_out(job.mesh, np.tile(row, (job.mesh.size, 1)), AXES)
 
 
 def run(chains: list[Chain], job: Job, compiled: Compiled, signals: Signals) -> None:
     """All draws of all chains, unless they are stopped."""
+    others = company() if several_processes() else None
+    if others is None:
+        return _run(chains, job, compiled, signals)
+    others.watch(lambda who: _leave_without(who, chains, job, signals))
+    try:
+        _run(chains, job, compiled, signals)
+    except jax.errors.JaxRuntimeError:
+        others.alarmed = True  # perhaps because another process is gone: then this one ends here
+        time.sleep(AFTER_AN_ERROR + PATIENCE)
+        raise
+    finally:
+        others.watch(None)
+
+
+def _run(chains: list[Chain], job: Job, compiled: Compiled, signals: Signals) -> None:
     keys = np.stack([chain.key for chain in chains])
-    fresh = [chain for chain in chains if not job.store.restore(chain)]
+    fresh = [chain for chain in chains if not _restored(chain, job)]
     if fresh:
         for chain, state in zip(chains, _started(chains, keys, job, compiled), strict=True):
             if chain in fresh:
@@ -91,12 +113,11 @@ def run(chains: list[Chain], job: Job, compiled: Compiled, signals: Signals) -> 
         signals.go.wait()
         began, processor = time.perf_counter(), time.process_time()
         n = np.array([0 if chain.finished else chain.next_dispatch(compiled.rows) for chain in chains])
-        orders = _orders(job, n, signals.stop.is_set())
-        states, chunk, stop = compiled.advance(
-            orders, keys, compiled.plan, compiled.data, stacked([chain.state for chain in chains])
+        wish = LEAVE if signals.leaving.is_set() else STOP if signals.stop.is_set() else GO_ON
+        states, chunk, wish = _dispatched(
+            compiled, _orders(job, n, wish), keys, stacked([chain.state for chain in chains])
         )
-        states, chunk, stop = on_host(states), Chunk(*map(np.asarray, chunk)), bool(stop)
-        if stop:
+        if wish != GO_ON:
             break
         seconds = Seconds(began, time.perf_counter() - began, time.process_time() - processor)
         with signals.lock:
@@ -111,8 +132,53 @@ def run(chains: list[Chain], job: Job, compiled: Compiled, signals: Signals) -> 
         for chain in chains:
             job.store.saved(chain, last=False)
         signals.report()
+    else:
+        wish = GO_ON
     for chain in chains:
         job.store.saved(chain, last=True)
+    if wish == LEAVE:
+        signals.leaving.set()
+
+
+def _dispatched(compiled: Compiled, orders: Any, keys: np.ndarray, states: Packed) -> tuple[Packed, Chunk, int]:
+    if several_processes():
+        company().turn += 1
+    states, chunk, wish = compiled.advance(orders, keys, compiled.plan, compiled.data, states)
+    return on_host(states), jax.tree.map(np.asarray, chunk), int(wish)
+
+
+def _restored(chain: Chain, job: Job) -> bool:
+    """Give a chain back what the first process had saved of it. False if it had nothing."""
+    found = is_first() and job.store.restore(chain)
+    if not several_processes():
+        return found
+    counts = [found, chain.done, chain.n_diverging, chain.n_gradients, len(chain.divergences)]
+    found, chain.done, chain.n_diverging, chain.n_gradients, places = agreed(np.array(counts, np.int64)).tolist()
+    if not found:
+        return False
+    known = [(d.draw, d.position) for d in chain.divergences] or [(0, np.zeros(job.dim))] * places
+    saved = agreed((chain.state, np.float64(chain.elapsed), known, chain.filled()))
+    chain.state, elapsed, known, tables = saved
+    chain.elapsed, chain.divergences = float(elapsed), [Divergence(int(draw), place) for draw, place in known]
+    if not is_first():
+        chain.fill(tables)
+    return True
+
+
+def _leave_without(who: int, chains: list[Chain], job: Job, signals: Signals) -> None:
+    """Save what there is and end this process, where another one is gone: nothing can be computed together any more."""
+    with signals.lock:
+        with contextlib.suppress(Exception):  # a full disk: what was saved before is what there is
+            for chain in chains:
+                job.store.saved(chain, last=True)
+        done, total = sum(chain.done for chain in chains), sum(chain.total for chain in chains)
+        place = job.store.place
+        more = f"go on with resume={place!r}" if place else "nothing is saved, as checkpoint= was not given"
+        print(
+            f"ppl: process {who} of {jax.process_count()} is gone after {done:_} of {total:_} draws; {more}",
+            file=sys.stderr, flush=True,
+        )  # fmt: skip
+        os._exit(Termination.CODE)
 
 
 def _started(chains: list[Chain], keys: np.ndarray, job: Job, compiled: Compiled) -> list[Packed]:
@@ -124,10 +190,7 @@ def _started(chains: list[Chain], keys: np.ndarray, job: Job, compiled: Compiled
         positions = {i: np.asarray(job.initial(chains[i].number, attempt), job.dtype) for i in missing}
         tried = agreed(stacked([packing.pack(job.kernel.init(positions.get(i, positions[missing[0]])))
                                 for i in range(len(chains))]))  # fmt: skip
-        after, _, _ = compiled.advance(
-            _orders(job, np.ones(len(chains), np.int64), False), keys, compiled.plan, compiled.data, tried
-        )
-        after = on_host(after)
+        after, _, _ = _dispatched(compiled, _orders(job, np.ones(len(chains), np.int64)), keys, tried)
         here = packing.unpack(after)
         for i in missing:
             if not fault(positions[i], float(here.logp[i]), here.gradient[i]):
