@@ -6,7 +6,9 @@ import os
 from typing import Any
 
 from ppl.model.log import log
+from ppl.xla.coordinator import Coordinator
 from ppl.xla.later import jax
+from ppl.xla.private import served_by
 from ppl.xla.processes import company
 
 HEARTBEAT = 30  # seconds; what ppl itself looks at is quicker
@@ -45,9 +47,10 @@ def initialize(
         num_processes, process_id = int(os.environ[COUNT]), int(os.environ[NUMBER])
         options = {"local_device_ids": None, "cluster_detection_method": "deactivate", **options}
     jax.config.update("jax_enable_preemption_service", False)  # it would swallow SIGTERM, by which runs are saved
-    jax.distributed.initialize(
-        coordinator_address, num_processes, process_id, heartbeat_timeout_seconds=heartbeat_timeout_seconds, **options
-    )
+    with served_by(Coordinator):  # which the death of the first process does not take along
+        jax.distributed.initialize(
+            coordinator_address, num_processes, process_id, heartbeat_timeout_seconds=heartbeat_timeout_seconds, **options
+        )
     if jax.process_count() > 1:
         company()
     if jax.process_index() == 0:
