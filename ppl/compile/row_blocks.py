@@ -100,34 +100,29 @@ class BlockedProgram:
     ) -> None:
         self.slots, self._once, self._axis, self._shares = list(slots), once, axis, shares
         inputs = [slot.variable for slot in slots]
-        self._places = list(before)
-        self._before = Program([], list(before.values()))
-        block, given = cut.block, [*inputs, *self._places]
-        self.rows = block.count
-        needed = ancestors(cut.parts)
+        self._places, self._before = list(before), Program([], list(before.values()))
+        block, needed = cut.block, ancestors(cut.parts)
+        self.rows, self._sums = block.count, sum(prod(x.type.shape) for x in cut.sums)
         self._leaves = [(place, leaf) for place, leaf in block.leaves.items() if place in needed]
         self._tables = [(place, table) for place, table in block.tables.items() if place in needed]
-        same = [(x, place) for x, place in block.same.items() if place in needed]
-        moving = set(_moving(topological([x for x, _ in same]), inputs))
-        self._float = [x.type.dtype[0] == "f" and x in moving for x, _ in same]
-        order = sorted(range(len(same)), key=lambda i: not self._float[i])
-        same = [same[i] for i in order]
-        self._entering = sum(self._float)
-        self._shapes = [x.type.shape for x, _ in same[: self._entering]]
-        self._dtype = same[0][0].type.dtype if same else "float64"
-        of_whole = lambda outputs: held_numbers(grouped(outputs, inputs), inputs)
-        self._first = Program(given, of_whole([x for x, _ in same]))
-        self._block = Program(
-            [
-                *[p for _, p in same],
-                *[p for p, _ in self._leaves],
-                *[p for p, _ in self._tables],
-                block.real,
-                block.numbers,
-            ],
-            cut.parts,
-        )
+        # What enters blocks: first the numbers that slopes are taken in, then what stands still.
+        enters = [x for x, place in block.same.items() if place in needed]
+        moving = set(_moving(topological(enters), inputs))
+        moves = [x for x in enters if x in moving and x.type.dtype[0] == "f"]
+        enters = [*moves, *(x for x in enters if x not in set(moves))]
+        self._shapes = [x.type.shape for x in moves]
+        everything = ancestors([*enters, *cut.rest])
+        self._whole = [place for place in self._places if place in everything]
+        given, of_whole = [*inputs, *self._whole], lambda outputs: held_numbers(grouped(outputs, inputs), inputs)
+        rows = [*(place for place, _ in self._leaves), *(place for place, _ in self._tables), block.real, block.numbers]
+        self._first = Program(given, of_whole(enters))
+        self._block = Program([*(block.same[x] for x in enters), *rows], cut.parts)
         self._last = Program([*given, *cut.sums], of_whole(cut.rest))
+
+    @property
+    def message(self) -> int:
+        """How many numbers the devices tell each other for a gradient."""
+        return BLOCKS * self._sums * (1 + sum(map(prod, self._shapes)))
 
     @property
     def spread(self) -> int:
@@ -145,7 +140,8 @@ class BlockedProgram:
         missing = -BLOCKS % self._shares
         filled = [np.concatenate([x, np.repeat(x[-1:], missing, axis=0)]) if missing else x for x in grid]
         numbers = np.concatenate([np.arange(BLOCKS), np.full(missing, -1)])
-        return (numbers, *filled, *whole, *self._first.data, *self._block.data, *self._last.data)
+        kept = [known[place] for place in self._whole]
+        return (numbers, *filled, *kept, *self._first.data, *self._block.data, *self._last.data)
 
     @property
     def key(self) -> Hashable:
@@ -154,34 +150,44 @@ class BlockedProgram:
         return "blocks", self._axis, self._first.key, self._block.key, self._last.key, shapes
 
     def __call__(self, position: Any, *data: Any) -> list[Any]:
-        numbers, *grid = data[: self.spread]
-        rest = list(data[self.spread :])
-        whole, rest = rest[: len(self._places)], rest[len(self._places) :]
-        counts = [len(program.arrays) for program in (self._first, self._block, self._last)]
-        first, inside, last = rest[: counts[0]], rest[counts[0] : counts[0] + counts[1]], rest[counts[0] + counts[1] :]
+        return self._with(added_up, position, data)
+
+    def but_for_blocks(self, position: Any, *data: Any) -> Any:
+        """A number as much work as the log-density without its blocks."""
+        none = lambda block, entering, *rest: jnp.zeros(self._sums) + jnp.sum(entering)
+        return self._with(none, position, data)[0]
+
+    def _with(self, sums_of: Any, position: Any, data: Sequence[Any]) -> list[Any]:
+        (numbers, *grid), rest = data[: self.spread], list(data[self.spread :])
+        programs = self._first, self._block, self._last
+        whole, of_first, of_block, of_last = _parts(rest, [len(self._whole), *(len(p.arrays) for p in programs)])
         given = [*[slot.read(position) for slot in self.slots], *whole]
-        same = self._first(given, *first)
-        moving, still = same[: self._entering], same[self._entering :]
+        enters, count = self._first(given, *of_first), len(self._shapes)
+        moves, still = enters[:count], enters[count:]
 
         def block(entering: Any, fixed: Any, each: Any) -> Any:
-            own = list(self._parted(entering))
-            found = self._block([*own, *fixed[: len(still)], *each], *fixed[len(still) :])
+            same = [*_filled(self._shapes, entering), *fixed[: len(still)]]
+            found = self._block([*same, *each], *fixed[len(still) :])
             return jnp.concatenate([jnp.ravel(part) for part in found])
 
-        entering = jnp.concatenate([jnp.ravel(x) for x in moving]) if moving else jnp.zeros(0)
-        total = added_up(block, entering, [*still, *inside], grid, jnp.sum(numbers >= 0), self._axis)
-        sums, at = [], 0
-        for x in self._last.inputs[len(given) :]:
-            size = prod(x.type.shape)  # type: ignore[attr-defined]
-            sums.append(total[at : at + size].reshape(x.type.shape))  # type: ignore[attr-defined]
-            at += size
-        return self._last([*given, *sums], *last)
+        entering = jnp.concatenate([jnp.ravel(x) for x in moves])
+        total = sums_of(block, entering, [*still, *of_block], grid, jnp.sum(numbers >= 0), self._axis)
+        sums = _filled([x.type.shape for x in self._last.inputs[len(given) :]], total)  # type: ignore[attr-defined]
+        return self._last([*given, *sums], *of_last)
 
-    def _parted(self, entering: Any) -> Iterator[Any]:
-        at = 0
-        for shape in self._shapes:
-            yield entering[at : at + prod(shape)].reshape(shape)
-            at += prod(shape)
+
+def _parts(values: Sequence[Any], counts: Sequence[int]) -> Iterator[Sequence[Any]]:
+    """The values, so many at a time."""
+    begin = 0
+    for count in counts:
+        yield values[begin : begin + count]
+        begin += count
+
+
+def _filled(shapes: Sequence[tuple[int, ...]], vector: Any) -> list[Any]:
+    """Arrays of such shapes with the entries of a vector."""
+    parts = _parts(vector, [prod(shape) for shape in shapes])
+    return [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
 
 
 def blocked(

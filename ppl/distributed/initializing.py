@@ -49,7 +49,11 @@ def initialize(
     jax.config.update("jax_enable_preemption_service", False)  # it would swallow SIGTERM, by which runs are saved
     with served_by(Coordinator):  # which the death of the first process does not take along
         jax.distributed.initialize(
-            coordinator_address, num_processes, process_id, heartbeat_timeout_seconds=heartbeat_timeout_seconds, **options
+            coordinator_address,
+            num_processes,
+            process_id,
+            heartbeat_timeout_seconds=heartbeat_timeout_seconds,
+            **options,
         )
     if jax.process_count() > 1:
         company()

@@ -1,4 +1,4 @@
-"""Whether the other processes of a run are alive: each leaves a sign of life every second, and looks at those of others.
+"""Whether the other processes of a run are alive: each leaves a sign of life every second, and looks at those of all.
 
 A collective waits for all processes. Where one of them is killed, those left get an error or wait for ever, and the
 runtime under them ends them after its own heartbeats, with nothing saved. So they look themselves, while a run goes on:

@@ -67,6 +67,7 @@ def sample(
     resume: str | os.PathLike[str] | None = None,
     storage: str = "npy",
     mesh: Any = None,
+    shard: bool = False,
     certificate: bool | int = True,
     **options: Any,
 ) -> Any:
@@ -154,6 +155,8 @@ def sample(
         Devices that share the chains and the rows of the data, as `{"chains": 2, "rows": 4}`. Rows are added up in
         blocks that follow from the data, so that the draws are the same on every mesh that has an axis "rows" or
         "chains", of any size, and in any number of processes (`ppl.distributed`). `ppl.plan` tells whether it pays.
+    shard : bool, default False
+        Share out rows also where `ppl.plan` says that messages take longer than what they save.
     certificate : bool or int, default True
         At how many draws the run compares the joint density of the model as written with the density that was sampled
         times that of the variables drawn back; True: at up to 32. Draws that contradict the model raise.

@@ -16,6 +16,7 @@ from ppl.model.finishing import checks
 from ppl.model.finishing.finishing import Finisher, Request, refuse_too_large
 from ppl.model.finishing.whose_run import identity_of
 from ppl.model.inference.callbacks import Reporter
+from ppl.model.inference.mesh_plan import refuse_what_cannot_pay
 from ppl.model.inference.request import Asked
 from ppl.model.inference.runs import Independent
 from ppl.model.inference.steps import Assignment, assign
@@ -80,6 +81,8 @@ class Task:
     def on_mesh(self) -> BlockedProgram | FlatProgram:
         """The log-density as the devices of a mesh compute it: block by block of rows, where it has any."""
         posterior, slots, mesh = self.posterior, self.starts.slots, self.asked.mesh
+        if mesh.shape[ROWS] > 1 and not self.asked.shard:
+            refuse_what_cannot_pay(posterior, slots, mesh)
         found = blocked(posterior.logp(), slots, posterior.of_data, ROWS, mesh.shape[ROWS])
         if found is None and mesh.shape[ROWS] > 1:
             raise ValueError(NO_ROWS)

@@ -127,7 +127,9 @@ class Handle:
             self._raise()
         if is_first():
             place = self._job.store.place
-            logging.getLogger("ppl").warning("SIGTERM: the run is saved in %s; resume=%r goes on with it.", place, place)
+            logging.getLogger("ppl").warning(
+                "SIGTERM: the run is saved in %s; resume=%r goes on with it.", place, place
+            )
         raise SystemExit(Termination.CODE)
 
     def _show(self, display: Display | None, seconds_left: Callable[[], float]) -> None:
