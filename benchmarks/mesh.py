@@ -63,21 +63,22 @@ def programs(model: Any, devices: int) -> Iterator[Callable[[], Any]]:
     slots = in_a_row([(value, value.type.shape) for value in posterior.values])
     position = np.full(slots[-1].stop, 0.1)
     plain = FlatProgram([posterior.logp()], slots)
-    yield compiled(plain, lambda x, *data: plain(x, *data)[0], position, jax.device_put(plain.data))
-    blocks, mesh, spec = blocked(posterior.logp(), slots, axis=ROWS, shares=devices), mesh_of({"rows": devices}), None
+    yield compiled(plain, gradient_of(plain), position, jax.device_put(plain.data))
+    blocks, mesh = blocked(posterior.logp(), slots, axis=ROWS, shares=devices), mesh_of({"rows": devices})
     assert blocks is not None
-    spec = sharding.PartitionSpec
-    data = blocks.data
+    spec, data = sharding.PartitionSpec, blocks.data
     given = [shared_out(mesh, x, ROWS) if i < blocks.spread else shared_out(mesh, x) for i, x in enumerate(data)]
     specs = [spec(ROWS) if i < blocks.spread else spec() for i in range(len(data))]
-    gradient = jax.value_and_grad(lambda x, *data: blocks(x, *data)[0])
-    spread = jax.shard_map(gradient, mesh=mesh, in_specs=(spec(), *specs), out_specs=spec(), check_vma=False)
+    spread = jax.shard_map(gradient_of(blocks), mesh=mesh, in_specs=(spec(), *specs), out_specs=spec(), check_vma=False)
     yield compiled(blocks, spread, position, given)
 
 
+def gradient_of(program: Any) -> Callable[..., Any]:
+    return jax.value_and_grad(lambda x, *data: program(x, *data)[0])
+
+
 def compiled(program: Any, f: Callable[..., Any], position: np.ndarray, data: Any) -> Callable[[], Any]:
-    make = lambda: f if f.__name__ != "<lambda>" else jax.value_and_grad(f)
-    run = PROGRAMS.get(("gradient", program.key), make, (position, *data), LOOP._replace(threads=False))
+    run = PROGRAMS.get(("gradient", program.key), lambda: f, (position, *data), LOOP._replace(threads=False))
     return lambda: jax.block_until_ready(run(position, *data))
 
 
@@ -94,7 +95,9 @@ def main(devices: int) -> None:
             for make in (logistic, counts, student):
                 plain, blocks = programs(make(n), devices)
                 (value, slopes), (their_value, their_slopes) = plain(), blocks()
-                wrong = max(abs(1 - their_value / value), np.max(np.abs(their_slopes - slopes)) / np.max(np.abs(slopes)))
+                wrong = max(
+                    abs(1 - their_value / value), np.max(np.abs(their_slopes - slopes)) / np.max(np.abs(slopes))
+                )
                 taken = [[seconds(run, time.process_time) for run in (plain, blocks)] for _ in range(ROUNDS)]
                 first, second = np.min(taken, axis=0) * 1e3
                 print(

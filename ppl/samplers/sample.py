@@ -17,7 +17,7 @@ from ppl.samplers.kernels.kernel import Data, Kernel, LogDensity
 from ppl.samplers.kernels.machine import machine
 from ppl.samplers.programs.work import of_gradient
 from ppl.samplers.runs.driver import Handle
-from ppl.samplers.runs.ensemble import side_by_side
+from ppl.samplers.runs.ensemble import GROUP, side_by_side
 from ppl.samplers.runs.job import Callback, Initial, Job
 from ppl.samplers.runs.launch import cores_for, launch, store_for
 from ppl.samplers.runs.run import Run
@@ -111,7 +111,8 @@ def sample(
     work_of_gradient = of_gradient(logp, dim, dtype, data, which) if mesh is None else lambda: math.inf
     chosen = _kernel(logp, kernel, path_length, steering, dim, method, work_of_gradient)
     settings = {"draws": draws, "tune": tune, "chains": chains, "seed": seed, "dim": dim, "dtype": dtype.name,
-                **steering._asdict(), "kernel": kernel, "path_length": path_length, "chain_method": method,
+                **steering._asdict(), "kernel": kernel, "path_length": path_length,
+                "chain_method": method if mesh is None else f"{method} on a mesh",
                 "jax": jax.__version__}  # fmt: skip
     job = Job(
         kernel=chosen.kernel,
@@ -127,7 +128,7 @@ def sample(
         tune=tune,
         draws=draws,
         seed=seed,
-        together=method not in ("threads", "mesh"),
+        together=method != "threads",
         expand=expand,
         expand_key=(key, expand) if key is None else ("keyed", key),
         names=names,
@@ -161,7 +162,7 @@ def _kernel(
     """The kernel by its name; chains side by side on one device tune diagonal metrics, without the host."""
     if kernel not in KERNELS:
         raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, got {kernel!r}.")
-    together = method not in ("threads", "mesh")
+    together = method != "threads"
     if together and steering.metric == "low_rank":
         raise ValueError(
             f"metric='low_rank' is fitted by the host, for chains in threads; with chain_method={method!r} there are"
@@ -201,16 +202,22 @@ def chain_method_for(chain_method: str, kernel: str) -> str:
 
 
 def _on_mesh(mesh: Any, chain_method: str, kernel: str, chains: int, expand: Any) -> str:
-    """The chain method on a mesh: each device works off its chains one by one."""
-    if kernel == "chees" or chain_method not in ("auto", "threads"):
+    """The chain method on a mesh: each device works off its chains one by one, or group by group."""
+    if kernel == "chees":
         raise ValueError(
-            f"mesh= takes chains one by one on each device: leave chain_method={chain_method!r} and kernel='chees' out."
+            "kernel='chees' learns from all chains at each step, which a mesh does not let it: leave it out."
         )
+    method = "threads" if chain_method == "auto" else chain_method_for(chain_method, kernel)
     if expand is not None:
         raise ValueError("mesh= and expand= do not go together: make what follows from positions afterwards.")
-    if chains % mesh.shape[CHAINS]:
-        raise ValueError(f"chains={chains} cannot be shared out among {mesh.shape[CHAINS]} groups of devices of mesh=.")
-    return "mesh"
+    each = 1 if method == "threads" else GROUP
+    if chains % (each * mesh.shape[CHAINS]):
+        raise ValueError(
+            f'mesh: {chains} chains cannot be shared out along the axis "chains" of length {mesh.shape[CHAINS]}'
+            + (f" in groups of {each}, in which chain_method={method!r} moves them" if each > 1 else "")
+            + f". Give a multiple of {each * mesh.shape[CHAINS]}."
+        )
+    return method
 
 
 def _starts(initial: Any, chains: int, dim: int | None) -> tuple[Initial, int]:

@@ -1,10 +1,10 @@
 """Chains on a mesh of devices: along one of its axes the devices share the chains, along the other the rows of data.
 
-One program makes the draws of a dispatch of all chains. A device works off its chains one by one, by the same code
-however many it has; the log-density adds up blocks of rows over the devices (`ppl.xla.blocks`). So the draws do not
-depend on the mesh, nor on how many processes its devices belong to. With several processes each of them runs this same
-code: what a clock decides, how many draws a dispatch makes, is told by the first one, with the dispatch, and so is the
-wish of any of them to stop.
+One program makes the draws of a dispatch of all chains. A device works off its chains one by one, or group by group
+where chains move side by side, by the same code however many it has; the log-density adds up blocks of rows over the
+devices (`ppl.xla.blocks`). So the draws do not depend on the mesh, nor on how many processes its devices belong to.
+With several processes each of them runs this same code: what a clock decides, how many draws a dispatch makes, is told
+by the first one, with the dispatch, and so is the wish of any of them to stop.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ from ppl.samplers.kernels.kernel import Kernel
 from ppl.samplers.programs.packing import Packed, on_host
 from ppl.samplers.programs.programs import PROGRAMS, Chunk, chunk_program, of_loop
 from ppl.samplers.runs.chain import Chain, Layout, Seconds
-from ppl.samplers.runs.ensemble import one_of, rows_for, stacked
+from ppl.samplers.runs.ensemble import GROUP, ensemble_program, one_of, rows_for, stacked
 from ppl.samplers.runs.interrupt import Termination
 from ppl.samplers.runs.job import Compiled, Job, Signals
 from ppl.samplers.runs.run import Divergence
 from ppl.samplers.runs.start import describe_failure, fault
+from ppl.samplers.runs.together import FIRST_BLOCKS, paced
 from ppl.xla.later import Array, jax, lax, module
 from ppl.xla.meshes import AXES, CHAINS, ROWS, agreed, is_first, several_processes, shared_out
 from ppl.xla.processes import AFTER_AN_ERROR, PATIENCE, company
@@ -55,20 +56,29 @@ def compiled(job: Job, layout: Layout) -> Compiled:
 
 def mesh_program(kernel: Kernel, layout: Layout, rows: int, job: Job) -> Callable[..., Any]:
     """``advance(orders, keys, plan, data, states)``: the draws of a dispatch, and what else any process wants."""
-    one, each = chunk_program(kernel, layout.packs, rows), job.chains // job.mesh.shape[CHAINS]
+    each, group = job.chains // job.mesh.shape[CHAINS], GROUP if job.together else 1
+    alone, beside = chunk_program(kernel, layout.packs, rows), ensemble_program(kernel, layout.packs, rows)
 
     def advance(orders: Array, keys: Array, plan: Packed, data: Any, states: Packed) -> tuple[Packed, Chunk, Array]:
         every = lax.all_gather(orders, AXES, tiled=True)
         wish = every[:, -1].max()
-        n = jax.numpy.where(wish == GO_ON, every[0, :-1], 0)
+        n, blocks = jax.numpy.where(wish == GO_ON, every[0, :-2], 0), every[0, -2]
         begin = lax.axis_index(CHAINS) * each
         mine = jax.tree.map(lambda x: lax.dynamic_slice_in_dim(x, begin, each), (keys, states, n))
 
         def of_chain(chain: Any) -> tuple[Packed, Chunk]:
             key, state, n = chain
-            return one(key, plan, data, state, jax.tree.map(jax.numpy.zeros_like, layout.buffers(rows)), n)
+            return alone(key, plan, data, state, jax.tree.map(jax.numpy.zeros_like, layout.buffers(rows)), n)
 
-        drawn = lax.map(of_chain, mine)
+        def of_group(chains: Any) -> tuple[Packed, Chunk]:
+            keys, states, n = chains
+            return beside(keys, plan, data, states, n, blocks)
+
+        if job.together:
+            groups = jax.tree.map(lambda x: x.reshape(each // group, group, *x.shape[1:]), mine)
+            drawn = jax.tree.map(lambda x: x.reshape(each, *x.shape[2:]), lax.map(of_group, groups))
+        else:
+            drawn = lax.map(of_chain, mine)
         states, chunk = jax.tree.map(lambda x: lax.all_gather(x, CHAINS, tiled=True), drawn)
         return states, chunk, wish
 
@@ -80,9 +90,10 @@ def mesh_program(kernel: Kernel, layout: Layout, rows: int, job: Job) -> Callabl
     )  # fmt: skip
 
 
-def _orders(job: Job, n: np.ndarray, wish: int = GO_ON) -> Any:
-    """How many draws of each chain this process would make, and what else it wants, for each of its devices."""
-    row = np.append(n, wish).astype(np.int64)
+def _orders(job: Job, n: np.ndarray, blocks: int = 1, wish: int = GO_ON) -> Any:
+    """How many draws of each chain this process would make, in how many blocks of steps of chains side by side, and
+    what else it wants, for each of its devices."""
+    row = np.array([*n, blocks, wish], np.int64)
     return shared_out(job.mesh, np.tile(row, (job.mesh.size, 1)), AXES)
 
 
@@ -109,17 +120,19 @@ def _run(chains: list[Chain], job: Job, compiled: Compiled, signals: Signals) ->
         for chain, state in zip(chains, _started(chains, keys, job, compiled), strict=True):
             if chain in fresh:
                 chain.state = state
+    blocks = FIRST_BLOCKS
     while not all(chain.finished for chain in chains):
         signals.go.wait()
         began, processor = time.perf_counter(), time.process_time()
-        n = np.array([0 if chain.finished else chain.next_dispatch(compiled.rows) for chain in chains])
+        n = np.array([_draws_of_next(chain, job, compiled.rows) for chain in chains])
         wish = LEAVE if signals.leaving.is_set() else STOP if signals.stop.is_set() else GO_ON
         states, chunk, wish = _dispatched(
-            compiled, _orders(job, n, wish), keys, stacked([chain.state for chain in chains])
+            compiled, _orders(job, n, blocks, wish), keys, stacked([chain.state for chain in chains])
         )
         if wish != GO_ON:
             break
         seconds = Seconds(began, time.perf_counter() - began, time.process_time() - processor)
+        blocks = paced(blocks, seconds.lasted)
         with signals.lock:
             asking = [
                 chain
@@ -138,6 +151,13 @@ def _run(chains: list[Chain], job: Job, compiled: Compiled, signals: Signals) ->
         job.store.saved(chain, last=True)
     if wish == LEAVE:
         signals.leaving.set()
+
+
+def _draws_of_next(chain: Chain, job: Job, rows: int) -> int:
+    """Draws of a chain in the next dispatch; that of chains side by side ends after some blocks of steps anyway."""
+    if chain.finished:
+        return 0
+    return min(rows, chain.total - chain.done) if job.together else chain.next_dispatch(rows)
 
 
 def _dispatched(compiled: Compiled, orders: Any, keys: np.ndarray, states: Packed) -> tuple[Packed, Chunk, int]:
