@@ -65,12 +65,14 @@ if __name__ == "__main__":
     options = dict(each.split("=", 1) for each in rest if "=" in each)
     if "end" in options:
         ending(options["end"])
+    chains = int(options.get("chains", 2))
+    nuts = {"chain_method": options.get("chain_method", "auto")}
     saved = {"checkpoint": options["checkpoint"], "resume": "auto"} if "checkpoint" in options else {}
     for mesh in (each for each in rest if "=" not in each):
         rng = np.random.default_rng(0)
         with globals()[name](300):
             found = pm.sample(
-                int(draws), tune=int(draws), chains=2, random_seed=3, mesh=json.loads(mesh), shard=True, quiet=True,
+                int(draws), tune=int(draws), chains=chains, random_seed=3, nuts=nuts, mesh=json.loads(mesh), shard=True, quiet=True,
                 discard_tuned_samples=False, compute_convergence_checks=False, certificate=False, **saved,
             )  # fmt: skip
         digest = hashlib.sha256()

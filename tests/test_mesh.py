@@ -123,7 +123,9 @@ def test_what_cannot_be_is_refused_by_name():
         mesh_of({"columns": 2})
     with pytest.raises(ValueError, match="mesh is a Mesh of JAX"):
         mesh_of(3)
-    with regression(), pytest.raises(ValueError, match="takes chains one by one"):
+    with regression(), pytest.raises(ValueError, match="4 chains cannot be shared out .* in groups of 8"):
+        pm.sample(mesh={"chains": 1}, chains=4, nuts={"chain_method": "interleaved"}, quiet=True)
+    with regression(), pytest.raises(ValueError, match="learns from all chains"):
         pm.sample(mesh={"rows": 1}, nuts={"kernel": "chees"}, quiet=True)
     with pm.Model(), pytest.raises(ValueError, match="NUTS of this package moves alone"):
         pm.Poisson("n", 3)
@@ -175,6 +177,13 @@ def test_all_layouts_have_the_same_draws(model):
     found = draws_of(model, 100, *(json.dumps({"rows": n}) for n in (1, 2, 4, 8)), devices=8)
     found += draws_of(model, 100, ALONE) + draws_of(model, 100, BOTH, processes=2)
     assert len(found) == 7 and len({*found}) == 1
+
+
+@pytest.mark.slow
+def test_groups_of_chains_have_the_same_draws_on_any_devices():
+    meshes = (json.dumps({"chains": n}) for n in (1, 2, 4))
+    found = draws_of("logistic", 30, *meshes, "chains=64", "chain_method=interleaved", devices=4)
+    assert len(found) == 3 and len({*found}) == 1
 
 
 @pytest.mark.slow
