@@ -72,8 +72,9 @@ if __name__ == "__main__":
         rng = np.random.default_rng(0)
         with globals()[name](300):
             found = pm.sample(
-                int(draws), tune=int(draws), chains=chains, random_seed=3, nuts=nuts, mesh=json.loads(mesh), shard=True, quiet=True,
-                discard_tuned_samples=False, compute_convergence_checks=False, certificate=False, **saved,
+                int(draws), tune=int(draws), chains=chains, random_seed=3, nuts=nuts, mesh=json.loads(mesh), shard=True,
+                quiet=True, discard_tuned_samples=False, compute_convergence_checks=False,
+                certificate=False, **saved,
             )  # fmt: skip
         digest = hashlib.sha256()
         for group in (found.warmup_posterior, found.posterior):

@@ -123,7 +123,7 @@ def test_what_cannot_be_is_refused_by_name():
         mesh_of({"columns": 2})
     with pytest.raises(ValueError, match="mesh is a Mesh of JAX"):
         mesh_of(3)
-    with regression(), pytest.raises(ValueError, match="4 chains cannot be shared out .* in groups of 8"):
+    with regression(), pytest.raises(ValueError, match=r"4 chains cannot be shared out .* in groups of 8"):
         pm.sample(mesh={"chains": 1}, chains=4, nuts={"chain_method": "interleaved"}, quiet=True)
     with regression(), pytest.raises(ValueError, match="learns from all chains"):
         pm.sample(mesh={"rows": 1}, nuts={"kernel": "chees"}, quiet=True)
