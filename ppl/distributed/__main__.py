@@ -68,9 +68,11 @@ def _all(count: int, script: list[str]) -> int:
 
 
 def _joint(codes: list[int | None]) -> int:
-    """What the run comes to: 75 where a process has saved it, whatever became of others."""
+    """What the run comes to: an error of a process of its own, which starting again would not mend; else 75 where
+    one has saved the run, whatever has killed the others."""
     failed = [code for code in codes if code]
-    return 75 if 75 in failed else failed[0] if failed else 0
+    own = [code for code in failed if code not in (75, *range(128, 256))]
+    return (own or [code for code in failed if code == 75] or failed or [0])[0]
 
 
 if __name__ == "__main__":

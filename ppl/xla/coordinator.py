@@ -9,6 +9,7 @@ and leave.
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -40,6 +41,9 @@ def main(asked: str) -> None:
     address, count, options = json.loads(asked)
     service = coordination_service(address, count, **options)
     if not sys.stdin.readline():  # the other end of the pipe is gone
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for stream in (1, 2):  # whoever reads them shall not wait, nor read what the service says of processes that left
+            os.dup2(nowhere, stream)
         time.sleep(LINGER)
     else:
         service.shutdown()

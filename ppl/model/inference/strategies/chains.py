@@ -72,10 +72,13 @@ def announce(task: Task) -> None:
     if not task.methods.only_nuts:
         log.info("%s", task.methods.describe())
     chains, threads = asked.chains, min(asked.cores, asked.chains)
+    where = f"{threads} thread{'s' * (threads > 1)}"
+    if asked.mesh is not None:
+        where = " × ".join(f"{n} {name}" for name, n in asked.mesh.shape.items()) + " of a mesh"
     log.info(
-        "Sampling %d chain%s for %s tune and %s draw iterations (%s + %s draws total) in %d thread%s.",
+        "Sampling %d chain%s for %s tune and %s draw iterations (%s + %s draws total) in %s.",
         chains, "s" * (chains > 1), f"{asked.tune:_}", f"{asked.draws:_}", f"{asked.tune * chains:_}",
-        f"{asked.draws * chains:_}", threads, "s" * (threads > 1),
+        f"{asked.draws * chains:_}", where,
     )  # fmt: skip
 
 
