@@ -42,7 +42,7 @@ def main(asked: str) -> None:
     service = coordination_service(address, count, **options)
     if not sys.stdin.readline():  # the other end of the pipe is gone
         nowhere = os.open(os.devnull, os.O_WRONLY)
-        for stream in (1, 2):  # whoever reads them shall not wait, nor read what the service says of processes that left
+        for stream in (1, 2):  # whoever reads them is not to wait, nor to read what the service says of who left
             os.dup2(nowhere, stream)
         time.sleep(LINGER)
     else:
