@@ -63,6 +63,8 @@ if __name__ == "__main__":
 
     name, draws, *rest = sys.argv[1:]
     options = dict(each.split("=", 1) for each in rest if "=" in each)
+    if "initialize" in options:
+        pm.distributed.initialize()
     if "end" in options:
         ending(options["end"])
     chains = int(options.get("chains", 2))

@@ -146,11 +146,11 @@ def test_a_plan_tells_what_pays():
 # --- whole runs, in processes of their own
 
 
-def start(*arguments, devices=1, processes=1):
+def start(*arguments, devices=1, processes=1, **more):
     flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={devices}"
     launcher = ["-m", "ppl.distributed", "-n", str(processes)] if processes > 1 else []
     command = [sys.executable, *launcher, str(HERE / "mesh_run.py"), *map(str, arguments)]
-    surroundings = {**os.environ, "XLA_FLAGS": flags, "PYTHONPATH": str(HERE.parent)}
+    surroundings = {**os.environ, "XLA_FLAGS": flags, "PYTHONPATH": str(HERE.parent), **more}
     return subprocess.Popen(command, env=surroundings, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -177,6 +177,15 @@ def test_all_layouts_have_the_same_draws(model):
     found = draws_of(model, 100, *(json.dumps({"rows": n}) for n in (1, 2, 4, 8)), devices=8)
     found += draws_of(model, 100, ALONE) + draws_of(model, 100, BOTH, processes=2)
     assert len(found) == 7 and len({*found}) == 1
+
+
+@pytest.mark.slow
+def test_processes_find_each_other_by_the_variables_of_slurm():
+    job = {"SLURM_JOB_ID": str(os.getpid()), "SLURM_STEP_NODELIST": "localhost", "SLURM_NTASKS": "2"}
+    each = [{"SLURM_PROCID": str(i), "SLURM_LOCALID": str(i), "SLURM_STEP_NUM_NODES": "1"} for i in range(2)]
+    processes = [start("logistic", 25, BOTH, "initialize=", **job, **own) for own in each]
+    [(first, errors), (second, _)] = [process.communicate(timeout=600) for process in processes]
+    assert "draws" in first and first == second, errors
 
 
 @pytest.mark.slow

@@ -132,7 +132,7 @@ def _run(chains: list[Chain], job: Job, compiled: Compiled, signals: Signals) ->
         if wish != GO_ON:
             break
         seconds = Seconds(began, time.perf_counter() - began, time.process_time() - processor)
-        blocks = paced(blocks, seconds.lasted)
+        blocks = paced(blocks, seconds.lasted) if job.together else blocks
         with signals.lock:
             asking = [
                 chain
