@@ -35,7 +35,16 @@ LEAST = 0.5  # efficiency below which rows are not shared out, unless the user s
 
 @dataclass(frozen=True)
 class MeshPlan:
-    """What a mesh brings to a model: all times are of one gradient, in ms, by a count of operations."""
+    """What a mesh brings to a model: all times are of one gradient, in ms, by a count of operations.
+
+    Examples
+    --------
+    >>> with pm.Model() as model:
+    ...     y = pm.StudentT("y", 4, pm.Normal("mu"), 1, observed=np.linspace(-1, 1, 100))
+    >>> found = pm.plan(model, {"chains": 2})
+    >>> found.rows, found.rows_axis, found.pays
+    (100, 1, True)
+    """
 
     rows: int | None  # that are shared out; None where the model has none
     chains_axis: int
@@ -98,9 +107,13 @@ def plan(model: Books | None = None, mesh: Any = None) -> MeshPlan:
     mesh : dict or jax.sharding.Mesh
         As in `pm.sample`; a dict may ask for more devices than there are here.
 
+    Returns
+    -------
+    MeshPlan
+        It prints as text; `pays`, `efficiency` and the rest are numbers.
+
     Examples
     --------
-    >>> import numpy as np
     >>> with pm.Model() as model:
     ...     slope = pm.Normal("slope")
     ...     seen = pm.Bernoulli("seen", logit_p=slope * np.linspace(-1, 1, 500), observed=np.arange(500) % 2)
