@@ -134,7 +134,8 @@ def devices_are_open() -> bool:
 
 def coordination_service(address: str, count: int, **options: Any) -> Any:
     """The service by which so many processes go in step."""
-    return importlib.import_module("jaxlib._jax").get_distributed_runtime_service(address, count, **options)
+    holder = importlib.import_module("jax._src.distributed")._jax
+    return holder.get_distributed_runtime_service(address, count, **options)
 
 
 @contextlib.contextmanager
