@@ -27,6 +27,7 @@ class Company:
     def __init__(self) -> None:
         self.turn = 0  # how many dispatches this process has begun
         self.alarmed = False
+        self._me, self._count = jax.process_index(), jax.process_count()  # threads must not ask when JAX is closed
         self._beats = 0
         self._seen: dict[int, tuple[str, float]] = {}  # the last sign of each, and when it was new
         self._behind: dict[int, float] = {}
@@ -44,13 +45,12 @@ class Company:
     def _live(self) -> None:
         """Signs are left by one thread and looked at by another: where the first process is gone, leaving one waits."""
         threading.Thread(target=self._look, name="looking for signs of life", daemon=True).start()
-        me = jax.process_index()
         while (place := board()) is not None:
             self._beats += 1
             try:
-                place.key_value_set(f"ppl/alive/{me}", f"{self._beats} {self.turn}", allow_overwrite=True)
-                for who in range(jax.process_count()):
-                    if who != me:
+                place.key_value_set(f"ppl/alive/{self._me}", f"{self._beats} {self.turn}", allow_overwrite=True)
+                for who in range(self._count):
+                    if who != self._me:
                         self._note(who, str(place.key_value_try_get(f"ppl/alive/{who}")))
             except jax.errors.JaxRuntimeError:
                 pass  # none there yet, or nobody answers
