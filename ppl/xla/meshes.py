@@ -19,8 +19,8 @@ _sharding, _hosts = module("jax.sharding"), module("jax.experimental.multihost_u
 def mesh_of(asked: Any) -> Any:
     """A mesh with the axes "chains" and "rows", of a mesh of JAX with some of these, or of their lengths.
 
-    >>> mesh_of({"rows": 1}).shape
-    OrderedDict({'chains': 1, 'rows': 1})
+    >>> dict(mesh_of({"rows": 1}).shape)
+    {'chains': 1, 'rows': 1}
     """
     if isinstance(asked, Mapping):
         unknown = [name for name in asked if name not in AXES]
