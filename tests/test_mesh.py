@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -200,14 +199,11 @@ def test_groups_of_chains_have_the_same_draws_on_any_devices():
 def test_who_is_left_saves_and_leaves_and_any_layout_goes_on(end, tmp_path):
     place = tmp_path / "run"
     process = start("logistic", 3000, BOTH, f"checkpoint={place}", f"end={end}", processes=2)
-    began = None
-    while process.poll() is None and (began is None or time.monotonic() - began < 60):
-        time.sleep(0.1)
-    out, errors = process.communicate(timeout=60)
+    out, errors = process.communicate(timeout=600)
     assert process.returncode == 75, errors
     assert "draws" not in out and "@ " not in errors  # no result, and no trace of C++
-    told = [line for line in errors.splitlines() if "is gone after" in line or "SIGTERM" in line]
-    assert len(told) == 1 and str(place) in told[0], errors
+    told = [line for line in errors.splitlines() if "is gone after" in line]  # of SIGTERM the log tells, quiet here
+    assert len(told) == ("TERM" not in end) and all(str(place) in line for line in told), errors
     whole = draws_of("logistic", 3000, ALONE)
     assert draws_of("logistic", 3000, ALONE, f"checkpoint={place}") == whole
 

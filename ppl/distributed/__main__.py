@@ -20,6 +20,8 @@ from types import FrameType
 
 from ppl.distributed.initializing import ADDRESS, COUNT, NUMBER, initialize
 
+GRACE = 30.0  # seconds in which processes see for themselves that another one is gone, and save
+
 
 def main(arguments: list[str]) -> int:
     """Start the processes and wait for them; in one of them, run the script."""
@@ -61,8 +63,14 @@ def _all(count: int, script: list[str]) -> int:
     signal.signal(signal.SIGTERM, passed_on)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all of them
     codes: list[int | None] = [None] * count
+    failed_at = float("inf")
     while None in codes:
         codes = [process.poll() for process in processes]
+        if any(codes):
+            failed_at = min(failed_at, time.monotonic())
+        if time.monotonic() - failed_at > GRACE:
+            for process in processes:
+                process.kill()  # one that hangs, or was stopped: nobody waits for it any more
         time.sleep(0.05)
     return _joint([code if code is None or code >= 0 else 128 - code for code in codes])
 
