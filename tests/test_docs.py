@@ -38,6 +38,7 @@ PAGES = [
     "docs/many_fits.md",
     "docs/named_dimensions.md",
     "docs/ppl_from_scratch.md",
+    "docs/scaling.md",
     "docs/smc_and_abc.md",
     "docs/unmodified_programs.md",
 ]

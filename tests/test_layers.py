@@ -34,6 +34,7 @@ BELOW = {
     "extras": "variational model samplers compile rewrites distributions tensor graph xla",
     "smc": "model samplers compile rewrites distributions tensor graph xla",
     "scoring": "many model samplers compile rewrites distributions tensor graph xla smc",
+    "distributed": "model xla",
     "many": "model samplers compile rewrites distributions tensor graph xla",
     "alias": "gp model nn samplers compile rewrites distributions tensor graph xla",
     "__main__": "alias",  # the command `python -m ppl`

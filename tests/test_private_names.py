@@ -79,6 +79,16 @@ def test_devices_and_platforms_are_known():
     assert private.devices_are_open()
 
 
+def test_the_service_of_several_processes_can_be_held_elsewhere():
+    from jax._src import distributed
+
+    with private.served_by(print):
+        assert distributed._jax.get_distributed_runtime_service is print
+    assert distributed._jax.get_distributed_runtime_service is not print
+    private.coordination_service("127.0.0.1:0", 1, heartbeat_timeout=30).shutdown()
+    assert private.board() is None  # of one process
+
+
 @pytest.mark.parametrize("name", ["get_executable_and_time", "put_executable_and_time"])
 def test_the_functions_of_the_disk_cache_have_their_names(name, monkeypatch):
     from jax._src import compilation_cache

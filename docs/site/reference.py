@@ -17,7 +17,11 @@ GROUPS: list[tuple[str, str, tuple[str, ...]]] = [  # file, title, beginnings of
     ("steps", "Step methods", ("ppl.model.inference.steps", "STEP_METHODS")),
     ("predictive", "Predictive draws and pointwise values", ("ppl.model.prediction",)),
     ("results", "Results", ("ppl.model.output", "ppl.model.finishing")),
-    ("checking", "Plans, checks, pictures", ("ppl.model.checking", "ppl.model.posterior.rewriting", "ppl.model.views")),
+    (
+        "checking",
+        "Plans, checks, pictures",
+        ("ppl.model.checking", "ppl.model.posterior.rewriting", "ppl.model.views", "ppl.model.inference.mesh_plan"),
+    ),
     ("densities", "Densities of random expressions", ("ppl.model.logprob", "ppl.distributions.log_probability")),
     ("optimum", "The mode", ("ppl.model.inference.optimum",)),
     ("pymc", "Programs and models of PyMC", ("ppl.alias", "ppl.bridge")),

@@ -60,7 +60,7 @@ def _taken(node: Node) -> Node:
 def _taken_along(node: Node) -> Node:
     """Entries picked along an axis, as the probabilities of what was observed; or the node itself."""
     (x, index), axis = node.inputs, node.attrs["axis"]
-    positions = None if None in x.type.shape else _known(index)
+    positions = None if None in x.type.shape else known_positions(index)
     if positions is None:
         return node
     shape = tuple(positions.shape[a] if a == axis or n == 1 else n for a, n in enumerate(x.type.shape))
@@ -88,6 +88,15 @@ def _table(numbers: np.ndarray, count: int) -> tuple[Tensor, Tensor] | None:
     return constant(numbers.ravel().astype(np.int32)), constant(places.astype(np.int32))
 
 
+def table_of_places(numbers: np.ndarray, count: int) -> np.ndarray | None:
+    """For each row of a table of group numbers the places of each group; None where that would be mostly empty."""
+    tables = [places_of(row, count) for row in numbers]
+    end, width = numbers.shape[1], max(table.shape[1] for table in tables)
+    if len(tables) * count * width > _PADDING * numbers.size:
+        return None
+    return np.stack([np.pad(t, [(0, 0), (0, width - t.shape[1])], constant_values=end) for t in tables])
+
+
 def _widened(places: np.ndarray, end: int) -> np.ndarray:
     """The table with one of a few numbers of columns, where groups differ in size: data in other such groups then run
     the same program. There are four widths from each power of two to the next."""
@@ -97,7 +106,7 @@ def _widened(places: np.ndarray, end: int) -> np.ndarray:
     return np.pad(places, [(0, 0), (0, -width % step if uneven else 0)], constant_values=end)
 
 
-def _known(index: Node) -> np.ndarray | None:
+def known_positions(index: Node) -> np.ndarray | None:
     """The value of an index of constants and of data; data that change make another program, as sizes do."""
     leaves: dict[Node, np.ndarray] = {}
     for node in topological([index]):
@@ -113,7 +122,7 @@ def _known(index: Node) -> np.ndarray | None:
 def _row_numbers(indices: Sequence[Node], stack: Sequence[int]) -> np.ndarray | None:
     """Positions along several axes as row numbers of the flattened array; None where they are not known, or none, or
     out of range."""
-    known = [p for p in map(_known, indices) if p is not None]
+    known = [p for p in map(known_positions, indices) if p is not None]
     if len(known) < len(indices):
         return None
     positions = [np.where(p < 0, p + n, p) for p, n in zip(known, stack, strict=True)]

@@ -20,6 +20,8 @@ from ppl.model.errors import ShapeWarning as ShapeWarning
 from ppl.model.errors import TraceDirectoryError as TraceDirectoryError
 from ppl.model.finishing.conversion import predictions_to_inference_data as predictions_to_inference_data
 from ppl.model.finishing.conversion import to_inference_data as to_inference_data
+from ppl.model.inference.mesh_plan import MeshPlan as MeshPlan
+from ppl.model.inference.mesh_plan import plan as plan
 from ppl.model.inference.optimum import find_hessian as find_hessian
 from ppl.model.inference.optimum import find_MAP as find_MAP
 from ppl.model.inference.profile import Profile as Profile

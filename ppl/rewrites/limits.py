@@ -78,6 +78,9 @@ class Limits:
     most_of_the_arithmetic: float = 0.75  # a share: less cannot gain as much as a program of its own costs
     much_arithmetic: float = 20_000.0  # operations: a run of 4 × 2,000 draws then takes as long as compiling
     numbers_by_quadrature: int = 300  # 3 ms each for 4 × 1,000 draws, a chain is slow to begin
+    # Blocks of rows
+    fewest_rows_by_block: int = 64  # that are shared out in blocks
+    sums_over_rows: int = 8  # numbers, of sums that are no terms of the log-density: each has its slopes by itself
     # Costs
     steps_of_a_series: float = 6.0  # times as many as without it, where a series is left to the sampler
     share_of_quadrature: float = 0.05  # of the evaluations of a chain

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
@@ -16,12 +17,13 @@ from ppl.samplers.kernels.kernel import Data, Kernel, LogDensity
 from ppl.samplers.kernels.machine import machine
 from ppl.samplers.programs.work import of_gradient
 from ppl.samplers.runs.driver import Handle
-from ppl.samplers.runs.ensemble import side_by_side
+from ppl.samplers.runs.ensemble import GROUP, side_by_side
 from ppl.samplers.runs.job import Callback, Initial, Job
 from ppl.samplers.runs.launch import cores_for, launch, store_for
 from ppl.samplers.runs.run import Run
 from ppl.samplers.runs.start import Terms
 from ppl.xla.later import jax
+from ppl.xla.meshes import CHAINS
 
 KERNELS = ("nuts", "hmc", "chees")
 CHAIN_METHODS = ("threads", "vectorized", "interleaved")
@@ -60,6 +62,8 @@ def sample(
     resume: str | os.PathLike[str] | None = None,
     storage: str | None = None,
     identity: Mapping[str, str] | None = None,
+    mesh: Any = None,
+    spread: int = 0,
 ) -> Run | Handle:
     """Draw from the density whose logarithm is ``logp(position, *data)``, by NUTS with its own warm-up.
 
@@ -86,6 +90,9 @@ def sample(
     may also be at a URL of an object store, as "s3://bucket/run" (``ppl-jax[stores]``).
     ``identity`` names what the run is of, with a digest each: who resumes with other ones is refused, and told which.
 
+    On a ``mesh`` of devices with the axes "chains" and "rows" the first ``spread`` arrays of ``data`` are shared out by
+    their first axis along "rows", where ``logp`` adds up what devices have (as ``ppl.xla.blocks`` does).
+
     >>> import jax.numpy as jnp, numpy as np
     >>> run = sample(lambda x: -0.5 * jnp.sum(x**2), np.zeros((2, 3)), chains=2, draws=200, tune=200)
     >>> run.positions.shape
@@ -95,14 +102,18 @@ def sample(
     steering = tuning(target_accept, max_treedepth, metric, step_scale, integrator)
     dtype = np.dtype(dtype)
     first, dim = _starts(initial, chains, dim)
-    method = chain_method_for(chain_method, kernel)
+    method = (
+        chain_method_for(chain_method, kernel) if mesh is None else _on_mesh(mesh, chain_method, kernel, chains, expand)
+    )
     if kernel == "chees" and chains < LEAST_CHAINS:
         raise ValueError(f"kernel='chees' learns from all chains together and needs {LEAST_CHAINS}, got {chains}.")
     which = key if key is not None else logp
-    work_of_gradient = of_gradient(logp, dim, dtype, data, which)
+    # On a mesh a gradient is dear, and its parts can be counted on the mesh alone.
+    work_of_gradient = of_gradient(logp, dim, dtype, data, which) if mesh is None else lambda: math.inf
     chosen = _kernel(logp, kernel, path_length, steering, dim, method, work_of_gradient)
     settings = {"draws": draws, "tune": tune, "chains": chains, "seed": seed, "dim": dim, "dtype": dtype.name,
-                **steering._asdict(), "kernel": kernel, "path_length": path_length, "chain_method": method,
+                **steering._asdict(), "kernel": kernel, "path_length": path_length,
+                "chain_method": method if mesh is None else f"{method} on a mesh",
                 "jax": jax.__version__}  # fmt: skip
     job = Job(
         kernel=chosen.kernel,
@@ -125,9 +136,11 @@ def sample(
         terms=terms,
         keep_warmup=keep_warmup,
         callback=callback,
-        store=store_for(checkpoint, resume, storage, {**settings, "identity": dict(identity or {})}),
+        store=store_for(checkpoint, resume, storage, {**settings, "identity": dict(identity or {})}, mesh),
         settings=settings,
         work_of_gradient=work_of_gradient,
+        mesh=mesh,
+        spread=spread,
     )
     return launch(job, progress=progress, blocking=blocking)
 
@@ -187,6 +200,25 @@ def chain_method_for(chain_method: str, kernel: str) -> str:
     if jax.default_backend() == "cpu":
         return "threads"
     return "interleaved" if kernel == "nuts" else "vectorized"
+
+
+def _on_mesh(mesh: Any, chain_method: str, kernel: str, chains: int, expand: Any) -> str:
+    """The chain method on a mesh: each device works off its chains one by one, or group by group."""
+    if kernel == "chees":
+        raise ValueError(
+            "kernel='chees' learns from all chains at each step, which a mesh does not let it: leave it out."
+        )
+    method = "threads" if chain_method == "auto" else chain_method_for(chain_method, kernel)
+    if expand is not None:
+        raise ValueError("mesh= and expand= do not go together: make what follows from positions afterwards.")
+    each = 1 if method == "threads" else GROUP
+    if chains % (each * mesh.shape[CHAINS]):
+        raise ValueError(
+            f'mesh: {chains} chains cannot be shared out along the axis "chains" of length {mesh.shape[CHAINS]}'
+            + (f" in groups of {each}, in which chain_method={method!r} moves them" if each > 1 else "")
+            + f". Give a multiple of {each * mesh.shape[CHAINS]}."
+        )
+    return method
 
 
 def _starts(initial: Any, chains: int, dim: int | None) -> tuple[Initial, int]:

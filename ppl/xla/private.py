@@ -7,6 +7,7 @@ JAX has no such name; what results depend on fails there.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -118,13 +119,37 @@ def _like(result: jax.ShapeDtypeStruct) -> Any:
     return jax.core.ShapedArray(result.shape, result.dtype)
 
 
-# Devices, and compiled programs on disk
+# Devices, processes, and compiled programs on disk
+
+
+def board() -> Any:
+    """Where processes that go in step leave short notes for each other, by `key_value_set` and `key_value_try_get`;
+    None where there is one process."""
+    return getattr(getattr(sys.modules.get("jax._src.distributed"), "global_state", None), "client", None)
 
 
 def devices_are_open() -> bool:
     """Whether JAX has opened its devices in this process."""
     alive = getattr(sys.modules.get("jax._src.xla_bridge"), "backends_are_initialized", None)
     return bool(alive()) if alive is not None else False
+
+
+def coordination_service(address: str, count: int, **options: Any) -> Any:
+    """The service by which so many processes go in step."""
+    holder = importlib.import_module("jax._src.distributed")._jax
+    return holder.get_distributed_runtime_service(address, count, **options)
+
+
+@contextlib.contextmanager
+def served_by(make: Callable[..., Any]) -> Iterator[None]:
+    """Inside, `jax.distributed.initialize` takes its service from `make`, of an address and the number of processes."""
+    holder = importlib.import_module("jax._src.distributed")._jax
+    plain = holder.get_distributed_runtime_service
+    holder.get_distributed_runtime_service = make
+    try:
+        yield
+    finally:
+        holder.get_distributed_runtime_service = plain
 
 
 def platforms() -> list[str]:

@@ -34,6 +34,7 @@ from ppl.model.seeds import seed_of
 from ppl.samplers import StorageError
 from ppl.samplers.runs.checkpoint import holds_run, seed_of_run
 from ppl.samplers.runs.launch import storage_for
+from ppl.xla.meshes import agreed, is_first, mesh_of
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,8 @@ class Asked:
     progressbar: Any
     quiet: bool
     directory: Any  # where draws are saved, if they are
+    mesh: Any  # the devices that share chains and rows of data, where they do
+    shard: bool  # whether they share rows also where that does not pay
     stored: Mapping[str, Any]  # how
     # the result
     var_names: Any
@@ -114,10 +117,15 @@ def request(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Asked
         raise ValueError(unknown("nuts_sampler: there is no sampler", str(sampler), SAMPLERS))
     extras = dict(check_keys("idata_kwargs", given["idata_kwargs"], RESULT_OPTIONS))
     keep_warmup = bool(extras.pop("save_warmup", True)) and not given["discard_tuned_samples"]
-    directory = _directory(given["checkpoint"], given["resume"])
-    stored = _store(directory, given["storage"])
+    mesh = None if given["mesh"] is None else mesh_of(given["mesh"])
+    here = _holds_run(given["checkpoint"] if given["resume"] in (None, "auto") else given["resume"], mesh)
+    directory = _directory(given["checkpoint"], given["resume"], here)
+    stored = _store(directory, given["storage"], here)
     draws, tune, chains, cores = layout_of_chains(given["draws"], given["tune"], given["chains"], given["cores"])
     seed = _seed(given["random_seed"], directory)
+    if mesh is not None:
+        seed = int(agreed(np.uint64(seed)))
+        given["quiet"] = given["quiet"] or not is_first()
     model = model_to_read(given["model"])
     if not model.free_RVs:
         raise SamplingError("Cannot sample from the model: it has no free random variables.")
@@ -126,9 +134,9 @@ def request(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Asked
     return Asked(
         model=model, draws=draws, tune=tune, chains=chains, cores=cores, seed=seed, initvals=initvals,
         jitter_max_retries=given["jitter_max_retries"], n_init=given["n_init"], protect=as_list(given["protect"]),
-        eliminate=as_list(given["eliminate"]), nuts=nuts, given=direct, steered=steered, directory=directory,
-        stored=stored, began=began, max_seconds=checked_seconds(given["max_seconds"]), extras=extras,
-        keep_warmup=keep_warmup, for_counts=for_counts,
+        eliminate=as_list(given["eliminate"]), nuts=nuts, given=direct, steered=steered, directory=directory, mesh=mesh,
+        shard=given["shard"], stored=stored, began=began, max_seconds=checked_seconds(given["max_seconds"]),
+        extras=extras, keep_warmup=keep_warmup, for_counts=for_counts,
         checked=given["compute_convergence_checks"], certified=_draws_to_check(given["certificate"]),
         as_arviz=given["return_inferencedata"], **{name: given[name] for name in same},
     )  # fmt: skip
@@ -140,7 +148,7 @@ def _check(given: dict[str, Any]) -> None:
         "trace progressbar_theme keep_warning_stat n_init init mp_ctx blas_cores compile_kwargs progressbar".split()
     )
     refuse_unsupported(**{name: given[name] for name in unsupported})
-    truths = "quiet discard_tuned_samples compute_convergence_checks return_inferencedata rewrite blocking"
+    truths = "quiet discard_tuned_samples compute_convergence_checks return_inferencedata rewrite blocking shard"
     check_truths(**{name: given[name] for name in truths.split()})
     if given["callback"] is not None and not callable(given["callback"]):
         raise TypeError(f"callback is a function of (trace, draw), got {given['callback']!r}.")
@@ -165,7 +173,13 @@ def _renamed_start(start: Any, initvals: Any) -> Any:
     return start
 
 
-def _directory(checkpoint: Any, resume: Any) -> Any:
+def _holds_run(directory: Any, mesh: Any) -> bool:
+    """Whether a directory holds a run; of several processes the first one looks."""
+    found = directory is not None and holds_run(directory)
+    return found if mesh is None else bool(agreed(np.uint8(found)))
+
+
+def _directory(checkpoint: Any, resume: Any, here: bool) -> Any:
     """The directory of a run that is saved; None where it is not."""
     if resume is not None and os.fspath(resume) == "auto":
         if checkpoint is None:
@@ -174,7 +188,7 @@ def _directory(checkpoint: Any, resume: Any) -> Any:
     if checkpoint is None:
         return resume
     if resume is None:
-        if holds_run(checkpoint):
+        if here:
             raise StorageError(f'{checkpoint} already holds a run: go on with it by resume="auto".')
         return checkpoint
     if os.fspath(checkpoint) != os.fspath(resume):
@@ -188,9 +202,9 @@ def _seed(random_seed: Any, directory: Any) -> int:
     return seed_of(random_seed) if kept is None else kept
 
 
-def _store(directory: Any, storage: str | None) -> dict[str, Any]:
+def _store(directory: Any, storage: str | None, here: bool) -> dict[str, Any]:
     """How draws are saved: in a new directory, or in one to go on from."""
     kind = storage_for(storage, directory)
     if directory is None:
         return {}
-    return {"resume" if holds_run(directory) else "checkpoint": directory, "storage": kind}
+    return {"resume" if here else "checkpoint": directory, "storage": kind}

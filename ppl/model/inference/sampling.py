@@ -68,6 +68,8 @@ def sample(
     resume: str | os.PathLike[str] | None = None,
     storage: str | None = None,
     max_seconds: float | None = None,
+    mesh: Any = None,
+    shard: bool = False,
     certificate: bool | int = True,
     **options: Any,
 ) -> Any:
@@ -155,6 +157,12 @@ def sample(
     max_seconds : float, optional
         Stop the chains so many seconds after the call, at the end of what they are at; the draws made by then are the
         result, whose attribute `stopped_by` says so. With `checkpoint` the run can go on later.
+    mesh : dict or jax.sharding.Mesh, optional
+        Devices that share the chains and the rows of the data, as `{"chains": 2, "rows": 4}`. Rows are added up in
+        blocks that follow from the data, so that the draws are the same on every mesh that has an axis "rows" or
+        "chains", of any size, and in any number of processes (`ppl.distributed`). `ppl.plan` tells whether it pays.
+    shard : bool, default False
+        Share out rows also where `ppl.plan` says that messages take longer than what they save.
     certificate : bool or int, default True
         At how many draws the run compares the joint density of the model as written with the density that was sampled
         times that of the variables drawn back; True: at up to 32. Draws that contradict the model raise.

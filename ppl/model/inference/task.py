@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from ppl.compile.density import FlatProgram
+from ppl.compile.row_blocks import NO_ROWS, BlockedProgram, blocked
 from ppl.model.arguments import chosen_names
 from ppl.model.finishing import checks
 from ppl.model.finishing.finishing import Finisher, Request, refuse_too_large
 from ppl.model.finishing.whose_run import identity_of
 from ppl.model.inference.callbacks import Reporter
+from ppl.model.inference.mesh_plan import refuse_what_cannot_pay
 from ppl.model.inference.request import Asked
 from ppl.model.inference.runs import Independent
 from ppl.model.inference.steps import Assignment, assign
@@ -28,6 +30,7 @@ from ppl.model.starting.start_points import Starts, starts_for
 from ppl.rewrites.factorization.factors import Division
 from ppl.xla import backend
 from ppl.xla.later import is_loaded
+from ppl.xla.meshes import ROWS
 
 
 @dataclass(eq=False)
@@ -75,6 +78,17 @@ class Task:
         return found
 
     @cached_property
+    def on_mesh(self) -> BlockedProgram | FlatProgram:
+        """The log-density as the devices of a mesh compute it: block by block of rows, where it has any."""
+        posterior, slots, mesh = self.posterior, self.starts.slots, self.asked.mesh
+        if mesh.shape[ROWS] > 1 and not self.asked.shard:
+            refuse_what_cannot_pay(posterior, slots, mesh)
+        found = blocked(posterior.logp(), slots, posterior.of_data, ROWS, mesh.shape[ROWS])
+        if found is None and mesh.shape[ROWS] > 1:
+            raise ValueError(NO_ROWS)
+        return self.density if found is None else found
+
+    @cached_property
     def reporter(self) -> Reporter | None:
         """What passes draws to the user's callback."""
         if self.asked.callback is None:
@@ -83,6 +97,12 @@ class Task:
         everything = self.finish.request._replace(names=list(self.posterior.outputs), options=options)
         rows = Finisher(self.posterior, self.starts.slots, everything).rows
         return Reporter(self.asked.callback, rows, self.asked.tune + self.asked.draws)
+
+
+_ONLY_NUTS = (
+    "mesh= is for models that NUTS of this package moves alone: this one has discrete variables, or step= or"
+    " nuts_sampler= choose other methods. Leave mesh= out."
+)
 
 
 def task_of(asked: Asked) -> Task:
@@ -111,7 +131,9 @@ def task_of(asked: Asked) -> Task:
     finish.directory, finish.in_zarr = asked.directory, asked.stored.get("storage") == "zarr"
     finish.facts["drawn_by"] = _named(asked, methods)
     refuse_too_large(_sizes(finish), asked.chains, asked.draws)
-    in_parts = asked.rewrite and not (asked.watched or asked.steered) and methods.only_nuts
+    if asked.mesh is not None and not (methods.only_nuts and asked.own):
+        raise ValueError(_ONLY_NUTS)
+    in_parts = asked.rewrite and not (asked.watched or asked.steered or asked.mesh) and methods.only_nuts
     division = posterior.division if in_parts else None
     if asked.max_seconds is not None and division is not None and division.chains:
         division = None  # all chains move together: of parts in turn the last would have no draw when time is over

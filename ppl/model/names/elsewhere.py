@@ -27,6 +27,7 @@ ROOMS = {
     "scoring": "KFold kfold loo_wrapper sbc sensitivity",
     "smc": "sample_smc",
     "sources": "SourceRows from_arrow",
+    "distributed": "",
     "many": "FitError Fits map_fits sample_many",
     "variational": """ADVI ASVGD FullRankADVI ImplicitGradient Inference KLqp SVGD fit fit_dadvi fit_laplace
     fit_pathfinder Empirical FullRank MeanField sample_approx Approximation Group Stein adadelta adagrad

@@ -45,6 +45,7 @@ class Polish(NamedTuple):
     level: int = 3  # LLVM's level of optimization, 0 to 3
     emitters: bool = True  # XLA's newer way to write out fused operations
     whole: bool = False  # written as one module: a loop is one function, and parts of it only wait for each other
+    threads: bool = True  # matrix products may be shared out among threads, by the number of which they are rounded
 
 
 BEST = Polish()
@@ -222,7 +223,7 @@ class Programs:
         """
         backend.check()
         leaves, structure = jax.tree.flatten(arguments)
-        shapes = tuple((np.shape(leaf), np.asarray(leaf).dtype) for leaf in leaves)
+        shapes = tuple((np.shape(leaf), _dtype(leaf)) for leaf in leaves)
         full = (key, structure, shapes, jax.default_backend())
         with self._lock:
             if full in self._kept:
@@ -287,6 +288,8 @@ class Programs:
                 options["xla_cpu_parallel_codegen_split_count"] = 1
             if not polish.emitters and jax.default_backend() == "cpu":
                 options["xla_cpu_use_fusion_emitters"] = False
+            if not polish.threads and jax.default_backend() == "cpu":
+                options["xla_cpu_multi_thread_eigen"] = False
             last_key()
             compiled = _compile(lowered, options)
         now = time.perf_counter()
@@ -313,6 +316,10 @@ class Programs:
                 self._kept.update(before)
                 while len(self._kept) > self._most:
                     self._kept.popitem(last=False)
+
+
+def _dtype(leaf: Any) -> Any:
+    return leaf.dtype if hasattr(leaf, "dtype") else np.asarray(leaf).dtype
 
 
 def _what(key: Hashable) -> str:

@@ -166,6 +166,17 @@ class Chain:
             self._rows["stats"].read(0, done),
         )
 
+    def filled(self) -> dict[str, np.ndarray]:
+        """The rows of each table that are written; of those of a chain that has none yet, as many as ``done`` says."""
+        tuned = min(self.done, self.tune)
+        counts = {"gradients": tuned} | dict.fromkeys(self.layout.expanded_names, self.done - tuned)
+        return {name: np.asarray(rows.read(0, counts.get(name, self.done))) for name, rows in self._rows.items()}
+
+    def fill(self, tables: dict[str, np.ndarray]) -> None:
+        """Take over such rows."""
+        for name, values in tables.items():
+            self._rows[name].write(0, values)
+
     def record(self) -> ChainRecord:
         """What is finished now, as far as it was asked for: a checkpoint may hold more draws."""
         done, tuned = min(self.done, self.total), min(self.done, self.tune)

@@ -36,7 +36,8 @@ MOST_TOLD = 5  # differences in one error
 class MemoryStore:
     """Everything is kept in memory and nothing survives the process."""
 
-    place: str | None = None
+    def __init__(self, place: str | None = None) -> None:
+        self.place = place  # where another process saves the run
 
     def rows(self, chain: int, name: str, shape: Shape) -> Rows:
         """A table in memory."""

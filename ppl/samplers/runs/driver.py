@@ -10,12 +10,12 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
 from ppl.samplers.programs.randomness import chain_key, own_settings
-from ppl.samplers.runs import alone, together
+from ppl.samplers.runs import alone, on_mesh, together
 from ppl.samplers.runs.chain import Chain, Layout
 from ppl.samplers.runs.errors import ChainError, SamplingError, StartError, StorageError
 from ppl.samplers.runs.interrupt import Presses, Termination
@@ -24,6 +24,7 @@ from ppl.samplers.runs.progress import ChainProgress, Display, Nothing, Report, 
 from ppl.samplers.runs.run import Run, assemble
 from ppl.xla.blas import blas_threads, threads_beside
 from ppl.xla.later import jax
+from ppl.xla.meshes import is_first
 
 REFRESH_SECONDS = 0.1
 
@@ -37,6 +38,7 @@ class Handle:
         self._go.set()
         self._stop = threading.Event()
         self._done = threading.Event()
+        self._leaving = threading.Event()
         self._lock = threading.Lock()
         self._report_lock = threading.Lock()
         self._error: BaseException | None = None
@@ -99,9 +101,10 @@ class Handle:
         """
         place = self._job.store.place
         with Presses() as presses, Termination(place is not None) as termination:
+            leaves = lambda: termination.asked or self._leaving.is_set()
             try:
-                self._show(display, lambda: 0.0 if presses.count or termination.asked else REFRESH_SECONDS)
-                if termination.asked:
+                self._show(display, lambda: 0.0 if presses.count or leaves() else REFRESH_SECONDS)
+                if leaves():
                     self._leave()
                 if self._done.is_set():
                     return self._result()
@@ -117,13 +120,16 @@ class Handle:
 
     def _leave(self) -> NoReturn:
         """Save the run and end the program; what went wrong before that is raised instead."""
+        self._leaving.set()
         self.stop()
         self._thread.join()
         if self._error is not None:
             self._raise()
-        logging.getLogger("ppl").warning(
-            "SIGTERM: the run is saved in %s; resume=%r goes on with it.", self._job.store.place, self._job.store.place
-        )
+        if is_first():
+            place = self._job.store.place
+            logging.getLogger("ppl").warning(
+                "SIGTERM: the run is saved in %s; resume=%r goes on with it.", place, place
+            )
         raise SystemExit(Termination.CODE)
 
     def _show(self, display: Display | None, seconds_left: Callable[[], float]) -> None:
@@ -174,14 +180,19 @@ class Handle:
             for c in self._chains
         ]
 
+    def _way(self) -> Any:
+        """What is done with chains between dispatches."""
+        return on_mesh if self._job.mesh is not None else together if self._job.together else alone
+
     def _coordinate(self) -> None:
         try:
             with own_settings():
                 began = time.perf_counter()
-                compiled = (together if self._job.together else alone).compiled(self._job, self._layout)
+                compiled = self._way().compiled(self._job, self._layout)
                 self._compile_seconds = time.perf_counter() - began
             self.phase = "sampling"
-            crews = [self._chains] if self._job.together else [[chain] for chain in reversed(self._chains)]
+            one = self._way() is alone
+            crews = [[chain] for chain in reversed(self._chains)] if one else [self._chains]
             workers = [
                 threading.Thread(target=self._work, args=(crews, compiled), name=f"chains-{i}", daemon=True)
                 for i in range(min(self._job.cores, len(crews)))
@@ -199,7 +210,7 @@ class Handle:
         self._done.set()
 
     def _work(self, waiting: list[list[Chain]], compiled: Compiled) -> None:
-        signals = Signals(self._go, self._stop, self._lock, self._report)
+        signals = Signals(self._go, self._stop, self._lock, self._report, self._leaving)
         with own_settings():
             while not self._stop.is_set():
                 with self._lock:
@@ -207,10 +218,11 @@ class Handle:
                         return
                     crew = waiting.pop()
                 try:
-                    if self._job.together:
-                        together.run(crew, self._job, compiled, signals)
-                    else:
+                    way = self._way()
+                    if way is alone:
                         alone.run(crew[0], self._job, compiled, signals)
+                    else:
+                        way.run(crew, self._job, compiled, signals)
                 except BaseException as error:
                     self._failed(crew, error)
 

@@ -21,6 +21,7 @@ from ppl.xla.later import Array, jax, jnp, lax, module
 _sharding = module("jax.sharding")
 
 ALL_BUFFERS = 256 << 20  # bytes
+GROUP = 8  # chains of a mesh that move side by side, on however many devices: other numbers are rounded otherwise
 STEPS = 64  # steps between two looks whether any chain still moves: a look costs a device a trip to the host
 
 

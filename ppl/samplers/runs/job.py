@@ -64,6 +64,8 @@ class Job(NamedTuple):
     keep_warmup: bool = False
     callback: Callback | None = None
     work_of_gradient: Callable[[], float] = lambda: math.inf  # decides how far the loop is polished
+    mesh: Any = None  # the devices that share chains and rows of data, where they do
+    spread: int = 0  # how many of the data have an axis of blocks in front, which the devices share
 
 
 class Compiled(NamedTuple):
@@ -84,3 +86,4 @@ class Signals(NamedTuple):
     stop: threading.Event
     lock: threading.Lock  # held while tables are written or read
     report: Callable[[], None]
+    leaving: threading.Event  # set where the program shall end once the run is saved, as after SIGTERM

@@ -75,7 +75,7 @@ def run(chains: list[Chain], job: Job, compiled: Compiled, signals: Signals) -> 
             )
             chunk, state = jax.device_get((on_device, states))
         lasted, processor = time.perf_counter() - began, time.process_time() - processor
-        blocks = max(1, min(FASTER * blocks, int(blocks * DISPATCH_SECONDS / lasted)))
+        blocks = paced(blocks, lasted)
         values, drawn = None, chunk.facts[:, 0]
         begin = np.array([chain.tuning_among(count) for chain, count in zip(chains, drawn, strict=True)], np.int64)
         if compiled.expanded is not None and np.any(begin < drawn):
@@ -92,6 +92,11 @@ def run(chains: list[Chain], job: Job, compiled: Compiled, signals: Signals) -> 
         signals.report()
     for chain in chains:
         job.store.saved(chain, last=True)
+
+
+def paced(blocks: int, lasted: float) -> int:
+    """How many blocks of steps the next dispatch may have, after one of so many that lasted so long."""
+    return max(1, min(FASTER * blocks, int(blocks * DISPATCH_SECONDS / lasted)))
 
 
 def _started(chains: list[Chain], keys: Any, job: Job, compiled: Compiled) -> list[Packed]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ppl.compile.density import FlatProgram, labels, scalar
+from ppl.compile.row_blocks import BlockedProgram
 from ppl.model.inference.optimum import maximum_of
 from ppl.model.inference.task import Task
 from ppl.model.log import log
@@ -33,13 +34,16 @@ def by_steps(task: Task) -> Handle | None:
 
 def by_nuts(task: Task) -> Handle:
     """A run in which gradients move everything."""
-    return nuts_of(task, made_ready(task), task.starts)
+    density = made_ready(task)
+    return nuts_of(task, density if task.asked.mesh is None else task.on_mesh, task.starts)
 
 
-def nuts_of(task: Task, density: FlatProgram, starts: Starts) -> Handle:
+def nuts_of(task: Task, density: FlatProgram | BlockedProgram, starts: Starts) -> Handle:
     """NUTS of a posterior, or of a factor of it."""
     options = _options(task, density, starts)
     task.prepare_results()
+    if task.asked.mesh is not None:
+        options |= {"mesh": task.asked.mesh, "spread": getattr(density, "spread", 0)}
     return run_nuts(scalar(density), starts, chain_method=task.asked.nuts.chain_method, **options)
 
 
@@ -68,14 +72,17 @@ def announce(task: Task) -> None:
     if not task.methods.only_nuts:
         log.info("%s", task.methods.describe())
     chains, threads = asked.chains, min(asked.cores, asked.chains)
+    where = f"{threads} thread{'s' * (threads > 1)}"
+    if asked.mesh is not None:
+        where = " × ".join(f"{n} {name}" for name, n in asked.mesh.shape.items()) + " of a mesh"
     log.info(
-        "Sampling %d chain%s for %s tune and %s draw iterations (%s + %s draws total) in %d thread%s.",
+        "Sampling %d chain%s for %s tune and %s draw iterations (%s + %s draws total) in %s.",
         chains, "s" * (chains > 1), f"{asked.tune:_}", f"{asked.draws:_}", f"{asked.tune * chains:_}",
-        f"{asked.draws * chains:_}", threads, "s" * (threads > 1),
+        f"{asked.draws * chains:_}", where,
     )  # fmt: skip
 
 
-def _options(task: Task, density: FlatProgram, starts: Starts) -> dict[str, Any]:
+def _options(task: Task, density: FlatProgram | BlockedProgram, starts: Starts) -> dict[str, Any]:
     """How the chains run."""
     asked, nuts = task.asked, task.asked.nuts
     return {
