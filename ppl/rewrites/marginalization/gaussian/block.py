@@ -114,6 +114,7 @@ class Block:
                 self.ndense += prod(known_shape(rv))
         self.residuals = list(residuals)
         self.rows: list[Rows] = []
+        self.written: list[Rows] = []  # the same, measured from zero
         self.scales: list[Tensor] = []  # that have to be positive
         self.u_shift: list[Tensor] | None = None
         self.v_shift: Tensor | None = None
@@ -143,6 +144,7 @@ class Block:
             pieces = [rows] if self._few(rows) else rows.by_scale(scales_of(r))
             self.rows += pieces
             self.scales += [piece.scale for piece in pieces] if len(pieces) > 1 else [r.scale]
+        self.written = [replace(r) for r in self.rows]
         if config.floatX != "float64" or not all(map(self._few, self.rows)):
             center(self)
         self.rotation = turned(self.rows, self.ndense)
