@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -19,11 +19,20 @@ from ppl.rewrites.marginalization.expressions.products import Product
 from ppl.rewrites.marginalization.gaussian.rows import Rows
 from ppl.tensor.tensor import Tensor, as_tensor
 
-if TYPE_CHECKING:
-    from ppl.rewrites.marginalization.gaussian.block import Block
-
 RIDGE = 1e-9
 ROUNDS = 2  # the second removes what rounding left of large numbers
+
+
+class Block(Protocol):
+    """What is used of a block here."""
+
+    rows: list[Rows]
+    ndense: int
+    u_shift: list[Tensor] | None
+    v_shift: Tensor | None
+
+    def integral(self, rows: Sequence[Rows], *, ridge: float) -> Any:
+        """The integral over the block of some rows, with a ridge on the diagonal of their precision."""
 
 
 def center(block: Block) -> None:
