@@ -77,7 +77,7 @@ def test_what_depends_on_a_partly_observed_covariate_depends_on_its_values():
 
 
 def test_the_coefficients_of_a_horseshoe_go_with_their_intercept_whatever_the_number_of_rows():
-    """Their scales stay; sums over the rows are taken once. Where they are kept themselves, the intercept still goes."""
+    """Their scales stay; sums over the rows are taken once. Where they are kept, the intercept still goes."""
     rng = np.random.default_rng(0)
     rows, X = rng.normal(size=5000), rng.normal(size=(5000, 20))
     with pm.Model() as model:
@@ -87,7 +87,7 @@ def test_the_coefficients_of_a_horseshoe_go_with_their_intercept_whatever_the_nu
     assert pm.explain(model).free == ("tau", "lam", "sigma")
     kept = pm.explain(model, protect=["z"])
     assert kept.free == ("tau", "lam", "z", "sigma") and kept.gain > 20
-    assert [s.rule for s in pm.explain(model, protect=["z", "intercept"]).steps][0] == "sufficient statistics"
+    assert next(s.rule for s in pm.explain(model, protect=["z", "intercept"]).steps) == "sufficient statistics"
 
 
 def test_coefficients_with_scales_of_their_own_stay_where_their_block_costs_more_than_statistics():
