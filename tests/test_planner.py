@@ -93,8 +93,8 @@ def test_the_coefficients_of_a_horseshoe_go_with_their_intercept_whatever_the_nu
 def test_coefficients_with_scales_of_their_own_stay_where_their_block_costs_more_than_statistics():
     rng = np.random.default_rng(0)
     with pm.Model() as model:
-        beta = pm.Normal("beta", 0, pm.HalfStudentT("lam", 3, shape=100), shape=100)
-        pm.Normal("y", rng.normal(size=(300, 100)) @ beta, pm.HalfNormal("sigma", 1), observed=rng.normal(size=300))
+        beta = pm.Normal("beta", 0, pm.HalfStudentT("lam", 3, shape=60), shape=60)
+        pm.Normal("y", rng.normal(size=(1000, 60)) @ beta, pm.HalfNormal("sigma", 1), observed=rng.normal(size=1000))
     why = {k.name: k.why for k in pm.explain(model).kept}
     assert why["beta"] == "its children are cheaper by their sufficient statistics"
     point = {name: rng.normal(size=value.shape) for name, value in model.initial_point().items()}
