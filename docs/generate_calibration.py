@@ -19,14 +19,14 @@ REPLICATIONS = 200
 INTRODUCTION = """# Calibration of theorems
 
 Parameters are drawn from the prior, data from the model, and the posterior by `pm.sample` as users call it:
-rewritten, sampled, recovered. If theorems, sampler and recovery are right, the rank of the true value among the draws is
-uniform for each quantity (Talts and others 2018). Beside each quantity stands the same with a sign by which the data say
-whether they lie high or low: its ranks are not uniform for a posterior that forgets the data (Modrák and others 2023).
-The last column is the least p-value of uniformity of a model times the number of its quantities: below 0.01 it would be
-news.
+rewritten, sampled, recovered. If theorems, sampler and recovery are right, the rank of the true value among the draws
+is uniform for each quantity (Talts and others 2018). Beside each quantity stands the same with a sign by which the
+data say whether they lie high or low: its ranks are not uniform for a posterior that forgets the data (Modrák and
+others 2023). The last column is the least p-value of uniformity of a model times the number of its quantities: below
+0.01 it would be news.
 
-This page is written by `python docs/generate_calibration.py`; the models are in `tests/scoring/calibrated_models.py`, and
-the slow suite runs them with fewer data sets.
+This page is written by `python docs/generate_calibration.py`; the models are in `tests/scoring/calibrated_models.py`,
+and the slow suite runs them with fewer data sets.
 
 | model | as written | left | by | data sets | quantities | least p times their number |
 |---|---|---|---|---|---|---|
