@@ -48,7 +48,8 @@ def rows() -> dict[str, str]:
 
 def write(known: dict[str, str]) -> None:
     """The page with these lines, in the order of the models."""
-    PAGE.write_text(INTRODUCTION + "\n".join(known[name] for name in MODELS if name in known) + "\n")
+    left = f"\nSo far {len(known)} of {len(MODELS)} models have been run.\n" if len(known) < len(MODELS) else ""
+    PAGE.write_text(INTRODUCTION + "\n".join(known[name] for name in MODELS if name in known) + "\n" + left)
 
 
 if __name__ == "__main__":
