@@ -76,22 +76,30 @@ def test_what_depends_on_a_partly_observed_covariate_depends_on_its_values():
     assert 1.2 < float(result.posterior["slope"].mean()) < 2.8
 
 
-def test_an_intercept_stays_where_its_block_would_keep_the_rows_of_a_regression():
-    """The coefficients of a horseshoe stay; to integrate the intercept out alone would cost all rows each time."""
+def test_the_coefficients_of_a_horseshoe_go_with_their_intercept_whatever_the_number_of_rows():
+    """Their scales stay; sums over the rows are taken once. Where they are kept, the intercept still goes."""
     rng = np.random.default_rng(0)
     rows, X = rng.normal(size=5000), rng.normal(size=(5000, 20))
     with pm.Model() as model:
         scales = pm.HalfStudentT("tau", 3) * pm.HalfStudentT("lam", 3, shape=20)
         slopes, intercept = scales * pm.Normal("z", shape=20), pm.Normal("intercept", 0, 2)
         pm.Normal("y", intercept + X @ slopes, pm.HalfNormal("sigma", 1), observed=rows)
-    made = pm.explain(model)
-    assert [s.rule for s in made.steps if s.rule != "reparameterization"] == ["sufficient statistics"]
-    assert {k.name: k.why for k in made.kept}["intercept"] == "its children are cheaper by their sufficient statistics"
+    assert pm.explain(model).free == ("tau", "lam", "sigma")
+    kept = pm.explain(model, protect=["z"])
+    assert kept.free == ("tau", "lam", "z", "sigma") and kept.gain > 20
+    assert next(s.rule for s in pm.explain(model, protect=["z", "intercept"]).steps) == "sufficient statistics"
+
+
+def test_coefficients_with_scales_of_their_own_stay_where_their_block_costs_more_than_statistics():
+    rng = np.random.default_rng(0)
+    with pm.Model() as model:
+        beta = pm.Normal("beta", 0, pm.HalfStudentT("lam", 3, shape=60), shape=60)
+        pm.Normal("y", rng.normal(size=(1000, 60)) @ beta, pm.HalfNormal("sigma", 1), observed=rng.normal(size=1000))
+    why = {k.name: k.why for k in pm.explain(model).kept}
+    assert why["beta"] == "its children are cheaper by their sufficient statistics"
     point = {name: rng.normal(size=value.shape) for name, value in model.initial_point().items()}
     short = model.compile_fn(model.logp(rewrite=True), inputs=model.value_vars)
     np.testing.assert_allclose(short(point), model.compile_logp()(point), rtol=1e-10)
-    with_intercept = pm.explain(model, eliminate=["intercept"])
-    assert "intercept" not in with_intercept.free
 
 
 @pytest.mark.parametrize("floatX", ["float64", "float32"])

@@ -53,6 +53,7 @@ LOOKED_UP = (
     "glossary",
     "not_yet",
     "proof_models",
+    "calibration",
     "speed",
     "supported_versions",
     "documentation_compared",

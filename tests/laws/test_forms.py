@@ -33,6 +33,8 @@ LINEAR: list[Callable[[Any, np.random.Generator], Any]] = [
     lambda x, r: 2.0 * x - x,
     lambda x, r: np.eye(x.type.shape[0])[r.integers(0, x.type.shape[0], N)] @ x,
     lambda x, r: r.normal(size=(N, x.type.shape[0])) @ x,
+    lambda x, r: r.normal(size=(N, x.type.shape[0])) @ (THETA ** np.arange(x.type.shape[0]) * x),
+    lambda x, r: (r.normal(size=(N, x.type.shape[0])) * THETA ** np.arange(x.type.shape[0])) @ x,
     lambda x, r: (np.eye(x.type.shape[0]) * x).sum(-1),
     lambda x, r: tt.concatenate([x[:1], x[1:] * 2.0]),
     lambda x, r: tt.stack([x[i] for i in range(x.type.shape[0])]),

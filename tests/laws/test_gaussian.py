@@ -254,6 +254,32 @@ def many_coefficients_and_a_flat_one(s):
     return [alpha, beta], [seen(alpha + tt.dot(x, beta), s.sigma)]
 
 
+BASIS = np.cos(np.linspace(0, 3, 30)[:, None] * np.arange(1, 6))
+
+
+def basis_functions(s):
+    mu, z = normal(0.0, 200.0, name="mu"), normal(0.0, 1.0, shape=(5,), name="z")
+    return [mu, z], [seen(mu + BASIS @ (s.tau * tt.exp(-s.tau * np.arange(5)) * z), s.sigma)]
+
+
+def basis_functions_and_groups(s):
+    theta, z = normal(40.0, s.tau, shape=(5,), name="theta"), normal(0.0, 1.0, shape=(4,), name="z")
+    smooth = (BASIS[:, 1:] * s.tau ** np.arange(4)) @ z
+    return [theta, z], [seen(theta[GROUPS] + smooth - s.tau * np.sin(np.arange(30)), s.sigma)]
+
+
+def two_bases_of_the_same_coefficients(s):
+    z = normal(0.0, 1.0, shape=(3,), name="z")
+    mean = BASIS[:, :3] @ (s.tau * np.arange(1, 4) * z) + BASIS[:, 3:5] @ (tt.exp(-s.tau * np.arange(2)) * z[1:])
+    return [z], [seen(mean, s.sigma, Y - 40.0), seen(z[0] - z[2], s.tau, np.array(0.3), name="other")]
+
+
+def groups_beside_a_slope_that_stays(s):
+    mu = normal(0.0, 20.0, name="mu")
+    theta = normal(mu, s.tau, shape=(5,), name="theta")
+    return [mu, theta], [seen(theta[GROUPS] + s.tau * COVARIATES[:, 0] - s.sigma, s.sigma)]
+
+
 def a_group_to_compare_with(s):
     a = normal(0.0, s.tau, shape=(4,), name="a")
     by_group = tt.index_update(40.0 + tt.zeros((5,)), 40.0 + a, slice(1, None))
@@ -306,7 +332,8 @@ CASES = [
     a_normal_vector_and_its_observation, a_process, a_walk, a_walk_with_regression, an_autoregression,
     an_autoregression_of_order_three, two_walks, a_walk_of_its_neighbors, walks_side_by_side, a_walk_of_vectors,
     a_trend_of_noises, a_trend_and_a_regression, a_group_to_compare_with, a_choice_by_data, deviations_from_a_mean,
-    a_process_on_a_grid, an_observed_grid, an_observed_matrix,
+    a_process_on_a_grid, an_observed_grid, an_observed_matrix, basis_functions, basis_functions_and_groups,
+    two_bases_of_the_same_coefficients, groups_beside_a_slope_that_stays,
 ]  # fmt: skip
 each_model = pytest.mark.parametrize("model", CASES, ids=lambda c: c.__name__)
 
@@ -513,7 +540,10 @@ def test_a_wide_prior_is_the_limit(model):
 
 
 # --- costs
-STRUCTURES = ["coefficients", "groups", "groups by deviations", "pairs", "pairs by deviations"]
+STRUCTURES = [
+    "coefficients", "groups", "groups by deviations", "pairs", "pairs by deviations", "basis functions",
+    "groups and a slope that stays",
+]  # fmt: skip
 
 
 def of_rows(structure, n):
@@ -531,6 +561,12 @@ def of_rows(structure, n):
     elif structure == "groups by deviations":
         mu, z = normal(0.0, 20.0, name="mu"), normal(0.0, 1.0, shape=(5,), name="z")
         variables, mean = [mu, z], (mu + s.tau * z)[g]
+    elif structure == "basis functions":
+        mu, z = normal(0.0, 20.0, name="mu"), normal(0.0, 1.0, shape=(6,), name="z")
+        variables, mean = [mu, z], mu + x @ (tt.exp(-s.tau * np.arange(6)) * z)
+    elif structure == "groups and a slope that stays":
+        theta = normal(0.0, s.tau, shape=(5,), name="theta")
+        variables, mean = [theta], theta[g] + s.tau * x[:, 0]
     elif structure == "pairs by deviations":
         z = normal(0.0, 1.0, shape=(2, 5), name="z")
         ab = tt.dot(tt.as_tensor(CHOL) * s.tau, z).T

@@ -139,6 +139,7 @@ def _integrated_out(
         rule = found.rule or theorem.rule or theorem.name
         ends = f"{before.ndim} dimensions", f"{search.program.ndim} dimensions"
         result.steps.append(Step(rule, found.names, *ends, found.told))
+        result.stiffness = max(result.stiffness, found.stiffness)
         result.program = search.program
     result.program = settled(result.program)
 
@@ -223,13 +224,14 @@ def _along_inputs(result: Plan, protected: frozenset[RandomVariable], reasons: R
 
 
 def _rows_first(written: Program, result: Plan, protected: frozenset[RandomVariable], reasons: Reasons) -> None:
-    """Compaction in the place of Gaussian blocks that leave the rows of their children in each evaluation."""
+    """Compaction in the place of Gaussian blocks, where evaluations cost so much less by it that more of them pay: as
+    many times more as laws that join several variables take, or as what data tell of these."""
     others = {s.rule for s in result.steps} - {words.NO_DESCENDANTS, words.GAUSSIAN}
     if result.asked or not result.program.free or others:
         return
     small = compaction.compact_all(written).program
     cost = lambda p: evaluation(p.factors) * p.ndim**0.25
-    if small is written or HIERARCHY * cost(small) >= cost(result.program):
+    if small is written or max(HIERARCHY, result.stiffness) * cost(small) >= cost(result.program):
         return
     for rv in set(small.free) - set(result.program.free):
         reasons[rv.name or ""] = "its children are cheaper by their sufficient statistics"

@@ -42,6 +42,7 @@ class Plan:
     asked: frozenset[RandomVariable] = frozenset()  # what the user wants eliminated, whatever it costs
     ndim_before: int = 0
     milliseconds: float = 0.0
+    stiffness: float = 1.0  # how many times more steps trajectories would take, if what is marginalized stayed
     gone_through: int = 0  # factors, once for each theorem and variable that was tried
     stopped: str = ""  # why no further theorem was tried
     apart: bool = False  # whether the values of what is left are numbers that do not depend on each other

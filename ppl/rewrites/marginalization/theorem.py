@@ -28,6 +28,7 @@ class Match:
     recoveries: tuple[Recovery, ...] = ()
     words: str = ""  # why it holds; by default the families that met
     rule: str = ""  # what a plan calls it; by default what the theorem is called there
+    stiffness: float = 1.0  # how many times more steps trajectories take while the variables stay, if that is known
 
     @property
     def names(self) -> tuple[str, ...]:

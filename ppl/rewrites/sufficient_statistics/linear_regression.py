@@ -21,7 +21,7 @@ from ppl.distributions.declaration.constants import LOG_2PI
 from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.expressions.affine import affine_in_atoms
 from ppl.rewrites.marginalization.expressions.data import NotAffine, data_value, is_data, known_shape
-from ppl.rewrites.marginalization.expressions.maps import Affine, Part, Select
+from ppl.rewrites.marginalization.expressions.maps import Affine, Select, written_out
 from ppl.rewrites.marginalization.expressions.products import terms
 from ppl.rewrites.marginalization.program import NoMatch, Observation, Term, where_valid
 from ppl.tensor.tensor import Tensor, as_tensor
@@ -43,7 +43,7 @@ def compact_linear(observation: Observation) -> tuple[Term, str]:
         )
     if not columns or 2 * columns**2 > work or 2 * columns > count:
         raise NoMatch(f"{count} rows with {columns} columns are as cheap as they are")
-    design = tt.concatenate([design_of(part, count) for part in form.parts], axis=1)
+    design = tt.concatenate([written_out(part, count) for part in form.parts], axis=1)
     explained = tt.cast(as_tensor(value), "float64") - form.offset
     if weights is not None:
         explained, design = explained / weights, design / tt.expand_dims(weights, 1)
@@ -84,13 +84,3 @@ def form_of(mu: Any, shape: tuple[int, ...]) -> Affine:
     if not all(map(is_data, known)):
         raise NoMatch("a coefficient is not data")
     return form
-
-
-def design_of(part: Part, count: int) -> Tensor:
-    """The columns of the design that belong to a part."""
-    if not isinstance(part, Select):
-        return part.design
-    size = prod(known_shape(part.variable))
-    taken = np.broadcast_to(part.positions, (count,))[:, None] == np.arange(size)
-    coefficient = tt.broadcast_to(part.coefficient, (count,))
-    return as_tensor(taken.astype(float)) * tt.expand_dims(coefficient, 1)

@@ -21,6 +21,7 @@ from ppl.tensor.arrays.segments import segment_sum
 from ppl.tensor.core.elementwise import log1mexp, share
 from ppl.tensor.core.ops import CAST, Elementwise, Reduction
 from ppl.tensor.core.vectorizing import VECTORIZED
+from ppl.tensor.kernels import harmonics
 from ppl.tensor.kernels.correlations import CORRELATIONS
 from ppl.tensor.kernels.distances import DISTANCES
 from ppl.tensor.linear_algebra import chains, decompositions
@@ -184,6 +185,18 @@ def _linear_recurrence(node: Node, values: Values) -> Any:
     return found
 
 
+def _log_harmonics(node: Node, values: Values) -> Any:
+    """By the recurrence of the operation, a step at a time."""
+    import scipy.special
+
+    (a,), count = values, node.attrs["count"]
+    top = count + harmonics.BEYOND
+    above, ratios = a / (top - 0.5 + np.sqrt((top + 0.5) ** 2 + a**2)), np.empty(top)
+    for j in range(top - 1, 0, -1):
+        above = ratios[j] = a / (2 * j + a * above)
+    return np.log(scipy.special.i0e(a)) + np.concatenate([[0.0 * a], np.cumsum(np.log(ratios[1:count]))])
+
+
 def _searchsorted(node: Node, values: Values) -> Any:
     side: Any = dict(node.attrs).get("side", "left")
     return np.searchsorted(values[0], values[1], side)
@@ -322,6 +335,7 @@ _BY_OP: dict[Any, Callable[[Node, Values], Any]] = {
     indexing.index_add: _added_at,
     chains.log_forward: _log_forward,
     linear_recurrence: _linear_recurrence,
+    harmonics.log_harmonics: _log_harmonics,
     sorting.searchsorted: _searchsorted,
     indexing.GETITEM: lambda node, values: np.asarray(
         values[0][indexing.real_index(node.attrs["plan"], values[1:])]

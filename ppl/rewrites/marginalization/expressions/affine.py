@@ -8,6 +8,7 @@ at its present value, and a plan is made anew when data change.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -145,12 +146,17 @@ def _structural(x: Extraction, e: Any) -> Affine:
             parts.append(Select(part.variable, moved, coefficient))
         else:
             where = move(np.arange(prod(inner.shape)).reshape(inner.shape))
-            flat = part.design.reshape((prod(inner.shape), part.design.type.shape[-1]))
-            same = where.size == flat.type.shape[0] and np.array_equal(where.ravel(), np.arange(where.size))
-            rows = flat if same else flat[where.ravel()]
-            parts.append(Dense(part.variable, rows.reshape((*e.type.shape, part.design.type.shape[-1]))))
+            parts.append(part.moved(partial(_rows_moved, where=where.ravel(), shape=e.type.shape)))
     offset = inner.offset if inner.offset.ndim == 0 else again(inner.offset)
     return Affine(e.type.shape, tuple(parts), offset)
+
+
+def _rows_moved(matrix: Tensor, where: np.ndarray, shape: Shape) -> Tensor:
+    """The rows of a matrix that came to these places."""
+    *before, width = known_shape(matrix)
+    flat = matrix.reshape((prod(before), width))
+    same = where.size == prod(before) and np.array_equal(where, np.arange(where.size))
+    return (flat if same else flat[where]).reshape((*shape, width))
 
 
 def _rebuild(e: Any, new: Tensor) -> Tensor:
@@ -173,22 +179,34 @@ def _matmul(x: Extraction, e: Any) -> Affine:
     parts: list[Part] = []
     for part in inner.parts:
         if isinstance(part, Select):
-            size = prod(known_shape(part.variable))
-            c = part.coefficient
-            scaled = rows if is_constant(c) and np.all(value_of(c) == 1) else rows * _flat(c, inner.shape)
-            positions = part.positions.ravel()
-            if np.array_equal(positions, np.arange(size)):
-                design = scaled
-            else:
-                design = scaled @ as_tensor((positions[:, None] == np.arange(size)[None, :]).astype(float))
-            parts.append(Dense(part.variable, design.reshape((*shape, size))))
+            parts.append(_of_columns(part, rows, m).moved(lambda x: x.reshape((*shape, x.type.shape[-1]))))
         else:
-            size = known_shape(part.design)[-1]
-            parts.append(Dense(part.variable, (rows @ part.design.reshape((m, size))).reshape((*shape, size))))
+            parts.append(part.moved(partial(_product, rows, shape)))
     offset = inner.offset
     spread = tt.broadcast_to(offset, inner.shape) if offset.ndim < 2 or offset.type.shape != inner.shape else offset
     product = left @ spread if column else spread @ right
     return Affine(shape, tuple(parts), product)
+
+
+def _product(rows: Tensor, shape: Shape, matrix: Tensor) -> Tensor:
+    """The matrix of a product with rows, which has that shape."""
+    size = known_shape(matrix)[-1]
+    return (rows @ matrix.reshape((known_shape(rows)[1], size))).reshape((*shape, size))
+
+
+def _of_columns(part: Select, rows: Tensor, m: int) -> Dense:
+    """The product of a matrix and a selection of m entries: what the coefficients are that are no data stays apart."""
+    size, positions = prod(known_shape(part.variable)), np.broadcast_to(part.positions.ravel(), (m,))
+    in_order = np.array_equal(positions, np.arange(size))
+    c = part.coefficient
+    if c.ndim:
+        c = tt.broadcast_to(c.reshape((-1,)), (m,))
+    if c.ndim and not is_data(c):
+        return Dense(part.variable, rows, c, None if in_order else positions)
+    matrix = rows if is_constant(c) and np.all(value_of(c) == 1) else rows * c
+    if not in_order:
+        matrix = matrix @ as_tensor((positions[:, None] == np.arange(size)[None, :]).astype(float))
+    return Dense(part.variable, matrix)
 
 
 def _kron_times(x: Extraction, e: Any) -> Affine:
@@ -200,8 +218,9 @@ def _kron_times(x: Extraction, e: Any) -> Affine:
     again = lambda t: tt.kron_times(t, *matrices)
     parts: list[Part] = []
     for part in inner.parts:
-        design = part.design if isinstance(part, Dense) else one_hot(part, inner.shape, "a Kronecker product with")
-        parts.append(Dense(part.variable, tt.moveaxis(again(tt.moveaxis(design, -1, 0)), 0, -1)))
+        if isinstance(part, Select):
+            part = Dense(part.variable, one_hot(part, inner.shape, "a Kronecker product with"))
+        parts.append(part.moved(lambda m: tt.moveaxis(again(tt.moveaxis(m, -1, 0)), 0, -1)))
     offset = inner.offset if is_zero(inner.offset) else again(tt.broadcast_to(inner.offset, inner.shape))
     return Affine(e.type.shape, tuple(parts), offset)
 
@@ -218,10 +237,6 @@ def _written_out(left: Any, right: Any) -> Tensor:
     return total
 
 
-def _flat(t: Tensor, shape: Shape) -> Tensor:
-    return tt.broadcast_to(t, shape).reshape((1, prod(shape))) if t.ndim else t
-
-
 def _reduce_sum(x: Extraction, e: Any) -> Affine:
     """A sum over axes: each entry of the result is a combination of entries of the variable."""
     inner = x.of(e.inputs[0])
@@ -229,7 +244,7 @@ def _reduce_sum(x: Extraction, e: Any) -> Affine:
     parts: list[Part] = []
     for part in inner.parts:
         if isinstance(part, Dense):
-            parts.append(Dense(part.variable, tt.sum(part.design, axis=axes, keepdims=keep)))
+            parts.append(part.moved(lambda m: tt.sum(m, axis=axes, keepdims=keep)))
             continue
         if prod(inner.shape[a] for a in axes) <= LIMITS.few_summands:
             parts += one_by_one(part, inner.shape, axes, e.type.shape)
@@ -287,7 +302,7 @@ def _concatenate(x: Extraction, e: Any) -> Affine:
 
         for part in piece.parts:
             if isinstance(part, Dense):
-                parts.append(Dense(part.variable, among_zeros(part.design)))
+                parts.append(part.moved(among_zeros))
                 continue
             edges = [(around[0], around[1]) if i == axis else (0, 0) for i in range(len(shape))]
             positions = np.pad(np.broadcast_to(part.positions, piece.shape), edges)
@@ -308,7 +323,7 @@ def _running_total(x: Extraction, e: Any) -> Affine:
     sums: dict[tuple[Tensor, Tensor], np.ndarray] = {}
     for part in inner.parts:
         if isinstance(part, Dense):
-            parts.append(Dense(part.variable, tt.cumsum(part.design, axis=axis)))
+            parts.append(part.moved(lambda m: tt.cumsum(m, axis=axis)))
             continue
         size, found = prod(known_shape(part.variable)), number_and_data(part.coefficient)
         if found is None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -28,10 +29,29 @@ class Select:
 
 @dataclass(frozen=True)
 class Dense:
-    """design @ variable.ravel(); the design has the shape of the expression and one axis more."""
+    """design @ variable.ravel(); the design has the shape of the expression and one axis more.
+
+    What depends on parameters column by column stands apart from a matrix of data: matrix @ (factor * entries), the
+    entries `columns` of the variable, or all in their order.
+    """
 
     variable: Tensor
-    design: Tensor
+    matrix: Tensor
+    factor: Tensor | None = None  # a number for each column
+    columns: np.ndarray | None = None
+
+    @cached_property
+    def design(self) -> Tensor:
+        """The matrix with its factor, and a column for each entry of the variable."""
+        whole = self.matrix if self.factor is None else self.matrix * self.factor
+        if self.columns is None:
+            return whole
+        size = prod(known_shape(self.variable))
+        return whole @ as_tensor((self.columns[:, None] == np.arange(size)).astype(float))
+
+    def moved(self, rows: Callable[[Tensor], Tensor]) -> Dense:
+        """The same columns, the rows of the matrix moved or added up."""
+        return replace(self, matrix=rows(self.matrix))
 
 
 Part = Select | Dense
@@ -59,10 +79,14 @@ def spread(a: Affine, shape: Shape) -> Affine:
         if isinstance(part, Select):
             parts.append(Select(part.variable, np.broadcast_to(part.positions, shape), part.coefficient))
         else:
-            size = part.design.type.shape[-1]
-            lifted = tt.expand_dims(part.design, tuple(range(len(shape) - len(a.shape))))
-            parts.append(Dense(part.variable, tt.broadcast_to(lifted, (*shape, size))))
+            parts.append(part.moved(functools.partial(_lifted, of=a.shape, to=shape)))
     return Affine(shape, tuple(parts), a.offset)
+
+
+def _lifted(matrix: Tensor, of: Shape, to: Shape) -> Tensor:
+    """The matrix of an expression, broadcast to a larger one."""
+    whole = tt.expand_dims(matrix, tuple(range(len(to) - len(of))))
+    return tt.broadcast_to(whole, (*to, matrix.type.shape[-1]))
 
 
 def scaled(a: Affine, factor: Tensor, shape: Shape) -> Affine:
@@ -72,7 +96,7 @@ def scaled(a: Affine, factor: Tensor, shape: Shape) -> Affine:
         if isinstance(part, Select):
             parts.append(Select(part.variable, part.positions, part.coefficient * factor))
         else:
-            parts.append(Dense(part.variable, part.design * (tt.expand_dims(factor, -1) if factor.ndim else factor)))
+            parts.append(part.moved(lambda m: m * (tt.expand_dims(factor, -1) if factor.ndim else factor)))
     return Affine(shape, tuple(parts), whole.offset if is_zero(whole.offset) else whole.offset * factor)
 
 
@@ -90,8 +114,12 @@ def where(condition: Any, a: Affine) -> tuple[Part, ...]:
             found.append(Select(part.variable, part.positions, number * tt.switch(condition, rest, 0.0)))
         else:
             chosen = tt.expand_dims(tt.broadcast_to(condition, a.shape), -1)
-            found.append(Dense(part.variable, tt.switch(chosen, part.design, 0.0)))
+            found.append(part.moved(functools.partial(_where, chosen)))
     return tuple(found)
+
+
+def _where(chosen: Tensor, matrix: Tensor) -> Tensor:
+    return tt.switch(chosen, matrix, 0.0)
 
 
 def gathered(a: Affine, source: np.ndarray) -> Affine:
@@ -106,7 +134,7 @@ def gathered(a: Affine, source: np.ndarray) -> Affine:
             positions = np.broadcast_to(part.positions, a.shape).ravel()[source]
             parts.append(Select(part.variable, positions, picked(part.coefficient)))
         else:
-            parts.append(Dense(part.variable, picked(part.design, known_shape(part.design)[-1:])))
+            parts.append(part.moved(lambda m: picked(m, known_shape(m)[-1:])))
     return Affine(source.shape, tuple(parts), picked(a.offset))
 
 
@@ -129,6 +157,16 @@ def one_hot(part: Select, shape: Shape, what: str) -> Tensor:
         raise NotAffine(f"{what} too many entries of it")
     hot = as_tensor((np.broadcast_to(part.positions, shape)[..., None] == np.arange(size)).astype(float))
     return tt.expand_dims(tt.broadcast_to(part.coefficient, shape), -1) * hot
+
+
+def written_out(part: Part, count: int) -> Tensor:
+    """The design of a part of a vector of that length."""
+    if isinstance(part, Dense):
+        return part.design
+    size = prod(known_shape(part.variable))
+    taken = np.broadcast_to(part.positions, (count,))[:, None] == np.arange(size)
+    coefficient = tt.broadcast_to(part.coefficient, (count,))
+    return as_tensor(taken.astype(float)) * tt.expand_dims(coefficient, 1)
 
 
 def few_or_dense(variable: Tensor, number: Tensor, table: np.ndarray) -> list[Part]:

@@ -7,18 +7,18 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from math import prod
 
-import numpy as np
-
 import ppl.tensor as tt
 from ppl.distributions import Normal, RandomVariable
 from ppl.distributions.declaration.constants import LOG_2PI
 from ppl.distributions.draws.draw import draw
 from ppl.graph import Node
 from ppl.rewrites.limits import LIMITS
-from ppl.rewrites.marginalization.expressions.data import is_data, known_shape
+from ppl.rewrites.marginalization.expressions.data import known_shape
 from ppl.rewrites.marginalization.expressions.products import Product, total
 from ppl.rewrites.marginalization.gaussian.chain import Chain, Sums
+from ppl.rewrites.marginalization.gaussian.design import Turn
 from ppl.rewrites.marginalization.gaussian.layout import choose_layout
+from ppl.rewrites.marginalization.gaussian.measured_from import center
 from ppl.rewrites.marginalization.gaussian.residuals import Residual
 from ppl.rewrites.marginalization.gaussian.rows import Key, Rows, rows_of, scales_of
 from ppl.rewrites.marginalization.gaussian.spd import Column, DenseFactor, Factor
@@ -30,7 +30,8 @@ from ppl.tensor.tensor import Tensor, as_tensor
 
 @dataclass
 class Statistics:
-    """Sums of products of the coefficients of rows, those of the groups one for each group."""
+    """Sums of products of the coefficients of rows, those of the groups one for each group; X is that of the rows, of
+    data where they are turned."""
 
     parts: dict[tuple[Key, Key], list[Product]] = field(default_factory=dict)  # of zz
     zz: dict[tuple[Key, Key], Tensor] = field(default_factory=dict)
@@ -38,6 +39,19 @@ class Statistics:
     ze: dict[Key, Tensor] = field(default_factory=dict)
     xx: Tensor | None = None
     xe: Tensor | None = None
+
+    def turned(self, turn: Turn | None) -> Statistics:
+        """Those of the dense columns of a block, and of all that is to be explained."""
+        if turn is None or self.xx is None or self.xe is None:
+            return self
+        ze, xe = dict(self.ze), self.xe
+        if turn.away is not None:
+            ze |= {key: self.ze[key] + self.zx[key] @ turn.away for key in self.zx}
+            xe = xe + self.xx @ turn.away
+        if not turn.ndense:
+            return replace(self, zx={}, ze=ze, xx=None, xe=None)
+        zx = {key: turn.back(value.T).T for key, value in self.zx.items()}
+        return replace(self, zx=zx, ze=ze, xx=turn.both(self.xx), xe=turn.back(xe))
 
 
 def statistics(r: Rows) -> Statistics:
@@ -100,6 +114,7 @@ class Block:
                 self.ndense += prod(known_shape(rv))
         self.residuals = list(residuals)
         self.rows: list[Rows] = []
+        self.written: list[Rows] = []  # the same, measured from zero
         self.scales: list[Tensor] = []  # that have to be positive
         self.u_shift: list[Tensor] | None = None
         self.v_shift: Tensor | None = None
@@ -124,10 +139,12 @@ class Block:
         place."""
         self.rows, self.scales = [], []
         for r in self.residuals:
-            rows = rows_of(r, self.layout, self.starts, self.ndense)
+            few = prod(r.map.shape) <= 2 * self.ndim + LIMITS.few_rows
+            rows = rows_of(r, self.layout, self.starts, self.ndense, few)
             pieces = [rows] if self._few(rows) else rows.by_scale(scales_of(r))
             self.rows += pieces
             self.scales += [piece.scale for piece in pieces] if len(pieces) > 1 else [r.scale]
+        self.written = [replace(r) for r in self.rows]
         if config.floatX != "float64" or not all(map(self._few, self.rows)):
             center(self)
         self.rotation = turned(self.rows, self.ndense)
@@ -200,14 +217,15 @@ class Block:
         """The integral over the block of some rows, with `ridge` on the diagonal of their precision."""
         q = self.ndense
         known = [statistics(r) for r in rows]
-        groups = self.groups(rows, known, ridge) if self.layout.width else None
+        seen = [s.turned(r.turn) for r, s in zip(rows, known, strict=True)]
+        groups = self.groups(rows, seen, ridge) if self.layout.width else None
         dense: DenseFactor | DiagonalFactor | None = None
         v: Tensor | None = None
         if q:
             # the precision that is left is least where the groups follow the dense columns so, as a sum of squares is
             moves = [] if groups is None else [at_optimum(x) for x in groups.moves]
             s_matrix, hv = ridge * tt.eye(q) if ridge else tt.zeros((q, q)), tt.zeros((q,))
-            for r, s in zip(rows, known, strict=True):
+            for r, s in zip(rows, seen, strict=True):
                 s_part, h_part = self._schur(r, s, moves)
                 s_matrix, hv = s_matrix + r.precision() * s_part, hv + r.precision() * h_part
             dense = DenseFactor(s_matrix) if turn is None else DiagonalFactor(tt.diagonal(s_matrix), turn)
@@ -220,11 +238,11 @@ class Block:
     def _schur(self, r: Rows, s: Statistics, gamma: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
         """(X - ZΓ)'W(X - ZΓ) and (X - ZΓ)'We for some rows: as residuals where rows are few, else from statistics."""
         if self._few(r):
-            x = tt.zeros((r.count, self.ndense)) if r.x is None else r.x
+            x = tt.zeros((r.count, self.ndense)) if r.columns is None else r.columns
             for (lag, i), z in r.z.items():
                 x = x - tt.expand_dims(z, 1) * r.gathered(gamma[i], lag)
             wx = x * tt.expand_dims(r.weight, 1)
-            return wx.T @ x, wx.T @ r.e
+            return wx.T @ x, wx.T @ r.explained
         matrix = tt.zeros((self.ndense, self.ndense)) if s.xx is None else s.xx
         vector = tt.zeros((self.ndense,)) if s.xe is None else s.xe
         near = {(lag, i): behind(gamma[i]) if lag else gamma[i] for lag, i in r.z}
@@ -240,23 +258,24 @@ class Block:
 
     def sum_of_squares(self, r: Rows, s: Statistics, u: Sequence[Tensor], v: Tensor | None) -> Tensor:
         """Σ weight (e - Z u - X v)², as residuals where rows are few or depend on parameters, else from statistics."""
+        there = v if r.turn is None else r.turn.of(v)
         if self._few(r) or not r.is_data():
             residual = r.e
             for (lag, i), z in r.z.items():
                 residual = residual - z * r.gathered(u[i], lag)
-            if r.x is not None and v is not None:
-                residual = residual - r.x @ v
+            if r.x is not None and there is not None:
+                residual = residual - r.x @ there
             return tt.sum(r.weight * residual**2)
         total = tt.sum(r.weight * r.e**2)
         near = {(lag, i): behind(u[i]) if lag else u[i] for lag, i in r.z}
         for key in r.z:
             total = total - 2.0 * tt.sum(s.ze[key] * near[key])
-            if key in s.zx and v is not None:
-                total = total + 2.0 * tt.sum(near[key] * (s.zx[key] @ v))
+            if key in s.zx and there is not None:
+                total = total + 2.0 * tt.sum(near[key] * (s.zx[key] @ there))
         for (key, other), value in s.zz.items():
             total = total + (1.0 if key == other else 2.0) * tt.sum(value * near[key] * near[other])
-        if s.xx is not None and s.xe is not None and v is not None:
-            total = total - 2.0 * tt.sum(s.xe * v) + tt.sum(v * (s.xx @ v))
+        if s.xx is not None and s.xe is not None and there is not None:
+            total = total - 2.0 * tt.sum(s.xe * there) + tt.sum(there * (s.xx @ there))
         return total
 
 
@@ -351,54 +370,3 @@ def _numbers(n: int) -> str:
 
 def _noise(n: int) -> Tensor:
     return draw(Normal, (as_tensor(0.0), as_tensor(1.0)), (n,))
-
-
-# --- centering
-RIDGE = 1e-9
-ROUNDS = 2  # the second removes what rounding left of large numbers
-
-
-def center(block: Block) -> None:
-    """Measure all variables from where rows that are data, and priors, put them at unit scales.
-
-    Their sums are small then; other rows are gone over as residuals, wherever variables are measured from.
-
-    It is worked out in double precision, so that in single precision too no digit is lost far from zero.
-    """
-    if not any(r.observed and r.is_data() for r in block.rows):
-        return
-    for _ in range(ROUNDS):
-        found = block.integral([_at_unit_scale(r) for r in block.rows if r.is_data()], ridge=RIDGE)
-        for r in block.rows:
-            r.e = _moved(r, found.u, found.v)
-        if found.v is not None:
-            block.v_shift = found.v if block.v_shift is None else block.v_shift + found.v
-        if found.u:
-            before = block.u_shift or [tt.zeros_like(x) for x in found.u]
-            block.u_shift = [x + y for x, y in zip(before, found.u, strict=True)]
-    for r in block.rows:
-        r.e = tt.cast(r.e, "floatX")
-
-
-def _wide(x: Tensor) -> Tensor:
-    return tt.cast(x, "float64")
-
-
-def _at_unit_scale(r: Rows) -> Rows:
-    """Rows of data with a scale of one where it is not known, so that wide priors do not hold a fit back; groups with
-    coefficients that are not data are left out of them."""
-    pieces = [t for parts in r.terms.values() for t in parts]
-    known = all(is_data(t.number) and is_data(t.data) for t in pieces)
-    terms = {key: [Product(_wide(t.number), _wide(t.data)) for t in parts] for key, parts in r.terms.items()}
-    x, scale = None if r.x is None else _wide(r.x), _wide(r.scale) if is_data(r.scale) else as_tensor(np.float64(1.0))
-    return replace(r, terms=terms if known else {}, x=x, e=_wide(r.e), weight=_wide(r.weight), scale=scale)
-
-
-def _moved(r: Rows, u: Sequence[Tensor], v: Tensor | None) -> Tensor:
-    """What rows are to explain, with the variables measured from elsewhere."""
-    known = is_data(r.e)
-    at = _wide if known else (lambda x: tt.cast(x, "floatX"))
-    e = at(r.e)
-    for (lag, i), z in r.z.items():
-        e = e - at(z) * r.gathered(at(u[i]), lag)
-    return e if r.x is None or v is None else e - at(r.x) @ at(v)

@@ -10,7 +10,7 @@ import numpy as np
 from ppl.distributions import Normal, RandomVariable
 from ppl.graph import substitute
 from ppl.rewrites.limits import LIMITS
-from ppl.rewrites.marginalization.costs import evaluation, steps
+from ppl.rewrites.marginalization.costs import HIERARCHY, evaluation, steps
 from ppl.rewrites.marginalization.examples import example, latent
 from ppl.rewrites.marginalization.expressions.data import known_shape
 from ppl.rewrites.marginalization.expressions.positive import known_positive
@@ -19,6 +19,7 @@ from ppl.rewrites.marginalization.gaussian.candidates import candidates, compone
 from ppl.rewrites.marginalization.gaussian.common_scale import common_scale
 from ppl.rewrites.marginalization.gaussian.inner_coordinates import inner_coordinates, residuals_in
 from ppl.rewrites.marginalization.gaussian.residuals import Residual, is_flat
+from ppl.rewrites.marginalization.gaussian.stiffness import stiffness
 from ppl.rewrites.marginalization.program import Program, Recovery, Term, where_valid
 from ppl.rewrites.marginalization.theorem import JointTheorem, Match, Refusal, Search, Telling
 from ppl.rewrites.marginalization.words import GAUSSIAN
@@ -98,9 +99,11 @@ def _block(
     )
     under = f", for each value of {given}" if given else ""
     words = f"Normal with normal children{under}: {block.structure}."
-    found = Match(gone, factors, (), (term,), tuple(recoveries), words, GAUSSIAN)
+    stiff = stiffness(program, block.written)
+    found = Match(gone, factors, (), (term,), tuple(recoveries), words, GAUSSIAN, stiff)
     before = [*gone, *factors]
     saved /= LIMITS.steps_of_a_series if block.layout.linked else 1.0
+    saved /= max(1.0, stiff / HIERARCHY)
     ratio = saved * found.operations / evaluation([f for f in before if not is_flat(f)])
     if ratio > 1.0 and may_stay:
         why = f"its block ({block.structure}) would cost {ratio:.1f} times what it saves"

@@ -15,6 +15,7 @@ from ppl.graph import Node
 from ppl.rewrites.marginalization.expressions.data import data_value, is_data, is_read, known_shape
 from ppl.rewrites.marginalization.expressions.maps import Dense, Part
 from ppl.rewrites.marginalization.expressions.products import Product, collected, terms, total
+from ppl.rewrites.marginalization.gaussian.design import Turn, taken_apart
 from ppl.rewrites.marginalization.gaussian.layout import Layout, touched
 from ppl.rewrites.marginalization.gaussian.residuals import Residual
 from ppl.rewrites.marginalization.program import Observation
@@ -33,16 +34,28 @@ class Rows:
     group: np.ndarray | None  # the (later) group that each row touches, None where rows touch no group
     groups: int
     terms: dict[Key, list[Product]]  # of the coefficients
-    x: Tensor | None  # (rows, dense columns)
+    x: Tensor | None  # (rows, dense columns), or the data of `turn`
     e: Tensor
     scale: Tensor  # scalar
     weight: Tensor  # of each row
     observed: bool
+    turn: Turn | None = None  # how the columns of x go with the dense columns of the block, if not as they are
 
     @cached_property
     def z(self) -> dict[Key, Tensor]:
         """The coefficients, one number a row."""
         return {key: total(parts) for key, parts in self.terms.items()}
+
+    @property
+    def columns(self) -> Tensor | None:
+        """The dense columns of the block in these rows."""
+        return self.x if self.turn is None or self.x is None else self.turn.back(self.x.T).T
+
+    @property
+    def explained(self) -> Tensor:
+        """What groups and dense columns are to explain."""
+        away = None if self.turn is None else self.turn.away
+        return self.e if away is None or self.x is None else self.e + self.x @ away
 
     def precision(self) -> Tensor:
         """One over the variance, but for the weights."""
@@ -73,7 +86,7 @@ class Rows:
             for key, parts in self.terms.items()
         }
         group, x = None if self.group is None else self.group[places], None if self.x is None else self.x[places]
-        return Rows(len(places), group, self.groups, terms, x, self.e[places], scale, weight, self.observed)
+        return Rows(len(places), group, self.groups, terms, x, self.e[places], scale, weight, self.observed, self.turn)
 
     def by_scale(self, scales: Sequence[Product]) -> list[Rows]:
         """The rows of each scale, where each row has one of a few: their sums are sums of data then."""
@@ -93,8 +106,9 @@ class Rows:
         return all(is_data(t) for t in (self.e, self.weight, *([] if self.x is None else [self.x])))
 
 
-def rows_of(r: Residual, layout: Layout, starts: Mapping[Node, int], ndense: int) -> Rows:
-    """A residual as rows; `starts` holds the first column of each dense variable."""
+def rows_of(r: Residual, layout: Layout, starts: Mapping[Node, int], ndense: int, few: bool) -> Rows:
+    """A residual as rows; `starts` holds the first column of each dense variable. Where rows are not `few`, data are
+    kept apart from parameters."""
     n = prod(r.map.shape)
     scale, weight = _scale(r.scale, r.map.shape, n)
     mine = [p for p in r.map.parts if p.variable in layout.places]
@@ -111,18 +125,27 @@ def rows_of(r: Residual, layout: Layout, starts: Mapping[Node, int], ndense: int
             chosen = (lag == key[0]) & (column == key[1])
             mask = as_tensor(1.0 if chosen.all() else chosen.astype(float))
             found.setdefault(key, []).extend(Product(t.number, t.data * mask) for t in pieces)
-    blocks: dict[Node, Tensor] = {}
-    for part in r.map.parts:
-        if part.variable in starts:
-            design = _design(part, r.map.shape, n)
-            blocks[part.variable] = blocks[part.variable] + design if part.variable in blocks else design
-    x = None
-    if blocks:
-        columns = _beside_zeros(blocks, starts, n)
-        x = tt.concatenate(columns, axis=1) if len(columns) > 1 else columns[0]
-    e = -_row(r.map.offset, r.map.shape, n)
     together = {key: collected(parts) for key, parts in found.items()}
-    return Rows(n, group, layout.count, together, x, e, scale, weight, isinstance(r.factor, Observation))
+    observed = isinstance(r.factor, Observation)
+    dense = [p for p in r.map.parts if p.variable in starts]
+    e = -_row(r.map.offset, r.map.shape, n)
+    apart = None if few or not is_data(weight) else taken_apart(dense, starts, r.map.shape, ndense, e)
+    if apart is not None:
+        return Rows(n, group, layout.count, together, apart.x, apart.e, scale, weight, observed, apart.turn)
+    x = _whole(dense, starts, r.map.shape, n)
+    return Rows(n, group, layout.count, together, x, e, scale, weight, observed)
+
+
+def _whole(parts: Sequence[Part], starts: Mapping[Node, int], shape: Any, n: int) -> Tensor | None:
+    """The dense columns as they are."""
+    blocks: dict[Node, Tensor] = {}
+    for part in parts:
+        design = _design(part, shape, n)
+        blocks[part.variable] = blocks[part.variable] + design if part.variable in blocks else design
+    if not blocks:
+        return None
+    columns = _beside_zeros(blocks, starts, n)
+    return tt.concatenate(columns, axis=1) if len(columns) > 1 else columns[0]
 
 
 def scales_of(r: Residual) -> list[Product]:

@@ -55,7 +55,7 @@ def turned(rows: Sequence[Rows], ndense: int) -> Rotation | None:
     mine = [r for r in rows if r.x is not None]
     if ndense <= LIMITS.unrolled_factor or not mine or any(r.z for r in mine):
         return None
-    if not all(is_data(r.weight) and r.x is not None and is_data(r.x) for r in mine):
+    if not all(is_data(r.weight) and r.turn is None and r.x is not None and is_data(r.x) for r in mine):
         return None
     sides: dict[Node | None, list[Rows]] = {}
     for r in mine:
