@@ -45,7 +45,7 @@ COMPILED = "Function In Out Mode function get_mode shared SharedVariable=ppl.ten
 VARIATIONAL = "approximations callbacks inference operators opvi stein test_functions updates"
 
 PYMC = {
-    "pymc": f"*ppl compile=ppl.function {FAMILIES} {VARIATIONAL} {GRAPHS}",
+    "pymc": f"*ppl compile=ppl.function {FAMILIES} {VARIATIONAL} !SymbolicRandomVariable",
     "pymc.backends": "*ppl.backends NDArray=ppl.alias.recording.NDArray MultiTrace=ppl.alias.recording.MultiTrace",
     "pymc.backends.arviz": "*ppl.backends.arviz *ppl.alias.datasets",
     "pymc.backends.base": "MultiTrace=ppl.alias.recording.MultiTrace !BaseTrace !IBaseTrace",
