@@ -23,10 +23,11 @@ from ppl.distributions.draws.draw import draw
 from ppl.graph import Node, ancestors, substitute
 from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.expressions.data import NotAffine, data_value, is_data, known_shape
+from ppl.rewrites.marginalization.expressions.maps import written_out
 from ppl.rewrites.marginalization.expressions.positive import unproved
 from ppl.rewrites.marginalization.program import NoMatch, where_valid
 from ppl.rewrites.sufficient_statistics.compaction import base_of_rows, is_exponential, may_be_at_an_end
-from ppl.rewrites.sufficient_statistics.linear_regression import design_of, form_of, scale_of
+from ppl.rewrites.sufficient_statistics.linear_regression import form_of, scale_of
 from ppl.sources.source_rows import SourceRows
 from ppl.tensor.tensor import Tensor, as_tensor
 
@@ -115,7 +116,7 @@ def _linear(variable: Any, value: Tensor, source: SourceRows, own: Mapping[str, 
         if columns > LIMITS.dense_columns:
             most = LIMITS.dense_columns
             raise RefusedError(f"its predictor has {columns} columns, and {most} are written out at most")
-        parts = [np.asarray(data_value(design_of(part, n)), float) for part in form.parts]
+        parts = [np.asarray(data_value(written_out(part, n)), float) for part in form.parts]
         explained = np.asarray(data_value(tt.cast(y, "float64") - form.offset), float)
         table = np.concatenate([*parts, np.broadcast_to(explained, (n,))[:, None]], axis=1)
         if weights is not None:
