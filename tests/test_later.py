@@ -91,7 +91,7 @@ def test_shapes_of_usual_matrices_and_lengths_of_data_do_without_jax(monkeypatch
 
     monkeypatch.setattr(ops, "_eval_shape", None)
     monkeypatch.setattr(data_values, "evaluate", None)
-    v, m = tt.dvector("v"), tt.tensor("float64", (4, 3, 3), "m")
+    v, m = tt.dvector("v"), tt.tensor("m", dtype="float64", shape=(4, 3, 3))
     shapes = [tt.alloc_diag(m[0], 1).type.shape, tt.diag(v).type.shape, tt.linalg.det(m).type.shape]
     assert [*shapes, tt.linalg.expm(m).type.shape] == [(3, 4, 4), (None, None), (4,), (4, 3, 3)]
     with ppl.Model():

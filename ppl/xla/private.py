@@ -13,12 +13,12 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from ppl.xla.later import is_loaded, jax, jnp, module
 
 HOLDS_FOR = ("0.10", "0.12")  # the oldest version and the newest one that the tests have run with
 ad, batching, mlir = (module(f"jax.interpreters.{name}") for name in ("ad", "batching", "mlir"))
+_disk_cache, _compiler = module("jax._src.compilation_cache"), module("jax._src.compiler")
+_client = module("jaxlib.xla_client")
 CORE, BACKENDS = "jax.extend.core", "jax.extend.backend"  # these take their time to load, and are asked for when needed
 
 Jaxpr = Any  # a program as a list of equations: jax.extend.core.Jaxpr
@@ -170,15 +170,12 @@ def used_arguments(compiled: Any) -> list[int] | None:
     return sorted(used) if of_arguments else None
 
 
-def loaded_executable(content: bytes, options: Mapping[str, Any]) -> Any:
-    """What XLA had made with such options, from the bytes of a file of JAX's cache on disk."""
-    cache = importlib.import_module("jax._src.compilation_cache")
-    serialized, _ = cache.extract_executable_and_time(cache.decompress_executable(content))
-    xla, device = importlib.import_module("jaxlib.xla_client"), jax.devices()[0]
-    chosen = importlib.import_module("jax._src.compiler").get_compile_options(
-        1, 1, np.array([[device]]), dict(options), backend=device.client
-    )
-    return device.client.deserialize_executable(serialized, xla.DeviceList((device,)), chosen)
+def loaded_executable(content: bytes, options: Mapping[str, Any], devices: Any) -> Any:
+    """What XLA had made with such options for one device, a 1 x 1 array, from the bytes of a file of JAX's cache."""
+    serialized, _ = _disk_cache.extract_executable_and_time(_disk_cache.decompress_executable(content))
+    device = devices[0, 0]
+    chosen = _compiler.get_compile_options(1, 1, devices, dict(options), backend=device.client)
+    return device.client.deserialize_executable(serialized, _client.DeviceList((device,)), chosen)
 
 
 def wrap_in_disk_cache(name: str, wrapped: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:

@@ -82,7 +82,8 @@ def read(place: Path | None) -> Kept | None:
     try:
         about = json.loads(file.read_text())
         content = (place.parent / f"{about['key']}{ENDING}").read_bytes()
-        return Kept(loaded_executable(content, about["options"]), about)
+        device = np.array([[jax.devices()[0]]])
+        return Kept(loaded_executable(content, about["options"], device), about)
     except FileNotFoundError:
         return None
     except Exception as error:  # damage fails in many ways; the program is made anew
