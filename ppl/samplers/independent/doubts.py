@@ -27,6 +27,7 @@ FRESH = 4  # portions of 2048 fresh proposals
 WALKERS, MOVES = 512, 16
 CLIMBERS, CLIMBS = 64, 40
 NEAR, FAR, INWARDS = 0.5, 1e3, 0.97  # how far points reach, in standard deviations, and what is looked at before each
+ROUNDINGS, SAME = 64, 1e-3  # by how much points are moved, and log-densities then may differ
 LEAST_KEPT, BISECTIONS = 0.02, 12
 HIGHER = 1.5  # the bound, where it is not known what mass was lost
 LEAST_COVER, COVER, MOST_COVER = 0.005, 2.0, 0.3  # weight of a component over the share of the mass that it covers
@@ -181,7 +182,7 @@ def _climbed(
     most = [CLIMBERS // 4, CLIMBERS // 4, 2 * CLIMBERS]
     chosen = [np.argsort(-each.ratio)[:some] for each, some in zip(suspects, most, strict=True)]
     now = Seen(*(np.concatenate([e[i] for e, i in zip(each, chosen, strict=True)]) for each in zip(*suspects, strict=True)))
-    now = Seen(*(each[np.isfinite(now.ratio)] for each in now))
+    now = _told(density, bounded, now, rng)
     if not len(now.x):
         return now.x
     root, center = np.linalg.cholesky(np.cov(draws.T)), draws.mean(axis=0)
@@ -191,6 +192,7 @@ def _climbed(
         new = bounded.seen(density, now.x + size[:, None] * (rng.standard_normal(now.x.shape) @ root.T))
         up = new.ratio > now.ratio
         now = Seen(*(np.where(up[:, None] if a.ndim > 1 else up, a, b) for a, b in zip(new, now, strict=True)))
+    now = _told(density, bounded, now, rng)
     order = np.argsort(-now.ratio)
     places: list[np.ndarray] = []
     for x, ratio in zip(now.x[order], now.ratio[order], strict=True):
@@ -199,3 +201,12 @@ def _climbed(
         if all(np.linalg.norm(np.linalg.solve(root, x - other)) > 0.1 for other in places):
             places.append(x)
     return np.array(places).reshape(-1, now.x.shape[1])
+
+
+def _told(density: Density, bounded: Bounded, seen: Seen, rng: np.random.Generator) -> Seen:
+    """Points where the density is not zero, and the same a few roundings away: far out, where digits cancel, it is noise."""
+    by = ROUNDINGS * np.finfo(float).eps * (1.0 + np.abs(seen.x))
+    near = bounded.seen(density, seen.x + by * rng.choice([-1.0, 1.0], seen.x.shape))
+    with np.errstate(invalid="ignore"):
+        alike = np.abs(near.value - seen.value) < SAME * (1.0 + np.abs(seen.value))
+    return Seen(*(each[alike] for each in seen))
