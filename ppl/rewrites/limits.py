@@ -77,6 +77,9 @@ class Limits:
     most_of_the_arithmetic: float = 0.75  # a share: less cannot gain as much as a program of its own costs
     much_arithmetic: float = 20_000.0  # operations: a run of 4 × 2,000 draws then takes as long as compiling
     numbers_by_quadrature: int = 300  # 3 ms each for 4 × 1,000 draws, a chain is slow to begin
+    few_numbers: int = 4  # that draws by rejection are tried for
+    evaluations_of_a_draw: float = 16.0  # by a chain, of the log-density: steps times what a gradient costs
+    operations_of_compiling: float = 5e8  # that are done while the program of a chain compiles
     # Costs
     steps_of_a_series: float = 6.0  # times as many as without it, where a series is left to the sampler
     share_of_quadrature: float = 0.05  # of the evaluations of a chain

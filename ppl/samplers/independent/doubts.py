@@ -52,10 +52,11 @@ class Found(NamedTuple):
 
 
 class Doubts(NamedTuple):
-    """The share of the mass above the bound, that of proposals that are kept, and where mass was lost."""
+    """The share of the mass above the bound, that of proposals that are kept, some draws, and where mass was lost."""
 
     error: float
     kept: float
+    draws: np.ndarray
     found: list[Found]
 
 
@@ -109,7 +110,7 @@ def lost(density: Density, bounded: Bounded, starts: np.ndarray, scanned: int, r
     mass, kept = weight.mean(), float(np.mean(np.minimum(weight, 1.0)))
     draws = fresh.x[rng.random(len(weight)) < weight]
     if len(draws) < len(weight) * LEAST_KEPT:
-        return Doubts(1.0, kept, [])
+        return Doubts(1.0, kept, draws, [])
     over = np.maximum(weight - 1, 0.0)
     over[fresh.unknown] = np.exp(np.minimum(_edge(density, bounded, fresh.x[fresh.unknown], draws), 0.0))
     by_weights = (over.mean() + 2 * over.std() / np.sqrt(len(over))) / mass
@@ -119,7 +120,7 @@ def lost(density: Density, bounded: Bounded, starts: np.ndarray, scanned: int, r
     laws = settled(bounded.above(density), at, np.full(len(at), 0.1), rng) if len(at) else []
     found = [Found(law.mean, law.scale, float(np.exp(min(law.log_mass - bounded.log_bound, 700) ) / mass)) for law in laws]
     by_climbing = 1.0 if len(laws) < len(at) else sum(law.share for law in found)
-    return Doubts(float(max(by_weights, by_chains, by_climbing)), kept, found)
+    return Doubts(float(max(by_weights, by_chains, by_climbing)), kept, draws, found)
 
 
 def _edge(density: Density, bounded: Bounded, x: np.ndarray, draws: np.ndarray) -> np.ndarray:
