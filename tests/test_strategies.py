@@ -34,6 +34,16 @@ def line_and_location():
     pm.StudentT("v", 4, pm.Normal("c", 0, 1), 0.5, observed=Y)
 
 
+def curve():
+    a, b, c, d = (pm.Normal(name, 0, 1) for name in "abcd")
+    pm.StudentT("y", 4, a + b * Y + c * Y**2 + d * Y**3 + pm.Normal("e", 0, 1) * Y**4, 0.5, observed=Y)
+
+
+def curve_and_location():
+    curve()
+    pm.StudentT("v", 4, pm.Normal("f", 0, 1), 0.5, observed=Y)
+
+
 def label():
     pm.Normal("y", pm.Bernoulli("z", 0.4) * pm.Normal("a", 0, 1), 0.5, observed=Y)
 
@@ -42,8 +52,11 @@ CASES = [
     (coin, {}, "by_recovery"),
     (coin, {"target_accept": 0.9}, "by_nuts"),
     (location, {}, "by_quadrature"),
-    (line, {}, "by_nuts"),
-    (line_and_location, {}, "by_factors"),
+    (line, {}, "by_rejection"),
+    (line, {"rewrite": False}, "by_nuts"),
+    (line_and_location, {}, "by_rejection"),
+    (curve, {}, "by_nuts"),
+    (curve_and_location, {}, "by_factors"),
     (line_and_location, {"callback": print}, "by_nuts"),
     (line, {"nuts_sampler": "nutpie"}, "by_another_package"),
     (label, {"rewrite": False}, "by_steps"),

@@ -7,8 +7,8 @@ Four estimates, none at points that the mixture was fitted to:
 - by importance weights of fresh proposals, whose mean is known with its standard error;
 - at points far and wide, on rays from the center and about the starts, followed uphill in :math:`p/q` where p rises
   outwards or is high for its distance: the mass of what is above the bound there is found by populations;
-- by Markov chains that leave p unchanged, from draws: they flow into what is joined to these, such as the neck of a funnel,
-  in proportion to its mass;
+- by Markov chains that leave p unchanged, from draws: they flow into what is joined to these, such as the neck of a
+  funnel, in proportion to its mass;
 - from the highest ratios that any of these has met, uphill as well.
 """
 
@@ -23,10 +23,13 @@ from ppl.samplers.independent.mixture import FREEDOM, Mixture
 from ppl.samplers.independent.populations import Density, settled
 
 ACCEPTED = 5e-4  # of any probability
+FAR_AWAY = (
+    20.0  # standard deviations, from which on what is lost counts by its distance: means are right to 0.01 of one
+)
 FRESH = 4  # portions of 2048 fresh proposals
 WALKERS, MOVES = 512, 16
 CLIMBERS, CLIMBS = 64, 40
-NEAR, FAR, INWARDS = 0.5, 1e3, 0.97  # how far points reach, in standard deviations, and what is looked at before each
+NEAR, FAR, INWARDS = 0.5, 200.0, 0.97  # how far points reach, in standard deviations, and what is looked at before each
 ROUNDINGS, SAME = 64, 1e-3  # by how much points are moved, and log-densities then may differ
 LEAST_KEPT, BISECTIONS = 0.02, 12
 HIGHER = 1.5  # the bound, where it is not known what mass was lost
@@ -113,13 +116,17 @@ def lost(density: Density, bounded: Bounded, starts: np.ndarray, scanned: int, r
         return Doubts(1.0, kept, draws, [])
     over = np.maximum(weight - 1, 0.0)
     over[fresh.unknown] = np.exp(np.minimum(_edge(density, bounded, fresh.x[fresh.unknown], draws), 0.0))
+    center, sd = draws.mean(axis=0), draws.std(axis=0)
+    heavier = lambda x: np.maximum(1.0, np.max(np.abs(x - center) / sd, axis=-1) / FAR_AWAY)
+    over *= heavier(fresh.x)
     by_weights = (over.mean() + 2 * over.std() / np.sqrt(len(over))) / mass
     by_chains, visited = _flow(density, bounded, draws, rng)
     suspects = [fresh, visited, _far(density, bounded, draws, starts, scanned, rng)]
     at = _climbed(density, bounded, suspects, draws, rng)
     laws = settled(bounded.above(density), at, np.full(len(at), 0.1), rng) if len(at) else []
-    found = [Found(law.mean, law.scale, float(np.exp(min(law.log_mass - bounded.log_bound, 700) ) / mass)) for law in laws]
-    by_climbing = 1.0 if len(laws) < len(at) else sum(law.share for law in found)
+    share = lambda law: float(np.exp(min(law.log_mass - bounded.log_bound, 700.0)) / mass)
+    found = [Found(law.mean, law.scale, share(law)) for law in laws]
+    by_climbing = 1.0 if len(laws) < len(at) else sum(law.share * heavier(law.mean) for law in found)
     return Doubts(float(max(by_weights, by_chains, by_climbing)), kept, draws, found)
 
 
@@ -137,7 +144,7 @@ def _edge(density: Density, bounded: Bounded, x: np.ndarray, draws: np.ndarray) 
 
 
 def _flow(density: Density, bounded: Bounded, draws: np.ndarray, rng: np.random.Generator) -> tuple[float, Seen]:
-    """The share above the bound of Markov chains from draws, along differences of other draws; and all they looked at."""
+    """The share above the bound of Markov chains from draws, along differences of other draws; and all they look at."""
     each = len(draws) // 2
     now = bounded.seen(density, draws[rng.choice(each, min(WALKERS, each), replace=False)])
     looked, shares = [], []
@@ -161,7 +168,7 @@ def _far(
     direction = rng.standard_normal((count // 2, dim))
     direction[: 2 * dim] = np.concatenate([np.eye(dim), -np.eye(dim)])
     direction /= np.linalg.norm(direction, axis=1, keepdims=True)
-    radius = np.sort(NEAR * (FAR / NEAR) ** rng.random(len(direction)) ** 1.5)
+    radius = np.sort(NEAR * (FAR / NEAR) ** rng.random(len(direction)))
     way, center = direction @ np.linalg.cholesky(np.cov(draws.T)).T, np.repeat(draws.mean(axis=0)[None], len(radius), 0)
     about = np.arange(len(radius)) % 8 == 7  # in the units of the numbers, about the starts
     center[about], way[about] = starts[rng.integers(0, len(starts), about.sum())], direction[about]
@@ -182,7 +189,9 @@ def _climbed(
     """Places above the bound, found uphill in the ratio from the highest of each kind of points."""
     most = [CLIMBERS // 4, CLIMBERS // 4, 2 * CLIMBERS]
     chosen = [np.argsort(-each.ratio)[:some] for each, some in zip(suspects, most, strict=True)]
-    now = Seen(*(np.concatenate([e[i] for e, i in zip(each, chosen, strict=True)]) for each in zip(*suspects, strict=True)))
+    now = Seen(
+        *(np.concatenate([e[i] for e, i in zip(each, chosen, strict=True)]) for each in zip(*suspects, strict=True))
+    )
     now = _told(density, bounded, now, rng)
     if not len(now.x):
         return now.x
@@ -205,7 +214,7 @@ def _climbed(
 
 
 def _told(density: Density, bounded: Bounded, seen: Seen, rng: np.random.Generator) -> Seen:
-    """Points where the density is not zero, and the same a few roundings away: far out, where digits cancel, it is noise."""
+    """Points where the density is not zero, and the same a few roundings away: where digits cancel it is noise."""
     by = ROUNDINGS * np.finfo(float).eps * (1.0 + np.abs(seen.x))
     near = bounded.seen(density, seen.x + by * rng.choice([-1.0, 1.0], seen.x.shape))
     with np.errstate(invalid="ignore"):

@@ -97,5 +97,5 @@ def guarded(fit: Mixture) -> Mixture:
     mean, spread = moments(fit.locations, fit.weights)
     spread = spread + np.einsum("k,kij,klj->il", fit.weights, fit.scales, fit.scales)
     both = zip(fit, alone(mean, WIDE * np.linalg.cholesky(spread), WIDE_FREEDOM), strict=True)
-    weights, *rest = (np.concatenate(each) for each in both)
+    _, *rest = (np.concatenate(each) for each in both)
     return Mixture(np.append((1 - WIDE_SHARE) * fit.weights, WIDE_SHARE), *rest)

@@ -7,7 +7,7 @@ importance sample. A law that moves is stretched along its way, so that far mass
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np

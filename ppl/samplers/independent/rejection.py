@@ -1,12 +1,12 @@
 r"""Independent draws from a density over a few numbers, by rejection from a mixture that is fitted to it.
 
-Proposals :math:`x \sim q` are kept with probability :math:`\min(1, p(x) / M q(x))`: those kept are independent draws
-from p wherever :math:`p \le M q`, up to rounding. What lies above is lost, and its share is the whole error of their law:
+Proposals :math:`x \sim q` are kept with probability :math:`\min(1, p(x) / M q(x))`. Those kept are independent draws
+from p wherever :math:`p \le M q`; what lies above is lost, and its share is the whole error of their law:
 
 .. math:: ε = \int (p - M q)_+ \Big/ \int p
 
 It bounds the error of every probability. It is estimated at points that the mixture was not fitted to, by four means
-that fail in different ways (``doubts``); where they find more than a few ten-thousandths, the mixture is mended there, or
+that fail in different ways (``doubts``). Where they find more than a few ten-thousandths the mixture is mended, or
 ``UnresolvedError`` says why draws are not independent.
 """
 
@@ -33,7 +33,10 @@ MARGIN, TRIALS = 1.25, 5  # of the bound over what the fit asks for; and how oft
 REFITTED = 0.02  # of the mass: where more is lost, what was seen there is fitted, and not only covered
 GAIN = 1.2  # of what is kept, by a round; less asks for more components
 LEAST_MASS, APART = 1e-6, 1.0  # of a population beside the largest, and from it in standard deviations
-ENOUGH, TOO_FEW = 0.5, 0.08  # shares of proposals that are kept: with the first the fit ends, with less than the last it failed
+ENOUGH, TOO_FEW = (
+    0.5,
+    0.08,
+)  # shares of proposals that are kept: with the first the fit ends, with less than the last it failed
 LEFT = 5e-5  # of the mass, above the bound among the proposals that it is chosen by
 PORTION = 1024  # proposals at a time
 

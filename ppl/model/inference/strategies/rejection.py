@@ -1,5 +1,4 @@
-"""Independent draws of the few numbers that rewriting has left, by rejection: no Markov chain, and nothing to compile for
-it but the density, if that."""
+"""Independent draws of the few numbers that rewriting has left, by rejection: no Markov chain is needed for them."""
 
 from __future__ import annotations
 
@@ -22,6 +21,7 @@ from ppl.samplers.independent.quadrature import BATCH
 from ppl.samplers.independent.rejection import EVALUATIONS, Rejection, rejection
 
 SOONER = 1e8  # numbers that NumPy goes over before a program would have been compiled
+SCANNED, FEWEST, MOST = 1e7, 8192, 65_536  # operations at points far and wide, and how many there are
 FARTHEST = 100.0  # on the scale of a logarithm, from the start: the square of a number farther off is no number
 
 
@@ -41,7 +41,7 @@ def _suits(task: Task) -> bool:
     division, plan = task.division, task.asked.plan
     if division is None or not division.chains or not 2 <= task.starts.dim <= LIMITS.few_numbers:
         return False
-    one = arithmetic([task.posterior.logp()], task.posterior.values)
+    one = _work(task.posterior)
     chain = LIMITS.evaluations_of_a_draw * plan["chains"] * (plan["draws"] + plan["tune"]) * one
     return EVALUATIONS * one < chain + LIMITS.operations_of_compiling
 
@@ -59,7 +59,7 @@ def _drawn(task: Task) -> Independent:
     def made() -> Rejection:
         return rejection(
             scalar(density), places, data=density.data, key=("logp", density.key), at_once=_by_numpy(density),
-            reach=_reach(posterior, slots),
+            scanned=int(np.clip(SCANNED / _work(posterior), FEWEST, MOST)), reach=_reach(posterior, slots),
         )  # fmt: skip
 
     source: Rejection = kept_for(posterior, "rejection", places, ancestors(density.program.outputs), made)
@@ -72,6 +72,11 @@ def _drawn(task: Task) -> Independent:
         positions, {"lp": lp}, tuning, {"lp": tuning_lp}, clock.seconds, source.compile_seconds,
         drawn_by=f"rejection in the {task.starts.dim} dimensions left", rejection_error=source.error,
     )  # fmt: skip
+
+
+def _work(posterior: Posterior) -> float:
+    """The operations of one evaluation of the log-density."""
+    return max(1.0, arithmetic([posterior.logp()], posterior.values))
 
 
 def _reach(posterior: Posterior, slots: Sequence[Slot]) -> list[float]:
