@@ -243,7 +243,7 @@ def test_the_error_is_that_of_the_bound():
 
 def test_populations_see_the_mass():
     law = normal(3, 0.5, sd=[1e-3, 1.0, 50.0], at=20.0)
-    found = settled(lambda x: law.logp(x) + 7.0, np.zeros((2, 3)), np.ones(2), np.random.default_rng(0))
+    found = settled(lambda x: law.logp(x) + 7.0, np.zeros((2, 3)), np.stack([np.eye(3)] * 2), np.random.default_rng(0))
     assert len(found) == 2
     for each in found:
         assert np.all(np.abs(each.mean - 20.0) < [1e-3, 1.0, 50.0]) and abs(each.log_mass - 7.0) < 0.4

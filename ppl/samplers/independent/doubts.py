@@ -34,6 +34,7 @@ ROUNDINGS, SAME = 64, 1e-3  # by how much points are moved, and log-densities th
 LEAST_KEPT, BISECTIONS = 0.02, 12
 HIGHER = 1.5  # the bound, where it is not known what mass was lost
 LEAST_COVER, COVER, MOST_COVER = 0.005, 2.0, 0.3  # weight of a component over the share of the mass that it covers
+CLOSE = 0.1  # standard deviations, about a place above the bound, where populations begin
 SUSPECTS = 6  # places above the bound whose mass is measured
 
 
@@ -44,6 +45,19 @@ class Seen(NamedTuple):
     value: np.ndarray
     ratio: np.ndarray
     unknown: np.ndarray
+
+    def at(self, rows: np.ndarray) -> Seen:
+        """Some of the points."""
+        return Seen(*(each[rows] for each in self))
+
+    def moved(self, new: Seen, where: np.ndarray) -> Seen:
+        """Other points in place of some."""
+        pairs = zip(new, self, strict=True)
+        return Seen(*(np.where(where[:, None] if a.ndim > 1 else where, a, b) for a, b in pairs))
+
+    @staticmethod
+    def joined(parts: Sequence[Seen]) -> Seen:
+        return Seen(*(np.concatenate(each) for each in zip(*parts, strict=True)))
 
 
 class Found(NamedTuple):
@@ -123,7 +137,8 @@ def lost(density: Density, bounded: Bounded, starts: np.ndarray, scanned: int, r
     by_chains, visited = _flow(density, bounded, draws, rng)
     suspects = [fresh, visited, _far(density, bounded, draws, starts, scanned, rng)]
     at = _climbed(density, bounded, suspects, draws, rng)
-    laws = settled(bounded.above(density), at, np.full(len(at), 0.1), rng) if len(at) else []
+    near = np.repeat(CLOSE * np.linalg.cholesky(np.cov(draws.T))[None], len(at), axis=0)
+    laws = settled(bounded.above(density), at, near, rng)
     share = lambda law: float(np.exp(min(law.log_mass - bounded.log_bound, 700.0)) / mass)
     found = [Found(law.mean, law.scale, share(law)) for law in laws]
     by_climbing = 1.0 if len(laws) < len(at) else sum(law.share * heavier(law.mean) for law in found)
@@ -154,10 +169,10 @@ def _flow(density: Density, bounded: Bounded, draws: np.ndarray, rng: np.random.
         new = bounded.seen(density, now.x + way[:, None] * (first - second))
         looked.append(new)
         go = np.log(rng.random(len(now.x))) < new.value - now.value
-        now = Seen(*(np.where(go[:, None] if a.ndim > 1 else go, a, b) for a, b in zip(new, now, strict=True)))
+        now = now.moved(new, go)
         if move >= MOVES // 2:
             shares.append(np.mean(-np.expm1(-np.maximum(now.ratio - bounded.log_bound, 0.0))))
-    return float(np.mean(shares)), Seen(*(np.concatenate(each) for each in zip(*looked, strict=True)))
+    return float(np.mean(shares)), Seen.joined(looked)
 
 
 def _far(
@@ -166,7 +181,8 @@ def _far(
     """Points far and wide: those from which the density rises outwards, and those where it is high for the distance."""
     dim = draws.shape[1]
     direction = rng.standard_normal((count // 2, dim))
-    direction[: 2 * dim] = np.concatenate([np.eye(dim), -np.eye(dim)])
+    direction[::16] = np.eye(dim)[rng.integers(0, dim, len(direction[::16]))]
+    direction *= rng.choice([-1.0, 1.0], (len(direction), 1))
     direction /= np.linalg.norm(direction, axis=1, keepdims=True)
     radius = np.sort(NEAR * (FAR / NEAR) ** rng.random(len(direction)))
     way, center = direction @ np.linalg.cholesky(np.cov(draws.T)).T, np.repeat(draws.mean(axis=0)[None], len(radius), 0)
@@ -180,7 +196,7 @@ def _far(
     most = [group[np.argmax(score[group])] for group in np.array_split(np.arange(len(radius)), CLIMBERS // 2)]
     above = np.flatnonzero(seen.ratio > bounded.log_bound)
     chosen = [each[np.argsort(-seen.ratio[each])[:CLIMBERS]] for each in (rises, above)]
-    return Seen(*(each[np.unique(np.concatenate([*chosen, most]))] for each in seen))
+    return seen.at(np.unique(np.concatenate([*chosen, most])))
 
 
 def _climbed(
@@ -188,11 +204,8 @@ def _climbed(
 ) -> np.ndarray:
     """Places above the bound, found uphill in the ratio from the highest of each kind of points."""
     most = [CLIMBERS // 4, CLIMBERS // 4, 2 * CLIMBERS]
-    chosen = [np.argsort(-each.ratio)[:some] for each, some in zip(suspects, most, strict=True)]
-    now = Seen(
-        *(np.concatenate([e[i] for e, i in zip(each, chosen, strict=True)]) for each in zip(*suspects, strict=True))
-    )
-    now = _told(density, bounded, now, rng)
+    highest = [each.at(np.argsort(-each.ratio)[:some]) for each, some in zip(suspects, most, strict=True)]
+    now = _told(density, bounded, Seen.joined(highest), rng)
     if not len(now.x):
         return now.x
     root, center = np.linalg.cholesky(np.cov(draws.T)), draws.mean(axis=0)
@@ -200,15 +213,14 @@ def _climbed(
     for _ in range(CLIMBS):
         size = np.maximum(1.0, distance) * np.exp(rng.uniform(np.log(1e-4), np.log(0.5), len(now.x)))
         new = bounded.seen(density, now.x + size[:, None] * (rng.standard_normal(now.x.shape) @ root.T))
-        up = new.ratio > now.ratio
-        now = Seen(*(np.where(up[:, None] if a.ndim > 1 else up, a, b) for a, b in zip(new, now, strict=True)))
+        now = now.moved(new, new.ratio > now.ratio)
     now = _told(density, bounded, now, rng)
     order = np.argsort(-now.ratio)
     places: list[np.ndarray] = []
     for x, ratio in zip(now.x[order], now.ratio[order], strict=True):
         if ratio <= bounded.log_bound or len(places) >= SUSPECTS:
             break
-        if all(np.linalg.norm(np.linalg.solve(root, x - other)) > 0.1 for other in places):
+        if all(np.linalg.norm(np.linalg.solve(root, x - other)) > CLOSE for other in places):
             places.append(x)
     return np.array(places).reshape(-1, now.x.shape[1])
 
@@ -219,4 +231,4 @@ def _told(density: Density, bounded: Bounded, seen: Seen, rng: np.random.Generat
     near = bounded.seen(density, seen.x + by * rng.choice([-1.0, 1.0], seen.x.shape))
     with np.errstate(invalid="ignore"):
         alike = np.abs(near.value - seen.value) < SAME * (1.0 + np.abs(seen.value))
-    return Seen(*(each[alike] for each in seen))
+    return seen.at(alike)

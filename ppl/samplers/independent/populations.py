@@ -30,11 +30,11 @@ class Settled(NamedTuple):
     log_mass: float
 
 
-def settled(density: Density, starts: np.ndarray, widths: np.ndarray, rng: np.random.Generator) -> list[Settled]:
-    """Where populations from some starts come to rest; those that do not are left out."""
+def settled(density: Density, starts: np.ndarray, scales: np.ndarray, rng: np.random.Generator) -> list[Settled]:
+    """Where populations from some starts, with triangular scales, come to rest; those that do not are left out."""
     dim, found = starts.shape[1], list[Settled]()
     size = MEMBERS * dim
-    laws = [(start, width * np.eye(dim)) for start, width in zip(starts, widths, strict=True)]
+    laws = list(zip(starts, scales, strict=True))
     for _ in range(MOST_ROUNDS):
         if not laws:
             break

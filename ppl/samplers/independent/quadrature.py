@@ -159,8 +159,8 @@ def _surprises(found: Panels, probes: int) -> Search[tuple[np.ndarray, str]]:
 def batches(
     logp: LogDensity, numbers: int, data: Data, key: Hashable, at_once: AtOnce | None = None, outputs: int | None = None
 ) -> Evaluate:
-    """The log-densities at many positions, by one program for ``BATCH`` of them, one after the other: one of each number,
-    or as many ``outputs``."""
+    """The log-densities at many positions, by one program for ``BATCH`` of them, one after the other: one of each
+    number, or as many as ``outputs`` says."""
     outputs = numbers if outputs is None else outputs
 
     def vector(position: Array, *data: Any) -> Array:

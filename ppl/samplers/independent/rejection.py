@@ -138,7 +138,7 @@ def _first(density: Density, starts: np.ndarray, rng: np.random.Generator) -> Mi
     repeated = starts[np.arange(POPULATIONS) % len(starts)]
     far = rng.standard_normal((POPULATIONS, dim)) * np.logspace(-1, 1, POPULATIONS)[:, None]
     far[: min(len(starts), 2)] = 0.0
-    laws = settled(density, repeated + far, np.logspace(0, 1, POPULATIONS), rng)
+    laws = settled(density, repeated + far, np.logspace(0, 1, POPULATIONS)[:, None, None] * np.eye(dim), rng)
     if not laws:
         raise UnresolvedError("no population of points came to rest at a mass")
     shares = np.exp(np.array([law.log_mass for law in laws]) - max(law.log_mass for law in laws))
