@@ -109,7 +109,7 @@ LAWS = {
     "ridge of four": normal(4, 0.9999),
     "two modes": mixed((0.6, normal(3)), (0.4, normal(3, at=6.0))),
     "eight modes": mixed(*[(1 / 8, normal(2, at=3.0 * k, sd=0.3)) for k in range(8)]),
-    "funnel": funnel(2, 3.0),
+    "funnel": funnel(2, 1.5),
     "funnel of three": funnel(3, 1.5),
     "banana": banana(2, 1.0),
     "Student's t, 3": product(*[stats.t(3)] * 2),
@@ -118,7 +118,7 @@ LAWS = {
     "shares": shares(0.5, 0.5, 2.0),
     "Laplace": product(*[stats.laplace] * 2),
 }
-SHARP = {  # discontinuities and spikes
+SHARP = {  # discontinuities, spikes and necks
     "half of a normal": stepped(normal(2), lambda x: x[:, 0] > 0.3, np.inf),
     "half of a normal of four": stepped(normal(4), lambda x: x[:, 0] > 0.3, np.inf),
     "wedge": stepped(normal(2), lambda x: (x[:, 0] > 1) & (x[:, 1] > x[:, 0]), np.inf),
@@ -132,6 +132,9 @@ SHARP = {  # discontinuities and spikes
     "ring": stepped(normal(2), lambda x: abs(np.hypot(*x.T) - 2) < 0.1, 50.0),
     "exponential": product(stats.expon, stats.expon, stats.expon),
     "spike": mixed((0.7, normal(2)), (0.3, normal(2, at=0.7, sd=0.01))),
+    "Neal's funnel": funnel(2, 3.0),
+    "Neal's funnel of three": funnel(3, 3.0),
+    "Neal's funnel of four": funnel(4, 3.0),
     "spike of one per cent": mixed((0.99, normal(2)), (0.01, normal(2, at=0.7, sd=0.03))),
     "spike at the start": mixed((0.7, normal(2)), (0.3, normal(2, sd=0.001))),
     "spike of three": mixed((0.7, normal(3)), (0.3, normal(3, at=0.7, sd=0.05))),
