@@ -108,8 +108,9 @@ def followed(
     density: Density, starts: np.ndarray, scanned: int = 8192, reach: Sequence[float] | None = None
 ) -> tuple[Bounded, float, float]:
     """A mixture and a bound that hold, their error, and the share of proposals that is kept."""
-    rng, reach = np.random.default_rng(0), np.asarray(reach if reach is not None else np.full(starts.shape[1], np.inf))
-    within = lambda x, share: np.all(np.abs(x - starts.mean(axis=0)) <= share * reach, axis=1)
+    rng = np.random.default_rng(0)
+    far = np.full(starts.shape[1], np.inf) if reach is None else np.asarray(reach, np.float64)
+    within = lambda x, share: np.all(np.abs(x - starts.mean(axis=0)) <= share * far, axis=1)
 
     def known(x: np.ndarray) -> np.ndarray:
         return np.where(within(x, 1.0), density(x), -np.inf)
