@@ -11,7 +11,10 @@ from ppl.model.inference.engines import ENGINES
 from ppl.model.inference.request import request
 from ppl.model.inference.runs import Drawn
 from ppl.model.inference.sampling import sample
+from ppl.model.inference.strategies import rejection as by_rejection
 from ppl.model.inference.task import task_of
+from ppl.rewrites.limits import limited
+from ppl.samplers import UnresolvedError
 
 pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
 Y = np.linspace(-1.0, 1.5, 12)
@@ -34,6 +37,16 @@ def line_and_location():
     pm.StudentT("v", 4, pm.Normal("c", 0, 1), 0.5, observed=Y)
 
 
+def curve():
+    a, b, c, d = (pm.Normal(name, 0, 1) for name in "abcd")
+    pm.StudentT("y", 4, a + b * Y + c * Y**2 + d * Y**3 + pm.Normal("e", 0, 1) * Y**4, 0.5, observed=Y)
+
+
+def curve_and_location():
+    curve()
+    pm.StudentT("v", 4, pm.Normal("f", 0, 1), 0.5, observed=Y)
+
+
 def label():
     pm.Normal("y", pm.Bernoulli("z", 0.4) * pm.Normal("a", 0, 1), 0.5, observed=Y)
 
@@ -44,8 +57,11 @@ CASES = [
     (coin, {"target_accept": 0.9}, "by_recovery"),
     (location, {"target_accept": 0.9}, "by_quadrature"),
     (location, {}, "by_quadrature"),
-    (line, {}, "by_nuts"),
-    (line_and_location, {}, "by_factors"),
+    (line, {}, "by_rejection"),
+    (line, {"rewrite": False}, "by_nuts"),
+    (line_and_location, {}, "by_rejection"),
+    (curve, {}, "by_nuts"),
+    (curve_and_location, {}, "by_factors"),
     (line_and_location, {"callback": print}, "by_nuts"),
     (line, {"nuts_sampler": "nutpie"}, "by_another_package"),
     (label, {"rewrite": False}, "by_steps"),
@@ -95,3 +111,27 @@ def test_a_task_says_what_is_drawn_and_by_what():
     task = task_of(request(sample, given))
     assert {v.name for v in task.posterior.values} == {"a", "b", "c"} and task.methods.only_nuts
     assert task.division is not None and [len(part.values) for part in task.division.parts] == [2, 1]
+
+
+def test_what_rejection_refuses_goes_to_a_chain_with_the_reason(monkeypatch):
+    def refused(*given, **more):
+        raise UnresolvedError("a share 0.1 of the mass is not where proposals come from")
+
+    monkeypatch.setattr(by_rejection, "rejection", refused)
+    with pm.Model():
+        line()
+        result = pm.sample(draws=4, tune=4, chains=1, random_seed=1, progressbar=False, quiet=True, certificate=False)
+    by = result.posterior.attrs["drawn_by"]
+    assert by.startswith("NUTS, since draws are not independent here: a share 0.1") and "n_steps" in result.sample_stats
+
+
+def test_few_numbers_go_to_a_chain_where_that_is_less_work():
+    with pm.Model() as model:
+        line()
+    given = {**inspect.unwrap(sample).__kwdefaults__, "draws": 100, "model": model, "random_seed": 1, "options": {}}
+    task = task_of(request(sample, given | {"tune": 100, "chains": 1}))
+    assert by_rejection._suits(task)
+    with limited(operations_of_compiling=0.0):
+        assert not by_rejection._suits(task)
+    with limited(few_numbers=1):
+        assert not by_rejection._suits(task)

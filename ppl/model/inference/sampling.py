@@ -76,8 +76,9 @@ def sample(
     """Draw from the posterior of a model, after rewriting it: what can be integrated out is not sampled.
 
     What has a gradient is moved by NUTS, the rest by other step methods; numbers that nothing joins to the rest are
-    drawn independently, by quadrature. `ppl.explain(model)` tells beforehand what would be done, and the result holds
-    every variable of the model, those that were marginalized too. Every run checks itself against the model as written.
+    drawn independently, by quadrature, and so are up to four numbers that are all there is, by rejection.
+    `ppl.explain(model)` tells beforehand what would be rewritten, and the result holds every variable of the model,
+    those that were marginalized too. Every run checks itself against the model as written.
 
     Parameters
     ----------
@@ -176,8 +177,8 @@ def sample(
     -------
     InferenceData, DataTree or MultiTrace
         Groups `posterior`, `sample_stats`, `observed_data`, `constant_data`. Attributes of the posterior say what made
-        the draws (`drawn_by`), how well the law of single numbers is known (`quadrature_error`), how the chains of
-        independent parts moved (`parts`), and what the self-check found (`certificate`).
+        the draws (`drawn_by`), how well the law of independent draws is known (`quadrature_error`, `rejection_error`),
+        how the chains of independent parts moved (`parts`), and what the self-check found (`certificate`).
 
     Raises
     ------

@@ -156,18 +156,22 @@ def _surprises(found: Panels, probes: int) -> Search[tuple[np.ndarray, str]]:
     return np.concatenate([inner.ravel()[worst], other]), missed
 
 
-def batches(logp: LogDensity, numbers: int, data: Data, key: Hashable, at_once: AtOnce | None = None) -> Evaluate:
-    """The log-densities at many positions, by one program for ``BATCH`` of them, one after the other."""
+def batches(
+    logp: LogDensity, numbers: int, data: Data, key: Hashable, at_once: AtOnce | None = None, outputs: int | None = None
+) -> Evaluate:
+    """The log-densities at many positions, by one program for ``BATCH`` of them, one after the other: one of each
+    number, or as many as ``outputs`` says."""
+    outputs = numbers if outputs is None else outputs
 
     def vector(position: Array, *data: Any) -> Array:
-        return jnp.reshape(logp(position, *data), (numbers,))
+        return jnp.reshape(logp(position, *data), (outputs,))
 
     def compiled() -> Any:
         with own_settings():
             return PROGRAMS.get(
-                ("expand", logp if key is None else ("keyed", key), "line", numbers),
+                ("expand", logp if key is None else ("keyed", key), "line", numbers, outputs),
                 lambda: expand_program(vector),
-                (np.zeros((BATCH, numbers)), data, np.int64(0), np.int64(0), np.zeros((BATCH, numbers))),
+                (np.zeros((BATCH, numbers)), data, np.int64(0), np.int64(0), np.zeros((BATCH, outputs))),
                 DRAWS,
                 runs=MOST_LOOKS * BATCH / TURNS,
             )
@@ -175,19 +179,19 @@ def batches(logp: LogDensity, numbers: int, data: Data, key: Hashable, at_once: 
     def by_program(batch: np.ndarray, count: int) -> np.ndarray:
         program = compiled()
         with own_settings(), turn(program):
-            return np.asarray(program(batch, data, np.int64(0), np.int64(count), np.zeros((BATCH, numbers))))
+            return np.asarray(program(batch, data, np.int64(0), np.int64(count), np.zeros((BATCH, outputs))))
 
     if at_once is None:
         compiled()
 
     def evaluate(positions: np.ndarray) -> np.ndarray:
-        found = np.empty(positions.shape)
+        found = np.empty((len(positions), outputs))
         for begin in range(0, len(positions), BATCH):
             part = positions[begin : begin + BATCH]
             batch = np.concatenate([part, np.repeat(part[:1], BATCH - len(part), axis=0)])
             values = at_once(batch) if at_once is not None else None
             values = by_program(batch, len(part)) if values is None else values
-            found[begin : begin + len(part)] = values.reshape(BATCH, numbers)[: len(part)]
+            found[begin : begin + len(part)] = values.reshape(BATCH, outputs)[: len(part)]
         return found
 
     return evaluate

@@ -14,11 +14,14 @@ from ppl.model.inference.strategies.elsewhere import by_another_package
 from ppl.model.inference.strategies.exact import by_recovery
 from ppl.model.inference.strategies.factors import by_factors
 from ppl.model.inference.strategies.quadrature import by_quadrature
+from ppl.model.inference.strategies.rejection import by_rejection
 from ppl.model.inference.task import Task
 
 Strategy = Callable[[Task], Any]
 
-STRATEGIES: tuple[Strategy, ...] = (by_recovery, by_quadrature, by_another_package, by_factors, by_steps, by_nuts)
+STRATEGIES: tuple[Strategy, ...] = (
+    by_recovery, by_rejection, by_quadrature, by_another_package, by_factors, by_steps, by_nuts
+)  # fmt: skip
 
 
 def drawn(task: Task) -> Any:

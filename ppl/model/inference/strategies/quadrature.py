@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
 
 from ppl.compile.density import FlatProgram, Slot, labels, scalar
-from ppl.graph import ancestors
+from ppl.graph import Node, ancestors
 from ppl.model.inference.runs import Clock, Independent, independent
 from ppl.model.inference.task import Task
 from ppl.model.log import log
@@ -53,17 +53,14 @@ def drawn_by_quadrature(task: Task, numbers: Part) -> Independent:
     if task.division is None or not task.division.chains:  # else the densities of the chains come first
         task.prepare_results()
     places = np.stack(starts.points)
-    known: tuple[np.ndarray, Reads, Any] | None = posterior.made.get("quadrature")
-    if known is None or not np.array_equal(known[0], places) or not known[1].hold():
-        reads = Reads()
-        reads.note(ancestors(density.program.outputs))
-        source = quadrature(
+
+    def made() -> Any:
+        return quadrature(
             scalar(density), places, data=density.data, key=("logp", density.key), at_once=_by_numpy(density),
             names=labels(starts.slots, posterior.names), reach=_reach(posterior, starts.slots),
         )  # fmt: skip
-        posterior.made["quadrature"] = places, reads, source._replace(compile_seconds=0.0)
-    else:
-        source = known[2]
+
+    source = kept_for(posterior, "quadrature", places, ancestors(density.program.outputs), made)
     found: list[np.ndarray] = []
     for purpose, count in ((DRAWING, plan["draws"]), (TUNING, plan["tune"] if task.asked.keep_warmup else 0)):
         chains = [source.draws(plan["seed"], chain, count, purpose) for chain in range(plan["chains"])]
@@ -74,6 +71,20 @@ def drawn_by_quadrature(task: Task, numbers: Part) -> Independent:
         positions, {"lp": lp}, tuning, {"lp": tuning_lp}, clock.seconds, source.compile_seconds,
         drawn_by=f"quadrature of {what}", quadrature_error=source.error,
     )  # fmt: skip
+
+
+def kept_for(
+    posterior: Posterior, name: str, places: np.ndarray, nodes: Collection[Node], make: Callable[[], Any]
+) -> Any:
+    """A source of draws, made once for starts and data."""
+    known: tuple[np.ndarray, Reads, Any] | None = posterior.made.get(name)
+    if known is not None and np.array_equal(known[0], places) and known[1].hold():
+        return known[2]
+    reads = Reads()
+    reads.note(nodes)
+    source = make()
+    posterior.made[name] = places, reads, source._replace(compile_seconds=0.0)
+    return source
 
 
 def _reach(posterior: Posterior, slots: Sequence[Slot]) -> list[float]:

@@ -1,0 +1,99 @@
+"""Independent draws of the few numbers that rewriting has left, by rejection: no Markov chain is needed for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ppl.compile.density import FlatProgram, Slot, scalar
+from ppl.graph import ancestors
+from ppl.model.inference.runs import Clock, Independent, independent
+from ppl.model.inference.strategies.quadrature import DRAWING, TUNING, kept_for
+from ppl.model.inference.task import Task
+from ppl.model.log import log
+from ppl.model.posterior.at_once import at_once
+from ppl.model.posterior.rewriting import Posterior
+from ppl.rewrites.limits import LIMITS
+from ppl.rewrites.marginalization.costs import arithmetic
+from ppl.samplers import UnresolvedError
+from ppl.samplers.independent.quadrature import BATCH
+from ppl.samplers.independent.rejection import EVALUATIONS, Rejection, rejection
+
+SOONER = 1e8  # numbers that NumPy goes over before a program would have been compiled
+SCANNED, FEWEST, MOST = 1e7, 8192, 65_536  # operations at points far and wide, and how many there are
+FARTHEST = 100.0  # on the scale of a logarithm, from the start: the square of a number farther off is no number
+
+
+def by_rejection(task: Task) -> Independent | None:
+    """Independent draws, where few numbers are left, a chain is no less work, and the law of the draws can be told."""
+    if not _suits(task):
+        return None
+    try:
+        return _drawn(task)
+    except UnresolvedError as reason:
+        task.finish.facts["drawn_by"] += f", since draws are not independent here: {reason}"
+        log.info("Drawing by %s", task.finish.facts["drawn_by"])
+        return None
+
+
+def _suits(task: Task) -> bool:
+    division, plan = task.division, task.asked.plan
+    if division is None or not division.chains or not 2 <= task.starts.dim <= LIMITS.few_numbers:
+        return False
+    one = _work(task.posterior)
+    chain = LIMITS.evaluations_of_a_draw * plan["chains"] * (plan["draws"] + plan["tune"]) * one
+    return EVALUATIONS * one < chain + LIMITS.operations_of_compiling
+
+
+def _drawn(task: Task) -> Independent:
+    """The run; what proposals come from is found once."""
+    clock, posterior, slots, plan = Clock(), task.posterior, task.starts.slots, task.asked.plan
+    task.prepare_results()
+    density: FlatProgram = posterior.once(
+        ("few", *((slot.variable, slot.shape) for slot in slots)),
+        lambda: FlatProgram([posterior.logp()], slots, once=posterior.of_data),
+    )
+    places = np.stack(task.starts.points)
+
+    def made() -> Rejection:
+        return rejection(
+            scalar(density), places, data=density.data, key=("logp", density.key), at_once=_by_numpy(density),
+            scanned=int(np.clip(SCANNED / _work(posterior), FEWEST, MOST)), reach=_reach(posterior, slots),
+        )  # fmt: skip
+
+    source: Rejection = kept_for(posterior, "rejection", places, ancestors(density.program.outputs), made)
+    found: list[np.ndarray] = []
+    for purpose, count in ((DRAWING, plan["draws"]), (TUNING, plan["tune"] if task.asked.keep_warmup else 0)):
+        chains = [source.draws(plan["seed"], chain, count, purpose) for chain in range(plan["chains"])]
+        found += [np.stack(each) for each in zip(*chains, strict=True)]
+    positions, lp, tuning, tuning_lp = found
+    return independent(
+        positions, {"lp": lp}, tuning, {"lp": tuning_lp}, clock.seconds, source.compile_seconds,
+        drawn_by=f"rejection in the {task.starts.dim} dimensions left", rejection_error=source.error,
+    )  # fmt: skip
+
+
+def _work(posterior: Posterior) -> float:
+    """The operations of one evaluation of the log-density."""
+    return max(1.0, arithmetic([posterior.logp()], posterior.values))
+
+
+def _reach(posterior: Posterior, slots: Sequence[Slot]) -> list[float]:
+    """How far from the start each number may be."""
+    bent = posterior.moved.keys() | posterior.jacobians.keys()
+    return [FARTHEST if slot.variable in bent else np.inf for slot in slots for _ in range(slot.stop - slot.start)]
+
+
+def _by_numpy(density: FlatProgram) -> Callable[[np.ndarray], np.ndarray | None] | None:
+    """The log-density of a batch of points, where a program would take longer to compile than NumPy takes for all."""
+    rows = at_once(density.program, BATCH, runs=EVALUATIONS // BATCH, most=SOONER)
+    if rows is None:
+        return None
+    data = density.data
+
+    def log_density(positions: np.ndarray) -> np.ndarray | None:
+        found = rows([slot.read(positions) for slot in density.slots], data)
+        return None if found is None else np.reshape(found[0], (BATCH, 1))
+
+    return log_density

@@ -1,0 +1,217 @@
+r"""Independent draws from a density over a few numbers, by rejection from a mixture that is fitted to it.
+
+Proposals :math:`x \sim q` are kept with probability :math:`\min(1, p(x) / M q(x))`. Those kept are independent draws
+from p wherever :math:`p \le M q`; what lies above is lost, and its share is the whole error of their law:
+
+.. math:: ε = \int (p - M q)_+ \Big/ \int p
+
+It bounds the error of every probability. It is estimated at points that the mixture was not fitted to, by four means
+that fail in different ways (``doubts``). Where they find more than a few ten-thousandths the mixture is mended, or
+``UnresolvedError`` says why draws are not independent.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ppl.samplers.independent.doubts import ACCEPTED, Bounded, Seen, lost
+from ppl.samplers.independent.mixture import FREEDOM, Mixture, guarded, moments
+from ppl.samplers.independent.populations import Density, Settled, settled
+from ppl.samplers.independent.quadrature import AtOnce, batches
+from ppl.samplers.kernels.kernel import Data, LogDensity
+from ppl.samplers.runs.errors import UnresolvedError
+
+EVALUATIONS = 60_000  # about as many of the density, for 4 × 1,000 draws
+POPULATIONS = 6
+FIT = 512  # proposals of a round for each dimension
+ROUNDS = 8
+MARGIN, TRIALS = 1.25, 5  # of the bound over what the fit asks for; and how often it is mended
+REFITTED = 0.02  # of the mass: where more is lost, what was seen there is fitted, and not only covered
+GAIN = 1.2  # of what is kept, by a round; less asks for more components
+LEAST_MASS, APART = 1e-6, 1.0  # of a population beside the largest, and from it in standard deviations
+ENOUGH, TOO_FEW = (
+    0.5,
+    0.08,
+)  # shares of proposals that are kept: with the first the fit ends, with less than the last it failed
+LEFT = 5e-5  # of the mass, above the bound among the proposals that it is chosen by
+PORTION = 1024  # proposals at a time
+
+
+class Rejection(NamedTuple):
+    """A source of independent draws of a few numbers."""
+
+    bounded: Bounded
+    density: Density
+    error: float  # of any probability, at most
+    kept: float  # the share of proposals
+    compile_seconds: float
+    evaluations: int
+
+    def draws(self, seed: int, chain: int, count: int, purpose: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        """The first ``count`` draws of a chain, (count, numbers), and their log-densities; another ``purpose``, other
+        draws."""
+        words = np.random.SeedSequence(seed, spawn_key=(int.from_bytes(b"few", "big"), purpose, chain))
+        rng = np.random.default_rng(words)
+        found: list[tuple[np.ndarray, np.ndarray]] = [(np.zeros((0, self.bounded.mixture.dim)), np.zeros(0))]
+        left = count
+        while left > 0:
+            seen = self.bounded.seen(self.density, self.bounded.mixture.draws(rng, PORTION))
+            kept = np.log(rng.random(PORTION)) < seen.ratio - self.bounded.log_bound
+            found.append((seen.x[kept], seen.value[kept]))
+            left -= int(kept.sum())
+        positions, values = (np.concatenate(each)[:count] for each in zip(*found, strict=True))
+        return positions, values
+
+
+def rejection(
+    logp: LogDensity,
+    starts: Sequence[Any],
+    *,
+    data: Data = (),
+    key: Hashable = None,
+    at_once: AtOnce | None = None,
+    scanned: int = 8192,
+    reach: Sequence[float] | None = None,
+) -> Rejection:
+    """Independent draws from the density whose logarithm is ``logp(position, *data)``, of a few numbers.
+
+    ``key`` and ``at_once`` are as in ``quadrature``; ``scanned`` is the number of points at which the density is looked
+    at far and wide, for masses that nothing near the starts tells of.
+
+    >>> import jax.numpy as jnp
+    >>> source = rejection(lambda x: -0.5 * jnp.sum(x**2), [[3.0, -1.0]])
+    >>> values, log_densities = source.draws(seed=1, chain=0, count=1000)
+    >>> values.shape, bool(np.all(abs(values.mean(axis=0)) < 0.15)), source.error < 1e-3
+    ((1000, 2), True, True)
+    """
+    began = time.perf_counter()
+    places = np.asarray(starts, np.float64)
+    dim = places.shape[1]
+    evaluate = batches(logp, dim, data, key, at_once, outputs=1)
+    compiling = time.perf_counter() - began
+    count = 0
+
+    def density(x: np.ndarray) -> np.ndarray:
+        nonlocal count
+        count += len(x)
+        return evaluate(x)[:, 0]
+
+    bounded, error, kept = followed(density, places, scanned, reach)
+    return Rejection(bounded, density, error, kept, compiling, count)
+
+
+def followed(
+    density: Density, starts: np.ndarray, scanned: int = 8192, reach: Sequence[float] | None = None
+) -> tuple[Bounded, float, float]:
+    """A mixture and a bound that hold, their error, and the share of proposals that is kept."""
+    rng = np.random.default_rng(0)
+    far = np.full(starts.shape[1], np.inf) if reach is None else np.asarray(reach, np.float64)
+    within = lambda x, share: np.all(np.abs(x - starts.mean(axis=0)) <= share * far, axis=1)
+
+    def known(x: np.ndarray) -> np.ndarray:
+        return np.where(within(x, 1.0), density(x), -np.inf)
+
+    bounded = _fitted(known, _first(known, starts, rng), rng)
+    for trial in range(TRIALS):
+        doubts = lost(known, bounded, starts, scanned, rng)
+        few = doubts.kept < TOO_FEW
+        if doubts.error <= ACCEPTED and not few:
+            if np.mean(~within(doubts.draws, 0.5)) > ACCEPTED:
+                raise UnresolvedError("mass may lie where floating-point numbers end")
+            return bounded, doubts.error, doubts.kept
+        if trial < TRIALS - 1:
+            bounded = bounded.covering(doubts.found)
+        if few or doubts.error > REFITTED:
+            bounded = _fitted(known, bounded.mixture, rng)
+    if few:
+        raise UnresolvedError(f"only {doubts.kept:.1%} of proposals would be kept")
+    where = f", as around {np.array2string(doubts.found[0].mean, precision=4)}" if doubts.found else ""
+    raise UnresolvedError(f"a share {doubts.error:.1g} of the mass is not where proposals come from{where}")
+
+
+def _first(density: Density, starts: np.ndarray, rng: np.random.Generator) -> Mixture:
+    """What populations from the starts, and from places about these, come to rest at."""
+    dim = starts.shape[1]
+    repeated = starts[np.arange(POPULATIONS) % len(starts)]
+    far = rng.standard_normal((POPULATIONS, dim)) * np.logspace(-1, 1, POPULATIONS)[:, None]
+    far[: min(len(starts), 2)] = 0.0
+    laws = settled(density, repeated + far, np.logspace(0, 1, POPULATIONS)[:, None, None] * np.eye(dim), rng)
+    if not laws:
+        raise UnresolvedError("no population of points came to rest at a mass")
+    shares = np.exp(np.array([law.log_mass for law in laws]) - max(law.log_mass for law in laws))
+    apart: list[Settled] = []
+    for law in (laws[i] for i in np.argsort(-shares) if shares[i] > LEAST_MASS):
+        if all(np.linalg.norm(np.linalg.solve(other.scale, law.mean - other.mean)) > APART for other in apart):
+            apart.append(law)
+    k = len(apart)
+    each = (np.stack([law.mean for law in apart]), np.stack([law.scale for law in apart]), np.full(k, FREEDOM))
+    return Mixture(np.full(k, 1 / k), *each)
+
+
+def _fitted(density: Density, fit: Mixture, rng: np.random.Generator) -> Bounded:
+    """The mixture, fitted round by round to all that was seen, and the bound."""
+    count, pool = FIT * fit.dim, Pool.empty(fit.dim)
+    best, most = (0.0, Bounded(fit, 0.0)), len(fit.weights) + 4 + 3 * fit.dim
+    for _ in range(ROUNDS):
+        proposal = guarded(fit)
+        seen = Bounded(proposal, 0.0).seen(density, proposal.draws(rng, count))
+        weights = np.exp(seen.ratio - seen.ratio.max())
+        bound = level(weights, LEFT)
+        kept, before = float(np.mean(np.minimum(weights, bound)) / bound), best[0]
+        if kept > before:
+            best = kept, Bounded(proposal, float(np.log(bound) + seen.ratio.max()))
+        if kept > ENOUGH:
+            break
+        pool = pool.with_more(proposal, seen)
+        above = np.maximum(weights - weights.mean() / ENOUGH, 0.0)
+        more = min(4, len(fit.weights), most - len(fit.weights), int(np.sum(above > 0)))
+        x, shares = pool.sample(rng, count)
+        if more > 0 and kept < GAIN * before:
+            at = rng.choice(count, more, replace=False, p=above / above.sum())
+            spread = moments(x, shares)[1] / (len(fit.weights) + more) ** (2 / fit.dim)
+            fit = fit.with_more(seen.x[at], np.repeat(np.linalg.cholesky(spread)[None], more, axis=0), share=0.3)
+        fit = fit.fitted(x, shares)
+    return best[1].times(MARGIN)
+
+
+class Pool(NamedTuple):
+    """All points that were seen, and what they were proposed by together."""
+
+    x: np.ndarray
+    value: np.ndarray
+    used: tuple[Mixture, ...]
+    proposed: np.ndarray  # the logarithm of the sum of the densities
+
+    @classmethod
+    def empty(cls, dim: int) -> Pool:
+        return cls(np.zeros((0, dim)), np.zeros(0), (), np.zeros(0))
+
+    def with_more(self, proposal: Mixture, seen: Seen) -> Pool:
+        used = (*self.used, proposal)
+        new = np.logaddexp.reduce([mixture.log_density(seen.x) for mixture in used])
+        old = np.logaddexp(self.proposed, proposal.log_density(self.x))
+        return Pool(
+            np.concatenate([self.x, seen.x]), np.concatenate([self.value, seen.value]), used,
+            np.concatenate([old, new]),
+        )  # fmt: skip
+
+    def sample(self, rng: np.random.Generator, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Some of the points, with weights by which they stand for the density."""
+        logs = np.where(np.isfinite(self.value), self.value - self.proposed, -np.inf)
+        shares = np.cumsum(np.exp(logs - logs.max()))
+        at = np.searchsorted(shares, (np.arange(count) + rng.random()) / count * shares[-1])
+        which, times = np.unique(at, return_counts=True)
+        return self.x[which], times / count
+
+
+def level(weights: np.ndarray, left: float) -> float:
+    """The number above which weights have a share `left` of their sum."""
+    ordered = np.sort(weights)[::-1]
+    above = np.cumsum(ordered) - ordered * np.arange(1, len(ordered) + 1)  # above each of them in turn
+    many = int(np.searchsorted(above, left * ordered.sum()))  # the first number that leaves too much
+    total = np.sum(ordered[:many])
+    return float((total - left * ordered.sum()) / many) if many else float(ordered[0])
