@@ -135,6 +135,26 @@ def test_deterministics_are_worked_out_again(monkeypatch):
         pm.sample(model=schools(), **FEW)
 
 
+def test_what_rounding_decides_is_no_fault(monkeypatch):
+    """As draws by eigenvectors of eigenvalues that are alike: the last digits of a matrix say how these are turned."""
+    at = certificates.Identity.at
+
+    def turned(self, positions, recovered, keys):
+        sides = at(self, positions, recovered, keys)
+        by = 1e-4 * np.cos(1e18 * positions[:, :1])
+        return sides._replace(again={n: x + (n == "theta") * by for n, x in sides.again.items()})
+
+    with pm.Model() as model:
+        tau = pm.HalfCauchy("tau", 5)
+        pm.Normal("y", pm.Normal("theta", 0, tau, shape=8), S, observed=Y)
+    with monkeypatch.context() as patch:
+        patch.setattr(certificates.Identity, "at", turned)
+        assert pm.explain(pm.sample(model=model, **FEW)).certified
+        patch.setattr(certificates, "ROUNDING", 0)
+        with pytest.raises(certificates.CertificateError, match="theta of the result is not what follows"):
+            pm.sample(model=model, **FEW)
+
+
 X = placeholder(TensorType("float64", (4,)), "x")
 A = np.random.default_rng(1).normal(size=(4, 4))
 

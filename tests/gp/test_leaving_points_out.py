@@ -72,7 +72,8 @@ def test_loo_agrees_with_fits_that_leave_points_out():
         warnings.simplefilter("ignore")
         loo = az.loo(draws, pointwise=True)
     assert loo.n_data_points == 12
-    for i in (0, 6):
+    for i in (0, 3):  # whose Pareto k is below 0.5: beyond 0.7, as of point 6, importance ratios do not tell it
+        assert loo.pareto_k[i] < 0.5
         rest = np.arange(12) != i
         with pm.Model():
             gp = pm.gp.Marginal(cov_func=pm.gp.cov.ExpQuad(1, ls=pm.Gamma("ls", 2, 1)),
@@ -80,7 +81,7 @@ def test_loo_agrees_with_fits_that_leave_points_out():
             gp.marginal_likelihood("y", X=X[rest], y=Y[rest], sigma=pm.HalfNormal("sigma", 1))
             without = pm.sample(1000, chains=2, random_seed=2, quiet=True)
         densities = []
-        for ls, sigma in without.posterior[["ls", "sigma"]].to_array().values.reshape(2, -1).T[::10]:
+        for ls, sigma in without.posterior[["ls", "sigma"]].to_array().values.reshape(2, -1).T[::4]:
             covariance = np.exp(-0.5 * (X - X.T) ** 2 / ls**2) + (sigma**2 + 1e-6) * np.eye(12)
             weights = np.linalg.solve(covariance[np.ix_(rest, rest)], covariance[rest, i])
             sd = np.sqrt(covariance[i, i] - weights @ covariance[rest, i])
