@@ -72,6 +72,7 @@ class Asked:
     quiet: bool
     directory: Any  # where draws are saved, if they are
     mesh: Any  # the devices that share chains and rows of data, where they do
+    independent: bool  # whether few numbers are to be drawn without a chain
     shard: bool  # whether they share rows also where that does not pay
     stored: Mapping[str, Any]  # how
     # the result
@@ -135,8 +136,9 @@ def request(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Asked
         model=model, draws=draws, tune=tune, chains=chains, cores=cores, seed=seed, initvals=initvals,
         jitter_max_retries=given["jitter_max_retries"], n_init=given["n_init"], protect=as_list(given["protect"]),
         eliminate=as_list(given["eliminate"]), nuts=nuts, given=direct, steered=steered, directory=directory, mesh=mesh,
-        shard=given["shard"], stored=stored, began=began, max_seconds=checked_seconds(given["max_seconds"]),
-        extras=extras, keep_warmup=keep_warmup, for_counts=for_counts,
+        shard=given["shard"], independent=bool(given["independent"]), stored=stored, began=began,
+        max_seconds=checked_seconds(given["max_seconds"]), extras=extras, keep_warmup=keep_warmup,
+        for_counts=for_counts,
         checked=given["compute_convergence_checks"], certified=_draws_to_check(given["certificate"]),
         as_arviz=given["return_inferencedata"], **{name: given[name] for name in same},
     )  # fmt: skip
@@ -148,7 +150,9 @@ def _check(given: dict[str, Any]) -> None:
         "trace progressbar_theme keep_warning_stat n_init init mp_ctx blas_cores compile_kwargs progressbar".split()
     )
     refuse_unsupported(**{name: given[name] for name in unsupported})
-    truths = "quiet discard_tuned_samples compute_convergence_checks return_inferencedata rewrite blocking shard"
+    truths = (
+        "quiet discard_tuned_samples compute_convergence_checks return_inferencedata rewrite blocking shard independent"
+    )
     check_truths(**{name: given[name] for name in truths.split()})
     if given["callback"] is not None and not callable(given["callback"]):
         raise TypeError(f"callback is a function of (trace, draw), got {given['callback']!r}.")

@@ -20,11 +20,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ppl.samplers.independent.mixture import FREEDOM, Mixture
-from ppl.samplers.independent.populations import Density, settled
+from ppl.samplers.independent.populations import Density, different, settled
 
 ACCEPTED = 5e-4  # of any probability
 FAR_AWAY = (
-    20.0  # standard deviations, from which on what is lost counts by its distance: means are right to 0.01 of one
+    20.0  # standard deviations; what is lost beyond counts by its distance, so that means are right to 0.01 of one
 )
 FRESH = 4  # portions of 2048 fresh proposals
 WALKERS, MOVES = 512, 16
@@ -140,8 +140,8 @@ def lost(density: Density, bounded: Bounded, starts: np.ndarray, scanned: int, r
     near = np.repeat(CLOSE * np.linalg.cholesky(np.cov(draws.T))[None], len(at), axis=0)
     laws = settled(bounded.above(density), at, near, rng)
     share = lambda law: float(np.exp(min(law.log_mass - bounded.log_bound, 700.0)) / mass)
-    found = [Found(law.mean, law.scale, share(law)) for law in laws]
-    by_climbing = 1.0 if len(laws) < len(at) else sum(law.share * heavier(law.mean) for law in found)
+    found = [Found(law.mean, law.scale, share(law)) for law in different(laws)]
+    by_climbing = 1.0 if len(laws) < len(at) else sum(each.share * heavier(each.mean) for each in found)
     return Doubts(float(max(by_weights, by_chains, by_climbing)), kept, draws, found)
 
 

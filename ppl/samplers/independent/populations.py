@@ -7,7 +7,7 @@ importance sample. A law that moves is stretched along its way, so that far mass
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ WIDER = 1.25  # than the law that points settle at, so that it is seen when they
 STEADY = 2.2  # times the variance in any direction: one that grows by more has not come to rest
 COUNT = 0.25  # the share of points that count
 MOST_ROUNDS = 60
+APART = 1.0  # standard deviations between masses that are different
 LEAST = 1e-12  # of the scales that a law keeps, beside numbers of unit size
 
 
@@ -65,6 +66,15 @@ def settled(density: Density, starts: np.ndarray, scales: np.ndarray, rng: np.ra
             else:
                 moved.append((center, new))
         laws = moved
+    return found
+
+
+def different(laws: Sequence[Settled]) -> list[Settled]:
+    """One law for each mass, the largest first: populations from several places come to rest at the same."""
+    found: list[Settled] = []
+    for law in sorted(laws, key=lambda law: -law.log_mass):
+        if all(np.linalg.norm(np.linalg.solve(other.scale, law.mean - other.mean)) > APART for other in found):
+            found.append(law)
     return found
 
 

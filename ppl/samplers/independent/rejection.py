@@ -20,7 +20,7 @@ import numpy as np
 
 from ppl.samplers.independent.doubts import ACCEPTED, Bounded, Seen, lost
 from ppl.samplers.independent.mixture import FREEDOM, Mixture, guarded, moments
-from ppl.samplers.independent.populations import Density, Settled, settled
+from ppl.samplers.independent.populations import Density, different, settled
 from ppl.samplers.independent.quadrature import AtOnce, batches
 from ppl.samplers.kernels.kernel import Data, LogDensity
 from ppl.samplers.runs.errors import UnresolvedError
@@ -32,7 +32,7 @@ ROUNDS = 8
 MARGIN, TRIALS = 1.25, 5  # of the bound over what the fit asks for; and how often it is mended
 REFITTED = 0.02  # of the mass: where more is lost, what was seen there is fitted, and not only covered
 GAIN = 1.2  # of what is kept, by a round; less asks for more components
-LEAST_MASS, APART = 1e-6, 1.0  # of a population beside the largest, and from it in standard deviations
+LEAST_MASS = 1e-6  # of a population beside the largest
 ENOUGH, TOO_FEW = (
     0.5,
     0.08,
@@ -108,6 +108,15 @@ def followed(
     density: Density, starts: np.ndarray, scanned: int = 8192, reach: Sequence[float] | None = None
 ) -> tuple[Bounded, float, float]:
     """A mixture and a bound that hold, their error, and the share of proposals that is kept."""
+    try:
+        return _followed(density, starts, scanned, reach)
+    except np.linalg.LinAlgError:
+        raise UnresolvedError("no law fits the mass: the points that count lie on a line, or are too few") from None
+
+
+def _followed(
+    density: Density, starts: np.ndarray, scanned: int, reach: Sequence[float] | None
+) -> tuple[Bounded, float, float]:
     rng = np.random.default_rng(0)
     far = np.full(starts.shape[1], np.inf) if reach is None else np.asarray(reach, np.float64)
     within = lambda x, share: np.all(np.abs(x - starts.mean(axis=0)) <= share * far, axis=1)
@@ -142,11 +151,8 @@ def _first(density: Density, starts: np.ndarray, rng: np.random.Generator) -> Mi
     laws = settled(density, repeated + far, np.logspace(0, 1, POPULATIONS)[:, None, None] * np.eye(dim), rng)
     if not laws:
         raise UnresolvedError("no population of points came to rest at a mass")
-    shares = np.exp(np.array([law.log_mass for law in laws]) - max(law.log_mass for law in laws))
-    apart: list[Settled] = []
-    for law in (laws[i] for i in np.argsort(-shares) if shares[i] > LEAST_MASS):
-        if all(np.linalg.norm(np.linalg.solve(other.scale, law.mean - other.mean)) > APART for other in apart):
-            apart.append(law)
+    least = max(law.log_mass for law in laws) + np.log(LEAST_MASS)
+    apart = different([law for law in laws if law.log_mass > least])
     k = len(apart)
     each = (np.stack([law.mean for law in apart]), np.stack([law.scale for law in apart]), np.full(k, FREEDOM))
     return Mixture(np.full(k, 1 / k), *each)

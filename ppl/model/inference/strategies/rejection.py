@@ -1,4 +1,4 @@
-"""Independent draws of the few numbers that rewriting has left, by rejection: no Markov chain is needed for them."""
+"""Independent draws of the few numbers that rewriting has left, by rejection and without a Markov chain, on request."""
 
 from __future__ import annotations
 
@@ -26,24 +26,30 @@ FARTHEST = 100.0  # on the scale of a logarithm, from the start: the square of a
 
 
 def by_rejection(task: Task) -> Independent | None:
-    """Independent draws, where few numbers are left, a chain is no less work, and the law of the draws can be told."""
-    if not _suits(task):
-        return None
-    try:
-        return _drawn(task)
-    except UnresolvedError as reason:
-        task.finish.facts["drawn_by"] += f", since draws are not independent here: {reason}"
-        log.info("Drawing by %s", task.finish.facts["drawn_by"])
-        return None
+    """Independent draws, if they are asked for, few numbers are left, and the law of the draws can be told."""
+    if not task.asked.independent or (task.division is not None and not task.division.chains):
+        return None  # in the second case nothing is left for chains
+    reason = _against(task)
+    if reason is None:
+        try:
+            return _drawn(task)
+        except UnresolvedError as error:
+            reason = f"draws are not independent here: {error}"
+    task.finish.facts["drawn_by"] += f", since {reason}"
+    log.info("Drawing by %s", task.finish.facts["drawn_by"])
+    return None
 
 
-def _suits(task: Task) -> bool:
-    division, plan = task.division, task.asked.plan
-    if division is None or not division.chains or not 2 <= task.starts.dim <= LIMITS.few_numbers:
-        return False
+def _against(task: Task) -> str | None:
+    """Why a chain is taken without a trial; None where rejection is tried."""
+    plan, dim = task.asked.plan, task.starts.dim
+    if task.division is None:
+        return "independent draws go with rewriting and with no step, start, callback, mesh or limit of time for chains"
+    if not 2 <= dim <= LIMITS.few_numbers:
+        return f"{dim} numbers are left, and independent draws are made of 2 to {LIMITS.few_numbers}"
     one = _work(task.posterior)
     chain = LIMITS.evaluations_of_a_draw * plan["chains"] * (plan["draws"] + plan["tune"]) * one
-    return EVALUATIONS * one < chain + LIMITS.operations_of_compiling
+    return None if EVALUATIONS * one < chain + LIMITS.operations_of_compiling else "a chain is less work"
 
 
 def _drawn(task: Task) -> Independent:
