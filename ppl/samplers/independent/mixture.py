@@ -5,15 +5,18 @@ r"""Mixtures of Student's laws over a few dimensions: known densities with heavy
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import gammaln
 
 FREEDOM = 6.0  # of the components: of a normal law in four dimensions three draws in four are kept
 ROUNDS = 8  # of expectation and maximization
 LEAST_SHARE = 1e-7  # of the variance of all points that a component keeps in each direction
 WIDE_SHARE, WIDE, WIDE_FREEDOM = 0.05, 3.0, 2.0  # what is beside the fit, so that tails are heavier than those of it
+
+
+_lgamma = np.vectorize(math.lgamma, otypes=[float])  # of few numbers: SciPy takes its time to load
 
 
 class Mixture(NamedTuple):
@@ -36,7 +39,7 @@ class Mixture(NamedTuple):
             z = (x - self.locations[k]) @ inverse.T
             distance[:, k] = np.sum(z * z, axis=1)
         volume = np.sum(np.log(np.diagonal(self.scales, axis1=1, axis2=2)), axis=1)
-        constant = gammaln((nu + d) / 2) - gammaln(nu / 2) - d / 2 * np.log(nu * np.pi) - volume
+        constant = _lgamma((nu + d) / 2) - _lgamma(nu / 2) - d / 2 * np.log(nu * np.pi) - volume
         return np.log(self.weights) + constant - (nu + d) / 2 * np.log1p(distance / nu), distance
 
     def log_density(self, x: np.ndarray) -> np.ndarray:
