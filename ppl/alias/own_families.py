@@ -30,7 +30,6 @@ from ppl.alias.own_ops import Op
 from ppl.distributions import CustomDist, transforms
 from ppl.distributions.declaration.distribution import Distribution
 from ppl.distributions.declaration.inner import support_point_of
-from ppl.distributions.draws.draw import DRAW
 from ppl.distributions.draws.operation import InPyTensor, RandomOperation
 from ppl.distributions.families.custom_dist import parsed
 from ppl.tensor.tensor import as_tensor
@@ -64,12 +63,12 @@ def support_point(rv: Any) -> Any:
     return tt.broadcast_to(support_point_of(rv), rv.shape)
 
 
-@_support_point.register(type(DRAW))
+@_support_point.register(RandomOperation)
 def _support_point_of_draw(op: Any, rv: Any, *inputs: Any) -> Any:
     return support_point(rv)
 
 
-@_default_transform.register(type(DRAW))
+@_default_transform.register(RandomOperation)
 def _transform_of_draw(op: Any, rv: Any) -> Any:
     return transforms.default_transform(rv.family, rv.parameters)
 
