@@ -12,8 +12,6 @@ from ppl import distributions as d
 from ppl.compile import function
 from ppl.tensor.tensor import TensorType, placeholder
 
-pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
-
 mpmath = pytest.importorskip("mpmath")
 mp, M = mpmath.mp, mpmath.mpf
 

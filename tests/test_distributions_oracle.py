@@ -21,8 +21,6 @@ from ppl.compile import function
 from ppl.distributions.declaration.domains import a_distribution
 from ppl.tensor.tensor import TensorType, as_tensor, placeholder, value_of
 
-pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
-
 pm = pytest.importorskip("pymc")
 
 RELATIVE, ABSOLUTE = 1e-10, 1e-12

@@ -15,8 +15,6 @@ from ppl.tensor.sampling.draws import KEY_TYPE, Draw, key_fold_in, key_split
 from ppl.tensor.tensor import placeholder
 from ppl.xla import threefry
 
-pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
-
 DRAWS = {name: op for name, op in OPS.items() if isinstance(op, Draw)}
 AT_ONCE = sorted(name for name, op in DRAWS.items() if op.at_once)
 NAN, INF = np.nan, np.inf

@@ -7,8 +7,6 @@ from plain_words import require_plain
 import ppl as pm
 import ppl.distributions as pd
 
-pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
-
 COV = np.array([[1.0, 2.0], [2.0, 1.0]])
 REFUSED = {
     "Multinomial: p are weights, none of them negative, got .-0.5": lambda: pd.Multinomial.dist(3, [-0.5, 1.5]),

@@ -15,8 +15,6 @@ from ppl.compile import function
 from ppl.distributions import FAMILIES
 from ppl.tensor.sampling.roots import first_root
 
-pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
-
 Q = np.array([1e-300, 1e-20, 1e-6, 0.01, 0.3, 0.5, 0.9, 1 - 1e-9])
 
 

@@ -10,8 +10,6 @@ import ppl.tensor as tt
 from ppl.tensor.random import LAWS, RandomStream
 from ppl.tensor.sampling.keys import Key
 
-pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
-
 N = 20_000
 SMALL = 1e-5  # a right law fails one of these tests in a hundred thousand choices of the seed
 

@@ -21,8 +21,6 @@ from ppl.rewrites.facts.facts import Fact, Knowledge, declare_facts, positive
 from ppl.tensor.core.elementwise import exp, log
 from ppl.tensor.tensor import value_of
 
-pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
-
 
 @pytest.fixture(autouse=True)
 def _strict(monkeypatch):

@@ -13,8 +13,6 @@ import ppl.tensor as tt
 from ppl.graph import ancestors
 from ppl.rewrites import assume, simplify, strict, text
 
-pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
-
 ROOT = Path(__file__).resolve().parent.parent
 
 

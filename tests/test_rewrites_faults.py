@@ -11,8 +11,6 @@ import ppl.tensor as tt
 from ppl.model.posterior.rewriting import program_of
 from ppl.rewrites import strict
 
-pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
-
 RNG = np.random.default_rng(7)
 ROWS = 40
 COVARIATE = RNG.normal(size=ROWS)

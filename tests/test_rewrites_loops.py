@@ -12,8 +12,6 @@ from ppl.graph import ancestors, bodies
 from ppl.rewrites import assume, optimize, simplify, strict, text
 from ppl.tensor.core.elementwise import exp, log
 
-pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
-
 
 @pytest.fixture(autouse=True)
 def _strict(monkeypatch):

@@ -15,8 +15,6 @@ import ppl as pm
 import ppl.tensor as tt
 from ppl.compile import function
 
-pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
-
 mp = mpmath
 
 

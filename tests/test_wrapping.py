@@ -12,8 +12,6 @@ import pytest
 import ppl
 import ppl.tensor as tt
 
-pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
-
 ROWS = np.arange(6.0).reshape(2, 3)
 
 

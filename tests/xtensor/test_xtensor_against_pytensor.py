@@ -10,8 +10,6 @@ import ppl.xtensor as own
 from ppl.xtensor.math import ENTRYWISE
 from ppl.xtensor.random import _LAWS
 
-pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
-
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     import pytensor.tensor as pt
