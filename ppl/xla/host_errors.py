@@ -31,7 +31,7 @@ def raise_original(report: Exception) -> NoReturn:
     """Raise the exception that XLA reports, or the report where it is of something else."""
     text = str(report)
     for error in reversed(_raised):
-        if f"{type(error).__name__}: {error}" in text:
+        if str(error) and f"{type(error).__name__}: {error}" in text:  # without words any of its kind would do
             _raised.remove(error)
             raise error from None
     raise report
