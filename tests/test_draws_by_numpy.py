@@ -110,7 +110,7 @@ def test_many_draws_of_one_key(name):
     draw, key = DRAWS[name], np.array([7, 11], np.uint32)
     dtype = {"float": "float64", "bits": "uint64"}.get(draw.kind, "int64")
     for parameters, shape in [*calls(name)][: 1 if name in QUICK else 2]:
-        own = shape[-1:] if draw.vectors else shape[1:] if len(shape) == 2 and np.ndim(parameters[:1]) > 1 else ()
+        own = shape if draw.vectors else shape[1:] if len(shape) == 2 and np.ndim(parameters[:1]) > 1 else ()
         shape = (MANY_DRAWS[name] // int(np.prod(own)), *own)
         one = jax.jit(lambda key, *p, shape=shape: draw.lower(key, *p, shape=shape, dtype=dtype))
         with jax.enable_x64(True), np.errstate(all="ignore"):

@@ -10,6 +10,7 @@ A key is two 32-bit numbers along the last axis, or JAX's own kind of key; what 
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -20,7 +21,9 @@ from ppl.xla.either import of_numpy
 from ppl.xla.later import Functions, jax, jit, jnp, lax
 
 _ROTATIONS = (13, 15, 26, 6), (17, 29, 16, 24)
-_PARITY = np.uint32(0x1BD11BDA)
+_PARITY = 0x1BD11BDA
+_MASK = 0xFFFFFFFF
+ALONE = 4  # so few words are made one by one, by whole numbers of Python: twenty rounds of NumPy cost as much as five
 IN_CACHE = 1 << 14  # words that NumPy makes at a time
 FEW = 4096  # words that may be folded into what becomes of them
 
@@ -38,24 +41,39 @@ class Arithmetic(NamedTuple):
     union: Callable[..., Any]
     left: Callable[..., Any]
     right: Callable[..., Any]
+    word: Callable[[int], Any]  # a constant
 
 
 _LAX = Functions("jax.lax")
-_BY_JAX = Arithmetic(_LAX.add, _LAX.bitwise_xor, _LAX.bitwise_or, _LAX.shift_left, _LAX.shift_right_logical)
-_BY_NUMPY = Arithmetic(np.add, np.bitwise_xor, np.bitwise_or, np.left_shift, np.right_shift)
+_BY_JAX = Arithmetic(_LAX.add, _LAX.bitwise_xor, _LAX.bitwise_or, _LAX.shift_left, _LAX.shift_right_logical, np.uint32)
+_BY_NUMPY = Arithmetic(np.add, np.bitwise_xor, np.bitwise_or, np.left_shift, np.right_shift, np.uint32)
+_BY_PYTHON = Arithmetic(
+    lambda a, b: a + b & _MASK, operator.xor, operator.or_, lambda a, b: a << b & _MASK, operator.rshift, int
+)
 
 
 def _rounds(numbers: tuple[Any, Any], high: Any, low: Any, by: Arithmetic = _BY_JAX) -> tuple[Any, Any]:
-    add, xor, union, left, right = by
+    add, xor, union, left, right, word = by
     first, second = numbers
-    parts = (first, second, xor(xor(first, second), _PARITY))
+    parts = (first, second, xor(xor(first, second), word(_PARITY)))
     x, y = add(high, first), add(low, second)
     for i in range(5):
         for turn in _ROTATIONS[i % 2]:
             x = add(x, y)
-            y = xor(union(left(y, np.uint32(turn)), right(y, np.uint32(32 - turn))), x)
-        x, y = add(x, parts[(i + 1) % 3]), add(add(y, parts[(i + 2) % 3]), np.uint32(i + 1))
+            y = xor(union(left(y, word(turn)), right(y, word(32 - turn))), x)
+        x, y = add(x, parts[(i + 1) % 3]), add(add(y, parts[(i + 2) % 3]), word(i + 1))
     return x, y
+
+
+def _rounds_by_numpy(numbers: tuple[Any, Any], low: np.ndarray) -> tuple[Any, Any]:
+    """Two words for every counter whose higher half is zero, where all of them belong to one key or each to its own."""
+    first, second = numbers
+    shape = np.broadcast_shapes(first.shape, low.shape)
+    if math.prod(shape) > ALONE:
+        return _rounds(numbers, np.uint32(0), low, _BY_NUMPY)
+    counters = zip(*(part.tolist() for part in map(np.ravel, np.broadcast_arrays(first, second, low))), strict=True)
+    found = np.array([_rounds((a, b), 0, c, _BY_PYTHON) for a, b, c in counters], np.uint32).reshape(-1, 2)
+    return found[:, 0].reshape(shape), found[:, 1].reshape(shape)
 
 
 @jit
@@ -92,7 +110,7 @@ class Entries(NamedTuple):
 
     def changed(self, number: Any) -> Entries:
         """The same entries by other keys."""
-        keys = _rounds((self.first, self.second), np.uint32(0), np.uint32(number), _BY_NUMPY)
+        keys = _rounds_by_numpy((self.first, self.second), np.asarray(number, np.uint32))
         return Entries(*keys, self.place, self.size)
 
     def bits(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
@@ -100,7 +118,7 @@ class Entries(NamedTuple):
         own = np.broadcast_shapes(self.first.shape, self.place.shape)
         several = math.prod(shape[: len(shape) - len(own)])
         turns = np.arange(several, dtype=np.uint32).reshape((several,) + (1,) * len(own)) * np.uint32(self.size)
-        halves = _rounds((self.first, self.second), np.uint32(0), self.place + turns, _BY_NUMPY)
+        halves = _rounds_by_numpy((self.first, self.second), self.place + turns)
         return _joined(*halves, dtype).reshape(shape)  # type: ignore[no-any-return]
 
 
@@ -117,7 +135,7 @@ class HostKey(NamedTuple):
 
     def changed(self, number: Any) -> HostKey:
         """Another key."""
-        return HostKey(*_rounds(self, np.uint32(0), np.uint32(number), _BY_NUMPY))
+        return HostKey(*_rounds_by_numpy(self, np.asarray(number, np.uint32)))
 
     def entries(self, shape: tuple[int, ...]) -> Entries:
         """The entries of a draw."""
@@ -128,7 +146,7 @@ class HostKey(NamedTuple):
         found = np.empty(math.prod(shape), dtype)
         for start in range(0, found.size, IN_CACHE):
             low = np.arange(start, min(start + IN_CACHE, found.size), dtype=np.uint32)
-            found[start : start + IN_CACHE] = _joined(*_rounds(self, np.uint32(0), low, _BY_NUMPY), dtype)
+            found[start : start + IN_CACHE] = _joined(*_rounds_by_numpy(self, low), dtype)
         return found.reshape(shape)
 
 
@@ -190,7 +208,7 @@ def folded(keys: np.ndarray, numbers: Any) -> np.ndarray:
     shape = np.broadcast_shapes(keys.shape[:-1], np.shape(numbers))
     low = np.broadcast_to(np.asarray(numbers, np.uint32), shape)
     if not shape or low.size <= IN_CACHE or keys.ndim != len(shape) + 1:
-        return np.stack(_rounds((keys[..., 0], keys[..., 1]), np.zeros_like(low), low, _BY_NUMPY), axis=-1)
+        return np.stack(_rounds_by_numpy((keys[..., 0], keys[..., 1]), low), axis=-1)
     found = np.empty((*shape, 2), np.uint32)
     if len(shape) > 1 and len(low) < shape[1]:  # chains and draws
         for row, result in enumerate(found):
@@ -200,7 +218,7 @@ def folded(keys: np.ndarray, numbers: Any) -> np.ndarray:
     for start in range(0, shape[0], rows):
         part = slice(start, start + rows)
         some = keys if len(keys) == 1 else keys[part]
-        found[part] = np.stack(_rounds((some[..., 0], some[..., 1]), np.uint32(0), low[part], _BY_NUMPY), axis=-1)
+        found[part] = np.stack(_rounds_by_numpy((some[..., 0], some[..., 1]), low[part]), axis=-1)
     return found
 
 

@@ -80,9 +80,10 @@ def _drawn(outputs: list[Node], free: Sequence[RandomVariable], count: int) -> l
     columns = [draw_keys(SEED, "check", 1, count)[0], *stand_ins]
     if not count * effort(found) < MOST_WORK:
         return "they are too much work for NumPy"
-    drawn = _together(found, [key, *given.values()], columns)
+    inputs, some = [key, *given.values()], [column[:SOME] for column in columns]
+    drawn = _together(found, inputs, columns) or _together(found, inputs, some)
     if drawn is None and len(nodes) < MOST_NODES:
-        drawn = _one_by_one(found, [key, *given.values()], [column[:SOME] for column in columns])
+        drawn = _one_by_one(found, inputs, some)
     return "they take too many steps" if drawn is None else drawn
 
 
