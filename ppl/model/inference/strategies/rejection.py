@@ -1,4 +1,4 @@
-"""Independent draws of the few numbers that rewriting has left, by rejection and without a Markov chain, on request."""
+"""Independent draws of the few numbers that rewriting has left, by rejection and without a Markov chain."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ FARTHEST = 100.0  # on the scale of a logarithm, from the start: the square of a
 
 
 def by_rejection(task: Task) -> Independent | None:
-    """Independent draws, if they are asked for, few numbers are left, and the law of the draws can be told."""
-    if not task.asked.independent or (task.division is not None and not task.division.chains):
-        return None  # in the second case nothing is left for chains
-    reason = _against(task)
-    if reason is None:
+    """Independent draws, where few numbers are left and the law of the draws can be told."""
+    if task.division is None or not task.division.chains or not 2 <= task.starts.dim <= LIMITS.few_numbers:
+        return None  # chains are asked for, nothing is left for them, or too much is
+    reason = "a chain is less work"
+    if _pays(task):
         try:
             return _drawn(task)
         except UnresolvedError as error:
@@ -40,16 +40,11 @@ def by_rejection(task: Task) -> Independent | None:
     return None
 
 
-def _against(task: Task) -> str | None:
-    """Why a chain is taken without a trial; None where rejection is tried."""
-    plan, dim = task.asked.plan, task.starts.dim
-    if task.division is None:
-        return "independent draws go with rewriting and with no step, start, callback, mesh or limit of time for chains"
-    if not 2 <= dim <= LIMITS.few_numbers:
-        return f"{dim} numbers are left, and independent draws are made of 2 to {LIMITS.few_numbers}"
-    one = _work(task.posterior)
-    chain = LIMITS.evaluations_of_a_draw * plan["chains"] * (plan["draws"] + plan["tune"]) * one
-    return None if EVALUATIONS * one < chain + LIMITS.operations_of_compiling else "a chain is less work"
+def _pays(task: Task) -> bool:
+    """Whether rejection is less work than chains, whose program is compiled."""
+    plan, one = task.asked.plan, _work(task.posterior)
+    steps = LIMITS.evaluations_of_a_draw * plan["chains"] * (plan["draws"] + plan["tune"])
+    return EVALUATIONS * one < steps * one + LIMITS.operations_of_compiling
 
 
 def _drawn(task: Task) -> Independent:
