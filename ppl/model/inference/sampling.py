@@ -77,8 +77,9 @@ def sample(
     """Draw from the posterior of a model, after rewriting it: what can be integrated out is not sampled.
 
     Where one to four numbers are left, and their law can be followed, draws are independent, without a Markov chain.
-    Elsewhere what has a gradient is moved by NUTS, the rest by other step methods. `ppl.explain(model)` tells beforehand what would be done, and the result holds
-    every variable of the model, those that were marginalized too. Every run checks itself against the model as written.
+    Elsewhere what has a gradient is moved by NUTS, the rest by other step methods. `ppl.explain(model)` tells
+    beforehand what would be marginalized, and the result holds every variable of the model, those that were
+    marginalized too. Every run checks itself against the model as written.
 
     Parameters
     ----------
