@@ -274,8 +274,25 @@ def _normal_log_density(residual: np.ndarray, cov: np.ndarray) -> Any:
 
 def _cholesky(node: Node, values: Values) -> Any:
     lower, a = node.attrs.get("lower", True), values[0]
-    factor = np.linalg.cholesky(a if lower else np.swapaxes(a, -1, -2).conj())
+    factor = _factors(a if lower else np.swapaxes(a, -1, -2).conj())
     return factor if lower else np.swapaxes(factor, -1, -2).conj()
+
+
+def _factors(a: np.ndarray) -> np.ndarray:
+    """Of a stack, nan for matrices that are not positive definite; for a single one of that kind NumPy raises."""
+    try:
+        return np.linalg.cholesky(a)
+    except np.linalg.LinAlgError:
+        if a.ndim < 3:
+            raise
+    return np.stack([_factor_or_nan(matrix) for matrix in a.reshape(-1, *a.shape[-2:])]).reshape(a.shape)
+
+
+def _factor_or_nan(matrix: np.ndarray) -> np.ndarray:
+    try:
+        return np.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        return np.tril(np.full_like(matrix, np.nan))
 
 
 def _solve_triangular(node: Node, values: Values) -> Any:
