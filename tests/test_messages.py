@@ -25,7 +25,7 @@ def _bounds_that_are_computed():
         x = pm.Normal("x", shape=2)
         low, high = tt.minimum(x[0], 1).astype("int64"), tt.maximum(x[1], 2).astype("int64")
         pm.DiscreteUniform("u", low, high, observed=9)
-        pm.sample(**FEW)
+        pm.sample(**FEW, independent=False)
 
 
 def _data_of_another_length():

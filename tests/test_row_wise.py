@@ -9,6 +9,7 @@ from op_table import TABLE, built
 import ppl.tensor as tt
 from ppl.graph import Node, ancestors
 from ppl.rewrites.sharing.row_wise import for_rows
+from ppl.rewrites.values.by_numpy import nan_without_factor
 from ppl.rewrites.values.folding import step_by_step
 from ppl.tensor.linear_algebra.definite import normal_log_density
 from ppl.tensor.sampling.draws import OF_ONE_WORD, of_words
@@ -105,7 +106,6 @@ L = placeholder(TensorType("float64", (4, 4)), "l")
         normal_log_density(V, L @ L.T + np.eye(4)),
         normal_log_density(W, L @ L.T + np.eye(4)),
         normal_log_density(tt.stack([W, 2 * W]), L @ L.T + np.eye(4)),
-        normal_log_density(V[:3], (L @ L.T)[:3, :3] - V[0] * np.eye(3)),  # in some rows no covariance
         tt.set_subtensor(W[1:3, np.array([0, 2])], V[:2]),
         tt.inc_subtensor(W[:, np.array([0, 0, 1])], V[0]),
     ],
@@ -121,6 +121,15 @@ def test_maps_equations_and_updates_have_rows(made, which):
     each = [{x: value[r] if x in moved else value for x, value in still.items()} for r in range(6)]
     alone = [np.asarray(made.eval({x: v for x, v in at.items() if x in ancestors(made)})) for at in each]
     np.testing.assert_allclose(together, np.stack(alone), rtol=1e-10)
+
+
+def test_rows_without_a_factor_are_nan_where_that_is_asked_for():
+    made = normal_log_density(V, L)
+    [rows], [found] = for_rows([made], [L], 3)
+    held = {V: np.ones(4), rows: np.stack([np.eye(4), -np.eye(4), np.ones((4, 4)) + 1e-17 * np.eye(4)])}
+    assert step_by_step([found], held) is None
+    with nan_without_factor():
+        np.testing.assert_allclose(step_by_step([found], held)[0], [-2, np.nan, np.nan])
 
 
 @pytest.mark.parametrize(

@@ -20,14 +20,23 @@ from ppl.model.inference.runs import InParts
 from ppl.model.inference.strategies.factors import MERGED, Piece, joined
 from ppl.model.posterior.rewriting import rewritten
 from ppl.rewrites.factorization.factors import divided, parts
-from ppl.rewrites.limits import LIMITS
+from ppl.rewrites.limits import LIMITS, limited
 from ppl.samplers import ChainError
 from ppl.samplers.adaptation.warmup import STATS
 from ppl.samplers.runs.chain import TIMES, Chain
 from ppl.samplers.runs.run import ChainRecord, assemble
 from ppl.tensor.tensor import TensorType, placeholder
 
-pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
+pytestmark = pytest.mark.usefixtures("module_compiled_quickly", "chains_for_few")
+
+
+@pytest.fixture(scope="module")
+def chains_for_few():
+    """Parts are small here, and are moved by chains as larger ones would be."""
+    with limited(few_numbers=1):
+        yield
+
+
 GROUP = np.array([0, 2, 1, 1, 0, 2, 2])
 
 
@@ -217,7 +226,7 @@ def test_a_plan_tells_why_parts_share_a_chain():
 
 
 @pytest.fixture(scope="module")
-def divided_run():
+def divided_run(chains_for_few):
     patch = pytest.MonkeyPatch()
     patch.setattr(LIMITS, "much_arithmetic", 0.0)
     patch.setattr(LIMITS, "most_of_the_arithmetic", 0.5)

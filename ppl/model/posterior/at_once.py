@@ -12,7 +12,7 @@ from ppl.compile.hoisting import DataFirst
 from ppl.compile.pure import Program
 from ppl.graph import Node, ancestors
 from ppl.rewrites.sharing.row_wise import for_rows
-from ppl.rewrites.values.by_numpy import is_known, work
+from ppl.rewrites.values.by_numpy import is_known, nan_without_factor, work
 from ppl.rewrites.values.folding import step_by_step
 from ppl.tensor.core.ops import Elementwise
 from ppl.tensor.sampling.draws import OF_ONE_WORD, Draw
@@ -60,7 +60,7 @@ def of_batches(
     density: FlatProgram, most_rows: int, runs: int, most: float = LITTLE
 ) -> Callable[[np.ndarray], np.ndarray | None] | None:
     """Log-densities of batches of at most so many points, by NumPy, where that is so little work, for so many batches,
-    that a program is not worth compiling."""
+    that a program is not worth compiling; nan where a matrix has no factor."""
     known: dict[int, AtOnce | None] = {most_rows: at_once(density.program, most_rows, runs, most)}
     if known[most_rows] is None:
         return None
@@ -71,7 +71,10 @@ def of_batches(
         if rows not in known:
             known[rows] = at_once(density.program, rows, runs, most)
         program = known[rows]
-        found = program([slot.read(positions) for slot in density.slots], data) if program is not None else None
+        if program is None:
+            return None
+        with nan_without_factor():
+            found = program([slot.read(positions) for slot in density.slots], data)
         return None if found is None else np.asarray(found[0])
 
     return log_densities

@@ -6,8 +6,10 @@ matrix that is not positive definite) is left to XLA: the function gives None, o
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from math import inf, lgamma, prod
 from types import SimpleNamespace
 from typing import Any
@@ -278,14 +280,31 @@ def _cholesky(node: Node, values: Values) -> Any:
     return factor if lower else np.swapaxes(factor, -1, -2).conj()
 
 
-def _factors(a: np.ndarray) -> np.ndarray:
-    """Of a stack, nan for matrices that are not positive definite; for a single one of that kind NumPy raises."""
+_OR_NAN: ContextVar[bool] = ContextVar("_OR_NAN", default=False)
+
+
+@contextlib.contextmanager
+def nan_without_factor() -> Iterator[None]:
+    """Within it a matrix without a factor has nan in its place, and so has one that rounding decides about; elsewhere
+    NumPy declines, so that XLA decides."""
+    token = _OR_NAN.set(True)
     try:
+        yield
+    finally:
+        _OR_NAN.reset(token)
+
+
+def _factors(a: np.ndarray) -> np.ndarray:
+    if not _OR_NAN.get():
         return np.linalg.cholesky(a)
+    try:
+        found = np.linalg.cholesky(a)
     except np.linalg.LinAlgError:
-        if a.ndim < 3:
-            raise
-    return np.stack([_factor_or_nan(matrix) for matrix in a.reshape(-1, *a.shape[-2:])]).reshape(a.shape)
+        found = np.stack([_factor_or_nan(matrix) for matrix in a.reshape(-1, *a.shape[-2:])]).reshape(a.shape)
+    pivots, scales = (np.abs(np.diagonal(x, axis1=-2, axis2=-1)) for x in (found, a))
+    least = a.shape[-1] * np.finfo(a.dtype).eps * scales.max(axis=-1, initial=0.0)
+    sure = np.min(pivots**2, axis=-1, initial=np.inf) > least
+    return np.where(sure[..., None, None], found, np.nan)
 
 
 def _factor_or_nan(matrix: np.ndarray) -> np.ndarray:

@@ -205,7 +205,7 @@ def _climbed(
     """Places above the bound, found uphill in the ratio from the highest of each kind of points."""
     most = [CLIMBERS // 4, CLIMBERS // 4, 2 * CLIMBERS]
     highest = [each.at(np.argsort(-each.ratio)[:some]) for each, some in zip(suspects, most, strict=True)]
-    now = _told(density, bounded, Seen.joined(highest), rng)
+    now = steady(density, bounded, Seen.joined(highest), rng)
     if not len(now.x):
         return now.x
     root, center = np.linalg.cholesky(np.cov(draws.T)), draws.mean(axis=0)
@@ -214,7 +214,7 @@ def _climbed(
         size = np.maximum(1.0, distance) * np.exp(rng.uniform(np.log(1e-4), np.log(0.5), len(now.x)))
         new = bounded.seen(density, now.x + size[:, None] * (rng.standard_normal(now.x.shape) @ root.T))
         now = now.moved(new, new.ratio > now.ratio)
-    now = _told(density, bounded, now, rng)
+    now = steady(density, bounded, now, rng)
     order = np.argsort(-now.ratio)
     places: list[np.ndarray] = []
     for x, ratio in zip(now.x[order], now.ratio[order], strict=True):
@@ -225,7 +225,7 @@ def _climbed(
     return np.array(places).reshape(-1, now.x.shape[1])
 
 
-def _told(density: Density, bounded: Bounded, seen: Seen, rng: np.random.Generator) -> Seen:
+def steady(density: Density, bounded: Bounded, seen: Seen, rng: np.random.Generator) -> Seen:
     """Points where the density is not zero, and the same a few roundings away: where digits cancel it is noise."""
     by = ROUNDINGS * np.finfo(float).eps * (1.0 + np.abs(seen.x))
     near = bounded.seen(density, seen.x + by * rng.choice([-1.0, 1.0], seen.x.shape))

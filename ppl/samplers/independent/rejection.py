@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ppl.samplers.independent.doubts import ACCEPTED, Bounded, Seen, lost
+from ppl.samplers.independent.doubts import ACCEPTED, Bounded, Seen, lost, steady
 from ppl.samplers.independent.mixture import FREEDOM, Mixture, guarded, moments
 from ppl.samplers.independent.populations import Density, different, settled
 from ppl.samplers.independent.quadrature import AtOnce, batches
@@ -38,6 +38,7 @@ ENOUGH, TOO_FEW = (
     0.08,
 )  # shares of proposals that are kept: with the first the fit ends, with less than the last it failed
 LEFT = 5e-5  # of the mass, above the bound among the proposals that it is chosen by
+LOOKED_AT = 512  # draws, whether their densities are more than rounding
 PORTION = 1024  # proposals at a time
 
 
@@ -76,11 +77,13 @@ def rejection(
     at_once: AtOnce | None = None,
     scanned: int = 8192,
     reach: Sequence[float] | None = None,
+    edges: bool = False,
 ) -> Rejection:
     """Independent draws from the density whose logarithm is ``logp(position, *data)``, of a few numbers.
 
     ``key`` and ``at_once`` are as in ``quadrature``; ``scanned`` is the number of points at which the density is looked
-    at far and wide, for masses that nothing near the starts tells of.
+    at far and wide, for masses that nothing near the starts tells of. With ``edges``, a density of zero may mean that a
+    matrix has no factor there by rounding alone: mass beside such points is refused.
 
     >>> import jax.numpy as jnp
     >>> source = rejection(lambda x: -0.5 * jnp.sum(x**2), [[3.0, -1.0]])
@@ -98,7 +101,8 @@ def rejection(
     def density(x: np.ndarray) -> np.ndarray:
         nonlocal count
         count += len(x)
-        return evaluate(x)[:, 0]
+        found = evaluate(x)[:, 0]
+        return np.where(found == -np.inf, np.nan, found) if edges else found
 
     bounded, error, kept = followed(density, places, scanned, reach)
     return Rejection(bounded, density, error, kept, compiling, count)
@@ -131,6 +135,9 @@ def _followed(
         if doubts.error <= ACCEPTED and not few:
             if np.mean(~within(doubts.draws, 0.5)) > ACCEPTED:
                 raise UnresolvedError("mass may lie where floating-point numbers end")
+            some = bounded.seen(known, doubts.draws[:LOOKED_AT])
+            if len(steady(known, bounded, some, rng).x) < len(some.x):
+                raise UnresolvedError("the log-density of some draws changes within a few roundings of them")
             return bounded, doubts.error, doubts.kept
         if trial < TRIALS - 1:
             bounded = bounded.covering(doubts.found)

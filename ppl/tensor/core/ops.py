@@ -266,6 +266,8 @@ class JaxOp(TensorOp):
     linear algebra.
     """
 
+    type_of: Callable[..., TensorType | TupleType | None] | None = None
+
     def __init__(
         self,
         name: str,

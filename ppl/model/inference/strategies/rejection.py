@@ -19,9 +19,12 @@ from ppl.rewrites.marginalization.costs import arithmetic
 from ppl.samplers import UnresolvedError
 from ppl.samplers.independent.quadrature import BATCH
 from ppl.samplers.independent.rejection import EVALUATIONS, Rejection, rejection
+from ppl.tensor.linear_algebra.decompositions import cholesky
+from ppl.tensor.linear_algebra.definite import log_det_definite, normal_log_density
 
 SOONER = 2e8  # numbers that NumPy goes over before a program would have been compiled
 SCANNED, FEWEST, MOST = 1e7, 8192, 65_536  # operations at points far and wide, and how many there are
+FACTORS = frozenset({cholesky, log_det_definite, normal_log_density})  # which some matrices do not have
 FARTHEST = 100.0  # on the scale of a logarithm, from the start: the square of a number farther off is no number
 
 
@@ -62,6 +65,7 @@ def _drawn(task: Task) -> Independent:
             scalar(density), places, data=density.data, key=("logp", density.key),
             at_once=of_batches(density, BATCH, EVALUATIONS // BATCH, SOONER),
             scanned=int(np.clip(SCANNED / _work(posterior), FEWEST, MOST)), reach=_reach(posterior, slots),
+            edges=any(node.op in FACTORS for node in ancestors(density.program.outputs)),
         )  # fmt: skip
 
     source: Rejection = kept_for(posterior, "rejection", places, ancestors(density.program.outputs), made)
