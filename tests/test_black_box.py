@@ -2,12 +2,15 @@
 
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import ppl as pm
 import ppl.tensor as pt
+from ppl.compile.density import layout
+from ppl.model.certificate.certificate import Notary
 from ppl.model.inference.steps.assignment import assign
 from ppl.model.posterior.rewriting import rewritten
 
@@ -84,6 +87,25 @@ def test_without_a_gradient_slices_move_what_it_uses_and_nuts_refuses_by_name():
             pm.sample(**FEW, step=pm.NUTS())
         by_populations = pm.sample(**(FEW | {"chains": 8}), step=pm.DEMetropolisZ())
     assert abs(float(results.posterior["mu"].mean() - by_populations.posterior["mu"].mean())) < 0.4
+
+
+def test_the_certificate_counts_the_digits_of_a_function_on_the_host():
+    # a function that computes in single precision tells numbers 1e-7 apart, and rounding decides which of them
+    rough = pm.from_numpy(lambda mu: np.float64(np.float32(mu) * np.float32(1e4) / 3), gradient=lambda mu: (1e4 / 3,))
+
+    def run(rough, off):
+        with pm.Model() as model:
+            mu = pm.Normal("mu", 0, 2)
+            pm.Potential("rows", rough(mu))
+        posterior = rewritten(model, rewrite=False)
+        positions = np.random.default_rng(0).normal(size=(1, 8, 1))
+        lp = np.array([[float(model.compile_logp()({"mu": x})) for x in positions[0, :, 0]]])
+        notary = Notary(posterior, layout(posterior.values, {"mu": np.array(0.0)}), {"mu": posterior.outputs["mu"]})
+        moved = lp + off * np.sin(np.arange(8.0))
+        return notary.certify(SimpleNamespace(positions=positions), moved, {"mu": positions[..., 0]}, 1).verdict
+
+    exact = pm.from_numpy(lambda mu: mu * 1e4 / 3, gradient=lambda mu: (1e4 / 3,))
+    assert run(rough, 1e-3) == run(exact, 0.0) == "holds" and run(rough, 100.0) == run(exact, 1e-3) == "fails"
 
 
 WRONG = [

@@ -107,6 +107,18 @@ def test_threads_lose_no_update():
     assert s.get_value() == 801
 
 
+def test_a_variable_takes_numbers_that_its_dtype_has():
+    seen = ppl.shared(np.array([True, False]), shape=(None,))
+    seen.set_value([0, 1, 1])
+    assert seen.get_value().dtype == bool and seen.get_value().tolist() == [False, True, True]
+    count = ppl.shared(3)
+    count.set_value(4.0)
+    assert count.get_value() == 4 and count.get_value().dtype == np.int64
+    for variable, value in ((seen, [2, 0]), (count, 4.5), (count, np.nan)):
+        with pytest.raises(TypeError, match=r"convert it with \.astype"):
+            variable.set_value(value)
+
+
 def test_a_variable_keeps_its_own_array_and_shares_a_borrowed_one():
     x = tt.dvector("x")
     own, lent = np.ones(2), np.ones(2)

@@ -218,6 +218,19 @@ def test_the_mode_and_its_curvature():
     assert np.isclose(powell["mu"], point["mu"], atol=1e-2)
 
 
+def test_the_mode_of_counts_that_are_asked_to_move():
+    # the density is C(12, k) p^(11 + k) (1 - p)^(14 - k): of p at (11 + k) / 25, of k at the whole part of 13 p
+    with pm.Model() as model:
+        p = Beta("p", 3, 2)
+        k = ppl.Binomial("k", 12, p)
+        ppl.Binomial("y", 10, p, observed=9)
+    both = pm.find_MAP(vars=[p, k], model=model, progressbar=False)
+    assert abs(both["p"] - (11 + both["k"]) / 25) < 1e-4 and both["k"] == int(13 * both["p"]) > 7
+    assert both["k"].dtype.kind == "i"
+    alone = pm.find_MAP({"p": 0.1}, vars=[k], model=model, progressbar=False)
+    assert alone["k"] == 1 and abs(alone["p"] - 0.1) < 1e-9
+
+
 def test_results_from_draws_that_exist(model, idata):
     trace = pm.MultiTrace({name: v.values for name, v in group_of(idata, "posterior").data_vars.items()}, {}, [0, 1])
     found = pm.to_inference_data(

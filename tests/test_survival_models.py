@@ -131,3 +131,32 @@ def test_statistics_of_rows_at_an_end_are_those_of_a_point(family: str, possible
         slopes = [tt.grad(substitute(e, {share: point}), point) for e in (tt.sum(term.density), written)]
         found = [s.eval({point: np.array([0.3, 0.6])}) for s in slopes]
         np.testing.assert_allclose(*found, rtol=1e-10)
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_hazards_of_intervals_are_marginalized_where_some_exposures_are_zero(held):
+    # three patients in three intervals; who has died or left is exposed no longer
+    exposure = np.array([[1.0, 0.5, 0.0], [1.0, 1.0, 0.3], [0.4, 0.0, 0.0]])
+    died = np.array([[0, 1, 0], [0, 0, 1], [1, 0, 0]])
+    group = np.array([0.0, 1.0, 1.0])
+    with pm.Model() as model:
+        hazard = pm.Gamma("hazard", 0.5, 0.7, shape=3)
+        effect = pm.Normal("effect", 0, 2)
+        times = pm.Data("times", exposure) if held else exposure
+        risk = pm.Deterministic("risk", pm.math.exp(effect * group)[:, None] * hazard)
+        pm.Poisson("died", times * risk, observed=died)
+    assert list(pm.explain(model).free) == ["effect"]
+
+    def exact(b):
+        rate = 0.7 + np.exp(b * group) @ exposure
+        return b * (died.sum(axis=1) @ group) - (0.5 + died.sum(axis=0)) @ np.log(rate) - b**2 / 8
+
+    def change():
+        density = model.compile_logp(rewrite=True)
+        return density({"effect": 0.4}) - density({"effect": -1.0})
+
+    assert change() == pytest.approx(exact(0.4) - exact(-1.0), rel=1e-10)
+    if held:
+        exposure = exposure * 2 + np.diag([0.0, 0.0, 0.1])
+        pm.set_data({"times": exposure}, model)
+        assert change() == pytest.approx(exact(0.4) - exact(-1.0), rel=1e-10)

@@ -78,7 +78,7 @@ class Variable(Tensor):
         return np.asarray(self.cell.value) if borrow else np.array(self.cell.value)
 
     def set_value(self, value: Any, borrow: bool = False) -> None:
-        """Give the variable another value of its dtype and number of axes; copied unless `borrow`."""
+        """Give the variable another value of as many axes, of numbers that its dtype has; copied unless `borrow`."""
         array = self._fitting(value, copy=not borrow)
         if not borrow:
             array.flags.writeable = False  # nobody changes it any more: functions may keep it on the device
@@ -112,7 +112,7 @@ class Variable(Tensor):
     def _fitting(self, value: Any, copy: bool) -> np.ndarray:
         array = np.array(value) if copy else np.asarray(value)
         if array.dtype != self.dtype:
-            if not np.can_cast(array.dtype, self.dtype, "same_kind"):
+            if not _has(self.dtype, array):
                 raise TypeError(f"{self!r} holds {self.dtype}, got {array.dtype}: convert it with .astype()")
             array = array.astype(self.dtype)
         fits = array.ndim == self.ndim and all(
@@ -125,6 +125,14 @@ class Variable(Tensor):
                 "takes any length."
             )
         return array
+
+
+def _has(dtype: str, array: np.ndarray) -> bool:
+    """Whether a dtype has the numbers of an array, by its kind or one by one."""
+    if np.can_cast(array.dtype, dtype, "same_kind"):
+        return True
+    with np.errstate(invalid="ignore"):
+        return array.dtype.kind in "biuf" and np.array_equal(array.astype(dtype), array)
 
 
 class _Variable(Op):

@@ -9,6 +9,7 @@ from scipy.stats import multivariate_normal, norm
 
 import ppl as pm
 import ppl.tensor as tt
+from ppl.samplers.tempering.evidence import Stage, path_evidence
 from ppl.samplers.tempering.weights import reweighted, systematic_resampling
 from ppl.smc.kernels import IMH
 
@@ -317,6 +318,16 @@ def test_temperatures_keep_the_effective_sample_size():
     assert reweighted(log_likelihood, 0.9999, 0.5).beta == 1
     dead = np.where(np.arange(4000) % 10 == 0, log_likelihood, -np.inf)
     assert 1 / np.sum(reweighted(dead, 0.0, 0.5).weights ** 2) == pytest.approx(200, abs=2)
+
+
+def test_the_evidence_of_a_path_is_found_from_any_first_guess():
+    # standard normal numbers with the likelihood exp(-x²/2): at β their precision is 1 + β
+    rng, betas, dim = np.random.default_rng(3), np.linspace(0, 1, 25), 4000
+    seen = [-0.5 * rng.chisquare(dim, (1, 200)) / (1 + beta) for beta in betas]
+    stages = [Stage(beta, values, np.arange(200), 200.0) for beta, values in zip(betas, seen, strict=True)]
+    exact = -0.5 * dim * np.log1p(betas)
+    near, far = path_evidence(stages, exact), path_evidence(stages, 0.99 * exact)
+    assert far.log_z == pytest.approx(near.log_z, abs=1e-8) and abs(near.log_z - exact[-1]) < 4 * near.error
 
 
 def test_systematic_resampling_gives_each_its_share():

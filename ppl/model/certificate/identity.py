@@ -12,7 +12,7 @@ derivative is taken numerically. A sign, an index, a Jacobian or a scale that is
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -31,6 +31,7 @@ from ppl.model.prediction.forwards import keys_of_streams
 from ppl.rewrites import optimize
 from ppl.rewrites.marginalization.expressions.markov import along_inputs
 from ppl.rewrites.values.by_numpy import work
+from ppl.tensor.core.black_box import HostOp, results_of
 from ppl.tensor.sampling.draws import KEY_TYPE
 from ppl.tensor.sampling.keys import Key
 from ppl.tensor.sampling.subkeys import Subkeys
@@ -177,13 +178,33 @@ class Identity:
 
     def as_written(self, values: Mapping[str, np.ndarray]) -> np.ndarray | None:
         """The joint log-density of the model as written at values of all its variables; None where some are missing."""
+        found = self._of_variables(lambda places: [_sum(joint_as_written(self._now, places))], values)
+        return found[0] if found else None
+
+    def single(self, values: Mapping[str, np.ndarray]) -> bool:
+        """Whether functions on the host, whose insides nobody knows, give numbers of single precision at values of all
+        variables: then they have the digits of these, whatever the type that they are declared to have."""
+
+        def called(places: Mapping[Node, Node]) -> list[Tensor]:
+            terms = [*joint_as_written(self._now, places), *substitute(list(self._now.unobserved_RVs), places)]
+            return [x for node in topological(terms) if isinstance(node.op, HostOp) for x in results_of(node)]
+
+        found = [x[np.isfinite(x)] for x in self._of_variables(called, values) if x.dtype == np.float64]
+        return any(np.any(x % 1) and np.all(x == x.astype(np.float32)) for x in found)
+
+    def _of_variables(
+        self, wanted: Callable[[Mapping[Node, Node]], list[Tensor]], values: Mapping[str, np.ndarray]
+    ) -> list[np.ndarray]:
+        """Expressions of all variables of the model at their values; none where some are missing."""
         if any((rv.name or "") not in values for rv in self._now.free_RVs):
-            return None
+            return []
         places: dict[Node, Node] = {rv: placeholder(rv.type, rv.name) for rv in self._now.free_RVs}
         columns = [values[rv.name or ""][None].astype(rv.dtype) for rv in self._now.free_RVs]
-        program = RowProgram(list(places.values()), [_sum(joint_as_written(self._now, places))])  # type: ignore[arg-type]
-        found: np.ndarray = over_draws(program, columns)[0][0]
-        return found
+        outputs = wanted(places)
+        if not outputs:
+            return []
+        program = RowProgram(list(places.values()), outputs)  # type: ignore[arg-type]
+        return [x[0] for x in over_draws(program, columns)]
 
     @property
     def work(self) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from ppl.model.model import Model
 
 GRADIENT_FREE = ("nelder-mead", "powell", "cobyla", "cobyqa")
+STEPS = tuple(sign * 2**k for k in range(8) for sign in (1, -1))  # by which an entry of a discrete variable is moved
 
 
 def _value_and_grad(density: FlatProgram, flat: np.ndarray) -> Any:
@@ -102,7 +104,7 @@ def find_MAP(
     seed: int | None = None,
     **kwargs: Any,
 ) -> Any:
-    """The mode of the posterior, as a point; discrete variables stay where they start.
+    """The mode of the posterior, as a point; discrete variables stay where they start, unless `vars` names them.
 
     The density is that of the variables themselves, without the Jacobians of their transforms. A mode says nothing of
     how sure it is, and may lie far from all draws: of a hierarchy it often is where a scale is 0.
@@ -112,7 +114,8 @@ def find_MAP(
     start : dict, optional
         Values to start from, by name; support points by default.
     vars : list, optional
-        The variables that move; by default all continuous ones.
+        The variables that move; by default all continuous ones. Discrete ones go by steps, in turn with these, to a
+        point from where no step of one of their entries leads higher.
     method : str, default "L-BFGS-B"
         A method of `scipy.optimize.minimize`.
     return_raw : bool, default False
@@ -166,14 +169,36 @@ def find_MAP(
     held = [slot.variable.name for slot in slots if slot.variable not in wanted]
     if vars is None and held:
         log.warning("find_MAP: %s cannot follow a gradient and stay where they start.", ", ".join(map(str, held)))
-    free = [slot.variable in wanted for slot in slots for _ in range(slot.stop - slot.start)]
+    asked = [slot for slot in slots for _ in range(slot.stop - slot.start)]
+    free = np.array([slot.variable in wanted and slot.variable.dtype[0] == "f" for slot in asked])
+    counted = np.flatnonzero([slot.variable in wanted and slot.variable.dtype[0] != "f" for slot in asked])
     with naming_data(model):
         density = FlatProgram([joint.total(jacobian=False)], slots, once=values_of)
-        best, found = maximum_of(density, flattened(slots, point), method, free, maxeval, raw=True, **kwargs)
+        search = partial(maximum_of, density, method=method, free=free, maxeval=maxeval, raw=True, **kwargs)
+        best, found = _climbed(density, flattened(slots, point), counted, search if free.any() else None)
     result = _as_point(model, joint, slots, best, include_transformed)
-    curvature = (_curvature(density, best, np.asarray(free)),) if compute_hessian else ()
+    curvature = (_curvature(density, best, free),) if compute_hessian else ()
     more = ((found,) if return_raw else ()) + curvature
     return (result, *more) if more else result
+
+
+def _climbed(density: FlatProgram, start: np.ndarray, counted: np.ndarray, search: Any) -> tuple[np.ndarray, Any]:
+    """The highest point near a start: a search by gradients and steps of the entries `counted`, in turn until nothing
+    rises."""
+    best, found = search(start) if search else (start, None)
+    evaluate = _value_and_grad(density, best) if counted.size else None
+    while evaluate is not None:
+        here, stepped = evaluate(best)[0], best.copy()
+        for entry in counted:
+            for step in STEPS:
+                further = stepped.copy()
+                further[entry] += step
+                if (there := evaluate(further)[0]) > here:
+                    stepped, here = further, there
+        if np.array_equal(stepped, best):
+            break
+        best, found = search(stepped) if search else (stepped, None)
+    return best, found
 
 
 def _curvature(density: FlatProgram, flat: np.ndarray, moved: np.ndarray) -> np.ndarray:
@@ -199,11 +224,7 @@ def _moved(model: Model, chosen: Any) -> set[Tensor]:
             stacklevel=3,
         )
         picked = [v for v in picked if v not in between] + behind
-    values = {model.rvs_to_values.get(v, v) for v in picked}
-    discrete = [v.name for v in values if v.dtype[0] != "f"]
-    if discrete:
-        raise ValueError(f"find_MAP: {', '.join(map(str, discrete))} are discrete, and no gradient moves them")
-    return values
+    return {model.rvs_to_values.get(v, v) for v in picked}
 
 
 def _as_point(

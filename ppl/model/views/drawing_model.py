@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ppl.distributions import RandomVariable
@@ -13,6 +13,24 @@ from ppl.model.views.printing import parents
 from ppl.tensor.tensor import Tensor
 
 FORMATS = ("plain", "plain_with_params")
+# PyMC's names of the kinds of variables.
+KINDS = {
+    "Free Random Variable": "free", "Observed Random Variable": "observed", "Deterministic": "deterministic",
+    "Potential": "potential", "Data": "data",
+}  # fmt: skip
+Formatters = Mapping[Any, Callable[[Tensor], Mapping[str, Any]]]
+
+
+def _formatters(given: Formatters | None) -> dict[str, Callable[[Tensor], Mapping[str, Any]]]:
+    """Functions that give a node its attributes, by the kind of variable."""
+    known = set(KINDS.values())
+    found = {KINDS.get(str(getattr(k, "value", k)), k): f for k, f in dict(given or {}).items()}
+    if unknown := set(found) - known:
+        raise ValueError(
+            f"node_formatters has {', '.join(sorted(map(str, unknown)))}; the kinds are {', '.join(KINDS)}, "
+            f"or {', '.join(KINDS.values())} for short"
+        )
+    return found
 
 
 def _kind(model: Books, var: Tensor) -> str:
@@ -70,9 +88,12 @@ def _sources(model: Books, var: Tensor) -> list[Any]:
 
 def model_to_networkx(
     model: Books | None = None, *, var_names: Sequence[str] | None = None, formatting: str = "plain",
-    include_dim_lengths: bool = True,
+    include_dim_lengths: bool = True, node_formatters: Formatters | None = None,
 ) -> Any:  # fmt: skip
     """The model as a directed graph; nodes know their kind, label and plate.
+
+    `node_formatters` maps a kind ("free", or PyMC's "Free Random Variable") to a function from a variable to the
+    attributes that its node has in their place.
 
     >>> with pm.Model() as model:
     ...     s = pm.HalfNormal("s", 1)
@@ -86,14 +107,11 @@ def model_to_networkx(
     if formatting not in FORMATS:
         raise ValueError(f"formatting is one of {', '.join(FORMATS)}, got {formatting!r}")
     graph = networkx.DiGraph(name=model.name)
-    chosen = _chosen(model, var_names)
+    chosen, formatters = _chosen(model, var_names), _formatters(node_formatters)
     for var in chosen:
-        graph.add_node(
-            var.name,
-            kind=_kind(model, var),
-            label=_label(model, var, formatting),
-            plate=_plate(model, var, include_dim_lengths),
-        )
+        kind, label = _kind(model, var), _label(model, var, formatting)
+        own = {"kind": kind, "label": label, "plate": _plate(model, var, include_dim_lengths)}
+        graph.add_node(var.name, **(formatters[kind](var) if kind in formatters else own))
     for var in chosen:
         for parent in set(chosen).intersection(parents(model, _sources(model, var))):
             graph.add_edge(parent.name, var.name)
@@ -153,20 +171,13 @@ def _mermaid(text: str) -> str:
     )
 
 
-# PyMC's names of the kinds of variables.
-KINDS = {
-    "Free Random Variable": "free", "Observed Random Variable": "observed", "Deterministic": "deterministic",
-    "Potential": "potential", "Data": "data",
-}  # fmt: skip
-
-
 def model_to_graphviz(
     model: Books | None = None, *, var_names: Sequence[str] | None = None, formatting: str = "plain", save: Any = None,
-    figsize: tuple[float, float] | None = None, dpi: int = 300, node_formatters: Any = None, graph_attr: Any = None,
-    include_dim_lengths: bool = True,
+    figsize: tuple[float, float] | None = None, dpi: int = 300, node_formatters: Formatters | None = None,
+    graph_attr: Any = None, include_dim_lengths: bool = True,
 ) -> Any:  # fmt: skip
-    """The model as a graphviz picture; `node_formatters` maps a kind ("free", or PyMC's "Free Random Variable") to a
-    function from a variable to the attributes of its node, such as its label.
+    """The model as a graphviz picture, whose nodes are called by their variables; `node_formatters` maps a kind
+    ("free", or PyMC's "Free Random Variable") to a function from a variable to all attributes of its node.
 
     >>> with pm.Model() as model:
     ...     center = pm.Normal("center")
@@ -194,11 +205,9 @@ def model_to_graphviz(
         "potential": {"shape": "octagon", "style": "filled", "fillcolor": "lightgrey"},
         "data": {"shape": "box", "style": "rounded, filled", "fillcolor": "lightgrey"},
     }
-    formatters = {KINDS.get(str(getattr(k, "value", k)), k): f for k, f in dict(node_formatters or {}).items()}
-    unknown = set(formatters) - set(looks)
-    if unknown:
-        raise ValueError(f"node_formatters has {', '.join(sorted(unknown))}; the kinds are {', '.join(looks)}")
-    ids = {name: f"v{i}" for i, name in enumerate(graph.nodes)}
+    formatters = _formatters(node_formatters)
+    # a colon would name a port of a node
+    ids = {name: name.replace(":", "&") for name in graph.nodes}
     plates: dict[str, list[str]] = {}
     for name, about in graph.nodes.items():
         plates.setdefault(about["plate"], []).append(name)
@@ -207,9 +216,7 @@ def model_to_graphviz(
         for name in names:
             about = graph.nodes[name]
             look = looks[about["kind"]] | {"label": graphviz.escape(about["label"])}
-            if about["kind"] in formatters:
-                look |= formatters[about["kind"]](found[name])
-            target.node(ids[name], **look)
+            target.node(ids[name], **(formatters[about["kind"]](found[name]) if about["kind"] in formatters else look))
         if plate:
             target.attr(label=graphviz.escape(plate), labeljust="r", labelloc="b", style="rounded")
             picture.subgraph(target)

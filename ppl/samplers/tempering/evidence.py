@@ -80,24 +80,24 @@ def _chances(log_z: np.ndarray, powers: np.ndarray, log_effective: np.ndarray) -
 
 
 def _solved(log_z: np.ndarray, powers: np.ndarray, log_effective: np.ndarray, share: np.ndarray) -> np.ndarray:
-    """log Z of all stages: as many particles are expected of each as there are."""
+    """log Z of all stages, so that as many particles are expected of each as there are: by Newton's method, whose steps
+    are shortened so that they never go too far (Bach 2010, proposition 2, for sums of logarithms of sums)."""
     wanted = np.exp(log_effective)
     log_z = log_z - log_z[0]
-    for turn in range(NEWTON):
-        chances = _chances(log_z, powers, log_effective)
-        counts = chances @ share
-        step = np.log(counts / wanted)  # the equation itself, as a map: always in the right direction
-        if turn > 1:
-            slopes = np.diag(counts) - (chances * share) @ chances.T
-            newton = np.zeros_like(step)
-            newton[1:] = np.linalg.lstsq(slopes[1:, 1:], (counts - wanted)[1:], rcond=None)[0]
-            if np.all(np.abs(newton) < 1.0):
-                step = newton
-        step = step - step[0]
-        log_z = log_z + step
-        if np.max(np.abs(step)) < TOLERANCE:
-            break
-    return log_z
+    chances = _chances(log_z, powers, log_effective)  # of a later estimate by weights: exponentials are taken once
+    moved = np.zeros_like(log_z)
+    for _ in range(NEWTON):
+        weights = np.exp(-moved)
+        total = weights @ chances
+        counts = weights * (chances @ (share / total))
+        slopes = np.diag(counts) - np.outer(weights, weights) * ((chances * (share / total**2)) @ chances.T)
+        step = np.zeros_like(log_z)
+        step[1:] = np.linalg.lstsq(slopes[1:, 1:], (counts - wanted)[1:], rcond=None)[0]
+        width = np.ptp(step)
+        if width < TOLERANCE:
+            return log_z + moved + step
+        moved += step * np.log1p(width) / width
+    return log_z + moved
 
 
 def _variance(influence: np.ndarray, stages: Sequence[Stage]) -> float:

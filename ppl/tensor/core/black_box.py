@@ -20,6 +20,12 @@ class GradientError(NotImplementedError):
     """An operation that has no gradient, where one is needed."""
 
 
+def results_of(call: Any) -> list[Tensor]:
+    """The results of a call of an operation on the host, one tensor each."""
+    count = len(call.op.types)
+    return [call] if count == 1 else [Node(GET, (call,), Attrs(position=i)) for i in range(count)]  # type: ignore[misc]
+
+
 class HostOp(TensorOp):
     """An operation done on the host. Subclasses say how to `run` it and, if `differentiable`, how to `pull_back`."""
 
@@ -55,11 +61,7 @@ class HostOp(TensorOp):
 
     def applied(self, inputs: Sequence[Node]) -> list[Tensor]:
         """The results, one tensor each."""
-        whole: Any = Node(self, tuple(inputs))
-        if len(self.types) == 1:
-            return [whole]
-        parts: list[Any] = [Node(GET, (whole,), Attrs(position=i)) for i in range(len(self.types))]
-        return parts
+        return results_of(Node(self, tuple(inputs)))
 
     def forms(self, arrays: Sequence[Any]) -> list[Form]:
         """Shapes and dtypes of the results: as declared, or as they are found."""

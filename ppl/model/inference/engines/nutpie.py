@@ -11,7 +11,7 @@ from ppl.model.inference.engines.package import finite_starts, missing, refuse
 from ppl.model.inference.runs import Clock, Drawn
 from ppl.model.inference.sampling_options import Nuts
 from ppl.model.starting.start_points import Starts
-from ppl.xla.later import jax
+from ppl.xla.later import jax, jnp
 from ppl.xla.stacks import Jitted
 
 OPTIONS = ("low_rank_modified_mass_matrix", "use_grad_based_mass_matrix", "maxdepth")
@@ -30,14 +30,15 @@ def sample_nutpie(
     clock = Clock()
     data = density.data
     with jax.enable_x64(True):
-        evaluate = Jitted(lambda x: jax.value_and_grad(scalar(density))(x, *data))
+        # one array for both: each array that goes from JAX to NumPy costs as much as a small density
+        evaluate = Jitted(lambda x: jnp.hstack(jax.value_and_grad(scalar(density))(x, *data)))
         first = finite_starts(density, starts, plan["chains"])
 
     def make_density() -> Any:
         def logp(x: np.ndarray) -> tuple[float, np.ndarray]:
             with jax.enable_x64(True):
-                value, gradient = evaluate(x)
-            return float(value), np.asarray(gradient, np.float64)
+                both = np.asarray(evaluate(x), np.float64)
+            return float(both[0]), both[1:]
 
         return logp
 

@@ -27,7 +27,7 @@ from ppl.graph import Node, ancestors, substitute
 from ppl.rewrites.marginalization.conjugate.gamma_ratios import once
 from ppl.rewrites.marginalization.conjugate.pairs import PAIRS, PRIORS, Pair, Prior, prior_of
 from ppl.rewrites.marginalization.examples import example, latent
-from ppl.rewrites.marginalization.expressions.branches import branches
+from ppl.rewrites.marginalization.expressions.branches import branches, without_zeros
 from ppl.rewrites.marginalization.expressions.data import NotAffine, is_always, is_data, known_shape
 from ppl.rewrites.marginalization.expressions.picks import picks
 from ppl.rewrites.marginalization.expressions.positive import known_positive
@@ -170,7 +170,9 @@ def pieces(variable: RandomVariable, factor: Any) -> tuple[list[Child], list[Obs
     try:
         return [child_of(variable, factor)], []
     except NoMatch:
-        halves = branches(factor, variable) if isinstance(factor, Observation) else None
+        if not isinstance(factor, Observation):
+            raise
+        halves = branches(factor, variable) or without_zeros(factor, variable)
         if halves is None:
             raise
     matches: list[Child] = []

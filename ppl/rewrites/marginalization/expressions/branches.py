@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from ppl.distributions.draws.draw import draw
 from ppl.graph import Node, ancestors, substitute
 from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.discrete.latent_values import states_of_code
-from ppl.rewrites.marginalization.expressions.data import HOST, is_data, known_shape
+from ppl.rewrites.marginalization.expressions.data import HOST, data_value, is_data, is_read, known_shape
 from ppl.rewrites.marginalization.program import Observation, Program, Term, log_density
 from ppl.rewrites.simplify import simplify_given_draws
 from ppl.tensor.core.ops import Elementwise
@@ -22,12 +23,25 @@ from ppl.tensor.tensor import Tensor, as_tensor
 
 def branches(factor: Observation, variable: RandomVariable) -> tuple[Observation, Observation] | None:
     """An observation whose parameter is switch(c, a, b) as the rows where c holds, with a, and the others, with b."""
+    return _halves(factor, lambda parameter: outermost_switch(parameter, variable))
+
+
+def without_zeros(factor: Observation, variable: RandomVariable) -> tuple[Observation, Observation] | None:
+    """An observation whose parameter is a product with data that are 0 in some rows, as exposures are, as the rows
+    where they are positive, and the others, whose parameter is 0."""
+    return _halves(factor, lambda parameter: _exposed(parameter, variable))
+
+
+def _halves(
+    factor: Observation, switched: Callable[[Any], tuple[Tensor, Tensor, Tensor] | None]
+) -> tuple[Observation, Observation] | None:
+    """The rows of either branch of the first parameter that is a switch."""
     child = factor.variable
     if child.event_ndim or None in child.type.shape or laws_of(child):
         return None
     shape = known_shape(child)
     for i, (parameter, declared) in enumerate(zip(child.parameters, child.family.params.values(), strict=True)):
-        switch = None if declared.domain.ndim else outermost_switch(parameter, variable)
+        switch = None if declared.domain.ndim else switched(parameter)
         if switch is None:
             continue
         condition = tt.broadcast_to(switch[0], shape)
@@ -87,6 +101,27 @@ def _indicated(e: Any, variable: RandomVariable) -> tuple[Tensor, Tensor, Tensor
             return None
         condition = tt.neq(condition, 0)
     return condition, x, tt.zeros((), dtype=x.dtype)
+
+
+def _exposed(e: Any, variable: RandomVariable) -> tuple[Tensor, Tensor, Tensor] | None:
+    """switch(d > 0, e, 0) for a product of the variable and data d, some of which are 0 and none negative; where they
+    are 0 the first branch has 1 in their place. None where it is none."""
+    while e.op.name == "named":
+        e = e.inputs[0]
+    left, among = [e], list[Node]()
+    while left:
+        node = left.pop()
+        if node.op.name == "multiply":
+            left += node.inputs
+        elif is_read(node) and np.any(data_value(node) == 0) and np.all(data_value(node) >= 0):
+            among.append(node)
+    if len(among) != 1 or e.op.name != "multiply" or variable not in ancestors(e):
+        return None
+    (data,) = among
+    # by value, and not by a condition: where that holds, what is 1 by it would be the data again
+    value = data_value(data)
+    whole = as_tensor(np.where(value > 0, value, np.ones_like(value)))
+    return tt.gt(data, 0), as_tensor(substitute(e, {data: whole})), tt.zeros((), dtype=e.dtype)
 
 
 def picked(e: Any) -> tuple[Tensor, Tensor, Tensor] | None:
