@@ -17,14 +17,14 @@ from ppl.distributions import is_draw
 from ppl.distributions.declaration.inner import laws_of
 from ppl.graph import Node, ancestors, substitute, topological
 from ppl.model.arguments import check_keys, check_truths, chosen_names, count
+from ppl.model.bar import Bar
 from ppl.model.context import model_may_be_first, model_to_read
 from ppl.model.errors import ParameterValueError, ShapeError
-from ppl.model.finishing import checks
-from ppl.model.inference.bar import Bar
 from ppl.model.inputs.read_once import refuse_read_once
 from ppl.model.log import log
 from ppl.model.output import results
 from ppl.model.output.hidden import is_hidden, shown
+from ppl.model.output.sampler_warnings import not_numbers, tell
 from ppl.model.output.traces import Draws, data_then, from_trace
 from ppl.model.posterior.snapshot import naming_data
 from ppl.model.prediction.draw_rows import draw_keys
@@ -340,7 +340,7 @@ def _drawn(
     except (TypeError, ValueError) as error:
         raise _shape_clash(model, error, given, columns) from error
     values = dict(zip(names, found, strict=True))
-    checks.tell(checks.not_numbers(values, "predictive draws"))
+    tell(not_numbers(values, "predictive draws"))
     return values
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from ppl.graph import Attrs, Node
 from ppl.graph.node import Op
-from ppl.rewrites.engine.order import Place, place
+from ppl.rewrites.arithmetic.order import Place, place
 from ppl.tensor.core.ops import broadcast_shape
 from ppl.tensor.tensor import CONSTANT, TensorType, constant, value_of
 from ppl.xla.later import jnp

@@ -11,11 +11,11 @@ from ppl.distributions import Bernoulli, RandomVariable, is_draw
 from ppl.distributions.declaration.inner import laws_of
 from ppl.distributions.draws.draw import draw
 from ppl.graph import Node, ancestors, substitute
+from ppl.rewrites.books.simplify import simplify_given_draws
 from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.discrete.latent_values import states_of_code
 from ppl.rewrites.marginalization.expressions.data import HOST, is_data, known_shape
 from ppl.rewrites.marginalization.program import Observation, Program, Term, log_density
-from ppl.rewrites.simplify import simplify_given_draws
 from ppl.tensor.core.ops import Elementwise
 from ppl.tensor.tensor import Tensor, as_tensor
 
