@@ -42,7 +42,11 @@ def branches(factor: Observation, variable: RandomVariable) -> tuple[Observation
 
 
 def outermost_switch(e: Any, variable: RandomVariable) -> tuple[Tensor, Tensor, Tensor] | None:
-    """(c, a, b) such that the expression is switch(c, a, b), c not depending on the variable; None where it is not."""
+    """(c, a, b) such that the expression is switch(c, a, b), c not depending on the variable; None where it is not.
+
+    It asks where an expression falls into two, by a condition that any operation may stand around; `products` would ask
+    what it is the sum of.
+    """
     if e.op.name == "switch" and variable not in ancestors(e.inputs[0]):
         return e.inputs
     if variable not in ancestors(e) or None in e.type.shape:
