@@ -448,7 +448,10 @@ def test_a_certificate_is_told_if_it_fails_or_judges_nothing():
 
 def test_few_draws_and_single_chains_are_told():
     assert "too few" in kinds(pm.check(results({"a": RNG.normal(size=(4, 20))})))["mixing"].sentence
-    assert "Only one chain" in kinds(pm.check(results({"a": RNG.normal(size=(1, 500))})))["mixing"].sentence
+    one = {"a": RNG.normal(size=(1, 500))}
+    for attributes in ({}, {"drawn_by": "NUTS"}, {"drawn_by": "NUTS, since draws are not independent here: ..."}):
+        assert "Only one chain" in kinds(pm.check(results(one, attributes)))["mixing"].sentence
+    assert not pm.check(results(one, {"drawn_by": "rejection in the 2 dimensions left"})).findings
 
 
 def test_the_documentation_is_up_to_date():

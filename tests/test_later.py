@@ -97,3 +97,20 @@ def test_shapes_of_usual_matrices_and_lengths_of_data_do_without_jax(monkeypatch
     with ppl.Model():
         rows = ppl.Data("rows", np.zeros((5, 3)))[1:] @ tt.ones(3)
     assert data_values.value_now(tt.shape(rows)[0]) == 4
+
+
+def test_rows_that_are_joined_by_factors_are_sampled_without_jax():
+    """Their plan holds triangular factors, pseudo-inverses and eigenvectors, which JAX is not asked the types of."""
+    program = """
+import sys
+import numpy as np
+import ppl as pm
+rng = np.random.default_rng(1)
+x = rng.normal(size=(60, 3))
+with pm.Model():
+    sigma = pm.Exponential("sigma", 1)
+    pm.Normal("y", x @ pm.Normal("b", shape=3), sigma, observed=rng.normal(size=60))
+    pm.sample(draws=50, tune=50, progressbar=False)
+print("jax" in sys.modules)
+"""
+    assert run(program) == "False"

@@ -27,10 +27,11 @@ from op_without_rows import WITHOUT_A_ROW
 
 import ppl
 import ppl.tensor as tt
-from ppl.graph import ancestors
+from ppl.graph import Attrs, ancestors
 from ppl.graph.registry import OPS
 from ppl.rewrites.values.folding import step_by_step
-from ppl.tensor.tensor import FUNCTIONS, Tensor
+from ppl.tensor.core.ops import shape_by_jax
+from ppl.tensor.tensor import FUNCTIONS, Tensor, TensorType, placeholder
 
 pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
 
@@ -265,3 +266,26 @@ def test_schur_multiplies_back():
     a = reals(3, 3)
     t, z = tt.schur(a)
     np.testing.assert_allclose(tt.get(z @ t @ z.T), a, rtol=1e-9, atol=1e-9)
+
+
+TOLD = {  # operations that tell their type without JAX: shapes and constants
+    "qr": [((5, 2), {}), ((2, 5), {}), ((3, 4, 4), {}), ((5, 2), {"mode": "r"}), ((None, 2), {})],
+    "pinv": [((5, 2), {}), ((3, 2, 4), {}), ((None, 2), {})],
+    "eigh": [((4, 4), {}), ((3, 4, 4), {"UPLO": "U"}), ((None, 4, 4), {})],
+    "tril": [((4, 3), {}), ((2, 4, 3), {"k": -1}), ((4, None), {})],
+    "triu": [((4, 3), {"k": 2})],
+    "diagonal": [((4, 3), {}), ((2, 4, 3), {"offset": -1, "axis1": 1, "axis2": 2})],
+    "matrix_of_diagonal": [((3,), {"k": 0}), ((2, 3), {"k": -2})],
+    "solve_general": [((4, 4), {}), ((2, 4, 4), {})],
+}
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128"])
+@pytest.mark.parametrize("name", TOLD)
+def test_a_type_that_an_operation_tells_is_the_one_of_jax(name, dtype):
+    op = OPS[name]
+    assert {key for key, other in OPS.items() if getattr(other, "type_of", None) is not None} == TOLD.keys()
+    for shape, chosen in TOLD[name]:
+        inputs = tuple(placeholder(TensorType(dtype, shape), "x") for _ in range(op.count or 2))
+        attrs = Attrs(**{**op.constants, **chosen})
+        assert op.infer(inputs, attrs) == shape_by_jax(op.lower, tuple(x.type for x in inputs), attrs)

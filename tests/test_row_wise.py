@@ -10,6 +10,7 @@ import ppl.tensor as tt
 from ppl.graph import Node, ancestors
 from ppl.rewrites.sharing.row_wise import for_rows
 from ppl.rewrites.values.folding import step_by_step
+from ppl.tensor.linear_algebra.definite import normal_log_density
 from ppl.tensor.sampling.draws import OF_ONE_WORD, of_words
 from ppl.tensor.tensor import Tensor, TensorType, placeholder
 
@@ -101,6 +102,10 @@ L = placeholder(TensorType("float64", (4, 4)), "l")
         tt.vectorize(lambda x: x * V[0], "()->()")(W),
         tt.solve_triangular(tt.tril(L) + 3 * np.eye(4), W, lower=True, b_ndim=1),
         tt.solve_triangular(tt.tril(L) + 3 * np.eye(4), tt.stack([W, W + 1]), lower=True, b_ndim=1),
+        normal_log_density(V, L @ L.T + np.eye(4)),
+        normal_log_density(W, L @ L.T + np.eye(4)),
+        normal_log_density(tt.stack([W, 2 * W]), L @ L.T + np.eye(4)),
+        normal_log_density(V[:3], (L @ L.T)[:3, :3] - V[0] * np.eye(3)),  # in some rows no covariance
         tt.set_subtensor(W[1:3, np.array([0, 2])], V[:2]),
         tt.inc_subtensor(W[:, np.array([0, 0, 1])], V[0]),
     ],

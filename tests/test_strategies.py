@@ -57,15 +57,15 @@ CASES = [
     (coin, {"target_accept": 0.9}, "by_recovery"),
     (location, {"target_accept": 0.9}, "by_quadrature"),
     (location, {}, "by_quadrature"),
-    (line, {}, "by_nuts"),
-    (line, {"independent": True}, "by_rejection"),
-    (line, {"independent": True, "rewrite": False}, "by_nuts"),
-    (line_and_location, {}, "by_factors"),
-    (line_and_location, {"independent": True}, "by_rejection"),
-    (curve, {"independent": True}, "by_nuts"),
-    (curve_and_location, {"independent": True}, "by_factors"),
-    (coin, {"independent": True}, "by_recovery"),
-    (location, {"independent": True}, "by_quadrature"),
+    (line, {}, "by_rejection"),
+    (line, {"target_accept": 0.9}, "by_rejection"),
+    (line, {"rewrite": False}, "by_nuts"),
+    (line_and_location, {}, "by_rejection"),
+    (curve, {}, "by_nuts"),
+    (curve_and_location, {}, "by_factors"),
+    (location, {"independent": False}, "by_nuts"),
+    (line, {"independent": False}, "by_nuts"),
+    (curve_and_location, {"independent": False}, "by_nuts"),
     (line_and_location, {"callback": print}, "by_nuts"),
     (line, {"nuts_sampler": "nutpie"}, "by_another_package"),
     (label, {"rewrite": False}, "by_steps"),
@@ -124,9 +124,7 @@ def test_what_rejection_refuses_goes_to_a_chain_with_the_reason(monkeypatch):
     monkeypatch.setattr(by_rejection, "rejection", refused)
     with pm.Model():
         line()
-        result = pm.sample(
-            draws=4, tune=4, chains=1, random_seed=1, progressbar=False, quiet=True, certificate=False, independent=True
-        )
+        result = pm.sample(draws=4, tune=4, chains=1, random_seed=1, progressbar=False, quiet=True, certificate=False)
     by = result.posterior.attrs["drawn_by"]
     assert by.startswith("NUTS, since draws are not independent here: a share 0.1") and "n_steps" in result.sample_stats
 
@@ -135,9 +133,11 @@ def test_few_numbers_go_to_a_chain_where_that_is_less_work():
     with pm.Model() as model:
         line()
     given = {**inspect.unwrap(sample).__kwdefaults__, "draws": 100, "model": model, "random_seed": 1, "options": {}}
-    task = task_of(request(sample, given | {"tune": 100, "chains": 1, "independent": True}))
-    assert by_rejection._against(task) is None
+    task = task_of(request(sample, given | {"tune": 100, "chains": 1}))
+    assert by_rejection._pays(task)
     with limited(operations_of_compiling=0.0):
-        assert by_rejection._against(task) == "a chain is less work"
+        assert by_rejection.by_rejection(task) is None
+        assert task.finish.facts["drawn_by"] == "NUTS, since a chain is less work"
     with limited(few_numbers=1):
-        assert "2 numbers are left" in by_rejection._against(task)
+        task.finish.facts["drawn_by"] = "NUTS"
+        assert by_rejection.by_rejection(task) is None and task.finish.facts["drawn_by"] == "NUTS"

@@ -13,6 +13,8 @@ from ppl.samplers.runs import diagnostics
 
 MOST_ENTRIES = 4000  # entries of variables that are looked at, one by one
 
+WITHOUT_CHAINS = ("recovery", "quadrature", "rejection")  # how `drawn_by` begins where draws are independent
+
 
 class Outcome:
     """Results as checks see them. What could not be looked at is noted in `skipped`."""
@@ -55,8 +57,8 @@ class Outcome:
 
     @property
     def are_chains(self) -> bool:
-        """Whether the draws are those of Markov chains: draws by quadrature or recovery do not depend on each other."""
-        return "drawn_by" not in self.attributes
+        """Whether the draws are those of Markov chains: others do not depend on each other."""
+        return not str(self.attributes.get("drawn_by", "")).startswith(WITHOUT_CHAINS)
 
     @property
     def is_long_enough(self) -> bool:

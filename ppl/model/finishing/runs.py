@@ -42,11 +42,16 @@ def independent(
     positions: np.ndarray, stats: dict[str, np.ndarray], tuning: np.ndarray, tuning_stats: dict[str, np.ndarray],
     seconds: float = 0.0, compiling: float = 0.0, **facts: Any,
 ) -> Independent:  # fmt: skip
-    """A run of independent draws, none of which diverged or was refused."""
-    still = lambda shape: {"diverging": np.zeros(shape, bool), "acceptance_rate": np.ones(shape)}
+    """A run of independent draws, none of which diverged or was refused. They have no momentum, so that their energy
+    is minus their log-density."""
+
+    def all_of(shape: tuple[int, ...], own: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        energy = {"energy": -own["lp"]} if "lp" in own else {}
+        return {"diverging": np.zeros(shape, bool), "acceptance_rate": np.ones(shape)} | energy | own
+
     return Independent(
-        positions, still(positions.shape[:2]) | stats, max(0.0, seconds - compiling),
-        tuning, still(tuning.shape[:2]) | tuning_stats, compiling, facts=facts,
+        positions, all_of(positions.shape[:2], stats), max(0.0, seconds - compiling),
+        tuning, all_of(tuning.shape[:2], tuning_stats), compiling, facts=facts,
     )  # fmt: skip
 
 

@@ -70,15 +70,16 @@ def sample(
     max_seconds: float | None = None,
     mesh: Any = None,
     shard: bool = False,
-    independent: bool = False,
+    independent: bool = True,
     certificate: bool | int = True,
     **options: Any,
 ) -> Any:
     """Draw from the posterior of a model, after rewriting it: what can be integrated out is not sampled.
 
-    What has a gradient is moved by NUTS, the rest by other step methods; numbers that nothing joins to the rest are
-    drawn independently, by quadrature. `ppl.explain(model)` tells beforehand what would be done, and the result holds
-    every variable of the model, those that were marginalized too. Every run checks itself against the model as written.
+    Where one to four numbers are left, and their law can be followed, draws are independent, without a Markov chain.
+    Elsewhere what has a gradient is moved by NUTS, the rest by other step methods. `ppl.explain(model)` tells
+    beforehand what would be marginalized, and the result holds every variable of the model, those that were
+    marginalized too. Every run checks itself against the model as written.
 
     Parameters
     ----------
@@ -164,10 +165,10 @@ def sample(
         "chains", of any size, and in any number of processes (`ppl.distributed`). `ppl.plan` tells whether it pays.
     shard : bool, default False
         Share out rows also where `ppl.plan` says that messages take longer than what they save.
-    independent : bool, default False
-        Where two to four numbers are left after rewriting, draw them by rejection and not by a chain: draws are
-        independent then, and nothing or little is compiled. New, and not the default yet: narrow modes far apart can
-        be missed. The attribute `drawn_by` has the reason where NUTS drew after all.
+    independent : bool, default True
+        Whether few numbers that rewriting leaves may be drawn without a chain: by quadrature where nothing joins them,
+        by rejection where there are two to four. Where the law of these draws cannot be told, NUTS draws, and the
+        attribute `drawn_by` has the reason. False: NUTS draws all that is left.
     certificate : bool or int, default True
         At how many draws the run compares the joint density of the model as written with the density that was sampled
         times that of the variables drawn back; True: at up to 32. Draws that contradict the model raise.

@@ -134,7 +134,8 @@ def task_of(asked: Asked) -> Task:
     refuse_too_large(_sizes(finish), asked.chains, asked.draws)
     if asked.mesh is not None and not (methods.only_nuts and asked.own):
         raise ValueError(_ONLY_NUTS)
-    in_parts = asked.rewrite and not (asked.watched or asked.steered or asked.mesh) and methods.only_nuts
+    steered = asked.watched or asked.steered or asked.mesh is not None
+    in_parts = asked.rewrite and asked.independent and not steered and methods.only_nuts
     division = posterior.division if in_parts else None
     if asked.max_seconds is not None and division is not None and division.chains:
         division = None  # all chains move together: of parts in turn the last would have no draw when time is over

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from ppl.compile.density import FlatProgram
 from ppl.compile.hoisting import DataFirst
 from ppl.compile.pure import Program
 from ppl.graph import Node, ancestors
@@ -53,6 +54,27 @@ def at_once(
     if not all(node in given or node.op is CONSTANT or is_known(node) for node in ancestors(outputs, blockers=given)):
         return None
     return AtOnce(inputs, program.places, outputs, total)
+
+
+def of_batches(
+    density: FlatProgram, most_rows: int, runs: int, most: float = LITTLE
+) -> Callable[[np.ndarray], np.ndarray | None] | None:
+    """Log-densities of batches of at most so many points, by NumPy, where that is so little work, for so many batches,
+    that a program is not worth compiling."""
+    known: dict[int, AtOnce | None] = {most_rows: at_once(density.program, most_rows, runs, most)}
+    if known[most_rows] is None:
+        return None
+    data = density.data
+
+    def log_densities(positions: np.ndarray) -> np.ndarray | None:
+        rows = len(positions)
+        if rows not in known:
+            known[rows] = at_once(density.program, rows, runs, most)
+        program = known[rows]
+        found = program([slot.read(positions) for slot in density.slots], data) if program is not None else None
+        return None if found is None else np.asarray(found[0])
+
+    return log_densities
 
 
 def _side(node: Node) -> int:

@@ -14,6 +14,7 @@ from ppl.graph.node import Op
 from ppl.tensor import linalg
 from ppl.tensor.arrays import diagonals, indexing, reductions, shaping, sorting
 from ppl.tensor.arrays.segments import segment_sum
+from ppl.tensor.core import elementwise
 from ppl.tensor.core.names import NAMED
 from ppl.tensor.core.ops import Elementwise, Reduction
 from ppl.tensor.core.vectorizing import VECTORIZED
@@ -137,6 +138,20 @@ def _triangles(call: _Call) -> Tensor:
     stacks = max(x.type.ndim - n for x, n in zip(call.node.inputs, own, strict=True))
     each = zip(call.inputs, call.moved, own, strict=True)
     return call.with_inputs([_padded(x, stacks + n) if moved else x for x, moved, n in each])
+
+
+def _normal_log_densities(call: _Call) -> Tensor:
+    """By the factors of a stack of covariances, where each row has its own."""
+    residual, cov = call.inputs
+    if not call.moved[1]:
+        return _stacked(call)
+    vectors = call.node.inputs[0].type.ndim - 1  # axes of them for one covariance
+    residual = residual if call.moved[0] else shaping.EXPAND_DIMS(residual, 0)
+    factor = decompositions.cholesky(cov)
+    z = decompositions.solve_triangular(_padded(factor, vectors + 2), residual, lower=True, b_ndim=1)
+    logs = elementwise.log(triangular.diagonal_of(factor))
+    volume = shaping.reshape(reductions.sum(logs, axis=-1), (call.rows,) + (1,) * vectors)
+    return -0.5 * reductions.sum(z * z, axis=-1) - volume
 
 
 def _of_vectors(call: _Call) -> Tensor | None:
@@ -295,5 +310,6 @@ _RULES: dict[Op, Callable[[_Call], Tensor | None]] = {
     decompositions.cholesky: _stacked,
     decompositions.SOLVE_TRIANGULAR: _triangles,
     definite.log_det_definite: _stacked,
+    definite.normal_log_density: _normal_log_densities,
     of_words: _of_words,
 }

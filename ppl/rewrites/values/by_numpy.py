@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from math import inf, prod
+from math import inf, lgamma, prod
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ from ppl.tensor.special_functions.catalog import log_exp_difference
 from ppl.tensor.special_functions.normal import log1p_square, log_ndtr_between
 
 Values = list[np.ndarray]
+FEW = 2000  # numbers, of which functions of Python are done before SciPy is loaded
 DRAWN, OF_WORD = 30, 8  # numbers that take NumPy as long as one that it draws, or that it makes of one random word
 
 
@@ -50,7 +52,7 @@ def by_numpy(node: Node, values: Values) -> Any:
 def _found(node: Node, values: Values) -> Any:
     f = _of_entries(node.op.name) if isinstance(node.op, Elementwise) and not node.attrs else None
     if f is not None:
-        return np.asarray(f(*values)).astype(node.type.dtype)
+        return np.asarray(f(*values)).astype(node.type.dtype, copy=False)
     if isinstance(node.op, Reduction) and node.op.name in _REDUCTIONS and values[0].size:
         return _reduced(node, values[0])
     if isinstance(node.op, Draw):
@@ -90,22 +92,29 @@ def work(node: Node) -> float:
 
 
 # --- entry by entry
+_OF_FEW = SimpleNamespace(
+    gammaln=np.vectorize(lgamma, otypes=[float]), xlogy=lambda x, y: np.where(x == 0, 0.0, x * np.log(y))
+)
+
+
 def _stirling(x: np.ndarray) -> Any:
-    import scipy.special
+    if x.size <= FEW and np.all(x >= 0) and x.dtype == float:  # as for the counts of most models
+        return special_counts.stirling_by(np, _OF_FEW, x)
+    import scipy.special  # a tenth of a second
 
     return special_counts.stirling_by(np, scipy.special, x)
 
 
 _OTHER_NAMES: dict[str, Callable[..., Any]] = {
     "abs": np.abs, "switch": np.where, "softplus": lambda x: np.logaddexp(x, 0),
-    "log_sigmoid": lambda x: -np.logaddexp(-x, 0), "rsqrt": lambda x: 1 / np.sqrt(x), "trunc": np.trunc,
+    "log_sigmoid": lambda x: -np.logaddexp(-x, 0), "rsqrt": lambda x: 1 / np.sqrt(x),
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)), "trunc": np.trunc,
     "stop_gradient": np.asarray, "at_optimum": np.asarray, "twice": np.asarray, "held": np.asarray,
     "stirling": _stirling,
     "deviance": functools.partial(special_counts.deviance_by, np), "clip": np.clip,
     **{op.name: op.lower for op in (share, log1mexp, log_exp_difference, log1p_square, log_ndtr_between)},
     **{op.name: op.lower for op in CORRELATIONS},
 }  # fmt: skip
-_NAMES_IN_SCIPY = {"sigmoid": "expit"}
 # In SciPy a difference of large logarithms, 2e-10 off at (5e5, 1/2), and series cut short, 3 % off in tails at a = 1e8.
 _LESS_EXACT = frozenset({"betaln", "gammainc", "gammaincc", "gammaincinv", "gammainccinv"})
 
@@ -118,7 +127,7 @@ def _of_entries(name: str) -> Callable[..., Any] | None:
         return getattr(np, name)
     import scipy.special  # a tenth of the time of `import ppl`
 
-    candidate = getattr(scipy.special, _NAMES_IN_SCIPY.get(name, name), None)
+    candidate = getattr(scipy.special, name, None)
     return candidate if isinstance(candidate, np.ufunc) and name not in _LESS_EXACT else None
 
 
@@ -265,8 +274,25 @@ def _normal_log_density(residual: np.ndarray, cov: np.ndarray) -> Any:
 
 def _cholesky(node: Node, values: Values) -> Any:
     lower, a = node.attrs.get("lower", True), values[0]
-    factor = np.linalg.cholesky(a if lower else np.swapaxes(a, -1, -2).conj())
+    factor = _factors(a if lower else np.swapaxes(a, -1, -2).conj())
     return factor if lower else np.swapaxes(factor, -1, -2).conj()
+
+
+def _factors(a: np.ndarray) -> np.ndarray:
+    """Of a stack, nan for matrices that are not positive definite; for a single one of that kind NumPy raises."""
+    try:
+        return np.linalg.cholesky(a)
+    except np.linalg.LinAlgError:
+        if a.ndim < 3:
+            raise
+    return np.stack([_factor_or_nan(matrix) for matrix in a.reshape(-1, *a.shape[-2:])]).reshape(a.shape)
+
+
+def _factor_or_nan(matrix: np.ndarray) -> np.ndarray:
+    try:
+        return np.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        return np.tril(np.full_like(matrix, np.nan))
 
 
 def _solve_triangular(node: Node, values: Values) -> Any:

@@ -28,7 +28,7 @@ from ppl.samplers.programs.work import TURNS
 from ppl.samplers.runs.errors import UnresolvedError
 from ppl.xla.later import Array, jnp
 
-BATCH = 512
+BATCH, LEAST_BATCH = 512, 64
 PROBES, SHARP_PROBES = 512, 4096  # the latter where some have been surprises
 INNER = 2  # points of each panel that it was not made from
 AGREED = 1e-3  # log-densities; the distribution function has its own bound
@@ -160,7 +160,8 @@ def batches(
     logp: LogDensity, numbers: int, data: Data, key: Hashable, at_once: AtOnce | None = None, outputs: int | None = None
 ) -> Evaluate:
     """The log-densities at many positions, by one program for ``BATCH`` of them, one after the other: one of each
-    number, or as many as ``outputs`` says."""
+    number, or as many as ``outputs`` says. ``at_once`` gives them for as many positions as a power of two, up to
+    ``BATCH``, without a program, or None."""
     outputs = numbers if outputs is None else outputs
 
     def vector(position: Array, *data: Any) -> Array:
@@ -188,10 +189,19 @@ def batches(
         found = np.empty((len(positions), outputs))
         for begin in range(0, len(positions), BATCH):
             part = positions[begin : begin + BATCH]
-            batch = np.concatenate([part, np.repeat(part[:1], BATCH - len(part), axis=0)])
-            values = at_once(batch) if at_once is not None else None
-            values = by_program(batch, len(part)) if values is None else values
-            found[begin : begin + len(part)] = values.reshape(BATCH, outputs)[: len(part)]
+            values = at_once(_filled(part, _size(len(part)))) if at_once is not None else None
+            values = by_program(_filled(part, BATCH), len(part)) if values is None else values
+            found[begin : begin + len(part)] = values.reshape(-1, outputs)[: len(part)]
         return found
 
     return evaluate
+
+
+def _size(count: int) -> int:
+    """A power of two, so that few programs are made; none of very few points, which would save nothing."""
+    return max(LEAST_BATCH, 1 << (count - 1).bit_length())
+
+
+def _filled(points: np.ndarray, size: int) -> np.ndarray:
+    """As many points as that: the first of them again where there are fewer."""
+    return np.concatenate([points, np.repeat(points[:1], size - len(points), axis=0)])

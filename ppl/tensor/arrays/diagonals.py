@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from ppl.graph import Attrs, Node, TupleType
 from ppl.tensor.arrays.creation import arange
 from ppl.tensor.arrays.indexing import index_update
 from ppl.tensor.config import config
@@ -17,38 +16,36 @@ from ppl.tensor.tensor import FUNCTIONS, Tensor, TensorType, as_tensor, constant
 from ppl.xla.later import jnp
 
 
-class _Diagonal(JaxOp):
-    """Knows its shape where that of the matrix is known."""
-
-    def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType | TupleType:
-        x, offset = inputs[0].type, attrs["offset"]
-        given = [a for a in (attrs["axis1"], attrs["axis2"]) if isinstance(a, int) and -x.ndim <= a < x.ndim]
-        axes = {a % x.ndim for a in given}
-        if len(axes) != 2 or None in x.shape or not isinstance(offset, int):
-            return super().infer(inputs, attrs)
-        rows, columns = (x.shape[a] for a in given)
-        length = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
-        return TensorType(x.dtype, (*(n for axis, n in enumerate(x.shape) if axis not in axes), length))
+def _of_diagonal(x: TensorType, *, offset: Any, axis1: Any, axis2: Any) -> TensorType | None:
+    given = [a for a in (axis1, axis2) if isinstance(a, int) and -x.ndim <= a < x.ndim]
+    axes = {a % x.ndim for a in given}
+    rows, columns = (x.shape[a] for a in given) if len(axes) == 2 else (None, None)
+    if rows is None or columns is None or not isinstance(offset, int):
+        return None
+    length = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
+    return TensorType(x.dtype, (*(n for axis, n in enumerate(x.shape) if axis not in axes), length))
 
 
-diagonal = _Diagonal(
-    "diagonal", lambda x, *, offset=0, axis1=0, axis2=1: jnp.diagonal(x, offset, axis1, axis2), ("extract_diag",)
+diagonal = JaxOp(
+    "diagonal",
+    lambda x, *, offset=0, axis1=0, axis2=1: jnp.diagonal(x, offset, axis1, axis2),
+    ("extract_diag",),
+    type_of=_of_diagonal,
 )
 
 
-class _MatrixOf(JaxOp):
+def _of_matrix(x: TensorType, *, k: int) -> TensorType | None:
     """A square matrix for a vector, as many rows longer as its diagonal is off the main one."""
-
-    def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType | TupleType:
-        x = inputs[0].type
-        if not x.shape:
-            return super().infer(inputs, attrs)
-        n = None if x.shape[-1] is None else x.shape[-1] + abs(attrs["k"])
-        return TensorType(x.dtype, (*x.shape[:-1], n, n))
+    if not x.shape:
+        return None
+    n = None if x.shape[-1] is None else x.shape[-1] + abs(k)
+    return TensorType(x.dtype, (*x.shape[:-1], n, n))
 
 
-_matrix_of = _MatrixOf(
-    "matrix_of_diagonal", lambda v, *, k: jnp.vectorize(lambda x: jnp.diag(x, k), signature="(n)->(m,m)")(v)
+_matrix_of = JaxOp(
+    "matrix_of_diagonal",
+    lambda v, *, k: jnp.vectorize(lambda x: jnp.diag(x, k), signature="(n)->(m,m)")(v),
+    type_of=_of_matrix,
 )
 
 
@@ -71,8 +68,9 @@ def alloc_diag(x: Any, offset: int = 0, axis1: int = -2, axis2: int = -1) -> Ten
 
 
 # --- triangles, of stacks of matrices
-tril = JaxOp("tril", lambda x, *, k=0: jnp.tril(x, k))
-triu = JaxOp("triu", lambda x, *, k=0: jnp.triu(x, k))
+_of_triangle = lambda x, *, k: x if x.ndim > 1 and isinstance(k, int) else None
+tril = JaxOp("tril", lambda x, *, k=0: jnp.tril(x, k), type_of=_of_triangle)
+triu = JaxOp("triu", lambda x, *, k=0: jnp.triu(x, k), type_of=_of_triangle)
 
 
 @function()

@@ -257,6 +257,9 @@ def normal_axis(name: str, x: Tensor, axis: Any) -> int:
 class JaxOp(TensorOp):
     """Any JAX function of arrays; the type of its result is JAX's own answer.
 
+    JAX is slow to ask, and slow to load where nothing else needs it. So an operation that plans make may tell the type
+    by itself: `type_of(*types, **attrs)`, which gives None where it leaves the answer, or the error, to JAX.
+
     The keyword-only parameters of the function are constants (attributes of the node); users may also give them by
     position, after the tensors. With `one_dtype`, the tensors get one dtype, by NumPy's promotion (JAX's would take
     float32 for float32 with int64); with `to_float`, those that are no floats become floatX before that, as in NumPy's
@@ -271,9 +274,10 @@ class JaxOp(TensorOp):
         *,
         one_dtype: bool = False,
         to_float: bool = False,
+        type_of: Callable[..., TensorType | TupleType | None] | None = None,
     ) -> None:
         super().__init__(name, lower, also)
-        self.one_dtype, self.to_float = one_dtype, to_float
+        self.one_dtype, self.to_float, self.type_of = one_dtype, to_float, type_of
         parameters = inspect.signature(lower).parameters.values()
         self.constants = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
         open_ended = any(p.kind is p.VAR_POSITIONAL for p in parameters)
@@ -304,6 +308,9 @@ class JaxOp(TensorOp):
 
     def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType | TupleType:
         types = tuple(node.type for node in inputs)
+        found = self.type_of(*types, **attrs) if self.type_of is not None else None
+        if found is not None:
+            return found
         try:
             return shape_by_jax(self.lower, types, attrs)
         except (TypeError, ValueError, IndexError, ZeroDivisionError, NotImplementedError) as error:

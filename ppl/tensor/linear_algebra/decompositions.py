@@ -20,8 +20,8 @@ from ppl.tensor.tensor import FUNCTIONS, Dim, Tensor, TensorType, as_tensor, fun
 from ppl.xla.later import jnp
 
 
-def _linear(name: str, lower: Any, *also: str) -> JaxOp:
-    return JaxOp(name, lower, also, to_float=True)
+def _linear(name: str, lower: Any, *also: str, type_of: Any = None) -> JaxOp:
+    return JaxOp(name, lower, also, to_float=True, type_of=type_of)
 
 
 class OfSquare(JaxOp):
@@ -61,7 +61,11 @@ trace = JaxOp("trace", lambda a, *, offset=0, axis1=0, axis2=1: jnp.trace(a, off
 
 # --- inverses and powers
 inv = OfSquare("inv", lambda a: jnp.linalg.inv(a), ("matrix_inverse",), to_float=True)
-pinv = _linear("pinv", lambda a, *, hermitian=False: jnp.linalg.pinv(a, hermitian=hermitian))
+pinv = _linear(
+    "pinv",
+    lambda a, *, hermitian=False: jnp.linalg.pinv(a, hermitian=hermitian),
+    type_of=lambda a, **_: TensorType(a.dtype, (*a.shape[:-2], a.shape[-1], a.shape[-2])) if a.ndim > 1 else None,
+)
 _matrix_power = JaxOp("matrix_power_op", lambda a, *, n: jnp.linalg.matrix_power(a, n))
 tensorinv = _linear("tensorinv", lambda a, *, ind=2: jnp.linalg.tensorinv(a, ind))
 
@@ -100,11 +104,24 @@ def _mirrored(a: Any, uplo: str) -> Any:
     return triangle + jnp.swapaxes(rest, -1, -2).conj()
 
 
-eigh = _linear("eigh", lambda a, *, UPLO="L": tuple(jnp.linalg.eigh(_mirrored(a, UPLO))))
+def _of_eigenvectors(a: TensorType, *, UPLO: Any) -> TupleType | None:
+    known = a.ndim > 1 and a.dtype[0] == "f" and None not in a.shape[-2:] and a.shape[-2] == a.shape[-1]
+    return TupleType((TensorType(a.dtype, a.shape[:-1]), a)) if known and UPLO in ("L", "U") else None
+
+
+def _of_orthogonal_factors(a: TensorType, *, mode: Any) -> TupleType | None:
+    *stack, rows, columns = a.shape if a.ndim > 1 else (None, None)
+    if mode != "reduced" or rows is None or columns is None:
+        return None
+    least = min(rows, columns)
+    return TupleType(tuple(TensorType(a.dtype, (*stack, *own)) for own in ((rows, least), (least, columns))))
+
+
+eigh = _linear("eigh", lambda a, *, UPLO="L": tuple(jnp.linalg.eigh(_mirrored(a, UPLO))), type_of=_of_eigenvectors)
 eigvalsh = _linear("eigvalsh", lambda a, *, UPLO="L": jnp.linalg.eigvalsh(_mirrored(a, UPLO)))
 eig = _linear("eig", lambda a: tuple(jnp.linalg.eig(a)))
 eigvals = _linear("eigvals", lambda a: jnp.linalg.eigvals(a))
-qr = _linear("qr", lambda a, *, mode="reduced": _plain_tuple(jnp.linalg.qr(a, mode)))
+qr = _linear("qr", lambda a, *, mode="reduced": _plain_tuple(jnp.linalg.qr(a, mode)), type_of=_of_orthogonal_factors)
 svd = _linear("svd", lambda a, *, full_matrices=True, compute_uv=True: _plain_tuple(
     jnp.linalg.svd(a, full_matrices, compute_uv)))  # fmt: skip
 lu = _linear("lu", lambda a, *, permute_l=False: jsl.lu(a, permute_l))
@@ -117,18 +134,15 @@ def _plain_tuple(results: Any) -> Any:
 
 
 # --- solutions of linear equations
-class _SolveGeneral(JaxOp):
-    """Has the shape of its right side. (Asking JAX takes a plan of Gaussian blocks 20 ms.)"""
-
-    def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType | TupleType:
-        a, b = (node.type for node in inputs)
-        known = a.dtype == b.dtype and a.ndim == b.ndim > 1 and None not in (*a.shape, *b.shape)
-        if known and (*a.shape[:-2], a.shape[-1]) == (*b.shape[:-2], a.shape[-2]) and a.shape[-1] == b.shape[-2]:
-            return TensorType(b.dtype, b.shape)
-        return super().infer(inputs, attrs)
+def _of_solution(a: TensorType, b: TensorType) -> TensorType | None:
+    """That of the right side."""
+    known = a.dtype == b.dtype and a.ndim == b.ndim > 1 and None not in (*a.shape, *b.shape)
+    if known and (*a.shape[:-2], a.shape[-1]) == (*b.shape[:-2], a.shape[-2]) and a.shape[-1] == b.shape[-2]:
+        return b
+    return None
 
 
-_solve_general = _SolveGeneral("solve_general", Functions("jax.numpy.linalg").solve, to_float=True)
+_solve_general = _linear("solve_general", Functions("jax.numpy.linalg").solve, type_of=_of_solution)
 
 
 class _SolveTriangular(JaxOp):

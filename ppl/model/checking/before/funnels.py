@@ -22,7 +22,7 @@ def find(survey: Survey) -> Iterator[Finding]:
     if not any(_is_centered(rv) for rv in survey.free if rv in survey.informed):
         return
     plan = survey.plan
-    if plan is None or plan.outlook:
+    if plan is None or plan.needs_no_chain:
         return
     kept = {k.name: k.why for k in plan.kept}
     for rv in plan.program.free:

@@ -12,7 +12,7 @@ from ppl.graph import Node, ancestors
 from ppl.model.finishing.runs import Clock, Independent, independent
 from ppl.model.inference.task import Task
 from ppl.model.log import log
-from ppl.model.posterior.at_once import at_once
+from ppl.model.posterior.at_once import of_batches
 from ppl.model.posterior.rewriting import Posterior
 from ppl.rewrites import optimize
 from ppl.rewrites.factorization.factors import Part, densities
@@ -56,8 +56,9 @@ def drawn_by_quadrature(task: Task, numbers: Part) -> Independent:
 
     def made() -> Any:
         return quadrature(
-            scalar(density), places, data=density.data, key=("logp", density.key), at_once=_by_numpy(density),
-            names=labels(starts.slots, posterior.names), reach=_reach(posterior, starts.slots),
+            scalar(density), places, data=density.data, key=("logp", density.key),
+            at_once=of_batches(density, BATCH, MOST_LOOKS), names=labels(starts.slots, posterior.names),
+            reach=_reach(posterior, starts.slots),
         )  # fmt: skip
 
     source = kept_for(posterior, "quadrature", places, ancestors(density.program.outputs), made)
@@ -99,17 +100,3 @@ def _each(posterior: Posterior, numbers: Part, slots: Sequence[Slot]) -> FlatPro
     make = lambda: FlatProgram(optimize([densities(numbers)], once=is_data), slots, once=posterior.of_data)
     found: FlatProgram = posterior.once(("lines", *((slot.variable, slot.shape) for slot in slots)), make)
     return found
-
-
-def _by_numpy(density: FlatProgram) -> Callable[[np.ndarray], np.ndarray | None] | None:
-    """The log-densities of a batch of points, where that is so little work that a program is not worth compiling."""
-    rows = at_once(density.program, BATCH, runs=MOST_LOOKS)
-    if rows is None:
-        return None
-    data = density.data
-
-    def log_densities(positions: np.ndarray) -> np.ndarray | None:
-        found = rows([slot.read(positions) for slot in density.slots], data)
-        return None if found is None else found[0]
-
-    return log_densities

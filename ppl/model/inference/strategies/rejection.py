@@ -1,8 +1,8 @@
-"""Independent draws of the few numbers that rewriting has left, by rejection and without a Markov chain, on request."""
+"""Independent draws of the few numbers that rewriting has left, by rejection and without a Markov chain."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from ppl.model.finishing.runs import Clock, Independent, independent
 from ppl.model.inference.strategies.quadrature import DRAWING, TUNING, kept_for
 from ppl.model.inference.task import Task
 from ppl.model.log import log
-from ppl.model.posterior.at_once import at_once
+from ppl.model.posterior.at_once import of_batches
 from ppl.model.posterior.rewriting import Posterior
 from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.costs import arithmetic
@@ -20,17 +20,17 @@ from ppl.samplers import UnresolvedError
 from ppl.samplers.independent.quadrature import BATCH
 from ppl.samplers.independent.rejection import EVALUATIONS, Rejection, rejection
 
-SOONER = 1e8  # numbers that NumPy goes over before a program would have been compiled
+SOONER = 2e8  # numbers that NumPy goes over before a program would have been compiled
 SCANNED, FEWEST, MOST = 1e7, 8192, 65_536  # operations at points far and wide, and how many there are
 FARTHEST = 100.0  # on the scale of a logarithm, from the start: the square of a number farther off is no number
 
 
 def by_rejection(task: Task) -> Independent | None:
-    """Independent draws, if they are asked for, few numbers are left, and the law of the draws can be told."""
-    if not task.asked.independent or (task.division is not None and not task.division.chains):
-        return None  # in the second case nothing is left for chains
-    reason = _against(task)
-    if reason is None:
+    """Independent draws, where few numbers are left and the law of the draws can be told."""
+    if task.division is None or not task.division.chains or not 2 <= task.starts.dim <= LIMITS.few_numbers:
+        return None  # chains are asked for, nothing is left for them, or too much is
+    reason = "a chain is less work"
+    if _pays(task):
         try:
             return _drawn(task)
         except UnresolvedError as error:
@@ -40,16 +40,11 @@ def by_rejection(task: Task) -> Independent | None:
     return None
 
 
-def _against(task: Task) -> str | None:
-    """Why a chain is taken without a trial; None where rejection is tried."""
-    plan, dim = task.asked.plan, task.starts.dim
-    if task.division is None:
-        return "independent draws go with rewriting and with no step, start, callback, mesh or limit of time for chains"
-    if not 2 <= dim <= LIMITS.few_numbers:
-        return f"{dim} numbers are left, and independent draws are made of 2 to {LIMITS.few_numbers}"
-    one = _work(task.posterior)
-    chain = LIMITS.evaluations_of_a_draw * plan["chains"] * (plan["draws"] + plan["tune"]) * one
-    return None if EVALUATIONS * one < chain + LIMITS.operations_of_compiling else "a chain is less work"
+def _pays(task: Task) -> bool:
+    """Whether rejection is less work than chains, whose program is compiled."""
+    plan, one = task.asked.plan, _work(task.posterior)
+    steps = LIMITS.evaluations_of_a_draw * plan["chains"] * (plan["draws"] + plan["tune"])
+    return EVALUATIONS * one < steps * one + LIMITS.operations_of_compiling
 
 
 def _drawn(task: Task) -> Independent:
@@ -64,7 +59,8 @@ def _drawn(task: Task) -> Independent:
 
     def made() -> Rejection:
         return rejection(
-            scalar(density), places, data=density.data, key=("logp", density.key), at_once=_by_numpy(density),
+            scalar(density), places, data=density.data, key=("logp", density.key),
+            at_once=of_batches(density, BATCH, EVALUATIONS // BATCH, SOONER),
             scanned=int(np.clip(SCANNED / _work(posterior), FEWEST, MOST)), reach=_reach(posterior, slots),
         )  # fmt: skip
 
@@ -89,17 +85,3 @@ def _reach(posterior: Posterior, slots: Sequence[Slot]) -> list[float]:
     """How far from the start each number may be."""
     bent = posterior.moved.keys() | posterior.jacobians.keys()
     return [FARTHEST if slot.variable in bent else np.inf for slot in slots for _ in range(slot.stop - slot.start)]
-
-
-def _by_numpy(density: FlatProgram) -> Callable[[np.ndarray], np.ndarray | None] | None:
-    """The log-density of a batch of points, where a program would take longer to compile than NumPy takes for all."""
-    rows = at_once(density.program, BATCH, runs=EVALUATIONS // BATCH, most=SOONER)
-    if rows is None:
-        return None
-    data = density.data
-
-    def log_density(positions: np.ndarray) -> np.ndarray | None:
-        found = rows([slot.read(positions) for slot in density.slots], data)
-        return None if found is None else np.reshape(found[0], (BATCH, 1))
-
-    return log_density

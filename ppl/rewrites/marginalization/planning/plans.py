@@ -6,6 +6,7 @@ import html
 from dataclasses import dataclass, field
 
 from ppl.distributions import RandomVariable
+from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.program import MOST_NAMES, Program, shortened
 from ppl.rewrites.reparameterization.coordinates import Coordinate
 
@@ -76,21 +77,29 @@ class Plan:
         return f"{before} {'becomes' if one else 'become'} {self.ndim}"
 
     @property
+    def needs_no_chain(self) -> bool:
+        """Whether so little is left that draws are independent for sure."""
+        return self.apart or not self.program.free
+
+    @property
     def outlook(self) -> str:
-        """What becomes of sampling, where so little is left that it needs no Markov chain."""
+        """What becomes of sampling, where so little is left that it may need no Markov chain."""
         if not self.program.free:
             return "nothing is left to sample: draws are independent and exact"
-        if not self.apart:
-            return ""
-        left = f"the {self.ndim} dimensions left are independent, and draws too"
-        left = "one dimension is left: draws are independent" if self.ndim == 1 else left
-        return f"{left}, by quadrature, unless NUTS is asked for"
+        unless = "unless NUTS is asked for"
+        if self.apart and self.ndim == 1:
+            return f"one dimension is left: draws are independent, by quadrature, {unless}"
+        if self.apart:
+            return f"the {self.ndim} dimensions left are independent, and draws too, by quadrature, {unless}"
+        if self.ndim <= LIMITS.few_numbers and all(rv.dtype[0] == "f" for rv in self.program.free):
+            return f"{self.ndim} dimensions are left: draws are independent, by rejection where that succeeds, {unless}"
+        return ""
 
     def __str__(self) -> str:
         lines = [f"{self.headline} ({self.milliseconds:.0f} ms)"]
         if self.stopped:
             lines.append(f"  {self.stopped}")
-        if not self.outlook and abs(self.gain - 1.0) > 0.05:
+        if not self.needs_no_chain and abs(self.gain - 1.0) > 0.05:
             times = f"{self.gain:.2g} times less" if self.gain > 1.0 else f"{1.0 / self.gain:.2g} times more"
             lines.append(f"  one evaluation is estimated to take {times} arithmetic")
         lines += [
