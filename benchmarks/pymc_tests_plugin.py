@@ -233,6 +233,7 @@ def is_draw(x):
 def overrides():
     import ppl
     import ppl.tensor as pt
+    from ppl.alias import graphs, sizes
 
     def function(*a, mode=None, random_seed=None, point_fn=None, **k):
         if random_seed is not None:
@@ -388,9 +389,6 @@ def overrides():
             draw.law = name
             return draw
 
-    def ancestors(vars, blockers=None):
-        return ppl.graph.ancestors(list(vars))
-
     def as_op(itypes, otypes, infer_shape=None):
         def wrap(fn):
             def call(*a):
@@ -411,9 +409,6 @@ def overrides():
         )
         return tuple(pt.constant(np.asarray(v, float)) for v in both)
 
-    def to_tuple(shape):
-        return () if shape is None else tuple(shape) if np.iterable(shape) else (shape,)
-
     def no_mode():
         mode = types.SimpleNamespace(linker=None)
         mode.excluding = mode.including = lambda *a: mode
@@ -430,16 +425,16 @@ def overrides():
         "pymc.pytensorf.shared": shared,
         "pytensor.config": Settings(),
         "pymc._log": __import__("logging").getLogger("ppl"),
-        "pytensor.graph.ancestors": ancestors,
-        "pytensor.graph.traversal.ancestors": ancestors,
-        "pytensor.graph.graph_inputs": lambda vars, blockers=None: ppl.graph.leaves(list(vars)),
-        "pytensor.graph.traversal.graph_inputs": lambda vars, blockers=None: ppl.graph.leaves(list(vars)),
+        "pytensor.graph.ancestors": graphs.ancestors,
+        "pytensor.graph.traversal.ancestors": graphs.ancestors,
+        "pytensor.graph.graph_inputs": graphs.graph_inputs,
+        "pytensor.graph.traversal.graph_inputs": graphs.graph_inputs,
         "pytensor.tensor.random": RandomNames(),
         "pytensor.compile.ops.as_op": as_op,
         "pymc.distributions.continuous.get_tau_sigma": get_tau_sigma,
         "pymc.util.get_var_name": lambda x: x if isinstance(x, str) else x.name,
         "pytensor.tensor.random.utils.broadcast_params": broadcast_params,
-        "pymc.distributions.shape_utils.to_tuple": to_tuple,
+        "pymc.distributions.shape_utils.to_tuple": sizes.to_tuple,
         "pymc.distributions.shape_utils.rv_size_is_none": lambda size: size is None,
         "pymc.initial_point.make_initial_point_fn": make_initial_point_fn,
         "pymc.distributions.shape_utils.change_dist_size": change_dist_size,
@@ -590,8 +585,6 @@ def install():
 
 def loosen():
     """Errors and warnings are compared by type: PyMC's words are not asked for."""
-    import pytest
-
     raises, warns = pytest.raises, pytest.warns
 
     def known(a, instead):

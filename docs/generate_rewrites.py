@@ -15,7 +15,7 @@ from ppl.rewrites import everything, text  # noqa: E402
 from ppl.rewrites.engine.rule import Safety  # noqa: E402
 from ppl.rewrites.marginalization.conjugate.compounds import COMPOUNDS  # noqa: E402
 from ppl.rewrites.marginalization.conjugate.pairs import PAIRS  # noqa: E402
-from ppl.rewrites.marginalization.expressions.bijections import END_SEEN  # noqa: E402
+from ppl.rewrites.marginalization.planning.bijections import END_SEEN  # noqa: E402
 
 PAGE = ROOT / "docs" / "rewrites.md"
 INTRODUCTION = """# Rewriting

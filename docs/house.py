@@ -142,6 +142,20 @@ def module_arrows(imports: Iterable[Import]) -> set[tuple[str, str]]:
     }
 
 
+def folder_arrows(
+    imports: Iterable[Import], modules: Mapping[str, Path], root: Path = ROOT
+) -> Counter[tuple[str, str]]:
+    """How many imports lead from folder to folder. A front door, `__init__.py`, shows what lies behind it: left out."""
+    inside = [i for i in imports if i.target in modules and i.source != i.target and i.source != "ppl"]
+    inside = [i for i in inside if modules[i.source].name != "__init__.py"]
+    return Counter((folder(i.source, modules, root), folder(i.target, modules, root)) for i in inside)
+
+
+def circles_of_folders(root: Path = ROOT) -> list[list[str]]:
+    """The largest sets of folders each of which needs all others."""
+    return circles(sorted({(a, b) for a, b in folder_arrows(imports_of(root), source_files(root), root) if a != b}))
+
+
 # Drawing
 
 
@@ -153,8 +167,7 @@ def drawn(root: Path = ROOT) -> Iterator[str]:
     lines: Counter[str] = Counter()
     for module, file in modules.items():
         lines[folder(module, modules, root)] += file.read_text().count("\n")
-    inside = [i for i in ours if modules[i.source].name != "__init__.py"]  # a front door shows what lies behind it
-    between = Counter((folder(i.source, modules, root), folder(i.target, modules, root)) for i in inside)
+    between = folder_arrows(imports, modules, root)
     yield f"{'folder':44}{'files':>6}{'lines':>8}  imports of other folders of the same room"
     for name in sorted(files):
         room = "/".join(name.split("/")[:2])
@@ -173,7 +186,7 @@ def drawn(root: Path = ROOT) -> Iterator[str]:
     yield ""
     for what, rings in (
         ("modules", circles(sorted(module_arrows(imports)))),
-        ("folders", circles(sorted(set(between) - {(f, f) for f in files}))),
+        ("folders", circles_of_folders(root)),
     ):
         yield f"Circles of {what}: {len(rings) or 'none'}"
         yield from ("  " + ", ".join(sorted(ring)) for ring in rings)

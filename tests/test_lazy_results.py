@@ -248,6 +248,7 @@ ASKED_OF_TABLES = {
     "round": lambda t: round(t, 1),
     "array": lambda t: np.asarray(t).sum(),
     "ufunc": lambda t: np.sin(t),
+    "priority": lambda t: t.__array_priority__,
     "copy": lambda t: copy.deepcopy(t),
     "pickle": lambda t: pickle.loads(pickle.dumps(t)),
     "html": lambda t: t._repr_html_(),

@@ -12,7 +12,8 @@ import pytest
 from scipy import stats
 
 import ppl as pm
-from ppl.model.names import elsewhere, former, longer_paths
+from ppl.model import former
+from ppl.model.names import elsewhere, longer_paths
 
 PAGE = Path(__file__).parents[1] / "docs/not_yet.md"
 

@@ -7,7 +7,7 @@ import ppl as pm
 from ppl.model.posterior.rewriting import rewritten
 from ppl.rewrites import strict
 from ppl.rewrites.limits import LIMITS
-from ppl.rewrites.marginalization import planner
+from ppl.rewrites.marginalization.planning import planner
 from ppl.rewrites.marginalization.theorem import Match, Theorem
 
 

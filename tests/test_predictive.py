@@ -25,8 +25,8 @@ from ppl.distributions import (
     expand_draws,
 )
 from ppl.graph import ancestors
+from ppl.model import bar
 from ppl.model.errors import ShapeError
-from ppl.model.inference import bar
 from ppl.model.output.results import collect, dataset, group_names, group_of
 from ppl.model.prediction.draw_rows import RowProgram, draw_keys, over_draws
 from ppl.model.prediction.pointwise import log_likelihood_values

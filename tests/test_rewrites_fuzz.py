@@ -14,10 +14,10 @@ import ppl
 import ppl.tensor as tt
 from ppl.graph import topological
 from ppl.rewrites import simplify, strict, text
+from ppl.rewrites.books.simplify import everything, normal_forms
 from ppl.rewrites.engine.engine import Engine
 from ppl.rewrites.engine.preparation import entries
 from ppl.rewrites.facts.facts import Knowledge
-from ppl.rewrites.simplify import everything, normal_forms
 
 pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import ppl as pm
+from ppl.model.finishing.runs import Drawn
 from ppl.model.inference import strategies
 from ppl.model.inference.engines import ENGINES
 from ppl.model.inference.request import request
-from ppl.model.inference.runs import Drawn
 from ppl.model.inference.sampling import sample
 from ppl.model.inference.strategies import rejection as by_rejection
 from ppl.model.inference.task import task_of

@@ -12,7 +12,7 @@ from ppl.compile.outputs import flatten
 from ppl.distributions.draws.draw import is_draw
 from ppl.distributions.draws.drawing import Expanded, expanded
 from ppl.graph import Node, ancestors, leaves
-from ppl.rewrites.simplify import optimize
+from ppl.rewrites.books.simplify import optimize
 from ppl.rewrites.values.by_numpy import work
 from ppl.rewrites.values.folding import step_by_step
 from ppl.tensor.core.evaluate import evaluate

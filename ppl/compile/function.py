@@ -19,7 +19,7 @@ from ppl.graph import ancestors, leaves
 from ppl.tensor.core.effects import Assert
 from ppl.tensor.core.labelled import takes_labelled
 from ppl.tensor.core.ops import cast_to
-from ppl.tensor.core.substitution import replaced
+from ppl.tensor.loops.substitution import replaced
 from ppl.tensor.sampling.draws import key_fold_in
 from ppl.tensor.sampling.keys import numbers_of
 from ppl.tensor.tensor import INPUT, Tensor, TensorType, as_tensor

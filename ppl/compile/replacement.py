@@ -9,7 +9,7 @@ from ppl.compile.outputs import flatten
 from ppl.graph import Node, ancestors, leaves, substitute
 from ppl.tensor.core.labelled import like_argument
 from ppl.tensor.core.ops import cast_to
-from ppl.tensor.core.substitution import replaced
+from ppl.tensor.loops.substitution import replaced
 from ppl.tensor.tensor import INPUT, Tensor, as_tensor, enter, placeholder
 
 

@@ -1,8 +1,8 @@
 """`python -m ppl.distributed -n 2 fit.py [arguments]`: a script in several processes of this machine, in step.
 
 For laptops and tests; on clusters `srun`, `mpirun` or a JobSet starts the processes, and the script calls
-`ppl.distributed.initialize()`. The exit code is 0 where all processes end well, else that of the first that does not:
-75 means that the run is saved and may be started again.
+`ppl.distributed.initialize()`. The exit code is 0 where all processes end well. An error of a process goes before
+75, which means that the run is saved and may be started again, and that before the signal that killed one.
 """
 
 from __future__ import annotations

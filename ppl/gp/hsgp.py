@@ -12,7 +12,7 @@ import numpy as np
 import ppl.tensor as tt
 from ppl.distributions import Normal
 from ppl.gp.bases import boundaries, calc_eigenvalues, calc_eigenvectors, set_boundary
-from ppl.gp.inputs import table
+from ppl.gp.covariances.inputs import table
 from ppl.gp.process import Base
 from ppl.model import Deterministic
 from ppl.tensor.tensor import Tensor, as_tensor

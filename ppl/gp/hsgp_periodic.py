@@ -9,9 +9,9 @@ import numpy as np
 import ppl.tensor as tt
 from ppl.distributions import Normal
 from ppl.gp.bases import calc_basis_periodic
+from ppl.gp.covariances.inputs import table
 from ppl.gp.covariances.periodic import Periodic
 from ppl.gp.hsgp import center_of
-from ppl.gp.inputs import table
 from ppl.gp.process import Base
 from ppl.model import Deterministic
 from ppl.tensor.tensor import Tensor

@@ -9,8 +9,8 @@ from typing import Any
 import ppl.tensor as tt
 from ppl.distributions import KroneckerNormal, MvNormal, Normal
 from ppl.gp.covariances.covariance import Constant
+from ppl.gp.covariances.inputs import rows
 from ppl.gp.covariances.kron import Kron
-from ppl.gp.inputs import rows
 from ppl.gp.process import JITTER_DEFAULT, Base, Conditioned, noise_of, point_by_point, stabilize
 from ppl.gp.values import replace_with_values
 from ppl.model import Deterministic

@@ -6,7 +6,7 @@ from typing import Any
 
 import ppl.tensor as tt
 from ppl.distributions import MvNormal, Normal
-from ppl.gp.inputs import rows
+from ppl.gp.covariances.inputs import rows
 from ppl.gp.process import JITTER_DEFAULT, Base, Conditioned, stabilize
 from ppl.model import Deterministic
 from ppl.tensor.tensor import Tensor

@@ -7,7 +7,7 @@ from typing import Any
 
 import ppl.tensor as tt
 from ppl.distributions import MvNormal
-from ppl.gp.inputs import rows
+from ppl.gp.covariances.inputs import rows
 from ppl.gp.process import (
     JITTER_DEFAULT,
     Base,

@@ -18,7 +18,7 @@ from math import inf, log, pi
 from typing import Any, NamedTuple
 
 import ppl.tensor as tt
-from ppl.gp.inputs import rows
+from ppl.gp.covariances.inputs import rows
 from ppl.gp.marginal import Marginal
 from ppl.gp.process import JITTER_DEFAULT, Conditioned, noise_of, observations, stabilize
 from ppl.model import Potential

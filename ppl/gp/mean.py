@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import ppl.tensor as tt
-from ppl.gp.inputs import rows
+from ppl.gp.covariances.inputs import rows
 from ppl.tensor.tensor import Tensor, as_tensor
 
 

@@ -46,7 +46,7 @@ class Application:
 
     @property
     def nin(self) -> int:
-        return len(self._node.inputs)
+        return len(self.inputs)
 
     @property
     def nout(self) -> int:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from ppl.many.engines import OfJoblib, engine_of
 from ppl.many.fits import FitError, Fits
 from ppl.many.kept_fits import KeptFits
-from ppl.model.inference.bar import Bar
+from ppl.model.bar import Bar
 
 INTERRUPTED = "KeyboardInterrupt: the run was interrupted before this fit was done"
 MODULE = "__main__"

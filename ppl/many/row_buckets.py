@@ -29,6 +29,7 @@ from ppl.model.posterior.rewriting import rewritten
 from ppl.model.registry.named import Potential
 from ppl.model.registry.rebuilding import rebuilt
 from ppl.model.registry.variable_registry import Books
+from ppl.rewrites.engine.engine import strict
 from ppl.tensor.tensor import Tensor
 
 LEAST_SIZES = 6  # different lengths from which on buckets are worth their padding
@@ -36,6 +37,10 @@ GROWTH, MOST_BUCKETS = 1.25, 10  # how much longer the next bucket is, unless th
 PADDED, REAL = "{} with padding", "rows that are real"
 
 Values = Mapping[str, Any]
+
+
+class NotPaddedError(ValueError):
+    """Why the rows of a model cannot be padded."""
 
 
 class Buckets:
@@ -75,9 +80,15 @@ def buckets_for(model: Model, sets: Sequence[Values], defaults: Values, wanted: 
         every = [{**defaults, **s} for s in sets]
         known = [each for each in every if found.size_of(each)]
         padding = lambda each: (found.size_of(each) or 0) - (rows_of(each, names) or 0)
-        reason = _differs(model, found, max(known, key=padding))
-        reason = reason or _is_longer(model, found, max(known, key=lambda each: rows_of(each, names) or 0), wanted)
-    except Exception as error:  # a model that is built otherwise than is known here
+        reason = _why_not_alike(model, found, max(known, key=padding))
+        reason = reason or _why_not_worth_it(
+            model, found, max(known, key=lambda each: rows_of(each, names) or 0), wanted
+        )
+    except NotPaddedError as error:
+        reason = str(error)
+    except Exception as error:  # data sets keep their own lengths, which is right but slower
+        if strict.on:
+            raise
         reason = f"{type(error).__name__}: {error}"
     if reason:
         (log.warning if wanted else log.debug)("sample_many: rows are not padded, since %s", reason)
@@ -110,12 +121,12 @@ def _padded(model: Model, names: Sequence[str]) -> tuple[Model, bool]:
     by_rows = [rv for rv in model.observed_RVs if rows & ancestors([model.rvs_to_values[rv], rv])]
     of_rows = lambda var: bool(rows & ancestors([var]))
     if moved := [str(rv.name) for rv in model.free_RVs if of_rows(rv)]:
-        raise ValueError(f"{', '.join(moved)} depend on rows")
+        raise NotPaddedError(f"the free variables {', '.join(moved)} depend on rows")
     if not by_rows or model.rvs_to_total_sizes or set(by_rows) & set(model.processes):
-        raise ValueError("no observed variable has rows of its own")
+        raise NotPaddedError("no observed variable has rows of its own")
     left_out = frozenset(str(rv.name) for rv in by_rows)
     if any(set(by_rows) & ancestors([var]) for var in model.named_vars.values() if var not in by_rows):
-        raise ValueError("variables depend on observed ones")
+        raise NotPaddedError("variables depend on observed ones")
     made = rebuilt(model, empty_like(model), left_out=left_out)
     at: dict[Any, Any] = {
         var: made.named_vars[name]
@@ -134,7 +145,7 @@ def _padded(model: Model, names: Sequence[str]) -> tuple[Model, bool]:
     return made, shown
 
 
-def _differs(model: Model, buckets: Buckets, values: Values) -> str:
+def _why_not_alike(model: Model, buckets: Buckets, values: Values) -> str:
     """Why rows cannot be padded; nothing where padding leaves the density alone."""
     set_data(values, model)
     buckets.holds({}, values)
@@ -142,7 +153,7 @@ def _differs(model: Model, buckets: Buckets, values: Values) -> str:
     return "" if same else "the model does not go over its rows one by one"
 
 
-def _is_longer(model: Model, buckets: Buckets, values: Values, wanted: bool | None) -> str:
+def _why_not_worth_it(model: Model, buckets: Buckets, values: Values, wanted: bool | None) -> str:
     """Why rows should not be padded; nothing where that leaves the plan alone, and rows are in it."""
     set_data(values, model)
     buckets.holds({}, values)

@@ -20,6 +20,7 @@ from ppl.model.errors import ShapeWarning as ShapeWarning
 from ppl.model.errors import TraceDirectoryError as TraceDirectoryError
 from ppl.model.finishing.conversion import predictions_to_inference_data as predictions_to_inference_data
 from ppl.model.finishing.conversion import to_inference_data as to_inference_data
+from ppl.model.inference.init_nuts import init_nuts as init_nuts
 from ppl.model.inference.mesh_plan import MeshPlan as MeshPlan
 from ppl.model.inference.mesh_plan import plan as plan
 from ppl.model.inference.optimum import find_hessian as find_hessian
@@ -100,7 +101,6 @@ from ppl.model.prediction.prior_search import find_constrained_prior as find_con
 from ppl.model.registry.named import Deterministic as Deterministic
 from ppl.model.registry.named import Potential as Potential
 from ppl.model.registry.register import register as _register
-from ppl.model.starting.init_nuts import init_nuts as init_nuts
 from ppl.model.views.drawing_model import model_to_graphviz as model_to_graphviz
 from ppl.model.views.drawing_model import model_to_mermaid as model_to_mermaid
 from ppl.model.views.drawing_model import model_to_networkx as model_to_networkx

@@ -13,8 +13,8 @@ from ppl.compile import Function, function
 from ppl.graph import ancestors
 from ppl.model.context import modelcontext
 from ppl.model.errors import ShapeError, ShapeWarning, StartError
+from ppl.model.former import OF_MODELS, hint
 from ppl.model.inputs.data import set_data
-from ppl.model.names.former import OF_MODELS, hint
 from ppl.model.posterior.call_times import CallTimes, call_times
 from ppl.model.posterior.density import Joint, add_all
 from ppl.model.posterior.point import Point, initial_point

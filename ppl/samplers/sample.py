@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ppl.samplers.adaptation.chees import LEAST_CHAINS, chees
+from ppl.samplers.adaptation.machine import machine
 from ppl.samplers.adaptation.tuning import Tuning, tuning, whole
 from ppl.samplers.adaptation.warmup import tuned
-from ppl.samplers.kernels.chees import LEAST_CHAINS, chees
-from ppl.samplers.kernels.kernel import Data, Kernel, LogDensity
-from ppl.samplers.kernels.machine import machine
+from ppl.samplers.programs.kernel import Data, Kernel, LogDensity
 from ppl.samplers.programs.work import of_gradient
 from ppl.samplers.runs.driver import Handle
 from ppl.samplers.runs.ensemble import GROUP, side_by_side

@@ -24,10 +24,10 @@ from ppl.many.gathering import gathered, in_batches
 from ppl.many.kept_fits import KeptFits, digest_of
 from ppl.many.map_fits import asked_of_all
 from ppl.model.arguments import chosen_names, count
+from ppl.model.bar import Bar
 from ppl.model.context import model_to_read
 from ppl.model.errors import SamplingError
 from ppl.model.finishing.whose_run import parts_of_model
-from ppl.model.inference.bar import Bar
 from ppl.model.log import silenced
 from ppl.model.posterior.density import Joint, add_all
 from ppl.model.posterior.point import initial_point

@@ -10,11 +10,12 @@ import numpy as np
 from ppl.compile.density import labels
 from ppl.model.finishing import checks
 from ppl.model.finishing.finishing import Finisher, Request
-from ppl.model.inference.runs import Drawn
+from ppl.model.finishing.runs import Drawn
 from ppl.model.log import log
 from ppl.model.output import results
 from ppl.model.output.multitrace import MultiTrace
 from ppl.model.output.sampler_report import SamplerReport
+from ppl.model.output.sampler_warnings import SamplerWarning, not_numbers, tell
 from ppl.model.prediction.pointwise import log_likelihood_values, log_prior_values
 from ppl.samplers.tempering.weights import log_mean_exp
 from ppl.smc.chain import ChainOfStages
@@ -76,7 +77,7 @@ class Collected:
             self.stats["log_marginal_likelihood_se"] = np.where(last, errors, np.nan)
         self.attrs = self._attrs(chains, path, interrupted, seed)
         self.found = _notices(chains, positions, path, checked)
-        checks.tell([*self.found, *checks.not_numbers(self.values)])
+        tell([*self.found, *not_numbers(self.values)])
         if interrupted:
             _tell_of_interruption(chains)
 
@@ -124,9 +125,7 @@ def trace_of(*given: Any) -> MultiTrace:
     return MultiTrace(made.values, {}, list(range(len(next(iter(made.values.values()))))), report, data)
 
 
-def _notices(
-    chains: Sequence[ChainOfStages], positions: np.ndarray, path: Any, checked: bool
-) -> list[checks.SamplerWarning]:
+def _notices(chains: Sequence[ChainOfStages], positions: np.ndarray, path: Any, checked: bool) -> list[SamplerWarning]:
     """What a user should know of the particles."""
     if not checked or not path.dim:
         return []
@@ -137,7 +136,7 @@ def _notices(
             f"Only {min(rates):.1%} of the proposals of the last stage were accepted: particles hardly moved, and the"
             " evidence may be far off. With many dimensions use kernel=pm.smc.HMC, or more draws."
         )
-        found.append(checks.SamplerWarning("warning", text))
+        found.append(SamplerWarning("warning", text))
     return found
 
 

@@ -65,6 +65,8 @@ def from_arrow(
     """
     if isinstance(block, bool) or not isinstance(block, int) or block < 2:
         raise ValueError(f"from_arrow: block is a number of rows from 2 on, got {block!r}")
+    if isinstance(columns, str):
+        raise TypeError(f"from_arrow: columns is a list of names, got {columns!r}. Write columns=[{columns!r}].")
     reader = reader_of(source)
     names = reader.columns if columns is None else list(columns)
     if unknown := [name for name in names if name not in reader.columns]:

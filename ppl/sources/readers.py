@@ -109,7 +109,7 @@ def _of_duckdb(relation: Any) -> Reader:
         for batch in open_reader(rows):
             yield _columns_of(batch.select(list(names)))
 
-    return Reader("a relation of DuckDB", list(relation.columns), None, read, once=False)
+    return Reader("a relation of DuckDB", list(relation.columns), None, read)
 
 
 def _of_polars(frame: Any) -> Reader:
@@ -147,7 +147,8 @@ def _of_zarr(group: Any, what: str) -> Reader:
     lengths = {array.shape[0] for array in arrays.values()}
     if len(lengths) != 1:
         raise ValueError(
-            f"from_arrow: the arrays of {what} with one axis have {len(lengths)} lengths; they are columns"
+            f"from_arrow: columns are arrays with one axis and of one length, and those of {what} have the lengths"
+            f" {sorted(lengths)}: put the columns into a group of their own"
         )
     (count,) = lengths
 

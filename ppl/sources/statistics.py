@@ -53,13 +53,14 @@ def statistics_of(variable: RandomVariable, value: Tensor, source: SourceRows, b
     if variable.family is Normal:
         return _linear(variable, value, source, own, bar)
     blocks = source.blocks(list(own), bar)
-    columns = {own[name]: name for name in source.names_of(ancestors(list(variable.parameters)))}
     if is_exponential(variable) and variable.event_ndim == 0 and not _at_ends(variable):
-        return _by_cells(variable, value, blocks, own, list(columns.values()))
+        columns = list(source.names_of(ancestors(list(variable.parameters))))
+        return _by_cells(variable, value, blocks, own, columns)
     return _by_counts(variable, value, blocks, own)
 
 
 def _at_ends(variable: Any) -> bool:
+    """Whether a parameter may be at an end of its domain that belongs to it, where the law is a point."""
     return any(map(may_be_at_an_end, variable.family.params.values(), variable.parameters))
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ppl.model.arguments import count
-from ppl.model.inference.bar import Bar
+from ppl.model.bar import Bar
 from ppl.model.log import log
 from ppl.model.output import results
 from ppl.variational import pathfinder as paths

@@ -15,7 +15,7 @@ from ppl.graph import Node, ancestors, substitute
 from ppl.model.context import model_to_read
 from ppl.model.errors import SamplingError
 from ppl.model.finishing.finishing import Finisher, Request
-from ppl.model.inference.runs import Drawn
+from ppl.model.finishing.runs import Drawn
 from ppl.model.inputs.minibatches import refuse_minibatches
 from ppl.model.inputs.observing import refuse_impossible
 from ppl.model.output.traces import from_trace

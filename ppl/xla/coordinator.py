@@ -1,7 +1,7 @@
 """Where the processes of a run meet, as a process of its own: `python -m ppl.xla.coordinator`, started by the first of
 them.
 
-JAX lets the first process hold this service, and ends all others at once, with forty lines of C++, when that one dies.
+JAX lets the first process hold this service. When that one dies, JAX aborts all others at once, before they can save.
 Here the service outlives it by some seconds, in which the others see for themselves that it is gone, save their draws
 and leave.
 """

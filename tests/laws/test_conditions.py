@@ -21,10 +21,10 @@ import ppl.tensor as tt
 from ppl import rewrites
 from ppl.graph import Attrs, Node
 from ppl.rewrites import everything, strict
-from ppl.rewrites.arithmetic.lower import lowered
+from ppl.rewrites.books.simplify import normal_forms
 from ppl.rewrites.engine.rule import Safety
 from ppl.rewrites.facts.facts import ASSUME, CONDITIONS
-from ppl.rewrites.simplify import normal_forms
+from ppl.rewrites.sharing.lower import lowered
 
 ROOT = Path(rewrites.__file__).parent
 NUMBERS = [-1.3, -0.4, 0.0, 0.3, 1.0, 2.7, 1.7, np.inf, -np.inf, np.nan]

@@ -30,9 +30,9 @@ from ppl.rewrites.marginalization.conjugate.conjugate import integrated_out
 from ppl.rewrites.marginalization.conjugate.gamma_ratios import log_rising
 from ppl.rewrites.marginalization.conjugate.pairs import PAIRS, PRIORS
 from ppl.rewrites.marginalization.expressions.affine import affine
-from ppl.rewrites.marginalization.expressions.bijections import closed, opened
 from ppl.rewrites.marginalization.expressions.data import is_data
 from ppl.rewrites.marginalization.expressions.maps import Select
+from ppl.rewrites.marginalization.planning.bijections import closed, opened
 from ppl.rewrites.marginalization.program import NoMatch, log_density
 from ppl.tensor import to_jax
 

@@ -15,8 +15,8 @@ from ppl.compile import function
 from ppl.graph import ancestors
 from ppl.model.errors import SamplingError
 from ppl.model.finishing import checks
+from ppl.model.finishing.runs import InParts
 from ppl.model.inference import sampling
-from ppl.model.inference.runs import InParts
 from ppl.model.inference.strategies.factors import MERGED, Piece, joined
 from ppl.model.posterior.rewriting import rewritten
 from ppl.rewrites.factorization.factors import divided, parts

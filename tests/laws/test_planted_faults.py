@@ -45,10 +45,10 @@ from ppl.rewrites.factorization import independence
 from ppl.rewrites.marginalization.conjugate import compounds, conjugate, pairs, thinning, wishart
 from ppl.rewrites.marginalization.conjugate import pareto as largest
 from ppl.rewrites.marginalization.conjugate import single_entry_rows as picked
+from ppl.rewrites.marginalization.discrete import branches, sum_product, switches, tables
 from ppl.rewrites.marginalization.discrete import enumeration as discrete
 from ppl.rewrites.marginalization.discrete import state_sums as runs
-from ppl.rewrites.marginalization.discrete import sum_product, switches, tables
-from ppl.rewrites.marginalization.expressions import bijections, bounded, branches, products
+from ppl.rewrites.marginalization.expressions import products
 from ppl.rewrites.marginalization.gaussian import (
     block,
     common_scale,
@@ -61,12 +61,13 @@ from ppl.rewrites.marginalization.gaussian import (
 from ppl.rewrites.marginalization.gaussian import kronecker_process as grids
 from ppl.rewrites.marginalization.gaussian import noisy_process as noisy
 from ppl.rewrites.marginalization.gaussian import rows as block_rows
+from ppl.rewrites.marginalization.planning import bijections
 from ppl.rewrites.plates import loops_as_plates as stacking
 from ppl.rewrites.plates import loops_as_processes as processes
 from ppl.rewrites.reparameterization import centering as centering
 from ppl.rewrites.reparameterization import coordinates, covariances
 from ppl.rewrites.reparameterization import random_walks as walks
-from ppl.rewrites.sufficient_statistics import compaction
+from ppl.rewrites.sufficient_statistics import bounded, compaction
 from ppl.rewrites.sufficient_statistics import distinct_rows as cells
 from ppl.rewrites.sufficient_statistics import linear_regression as linear
 

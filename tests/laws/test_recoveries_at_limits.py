@@ -27,8 +27,8 @@ from ppl.rewrites.marginalization.gaussian import kronecker_process as grids
 from ppl.rewrites.marginalization.gaussian import markov_process as markov
 from ppl.rewrites.marginalization.gaussian import noisy_process as noisy
 from ppl.rewrites.marginalization.gaussian import rotated_process as rotated
+from ppl.rewrites.marginalization.planning.registry import THEOREMS
 from ppl.rewrites.marginalization.program import log_density
-from ppl.rewrites.marginalization.registry import THEOREMS
 from ppl.rewrites.marginalization.theorem import Match
 from ppl.samplers.independent.quadrature import followed, side_by_side
 from ppl.tensor.kernels.correlations import matern32

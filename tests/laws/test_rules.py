@@ -15,11 +15,11 @@ from rule_cases import case, gradients, run, values_for
 
 from ppl.graph import ancestors
 from ppl.rewrites import Trace, everything, strict
-from ppl.rewrites.arithmetic.lower import lowered
+from ppl.rewrites.books.simplify import normal_forms
 from ppl.rewrites.engine.book import Book
 from ppl.rewrites.engine.rule import Equation, Procedure, Safety
 from ppl.rewrites.facts.facts import CONDITIONS
-from ppl.rewrites.simplify import normal_forms
+from ppl.rewrites.sharing.lower import lowered
 
 pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
 

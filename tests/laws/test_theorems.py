@@ -11,8 +11,8 @@ from exact_elimination import both_sides
 import ppl.tensor as tt
 from ppl.graph import substitute
 from ppl.rewrites.marginalization import Observation, Program, Term
-from ppl.rewrites.marginalization.expressions.branches import settled
-from ppl.rewrites.marginalization.registry import THEOREMS
+from ppl.rewrites.marginalization.discrete.branches import settled
+from ppl.rewrites.marginalization.planning.registry import THEOREMS
 from ppl.rewrites.marginalization.theorem import Match, Refusal, Search
 
 pytestmark = pytest.mark.usefixtures("module_compiled_quickly")

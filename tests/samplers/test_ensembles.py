@@ -14,9 +14,9 @@ from sampler_targets import SCHOOLS, eight_schools, funnel, normal, standard_nor
 from scipy import stats
 from some_slow import some_slow
 
+from ppl.samplers.adaptation.chees import chees
 from ppl.samplers.adaptation.step_size import averaging_from
 from ppl.samplers.adaptation.warmup import FISHER, plan
-from ppl.samplers.kernels.chees import chees
 from ppl.samplers.kernels.integrators import leapfrog
 from ppl.samplers.programs.randomness import own_settings
 from ppl.samplers.runs import diagnostics

@@ -12,9 +12,9 @@ from scipy import stats
 
 from ppl.samplers.adaptation.attend import padded
 from ppl.samplers.adaptation.low_rank import Whitening
-from ppl.samplers.adaptation.metrics import Metric, force, velocity
 from ppl.samplers.kernels import hmc, nuts, reference
 from ppl.samplers.kernels.integrators import INTEGRATORS, Point, at, leapfrog, step
+from ppl.samplers.kernels.metrics import Metric, force, velocity
 from ppl.samplers.kernels.nuts import JOIN, SIDE
 from ppl.samplers.programs.randomness import mixed, normals, own_settings, uniform, word
 

@@ -15,7 +15,7 @@ from ppl.samplers.adaptation.attend import metric_chooser
 from ppl.samplers.adaptation.low_rank import low_rank
 from ppl.samplers.adaptation.step_size import FIRST_STEP
 from ppl.samplers.adaptation.warmup import FISHER, STATS, plan, start
-from ppl.samplers.kernels.kernel import Window, on_host
+from ppl.samplers.programs.kernel import Window, on_host
 from ppl.samplers.steps.evolution import differential_evolution, population_evolution
 from ppl.samplers.steps.moves import metropolis
 from ppl.samplers.steps.sample_steps import sample_steps

@@ -288,6 +288,8 @@ def test_wrong_sources_and_columns_are_named():
         pm.from_arrow(3.0)
     with pytest.raises(KeyError, match="has no columns"):
         pm.from_arrow(TABLE, ["x", "height"])
+    with pytest.raises(TypeError, match=r"columns is a list of names, got 'x'. Write columns=\['x'\]"):
+        pm.from_arrow(TABLE, "x")
     with pytest.raises(KeyError, match='no column "height"'):
         rows_of(TABLE)["height"]
     with pytest.raises(TypeError, match="by its name, and several by a list"):
@@ -342,3 +344,12 @@ def test_no_engine_is_imported_by_the_package():
     program = "import sys, ppl; ppl.from_arrow; print(sorted({'pyarrow', 'polars', 'duckdb', 'zarr'} & {*sys.modules}))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_arrays_of_a_group_that_are_no_columns_are_refused(tmp_path):
+    zarr = pytest.importorskip("zarr")
+    group = zarr.open_group(tmp_path / "rows.zarr", mode="w")
+    for name, length in (("x", 4), ("y", 3)):
+        group.create_array(name, data=np.zeros(length))
+    with pytest.raises(ValueError, match=r"have the lengths \[3, 4\]: put the columns into a group of their own"):
+        pm.from_arrow(tmp_path / "rows.zarr")

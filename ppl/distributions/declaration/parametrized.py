@@ -12,14 +12,17 @@ from typing import Any
 
 import numpy as np
 
+import ppl.tensor as tt
 from ppl.distributions.declaration.arguments import as_parameter, require, unknown, unproved
 from ppl.distributions.declaration.declarations import Alternative
 from ppl.distributions.declaration.domains import Domain, extended_real, real
-from ppl.distributions.formulas.probability import FORMS
 from ppl.graph import Node
 from ppl.tensor.core.evaluate import evaluate
 from ppl.tensor.core.later import wide
 from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
+
+# A parameter stays written as one of these functions of a number: its logarithm is exact (`formulas.probability`).
+FORMS = frozenset({tt.exp, tt.sigmoid, tt.softmax, tt.share})
 
 
 class Parametrized:
@@ -267,7 +270,7 @@ def _cut(x: Tensor, domain: Domain, who: str) -> Tensor:
 
 
 def _folded(x: Tensor) -> Tensor:
-    """The number that an expression of constants is; `sigmoid(a)` stays one of a number, for `probability.log_of`."""
+    """The number that an expression of constants is; `sigmoid(a)` stays one of a number."""
     if x.op in FORMS:
         return Node(x.op, tuple([_folded(each) for each in x.inputs]), x.attrs)  # type: ignore[return-value,arg-type]
     with wide():

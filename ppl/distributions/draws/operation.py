@@ -181,22 +181,20 @@ class OperationOfFamily:
 class Drawing(Application):
     """What a draw is made by: the operation of its family, applied to a generator, a size and parameters."""
 
-    __slots__ = ("_law",)
+    __slots__ = ("_fact", "_law")
 
     def __init__(self, node: Any) -> None:
         super().__init__(node)
-        fact = _declared(node.family)
-        law = fact.same_as(*node.parameters) if fact.same_as is not None else None
-        self._law = node if law is None else law
+        self._law, self._fact = node, _declared(node.family)
+        # Where PyTensor makes another family of the same law, it tells operation and parameters.
+        while self._fact.same_as is not None and (law := self._fact.same_as(*self._law.parameters)) is not None:
+            self._law, self._fact = law, _declared(law.family)
 
     @property
     def op(self) -> RandomOperation:
         """The operation."""
         law = self._law
-        if law is not self._node:
-            return law.owner.op
-        axes = law.family.event_axes(law.parameters)
-        return _declared(law.family).operation(law.event_ndim, axes, law.dtype, law.parameters)
+        return self._fact.operation(law.event_ndim, law.family.event_axes(law.parameters), law.dtype, law.parameters)
 
     @property
     def size(self) -> Node:
@@ -213,13 +211,7 @@ class Drawing(Application):
     @property
     def parameters(self) -> list[Tensor]:
         """The parameters as PyTensor has them."""
-        law = self._law
-        return law.owner.parameters if law is not self._node else _declared(law.family).of_pytensor(law.parameters)
-
-    @property
-    def _fact(self) -> InPyTensor:
-        law = self._law
-        return law.owner._fact if law is not self._node else _declared(law.family)
+        return self._fact.of_pytensor(self._law.parameters)
 
     @property
     def inputs(self) -> list[Any]:
@@ -240,61 +232,13 @@ class Drawing(Application):
         """The draw."""
         return self._node
 
-    @property
-    def nin(self) -> int:
-        return len(self.inputs)
-
-    @property
-    def nout(self) -> int:
-        return len(self.outputs)
-
     def default_output(self) -> Node:
         """The draw."""
         return self._node
 
 
-class RandomGeneratorType:
-    """The type of a generator of random numbers, PyTensor's `RandomType`; no tensor."""
-
-    node_class: Any = Node
-
-    def __hash__(self) -> int:
-        return hash(RandomGeneratorType)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, RandomGeneratorType)
-
-    def __repr__(self) -> str:
-        return "RandomGeneratorType"
-
-
-class NoneTypeT:
-    """The type of what stands where no size was asked for."""
-
-    node_class: Any = Node
-
-    def __hash__(self) -> int:
-        return hash(NoneTypeT)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, NoneTypeT)
-
-    def __repr__(self) -> str:
-        return "NoneTypeT"
-
-
-class _Leaf(Op):
-    """A leaf that is no tensor."""
-
-    def __init__(self, name: str, type: Any, node_class: type[Node]) -> None:
-        self.name, self.type, self.node_class = name, type, node_class
-
-    def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> Any:
-        return self.type
-
-
 class Beside(Node):
-    """A node that is no tensor, among the inputs and outputs of a draw. It is equal to itself alone."""
+    """What is no tensor among the inputs and outputs of a draw, such as its generator: keys take its place here."""
 
     __slots__ = ()
     name = owner = None
@@ -303,16 +247,10 @@ class Beside(Node):
         return []
 
     def __eq__(self, other: object) -> bool:
-        return self is other
+        return self is other  # of a tensor, too, which else would be asked what `x == y` is
 
     def __hash__(self) -> int:
         return object.__hash__(self)
-
-
-class Generator(Beside):
-    """Stands for the generator of a draw. Keys take its place here: it has no value."""
-
-    __slots__ = ()
 
 
 class NoSize(Beside):
@@ -325,12 +263,48 @@ class NoSize(Beside):
         """None."""
 
 
-GENERATOR = _Leaf("generator", RandomGeneratorType(), Generator)
-NO_SIZE: Any = Node(_Leaf("no size", NoneTypeT(), NoSize))
+class BesideType:
+    """The type of what is no tensor, which its class alone tells."""
+
+    node_class: type[Node] = Beside
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other)
+
+    def __repr__(self) -> str:
+        return type(self).__name__
+
+
+class RandomGeneratorType(BesideType):
+    """The type of a generator of random numbers, PyTensor's `RandomType`."""
+
+
+class NoneTypeT(BesideType):
+    """The type of what stands where no size was asked for."""
+
+    node_class = NoSize
+
+
+class _Leaf(Op):
+    """A leaf that is no tensor."""
+
+    def __init__(self, name: str, type: BesideType) -> None:
+        self.name, self.type = name, type
+
+    def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> Any:
+        return self.type
+
+
+GENERATOR = _Leaf("generator", RandomGeneratorType())
+NO_SIZE: Any = Node(_Leaf("no size", NoneTypeT()))
 _DRAWS: weakref.WeakKeyDictionary[Node, Any] = weakref.WeakKeyDictionary()  # what each of these generators draws
 
 
 def own_parameters(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     """The parameters of a draw by its family, where a program gives `*x.owner.inputs` as they are in PyTensor."""
-    drawn = _DRAWS[inputs[0]]() if inputs and isinstance(inputs[0], Generator) and inputs[0] in _DRAWS else None
+    reference = _DRAWS.get(inputs[0]) if inputs and isinstance(inputs[0], Beside) else None
+    drawn = None if reference is None else reference()
     return inputs if drawn is None else drawn.parameters

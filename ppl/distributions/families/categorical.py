@@ -1,6 +1,7 @@
 from ppl.distributions.declaration.distribution import Distribution, InPyTensor, alternative, param
 from ppl.distributions.declaration.domains import integers_between, simplex
-from ppl.distributions.formulas.probability import FORMS, log_of, rescaled
+from ppl.distributions.declaration.parametrized import FORMS
+from ppl.distributions.formulas.probability import log_of, rescaled
 from ppl.tensor import arange, argmax, cast, cumsum, expand_dims, log, minimum, softmax, sum, take_along_axis, xlogy
 from ppl.tensor.arrays.shaping import atleast
 from ppl.tensor.tensor import as_tensor

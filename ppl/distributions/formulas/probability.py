@@ -12,11 +12,11 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.distributions.declaration.domains import sum_to_one
+from ppl.distributions.declaration.parametrized import FORMS
 from ppl.distributions.draws.draw import RandomVariable
 from ppl.tensor.core.ops import Elementwise
 from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
 
-FORMS = frozenset({tt.exp, tt.sigmoid, tt.softmax, tt.share})  # what `log_of` sees through
 RATIONAL = frozenset({tt.add, tt.subtract, tt.multiply, tt.divide, tt.negative})  # of opaque numbers they are opaque
 
 

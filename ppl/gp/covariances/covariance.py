@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import ppl.tensor as tt
-from ppl.gp.inputs import rows, table
+from ppl.gp.covariances.inputs import rows, table
 from ppl.tensor.tensor import Tensor, as_tensor, is_constant, told, value_of
 
 

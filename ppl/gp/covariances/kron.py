@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ppl.gp.covariances.covariance import Covariance
-from ppl.gp.inputs import table
+from ppl.gp.covariances.inputs import table
 from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import ppl.tensor as tt
 from ppl.gp.covariances.covariance import Covariance
-from ppl.gp.inputs import rows
+from ppl.gp.covariances.inputs import rows
 from ppl.tensor.tensor import Tensor, as_tensor
 
 Function = Callable[..., Any]

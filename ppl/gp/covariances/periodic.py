@@ -9,8 +9,8 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.gp.covariances.covariance import Covariance
+from ppl.gp.covariances.inputs import positive_numbers, rows
 from ppl.gp.covariances.stationary import CorrelationOfDistance, Stationary
-from ppl.gp.inputs import positive_numbers, rows
 from ppl.tensor.tensor import Tensor, as_tensor
 
 

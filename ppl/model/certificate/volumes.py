@@ -18,7 +18,7 @@ from ppl.graph import Node, ancestors, substitute
 from ppl.model.posterior.at_once import LITTLE
 from ppl.model.prediction.draw_rows import RowProgram, over_draws, prepared
 from ppl.rewrites import optimize
-from ppl.rewrites.marginalization.expressions.supports import Sites, Support, collapsed, merged, over_last
+from ppl.rewrites.factorization.supports import Sites, Support, collapsed, merged, over_last
 from ppl.rewrites.marginalization.program import NoMatch
 from ppl.rewrites.sharing.invariants import last_still
 from ppl.rewrites.sharing.row_wise import for_rows

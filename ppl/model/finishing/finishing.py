@@ -26,6 +26,7 @@ from ppl.model.output.multitrace import MultiTrace
 from ppl.model.output.result_in_zarr import keep_result
 from ppl.model.output.sample_stats import complete
 from ppl.model.output.sampler_report import SamplerReport
+from ppl.model.output.sampler_warnings import SamplerWarning, not_numbers, tell
 from ppl.model.posterior.rewriting import Posterior
 from ppl.model.posterior.values import Remembered
 from ppl.model.prediction.draw_rows import RowProgram, compiled, draw_keys, over_draws
@@ -204,7 +205,7 @@ class Finisher:
         if checked and not run.draws:
             stopped = "Sampling was stopped while it was tuning" if run.interrupted else "No draws were asked for"
             text = f"{stopped}: there is no draw to check."
-            found = [checks.SamplerWarning("info", text)]
+            found = [SamplerWarning("info", text)]
         elif checked:
             found = checks.convergence(run, labels(self.slots, self.posterior.names))
         failed = failure_report(run, self.posterior, self.slots) if final else None
@@ -212,8 +213,8 @@ class Finisher:
         known.update(values)
         if failed is not None:
             found += checks.failed(failed.line())
-            found += checks.not_numbers(values)
-        checks.tell(found)
+            found += not_numbers(values)
+        tell(found)
         stats = complete(run.stats, request.stat_names)
         certificate = self._certificate(run, stats, values) if final else not_judged("sampling goes on")
         if not request.as_arviz:
@@ -268,7 +269,7 @@ class Finisher:
                     f"idata_kwargs {name}: it needs every free variable, but var_names leaves out {missing}"
                 )
 
-    def _attrs(self, run: Any, found: Sequence[checks.SamplerWarning]) -> dict[str, Any]:
+    def _attrs(self, run: Any, found: Sequence[SamplerWarning]) -> dict[str, Any]:
         return {
             "sampling_time": float(run.sampling_seconds),
             "tuning_steps": self.request.tune,

@@ -17,10 +17,10 @@ import numpy as np
 from ppl.compile.density import values_at
 from ppl.model.context import model_may_be_first
 from ppl.model.errors import SamplingError
+from ppl.model.finishing.runs import Independent
 from ppl.model.inference.background import Sampling
 from ppl.model.inference.progress import Attended, display
 from ppl.model.inference.request import request
-from ppl.model.inference.runs import Independent
 from ppl.model.inference.strategies import drawn
 from ppl.model.inference.task import Task, task_of
 from ppl.model.inference.time_limit import TimeLimit

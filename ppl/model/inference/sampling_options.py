@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from ppl.model.arguments import check_keys, count, unknown
+from ppl.model.former import ARGUMENTS, hint
 from ppl.model.log import log
-from ppl.model.names.former import ARGUMENTS, hint
 
 SAMPLERS = ("ppl", "pymc", "nutpie", "numpyro", "blackjax")
 NUTS_OPTIONS = ("target_accept", "max_treedepth", "step_scale")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,14 +12,14 @@ import numpy as np
 
 from ppl.compile.density import FlatProgram
 from ppl.compile.row_blocks import NO_ROWS, BlockedProgram, blocked
+from ppl.distributions import RandomVariable, Wishart
 from ppl.model.arguments import chosen_names
-from ppl.model.finishing import checks
 from ppl.model.finishing.finishing import Finisher, Request, refuse_too_large
+from ppl.model.finishing.runs import Independent
 from ppl.model.finishing.whose_run import identity_of
 from ppl.model.inference.callbacks import Reporter
 from ppl.model.inference.mesh_plan import refuse_what_cannot_pay
 from ppl.model.inference.request import Asked
-from ppl.model.inference.runs import Independent
 from ppl.model.inference.steps import Assignment, assign
 from ppl.model.inference.steps.assignment import stepped
 from ppl.model.inference.steps.colors import Palette
@@ -149,7 +150,7 @@ def _posterior(asked: Asked) -> Posterior:
     if asked.steered and not posterior.values and not asked.eliminate:
         posterior = rewritten(model, asked.rewrite, [rv for rv in model.free_RVs if rv.dtype[0] == "f"])
     refuse_minibatches(posterior.terms.values())
-    checks.warn_of_matrices(posterior)
+    _warn_of_matrices(posterior)
     return posterior
 
 
@@ -171,3 +172,15 @@ def _sizes(finish: Finisher) -> dict[str, int]:
         name: int(np.prod([n for n in node.type.shape if n is not None], dtype=float))
         for name, node in zip(finish._names, finish.program.outputs, strict=True)
     }
+
+
+def _warn_of_matrices(posterior: Posterior) -> None:
+    """Warn where a sampler would have to move the entries of a symmetric matrix one by one."""
+    moved = [posterior.model.named_vars.get(str(name)) for name in posterior.names.values()]
+    names = [f'"{rv.name}"' for rv in moved if isinstance(rv, RandomVariable) and rv.family is Wishart]
+    if names:
+        text = (
+            f"{', '.join(names)}: the Wishart distribution cannot be used for MCMC sampling, since a step to a "
+            "symmetric matrix has probability zero. Use LKJCholeskyCov, LKJCorr or WishartBartlett instead."
+        )
+        warnings.warn(text, UserWarning, stacklevel=6)  # the user's call of `sample`

@@ -12,7 +12,8 @@ from ppl.model.inputs.data_checks import check_indices
 from ppl.model.inputs.data_lengths import bind_lengths, check_lengths, relabel
 from ppl.model.inputs.observed import as_data, is_masked
 from ppl.model.inputs.observing import check_observations
-from ppl.model.registry.variable_registry import Books, dims_of
+from ppl.model.registry.dimensions import dims_of
+from ppl.model.registry.variable_registry import Books
 from ppl.sources.source_rows import columns_of
 from ppl.tensor.config import config
 from ppl.tensor.core.names import named

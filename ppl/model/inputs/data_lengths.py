@@ -10,7 +10,8 @@ import numpy as np
 
 from ppl.graph import ancestors
 from ppl.model.errors import ShapeError, ShapeWarning
-from ppl.model.registry.variable_registry import Books, labels_of, refuse_own_dimension
+from ppl.model.registry.dimensions import labels_of, refuse_own_dimension
+from ppl.model.registry.variable_registry import Books
 from ppl.tensor.core.sizes import DIM
 from ppl.tensor.variables import Variable
 

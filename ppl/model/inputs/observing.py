@@ -16,9 +16,9 @@ from ppl.model.errors import SamplingError, ShapeError
 from ppl.model.inputs.data_checks import nan_in_parameters
 from ppl.model.inputs.data_values import value_now
 from ppl.model.inputs.imputing import divided, refuse_missing, tell
+from ppl.model.inputs.lengths_of_draws import shape_given
 from ppl.model.inputs.observed import check_observed, infinite, is_masked, outside_support
 from ppl.model.inputs.read_once import observe_rows
-from ppl.model.posterior.point import substitute_shape
 from ppl.model.registry.named import Deterministic
 from ppl.model.registry.variable_registry import UNSET, Books
 from ppl.sources.source_rows import source_of
@@ -152,7 +152,7 @@ def _refuse_draws(rv: RandomVariable, observed: Tensor) -> None:
 
 
 def _check_shape(rv: RandomVariable, array: np.ndarray) -> None:
-    lengths = rv.type.shape if None not in rv.type.shape else substitute_shape(rv, {})
+    lengths = rv.type.shape if None not in rv.type.shape else shape_given(rv, {})
     known = tuple(value_now(n) if isinstance(n, Tensor) else n for n in lengths)
     if array.ndim != len(known) or any(n is not None and n != m for n, m in zip(known, array.shape, strict=True)):
         shown = tuple(None if n is None else int(n) for n in known)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ppl.distributions import RandomVariable
+from ppl.model.bar import Bar
 from ppl.model.errors import SamplingError
-from ppl.model.inference.bar import Bar
 from ppl.model.registry.named import Potential
 from ppl.model.registry.variable_registry import Books
 from ppl.sources.source_rows import SourceRows

@@ -6,7 +6,7 @@ import importlib
 import sys
 from typing import Any
 
-from ppl.model.names.former import FUNCTIONS, hint
+from ppl.model.former import FUNCTIONS, hint
 from ppl.model.names.longer_paths import MODULES
 
 ARVIZ = frozenset(

@@ -21,7 +21,7 @@ MOST_CHARACTERS = 50  # and the ends of labels beyond these
 DIGITS = 6
 GAP = " ..."  # in place of columns for which there is no room
 # What Python asks a class for, not an object.
-BY_CLASS = """abs add and array array_priority array_ufunc bool ceil contains copy dataframe deepcopy delattr
+BY_CLASS = """abs add and array array_ufunc bool ceil contains copy dataframe deepcopy delattr
     delitem dir divmod eq finalize float floor floordiv format ge getitem getstate gt iadd iand ifloordiv imod imul int
     invert ior ipow isub iter itruediv ixor le len lt matmul mod mul ne neg nonzero or pos pow radd rand rdivmod reduce
     reduce_ex rfloordiv rmatmul rmod rmul ror round rpow rsub rtruediv rxor setattr setitem setstate sizeof sub truediv

@@ -16,13 +16,13 @@ from ppl.distributions.draws.draw import draw
 from ppl.distributions.draws.drawing import expanded
 from ppl.distributions.transforms.images import is_own
 from ppl.graph import Node, ancestors, substitute
+from ppl.model.inputs.lengths_of_draws import shape_given
 from ppl.model.posterior.starts import as_numbers, check_inside, check_shape
 from ppl.model.posterior.values import values_of
 from ppl.model.registry.variable_registry import Books
 from ppl.rewrites import optimize
 from ppl.rewrites.values.folding import on_host
 from ppl.tensor.arrays.shaping import BROADCAST_TO
-from ppl.tensor.core.sizes import shape
 from ppl.tensor.sampling.draws import KEY_TYPE
 from ppl.tensor.tensor import Tensor, as_tensor, is_constant, placeholder, value_of
 from ppl.tensor.variables import VARIABLE
@@ -115,7 +115,7 @@ def _start(rv: Tensor, inputs: Any, given: Mapping[str, Any], model: Books, valu
     chosen = given.get(name, model.rvs_to_initial_values.get(rv))
     assert isinstance(rv, RandomVariable)
     if _is_prior(chosen):
-        start = draw(rv.family, inputs, substitute_shape(rv, values)[: rv.ndim - rv.event_ndim])
+        start = draw(rv.family, inputs, shape_given(rv, values)[: rv.ndim - rv.event_ndim])
     elif chosen is not None and not isinstance(chosen, str):
         start = substitute(as_tensor(chosen), values) if isinstance(chosen, Tensor) else as_tensor(np.asarray(chosen))
     elif chosen in (None, "support_point", "moment"):
@@ -128,7 +128,7 @@ def _start(rv: Tensor, inputs: Any, given: Mapping[str, Any], model: Books, valu
         domain = rv.family.support_for(inputs)
         inside = domain.contains(array)
         check_inside(rv, array, domain, evaluated([inside])[0] if isinstance(inside, Tensor) else inside)
-    sized, transform = substitute_shape(rv, values), model.rvs_to_transforms[rv]
+    sized, transform = shape_given(rv, values), model.rvs_to_transforms[rv]
     start = tt.broadcast_to(tt.cast(start, rv.dtype), sized)
     if chosen is None and transform is not None and is_own(rv, transform):
         return _in_image(transform.forward(start, *inputs)), True
@@ -138,27 +138,6 @@ def _start(rv: Tensor, inputs: Any, given: Mapping[str, Any], model: Books, valu
 def _in_image(unconstrained: Tensor) -> Tensor:
     """A start in the image of a user's transform, where the support point has no unconstrained value."""
     return tt.switch(tt.isfinite(unconstrained), unconstrained, 0.0)
-
-
-def substitute_shape(rv: Tensor, values: Any) -> tuple[Any, ...]:
-    """The shape of a variable, with symbolic lengths in terms of data."""
-    dims = []
-    for i, dim in enumerate(shape(rv)):
-        dims.append(dim if isinstance(dim, int) else length_of(rv, i, values))
-    return tuple(dims)
-
-
-def length_of(rv: Any, axis: int, values: Any) -> Tensor:
-    """A length that is not known when the graph is built, from the sizes or the parameters of a draw."""
-    static = rv.attrs["size"]
-    symbolic = list(rv.inputs[len(rv.inputs) - rv.attrs["sizes"] :]) if rv.attrs["sizes"] else []
-    if static is not None and axis < len(static):
-        order = [i for i, n in enumerate(static) if n is None]
-        return substitute(symbolic[order.index(axis)], values)
-    start = as_tensor(
-        default_point(rv.family, [substitute(p, values) for p in rv.parameters], rv.family.support_for(rv.parameters))
-    )
-    return shape(start)[axis - rv.ndim]
 
 
 def by_name(model: Books, initvals: Mapping[Any, Any]) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from ppl.rewrites.factorization.factors import Division, Part, divided
 from ppl.rewrites.marginalization import Observation, Plan, Program, Term, plan
 from ppl.rewrites.marginalization.expressions.data import is_data
 from ppl.rewrites.marginalization.expressions.markov import along_inputs
-from ppl.rewrites.marginalization.plans import Kept
+from ppl.rewrites.marginalization.planning.plans import Kept
 from ppl.rewrites.marginalization.program import shortened
 from ppl.rewrites.reparameterization.coordinates import Coordinate
 from ppl.rewrites.values.reads import Reads

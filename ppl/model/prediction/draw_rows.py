@@ -18,7 +18,7 @@ import numpy as np
 
 from ppl.compile.hoisting import DataFirst, Once
 from ppl.compile.pure import Program
-from ppl.model.inference.bar import Bar
+from ppl.model.bar import Bar
 from ppl.model.posterior.at_once import LITTLE, AtOnce, at_once
 from ppl.rewrites.sharing.columns import Columns
 from ppl.samplers import DRAWS, PROGRAMS, turn

@@ -11,8 +11,8 @@ from ppl.compile.pure import missing_inputs
 from ppl.distributions import is_draw
 from ppl.distributions.draws.drawing import STREAMS, Expanded, expanded
 from ppl.graph import Node, ancestors, topological
+from ppl.model.bar import Bar
 from ppl.model.errors import ParameterValueError
-from ppl.model.inference.bar import Bar
 from ppl.model.log import log
 from ppl.model.prediction.draw_rows import RowProgram, over_draws
 from ppl.tensor.linear_algebra.lifted import LEAST, MOST, cholesky_lifted

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ppl.model.arguments import check_keys, chosen_names
+from ppl.model.bar import Bar
 from ppl.model.context import model_to_read
-from ppl.model.finishing import checks
-from ppl.model.inference.bar import Bar
 from ppl.model.inputs.minibatches import refuse_minibatches
 from ppl.model.inputs.read_once import refuse_read_once
 from ppl.model.output import results
+from ppl.model.output.sampler_warnings import not_numbers, tell
 from ppl.model.output.traces import from_trace
 from ppl.model.posterior.density import Joint
 from ppl.model.prediction.draw_rows import RowProgram, draw_keys, over_draws
@@ -59,7 +59,7 @@ def _terms(
     refuse_minibatches(by_name[name] for name in wanted)
     by_name |= {rv.name or "": _given_others(joint, rv) for rv in model.processes if rv.name in wanted}
     found = evaluated(joint, {name: by_name[name] for name in wanted}, values, bar)
-    checks.tell(checks.not_numbers(found, f"draws of the {what}", lowest=-np.finfo(float).max))
+    tell(not_numbers(found, f"draws of the {what}", lowest=-np.finfo(float).max))
     return found
 
 
@@ -183,6 +183,6 @@ def compute_deterministics(
     outputs = {name: joint.at_values(model.named_vars[name]) for name in wanted}
     bar = Bar("Computing deterministics", progressbar)
     values = evaluated(joint, outputs, draws.values, bar) if outputs else {}
-    checks.tell(checks.not_numbers(values))
+    tell(not_numbers(values))
     found = draws.as_dataset(model, values)
     return dataset.assign({name: found[name] for name in found.data_vars}) if merge_dataset else found

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ppl.model.context import modelcontext
-from ppl.model.registry.variable_registry import Books, dims_of
+from ppl.model.registry.dimensions import dims_of
+from ppl.model.registry.variable_registry import Books
 from ppl.tensor.core.labelled import Labelled, LabelledDims
 from ppl.tensor.core.names import named
 from ppl.tensor.tensor import Tensor, as_tensor

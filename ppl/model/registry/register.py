@@ -11,8 +11,9 @@ from ppl.model import context
 from ppl.model.inputs.data_checks import check_indices, tell_of_nan
 from ppl.model.inputs.observed import as_data
 from ppl.model.inputs.observing import observe_variable
+from ppl.model.registry.dimensions import dims_of
 from ppl.model.registry.named import Deterministic
-from ppl.model.registry.variable_registry import UNSET, dims_of
+from ppl.model.registry.variable_registry import UNSET
 from ppl.tensor.tensor import Tensor
 
 OPTIONS = (

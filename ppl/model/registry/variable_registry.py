@@ -9,11 +9,9 @@ from __future__ import annotations
 import inspect
 import warnings
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, ClassVar, Self
-
-import numpy as np
 
 from ppl.distributions import RandomVariable
 from ppl.distributions.declaration.inner import laws_in_density
@@ -25,6 +23,7 @@ from ppl.graph import NodeDict
 from ppl.graph.pickling import in_order, nodes_in, standing_for
 from ppl.model import context
 from ppl.model.posterior.starts import check_start
+from ppl.model.registry.dimensions import dims_of, labels_of, refuse_own_dimension, same_labels, warn_of_twins
 from ppl.model.registry.own_lists import Book, Tensors
 from ppl.rewrites.values.present_sizes import at_present_sizes
 from ppl.sources.source_rows import source_of
@@ -33,27 +32,6 @@ from ppl.tensor.core.names import named
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, is_constant, placeholder, value_of
 from ppl.tensor.variables import Variable
 from ppl.xtensor.type import as_xtensor
-
-
-def dims_of(who: str, dims: Any) -> tuple[Any, ...] | None:
-    """The names of the dimensions of a variable, one or several; None for an axis without."""
-    if dims is None or isinstance(dims, tuple):
-        return dims
-    if isinstance(dims, str):
-        return (dims,)
-    if not np.iterable(dims):
-        raise TypeError(f"{who}: dims are the name of a dimension, or a list with a name for each axis; got {dims!r}")
-    return tuple(dims)
-
-
-def refuse_own_dimension(name: str, dim: Any) -> None:
-    """Raise where a variable has a dimension of its own name."""
-    if dim == name:
-        raise ValueError(
-            f"{name!r} is a variable, and one of its own dimensions: results could not tell its values from its "
-            "labels. Rename one of them."
-        )
-
 
 UNSET: Any = type("Unset", (), {"__repr__": lambda self: "UNSET", "__bool__": lambda self: False})()
 RESERVED = ("chain", "draw", "__sample__")
@@ -207,7 +185,7 @@ class Books(metaclass=_MadeInItsBlock):
         labels = None if values is None else labels_of(name, values)
         if name in self._coords:
             known = self._coords[name]
-            if labels is not None and known is not None and not _same_labels(labels, known):
+            if labels is not None and known is not None and not same_labels(labels, known):
                 raise ValueError(f"Duplicate and incompatible coordinate: {name!r} is {known} and shall be {labels}")
             wanted, now = length if labels is None else len(labels), self.present_length(name)
             if isinstance(wanted, int) and now is not None and wanted != now:
@@ -218,7 +196,7 @@ class Books(metaclass=_MadeInItsBlock):
         if labels is not None and isinstance(length, int) and length != len(labels):
             raise ValueError(f"dimension {name!r} has {len(labels)} labels, but length {length}")
         if labels is not None:
-            _warn_of_twins(name, labels)
+            warn_of_twins(name, labels)
         self._coords[name] = labels
         self._dim_lengths[name] = len(labels) if length is None else length  # type: ignore[arg-type]
 
@@ -425,30 +403,10 @@ def _stranger(var: Tensor, rv: RandomVariable) -> str:
     return f'"{var.name}" depends on "{rv.name}", which is a variable of another model. Make both in one model.'
 
 
-def labels_of(name: str, values: Any) -> tuple[Any, ...]:
-    if isinstance(values, str) or not np.iterable(values):
-        raise TypeError(f"the coordinates of {name!r} are a sequence of labels, got {values!r}")
-    return tuple(values.tolist() if isinstance(values, np.ndarray) and values.dtype.kind != "M" else values)
-
-
-def _warn_of_twins(name: str, labels: tuple[Any, ...]) -> None:
-    seen: set[Any] = set()
-    for label in labels:
-        if label in seen:
-            text = f"dimension {name!r}: the label {label!r} occurs twice, so results cannot be selected by it"
-            warnings.warn(text, UserWarning, stacklevel=5)
-            return
-        seen.add(label)
-
-
 def refuse_open_name(name: str) -> None:
     """Names of models and variables are joined by '::', so none ends in one."""
     if name.endswith(":"):
         raise KeyError(f"a name does not end in ':', which joins the names of models and variables: {name!r}")
-
-
-def _same_labels(a: Sequence[Any], b: Sequence[Any]) -> bool:
-    return len(a) == len(b) and all(x == y for x, y in zip(a, b, strict=True))
 
 
 def _transform_for(rv: Tensor, transform: Any, default: Any) -> Transform | None:

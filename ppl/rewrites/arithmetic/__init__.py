@@ -1,1 +1,1 @@
-"""The normal form of sums and products, and the way back to additions and multiplications."""
+"""The normal form of sums and products, in which the order of operands does not depend on how they were written."""

@@ -2,8 +2,8 @@
 
 `SUM(x, y; 2, 3; shift 4)` is 2x + 3y + 4 and `PRODUCT(x, y; 2, -1)` is x²/y. Operands are distinct, sorted by place and
 never sums in a sum or products in a product; numbers stand in coefficients, never among the operands. So two ways of
-writing one linear combination, or one monomial, are one node. Both operations live inside rewriting only: `lower` turns
-them into additions and multiplications again.
+writing one linear combination, or one monomial, are one node. Both operations live inside rewriting only:
+`sharing.lower` turns them into additions and multiplications again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 
 from ppl.graph import Attrs, Node
 from ppl.graph.node import Op
-from ppl.rewrites.engine.order import Place, place
+from ppl.rewrites.arithmetic.order import Place, place
 from ppl.tensor.core.ops import broadcast_shape
 from ppl.tensor.tensor import CONSTANT, TensorType, constant, value_of
 from ppl.xla.later import jnp

@@ -1,1 +1,1 @@
-"""The rules, one file a subject."""
+"""The rules, one file a subject, and `simplify`, which applies them all."""

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 import ppl.tensor as tt
+from ppl.rewrites.factorization.supports import Sites, Support
 from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.expressions.summands import summands
-from ppl.rewrites.marginalization.expressions.supports import Sites, Support
 from ppl.rewrites.marginalization.program import NoMatch, Program, log_density
 from ppl.tensor.arrays.segments import segment_sum
 from ppl.tensor.tensor import Tensor

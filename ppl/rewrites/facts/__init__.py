@@ -1,5 +1,7 @@
-"""Facts about values, and how they flow through operations: each module declares those of its own operations."""
+"""Facts about values, and how they flow through operations: each module declares those of its own operations.
 
-from ppl.rewrites.facts import of_arithmetic as of_arithmetic
+Those of sums, products and draws stand where these are: `arithmetic`, `engine`.
+"""
+
 from ppl.rewrites.facts import of_arrays as of_arrays
 from ppl.rewrites.facts import of_functions as of_functions

@@ -21,6 +21,23 @@ from ppl.rewrites.laws.proofs import is_nonzero, is_positive
 from ppl.rewrites.laws.rule import equal_in_law
 from ppl.tensor import abs, exp, log, sqrt
 
+# What marginalization asks for as well (`compounds`), where an expression of draws is not written down.
+
+
+def exponential_added(m, s, rate):
+    """The law of N(m, s) + Exp(λ)."""
+    return ExGaussian.dist(mu=m, sigma=s, nu=1 / rate)
+
+
+def half_normal_added(m, s1, s2):
+    """The law of N(m, s₁) + s₂|Z| with Z standard normal; s₂ may be negative."""
+    return SkewNormal.dist(mu=m, sigma=sqrt(s1**2 + s2**2), alpha=s2 / s1)
+
+
+def exponential_variance(m, s, rate):
+    """The law of m + N(0, s) √Exp(λ)."""
+    return Laplace.dist(m, s / sqrt(2.0 * rate))
+
 
 @equal_in_law
 def sum_of_normals(m1, s1, m2, s2):
@@ -85,21 +102,19 @@ def absolute_normal(s):
 @equal_in_law
 def normal_and_exponential(m, s, rate):
     """N(m, s) + Exp(λ) = ExGaussian(m, s, 1/λ)."""
-    return Normal.dist(m, s) + Exponential.dist(rate), ExGaussian.dist(mu=m, sigma=s, nu=1 / rate)
+    return Normal.dist(m, s) + Exponential.dist(rate), exponential_added(m, s, rate)
 
 
 @equal_in_law
 def normal_and_half_normal(m, s1, s2):
     """N(m, s₁) + HalfNormal(s₂) = SkewNormal(m, √(s₁² + s₂²), s₂/s₁), the stochastic frontier."""
-    left = Normal.dist(m, s1) + HalfNormal.dist(s2)
-    return left, SkewNormal.dist(mu=m, sigma=sqrt(s1**2 + s2**2), alpha=s2 / s1)
+    return Normal.dist(m, s1) + HalfNormal.dist(s2), half_normal_added(m, s1, s2)
 
 
 @equal_in_law
 def normal_less_half_normal(m, s1, s2):
     """N(m, s₁) - HalfNormal(s₂) = SkewNormal(m, √(s₁² + s₂²), -s₂/s₁)."""
-    left = Normal.dist(m, s1) - HalfNormal.dist(s2)
-    return left, SkewNormal.dist(mu=m, sigma=sqrt(s1**2 + s2**2), alpha=-s2 / s1)
+    return Normal.dist(m, s1) - HalfNormal.dist(s2), half_normal_added(m, s1, -s2)
 
 
 @equal_in_law
@@ -148,7 +163,7 @@ def normal_times_root_of_inverse_gamma(s, a, b):
 @equal_in_law
 def normal_times_root_of_exponential(s, rate):
     """N(0, s) √Exp(λ) = Laplace(0, s/√(2λ))."""
-    return Normal.dist(0.0, s) * sqrt(Exponential.dist(rate)), Laplace.dist(0.0, s / sqrt(2.0 * rate))
+    return Normal.dist(0.0, s) * sqrt(Exponential.dist(rate)), exponential_variance(0.0, s, rate)
 
 
 @equal_in_law

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ppl.rewrites.simplify import simplify
+from ppl.rewrites.books.simplify import simplify
 from ppl.tensor.tensor import as_tensor, is_constant, value_of
 
 

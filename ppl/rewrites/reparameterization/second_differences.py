@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from ppl.graph import ancestors
+from ppl.rewrites.factorization.supports import Sites
 from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.expressions.data import known_shape
 from ppl.rewrites.marginalization.expressions.summands import summands
-from ppl.rewrites.marginalization.expressions.supports import Sites
 from ppl.rewrites.marginalization.program import Factor, NoMatch, Observation, Program, Term
 from ppl.rewrites.marginalization.starts import around_start
 from ppl.rewrites.values.folding import on_host

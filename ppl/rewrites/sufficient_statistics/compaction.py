@@ -22,17 +22,17 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.distributions import MvNormal, Normal
+from ppl.distributions.declaration.parametrized import FORMS
 from ppl.distributions.declaration.rows import NotSummed
 from ppl.distributions.declaration.rows import Rows as SummedRows
-from ppl.distributions.formulas.probability import FORMS
+from ppl.rewrites.books.simplify import simplify_given_draws
 from ppl.rewrites.limits import LIMITS
-from ppl.rewrites.marginalization.expressions.bounded import bounded
 from ppl.rewrites.marginalization.expressions.data import NotAffine, data_value, is_data, known_shape
 from ppl.rewrites.marginalization.expressions.positive import known_positive, unproved
 from ppl.rewrites.marginalization.expressions.products import Product
 from ppl.rewrites.marginalization.gaussian.spectrum import compact_spectral
 from ppl.rewrites.marginalization.program import NoMatch, Observation, Program, Term, where_valid
-from ppl.rewrites.simplify import simplify_given_draws
+from ppl.rewrites.sufficient_statistics.bounded import bounded
 from ppl.rewrites.sufficient_statistics.distinct_rows import Rows, cells, in_one_axis, looks
 from ppl.rewrites.sufficient_statistics.linear_regression import compact_linear
 from ppl.tensor.tensor import Tensor, as_tensor

@@ -35,7 +35,8 @@ class Rows:
         return e.ndim <= self.own or (e.type.shape[0] == 1 and self.count != 1)
 
     def key(self, e: Any, into: list[np.ndarray]) -> None:
-        """Collect the columns of numbers that an expression takes from each row."""
+        """Collect the columns of numbers that an expression takes from each row: rows where these agree are alike,
+        whatever function of them the expression is, which a reading of its form (`products`) does not tell."""
         if self.same(e):
             if not is_data(e) and e.ndim > self.own + 1:
                 raise NoMatch("a parameter has more axes than rows")

@@ -6,10 +6,10 @@ import numpy as np
 
 from ppl.samplers.adaptation import policy
 from ppl.samplers.adaptation.low_rank import Whitening
-from ppl.samplers.adaptation.metrics import Metric
 from ppl.samplers.adaptation.step_size import Search
 from ppl.samplers.adaptation.warmup import FISHER, FROZEN, STATS, WELFORD, Plan, State
-from ppl.samplers.kernels.kernel import Window, on_host
+from ppl.samplers.kernels.metrics import Metric
+from ppl.samplers.programs.kernel import Window, on_host
 
 ESTIMATORS = {"fisher_diag": FISHER, "welford_diag": WELFORD, "low_rank": FROZEN}
 _INDEX, _DIVERGING = (list(STATS).index(name) for name in ("index_in_trajectory", "diverging"))

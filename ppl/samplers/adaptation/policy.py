@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ppl.samplers.adaptation.low_rank import Whitening, diagonal, low_rank, whiten, whiten_gradient
-from ppl.samplers.adaptation.metrics import columns_read
+from ppl.samplers.kernels.metrics import columns_read
 
 WORTH = 0.9  # another metric must save a tenth of the predicted cost, the least we can tell from noise
 NOISE = 1.5  # how far above that of white noise a cost must be for a low rank to be worth a look

@@ -21,11 +21,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ppl.samplers.adaptation import moments as m
-from ppl.samplers.adaptation.metrics import Metric
 from ppl.samplers.adaptation.step_size import DualAverage, Search, advance, averaging_from, new_search, search_on
 from ppl.samplers.kernels.integrators import Point, ValueAndGrad, at
-from ppl.samplers.kernels.kernel import Data, Kernel, LogDensity, Outcome, Window, on_host
+from ppl.samplers.kernels.metrics import Metric
 from ppl.samplers.kernels.nuts import Draw, Info
+from ppl.samplers.programs.kernel import Data, Kernel, LogDensity, Outcome, Window, on_host
 from ppl.samplers.programs.randomness import fold, normals, word
 from ppl.xla.later import Array, jax, jnp, lax
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from ppl.samplers.independent.panels import ACCEPTED, GOLDEN, Panels, panels
 from ppl.samplers.independent.region import Result, Search, region
-from ppl.samplers.kernels.kernel import Data, LogDensity
+from ppl.samplers.programs.kernel import Data, LogDensity
 from ppl.samplers.programs.programs import DRAWS, PROGRAMS, expand_program, turn
 from ppl.samplers.programs.randomness import own_settings
 from ppl.samplers.programs.work import TURNS

@@ -22,7 +22,7 @@ from ppl.samplers.independent.doubts import ACCEPTED, Bounded, Seen, lost, stead
 from ppl.samplers.independent.mixture import FREEDOM, Mixture, guarded, moments
 from ppl.samplers.independent.populations import Density, different, settled
 from ppl.samplers.independent.quadrature import AtOnce, batches
-from ppl.samplers.kernels.kernel import Data, LogDensity
+from ppl.samplers.programs.kernel import Data, LogDensity
 from ppl.samplers.runs.errors import UnresolvedError
 
 EVALUATIONS = 60_000  # about as many of the density, for 4 × 1,000 draws

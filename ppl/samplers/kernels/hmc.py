@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ppl.samplers.adaptation.metrics import Metric, dot
 from ppl.samplers.kernels.integrators import Integrator, Point, ValueAndGrad, step
+from ppl.samplers.kernels.metrics import Metric, dot
 from ppl.samplers.kernels.nuts import DIVERGENCE, Draw, Info
 from ppl.samplers.programs.randomness import uniform
 from ppl.xla.later import Array, jnp, lax

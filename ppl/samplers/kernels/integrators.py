@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ppl.samplers.adaptation.metrics import Metric, force, velocity
+from ppl.samplers.kernels.metrics import Metric, force, velocity
 from ppl.xla.later import Array, jnp, lax
 
 ValueAndGrad = Callable[[Array], tuple[Array, Array]]

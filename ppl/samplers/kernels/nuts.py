@@ -24,8 +24,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-from ppl.samplers.adaptation.metrics import Metric, dot
 from ppl.samplers.kernels.integrators import Integrator, Point, ValueAndGrad, step
+from ppl.samplers.kernels.metrics import Metric, dot
 from ppl.samplers.programs.randomness import mixed, uniform
 from ppl.xla.later import Array, jnp, lax
 

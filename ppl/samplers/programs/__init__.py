@@ -1,1 +1,1 @@
-"""Compiled programs of samplers: how they are made, kept on disk, and fed with random numbers."""
+"""Compiled programs of samplers: what a kernel is to them, how they are made, kept on disk, fed with random numbers."""

@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ppl.samplers.kernels.kernel import Data, Kernel
 from ppl.samplers.programs import disk_cache, written_programs
 from ppl.samplers.programs.damaged_programs import last_key
+from ppl.samplers.programs.kernel import Data, Kernel
 from ppl.samplers.programs.packing import Packed, Packing
 from ppl.samplers.programs.work import work_of
 from ppl.xla import backend, stacks

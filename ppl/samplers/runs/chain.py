@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from ppl.samplers.kernels.kernel import Kernel, Window
+from ppl.samplers.programs.kernel import Kernel, Window
 from ppl.samplers.programs.packing import Packed, Packing, on_host
 from ppl.samplers.programs.programs import MOST_ROWS, Buffers, Chunk, Packs
 from ppl.samplers.runs.rows import Rows, Shape

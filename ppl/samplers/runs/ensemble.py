@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ppl.samplers.kernels.kernel import Data, Kernel
+from ppl.samplers.programs.kernel import Data, Kernel
 from ppl.samplers.programs.packing import Packed
 from ppl.samplers.programs.programs import MARKS, MOST_ROWS, Chunk, Filling, Packs
 from ppl.xla.later import Array, jax, jnp, lax, module

@@ -10,8 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ppl.samplers.runs.run import Run
-from ppl.samplers.steps.sweep import NOT_FINITE
 
+# The statistic of moves that are no trajectories: the points that they tried where the log-density is no finite number.
+NOT_FINITE = "not_finite"
 MOST_PLACES = 5
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ppl.samplers.kernels.kernel import Data, Kernel
+from ppl.samplers.programs.kernel import Data, Kernel
 from ppl.samplers.programs.packing import Packed
 from ppl.samplers.runs.chain import Chain
 from ppl.samplers.runs.progress import ChainProgress

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ppl.samplers.kernels.kernel import Kernel
+from ppl.samplers.programs.kernel import Kernel
 from ppl.samplers.programs.packing import Packed, on_host
 from ppl.samplers.programs.programs import PROGRAMS, Chunk, chunk_program, of_loop
 from ppl.samplers.runs.chain import Chain, Layout, Seconds

@@ -42,7 +42,7 @@ class ZarrRows:
         self._array: Any = group[name]
         length, *row = self._array.shape
         if tuple(row) != shape.row or self._array.dtype != shape.dtype:
-            raise ValueError(f"{name} holds rows of {tuple(row)} {self._array.dtype}, not of {shape}")
+            raise ValueError(f"{name} holds rows of {tuple(row)} {self._array.dtype}, not of {shape.row} {shape.dtype}")
         if length < shape.length:
             self._array.resize((shape.length, *shape.row))
         self._lock = threading.Lock()

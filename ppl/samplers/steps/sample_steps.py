@@ -9,7 +9,7 @@ import numpy as np
 
 from ppl.samplers.adaptation.tuning import tuning
 from ppl.samplers.adaptation.warmup import tuned
-from ppl.samplers.kernels.kernel import Data, LogDensity
+from ppl.samplers.programs.kernel import Data, LogDensity
 from ppl.samplers.programs.work import of_gradient
 from ppl.samplers.runs.driver import Handle
 from ppl.samplers.runs.job import Initial, Job

@@ -11,14 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ppl.samplers.kernels.kernel import Data, Kernel, LogDensity, Outcome, Window
+from ppl.samplers.programs.kernel import Data, Kernel, LogDensity, Outcome, Window
 from ppl.samplers.programs.randomness import fold
+from ppl.samplers.runs.failures import NOT_FINITE
 from ppl.samplers.steps.moves import Context, Move, Population, none_failed
 from ppl.xla.later import Array, jax, jnp, lax
 
-NOT_FINITE = (
-    "not_finite"  # the statistic: points that moves have tried and that have no log-density, or an infinite one
-)
 FIRST_KEY = 16  # children of a draw's key below it belong to NUTS
 
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from ppl.tensor.core.elementwise import log1mexp
 from ppl.tensor.core.ops import Elementwise
-from ppl.tensor.sampling.tails import DEPTH, together
 from ppl.tensor.special_functions.incomplete import log_beta_cdf, log_beta_power
+from ppl.tensor.special_functions.tails import DEPTH, together
 from ppl.xla.later import jax, jnp, lax
 
 _SIDES = np.array([-1.0, 1.0])

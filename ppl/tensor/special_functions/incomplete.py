@@ -14,8 +14,8 @@ import numpy as np
 
 from ppl.tensor.core.elementwise import log1mexp
 from ppl.tensor.core.ops import Elementwise
-from ppl.tensor.sampling.tails import tail_integral, together
 from ppl.tensor.special_functions.counts import deviance, stirling
+from ppl.tensor.special_functions.tails import tail_integral, together
 from ppl.xla.later import custom_jvp, jax, jnp, lax
 
 _log1mexp, _stirling, _deviance = log1mexp.lower, stirling.lower, deviance.lower

@@ -9,8 +9,8 @@ import numpy as np
 from ppl.tensor.core.elementwise import log1mexp
 from ppl.tensor.core.later import jsp
 from ppl.tensor.core.ops import Elementwise
-from ppl.tensor.sampling.tails import DEPTH, nodes_and_weights, tail_integral, together
 from ppl.tensor.special_functions.normal import erfcx, log_ndtr
+from ppl.tensor.special_functions.tails import DEPTH, nodes_and_weights, tail_integral, together
 from ppl.xla.later import custom_jvp, jnp, lax
 
 _log1mexp, _erfcx, _log_ndtr = log1mexp.lower, erfcx.lower, log_ndtr.lower

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ppl.compile.density import FlatProgram, scalar
+from ppl.model.finishing.runs import Clock, Drawn
 from ppl.model.inference.engines.package import finite_starts, missing, refuse
-from ppl.model.inference.runs import Clock, Drawn
 from ppl.model.inference.sampling_options import Nuts
 from ppl.model.starting.start_points import Starts
 from ppl.xla.later import jax, jnp

@@ -10,19 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ppl.graph import ancestors
+from ppl.model.inference.steps.by_density import Metropolis, Slice
+from ppl.model.inference.steps.by_gradients import NUTS, HamiltonianMC
 from ppl.model.inference.steps.colors import Palette
-from ppl.model.inference.steps.methods import (
-    NUTS,
-    BinaryGibbsMetropolis,
-    CategoricalGibbsMetropolis,
-    CompoundStep,
-    Finder,
-    HamiltonianMC,
-    Metropolis,
-    Slice,
-    StepMethod,
-    categories,
-)
+from ppl.model.inference.steps.methods import CompoundStep
+from ppl.model.inference.steps.of_categories import BinaryGibbsMetropolis, CategoricalGibbsMetropolis, categories
+from ppl.model.inference.steps.step_method import Finder, StepMethod
 from ppl.samplers.steps.evolution import LEAST_CHAINS
 from ppl.samplers.steps.moves import Move
 from ppl.samplers.steps.sweep import Stretch

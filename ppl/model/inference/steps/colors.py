@@ -10,9 +10,9 @@ import numpy as np
 from ppl.compile.density import FlatProgram
 from ppl.graph import Node, substitute
 from ppl.rewrites import optimize
+from ppl.rewrites.factorization.supports import Sites
 from ppl.rewrites.marginalization.conjugate.conjugate import NoMatch
 from ppl.rewrites.marginalization.expressions.data import is_data
-from ppl.rewrites.marginalization.expressions.supports import Sites
 from ppl.samplers.steps.sites import Colors
 from ppl.tensor.tensor import Tensor, TensorType, placeholder
 from ppl.xla.later import jnp

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ppl.model.finishing.runs import Drawn
 from ppl.model.inference.engines import ENGINES
-from ppl.model.inference.runs import Drawn
 from ppl.model.inference.strategies.chains import made_ready
 from ppl.model.inference.task import Task
 from ppl.model.output import results

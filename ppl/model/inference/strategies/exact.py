@@ -6,7 +6,7 @@ import numpy as np
 
 from ppl.compile.density import values_at
 from ppl.model.errors import SamplingError
-from ppl.model.inference.runs import Independent, independent
+from ppl.model.finishing.runs import Independent, independent
 from ppl.model.inference.task import Task
 from ppl.model.starting.start_report import start_report
 

@@ -14,7 +14,7 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.compile.density import FlatProgram, labels
-from ppl.model.inference.runs import Clock, Independent, InParts
+from ppl.model.finishing.runs import Clock, Independent, InParts
 from ppl.model.inference.strategies.chains import announce, nuts_of
 from ppl.model.inference.strategies.quadrature import numbers_of
 from ppl.model.inference.task import Task

@@ -9,7 +9,7 @@ import numpy as np
 
 from ppl.compile.density import FlatProgram, Slot, labels, scalar
 from ppl.graph import Node, ancestors
-from ppl.model.inference.runs import Clock, Independent, independent
+from ppl.model.finishing.runs import Clock, Independent, independent
 from ppl.model.inference.task import Task
 from ppl.model.log import log
 from ppl.model.posterior.at_once import of_batches

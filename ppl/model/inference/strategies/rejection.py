@@ -8,7 +8,7 @@ import numpy as np
 
 from ppl.compile.density import FlatProgram, Slot, scalar
 from ppl.graph import ancestors
-from ppl.model.inference.runs import Clock, Independent, independent
+from ppl.model.finishing.runs import Clock, Independent, independent
 from ppl.model.inference.strategies.quadrature import DRAWING, TUNING, kept_for
 from ppl.model.inference.task import Task
 from ppl.model.log import log

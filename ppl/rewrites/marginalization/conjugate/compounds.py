@@ -18,19 +18,17 @@ import numpy as np
 import ppl.tensor as tt
 from ppl.distributions import (
     Bernoulli,
-    ExGaussian,
     Exponential,
     HalfNormal,
-    Laplace,
     Normal,
     RandomVariable,
-    SkewNormal,
     TruncatedNormal,
     Wald,
 )
 from ppl.distributions.draws.draw import draw
 from ppl.distributions.log_probability.evaluation import REALS
 from ppl.graph import ancestors
+from ppl.rewrites.laws import normals
 from ppl.rewrites.marginalization.examples import example, latent
 from ppl.rewrites.marginalization.expressions.data import NotAffine, data_value, is_always, is_data, known_shape
 from ppl.rewrites.marginalization.expressions.picks import picks
@@ -57,11 +55,10 @@ class Row:
 
 
 class Found(NamedTuple):
-    """Family and parameters of what is seen, its value, and x given y; what is drawn `beside` x, with its law given
-    x."""
+    """The law of what is seen, as a draw from it, its value, and x given y; what is drawn `beside` x, with its law
+    given x."""
 
-    family: Any
-    parameters: tuple[Any, ...]
+    law: Any
     value: Any
     back: Any
     beside: Callable[[Any], list[tuple[Any, Any]]] = lambda x: []
@@ -98,7 +95,7 @@ def exponential_and_noise(row: Row, lam: Tensor) -> Found:
     (sigma,), side, size = row.rest, tt.sign(row.c), abs(row.c)
     mean = (row.y - row.b) / row.c - lam * (sigma / row.c) ** 2
     back = row.draw(TruncatedNormal, mean, sigma / size, 0.0, np.inf)
-    return Found(ExGaussian, (side * row.b, sigma, size / lam), side * row.y, back)
+    return Found(normals.exponential_added(side * row.b, sigma, lam / size), side * row.y, back)
 
 
 @compound(HalfNormal, Normal, "mu")
@@ -107,16 +104,16 @@ def half_normal_and_noise(row: Row, s: Tensor) -> Found:
     (sigma,), wide = row.rest, tt.hypot(row.rest[0], row.c * s)
     mean = row.c * (row.y - row.b) * (s / wide) ** 2
     back = row.draw(TruncatedNormal, mean, s * sigma / wide, 0.0, np.inf)
-    return Found(SkewNormal, (row.c * s / sigma, row.b, wide), row.y, back)
+    return Found(normals.half_normal_added(row.b, sigma, row.c * s), row.y, back)
 
 
 @compound(Exponential, Normal, "sigma", power=0.5)
 def exponential_variance(row: Row, lam: Tensor) -> Found:
     """A normal law whose variance is exponential is a Laplace law; the precision given y is a Wald variable."""
     (mu,), rate = row.rest, lam / row.c  # of the whole variance c x
-    scale = (2.0 * rate) ** -0.5
-    precision = row.draw(Wald, 1.0 / (scale * abs(row.y - mu)), 2.0 * rate, 0.0)
-    return Found(Laplace, (mu, scale), row.y, 1.0 / (row.c * precision))
+    seen = normals.exponential_variance(mu, 1.0, rate)
+    precision = row.draw(Wald, 1.0 / (seen.parameters[1] * abs(row.y - mu)), 2.0 * rate, 0.0)
+    return Found(seen, row.y, 1.0 / (row.c * precision))
 
 
 @compound(Normal, Bernoulli, "p", link="ndtr")
@@ -128,7 +125,7 @@ def probit_of_normal(row: Row, m: Tensor, s: Tensor) -> Found:
     z = row.draw(TruncatedNormal, center, wide, *side)
     back = row.draw(Normal, m + row.c * s**2 * (z - center) / wide**2, s / wide)
     given = lambda x: [(z, row.draw(TruncatedNormal, row.b + row.c * x, 1.0, *side))]
-    return Found(Bernoulli, (tt.ndtr(center / wide),), row.y, back, given)
+    return Found(Bernoulli.dist(tt.ndtr(center / wide)), row.y, back, given)
 
 
 def suits(rv: RandomVariable) -> bool:
@@ -149,8 +146,8 @@ def integrated_out(program: Program, variable: RandomVariable) -> Match:
     if not rows:
         raise NoMatch(f'"{seen.variable.name}" is {seen.variable.family.__name__}, and its marginal has no name')
     rule, row = rows[0]
-    family, parameters, value, back, beside = rule.state(row, *variable.parameters)
-    law = row.draw(family, *parameters, name=seen.variable.name)
+    found, value, back, beside = rule.state(row, *variable.parameters)
+    law = row.draw(found.family, *found.parameters, name=seen.variable.name)
     laws = [variable, *([] if rule.link else [seen.variable])]
     given = tuple(beside(tt.reshape(variable, row.shape)))
     recovery = Recovery(variable, tt.reshape(back, known_shape(variable)), given)

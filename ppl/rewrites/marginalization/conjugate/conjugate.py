@@ -26,8 +26,8 @@ from ppl.distributions.draws.draw import draw
 from ppl.graph import Node, ancestors, substitute
 from ppl.rewrites.marginalization.conjugate.gamma_ratios import once
 from ppl.rewrites.marginalization.conjugate.pairs import PAIRS, PRIORS, Pair, Prior, prior_of
+from ppl.rewrites.marginalization.discrete.branches import branches, without_zeros
 from ppl.rewrites.marginalization.examples import example, latent
-from ppl.rewrites.marginalization.expressions.branches import branches, without_zeros
 from ppl.rewrites.marginalization.expressions.data import NotAffine, is_always, is_data, known_shape
 from ppl.rewrites.marginalization.expressions.picks import picks
 from ppl.rewrites.marginalization.expressions.positive import known_positive

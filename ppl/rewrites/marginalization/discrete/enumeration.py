@@ -18,6 +18,7 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.distributions import Categorical, RandomVariable, StudentT
+from ppl.rewrites.factorization.supports import Sites
 from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.costs import evaluation
 from ppl.rewrites.marginalization.discrete.latent_values import values_of
@@ -26,7 +27,6 @@ from ppl.rewrites.marginalization.discrete.sum_product import sum_product
 from ppl.rewrites.marginalization.discrete.tables import Templates, own_tables, tables
 from ppl.rewrites.marginalization.examples import example, latent
 from ppl.rewrites.marginalization.expressions.data import known_shape
-from ppl.rewrites.marginalization.expressions.supports import Sites
 from ppl.rewrites.marginalization.program import Factor, NoMatch, Program, Recovery, Term, in_the_way, reaches
 from ppl.rewrites.marginalization.theorem import JointTheorem, Match, Refusal, Search
 from ppl.rewrites.marginalization.words import ENUMERATION

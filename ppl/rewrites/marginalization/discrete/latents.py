@@ -11,8 +11,8 @@ import numpy as np
 
 from ppl.distributions import RandomVariable
 from ppl.graph import Node
+from ppl.rewrites.factorization.supports import Sites, Support, merged, over_last
 from ppl.rewrites.marginalization.expressions.data import known_shape
-from ppl.rewrites.marginalization.expressions.supports import Sites, Support, merged, over_last
 from ppl.rewrites.marginalization.program import Factor, NoMatch, Observation, Term
 from ppl.tensor.tensor import Tensor, as_tensor
 

@@ -19,14 +19,14 @@ import numpy as np
 import ppl.tensor as tt
 from ppl.distributions import is_draw
 from ppl.graph import Node, ancestors, topological
+from ppl.rewrites.books.simplify import simplify_given_draws
+from ppl.rewrites.factorization.supports import Sites
 from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.discrete.latent_values import states_at
 from ppl.rewrites.marginalization.discrete.latents import Labels, Table, row_support
 from ppl.rewrites.marginalization.discrete.state_sums import State, sums_of_rows
 from ppl.rewrites.marginalization.expressions.data import is_data, known_shape
-from ppl.rewrites.marginalization.expressions.supports import Sites
 from ppl.rewrites.marginalization.program import Factor, NoMatch, Term, log_density, parts, reaches
-from ppl.rewrites.simplify import simplify_given_draws
 from ppl.tensor.core.vectorizing import vectorize_graph
 from ppl.tensor.tensor import Tensor, as_tensor
 

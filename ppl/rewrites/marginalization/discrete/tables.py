@@ -18,11 +18,11 @@ import ppl.tensor as tt
 from ppl.distributions import DiscreteMarkovChain, RandomVariable
 from ppl.distributions.declaration.inner import laws_of
 from ppl.graph import Node, ancestors, substitute
+from ppl.rewrites.factorization.supports import merged, over_last
 from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.discrete.latents import Labels, Table, name_of, row_support
 from ppl.rewrites.marginalization.discrete.switches import Grid, at_all_values, steered
 from ppl.rewrites.marginalization.expressions.data import known_shape
-from ppl.rewrites.marginalization.expressions.supports import merged, over_last
 from ppl.rewrites.marginalization.program import Factor, NoMatch, log_density, reaches
 from ppl.tensor.tensor import Tensor, as_tensor, placeholder
 

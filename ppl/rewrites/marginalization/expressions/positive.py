@@ -10,8 +10,8 @@ import numpy as np
 from ppl.distributions import RandomVariable
 from ppl.distributions.declaration.domains import Domain, simplex
 from ppl.distributions.log_probability.evaluation import REALS
+from ppl.rewrites.books.simplify import simplify_given_draws
 from ppl.rewrites.marginalization.expressions.data import data_value, is_read
-from ppl.rewrites.simplify import simplify_given_draws
 from ppl.tensor.tensor import Tensor, is_constant, value_of
 
 _POSITIVE_OPS = ("exp", "softplus", "sigmoid", "cosh")

@@ -16,7 +16,7 @@ import ppl.tensor as tt
 from ppl.distributions import RandomVariable
 from ppl.distributions.draws.draw import draw
 from ppl.graph import Node, ancestors, rebuilt, substitute, topological
-from ppl.rewrites.marginalization.expressions.branches import picked
+from ppl.rewrites.marginalization.discrete.branches import picked
 from ppl.rewrites.marginalization.expressions.data import NotAffine, steering
 from ppl.rewrites.marginalization.gaussian.marginal import matches
 from ppl.rewrites.marginalization.gaussian.residuals import is_flat, is_normal

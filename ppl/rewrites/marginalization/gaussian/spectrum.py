@@ -28,7 +28,8 @@ from ppl.tensor.tensor import Tensor, as_tensor
 
 @dataclass
 class _Multiple:
-    """A known matrix times a number."""
+    """A known matrix times a number: terms that `terms` has read, added up where their matrices are multiples of one
+    another, which their values tell and their form does not."""
 
     number: Tensor
     matrix: np.ndarray

@@ -7,10 +7,11 @@ here.
 
 from __future__ import annotations
 
-from ppl.rewrites.marginalization import gaussian, in_branches, no_descendants
+from ppl.rewrites.marginalization import gaussian, no_descendants
 from ppl.rewrites.marginalization.conjugate import compounds, conjugate, pareto, thinning, wishart
 from ppl.rewrites.marginalization.discrete import enumeration
 from ppl.rewrites.marginalization.gaussian import kronecker_process, markov_process, noisy_process, rotated_process
+from ppl.rewrites.marginalization.planning import in_branches
 from ppl.rewrites.marginalization.theorem import JointTheorem, Theorem
 
 THEOREMS: tuple[Theorem | JointTheorem, ...] = (

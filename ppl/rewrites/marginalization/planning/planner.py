@@ -19,14 +19,14 @@ from ppl.rewrites.engine.pause import collector_paused
 from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization import no_descendants, words
 from ppl.rewrites.marginalization.costs import HIERARCHY, evaluation
-from ppl.rewrites.marginalization.expressions import bijections
-from ppl.rewrites.marginalization.expressions.branches import settled
+from ppl.rewrites.marginalization.discrete.branches import settled
 from ppl.rewrites.marginalization.expressions.kernels import Unstructured
 from ppl.rewrites.marginalization.expressions.markov import markov_law
 from ppl.rewrites.marginalization.gaussian.markov_process import words as markov_words
-from ppl.rewrites.marginalization.plans import Kept, Plan, Step
+from ppl.rewrites.marginalization.planning import bijections
+from ppl.rewrites.marginalization.planning.plans import Kept, Plan, Step
+from ppl.rewrites.marginalization.planning.registry import THEOREMS
 from ppl.rewrites.marginalization.program import Program, shortened
-from ppl.rewrites.marginalization.registry import THEOREMS
 from ppl.rewrites.marginalization.theorem import JointTheorem, Refusal, Search, Telling, Theorem
 from ppl.rewrites.plates import loops_as_processes as processes
 from ppl.rewrites.reparameterization import survivors

@@ -12,11 +12,11 @@ from ppl.distributions import Bernoulli, RandomVariable, is_draw
 from ppl.distributions.declaration.inner import laws_of
 from ppl.distributions.draws.draw import draw
 from ppl.graph import Node, ancestors, substitute
+from ppl.rewrites.books.simplify import simplify_given_draws
 from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.discrete.latent_values import states_of_code
 from ppl.rewrites.marginalization.expressions.data import HOST, data_value, is_data, is_read, known_shape
 from ppl.rewrites.marginalization.program import Observation, Program, Term, log_density
-from ppl.rewrites.simplify import simplify_given_draws
 from ppl.tensor.core.ops import Elementwise
 from ppl.tensor.tensor import Tensor, as_tensor
 
@@ -56,7 +56,11 @@ def _halves(
 
 
 def outermost_switch(e: Any, variable: RandomVariable) -> tuple[Tensor, Tensor, Tensor] | None:
-    """(c, a, b) such that the expression is switch(c, a, b), c not depending on the variable; None where it is not."""
+    """(c, a, b) such that the expression is switch(c, a, b), c not depending on the variable; None where it is not.
+
+    It asks where an expression falls into two, by a condition that any operation may stand around; `products` would ask
+    what it is the sum of.
+    """
     if e.op.name == "switch" and variable not in ancestors(e.inputs[0]):
         return e.inputs
     if variable not in ancestors(e) or None in e.type.shape:

@@ -18,14 +18,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ppl.samplers.adaptation.metrics import Metric, dot
 from ppl.samplers.adaptation.moments import scale_from_gradient
 from ppl.samplers.adaptation.step_size import DualAverage, advance, averaging_from
 from ppl.samplers.adaptation.warmup import FROZEN, LOWEST, STATS, Plan, target_of
 from ppl.samplers.kernels.hmc import ACCEPT
 from ppl.samplers.kernels.integrators import Integrator, Point, at, step
-from ppl.samplers.kernels.kernel import Data, Kernel, LogDensity, Outcome, on_host
+from ppl.samplers.kernels.metrics import Metric, dot
 from ppl.samplers.kernels.nuts import DIVERGENCE
+from ppl.samplers.programs.kernel import Data, Kernel, LogDensity, Outcome, on_host
 from ppl.samplers.programs.randomness import fold, normals, uniform, word
 from ppl.xla.later import Array, jax, jnp, lax
 

@@ -16,7 +16,7 @@ import numpy as np
 from ppl.samplers.adaptation.warmup import FISHER, STATS, Call, Plan, State, learnt, next_call, plan, start, target_of
 from ppl.samplers.kernels import nuts
 from ppl.samplers.kernels.integrators import Integrator
-from ppl.samplers.kernels.kernel import Data, Kernel, LogDensity, Outcome
+from ppl.samplers.programs.kernel import Data, Kernel, LogDensity, Outcome
 from ppl.samplers.programs.randomness import own_settings
 from ppl.xla.later import Array, jax, jnp
 

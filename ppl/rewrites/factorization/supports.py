@@ -1,7 +1,8 @@
 """Which numbers an expression depends on, entry by entry.
 
 Every entry of the variables in question is a *site* with a number of its own. The support of an expression is an array
-of site numbers with one axis more than the expression, -1 where there are fewer sites than places.
+of site numbers with one axis more than the expression, -1 where there are fewer sites than places. It says what is
+read, not in which form, so that every operation has one; the form is the question of `marginalization.expressions`.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import Any
 from ppl.distributions import RandomVariable
 from ppl.graph import Node, ancestors, substitute
 from ppl.rewrites import facts as _facts  # noqa: F401  (fills the table of facts)
-from ppl.rewrites.arithmetic.lower import lowered
+from ppl.rewrites.arithmetic import facts_of_arithmetic as _of_sums  # noqa: F401  (fills the table of facts)
 from ppl.rewrites.books.algebra import algebra
 from ppl.rewrites.books.blocks import blocks
 from ppl.rewrites.books.choices import choices
@@ -28,6 +28,7 @@ from ppl.rewrites.engine.pause import collector_paused
 from ppl.rewrites.engine.preparation import entries
 from ppl.rewrites.engine.trace import Trace
 from ppl.rewrites.sharing.gathers import gathers_last
+from ppl.rewrites.sharing.lower import lowered
 from ppl.tensor.core.names import NAMED
 from ppl.tensor.tensor import Tensor, as_tensor
 
