@@ -129,15 +129,31 @@ def test_what_rejection_refuses_goes_to_a_chain_with_the_reason(monkeypatch):
     assert by.startswith("NUTS, since draws are not independent here: a share 0.1") and "n_steps" in result.sample_stats
 
 
+def test_what_takes_long_far_away_goes_to_a_chain():
+    """Steps of a solver depend on the parameters, and rejection looks far and wide."""
+    curve = pm.ode.DifferentialEquation(lambda y, t, p: [-p[0] * y[0] ** 2], [0.5, 1.0], n_states=1, n_theta=1)
+    with pm.Model() as model:
+        rate, start = pm.LogNormal("rate"), pm.LogNormal("start")
+        pm.Normal("y", curve(theta=[rate], y0=[start]), 0.1, observed=[[0.6], [0.4]])
+    given = {**inspect.unwrap(sample).__kwdefaults__, "draws": 100, "model": model, "random_seed": 1, "options": {}}
+    task = task_of(request(sample, given))
+    assert task.starts.dim == 2
+    assert by_rejection._against(task) == "the log-density may take long far from the posterior"
+
+
 def test_few_numbers_go_to_a_chain_where_that_is_less_work():
     with pm.Model() as model:
         line()
     given = {**inspect.unwrap(sample).__kwdefaults__, "draws": 100, "model": model, "random_seed": 1, "options": {}}
     task = task_of(request(sample, given | {"tune": 100, "chains": 1}))
-    assert by_rejection._pays(task)
-    with limited(operations_of_compiling=0.0):
-        assert by_rejection.by_rejection(task) is None
-        assert task.finish.facts["drawn_by"] == "NUTS, since a chain is less work"
+    assert by_rejection._against(task) is None
+    reasons = {"operations_of_compiling": "a chain is less work",
+               "operations_of_rejection": "the log-density is much arithmetic"}  # fmt: skip
+    for limit, reason in reasons.items():
+        with limited(**{limit: 0.0}):
+            task.finish.facts["drawn_by"] = "NUTS"
+            assert by_rejection.by_rejection(task) is None
+            assert task.finish.facts["drawn_by"] == f"NUTS, since {reason}"
     with limited(few_numbers=1):
         task.finish.facts["drawn_by"] = "NUTS"
         assert by_rejection.by_rejection(task) is None and task.finish.facts["drawn_by"] == "NUTS"

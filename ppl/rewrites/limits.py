@@ -82,6 +82,7 @@ class Limits:
     fewest_rows_by_block: int = 64  # that are shared out in blocks
     sums_over_rows: int = 8  # numbers, of sums that are no terms of the log-density: each has its slopes by itself
     few_numbers: int = 4  # that draws by rejection are tried for
+    operations_of_rejection: float = 6e9  # of all evaluations together: some seconds, in which nothing is shown
     evaluations_of_a_draw: float = 16.0  # by a chain, of the log-density: steps times what a gradient costs
     operations_of_compiling: float = 5e8  # that are done while the program of a chain compiles
     # Costs

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from ppl.compile.density import FlatProgram, Slot, scalar
-from ppl.graph import ancestors
+from ppl.graph import Node, ancestors
+from ppl.graph.body import bodies
 from ppl.model.finishing.runs import Clock, Independent, independent
 from ppl.model.inference.strategies.quadrature import DRAWING, TUNING, kept_for
 from ppl.model.inference.task import Task
@@ -19,12 +20,16 @@ from ppl.rewrites.marginalization.costs import arithmetic
 from ppl.samplers import UnresolvedError
 from ppl.samplers.independent.quadrature import BATCH
 from ppl.samplers.independent.rejection import EVALUATIONS, Rejection, rejection
+from ppl.tensor.core.black_box import HostOp
 from ppl.tensor.linear_algebra.decompositions import cholesky
 from ppl.tensor.linear_algebra.definite import log_det_definite, normal_log_density
+from ppl.tensor.loops.branches import WHILE
+from ppl.tensor.loops.ode_solution import ODE_SOLUTION
 
 SOONER = 2e8  # numbers that NumPy goes over before a program would have been compiled
 SCANNED, FEWEST, MOST = 1e7, 8192, 65_536  # operations at points far and wide, and how many there are
 FACTORS = frozenset({cholesky, log_det_definite, normal_log_density})  # which some matrices do not have
+OF_ANY_LENGTH = frozenset({WHILE, ODE_SOLUTION})  # whose steps depend on values: rejection looks far and wide
 FARTHEST = 100.0  # on the scale of a logarithm, from the start: the square of a number farther off is no number
 
 
@@ -32,8 +37,8 @@ def by_rejection(task: Task) -> Independent | None:
     """Independent draws, where few numbers are left and the law of the draws can be told."""
     if task.division is None or not task.division.chains or not 2 <= task.starts.dim <= LIMITS.few_numbers:
         return None  # chains are asked for, nothing is left for them, or too much is
-    reason = "a chain is less work"
-    if _pays(task):
+    reason = _against(task)
+    if reason is None:
         try:
             return _drawn(task)
         except UnresolvedError as error:
@@ -43,11 +48,23 @@ def by_rejection(task: Task) -> Independent | None:
     return None
 
 
-def _pays(task: Task) -> bool:
-    """Whether rejection is less work than chains, whose program is compiled."""
+def _against(task: Task) -> str | None:
+    """Why a chain is taken without a trial: the reason in words, or None where rejection is tried."""
     plan, one = task.asked.plan, _work(task.posterior)
+    if any(node.op in OF_ANY_LENGTH or isinstance(node.op, HostOp) for node in _within([task.posterior.logp()])):
+        return "the log-density may take long far from the posterior"
+    if EVALUATIONS * one > LIMITS.operations_of_rejection:
+        return "the log-density is much arithmetic"
     steps = LIMITS.evaluations_of_a_draw * plan["chains"] * (plan["draws"] + plan["tune"])
-    return EVALUATIONS * one < steps * one + LIMITS.operations_of_compiling
+    return None if EVALUATIONS * one < steps * one + LIMITS.operations_of_compiling else "a chain is less work"
+
+
+def _within(outputs: Sequence[Node]) -> Iterator[Node]:
+    """All nodes that outputs are computed from, those in the bodies of loops too."""
+    for node in ancestors(outputs):
+        yield node
+        for body in bodies(node):
+            yield from _within(body.outputs)
 
 
 def _drawn(task: Task) -> Independent:
@@ -65,7 +82,7 @@ def _drawn(task: Task) -> Independent:
             scalar(density), places, data=density.data, key=("logp", density.key),
             at_once=of_batches(density, BATCH, EVALUATIONS // BATCH, SOONER),
             scanned=int(np.clip(SCANNED / _work(posterior), FEWEST, MOST)), reach=_reach(posterior, slots),
-            edges=any(node.op in FACTORS for node in ancestors(density.program.outputs)),
+            edges=any(node.op in FACTORS for node in _within(density.program.outputs)),
         )  # fmt: skip
 
     source: Rejection = kept_for(posterior, "rejection", places, ancestors(density.program.outputs), made)
