@@ -1,5 +1,7 @@
 """ppl: a PyMC-compatible probabilistic programming backend."""
 
+import builtins as _builtins
+import types as _types
 import typing as _typing
 
 from ppl import opening as _opening
@@ -20,3 +22,7 @@ def __getattr__(name: str) -> _typing.Any:
 def __dir__() -> list[str]:
     _opening.now()
     return sorted(globals())
+
+
+if not isinstance(_builtins.__import__, _types.BuiltinFunctionType):  # who watches imports looks at modules at once
+    _opening.now()

@@ -114,3 +114,16 @@ with pm.Model():
 print("jax" in sys.modules)
 """
     assert run(program) == "False"
+
+
+def test_who_watches_imports_sees_the_whole_package():
+    """As programs do that change functions of a module as soon as it is imported."""
+    program = """
+import builtins
+original = builtins.__import__
+builtins.__import__ = lambda *given, **more: original(*given, **more)
+import ppl
+print("sample" in vars(ppl))
+"""
+    assert run(program) == "True"
+    assert run("import ppl; print('sample' in vars(ppl))") == "False"
