@@ -55,8 +55,7 @@ def settled(density: Density, starts: np.ndarray, scales: np.ndarray, rng: np.ra
             weights = _shares(power * ratio)
             center = weights @ x
             off, way = x - center, center - mean
-            with np.errstate(invalid="ignore", divide="ignore"):  # one point has all the weight: no spread is seen
-                spread = np.einsum("n,ni,nj->ij", weights, off, off) / (1 - np.sum(weights**2))
+            spread = np.einsum("n,ni,nj->ij", weights, off, off) / (1 - np.sum(weights**2))
             if power < 1:
                 spread = spread + np.outer(way, way)
             new = _root(spread, center)

@@ -52,6 +52,7 @@ class Rejection(NamedTuple):
     compile_seconds: float
     evaluations: int
 
+    @np.errstate(all="ignore")
     def draws(self, seed: int, chain: int, count: int, purpose: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """The first ``count`` draws of a chain, (count, numbers), and their log-densities; another ``purpose``, other
         draws."""
@@ -108,6 +109,7 @@ def rejection(
     return Rejection(bounded, density, error, kept, compiling, count)
 
 
+@np.errstate(all="ignore")  # what is not a number is looked at for what it is
 def followed(
     density: Density, starts: np.ndarray, scanned: int = 8192, reach: Sequence[float] | None = None
 ) -> tuple[Bounded, float, float]:
