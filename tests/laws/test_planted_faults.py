@@ -601,7 +601,7 @@ FAULTS = [
     Fault("a width without its multiple", frontier, compounds.half_normal_and_noise, "row.c * s)", "s)"),
     Fault("a scale of a draw squared", frontier, compounds.half_normal_and_noise, "s * sigma / wide",
           "(s * sigma / wide) ** 2"),
-    Fault("a variance counted half", heavy, compounds.exponential_variance, "(2.0 * rate) ** -0.5", "rate**-0.5"),
+    Fault("a variance counted half", heavy, compounds.exponential_variance, "1.0, rate)", "1.0, 0.5 * rate)"),
     Fault("a draw without its multiple", heavy, compounds.exponential_variance, "1.0 / (row.c * precision)",
           "1.0 / precision"),
     Fault("the scale of a probit", probit, compounds.probit_of_normal, "s / wide)", "s)"),
