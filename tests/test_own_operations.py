@@ -390,7 +390,8 @@ def test_nuts_moves_what_an_operation_uses_that_jax_is_told_of():
     with pytest.raises(GradientError, match="Squares has no gradient"):
         pm.sample(10, tune=10, chains=1, model=model, step=pm.NUTS([x], model=model), progressbar=False, quiet=True)
     jax_funcify.register(Squares)(lambda op, **options: lambda x: (x**2).sum())
-    draws = pm.sample(500, tune=500, chains=2, random_seed=1, model=model, progressbar=False, quiet=True).posterior
+    few = {"chains": 2, "random_seed": 1, "model": model, "independent": False, "progressbar": False, "quiet": True}
+    draws = pm.sample(500, tune=500, **few).posterior
     assert draws.attrs["drawn_by"] == "NUTS"
     assert abs(float(draws["x"].std()) - (1 / (1 + 0.01)) ** 0.5) < 0.1
 
