@@ -9,6 +9,7 @@ import ppl as pm
 import ppl.tensor as tt
 from ppl.compile.pure import Program
 from ppl.model.inference.strategies import quadrature as by_quadrature
+from ppl.model.inference.strategies import rejection as by_rejection
 from ppl.model.posterior.at_once import at_once
 from ppl.model.prediction import draw_rows
 from ppl.model.prediction.draw_rows import RowProgram, over_draws
@@ -44,8 +45,8 @@ def test_posteriors_by_numpy_are_those_by_programs(model, monkeypatch):
         before = PROGRAMS.compilations
         fast = pm.sample(**QUIET)
         assert PROGRAMS.compilations == before, "nothing was compiled"
-    for module in (draw_rows, by_quadrature):
-        monkeypatch.setattr(module, "at_once", lambda *_, **__: None)
+    for module, name in ((draw_rows, "at_once"), (by_quadrature, "of_batches"), (by_rejection, "of_batches")):
+        monkeypatch.setattr(module, name, lambda *_, **__: None)
     with pm.Model():
         model()
         slow = pm.sample(**QUIET)

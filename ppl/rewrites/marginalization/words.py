@@ -172,6 +172,11 @@ OTHERS = (
         "Numerical integration: the distribution function is computed, and draws are its quantiles.",
         "Davis and Rabinowitz, Methods of Numerical Integration",
     ),
+    Word(
+        "rejection",
+        "Rejection sampling: proposals of a known density are kept in proportion to the posterior.",
+        "Robert and Casella, Monte Carlo Statistical Methods, section 2.3",
+    ),
     Word("log-density", "The logarithm of the joint probability density, up to a constant.", f"{BDA}, section 1.3"),
     Word(
         "QR decomposition",

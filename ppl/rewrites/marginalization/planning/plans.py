@@ -92,7 +92,7 @@ class Plan:
         if self.apart:
             return f"the {self.ndim} dimensions left are independent, and draws too, by quadrature, {unless}"
         if self.ndim <= LIMITS.few_numbers and all(rv.dtype[0] == "f" for rv in self.program.free):
-            return f"{self.ndim} dimensions are left: draws are independent, by rejection where that succeeds, {unless}"
+            return f"{self.ndim} dimensions are left: draws are independent, by rejection, or by NUTS"
         return ""
 
     def __str__(self) -> str:
