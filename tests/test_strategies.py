@@ -129,6 +129,14 @@ def test_what_rejection_refuses_goes_to_a_chain_with_the_reason(monkeypatch):
     assert by.startswith("NUTS, since draws are not independent here: a share 0.1") and "n_steps" in result.sample_stats
 
 
+def test_the_energy_of_independent_draws_is_minus_their_log_density():
+    """So that pictures of energies have what they need."""
+    with pm.Model():
+        location()
+        stats = pm.sample(draws=20, tune=0, chains=2, random_seed=1, progressbar=False, quiet=True).sample_stats
+    np.testing.assert_array_equal(stats["energy"], -stats["lp"])
+
+
 def test_what_takes_long_far_away_goes_to_a_chain():
     """Steps of a solver depend on the parameters, and rejection looks far and wide."""
     curve = pm.ode.DifferentialEquation(lambda y, t, p: [-p[0] * y[0] ** 2], [0.5, 1.0], n_states=1, n_theta=1)

@@ -168,7 +168,8 @@ def sample(
     independent : bool, default True
         Whether few numbers that rewriting leaves may be drawn without a chain: by quadrature where nothing joins them,
         by rejection where there are two to four. Where the law of these draws cannot be told, NUTS draws, and the
-        attribute `drawn_by` has the reason. False: NUTS draws all that is left.
+        attribute `drawn_by` has the reason. Narrow modes far from the rest can be missed, as by NUTS. False: NUTS draws
+        all that is left.
     certificate : bool or int, default True
         At how many draws the run compares the joint density of the model as written with the density that was sampled
         times that of the variables drawn back; True: at up to 32. Draws that contradict the model raise.

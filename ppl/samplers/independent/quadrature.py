@@ -81,7 +81,7 @@ def quadrature(
     It is looked for from ``starts`` outwards: numbers, or positions. Of longer positions, ``logp`` gives the
     log-densities of all entries, each of which depends on that entry alone; they should have ``names``, as their draws
     depend on these. ``key`` stands for the content of ``logp`` where that is built anew for each call, as in
-    ``sample``. ``at_once`` gives the log-densities of ``BATCH`` positions, (BATCH, n) -> (BATCH, n), without a program,
+    ``sample``. ``at_once`` gives the log-densities of up to ``BATCH`` positions, (m, n) -> (m, n), without a program,
     or None; then there is nothing to compile. ``reach`` says of each number how far from its starts mass may be if
     there is none at them: far out on a scale of log-odds numbers do not tell a value from the end of its interval.
 
