@@ -221,9 +221,10 @@ def test_a_table_is_printed_as_pandas_prints_it(width, monkeypatch):
     with monkeypatch.context() as patch:
         for name in ("pandas", "IPython"):
             patch.delitem(sys.modules, name, raising=False)
-        texts = [repr(table.Table(*numbers(seed))) for seed in range(10)]
+        tables = [numbers(seed, rows) for seed in range(10) for rows in (7, 60, 61, 130)]
+        texts = [table._text(*each) for each in tables]
     assert shutil.get_terminal_size().columns == width
-    assert texts == [repr(pandas.DataFrame(*numbers(seed))) for seed in range(10)]
+    assert texts == [repr(pandas.DataFrame(*each)) for each in tables]
 
 
 @pytest.mark.parametrize("unusual", [np.nan, 1e-9, 3e7, np.inf])

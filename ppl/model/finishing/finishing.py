@@ -113,6 +113,10 @@ class Finisher:
             key, lambda: _program_of(list(wanted.values()), variables, posterior.of_data)
         )
 
+    def is_by_numpy(self, draws: int) -> bool:
+        """Whether results for so many draws of a chain need no program."""
+        return self.program.at_once(draws) is not None
+
     def prepare(self, chains: int, draws: int) -> None:
         """Begin to compile what results need, beside the sampler's program, which takes about as long."""
         if self._preparing is not None:

@@ -46,10 +46,14 @@ class Task:
     division: Division | None  # the parts that may be drawn each by itself; None where all are to move together
     numbers: Independent | None = None  # what quadrature has drawn
 
-    def prepare_results(self) -> None:
+    def prepare_results(self, by_numpy: bool = False) -> None:
         """Compile what results need, beside the sampler. The graph of the density is complete by then: how a graph is
-        rewritten depends on the age of its nodes, and two threads that rewrite would share them by turns."""
-        self.finish.prepare(self.asked.chains, self.asked.draws)
+        rewritten depends on the age of its nodes, and two threads that rewrite would share them by turns.
+
+        Where draws are made `by_numpy`, nothing is prepared for results that come by NumPy too: two threads would only
+        wait for each other."""
+        if not (by_numpy and self.finish.is_by_numpy(self.asked.draws)):
+            self.finish.prepare(self.asked.chains, self.asked.draws)
 
     @cached_property
     def stored(self) -> Mapping[str, Any]:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-MOST_ROWS = 60  # pandas leaves out rows beyond these
+MOST_ROWS, ENDS = 60, 5  # of more rows pandas shows as many of the first and of the last
 MOST_CHARACTERS = 50  # and the ends of labels beyond these
 DIGITS = 6
 GAP = " ..."  # in place of columns for which there is no room
@@ -93,18 +93,23 @@ for _name in BY_CLASS:
 
 def _text(values: np.ndarray, index: Sequence[Any], columns: Sequence[str]) -> str | None:
     """What pandas prints of a table, as it comes; None where it is to be asked."""
+    count, long = len(values), len(values) > MOST_ROWS
+    if long:
+        values, index = (np.concatenate([x[:ENDS], x[-ENDS:]]) for x in (values, np.asarray(index, object)))
     usual = (values == 0) | ((np.abs(values) >= 10.0**-DIGITS) & (np.abs(values) < 1e6))
     labels = [str(label) for label in index]
     plain = all(label.isascii() and label.isprintable() and len(label) <= MOST_CHARACTERS for label in labels)
-    if "pandas" in sys.modules or "IPython" in sys.modules or not 0 < len(labels) <= MOST_ROWS:
+    if "pandas" in sys.modules or "IPython" in sys.modules or not labels:
         return None
     if not (plain and usual.all()):
         return None
     shown = [_left(["", *labels])]
     shown += [_right([f" {name}", *_numbers(values[:, i])]) for i, name in enumerate(columns)]
     fitting = _fitting(shown)
+    if long:
+        fitting = [_with_dots(cells, first=i == 0) for i, cells in enumerate(fitting)]
     lines = "\n".join(" ".join(cells) for cells in zip(*fitting, strict=True))
-    return lines if fitting is shown else f"{lines}\n\n[{len(labels)} rows x {len(columns)} columns]"
+    return lines if fitting is shown else f"{lines}\n\n[{count} rows x {len(columns)} columns]"
 
 
 def _numbers(column: np.ndarray) -> list[str]:
@@ -128,6 +133,13 @@ def _fitting(shown: list[list[str]]) -> list[list[str]]:
         return list(shown)
     half = kept // 2
     return [*shown[: half + 1], [GAP] * len(shown[0]), *shown[-half:]]
+
+
+def _with_dots(cells: list[str], first: bool) -> list[str]:
+    """A column with dots in place of the rows that are left out, below its name and the first rows."""
+    width = len(cells[0])
+    dots = "..." if width > 3 else ".."
+    return [*cells[: 1 + ENDS], dots.ljust(width) if first else dots.rjust(width), *cells[1 + ENDS :]]
 
 
 def _left(cells: list[str]) -> list[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -12,28 +13,48 @@ from ppl.compile.hoisting import DataFirst
 from ppl.compile.pure import Program
 from ppl.graph import Node, ancestors
 from ppl.rewrites.sharing.row_wise import for_rows
-from ppl.rewrites.values.by_numpy import is_known, nan_without_factor, work
-from ppl.rewrites.values.folding import step_by_step
+from ppl.rewrites.values.by_numpy import nan_without_factor, work
+from ppl.rewrites.values.steps import steps_of
 from ppl.tensor.core.ops import Elementwise
 from ppl.tensor.sampling.draws import OF_ONE_WORD, Draw
-from ppl.tensor.tensor import CONSTANT, Tensor
+from ppl.tensor.tensor import CONSTANT
 from ppl.xla.blas import bounded
 
-LITTLE = 4e6  # numbers, five nanoseconds each
+LITTLE = 3e7  # numbers, about a nanosecond each
+IN_CACHE, FEWEST_ROWS, MOST_ROWS = 1 << 15, 16, 512  # numbers of the widest value for some rows; and how many rows
 DEAR = 4  # times as much for each draw that is not of one word: it alone takes the compiler half a second
 
 
 class AtOnce:
-    """A program for a number of values of its inputs, which have these as rows; the numbers that it goes over."""
+    """A program for any number of rows of values of its inputs, some at a time; the numbers that it goes over."""
 
-    def __init__(self, inputs: Sequence[Tensor], data: Sequence[Node], outputs: Sequence[Tensor], work: float) -> None:
-        self._places, self._outputs, self.work = [*inputs, *data], list(outputs), work
-        self._run = bounded(step_by_step, max(map(_side, ancestors(outputs)), default=0))
+    def __init__(self, program: Program | DataFirst, together: int, work: float) -> None:
+        self._program, self._together, self.work = program, together, work
+        self._steps: dict[int, Callable[..., list[np.ndarray] | None] | None] = {}
+
+    def steps(self, rows: int) -> Callable[..., list[np.ndarray] | None] | None:
+        """What NumPy does for as many rows; None where some operation has no form for rows, or NumPy lacks it."""
+        if rows not in self._steps:
+            found = for_rows(self._program.left, self._program.inputs, rows)
+            steps = None if found is None else steps_of(found[1], [*found[0], *self._program.places])
+            side = 0 if found is None else max(map(_side, ancestors(found[1])), default=0)
+            self._steps[rows] = None if steps is None else bounded(steps, side)
+        return self._steps[rows]
 
     def __call__(self, rows: Sequence[np.ndarray], data: Sequence[Any]) -> list[np.ndarray] | None:
         """The outputs as rows; None where NumPy declines, as of an index that lies outside."""
-        held = dict(zip(self._places, map(np.asarray, [*rows, *data]), strict=True))
-        return self._run(self._outputs, held)
+        count, known = len(rows[0]), list(map(np.asarray, data))
+        found: list[list[np.ndarray]] = []
+        for begin in range(0, count, self._together):
+            left = count - begin
+            together = min(self._together, 1 << max(0, left - 1).bit_length())
+            run = self.steps(together)
+            part = [_filled(x[begin : begin + together], together) for x in rows]
+            values = None if run is None else run([*part, *known])
+            if values is None:
+                return None
+            found.append(values)
+        return [np.concatenate(each)[:count] for each in zip(*found, strict=True)]
 
 
 def at_once(
@@ -46,38 +67,39 @@ def at_once(
     total = rows * sum(map(work, nodes))
     if runs * total > max(least, most * (1 + dear)):
         return None
-    found = for_rows(program.left, program.inputs, rows)
-    if found is None:
-        return None
-    inputs, outputs = found
-    given = {*inputs, *program.places}
-    if not all(node in given or node.op is CONSTANT or is_known(node) for node in ancestors(outputs, blockers=given)):
-        return None
-    return AtOnce(inputs, program.places, outputs, total)
+    together = min(_rows_in_cache(nodes), 1 << max(0, rows - 1).bit_length())
+    found = AtOnce(program, together, total)
+    return None if found.steps(together) is None else found
 
 
 def of_batches(
-    density: FlatProgram, most_rows: int, runs: int, most: float = LITTLE
+    density: FlatProgram, rows: int, runs: int, most: float = LITTLE
 ) -> Callable[[np.ndarray], np.ndarray | None] | None:
     """Log-densities of batches of at most so many points, by NumPy, where that is so little work, for so many batches,
     that a program is not worth compiling; nan where a matrix has no factor."""
-    known: dict[int, AtOnce | None] = {most_rows: at_once(density.program, most_rows, runs, most)}
-    if known[most_rows] is None:
+    program, data = at_once(density.program, rows, runs, most), density.data
+    if program is None:
         return None
-    data = density.data
 
     def log_densities(positions: np.ndarray) -> np.ndarray | None:
-        rows = len(positions)
-        if rows not in known:
-            known[rows] = at_once(density.program, rows, runs, most)
-        program = known[rows]
-        if program is None:
-            return None
         with nan_without_factor():
             found = program([slot.read(positions) for slot in density.slots], data)
         return None if found is None else np.asarray(found[0])
 
     return log_densities
+
+
+def _rows_in_cache(nodes: Collection[Node]) -> int:
+    """How many rows are worked on together: the widest values of as many stay in the processor's cache."""
+    widest = max([prod(getattr(node.type, "shape", ())) for node in nodes if node.op is not CONSTANT], default=1)
+    return min(MOST_ROWS, max(FEWEST_ROWS, 1 << (IN_CACHE // max(1, widest)).bit_length() >> 1))
+
+
+def _filled(rows: np.ndarray, count: int) -> np.ndarray:
+    """As many rows: the first of them again where there are fewer."""
+    if len(rows) == count:
+        return rows
+    return np.concatenate([rows, np.repeat(rows[:1], count - len(rows), axis=0)])
 
 
 def _side(node: Node) -> int:

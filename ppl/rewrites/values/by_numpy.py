@@ -42,34 +42,38 @@ FEW = 2000  # numbers, of which functions of Python are done before SciPy is loa
 DRAWN, OF_WORD = 30, 8  # numbers that take NumPy as long as one that it draws, or that it makes of one random word
 
 
+DECLINED = (IndexError, TypeError, ValueError, np.linalg.LinAlgError)  # XLA fills what lies outside, or has its own error
+
+
 def by_numpy(node: Node, values: Values) -> Any:
     """The value of a node (a tuple of several), given those of its inputs; None where NumPy does not give it."""
     with np.errstate(all="ignore"):
         try:
-            return _found(node, values)
-        except (IndexError, TypeError, ValueError, np.linalg.LinAlgError):
-            return None  # XLA fills what lies outside, and matrices without a factor, with nan, or has its own error
+            function = function_of(node)
+            return None if function is None else function(values)
+        except DECLINED:
+            return None
 
 
-def _found(node: Node, values: Values) -> Any:
-    f = _of_entries(node.op.name) if isinstance(node.op, Elementwise) and not node.attrs else None
-    if f is not None:
-        return np.asarray(f(*values)).astype(node.type.dtype, copy=False)
-    if isinstance(node.op, Reduction) and node.op.name in _REDUCTIONS and values[0].size:
-        return _reduced(node, values[0])
+def function_of(node: Node) -> Callable[[Values], Any] | None:
+    """What NumPy does for a node with the values of its inputs, declining at most for some of them; None where it has
+    nothing for such an operation."""
+    if isinstance(node.op, Elementwise) and not node.attrs:
+        f, dtype = _of_entries(node.op.name), node.type.dtype
+        if f is not None:
+            return lambda values: np.asarray(f(*values)).astype(dtype, copy=False)
+    if isinstance(node.op, Reduction) and node.op.name in _REDUCTIONS:
+        return lambda values: _reduced(node, values[0]) if values[0].size else None
     if isinstance(node.op, Draw):
-        return node.op.by_numpy(*values, **node.attrs) if node.op.known_to_numpy(node) else None
+        draw, attrs = node.op, node.attrs
+        return (lambda values: draw.by_numpy(*values, **attrs)) if draw.known_to_numpy(node) else None
     known = _BY_OP.get(node.op)
-    return None if known is None else known(node, values)
+    return None if known is None else functools.partial(known, node)
 
 
 def is_known(node: Node) -> bool:
     """Whether NumPy has the operation, and declines at most for some values."""
-    if isinstance(node.op, Elementwise) and not node.attrs:
-        return _of_entries(node.op.name) is not None
-    if isinstance(node.op, Draw):
-        return node.op.known_to_numpy(node)
-    return node.op in _BY_OP or (isinstance(node.op, Reduction) and node.op.name in _REDUCTIONS)
+    return function_of(node) is not None
 
 
 def has_a_function(node: Node) -> bool:

@@ -13,6 +13,7 @@ Several numbers that do not depend on each other are looked for side by side: a 
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -26,9 +27,9 @@ from ppl.samplers.programs.programs import DRAWS, PROGRAMS, expand_program, turn
 from ppl.samplers.programs.randomness import own_settings
 from ppl.samplers.programs.work import TURNS
 from ppl.samplers.runs.errors import UnresolvedError
-from ppl.xla.later import Array, jnp
+from ppl.xla.later import Array, jax, jnp
 
-BATCH, LEAST_BATCH = 512, 64
+BATCH = 512
 PROBES, SHARP_PROBES = 512, 4096  # the latter where some have been surprises
 INNER = 2  # points of each panel that it was not made from
 AGREED = 1e-3  # log-densities; the distribution function has its own bound
@@ -160,27 +161,32 @@ def batches(
     logp: LogDensity, numbers: int, data: Data, key: Hashable, at_once: AtOnce | None = None, outputs: int | None = None
 ) -> Evaluate:
     """The log-densities at many positions, by one program for ``BATCH`` of them, one after the other: one of each
-    number, or as many as ``outputs`` says. ``at_once`` gives them for as many positions as a power of two, up to
-    ``BATCH``, without a program, or None."""
+    number, or as many as ``outputs`` says. ``at_once`` gives them for up to ``BATCH`` positions without a program, or
+    None."""
     outputs = numbers if outputs is None else outputs
 
     def vector(position: Array, *data: Any) -> Array:
         return jnp.reshape(logp(position, *data), (outputs,))
 
-    def compiled() -> Any:
+    @functools.cache
+    def compiled() -> tuple[Any, Data, Array]:
+        """The program, and those of its arguments that every call has: moving them to the device takes longer than
+        many a density."""
+        buffer = np.zeros((BATCH, outputs))
         with own_settings():
-            return PROGRAMS.get(
+            program = PROGRAMS.get(
                 ("expand", logp if key is None else ("keyed", key), "line", numbers, outputs),
                 lambda: expand_program(vector),
-                (np.zeros((BATCH, numbers)), data, np.int64(0), np.int64(0), np.zeros((BATCH, outputs))),
+                (np.zeros((BATCH, numbers)), data, np.int64(0), np.int64(0), buffer),
                 DRAWS,
                 runs=MOST_LOOKS * BATCH / TURNS,
             )
+            return program, *jax.device_put((data, buffer))
 
     def by_program(batch: np.ndarray, count: int) -> np.ndarray:
-        program = compiled()
+        program, known, buffer = compiled()
         with own_settings(), turn(program):
-            return np.asarray(program(batch, data, np.int64(0), np.int64(count), np.zeros((BATCH, outputs))))
+            return np.asarray(program(batch, known, np.int64(0), np.int64(count), buffer))
 
     if at_once is None:
         compiled()
@@ -189,17 +195,12 @@ def batches(
         found = np.empty((len(positions), outputs))
         for begin in range(0, len(positions), BATCH):
             part = positions[begin : begin + BATCH]
-            values = at_once(_filled(part, _size(len(part)))) if at_once is not None else None
+            values = at_once(part) if at_once is not None else None
             values = by_program(_filled(part, BATCH), len(part)) if values is None else values
             found[begin : begin + len(part)] = values.reshape(-1, outputs)[: len(part)]
         return found
 
     return evaluate
-
-
-def _size(count: int) -> int:
-    """A power of two, so that few programs are made; none of very few points, which would save nothing."""
-    return max(LEAST_BATCH, 1 << (count - 1).bit_length())
 
 
 def _filled(points: np.ndarray, size: int) -> np.ndarray:

@@ -50,14 +50,15 @@ def drawn_by_quadrature(task: Task, numbers: Part) -> Independent:
     clock, posterior, plan = Clock(), task.posterior, task.asked.plan
     starts = task.starts.of(numbers.values, task.starts.seed)
     density = _each(posterior, numbers, starts.slots)
+    at_once = of_batches(density, BATCH, MOST_LOOKS)
     if task.division is None or not task.division.chains:  # else the densities of the chains come first
-        task.prepare_results()
+        task.prepare_results(by_numpy=at_once is not None)
     places = np.stack(starts.points)
 
     def made() -> Any:
         return quadrature(
             scalar(density), places, data=density.data, key=("logp", density.key),
-            at_once=of_batches(density, BATCH, MOST_LOOKS), names=labels(starts.slots, posterior.names),
+            at_once=at_once, names=labels(starts.slots, posterior.names),
             reach=_reach(posterior, starts.slots),
         )  # fmt: skip
 

@@ -26,7 +26,7 @@ from ppl.tensor.linear_algebra.definite import log_det_definite, normal_log_dens
 from ppl.tensor.loops.branches import WHILE
 from ppl.tensor.loops.ode_solution import ODE_SOLUTION
 
-SOONER = 2e8  # numbers that NumPy goes over before a program would have been compiled
+SOONER = 1e9  # numbers that NumPy goes over before a program would have been compiled
 SCANNED, FEWEST, MOST = 1e7, 8192, 65_536  # operations at points far and wide, and how many there are
 FACTORS = frozenset({cholesky, log_det_definite, normal_log_density})  # which some matrices do not have
 OF_ANY_LENGTH = frozenset({WHILE, ODE_SOLUTION})  # whose steps depend on values: rejection looks far and wide
@@ -70,17 +70,18 @@ def _within(outputs: Sequence[Node]) -> Iterator[Node]:
 def _drawn(task: Task) -> Independent:
     """The run; what proposals come from is found once."""
     clock, posterior, slots, plan = Clock(), task.posterior, task.starts.slots, task.asked.plan
-    task.prepare_results()
     density: FlatProgram = posterior.once(
         ("few", *((slot.variable, slot.shape) for slot in slots)),
         lambda: FlatProgram([posterior.logp()], slots, once=posterior.of_data),
     )
+    at_once = of_batches(density, BATCH, EVALUATIONS // BATCH, SOONER)
+    task.prepare_results(by_numpy=at_once is not None)
     places = np.stack(task.starts.points)
 
     def made() -> Rejection:
         return rejection(
             scalar(density), places, data=density.data, key=("logp", density.key),
-            at_once=of_batches(density, BATCH, EVALUATIONS // BATCH, SOONER),
+            at_once=at_once,
             scanned=int(np.clip(SCANNED / _work(posterior), FEWEST, MOST)), reach=_reach(posterior, slots),
             edges=any(node.op in FACTORS for node in _within(density.program.outputs)),
         )  # fmt: skip
