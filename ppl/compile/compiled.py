@@ -19,6 +19,7 @@ from ppl.compile.outputs import Rebuild
 from ppl.compile.sized import SizedProgram
 from ppl.graph import Node, leaves, substitute
 from ppl.graph.printing import debugprint
+from ppl.graph.records import record
 from ppl.tensor.core.sizing import deciding
 from ppl.tensor.tensor import Tensor
 from ppl.tensor.variables import VARIABLE, Cell, Variable
@@ -36,7 +37,7 @@ _LARGE = 10_000  # bytes of a borrowed array above which it is moved to the devi
 _spare: list[Any] = []
 
 
-@dataclass(frozen=True)
+@record
 class Plan:
     """All that is said of a function before it is compiled."""
 

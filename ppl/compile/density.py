@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -13,13 +12,14 @@ from ppl.compile.grouping import grouped
 from ppl.compile.hoisting import DataFirst, Once, computed
 from ppl.compile.numbers import held_numbers
 from ppl.graph import Node, leaves
+from ppl.graph.records import record
 from ppl.rewrites.values.folding import in_steps
 from ppl.tensor.tensor import Tensor
 from ppl.tensor.variables import VARIABLE
 from ppl.xla.later import jnp, wide
 
 
-@dataclass(frozen=True)
+@record
 class Slot:
     """Where a value lies in the flat vector."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ppl.graph import Node, topological
+from ppl.graph.records import record
 
 
-@dataclass(frozen=True)
+@record
 class CompiledGraph:
     """The graph of a compiled function, as it was after rewriting."""
 
@@ -28,7 +28,7 @@ class CompiledGraph:
         return set(topological(self.outputs)) | set(self.inputs)
 
 
-@dataclass(frozen=True)
+@record
 class Maker:
     """Theano's name for what made a function."""
 

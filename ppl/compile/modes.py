@@ -7,12 +7,13 @@ applies them in modes that ask for it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ppl.graph import GET, Node, topological
+from ppl.graph.records import record
 from ppl.rewrites import optimize as simplified
 from ppl.tensor.core.evaluate import apply_node
 from ppl.tensor.tensor import CONSTANT, value_of
@@ -21,7 +22,7 @@ from ppl.xla.later import wide
 STAGES: list[Callable[[list[Node]], list[Node]]] = [simplified]
 
 
-@dataclass(frozen=True)
+@record
 class Mode:
     """Whether graphs are rewritten before they are compiled, and which values of the results are errors.
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ppl.graph import GET, Node, topological
+from ppl.graph.records import record
 from ppl.tensor.core.evaluate import apply_node
 from ppl.tensor.core.sizes import UnknownSizeError
 from ppl.tensor.tensor import CONSTANT, value_of
@@ -61,7 +62,7 @@ class AtLeast(NamedTuple):
     size: Size
 
 
-@dataclass(frozen=True)
+@record
 class Length:
     """The real length of a padded axis: its value, what it follows from (all of one length), and that with padding."""
 

@@ -9,17 +9,17 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ppl.graph.records import record
 from ppl.tensor.sampling.keys import numbers_of
 
 Draw = Callable[[np.random.Generator, tuple[int, ...]], Any]
 
 
-@dataclass(frozen=True)
+@record
 class Initializer:
     """A function of a shape that draws; `at` tells it for which parameter."""
 

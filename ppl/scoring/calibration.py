@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.compile.density import FlatProgram, Slot, flattened, layout, scalar
+from ppl.graph.records import record
 from ppl.many.gathering import gathered, in_batches
 from ppl.many.kept_fits import KeptFits, digest_of
 from ppl.many.map_fits import asked_of_all
@@ -47,7 +48,7 @@ LOG_LIKELIHOOD = "log_likelihood"
 MOST_TOGETHER = 25  # replications that are sent to another process at a time
 
 
-@dataclass(frozen=True)
+@record
 class Calibration:
     """What simulation-based calibration found.
 

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ppl.graph.records import record
 from ppl.many.gathering import Sent, gathered
 from ppl.many.kept_fits import KeptFits, digest_of
 from ppl.many.map_fits import asked_of_all, check_common, named
@@ -36,7 +36,7 @@ from ppl.scoring.folds import folds_of, given_folds
 from ppl.scoring.leaving_out import LEFT_IN, variable_of_points, with_points_left_out
 
 
-@dataclass(frozen=True)
+@record
 class KFold:
     """What cross-validation by folds found: `elpd`, the sum of `pointwise`, with its standard error `se`.
 

@@ -10,7 +10,6 @@ argument with as many as one value has axes (the mean of a MvNormal), else the f
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -19,11 +18,12 @@ import numpy as np
 import ppl.tensor as tt
 from ppl.distributions.declaration.domains import a_distribution
 from ppl.distributions.draws.draw import RandomVariable
+from ppl.graph.records import record
 from ppl.xtensor.alignment import aligned, common_dims
 from ppl.xtensor.type import XTensorVariable, as_xtensor, is_labelled_array
 
 
-@dataclasses.dataclass(frozen=True)
+@record
 class Recipe:
     """A family, its arguments, the dims of one value or parameter, and the lengths of dims that arguments do not
     have."""

@@ -8,11 +8,12 @@ Where parameters of the map are data, observed values may be put into it before 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+from ppl.graph.records import record
 
-@dataclass(frozen=True)
+
+@record
 class ChangeOfVariables:
     """A family as another one of a function of its values; parameters in `data` must be data."""
 

@@ -7,18 +7,19 @@ what an error should call it, which transform leads from it to the real line, an
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 import ppl.tensor as tt
+from ppl.graph.records import record
 from ppl.tensor.arrays.diagonals import triu
 from ppl.tensor.linear_algebra.triangular import surely_lower
 from ppl.tensor.tensor import Tensor, is_constant, told, value_of
 
 
-@dataclass(frozen=True)
+@record
 class Domain:
     """A set of values; `contains` answers per value (axes of one value reduced)."""
 

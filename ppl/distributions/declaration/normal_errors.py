@@ -6,25 +6,26 @@ Errors are a standard deviation of independent entries, or one of the kinds here
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from ppl.graph.records import record
 
-@dataclass(frozen=True)
+
+@record
 class Correlated:
     """Vectors whose covariance has a Cholesky factor."""
 
     chol: Any
 
 
-@dataclass(frozen=True)
+@record
 class Kronecker:
     """Vectors whose covariance has the Cholesky factor L₁ ⊗ L₂ ⊗ ..."""
 
     roots: tuple[Any, ...]
 
 
-@dataclass(frozen=True)
+@record
 class NoisyKronecker:
     """Vectors of the covariance K₁ ⊗ K₂ ⊗ ... + σ²I."""
 
@@ -32,7 +33,7 @@ class NoisyKronecker:
     sigma: Any
 
 
-@dataclass(frozen=True)
+@record
 class NormalSteps:
     """A series whose first value is Normal(m₀, s₀), and x_t - m_t is Normal(ρ (x_{t-1} - m_{t-1}), s_t) after it."""
 

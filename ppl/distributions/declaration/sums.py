@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import numpy as np
 
 import ppl.tensor as tt
+from ppl.graph.records import record
 from ppl.tensor.tensor import Tensor, is_constant, value_of
 
 
@@ -16,7 +16,7 @@ class NotAlike(Exception):  # noqa: N818  an answer, not an error
     """A parameter that has to be the same for all draws differs."""
 
 
-@dataclass(frozen=True)
+@record
 class Along:
     """The axes of a sum, and what becomes of parameters along them."""
 

@@ -17,12 +17,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import ppl.tensor as tt
+from ppl.graph.records import record
 from ppl.tensor.core.derivatives import twice
 from ppl.tensor.tensor import Tensor, as_tensor, constant, is_constant, value_of
 
@@ -76,7 +76,7 @@ def _multiple(matrix: Any) -> tuple[Tensor, Tensor]:
     return as_tensor(1.0), matrix
 
 
-@dataclass(frozen=True)
+@record
 class Eigenbasis:
     """K₁ ⊗ K₂ ⊗ ... + σ²I in the basis where it is diagonal."""
 

@@ -10,7 +10,6 @@ multiplies densities of dependent things. What has no rule raises `NoDensityErro
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from ppl.distributions.draws.draw import RandomVariable, is_draw
 from ppl.distributions.formulas.bounds import log_difference
 from ppl.distributions.formulas.quantile import Number, quantile, upper_quantile
 from ppl.graph import Node
+from ppl.graph.records import record
 from ppl.tensor.tensor import Tensor, as_tensor
 
 Function = Callable[[Any], Tensor]
@@ -30,7 +30,7 @@ class NoDensityError(NotImplementedError):
     """A random expression has no density that follows from those of its parts."""
 
 
-@dataclass(frozen=True)
+@record
 class Measure:
     """What is known of the law of `node`; `ndim` is how many of the last axes of a value its density joins."""
 

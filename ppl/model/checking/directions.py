@@ -10,7 +10,6 @@ counts only if its singular value vanishes to the accuracy of these.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,6 +18,7 @@ import ppl.tensor as tt
 from ppl.distributions import OrderedLogistic, OrderedProbit, RandomVariable
 from ppl.distributions.declaration.domains import real
 from ppl.graph import Node, ancestors, substitute
+from ppl.graph.records import record
 from ppl.model.checking.effort import effort
 from ppl.model.checking.prior_draws import PriorDraws
 from ppl.model.posterior.snapshot import Present
@@ -61,7 +61,7 @@ class Surveyed(Protocol):
     def is_root(self, rv: RandomVariable) -> bool: ...
 
 
-@dataclass(frozen=True)
+@record
 class Direction:
     """A direction, by variable the share of each of its entries; `linear` if it is the same everywhere."""
 
@@ -69,7 +69,7 @@ class Direction:
     linear: bool
 
 
-@dataclass(frozen=True)
+@record
 class Directions:
     """The directions that no law notices, and what each of the variables moved adds to the laws."""
 

@@ -6,8 +6,10 @@ import html
 import json
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, Literal
+
+from ppl.graph.records import record
 
 Severity = Literal["error", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
@@ -15,7 +17,7 @@ WIDTH, MOST_NAMES, MOST_OF_A_KIND = 100, 4, 4
 COLORS = {"error": "#b00020", "warning": "#a05a00", "note": "#555555"}
 
 
-@dataclass(frozen=True)
+@record
 class Finding:
     """One remark: its kind, the variables meant, how grave it is, what was found, and what to do about it.
 
@@ -30,7 +32,7 @@ class Finding:
     remedy: str
 
 
-@dataclass(frozen=True)
+@record
 class Report:
     """What was found in a model or in results, gravest first, and what could not be looked at."""
 

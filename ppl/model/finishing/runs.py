@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
+from ppl.graph.records import record
 from ppl.samplers import NO_FAILURES, Failures, Run
 
 
-@dataclass(frozen=True)
+@record
 class Drawn:
     """Draws, their statistics, and how long they took."""
 
@@ -55,7 +56,7 @@ def independent(
     )  # fmt: skip
 
 
-@dataclass(frozen=True)
+@record
 class InParts(Drawn):
     """Draws of parts, put together; convergence is looked at part by part."""
 

@@ -11,7 +11,6 @@ CPU 0.34 ms was measured on a quiet machine; the others are figures to plan with
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import log2
 from typing import Any
 
@@ -19,6 +18,7 @@ import numpy as np
 
 from ppl.compile.density import FlatProgram, in_a_row, scalar
 from ppl.compile.row_blocks import blocked
+from ppl.graph.records import record
 from ppl.model.context import model_to_read
 from ppl.model.posterior.rewriting import Posterior, rewritten
 from ppl.model.registry.variable_registry import Books
@@ -33,7 +33,7 @@ BANDWIDTH = {"processes": 1e6, "cpu": 5e6, "gpu": 2e8, "tpu": 1e8}  # bytes in a
 LEAST = 0.5  # efficiency below which rows are not shared out, unless the user says so
 
 
-@dataclass(frozen=True)
+@record
 class MeshPlan:
     """What a mesh brings to a model: all times are of one gradient, in ms, by a count of operations.
 

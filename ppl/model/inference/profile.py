@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from html import escape
 from typing import Any
 
@@ -21,6 +21,7 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.compile.density import FlatProgram, scalar
+from ppl.graph.records import record
 from ppl.model.context import model_may_be_first
 from ppl.model.inference.request import request
 from ppl.model.inference.sampling import sample, waited_for
@@ -43,7 +44,7 @@ LEAST_SECONDS, MOST_EVALUATIONS = 0.02, 1 << 20  # of a loop of gradients that i
 PACKAGES = 4  # whose imports are shown
 
 
-@dataclass(frozen=True)
+@record
 class Profile:
     """Where the time of a first run goes. All times are seconds, but for gradients, which are in microseconds.
 

@@ -6,11 +6,11 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ppl.graph.records import record
 from ppl.model.arguments import as_list, check_keys, check_truths, count, unknown
 from ppl.model.certificate.certificate import FEWEST
 from ppl.model.context import model_to_read
@@ -37,7 +37,7 @@ from ppl.samplers.runs.launch import storage_for
 from ppl.xla.meshes import agreed, is_first, mesh_of
 
 
-@dataclass(frozen=True)
+@record
 class Asked:
     """A checked call of `sample`; its fields have the names of the arguments, where they are what was given."""
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import html
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+from ppl.graph.records import record
 
 
 class HasPosterior(Protocol):
@@ -13,7 +14,7 @@ class HasPosterior(Protocol):
     posterior: Any
 
 
-@dataclass(frozen=True)
+@record
 class RunReport:
     """The plan of a run and its certificate, as they stand in the attributes of its posterior."""
 

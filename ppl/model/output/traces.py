@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ppl.graph.records import record
 from ppl.model.output import results
 from ppl.model.output.multitrace import MultiTrace
 from ppl.tensor.core.names import plain
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ppl.model.model import Model
 
 
-@dataclass(frozen=True)
+@record
 class Draws:
     """Values by name, each (chains, draws, ...), and how the samples were laid out before."""
 

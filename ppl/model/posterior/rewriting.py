@@ -8,7 +8,7 @@ sampled afresh for every draw of the sampler, which is how a variable that rewri
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, overload
 
 import ppl.tensor as tt
@@ -16,6 +16,7 @@ from ppl.compile.density import Slot, labels
 from ppl.distributions import RandomVariable
 from ppl.distributions.transforms import default_transform
 from ppl.graph import Node, substitute
+from ppl.graph.records import record
 from ppl.model.context import model_to_read
 from ppl.model.inputs.observing import impossibilities, refuse_impossible
 from ppl.model.output.run_report import HasPosterior, RunReport, run_report
@@ -37,7 +38,7 @@ from ppl.rewrites.values.reads import Reads
 from ppl.tensor.tensor import Tensor, TensorType, placeholder
 
 
-@dataclass(frozen=True)
+@record
 class Posterior:
     """A log-density over values, and everything that follows from these."""
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ppl.distributions.transforms import Transform
 from ppl.graph import Node, ancestors
+from ppl.graph.records import record
 from ppl.model.errors import ShapeError
 from ppl.model.registry.variable_registry import Books
 from ppl.rewrites.values.present_sizes import at_present_sizes
@@ -19,7 +19,7 @@ from ppl.tensor.core.names import plain
 from ppl.tensor.tensor import Tensor
 
 
-@dataclass(frozen=True)
+@record
 class Present:
     """The random variables of a model with every length known, and what belongs to each, under the model's names."""
 

@@ -8,7 +8,7 @@ that, given everything not eliminated before it, x has the law of the expression
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,10 +17,11 @@ import numpy as np
 import ppl.tensor as tt
 from ppl.distributions import RandomVariable
 from ppl.graph import Node, ancestors, substitute
+from ppl.graph.records import record
 from ppl.tensor.tensor import Tensor
 
 
-@dataclass(frozen=True)
+@record
 class Observation:
     """A random variable with its value; with `rows`, the entries that count, of the shape of its batch."""
 
@@ -29,7 +30,7 @@ class Observation:
     rows: Tensor | None = None
 
 
-@dataclass(frozen=True)
+@record
 class Term:
     """A named log-density that is no longer that of one variable (a marginal, a potential); its entries are summed."""
 
@@ -43,7 +44,7 @@ class Term:
         return Term(self.name, density, self.kind, self.without)
 
 
-@dataclass(frozen=True)
+@record
 class Law(Term):
     """The log-density of a normal variable, say, at an expression of free variables."""
 
@@ -60,7 +61,7 @@ class Law(Term):
 Factor = RandomVariable | Observation | Term
 
 
-@dataclass(frozen=True)
+@record
 class Recovery:
     """How an eliminated variable is drawn once everything eliminated after it is known.
 
@@ -72,7 +73,7 @@ class Recovery:
     beside: tuple[tuple[Tensor, RandomVariable], ...] = ()
 
 
-@dataclass(frozen=True)
+@record
 class Program:
     """The factors of a model."""
 

@@ -13,11 +13,12 @@ from enum import Enum
 from functools import cached_property
 
 from ppl.distributions import RandomVariable
+from ppl.graph.records import record
 from ppl.rewrites.marginalization.costs import evaluation
 from ppl.rewrites.marginalization.program import Factor, NoMatch, Observation, Program, Recovery, Term
 
 
-@dataclass(frozen=True)
+@record
 class Match:
     """Variables that can be integrated out together, with the factors that go with them."""
 
@@ -52,7 +53,7 @@ class Match:
         return left.plus(self.observed, self.terms, self.recoveries)
 
 
-@dataclass(frozen=True)
+@record
 class Refusal:
     """A variable that a theorem does not integrate out, and why."""
 
@@ -91,7 +92,7 @@ class Telling(Enum):
 Example = Callable[[], Program]
 
 
-@dataclass(frozen=True)
+@record
 class Theorem:
     """Variables that are integrated out one by one.
 
@@ -127,7 +128,7 @@ class Theorem:
             yield self.match(search.program, variable)
 
 
-@dataclass(frozen=True)
+@record
 class JointTheorem:
     """Variables that are integrated out together: `found` gives the matches of all of a program."""
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +21,7 @@ from ppl.distributions import RandomVariable
 from ppl.distributions.declaration.inner import laws_of
 from ppl.distributions.draws.draw import draw
 from ppl.graph import Node, ancestors, bodies, topological
+from ppl.graph.records import record
 from ppl.rewrites.factorization.partition import Partition
 from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.program import Factor, Law, Observation, Program, Recovery, Term, parts
@@ -35,7 +35,7 @@ from ppl.tensor.tensor import CONSTANT, Tensor, constant, value_of
 Group = tuple[Factor, ...]
 
 
-@dataclass(frozen=True)
+@record
 class Stacked:
     """A program with vectors, and which variables became the entries of each; of those that are `linked` the laws of
     entries use other entries."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ import numpy as np
 import ppl.tensor as tt
 from ppl.distributions import FAMILIES
 from ppl.distributions.declaration.constants import LOG_2PI
+from ppl.graph.records import record
 from ppl.rewrites.marginalization.gaussian.spd import Factor
 from ppl.rewrites.reparameterization.coordinates import Coordinate
 from ppl.tensor.tensor import Tensor, as_tensor
@@ -45,7 +45,7 @@ class OfLocationAndScale(Coordinate):
         return FAMILIES[self.family].log_density(d, *law, checked=False)
 
 
-@dataclass(frozen=True)
+@record
 class Balanced(OfLocationAndScale):
     r"""z = (θ - μ)/s + κμ with the spread s that prior and data leave to θ, whatever σ is:
 
@@ -82,7 +82,7 @@ class Balanced(OfLocationAndScale):
         return (z - self.information * self.spread * mu) / tt.sqrt(1.0 + self.information * sigma**2)
 
 
-@dataclass(frozen=True)
+@record
 class BalancedLogarithm(Balanced):
     """The same for the logarithm of a log-normal variable, of which I is the information."""
 
@@ -98,7 +98,7 @@ class BalancedLogarithm(Balanced):
         return super().forward(tt.log(as_tensor(x)), *parameters)
 
 
-@dataclass(frozen=True)
+@record
 class ScaledLogarithm(Coordinate):
     """z = log x - w log s of a positive x of scale s. With w the share of the prior in what is known of log x, z does
     not depend on s given the data (Gaussian case)."""
@@ -129,7 +129,7 @@ class ScaledLogarithm(Coordinate):
         return FAMILIES[self.family].log_density(tt.exp(logarithm), *parameters, checked=False) + logarithm
 
 
-@dataclass(frozen=True)
+@record
 class BalancedVectors(Coordinate):
     r"""The same for vectors θ = μ + Le of a multivariate normal law, with I the information matrix of each:
 
@@ -177,7 +177,7 @@ class BalancedVectors(Coordinate):
         return Factor([[matrix[..., last - i, last - j] for j in range(last + 1)] for i in range(last + 1)])
 
 
-@dataclass(frozen=True)
+@record
 class BalancedProcess(Coordinate):
     r"""The same for one vector of many entries x = μ + Le with a known mean μ, such as a Gaussian process:
 
@@ -207,7 +207,7 @@ class BalancedProcess(Coordinate):
         return tt.sum(-0.5 * e**2 - 0.5 * LOG_2PI) - tt.sum(tt.log(tt.diagonal(root)))
 
 
-@dataclass(frozen=True)
+@record
 class KnownProcess(Coordinate):
     r"""The same where the covariance is known up to a number, L = tL₀. With L₀' diag(I) L₀ = QΛQ', found once,
 
@@ -257,7 +257,7 @@ def _reversed(entries: list[Tensor]) -> Tensor:
     return tt.stack(entries[::-1], axis=-1)
 
 
-@dataclass(frozen=True)
+@record
 class PartiallyCentered(OfLocationAndScale):
     r"""η with θ = μ + σ^{1-λ}(η - λμ), for θ of location μ and scale σ: centered for λ = 1, non-centered for 0.
 
@@ -285,7 +285,7 @@ class PartiallyCentered(OfLocationAndScale):
         return self._of_standard(d, parameters) - self.weight * tt.log(sigma)
 
 
-@dataclass(frozen=True)
+@record
 class Whitened(Coordinate):
     """z = R x for a vector x whose posterior has about the precision R'R: columns of a design that say nearly the same
     are turned into columns that do not."""

@@ -13,7 +13,6 @@ one. Those of groups and coefficients stand in `centering`, of random walks in `
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import ppl.tensor as tt
@@ -21,6 +20,7 @@ from ppl.distributions import FAMILIES, RandomVariable
 from ppl.distributions.declaration.constants import LOG_2, LOG_2PI
 from ppl.distributions.declaration.distribution import Distribution
 from ppl.distributions.transforms import IntervalTransform, between_ends
+from ppl.graph.records import record
 from ppl.rewrites.marginalization.expressions.data import is_data
 from ppl.tensor.tensor import Tensor, as_tensor
 
@@ -54,7 +54,7 @@ def _log_ratio(z: Any) -> Tensor:
     return tt.log_ndtr(z) + 0.5 * z + LOG_2
 
 
-@dataclass(frozen=True)
+@record
 class ShortLog(Coordinate):
     """Positive x by log(x/s) = log 2Φ(z) + z/2: exponential tails on the left, where x is near zero, become normal."""
 
@@ -86,7 +86,7 @@ def _hazard(z: Any) -> Tensor:
     return tt.exp(-0.5 * z**2 - 0.5 * LOG_2PI - tt.log_ndtr(z))
 
 
-@dataclass(frozen=True)
+@record
 class BetweenEnds(Coordinate):
     """A number between the ends of its support, where the transform of the model leads beyond them."""
 
@@ -111,7 +111,7 @@ class BetweenEnds(Coordinate):
         return inner + self._transform.log_jac_det(z, *parameters)
 
 
-@dataclass(frozen=True)
+@record
 class Score(Coordinate):
     """x by the standard normal of the same rank: x = F⁻¹(Φ(z)), so that the prior of z is Normal(0, 1)."""
 
@@ -131,7 +131,7 @@ class Score(Coordinate):
         return -0.5 * as_tensor(z) ** 2 - 0.5 * LOG_2PI
 
 
-@dataclass(frozen=True)
+@record
 class NearScore(Coordinate):
     r"""Student's t about by the standard normal of the same rank (Wallace 1959):
 

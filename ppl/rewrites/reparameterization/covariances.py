@@ -15,7 +15,6 @@ data do not exclude a small s_i. With
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,11 +23,12 @@ import ppl.tensor as tt
 from ppl.distributions.declaration.constants import LOG_2
 from ppl.distributions.declaration.inner import log_density_of
 from ppl.distributions.families.lkj_cholesky_cov import log_volume, rows
+from ppl.graph.records import record
 from ppl.rewrites.reparameterization.coordinates import Coordinate, ShortLog, coordinate_of
 from ppl.tensor.tensor import Tensor, as_tensor
 
 
-@dataclass(frozen=True)
+@record
 class SpreadAndCorrelation(Coordinate):
     """LKJCholeskyCov by y below the diagonal and the scale coordinate of s on it, packed as the factor is."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import ppl.tensor as tt
 from ppl.distributions import FAMILIES
 from ppl.distributions.declaration.distribution import Distribution
 from ppl.distributions.declaration.normal_errors import NormalSteps
+from ppl.graph.records import record
 from ppl.rewrites.reparameterization.coordinates import Coordinate
 from ppl.tensor.linear_algebra.block_chains import chain_factor, chain_substitution
 from ppl.tensor.tensor import Tensor, as_tensor
@@ -36,7 +36,7 @@ def _numbers(d: Any, lower: Tensor, links: Tensor) -> Tensor:
     return lower[:, 0, 0] * d + tt.concatenate([links[1:, 0, 0] * d[1:], np.zeros(1)])
 
 
-@dataclass(frozen=True)
+@record
 class Pulled(Coordinate):
     r"""A random walk or an autoregression x by z = L'(x - m), m its mean and LL' its precision and that of its rows:
 
@@ -73,7 +73,7 @@ class Pulled(Coordinate):
         return tt.sum(inner) - tt.sum(tt.log(lower))
 
 
-@dataclass(frozen=True)
+@record
 class PulledSteps(Coordinate):
     """Standard normal steps e of a walk c = cumsum(σ e), by z = L'c: the same for a walk written as its steps."""
 

@@ -9,7 +9,6 @@ density of its law over the probability between the bounds, which all rows of a 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ import ppl.tensor as tt
 from ppl.distributions import Censored, RandomVariable, Truncated
 from ppl.distributions.draws.draw import draw
 from ppl.distributions.formulas.bounds import log_mass
+from ppl.graph.records import record
 from ppl.rewrites.marginalization.expressions.data import data_value, is_data, known_shape
 from ppl.rewrites.marginalization.expressions.positive import unproved
 from ppl.rewrites.marginalization.program import NoMatch, Observation, Term, where_valid
@@ -27,7 +27,7 @@ from ppl.tensor.tensor import Tensor, as_tensor
 Compact = Callable[[Observation], tuple[Term, str]]
 
 
-@dataclass(frozen=True)
+@record
 class _Bounded:
     """Rows with a law and bounds that are data."""
 

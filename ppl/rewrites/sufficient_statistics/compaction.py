@@ -14,7 +14,7 @@ is lost when they lie far from zero.
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -25,6 +25,7 @@ from ppl.distributions import MvNormal, Normal
 from ppl.distributions.declaration.parametrized import FORMS
 from ppl.distributions.declaration.rows import NotSummed
 from ppl.distributions.declaration.rows import Rows as SummedRows
+from ppl.graph.records import record
 from ppl.rewrites.books.simplify import simplify_given_draws
 from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.expressions.data import NotAffine, data_value, is_data, known_shape
@@ -238,7 +239,7 @@ def _distances(y: Tensor, mu: Tensor) -> tuple[Tensor, Tensor]:
     return below * at - totals[k], totals[n] - totals[k] - above * at
 
 
-@dataclass(frozen=True)
+@record
 class Compacted:
     """A program with statistics in place of rows; what was done, and why other rows stay, by variable."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -13,6 +13,7 @@ from ppl.distributions import is_draw
 from ppl.distributions.declaration.inner import laws_of
 from ppl.distributions.draws.draw import draw
 from ppl.graph import Node
+from ppl.graph.records import record
 from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.expressions.data import HOST, data_value, is_data, known_shape
 from ppl.rewrites.marginalization.expressions.products import ONE, Product, Products
@@ -21,7 +22,7 @@ from ppl.tensor.core.ops import Elementwise
 from ppl.tensor.tensor import Tensor
 
 
-@dataclass(frozen=True)
+@record
 class Rows:
     """The rows of an array: what distinguishes them, and how an expression looks at some of them. A parameter that is
     an array itself has `own` last axes in each row; a `law` stands for its parameters."""

@@ -42,7 +42,7 @@ FEW = 2000  # numbers, of which functions of Python are done before SciPy is loa
 DRAWN, OF_WORD = 30, 8  # numbers that take NumPy as long as one that it draws, or that it makes of one random word
 
 
-DECLINED = (IndexError, TypeError, ValueError, np.linalg.LinAlgError)  # XLA fills what lies outside, or has its own error
+DECLINED = (IndexError, TypeError, ValueError, np.linalg.LinAlgError)  # XLA has a value there, or its own error
 
 
 def by_numpy(node: Node, values: Values) -> Any:

@@ -1,10 +1,11 @@
 """The result of sampling: draws, statistics, and what happened on the way."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ppl.graph.records import record
 from ppl.xla.later import jax
 
 
@@ -15,7 +16,7 @@ class Divergence(NamedTuple):
     position: np.ndarray
 
 
-@dataclass(frozen=True)
+@record
 class ChainRecord:
     """The finished part of one chain."""
 
@@ -34,7 +35,7 @@ class ChainRecord:
         return len(self.positions)
 
 
-@dataclass(frozen=True)
+@record
 class Run:
     """Draws of all chains, cut to a common length when sampling was stopped early.
 

@@ -12,13 +12,13 @@ import inspect
 import itertools
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from ppl.graph import NO_ATTRS, Attrs, Node, TupleType
 from ppl.graph.node import Op
+from ppl.graph.records import record
 from ppl.tensor.config import config
 from ppl.tensor.tensor import (
     CONSTANT,
@@ -68,7 +68,7 @@ class TensorOp(Op):
 Result = Literal["same", "float", "bool", "real"]
 
 
-@dataclass(frozen=True)
+@record
 class Facts:
     """What algebra knows of an elementwise operation. None: not so, or not declared."""
 

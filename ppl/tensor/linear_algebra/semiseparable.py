@@ -19,10 +19,10 @@ is written out entry by entry: a step is short, and XLA folds the loop over them
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ppl.graph import Attrs, Node, TupleType
+from ppl.graph.records import record
 from ppl.tensor.core.ops import TensorOp, unify
 from ppl.tensor.tensor import TensorType
 from ppl.xla.later import jnp, lax
@@ -31,7 +31,7 @@ Place = tuple[int, int]
 ROUNDING = 1e-14  # of a variance, below which what is left of it is none
 
 
-@dataclass(frozen=True)
+@record
 class Generators:
     """What a semiseparable matrix is made of, beside its diagonal: `left` and `steps` have their entries that are not
     zero, by place; `right` has all."""
@@ -89,7 +89,7 @@ def total(terms: Any) -> Any:
     return 0.0 if total is None else total
 
 
-@dataclass(frozen=True)
+@record
 class Symmetric:
     """A small symmetric matrix by the entries on and above its diagonal."""
 
@@ -129,7 +129,7 @@ def zeros(order: int, like: Any) -> tuple[Any, ...]:
     return (jnp.zeros_like(like[0]),) * order
 
 
-@dataclass(frozen=True)
+@record
 class Row:
     """A row, or all at once: S and the mean of the state before it is seen, the pivot d, the deviation z of the row
     from its own mean, and v - S u."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from ppl.graph.records import record
 from ppl.tensor.linear_algebra.semiseparable import (
     Generators,
     Place,
@@ -44,7 +44,7 @@ def _density(rows: Row) -> Any:
     return -0.5 * jnp.sum(rows.z**2 / rows.d + jnp.log(rows.d))
 
 
-@dataclass(frozen=True)
+@record
 class _Slopes:
     """Derivatives with respect to what a row adds to, for B and c, those with respect to S and the mean of the state
     once it is seen."""

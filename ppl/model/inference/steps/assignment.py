@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ppl.graph import ancestors
+from ppl.graph.records import record
 from ppl.model.inference.steps.by_density import Metropolis, Slice
 from ppl.model.inference.steps.by_gradients import NUTS, HamiltonianMC
 from ppl.model.inference.steps.colors import Palette
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from ppl.model.posterior.rewriting import Posterior
 
 
-@dataclass(frozen=True)
+@record
 class Assignment:
     """The methods of a sweep. The one that follows gradients comes first, and all its variables lie side by side."""
 

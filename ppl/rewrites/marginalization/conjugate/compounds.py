@@ -10,7 +10,6 @@ a normal variable. A compound states the law of y and how x is drawn given y; wh
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +27,7 @@ from ppl.distributions import (
 from ppl.distributions.draws.draw import draw
 from ppl.distributions.log_probability.evaluation import REALS
 from ppl.graph import ancestors
+from ppl.graph.records import record
 from ppl.rewrites.laws import normals
 from ppl.rewrites.marginalization.examples import example, latent
 from ppl.rewrites.marginalization.expressions.data import NotAffine, data_value, is_always, is_data, known_shape
@@ -39,7 +39,7 @@ from ppl.rewrites.marginalization.words import COMPOUND
 from ppl.tensor.tensor import Tensor, as_tensor
 
 
-@dataclass(frozen=True)
+@record
 class Row:
     """A row y with (c x + b)^power, or a link of it, in one slot; `rest` are its other parameters."""
 
@@ -64,7 +64,7 @@ class Found(NamedTuple):
     beside: Callable[[Any], list[tuple[Any, Any]]] = lambda x: []
 
 
-@dataclass(frozen=True)
+@record
 class Compound:
     """Of a latent family and a family of rows: the slot, the power or the link, and the theorem."""
 

@@ -13,7 +13,6 @@ entries of a vector θ by an index, the increments of each entry are those of it
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -24,6 +23,7 @@ from ppl.distributions import FAMILIES, RandomVariable, Uniform
 from ppl.distributions.declaration.domains import Domain
 from ppl.distributions.draws.draw import draw
 from ppl.graph import Node, ancestors, substitute
+from ppl.graph.records import record
 from ppl.rewrites.marginalization.conjugate.gamma_ratios import once
 from ppl.rewrites.marginalization.conjugate.pairs import PAIRS, PRIORS, Pair, Prior, prior_of
 from ppl.rewrites.marginalization.discrete.branches import branches, without_zeros
@@ -49,7 +49,7 @@ from ppl.tensor.arrays.segments import segment_sum
 from ppl.tensor.tensor import Tensor, as_tensor
 
 
-@dataclass(frozen=True)
+@record
 class Child:
     """One child: the pair, the entries of θ its rows pick, the coefficient, and whether 1 - θ stands for θ."""
 

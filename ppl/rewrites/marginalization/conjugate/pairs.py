@@ -7,7 +7,6 @@ A prior that is a special case of another family stands for it: an exponential l
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,13 +14,14 @@ import numpy as np
 import ppl.tensor as tt
 from ppl.distributions import RandomVariable
 from ppl.distributions.declaration.constants import LOG_2
+from ppl.graph.records import record
 from ppl.rewrites.marginalization.conjugate.gamma_ratios import log_rising
 from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
 
 Increments = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
+@record
 class Pair:
     """θ ~ prior; y ~ child with `slot` = (c θ)^power; the update gives what is added to the prior's parameters."""
 
@@ -112,7 +112,7 @@ def dirichlet_multinomial(y: Any, categories: int, n: Any) -> Increments:
 
 
 # --- priors -------------------------------------------------------------------------------------------------------
-@dataclass(frozen=True)
+@record
 class Prior:
     r"""What a prior is in its family of densities :math:`h(θ) e^{⟨η, T(θ)⟩ - A(η)}`: the numbers η that updates Δ are
     added to, how A grows by them, and a point θ₀ at which rows are looked at.

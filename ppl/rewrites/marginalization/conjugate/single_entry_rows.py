@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ppl.distributions import RandomVariable
 from ppl.graph import ancestors
+from ppl.graph.records import record
 from ppl.rewrites.marginalization.expressions.data import NotAffine, known_shape
 from ppl.rewrites.marginalization.expressions.picks import picks
 from ppl.rewrites.marginalization.program import Factor, NoMatch, Observation, Program, children, in_the_way
@@ -34,7 +35,7 @@ def _name(factor: Factor) -> str:
     return (factor.variable.name if isinstance(factor, Observation) else factor.name) or "a draw"
 
 
-@dataclass(frozen=True)
+@record
 class Picked:
     """Rows of the mean c·f[positions] + b, one after the other; row `order[i]` as written is the i-th, so that the
     positions do not fall. c and b are numbers or have an entry for each row."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -11,13 +10,14 @@ import numpy as np
 
 from ppl.distributions import RandomVariable
 from ppl.graph import Node
+from ppl.graph.records import record
 from ppl.rewrites.factorization.supports import Sites, Support, merged, over_last
 from ppl.rewrites.marginalization.expressions.data import known_shape
 from ppl.rewrites.marginalization.program import Factor, NoMatch, Observation, Term
 from ppl.tensor.tensor import Tensor, as_tensor
 
 
-@dataclass(frozen=True)
+@record
 class Table:
     """Numbers by row and by the values of the sites of the row, in ascending order of the sites."""
 
@@ -25,7 +25,7 @@ class Table:
     entries: Tensor  # (rows, values of the first site, ...)
 
 
-@dataclass(frozen=True)
+@record
 class Labels:
     """The variables to be summed out: their values, and their sites."""
 

@@ -11,12 +11,12 @@ which no difference of large totals spoils: a run between two places has a table
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 import ppl.tensor as tt
+from ppl.graph.records import record
 from ppl.rewrites.limits import LIMITS
 from ppl.tensor.arrays.segments import segment_sum
 from ppl.tensor.tensor import Tensor
@@ -24,7 +24,7 @@ from ppl.tensor.tensor import Tensor
 Numbers = tuple[int, ...]  # of states, one of each code
 
 
-@dataclass(frozen=True)
+@record
 class State:
     """The number of the state of each row by the values of few discrete latents, and which of these each choice
     takes."""
@@ -33,7 +33,7 @@ class State:
     values: np.ndarray  # (choices)
 
 
-@dataclass(frozen=True)
+@record
 class Run:
     """Rows from `start` to before `end`, for each choice; none where these are equal."""
 

@@ -11,7 +11,6 @@ and come back in the opposite order by draws from the summed tables. A long chai
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -20,6 +19,7 @@ import numpy as np
 import ppl.tensor as tt
 from ppl.distributions import FAMILIES, DiscreteMarkovChain
 from ppl.distributions.draws.draw import draw
+from ppl.graph.records import record
 from ppl.rewrites.factorization.partition import Partition
 from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.discrete.latents import Table
@@ -31,7 +31,7 @@ from ppl.tensor.tensor import Tensor
 Roles = tuple[int, ...]
 
 
-@dataclass(frozen=True)
+@record
 class Summed:
     """The logarithm of a sum, and draws from the law that it normalizes: site numbers and their values."""
 
@@ -39,7 +39,7 @@ class Summed:
     draws: list[tuple[np.ndarray, Tensor]]
 
 
-@dataclass(frozen=True)
+@record
 class Form:
     """What parts of the same form share: how many values each site has, and which sites stand in a table together."""
 
@@ -126,7 +126,7 @@ def _forms(keys: Sequence[Roles], counts: np.ndarray) -> dict[Form, list[list[in
 
 
 # --- one site after the other -------------------------------------------------------------------------------------
-@dataclass(frozen=True)
+@record
 class Done:
     """The sum of each part, and for draws (roles, values)."""
 

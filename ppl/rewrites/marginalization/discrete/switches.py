@@ -9,7 +9,6 @@ whose rows depend on codes of few states is computed once for each state, and it
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 from math import prod
 from typing import Any
@@ -19,6 +18,7 @@ import numpy as np
 import ppl.tensor as tt
 from ppl.distributions import is_draw
 from ppl.graph import Node, ancestors, topological
+from ppl.graph.records import record
 from ppl.rewrites.books.simplify import simplify_given_draws
 from ppl.rewrites.factorization.supports import Sites
 from ppl.rewrites.limits import LIMITS
@@ -31,7 +31,7 @@ from ppl.tensor.core.vectorizing import vectorize_graph
 from ppl.tensor.tensor import Tensor, as_tensor
 
 
-@dataclass(frozen=True)
+@record
 class Grid:
     """All values of some sites together, in the order of a table."""
 
@@ -68,7 +68,7 @@ class Grid:
         return np.ravel_multi_index(tuple(self.numbers[np.searchsorted(self.sites, part.sites)]), part.counts)
 
 
-@dataclass(frozen=True)
+@record
 class Code:
     """An expression of discrete latents and data alone, and all values of the sites that it depends on."""
 

@@ -10,12 +10,13 @@ and are read here.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 import ppl.tensor as tt
+from ppl.graph.records import record
 from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.expressions.data import data_value, is_read
 from ppl.tensor.core.names import NAMED
@@ -25,7 +26,7 @@ from ppl.tensor.kernels.distances import DISTANCES
 from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
 
 
-@dataclass(frozen=True)
+@record
 class Kernel:
     """ρ(d(x, xs)): the names of the correlation and of the distance, the tables of inputs, which are the same node
     where the matrix is that of one set of points, and the parameters of both."""
@@ -38,7 +39,7 @@ class Kernel:
     parameters: tuple[Tensor, ...] = ()  # of the correlation: alpha of the rational quadratic
 
 
-@dataclass(frozen=True)
+@record
 class Summand:
     """A number times the product of kernels, of ones where there is none."""
 
@@ -46,7 +47,7 @@ class Summand:
     kernels: tuple[Kernel, ...] = ()
 
 
-@dataclass(frozen=True)
+@record
 class Structure:
     """A covariance: summands, and the variance that stands on the diagonal alone, a number or one for each point."""
 

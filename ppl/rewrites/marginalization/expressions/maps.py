@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 
 import ppl.tensor as tt
+from ppl.graph.records import record
 from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.expressions.data import HOST, NotAffine, Shape, data_value, is_read, known_shape
 from ppl.rewrites.marginalization.expressions.products import number_and_data
 from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
 
 
-@dataclass(frozen=True)
+@record
 class Select:
     """coefficient * variable.ravel()[positions], of the shape of the expression."""
 
@@ -27,7 +28,7 @@ class Select:
     coefficient: Tensor
 
 
-@dataclass(frozen=True)
+@record
 class Dense:
     """design @ variable.ravel(); the design has the shape of the expression and one axis more.
 
@@ -57,7 +58,7 @@ class Dense:
 Part = Select | Dense
 
 
-@dataclass(frozen=True)
+@record
 class Affine:
     """A sum of parts and an offset."""
 

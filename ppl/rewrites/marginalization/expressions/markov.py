@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import factorial, pi, sqrt
 from typing import Any
 
@@ -23,6 +23,7 @@ import numpy as np
 import ppl.tensor as tt
 from ppl.distributions import MvNormal, RandomVariable
 from ppl.graph import substitute, topological
+from ppl.graph.records import record
 from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.expressions.data import data_value, is_read
 from ppl.rewrites.marginalization.expressions.kernels import Kernel, Structure, Summand, Unstructured, structure_of
@@ -41,7 +42,7 @@ POLYNOMIALS: dict[str, tuple[float, ...]] = {  # of λr, with λ = √(2k + 1)/�
 }
 
 
-@dataclass(frozen=True)
+@record
 class Wave:
     """e^{-λr} cos(ωr) Σ c_k (λr)^k, without decay or without a cosine where there is none."""
 
@@ -101,7 +102,7 @@ def _waves(summand: Summand) -> list[Wave]:
     return waves
 
 
-@dataclass(frozen=True)
+@record
 class Inputs:
     """Points in time: `table` (n, 1) as given, and the order in which they follow each other."""
 
@@ -149,7 +150,7 @@ class Inputs:
         return tt.concatenate([np.zeros(1), column[1:] - column[:-1]])
 
 
-@dataclass(frozen=True)
+@record
 class MarkovCovariance:
     """A covariance of points in time as a semiseparable matrix, all in the order of the points: generators, what
     stands on the diagonal, and how much of that is noise, which no other point shares."""

@@ -10,13 +10,13 @@ exponentials of single entries lead from one to another, as :math:`\exp(βz + \l
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import numpy as np
 
 import ppl.tensor as tt
+from ppl.graph.records import record
 from ppl.rewrites.marginalization.expressions.affine import RULES, Extraction
 from ppl.rewrites.marginalization.expressions.data import NotAffine, Shape, data_value, is_always, is_read, known_shape
 from ppl.rewrites.marginalization.expressions.maps import Affine, Select, merged
@@ -27,7 +27,7 @@ POWERS = {"sqrt": 0.5, "rsqrt": -0.5, "square": 2.0, "reciprocal": -1.0}
 LOGARITHM = 0.0  # stands for log x among powers of x
 
 
-@dataclass(frozen=True)
+@record
 class Picks:
     """coefficient * variable.ravel()[positions] ** power + offset."""
 

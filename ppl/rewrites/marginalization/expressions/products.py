@@ -8,7 +8,6 @@ takes for a product as it stands (data, a number, what rows of a group share); a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from math import prod
 from typing import Any, NamedTuple
 
@@ -16,6 +15,7 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.graph import Node
+from ppl.graph.records import record
 from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.expressions.data import HOST, NotAffine, data_value, is_data, is_read, known_shape
 from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
@@ -35,7 +35,7 @@ class NoProducts(NotAffine):
 ONE = as_tensor(1.0)
 
 
-@dataclass(frozen=True)
+@record
 class Products:
     """Reads expressions: `plain` are those that are products already, `most` of which one may be the sum; if not
     `sums`, each entry is one product."""

@@ -12,12 +12,13 @@ and v comes back from InverseGamma(a + m/2, b + Q/2); a precision likewise from 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import ppl.tensor as tt
 from ppl.distributions import Gamma, InverseGamma, RandomVariable
 from ppl.distributions.draws.draw import draw
 from ppl.graph import Node, ancestors
+from ppl.graph.records import record
 from ppl.rewrites.marginalization.expressions.data import NotAffine, is_always, known_shape
 from ppl.rewrites.marginalization.expressions.maps import Dense
 from ppl.rewrites.marginalization.expressions.picks import picks
@@ -32,7 +33,7 @@ def _power(rv: RandomVariable) -> float | None:
     return 0.5 if rv.family is InverseGamma else -0.5 if rv.family is Gamma else None
 
 
-@dataclass(frozen=True)
+@record
 class CommonScale:
     """A variable with a power of which all scales of a block are multiples, and the residuals without it."""
 

@@ -9,13 +9,14 @@ other entries say from where the columns are measured.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import ppl.tensor as tt
+from ppl.graph.records import record
 from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.expressions.affine import affine_in_atoms
 from ppl.rewrites.marginalization.expressions.data import NotAffine, is_data, known_shape
@@ -34,7 +35,7 @@ class Piece(NamedTuple):
     factor: Tensor | None
 
 
-@dataclass(frozen=True)
+@record
 class Turn:
     """T and c, for X of so many columns, of which the first belong to v; the `factor` is T itself or its diagonal."""
 

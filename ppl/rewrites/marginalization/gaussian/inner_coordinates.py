@@ -13,7 +13,6 @@ covariance LL' of parameters is x = m + Lz with z standard normal: neither L‚Åª¬
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import comb, prod
 from typing import Any
 
@@ -22,6 +21,7 @@ from ppl.distributions import MvNormal, Normal, RandomVariable, ZeroSumNormal
 from ppl.distributions.draws.draw import draw
 from ppl.distributions.transforms import ZeroSumTransform
 from ppl.graph import Node, ancestors, substitute, topological
+from ppl.graph.records import record
 from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.expressions.data import is_data, known_shape
 from ppl.rewrites.marginalization.gaussian.residuals import Residual, residuals_of
@@ -30,7 +30,7 @@ from ppl.rewrites.marginalization.program import Factor, parts
 from ppl.tensor.tensor import Tensor, as_tensor
 
 
-@dataclass(frozen=True)
+@record
 class Inner:
     """A variable as an expression of the one that stands for it in the block."""
 

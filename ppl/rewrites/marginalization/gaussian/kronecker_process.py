@@ -12,7 +12,6 @@ with z standard normal. Neither knows a matrix larger than a factor.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import reduce
 from math import prod
 from typing import Any
@@ -24,6 +23,7 @@ from ppl.distributions import KroneckerNormal, MatrixNormal, MvNormal, Normal, R
 from ppl.distributions.draws.draw import draw
 from ppl.distributions.families.kronecker_normal import add, surely_zero, with_factors
 from ppl.distributions.formulas.eigenbasis import Eigenbasis, spectrum
+from ppl.graph.records import record
 from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.conjugate.compounds import domains
 from ppl.rewrites.marginalization.conjugate.single_entry_rows import only_observation, picked_by
@@ -39,7 +39,7 @@ from ppl.rewrites.marginalization.words import PROCESS
 from ppl.tensor.tensor import Tensor, as_tensor
 
 
-@dataclass(frozen=True)
+@record
 class Grid:
     """A stack of vectors N(mu, K₁ ⊗ K₂ ⊗ ... + sigma²I)."""
 
@@ -65,7 +65,7 @@ class Grid:
         return cls(mu, sigma, tuple(given), shape)
 
 
-@dataclass(frozen=True)
+@record
 class Rows:
     """Rows y ~ N(c f + b, sigma), one for each entry of f, in the order of f."""
 

@@ -9,20 +9,20 @@ back one step.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 
 from ppl.distributions import RandomVariable
 from ppl.graph import Node
+from ppl.graph.records import record
 from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.expressions.data import data_value, is_read, known_shape
 from ppl.rewrites.marginalization.expressions.maps import Dense, Part
 from ppl.rewrites.marginalization.gaussian.residuals import Residual
 
 
-@dataclass(frozen=True)
+@record
 class Places:
     """For each entry of a variable its group and its column."""
 
@@ -40,7 +40,7 @@ class Places:
         return Places(at[axis].ravel(), column, prod(rest))
 
 
-@dataclass(frozen=True)
+@record
 class Layout:
     """`count` groups of `width` columns; `linked` where rows touch neighboring groups too."""
 

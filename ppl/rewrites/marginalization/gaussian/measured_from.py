@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
 
 import ppl.tensor as tt
+from ppl.graph.records import record
 from ppl.rewrites.marginalization.expressions.data import is_data
 from ppl.rewrites.marginalization.expressions.products import Product
 from ppl.rewrites.marginalization.gaussian.rows import Rows
@@ -62,7 +63,7 @@ def center(block: Block) -> None:
         r.e = tt.cast(r.e, "floatX")
 
 
-@dataclass(frozen=True)
+@record
 class _Fit:
     """The block with more dense columns, those of rows that are measured from a point of their own."""
 

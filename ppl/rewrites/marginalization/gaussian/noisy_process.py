@@ -14,7 +14,7 @@ a Gaussian block takes two, of as many as the vector has.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -23,6 +23,7 @@ import ppl.tensor as tt
 from ppl.distributions import HalfNormal, MvNormal, Normal, RandomVariable
 from ppl.distributions.draws.draw import draw
 from ppl.graph import ancestors
+from ppl.graph.records import record
 from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization import gaussian
 from ppl.rewrites.marginalization.conjugate.compounds import domains
@@ -37,7 +38,7 @@ from ppl.rewrites.marginalization.words import PROCESS
 from ppl.tensor.tensor import Tensor, as_tensor
 
 
-@dataclass(frozen=True)
+@record
 class Independent:
     """R = σ²I, for a number or a number for each row."""
 
@@ -52,7 +53,7 @@ class Independent:
         return cov + self.sigma**2 * tt.eye(known_shape(cov)[-1], dtype=cov.dtype)
 
 
-@dataclass(frozen=True)
+@record
 class Correlated:
     """R = SS'."""
 
@@ -67,7 +68,7 @@ class Correlated:
         return cov + covariance_of(self.root)
 
 
-@dataclass(frozen=True)
+@record
 class Rows:
     """Rows y ~ N(c f[p] + b, R), as many for each of a stack of vectors f."""
 

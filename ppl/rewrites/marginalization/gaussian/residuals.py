@@ -7,7 +7,6 @@ normal family declares them; here errors that are correlated become independent 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from math import prod
 from operator import mul
@@ -20,6 +19,7 @@ from ppl.distributions import FAMILIES, RandomVariable
 from ppl.distributions.declaration.normal_errors import Correlated, Kronecker, NoisyKronecker, NotNormal
 from ppl.distributions.formulas.eigenbasis import Eigenbasis
 from ppl.graph import Node, ancestors, substitute
+from ppl.graph.records import record
 from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.expressions.affine import affine
 from ppl.rewrites.marginalization.expressions.data import NotAffine, known_shape
@@ -90,7 +90,7 @@ def is_normal(rv: RandomVariable) -> bool:
 FLAT = FAMILIES["Flat"]
 
 
-@dataclass(frozen=True)
+@record
 class Residual:
     """A part of a factor as an affine residual with independent normal errors of the given scale."""
 

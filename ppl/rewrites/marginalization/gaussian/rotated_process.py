@@ -9,7 +9,7 @@ and v comes back with it. On a grid L is a Kronecker product of factors, and K o
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from ppl.distributions import HalfNormal, MvNormal, Normal, RandomVariable
 from ppl.distributions.draws.draw import draw
 from ppl.distributions.families.kronecker_normal import with_factors
 from ppl.graph import Node, ancestors, substitute
+from ppl.graph.records import record
 from ppl.rewrites.marginalization.conjugate.single_entry_rows import only_observation
 from ppl.rewrites.marginalization.discrete.states import few_copies
 from ppl.rewrites.marginalization.examples import example
@@ -34,7 +35,7 @@ from ppl.tensor.linear_algebra.products import MATMUL
 from ppl.tensor.tensor import Tensor, as_tensor
 
 
-@dataclass(frozen=True)
+@record
 class Rotation:
     """An expression L v, and the factors of L."""
 

@@ -9,17 +9,17 @@ has no inverse, since it is not of all priors, :math:`A + B = LL'` has, and turn
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import ppl.tensor as tt
 from ppl.graph import Node
+from ppl.graph.records import record
 from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.expressions.data import is_data
 from ppl.rewrites.marginalization.gaussian.rows import Rows
 from ppl.tensor.tensor import Tensor, as_tensor
 
 
-@dataclass(frozen=True)
+@record
 class Rotation:
     """The old columns are `matrix` times the new ones; `log_det` is what log |M| loses by that."""
 
@@ -27,7 +27,7 @@ class Rotation:
     log_det: Tensor
 
 
-@dataclass(frozen=True)
+@record
 class DiagonalFactor:
     """The factor of a matrix that a rotation has made diagonal, on vectors."""
 

@@ -15,7 +15,7 @@ and none where it was not, Poisson of mean θy:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ import ppl.tensor as tt
 from ppl.distributions import Censored, Exponential, Poisson
 from ppl.distributions.declaration.change_of_variables import ChangeOfVariables
 from ppl.distributions.draws.draw import draw
+from ppl.graph.records import record
 from ppl.rewrites.marginalization.expressions.data import data_value, is_data, known_shape
 from ppl.rewrites.marginalization.program import Observation, Program, Term
 from ppl.tensor.tensor import Tensor, as_tensor
@@ -67,7 +68,7 @@ def censored(y: Any, law: Any, lower: Any, upper: Any) -> tuple[Any, tuple[Any, 
 
 
 # --- in a program -------------------------------------------------------------------------------------------------
-@dataclass(frozen=True)
+@record
 class Opened:
     """An observation in other coordinates, as it was written, and the term of the slope."""
 

@@ -6,12 +6,13 @@ import html
 from dataclasses import dataclass, field
 
 from ppl.distributions import RandomVariable
+from ppl.graph.records import record
 from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.program import MOST_NAMES, Program, shortened
 from ppl.rewrites.reparameterization.coordinates import Coordinate
 
 
-@dataclass(frozen=True)
+@record
 class Step:
     """One rewrite: its rule, the variables it marginalized, the dimensions before and after, and why it was allowed."""
 
@@ -22,7 +23,7 @@ class Step:
     why: str
 
 
-@dataclass(frozen=True)
+@record
 class Kept:
     """A variable that is still sampled, or rows that are still gone over, and why."""
 
