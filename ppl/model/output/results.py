@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ppl.model.model import Model
 
 CHAINS = ("chain", "draw")
-PATIENCE = 2.0  # seconds of a run after which what results need is imported beside it
+PATIENCE = 4.0  # seconds of a run after which what results need is imported beside it
 NEVER = 1_000_000  # new objects after which Python's collector looks at them: more than an import makes
 
 

@@ -13,7 +13,7 @@ from ppl.compile.hoisting import DataFirst
 from ppl.compile.pure import Program
 from ppl.graph import Node, ancestors
 from ppl.rewrites.sharing.row_wise import for_rows
-from ppl.rewrites.values.by_numpy import nan_without_factor, work
+from ppl.rewrites.values.by_numpy import calls, nan_without_factor, work
 from ppl.rewrites.values.steps import steps_of
 from ppl.tensor.core.ops import Elementwise
 from ppl.tensor.sampling.draws import OF_ONE_WORD, Draw
@@ -21,6 +21,7 @@ from ppl.tensor.tensor import CONSTANT
 from ppl.xla.blas import bounded
 
 LITTLE = 3e7  # numbers, about a nanosecond each
+CALL = 4000  # numbers that take as long as a call of NumPy, with what Python does for it
 IN_CACHE, FEWEST_ROWS, MOST_ROWS = 1 << 15, 16, 512  # numbers of the widest value for some rows; and how many rows
 DEAR = 4  # times as much for each draw that is not of one word: it alone takes the compiler half a second
 
@@ -64,10 +65,11 @@ def at_once(
     Work up to `least` is little even where nothing of it takes the compiler long."""
     nodes = ancestors(program.left, blockers=program.places)
     dear = sum(DEAR for node in nodes if isinstance(node.op, Draw) and node.op not in OF_ONE_WORD)
-    total = rows * sum(map(work, nodes))
+    of_row, of_calls = sum(map(work, nodes)), CALL * sum(map(calls, nodes))
+    together = min(_rows_in_cache(nodes, of_calls / max(1.0, of_row)), 1 << max(0, rows - 1).bit_length())
+    total = rows * of_row + -(-rows // together) * of_calls
     if runs * total > max(least, most * (1 + dear)):
         return None
-    together = min(_rows_in_cache(nodes), 1 << max(0, rows - 1).bit_length())
     found = AtOnce(program, together, total)
     return None if found.steps(together) is None else found
 
@@ -89,10 +91,12 @@ def of_batches(
     return log_densities
 
 
-def _rows_in_cache(nodes: Collection[Node]) -> int:
-    """How many rows are worked on together: the widest values of as many stay in the processor's cache."""
+def _rows_in_cache(nodes: Collection[Node], worth: float) -> int:
+    """How many rows are worked on together: the widest values of as many stay in the processor's cache, unless calls
+    take as long as the work on more (`worth`)."""
     widest = max([prod(getattr(node.type, "shape", ())) for node in nodes if node.op is not CONSTANT], default=1)
-    return min(MOST_ROWS, max(FEWEST_ROWS, 1 << (IN_CACHE // max(1, widest)).bit_length() >> 1))
+    wanted = int(min(MOST_ROWS, max(FEWEST_ROWS, IN_CACHE // max(1, widest), worth)))
+    return 1 << wanted.bit_length() - 1
 
 
 def _filled(rows: np.ndarray, count: int) -> np.ndarray:

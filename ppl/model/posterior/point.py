@@ -18,7 +18,7 @@ from ppl.distributions.transforms.images import is_own
 from ppl.graph import Node, ancestors, substitute
 from ppl.model.inputs.lengths_of_draws import shape_given
 from ppl.model.posterior.starts import as_numbers, check_inside, check_shape
-from ppl.model.posterior.values import values_of
+from ppl.model.posterior.values import of_data, values_of
 from ppl.model.registry.variable_registry import Books
 from ppl.rewrites import optimize
 from ppl.rewrites.values.folding import on_host
@@ -79,7 +79,7 @@ def evaluated(outputs: list[Tensor], seed: Any = 0) -> list[np.ndarray]:
     values = {x: _of_constants(x) for x in outputs}
     rest = [x for x, value in values.items() if value is None]
     if rest:
-        values.update(zip(rest, values_of(Program([], rest), []), strict=True))
+        values.update(zip(rest, of_data(Program([], rest)), strict=True))
     return [np.asarray(values[x]) for x in outputs]
 
 

@@ -49,15 +49,16 @@ class Remembered:
                 given = [node for node in self._known if node in used]
                 self._known |= {node: value_of(node) for node in new if is_constant(node)}  # infinite ones too
                 rest = [node for node in new if node not in self._known]
-                values = _of_data(Program(given, rest), [self._known[node] for node in given]) if rest else []
+                values = of_data(Program(given, rest), [self._known[node] for node in given]) if rest else []
                 self._known |= zip(rest, values, strict=True)
             return [self._known[node] for node in program.outputs]
 
 
-def _of_data(program: Program, given: Sequence[Any]) -> list[Any]:
+def of_data(program: Program, given: Sequence[Any] = ()) -> list[Any]:
     """The outputs of a program of data: by NumPy where that is little work."""
     held = dict(zip([*program.inputs, *program.arrays], map(np.asarray, [*given, *program.data]), strict=True))
-    if sum(map(work, ancestors(program.outputs, blockers=held))) < LITTLE:
+    longest = max([n for value in held.values() for n in value.shape], default=1)
+    if sum(work(node, longest) for node in ancestors(program.outputs, blockers=held)) < LITTLE:
         values = on_host(program.outputs, held, programs=False, maps=True)
         if values is not None:
             return values

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ppl.graph import Node, substitute, topological
+from ppl.graph import GET, Node, substitute, topological
+from ppl.graph.body import close
 from ppl.graph.node import Op
 from ppl.tensor import linalg
 from ppl.tensor.arrays import diagonals, indexing, reductions, shaping, sorting
@@ -19,6 +20,7 @@ from ppl.tensor.core.names import NAMED
 from ppl.tensor.core.ops import Elementwise, Reduction
 from ppl.tensor.core.vectorizing import VECTORIZED
 from ppl.tensor.linear_algebra import chains, decompositions, definite, kronecker, triangular
+from ppl.tensor.loops.loop import SCAN
 from ppl.tensor.loops.recurrence import linear_recurrence
 from ppl.tensor.sampling.draws import Draw, of_words
 from ppl.tensor.tensor import Tensor, TensorType, constant, placeholder
@@ -47,10 +49,12 @@ class _Call(NamedTuple):
 def row_wise(node: Node, inputs: Sequence[Node], moved: Sequence[bool], count: int) -> Tensor | None:
     """`node` for `count` rows of those inputs that moved, which are the others' first axis; None where the operation
     has no such form."""
+    call = _Call(node, tuple(inputs), tuple(moved), count)
+    if node.op is SCAN:
+        return _looped(call)  # type: ignore[return-value]
     shapes = [getattr(x.type, "shape", (None,)) for x in (node, *node.inputs)]
     if any(None in shape for shape in shapes):
         return None
-    call = _Call(node, tuple(inputs), tuple(moved), count)
     if isinstance(node.op, Elementwise):
         return call.with_inputs(call.aligned())
     if isinstance(node.op, Reduction):
@@ -83,6 +87,11 @@ def for_rows(
             continue
         if node.op is NAMED:
             rows[node] = rows[node.inputs[0]]
+            continue
+        if node.op is GET and node.inputs[0].op is SCAN:
+            last = node.attrs["position"] < node.inputs[0].attrs["states"]
+            part: Any = Node(GET, (rows[node.inputs[0]],), node.attrs)
+            rows[node] = part if last else shaping.moveaxis(part, 1, 0)  # of what is stacked, steps come first
             continue
         found = row_wise(node, [rows.get(x, x) for x in node.inputs], moved, count)
         if found is None:
@@ -229,6 +238,25 @@ def _mapped(call: _Call) -> Tensor | None:
         held[place] = rows
     (rows,) = substitute(outputs, held)
     return shaping.RESHAPE(rows, (call.rows, *call.node.type.shape))
+
+
+def _looped(call: _Call) -> Node | None:
+    """A loop whose states are rows: each step takes all of them."""
+    attrs, body = call.node.attrs, call.node.attrs["body"]
+    states, first = attrs["states"], attrs["states"] + attrs["sequences"]
+    if attrs["counted"] or any(None in x.type.shape for x in call.node.inputs):
+        return None
+    moved = [i < states or own for i, own in enumerate(call.moved)]
+    found = for_rows(body.outputs, [p for p, own in zip(body.params, moved, strict=True) if own], call.rows)
+    if found is None:
+        return None
+    params, own_rows, given = [], iter(found[0]), []
+    for i, (param, x, own) in enumerate(zip(body.params, call.inputs, moved, strict=True)):
+        params.append(next(own_rows) if own else param)
+        x = _repeated(x, call.rows) if own and not call.moved[i] else x
+        given.append(shaping.moveaxis(x, 1, 0) if own and states <= i < first else x)
+    inner, captured = close(params, found[1])
+    return Node(call.node.op, (*given, *captured), attrs.but(body=inner))
 
 
 def _along_a_chain(call: _Call) -> Tensor:

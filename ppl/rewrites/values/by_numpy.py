@@ -23,6 +23,7 @@ from ppl.tensor.arrays.creation import eye
 from ppl.tensor.arrays.segments import segment_sum
 from ppl.tensor.core.elementwise import log1mexp, share
 from ppl.tensor.core.ops import CAST, Elementwise, Reduction
+from ppl.tensor.core.sizes import DIM, filled
 from ppl.tensor.core.vectorizing import VECTORIZED
 from ppl.tensor.kernels import harmonics
 from ppl.tensor.kernels.correlations import CORRELATIONS
@@ -31,6 +32,7 @@ from ppl.tensor.linear_algebra import chains, decompositions
 from ppl.tensor.linear_algebra.definite import log_det_definite, normal_log_density
 from ppl.tensor.linear_algebra.kronecker import kron_times
 from ppl.tensor.linear_algebra.triangular import diagonal_of, pack_triangular, unpack_triangular
+from ppl.tensor.loops.loop import SCAN
 from ppl.tensor.loops.recurrence import linear_recurrence
 from ppl.tensor.sampling.draws import OF_ONE_WORD, Draw, key_fold_in, key_split, of_words
 from ppl.tensor.special_functions import counts as special_counts
@@ -39,6 +41,8 @@ from ppl.tensor.special_functions.normal import log1p_square, log_ndtr_between
 
 Values = list[np.ndarray]
 FEW = 2000  # numbers, of which functions of Python are done before SciPy is loaded
+SHORT, SMALL = 4, 32  # entries along an axis, rows of a matrix
+OF_STEP = 3  # calls that take as long as one in the body of a loop, whose steps are taken one by one
 DRAWN, OF_WORD = 30, 8  # numbers that take NumPy as long as one that it draws, or that it makes of one random word
 
 
@@ -68,7 +72,9 @@ def function_of(node: Node) -> Callable[[Values], Any] | None:
         draw, attrs = node.op, node.attrs
         return (lambda values: draw.by_numpy(*values, **attrs)) if draw.known_to_numpy(node) else None
     known = _BY_OP.get(node.op)
-    return None if known is None else functools.partial(known, node)
+    if known is None or (node.op in _OF_KNOWN_SHAPE and None in node.type.shape):
+        return None
+    return functools.partial(known, node)
 
 
 def is_known(node: Node) -> bool:
@@ -81,20 +87,37 @@ def has_a_function(node: Node) -> bool:
     return isinstance(node.op, Elementwise | Reduction | Draw) or node.op in _BY_OP
 
 
-def work(node: Node) -> float:
-    """About how many numbers NumPy goes over for a node."""
-    shapes = [
-        item.shape for kind in (node.type, *[x.type for x in node.inputs]) for item in getattr(kind, "items", (kind,))
-    ]
-    if any(n is None for shape in shapes for n in shape):
-        return inf
+def work(node: Node, unknown: float = inf) -> float:
+    """About how many numbers NumPy goes over for a node; axes whose length is not known have as many entries."""
+    kinds = (node.type, *[x.type for x in node.inputs])
+    sizes = [_size(item, unknown) for kind in kinds for item in getattr(kind, "items", (kind,))]
     if node.op is VECTORIZED:
         body = node.attrs["body"]
-        stack = prod(shapes[0]) / max(1, prod(body.outputs[0].type.shape))
-        return stack * sum(map(work, topological(body.outputs)))
+        stack = sizes[0] / max(1, _size(body.outputs[0].type, unknown))
+        return stack * sum(work(inner, unknown) for inner in topological(body.outputs))
+    if node.op is SCAN:
+        return steps_of_loop(node) * sum(work(inner, unknown) for inner in topological(node.attrs["body"].outputs))
     if isinstance(node.op, Draw):
-        return (OF_WORD if node.op in OF_ONE_WORD else DRAWN) * prod(shapes[0])
-    return sum(map(prod, shapes))
+        return (OF_WORD if node.op in OF_ONE_WORD else DRAWN) * sizes[0]
+    return sum(sizes)
+
+
+def _size(kind: Any, unknown: float) -> float:
+    return inf if None in kind.shape and unknown == inf else prod(unknown if n is None else n for n in kind.shape)
+
+
+def calls(node: Node) -> float:
+    """How often NumPy is called for a node, with what comes with each step of a loop."""
+    if node.op is not SCAN:
+        return 1.0
+    return OF_STEP * steps_of_loop(node) * sum(map(calls, topological(node.attrs["body"].outputs)))
+
+
+def steps_of_loop(node: Node) -> float:
+    """How many steps a loop takes: infinitely many where that is not known."""
+    sequence = node.inputs[node.attrs["states"]].type.shape[0] if node.attrs["sequences"] else None
+    found = node.attrs["length"] if node.attrs["length"] is not None else sequence
+    return inf if found is None else found
 
 
 # --- entry by entry
@@ -148,12 +171,37 @@ def _reduced(node: Node, x: np.ndarray) -> np.ndarray:
     return np.asarray(getattr(np, node.op.name)(x, **axes, **wide), dtype)
 
 
-def _by_exponentials(node: Node, values: Values) -> Any:
-    import scipy.special
+def _softmax(node: Node, values: Values) -> Any:
+    (x,), axis = values, node.attrs["axis"]
+    powers = np.exp(x - np.max(x, axis=axis, keepdims=True))
+    return (powers / np.sum(powers, axis=axis, keepdims=True)).astype(node.type.dtype, copy=False)
 
-    if not values[0].ndim:  # SciPy makes a vector of one
-        return None
-    return np.asarray(getattr(scipy.special, node.op.name)(values[0], **node.attrs), node.type.dtype)
+
+def _log_softmax(node: Node, values: Values) -> Any:
+    (x,), axis = values, node.attrs["axis"]
+    below = x - _largest(x, axis)
+    return (below - np.log(np.sum(np.exp(below), axis=axis, keepdims=True))).astype(node.type.dtype, copy=False)
+
+
+def _logsumexp(node: Node, values: Values) -> Any:
+    (x,), axis = values, node.attrs["axis"]
+    found = _log_of_sum(x, axis[0] if isinstance(axis, tuple) and len(axis) == 1 else axis)
+    found = found if node.attrs["keepdims"] else np.squeeze(found, axis)
+    return found.astype(node.type.dtype, copy=False)
+
+
+def _log_of_sum(x: np.ndarray, axis: Any) -> np.ndarray:
+    """log Σ exp(x) along axes, which stay with length one."""
+    if not isinstance(axis, tuple) and x.shape[axis] <= SHORT:  # NumPy takes long for many sums of few numbers
+        parts = np.split(x, x.shape[axis], axis)
+        return functools.reduce(np.logaddexp, parts)
+    top = _largest(x, axis)
+    return np.asarray(np.log(np.sum(np.exp(x - top), axis=axis, keepdims=True)) + top)
+
+
+def _largest(x: np.ndarray, axis: Any) -> np.ndarray:
+    top = np.max(x, axis=axis, keepdims=True)
+    return np.where(np.isfinite(top), top, 0.0)
 
 
 def _place_of_extreme(node: Node, values: Values) -> Any:
@@ -179,12 +227,10 @@ def _added_at(node: Node, values: Values) -> Any:
 
 
 def _log_forward(node: Node, values: Values) -> Any:
-    import scipy.special
-
     first, steps = values
     found = [first]
     for step in steps:
-        found.append(scipy.special.logsumexp(found[-1][..., None] + step, axis=-2))
+        found.append(_log_of_sum(found[-1][..., None] + step, axis=-2)[..., 0, :])
     return np.stack(found).astype(node.type.dtype)
 
 
@@ -268,13 +314,12 @@ def _eye(node: Node, _: Values) -> Any:
 
 
 def _log_det_definite(a: np.ndarray) -> Any:
-    lower = np.linalg.cholesky(a)
-    return 2.0 * np.sum(np.log(np.diagonal(lower, axis1=-2, axis2=-1)), axis=-1)
+    return 2.0 * np.sum(np.log(np.diagonal(_factors(a), axis1=-2, axis2=-1)), axis=-1)
 
 
 def _normal_log_density(residual: np.ndarray, cov: np.ndarray) -> Any:
-    lower = np.linalg.cholesky(cov)
-    z = np.linalg.solve(lower, residual.reshape(-1, len(cov)).T)
+    lower = _factors(cov)
+    z = _solved(lower, residual.reshape(-1, len(cov)).T)
     return (-0.5 * np.sum(z**2, axis=0) - np.sum(np.log(np.diagonal(lower)))).reshape(residual.shape[:-1])
 
 
@@ -321,18 +366,33 @@ def _factor_or_nan(matrix: np.ndarray) -> np.ndarray:
 def _solve_triangular(node: Node, values: Values) -> Any:
     a, b = values
     how = node.attrs
-    a = np.tril(a) if how["lower"] else np.triu(a)
-    if how["unit_diagonal"]:
-        a = a - a * np.eye(a.shape[-1], dtype=a.dtype) + np.eye(a.shape[-1], dtype=a.dtype)
+    lower = bool(how["lower"]) == (not how["trans"])
     a = np.swapaxes(a, -1, -2) if how["trans"] else a
     a = a.conj() if how["trans"] == 2 else a
+    solved = functools.partial(_solved, lower=lower, unit=bool(how["unit_diagonal"]))
     if how["b_ndim"] == 2:
-        return np.linalg.solve(a, b)
+        return solved(a, b)
     if a.ndim == 2:  # one matrix for all vectors
-        return np.linalg.solve(a, b.reshape(-1, b.shape[-1]).T).T.reshape(b.shape)
+        return solved(a, b.reshape(-1, b.shape[-1]).T).T.reshape(b.shape)
     if a.shape[-3] == 1 and b.ndim == a.ndim - 1:  # one for all vectors of a row
-        return np.swapaxes(np.linalg.solve(a[..., 0, :, :], np.swapaxes(b, -1, -2)), -1, -2)
-    return np.linalg.solve(a, b[..., None])[..., 0]
+        return np.swapaxes(solved(a[..., 0, :, :], np.swapaxes(b, -1, -2)), -1, -2)
+    return solved(a, b[..., None])[..., 0]
+
+
+def _solved(a: np.ndarray, b: np.ndarray, lower: bool = True, unit: bool = False) -> np.ndarray:
+    """Equations with a triangle each, of which the other one is not looked at. Row after row for many small ones: not
+    a number, as by XLA, where one is singular."""
+    n = a.shape[-1]
+    if n > SMALL:
+        a = np.tril(a) if lower else np.triu(a)
+        return np.linalg.solve(a - a * np.eye(n) + np.eye(n) if unit else a, b)
+    stack = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    x = np.empty((*stack, *b.shape[-2:]), np.result_type(a, b, np.float32))
+    for i in range(n) if lower else reversed(range(n)):
+        known = slice(0, i) if lower else slice(i + 1, n)
+        rest = b[..., i, :] - (a[..., i, None, known] @ x[..., known, :])[..., 0, :]
+        x[..., i, :] = rest if unit else rest / a[..., i, i, None]
+    return x
 
 
 def _kron_times(x: np.ndarray, *matrices: np.ndarray) -> Any:
@@ -345,9 +405,10 @@ def _kron_times(x: np.ndarray, *matrices: np.ndarray) -> Any:
 _BY_OP: dict[Any, Callable[[Node, Values], Any]] = {
     shaping.TRANSPOSE: lambda node, values: np.transpose(values[0], node.attrs["axes"]),
     shaping.EXPAND_DIMS: lambda node, values: np.expand_dims(values[0], node.attrs["axis"]),
-    shaping.RESHAPE: lambda node, values: np.reshape(values[0], node.type.shape),
-    shaping.SQUEEZE: lambda node, values: np.reshape(values[0], node.type.shape),
-    shaping.BROADCAST_TO: lambda node, values: np.broadcast_to(values[0], node.type.shape),
+    shaping.RESHAPE: lambda node, values: np.reshape(values[0], filled(node.attrs["shape"], values[1:])),
+    shaping.SQUEEZE: lambda node, values: np.squeeze(values[0], node.attrs["axis"]),
+    shaping.BROADCAST_TO: lambda node, values: np.broadcast_to(values[0], filled(node.attrs["shape"], values[1:])),
+    DIM: lambda node, values: np.asarray(values[0].shape[node.attrs["axis"]], np.int64),
     shaping.CONCATENATE: lambda node, values: np.concatenate(values, axis=node.attrs["axis"]).astype(
         node.type.dtype, copy=False
     ),
@@ -367,9 +428,9 @@ _BY_OP: dict[Any, Callable[[Node, Values], Any]] = {
     decompositions.SOLVE_TRIANGULAR: _solve_triangular,
     pack_triangular: _packed,
     unpack_triangular: _unpacked,
-    reductions.softmax: _by_exponentials,
-    reductions.log_softmax: _by_exponentials,
-    reductions.logsumexp: _by_exponentials,
+    reductions.softmax: _softmax,
+    reductions.log_softmax: _log_softmax,
+    reductions.logsumexp: _logsumexp,
     reductions.argmax: _place_of_extreme,
     reductions.argmin: _place_of_extreme,
     reductions.cumsum: lambda node, values: np.cumsum(values[0], axis=node.attrs["axis"]).astype(node.type.dtype),
@@ -390,3 +451,4 @@ _BY_OP: dict[Any, Callable[[Node, Values], Any]] = {
         values[0][indexing.real_index(node.attrs["plan"], values[1:])]
     ),
 }  # fmt: skip
+_OF_KNOWN_SHAPE = frozenset({eye, unpack_triangular, segment_sum, linear_recurrence})

@@ -85,7 +85,7 @@ def _on_host(node: Node, inputs: list[Any], programs: bool, maps: bool) -> Any:
         return inputs[0][node.attrs["position"]]
     if node.op is VECTORIZED:
         return _row_by_row(node, inputs) if maps else None
-    if bodies(node) or not has_a_function(node) or not _known_shapes(node.type):
+    if bodies(node) or not has_a_function(node):
         return None
     return _computed(node, inputs, programs)
 
@@ -98,10 +98,6 @@ def in_steps(outputs: Sequence[Node], given: Mapping[Node, Any]) -> list[Any]:
             found = _on_host(node, [values[x] for x in node.inputs], programs=False, maps=True)
             values[node] = evaluate([node], values)[0] if found is None else found
     return [values[node] for node in outputs]
-
-
-def _known_shapes(kind: Any) -> bool:
-    return all(None not in item.shape for item in getattr(kind, "items", (kind,)))
 
 
 def _row_by_row(node: Node, inputs: list[np.ndarray]) -> np.ndarray | None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ppl.graph import GET, Node, topological
-from ppl.rewrites.values.by_numpy import DECLINED, function_of
+from ppl.rewrites.values.by_numpy import DECLINED, function_of, steps_of_loop
 from ppl.tensor.core.names import NAMED
+from ppl.tensor.loops.loop import SCAN
 from ppl.tensor.tensor import CONSTANT, value_of
 
 
@@ -69,4 +71,26 @@ def _function_of(node: Node) -> Callable[[list[Any]], Any] | None:
     if node.op is GET:
         position = node.attrs["position"]
         return lambda values: values[0][position]
-    return function_of(node)
+    return _loop(node) if node.op is SCAN else function_of(node)
+
+
+def _loop(node: Node) -> Callable[[list[Any]], Any] | None:
+    """A loop, step by step; None where its body has operations that NumPy has not, or the steps are not known."""
+    body, states, sequences = node.attrs["body"], node.attrs["states"], node.attrs["sequences"]
+    count = steps_of_loop(node)
+    if node.attrs["counted"] or node.attrs.get("within") is not None or not 0 < count < inf:
+        return None
+    one = steps_of(body.outputs, body.params)
+    order = range(int(count))[:: -1 if node.attrs["reverse"] else 1]
+
+    def run(values: list[Any]) -> Any:
+        state, series, rest = values[:states], values[states : states + sequences], values[states + sequences :]
+        rows: list[Any] = [None] * len(order)
+        for i in order:
+            found = one([*state, *[x[i] for x in series], *rest])  # type: ignore[misc]
+            if found is None:
+                return None
+            state, rows[i] = found[:states], found[states:]
+        return (*state, *[np.stack(each) for each in zip(*rows, strict=True)])
+
+    return None if one is None else run

@@ -16,6 +16,7 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +30,7 @@ from ppl.samplers.programs.work import TURNS
 from ppl.samplers.runs.errors import UnresolvedError
 from ppl.xla.later import Array, jax, jnp
 
-BATCH = 512
+BATCH, LEAST_SHARE = 512, 32
 PROBES, SHARP_PROBES = 512, 4096  # the latter where some have been surprises
 INNER = 2  # points of each panel that it was not made from
 AGREED = 1e-3  # log-densities; the distribution function has its own bound
@@ -158,11 +159,17 @@ def _surprises(found: Panels, probes: int) -> Search[tuple[np.ndarray, str]]:
 
 
 def batches(
-    logp: LogDensity, numbers: int, data: Data, key: Hashable, at_once: AtOnce | None = None, outputs: int | None = None
+    logp: LogDensity,
+    numbers: int,
+    data: Data,
+    key: Hashable,
+    at_once: AtOnce | None = None,
+    outputs: int | None = None,
+    threads: int = 1,
 ) -> Evaluate:
     """The log-densities at many positions, by one program for ``BATCH`` of them, one after the other: one of each
     number, or as many as ``outputs`` says. ``at_once`` gives them for up to ``BATCH`` positions without a program, or
-    None."""
+    None. The program runs in some ``threads``, each of which has its share of the positions."""
     outputs = numbers if outputs is None else outputs
 
     def vector(position: Array, *data: Any) -> Array:
@@ -183,22 +190,25 @@ def batches(
             )
             return program, *jax.device_put((data, buffer))
 
-    def by_program(batch: np.ndarray, count: int) -> np.ndarray:
+    def by_program(part: np.ndarray) -> np.ndarray:
         program, known, buffer = compiled()
         with own_settings(), turn(program):
-            return np.asarray(program(batch, known, np.int64(0), np.int64(count), buffer))
+            found = program(_filled(part, BATCH), known, np.int64(0), np.int64(len(part)), buffer)
+            return np.asarray(found)[: len(part)]
 
     if at_once is None:
         compiled()
+    pool = ThreadPoolExecutor(threads) if at_once is None and threads > 1 else None  # its threads end with it
 
     def evaluate(positions: np.ndarray) -> np.ndarray:
-        found = np.empty((len(positions), outputs))
-        for begin in range(0, len(positions), BATCH):
-            part = positions[begin : begin + BATCH]
-            values = at_once(part) if at_once is not None else None
-            values = by_program(_filled(part, BATCH), len(part)) if values is None else values
-            found[begin : begin + len(part)] = values.reshape(-1, outputs)[: len(part)]
-        return found
+        size = BATCH if pool is None else min(BATCH, max(LEAST_SHARE, -(-len(positions) // threads)))
+        parts = [positions[i : i + size] for i in range(0, len(positions), size)]
+        values = map(one, parts) if pool is None else pool.map(by_program, parts)
+        return np.concatenate([np.zeros((0, outputs)), *values])
+
+    def one(part: np.ndarray) -> np.ndarray:
+        values = at_once(part) if at_once is not None else None
+        return by_program(part) if values is None else values.reshape(-1, outputs)
 
     return evaluate
 

@@ -79,12 +79,13 @@ def rejection(
     scanned: int = 8192,
     reach: Sequence[float] | None = None,
     edges: bool = False,
+    threads: int = 1,
 ) -> Rejection:
     """Independent draws from the density whose logarithm is ``logp(position, *data)``, of a few numbers.
 
-    ``key`` and ``at_once`` are as in ``quadrature``; ``scanned`` is the number of points at which the density is looked
-    at far and wide, for masses that nothing near the starts tells of. With ``edges``, a density of zero may mean that a
-    matrix has no factor there by rounding alone: mass beside such points is refused.
+    ``key``, ``at_once`` and ``threads`` are as in ``batches``; ``scanned`` is the number of points at which the density
+    is looked at far and wide, for masses that nothing near the starts tells of. With ``edges``, a density of zero may
+    mean that a matrix has no factor there by rounding alone: mass beside such points is refused.
 
     >>> import jax.numpy as jnp
     >>> source = rejection(lambda x: -0.5 * jnp.sum(x**2), [[3.0, -1.0]])
@@ -95,7 +96,7 @@ def rejection(
     began = time.perf_counter()
     places = np.asarray(starts, np.float64)
     dim = places.shape[1]
-    evaluate = batches(logp, dim, data, key, at_once, outputs=1)
+    evaluate = batches(logp, dim, data, key, at_once, outputs=1, threads=threads)
     compiling = time.perf_counter() - began
     count = 0
 

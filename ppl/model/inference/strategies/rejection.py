@@ -26,7 +26,7 @@ from ppl.tensor.linear_algebra.definite import log_det_definite, normal_log_dens
 from ppl.tensor.loops.branches import WHILE
 from ppl.tensor.loops.ode_solution import ODE_SOLUTION
 
-SOONER = 1e9  # numbers that NumPy goes over before a program would have been compiled
+SOONER = 1.2e9  # numbers that NumPy goes over before JAX has started and compiled a program
 SCANNED, FEWEST, MOST = 1e7, 8192, 65_536  # operations at points far and wide, and how many there are
 FACTORS = frozenset({cholesky, log_det_definite, normal_log_density})  # which some matrices do not have
 OF_ANY_LENGTH = frozenset({WHILE, ODE_SOLUTION})  # whose steps depend on values: rejection looks far and wide
@@ -83,7 +83,7 @@ def _drawn(task: Task) -> Independent:
             scalar(density), places, data=density.data, key=("logp", density.key),
             at_once=at_once,
             scanned=int(np.clip(SCANNED / _work(posterior), FEWEST, MOST)), reach=_reach(posterior, slots),
-            edges=any(node.op in FACTORS for node in _within(density.program.outputs)),
+            edges=any(node.op in FACTORS for node in _within(density.program.outputs)), threads=task.asked.cores,
         )  # fmt: skip
 
     source: Rejection = kept_for(posterior, "rejection", places, ancestors(density.program.outputs), made)
