@@ -11,6 +11,7 @@ from ppl.graph import Node, ancestors
 from ppl.rewrites.sharing.row_wise import for_rows
 from ppl.rewrites.values.by_numpy import nan_without_factor
 from ppl.rewrites.values.folding import step_by_step
+from ppl.rewrites.values.steps import steps_of
 from ppl.tensor.linear_algebra.definite import normal_log_density
 from ppl.tensor.sampling.draws import OF_ONE_WORD, of_words
 from ppl.tensor.tensor import Tensor, TensorType, placeholder
@@ -44,6 +45,9 @@ def test_rows_of_results_are_results_of_rows(name):
             rows = {x: rows_of(held[x]) for x in moved}
             values = step_by_step(found[1], held | dict(zip(found[0], rows.values(), strict=True)))
             alone = [step_by_step(outputs, held | {x: rows[x][i] for x in moved}) for i in range(ROWS)]
+            listed = steps_of(found[1], [*held, *found[0]])
+            if values is not None and listed is not None:
+                np.testing.assert_equal(listed([*held.values(), *rows.values()]), values)
             if values is None or None in alone:  # NumPy declines; programs are compared in test_columns.py
                 continue
             for node, together, *parts in zip(outputs, values, *alone, strict=True):
@@ -137,12 +141,40 @@ def test_rows_without_a_factor_are_nan_where_that_is_asked_for():
     [
         lambda x, i: x[np.array([0, 1]), :, np.array([1, 0])],  # NumPy would put these before the rows
         lambda x, i: x[0, :, np.array([1, 0])],
-        lambda x, i: tt.scan(lambda e: e + 1, sequences=x)[0],
     ],
 )
 def test_what_needs_a_map_is_refused(refused):
     x, i = placeholder(TensorType("float64", (2, 3, 4)), "x"), placeholder(TensorType("int64", ()), "i")
     assert for_rows([refused(x, i)], [x, i], ROWS) is None
+
+
+LOOPS = {
+    "states and sums": lambda x, c: tt.scan(lambda e, s: s * 0.5 + e * c, sequences=x, outputs_info=tt.zeros(()))[0],
+    "no state": lambda x, c: tt.scan(lambda e: tt.exp(e) * c, sequences=x, outputs_info=None)[0],
+    "backwards": lambda x, c: tt.scan(lambda e, s: s - e * c, sequences=x, outputs_info=c, go_backwards=True)[0],
+    "by count": lambda x, c: tt.scan(lambda s: s * c + x, outputs_info=x, n_steps=4)[0],
+    "last state": lambda x, c: tt.scan(lambda e, s: tt.maximum(s, e * c), sequences=x, outputs_info=c)[0][-1],
+    "two": lambda x, c: sum(tt.scan(lambda e, s, t: (s + e, t * c + s), sequences=x, outputs_info=[c, c * 2])[0]),
+}
+
+
+@pytest.mark.parametrize("moved", ["x", "c", "xc"])
+@pytest.mark.parametrize("name", LOOPS)
+def test_a_loop_for_rows_takes_each_step_for_all(name, moved):
+    rng, x, c = np.random.default_rng(2), vector(5), tt.dscalar("c")
+    output = tt.as_tensor(LOOPS[name](x, c))
+    held = {x: rng.normal(size=5), c: np.array(0.7)}
+    several = {each: rng.normal(size=(ROWS, *held[each].shape)) for each in (x, c) if each.name in moved}
+    inputs, [together] = for_rows([output], list(several), ROWS)
+    [found] = steps_of([together], [*held, *inputs])([*held.values(), *several.values()])
+    alone = [output.eval(held | {each: rows[i] for each, rows in several.items()}) for i in range(ROWS)]
+    np.testing.assert_allclose(found, np.stack(alone), rtol=1e-12)
+
+
+def test_values_that_nothing_needs_any_more_are_let_go_of():
+    x = vector(4)
+    steps = steps_of([tt.sum(tt.exp(tt.sin(x) + 1) * x)], [x])
+    assert sorted(node.op.name for step in steps._steps for node in step.done) == ["add", "exp", "multiply", "sin"]
 
 
 def test_what_numpy_refuses_is_left_to_programs():
