@@ -15,10 +15,11 @@ import numpy as np
 
 from ppl.graph import Identity, Node, ancestors, leaves, substitute
 from ppl.graph.digest import digest, visiting
+from ppl.graph.registry import OPS
 from ppl.rewrites.values.reads import note
 from ppl.tensor.core.elementwise import power
 from ppl.tensor.core.evaluate import evaluate
-from ppl.tensor.core.ops import OPS, Elementwise, Reduction
+from ppl.tensor.core.ops import Elementwise, Reduction
 from ppl.tensor.core.sizing import deciding
 from ppl.tensor.core.structural import is_structural
 from ppl.tensor.tensor import CONSTANT, INPUT, Tensor, TensorType, placeholder, value_of
@@ -121,7 +122,7 @@ def _objects(value: Any) -> Iterator[Hashable]:
     if isinstance(value, tuple):
         for item in value:
             yield from _objects(item)
-    elif isinstance(value, Identity | Cell | TensorType):
+    elif value is None or isinstance(value, Identity | Cell | TensorType):
         return
     elif callable(value) or type(value).__hash__ is object.__hash__:
         yield value
