@@ -16,6 +16,8 @@ from typing import Any
 from ppl.alias.facade import Facade, Row
 from ppl.alias.paths import PATHS
 
+_LEADING = {path[:i] for path in PATHS for i, letter in enumerate(path) if letter == "."}  # those with others below
+
 
 def row_of(name: str) -> Row | None:
     """The names of a module below `ppl`, as PyTensor's and PyMC's modules of that path have them; None without any."""
@@ -23,7 +25,7 @@ def row_of(name: str) -> Row | None:
     paths = [path for path in (f"pytensor{rest}", f"pymc{rest}") if path in PATHS]
     words = [word for path in paths for word in PATHS[path].split() if word != f"*{name}"]
     row = Row(" ".join(words), paths[0] if paths else "")
-    leads_on = any(other.startswith(f"{path}.") for path in paths for other in PATHS)
+    leads_on = not _LEADING.isdisjoint(paths)
     return row if row.names or (row.modules and row.is_here()) or (leads_on and not row.absent) else None
 
 

@@ -74,18 +74,30 @@ def never(node: Node) -> bool:
     return False
 
 
+def looked_for_beside(entries: Entries) -> frozenset[Op]:
+    """The operations whose results rules find beside the node that they rewrite."""
+    return frozenset(
+        op for rules in entries.values() for rule in rules if isinstance(rule, Procedure) for op in rule.beside
+    )
+
+
 class Engine(Arithmetic):
     """One rewriting with one set of rules. `facts` answers what is known of a node, `once` whether it is computed once
     for many runs of the program, so that it costs nothing."""
 
-    def __init__(self, entries: Entries, trace: Trace | None = None, once: Callable[[Node], bool] = never) -> None:
+    def __init__(
+        self,
+        entries: Entries,
+        trace: Trace | None = None,
+        once: Callable[[Node], bool] = never,
+        beside: frozenset[Op] | None = None,
+    ) -> None:
         super().__init__(Knowledge())
         self.entries, self.trace, self.once = entries, trace, once
         self._settled: dict[Node, Node] = {}
         self._fitting: dict[tuple[Op, frozenset[Op], frozenset[Op]], list[Entry]] = {}  # rules by operations to fit
         self.beside: dict[tuple[Op, Node], Node] = {}  # what the graph computes anyway, by operation and input
-        procedures = [rule for rules in entries.values() for rule in rules if isinstance(rule, Procedure)]
-        self._beside = frozenset(op for rule in procedures for op in rule.beside)
+        self._beside = looked_for_beside(entries) if beside is None else beside
         self.known_sizes: dict[Node, tuple[Size, ...]] = {}
         self._depth, self._deepest = 0, _DEEPEST
         self._place: Node | None = None  # the node of the given graph that is being rewritten

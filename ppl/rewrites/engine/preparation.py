@@ -10,9 +10,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from ppl.graph import Node
+from ppl.graph.node import Op
 from ppl.rewrites.arithmetic.normal import PRODUCT, SUM, terms
 from ppl.rewrites.engine.book import Book
-from ppl.rewrites.engine.engine import Engine, Entries, Entry, Variant
+from ppl.rewrites.engine.engine import Engine, Entries, Entry, Variant, looked_for_beside
 from ppl.rewrites.engine.measure import decreases
 from ppl.rewrites.engine.pattern import HOLE, holes_of, operations, operations_below
 from ppl.rewrites.engine.rule import Equation, Procedure, Rule, RuleError
@@ -41,12 +42,11 @@ def _arranged(rules: Iterable[Rule]) -> Entries:
     for variant in plain:
         found.setdefault(variant.left.op, []).append(variant)
     draft = {op: _sorted(rules) for op, rules in found.items()}
+    beside = looked_for_beside(draft)
     for variant in plain:
-        others = {
-            op: [e for e in rules if not (isinstance(e, Variant) and e.rule is variant.rule)]
-            for op, rules in draft.items()
-        }
-        left = _normal(variant.rule, variant.rule.left, others)
+        op = variant.left.op
+        others = draft | {op: [e for e in draft[op] if not (isinstance(e, Variant) and e.rule is variant.rule)]}
+        left = _normal(variant.rule, variant.rule.left, others, beside)
         kept = set(holes_of(variant.rule.right)) <= set(holes_of(left))
         if (
             left is not variant.left
@@ -61,12 +61,15 @@ def _arranged(rules: Iterable[Rule]) -> Entries:
 
 def variant_of(rule: Equation) -> Variant:
     """An equation as it is looked for where no other rule has been."""
-    return _variant(rule, _normal(rule, rule.left, {}))
+    if rule.variant is None:
+        rule.variant = _variant(rule, _normal(rule, rule.left, {}))
+    found: Variant = rule.variant
+    return found
 
 
-def _normal(rule: Equation, side: Node, others: Entries) -> Node:
+def _normal(rule: Equation, side: Node, others: Entries, beside: frozenset[Op] = frozenset()) -> Node:
     """A side as it will stand in a graph that other rules have already been through."""
-    engine = Engine(others)
+    engine = Engine(others, beside=beside)
     for name, condition in rule.conditions.items():
         engine.facts.assume(rule.holes[name], condition.fact)
     return engine.run([side])[0]

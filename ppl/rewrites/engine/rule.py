@@ -69,6 +69,7 @@ class Equation(Rule):
     ) -> None:
         super().__init__(name, doc, safety)
         self.holes, (self.left, self.right), self.conditions = holes, sides, conditions
+        self.variant: Any = None  # as the engine looks for it
         self._check()
 
     def _check(self) -> None:

@@ -14,11 +14,11 @@ than holes (axes, indices, any number of operands) the rule is a function from a
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from ppl.graph.node import Op
+from ppl.graph.parameters import parameter_names
 from ppl.rewrites.engine.pattern import BOOL, FLOAT, MATRIX, hole
 from ppl.rewrites.engine.preparation import variant_of
 from ppl.rewrites.engine.rule import Equation, Example, Procedure, Rewrite, RuleError, Safety
@@ -29,7 +29,7 @@ KINDS: dict[str, TensorType] = {"scalar": FLOAT, "bool": BOOL, "matrix": MATRIX}
 
 
 def _example(expression: Callable[..., Any], kinds: dict[str, TensorType], conditions: dict[str, Condition]) -> Example:
-    holes = {name: hole(name, kinds[name]) for name in inspect.signature(expression).parameters}
+    holes = {name: hole(name, kinds[name]) for name in parameter_names(expression)}
     return Example(as_tensor(expression(**holes)), holes, {k: v for k, v in conditions.items() if k in holes})
 
 
@@ -46,7 +46,7 @@ def _conditions(name: str, holes: Mapping[str, Any], given: dict[str, Any]) -> d
 
 
 def _holes(f: Callable[..., Any], kinds: dict[str, str]) -> dict[str, Tensor]:
-    return {name: hole(name, KINDS[kinds.get(name, "scalar")]) for name in inspect.signature(f).parameters}
+    return {name: hole(name, KINDS[kinds.get(name, "scalar")]) for name in parameter_names(f)}
 
 
 def equal(
@@ -104,7 +104,7 @@ def rewrites(
     def make(f: Rewrite) -> Procedure:
         name = f.__name__
         shown = (example, *more)
-        parameters = {n: FLOAT for each in shown for n in inspect.signature(each).parameters}
+        parameters = {n: FLOAT for each in shown for n in parameter_names(each)}
         kinds = {**parameters, **dict.fromkeys(bools, BOOL), **(types or {})}
         found = _conditions(name, kinds, conditions)
         examples = lambda: [_example(e, kinds, found) for e in shown]

@@ -8,7 +8,6 @@ draw is not random itself.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator, Sequence
 from itertools import permutations
 from typing import Any, NamedTuple
@@ -20,6 +19,7 @@ from ppl.distributions import RandomVariable, is_draw
 from ppl.distributions.declaration.inner import laws_of
 from ppl.distributions.draws.draw import draw
 from ppl.graph import Node, ancestors, rebuilt, substitute, topological, uses
+from ppl.graph.parameters import parameter_names
 from ppl.rewrites.laws.axis_sums import axis_mean, axis_sum
 from ppl.rewrites.laws.entries import entry
 from ppl.rewrites.laws.images import image
@@ -42,7 +42,7 @@ class Law:
             raise ValueError(f"law {state.__name__!r} has no docstring: say the theorem in one sentence")
         self.name, self.doc, self.when, self.examples = state.__name__, " ".join(state.__doc__.split()), when, examples
         self.state = state
-        self.names = list(inspect.signature(state).parameters)
+        self.names = parameter_names(state)
         self.holes = [placeholder(TensorType("float64"), name) for name in self.names]
         self.left, self.right = state(*self.holes)
         self.draws = [n for n in ancestors(self.left) if is_draw(n)]
