@@ -116,6 +116,53 @@ print("jax" in sys.modules)
     assert run(program) == "False"
 
 
+NO_JAX = {
+    "data of unknown length": """
+with pm.Model():
+    x = pm.Data("x", rng.normal(size=(40, 3)))
+    sigma = pm.HalfNormal("sigma", 1)
+    pm.Normal("y", x @ pm.Normal("b", shape=x.shape[1]), sigma, observed=rng.normal(size=40))
+    pm.sample(draws=50, tune=50, progressbar=False)
+""",
+    "matrices without a factor far out": """
+x = np.column_stack([np.ones(60), rng.normal(100, 10, 60), rng.integers(0, 2, 60)])
+x = np.column_stack([x, x[:, 1] * x[:, 2]])
+with pm.Model():
+    b, sigma = pm.Flat("b", shape=4), pm.HalfCauchy("sigma", 2.5)
+    pm.Normal("y", x @ b, sigma, observed=rng.normal(size=60))
+    pm.sample(draws=50, tune=50, progressbar=False)
+""",
+    "groups": """
+with pm.Model():
+    scales = pm.HalfNormal("scales", 1, shape=3)
+    a = pm.Normal("a", 0, scales[0], shape=30)
+    b = pm.Normal("b", 0, scales[1], shape=30)
+    group = np.repeat(np.arange(30), 5)
+    pm.Normal("y", a[group] + b[group] * np.tile(np.arange(5) - 2.0, 30), scales[2], observed=rng.normal(size=150))
+    result = pm.sample(draws=50, tune=50, progressbar=False)
+str(pm.summary(result))
+assert "pandas" not in sys.modules
+""",
+}
+
+
+@pytest.mark.parametrize("model", NO_JAX)
+def test_small_models_are_sampled_without_jax(model):
+    start = "import sys\nimport numpy as np\nimport ppl as pm\nrng = np.random.default_rng(1)\n"
+    assert run(f"{start}{NO_JAX[model]}print('jax' in sys.modules)") == "False"
+
+
+def test_all_modules_are_listed():
+    """Those that are found while the package opens, without looking through its folders."""
+    from ppl.opening import files_below
+
+    folder = ROOT / "ppl"
+    files = {file for file, _ in files_below("ppl", str(folder)).values()}
+    assert files == {str(path) for path in folder.rglob("*.py")}
+    program = "import ppl, sys; ppl.Model; m = sys.modules['ppl.model']; print(m.__path__ == [m.__spec__.origin[:-12]])"
+    assert run(program) == "True"
+
+
 def test_who_watches_imports_sees_the_whole_package():
     """As programs do that change functions of a module as soon as it is imported."""
     program = """

@@ -132,3 +132,21 @@ def test_a_model_is_sampled_without_tracing_and_its_draws_are_the_same(folder):
             made = list(PROGRAMS.made)[before - PROGRAMS.compilations :]
         assert [each.what for each in made] == ["chunk"] and (made[0].writing == 0) == (len(runs) > 1)
     assert np.array_equal(runs[0], runs[1]) and not np.array_equal(runs[0], runs[2])
+
+
+def test_a_model_with_a_loop_is_found_too(folder):
+    import ppl.tensor as pt
+
+    def drawn():
+        with pm.Model():
+            mu = pm.StudentT("mu", 4, 0, 1, shape=2)
+            path = pm.scan(lambda e, s: pt.tanh(s) + e, sequences=mu, outputs_info=pt.zeros(()))[0]
+            pm.StudentT("y", 4, path, 1, observed=[1.0, 2.0])
+            return pm.sample(20, tune=20, chains=1, random_seed=1, quiet=True, rewrite=False)
+
+    for first in (True, False):
+        with PROGRAMS.set_aside():
+            before = PROGRAMS.compilations
+            drawn()
+            made = list(PROGRAMS.made)[before - PROGRAMS.compilations :]
+        assert [each.what for each in made] == ["chunk"] and (made[0].writing > 0) == first

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from math import prod
+from math import inf, prod
 from typing import Any
 
 import numpy as np
@@ -66,6 +66,8 @@ def at_once(
     nodes = ancestors(program.left, blockers=program.places)
     dear = sum(DEAR for node in nodes if isinstance(node.op, Draw) and node.op not in OF_ONE_WORD)
     of_row, of_calls = sum(map(work, nodes)), CALL * sum(map(calls, nodes))
+    if not of_row < inf:  # something has no shape yet
+        return None
     together = min(_rows_in_cache(nodes, of_calls / max(1.0, of_row)), 1 << max(0, rows - 1).bit_length())
     total = rows * of_row + -(-rows // together) * of_calls
     if runs * total > max(least, most * (1 + dear)):
