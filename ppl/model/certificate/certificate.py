@@ -14,14 +14,13 @@ from ppl.compile.density import Slot, flattened, layout
 from ppl.model.certificate.identity import Identity, NoIdentity, Sides
 from ppl.model.certificate.volumes import Degenerate, NoVolume
 from ppl.model.errors import CertificateError
-from ppl.model.posterior.at_once import LITTLE
 from ppl.model.posterior.rewriting import Posterior, rewritten
 from ppl.model.prediction.draw_rows import RowProgram, draw_keys, over_draws
 from ppl.rewrites.engine.engine import strict
 
 DRAWS = 32  # of a run that are checked
 FEWEST = 2  # of those whose check is much work
-WORK = 1.5 * LITTLE  # numbers that NumPy goes over: more draws are not worth it
+WORK = 1.5e7  # numbers that NumPy goes over, some fifteen milliseconds: more draws are not worth it
 TOLERANCE = {"float64": 1e-8, "float32": 1e-3}  # of the size of the terms
 ROUNDING = 50  # how many times less a difference may move when its inputs move by rounding, to be no rounding itself
 NEARBY = (4, 64, 1024)  # units in the last place of a number, by which inputs are moved to see what rounding does

@@ -15,7 +15,6 @@ import numpy as np
 
 from ppl.compile.hoisting import Once
 from ppl.graph import Node, ancestors, substitute
-from ppl.model.posterior.at_once import LITTLE
 from ppl.model.prediction.draw_rows import RowProgram, over_draws, prepared
 from ppl.rewrites import optimize
 from ppl.rewrites.factorization.supports import Sites, Support, collapsed, merged, over_last
@@ -31,7 +30,8 @@ from ppl.tensor.tensor import CONSTANT, Tensor, placeholder
 STEP = 1 / 32
 WEIGHTS = {1: 4 / 5, 2: -1 / 5, 3: 4 / 105, 4: -1 / 280}  # of x(z + kh) - x(z - kh), over h
 AFFINE = 1e-10  # how far an affine map may be from its differences
-RARE = 1e8  # numbers, half a second of NumPy: a program would take longer to compile, and runs once
+TOGETHER = 4e6  # numbers of the slopes of some points, which are worked out at once
+RARE = 1e8  # numbers, a tenth of a second of NumPy and more: a program would take longer to compile, and runs once
 MOST_TOGETHER = 64  # entries of z that an entry of x may depend on, for entries to be moved together
 
 
@@ -98,7 +98,7 @@ class Volume:
         if self._held:
             prepared(self._before, points)
         many = max(self.groups) + 3
-        if points * many * self._each <= LITTLE:
+        if points * many * self._each <= TOGETHER:
             prepared(self._program, points * many)
 
     def _differences(self, z: Sequence[np.ndarray], held: Sequence[np.ndarray], moves: np.ndarray) -> np.ndarray:
@@ -110,7 +110,7 @@ class Volume:
     def _moved(self, z: Sequence[np.ndarray], held: Sequence[np.ndarray], moves: np.ndarray) -> np.ndarray:
         """All entries of x, (points, moves, entries), with z moved in several ways at each point."""
         points, many = len(z[0]), len(moves)
-        together = [n for n in range(1, points + 1) if not points % n and n * many * self._each <= LITTLE]
+        together = [n for n in range(1, points + 1) if not points % n and n * many * self._each <= TOGETHER]
         if together and together[-1] > 1 and together[-1] < points:
             places = np.split(np.arange(points), points // together[-1])
             return np.concatenate([self._moved([x[i] for x in z], [x[i] for x in held], moves) for i in places])

@@ -17,7 +17,6 @@ from ppl.rewrites.values.by_numpy import calls, nan_without_factor, work
 from ppl.rewrites.values.steps import steps_of
 from ppl.tensor.core.ops import Elementwise
 from ppl.tensor.sampling.draws import OF_ONE_WORD, Draw
-from ppl.tensor.tensor import CONSTANT
 from ppl.xla.blas import bounded
 
 LITTLE = 3e7  # numbers, about a nanosecond each
@@ -63,7 +62,7 @@ def at_once(
 ) -> AtOnce | None:
     """The program for as many rows, if that is little work however often it runs, and all of it is known to NumPy.
     Work up to `least` is little even where nothing of it takes the compiler long."""
-    nodes = ancestors(program.left, blockers=program.places)
+    nodes = [node for node in ancestors(program.left, blockers=program.places) if node.inputs]
     dear = sum(DEAR for node in nodes if isinstance(node.op, Draw) and node.op not in OF_ONE_WORD)
     of_row, of_calls = sum(map(work, nodes)), CALL * sum(map(calls, nodes))
     if not of_row < inf:  # something has no shape yet
@@ -96,7 +95,7 @@ def of_batches(
 def _rows_in_cache(nodes: Collection[Node], worth: float) -> int:
     """How many rows are worked on together: the widest values of as many stay in the processor's cache, unless calls
     take as long as the work on more (`worth`)."""
-    widest = max([prod(getattr(node.type, "shape", ())) for node in nodes if node.op is not CONSTANT], default=1)
+    widest = max([prod(getattr(node.type, "shape", ())) for node in nodes], default=1)
     wanted = int(min(MOST_ROWS, max(FEWEST_ROWS, IN_CACHE // max(1, widest), worth)))
     return 1 << wanted.bit_length() - 1
 
