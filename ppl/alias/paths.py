@@ -207,6 +207,7 @@ PYTENSOR = {
     "pytensor.tensor.type_other": OPERATIONS,
     "pytensor.tensor.var": TENSORS,
     "pytensor.tensor.variable": TENSORS,
+    "pytensor.tensor.xlogx": "xlogx=ppl.tensor.special.xlogx xlogy0=ppl.tensor.special.xlogy",
     "pytensor.xtensor": "*ppl.xtensor",
     **{
         f"pytensor.xtensor.{name}": f"*ppl.xtensor.{name}"

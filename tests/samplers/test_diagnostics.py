@@ -5,8 +5,10 @@ import warnings
 import numpy as np
 import pytest
 
+from ppl.samplers import sample
+from ppl.samplers.programs.programs import Made
 from ppl.samplers.runs import diagnostics as d
-from ppl.samplers.runs.progress import ChainProgress, Lines, Report, Table, as_html, display_for, summary
+from ppl.samplers.runs.progress import ChainProgress, Lines, Report, Table, as_html, display_for, preparation, summary
 from ppl.samplers.runs.run import ChainRecord, assemble
 
 with warnings.catch_warnings():
@@ -112,6 +114,24 @@ REPORT = Report("sampling", 2.0, [ChainProgress(0, 500, 2000, 1000, 0, 0.5, 4000
 def test_a_report_in_a_line():
     assert summary(REPORT) == "Sampling 2 chains: 2000/4000 draws, 3 divergences, 2.0 s, about 0:06 left"
     assert summary(Report("compiling", 1.5, [])) == "Compiling (1.5 s)"
+    told = summary(REPORT._replace(prepared="compiled in 1.2 s"))
+    assert told == "Sampling 2 chains: 2000/4000 draws, 3 divergences, 2.0 s, compiled in 1.2 s, about 0:06 left"
+
+
+def test_where_programs_come_from_is_told():
+    made = [Made("chunk", 0.5, 0.7, False), Made("expand", 0.0, 0.1, True)]
+    assert preparation(made) == "compiled in 1.2 s, program read from disk in 0.1 s"
+    assert preparation(made[1:]) == "program read from disk in 0.1 s" and preparation([]) == ""
+    told = []
+    for _ in range(2):
+        handle = sample(normal_of_this_test, np.zeros((1, 1)), draws=5, tune=5, chains=1, seed=1, blocking=False)
+        handle.wait()
+        told.append(handle.report().prepared)
+    assert told[0].startswith(("compiled in", "program read from disk in")) and told[1] == ""
+
+
+def normal_of_this_test(x):
+    return -0.5 * (x**2).sum() - 0.25 * (x**4).sum()
 
 
 def test_a_report_as_html():

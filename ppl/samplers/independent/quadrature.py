@@ -179,16 +179,16 @@ def batches(
     def compiled() -> tuple[Any, Data, Array]:
         """The program, and those of its arguments that every call has: moving them to the device takes longer than
         many a density."""
-        buffer = np.zeros((BATCH, outputs))
         with own_settings():
+            known, buffer = jax.device_put((data, np.zeros((BATCH, outputs))))
             program = PROGRAMS.get(
                 ("expand", logp if key is None else ("keyed", key), "line", numbers, outputs),
                 lambda: expand_program(vector),
-                (np.zeros((BATCH, numbers)), data, np.int64(0), np.int64(0), buffer),
+                (np.zeros((BATCH, numbers)), known, np.int64(0), np.int64(0), buffer),
                 DRAWS,
                 runs=MOST_LOOKS * BATCH / TURNS,
             )
-            return program, *jax.device_put((data, buffer))
+            return program, known, buffer
 
     def by_program(part: np.ndarray) -> np.ndarray:
         program, known, buffer = compiled()

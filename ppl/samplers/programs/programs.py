@@ -206,6 +206,18 @@ class Programs:
         self._kept: OrderedDict[Hashable, Any] = OrderedDict()
         self._pending: dict[Hashable, Future[Any]] = {}
         self._lock = threading.RLock()
+        self._noting = threading.local()
+
+    @contextlib.contextmanager
+    def noted(self) -> Iterator[list[Made]]:
+        """A list of what this thread compiles, or reads from disk, in the block."""
+        before = getattr(self._noting, "made", None)
+        made: list[Made] = []
+        self._noting.made = made
+        try:
+            yield made
+        finally:
+            self._noting.made = before
 
     def get(
         self,
@@ -263,6 +275,9 @@ class Programs:
             self.compilations += 1
             self.seconds += made.writing + made.compiling
             self.made.append(made)
+        noted = getattr(self._noting, "made", None)
+        if noted is not None:
+            noted.append(made)
 
     def _compiled(
         self,

@@ -14,13 +14,14 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ppl.samplers.programs.programs import PROGRAMS, Made
 from ppl.samplers.programs.randomness import chain_key, own_settings
 from ppl.samplers.runs import alone, on_mesh, together
 from ppl.samplers.runs.chain import Chain, Layout
 from ppl.samplers.runs.errors import ChainError, SamplingError, StartError, StorageError
 from ppl.samplers.runs.interrupt import Presses, Termination
 from ppl.samplers.runs.job import Compiled, Job, Signals
-from ppl.samplers.runs.progress import ChainProgress, Display, Nothing, Report, as_html
+from ppl.samplers.runs.progress import ChainProgress, Display, Nothing, Report, as_html, preparation
 from ppl.samplers.runs.run import Run, assemble
 from ppl.xla.blas import blas_threads, threads_beside
 from ppl.xla.later import jax
@@ -43,6 +44,7 @@ class Handle:
         self._report_lock = threading.Lock()
         self._error: BaseException | None = None
         self._compile_seconds = 0.0
+        self._made: list[Made] = []
         self._began = time.perf_counter()
         self._seconds = 0.0
         expanded = None
@@ -148,7 +150,7 @@ class Handle:
     def report(self) -> Report:
         """Phase, seconds, and how far each chain is."""
         seconds = self._seconds if self._done.is_set() else time.perf_counter() - self._began
-        return Report(self.phase, seconds, self.progress())
+        return Report(self.phase, seconds, self.progress(), preparation(self._made))
 
     def _repr_html_(self) -> str:
         return as_html(self.report())
@@ -188,7 +190,8 @@ class Handle:
         try:
             with own_settings():
                 began = time.perf_counter()
-                compiled = self._way().compiled(self._job, self._layout)
+                with PROGRAMS.noted() as self._made:
+                    compiled = self._way().compiled(self._job, self._layout)
                 self._compile_seconds = time.perf_counter() - began
             self.phase = "sampling"
             one = self._way() is alone

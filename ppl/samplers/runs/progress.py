@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, NamedTuple, Protocol, Self, TextIO
 
+from ppl.samplers.programs.programs import Made
+
 LINE_SECONDS = 10.0  # between lines where nothing can be redrawn
 NOTEBOOK_SECONDS = 0.5
 HEADINGS = ("Chain", "Draws", "Divergences", "Step size", "Gradients", "Speed", "Left")
@@ -57,6 +59,7 @@ class Report(NamedTuple):
     phase: str  # "compiling", "sampling" or "done"
     seconds: float
     chains: Sequence[ChainProgress]
+    prepared: str = ""  # where the sampler's program came from, and how long that took
 
 
 class Display(Protocol):
@@ -168,8 +171,18 @@ def summary(report: Report) -> str:
     text = (
         f"Sampling {len(report.chains)} chains: {done}/{total} draws, {divergences} divergences, {report.seconds:.1f} s"
     )
+    text += f", {report.prepared}" if report.prepared else ""
     left = [c.left for c in report.chains if c.done and c.done < c.total]
     return f"{text}, about {_duration(max(left))} left" if left else text
+
+
+def preparation(made: Sequence[Made]) -> str:
+    """How programs came to be, in words; none of programs that were known."""
+    compiled = [p.writing + p.compiling for p in made if not p.from_disk]
+    read = [p.writing + p.compiling for p in made if p.from_disk]
+    words = [f"compiled in {sum(compiled):.1f} s"] if compiled else []
+    words += [f"program read from disk in {sum(read):.1f} s"] if read else []
+    return ", ".join(words)
 
 
 def as_html(report: Report) -> str:
