@@ -191,6 +191,19 @@ def test_dimensions_of_a_labeled_array_without_labels_are_counted():
 # --- results and functions
 
 
+@pytest.mark.parametrize(("values", "there"), [(np.array([1, 2, 3]), True), (np.array([1.0, 2.0, 3.0]), False)])
+def test_whole_numbers_that_are_observed_are_constant_data_as_in_pymc(values, there):
+    """Also where their length is that of a dimension, so that nothing else asks for them."""
+    with pm.Model(coords={"row": range(3)}):
+        seen = pm.Data("seen", values, dims="row")
+        mu = pm.Exponential("mu", 1, dims="row")
+        pm.Poisson("y", mu, observed=seen, dims="row") if there else pm.Normal("y", mu, observed=seen, dims="row")
+        results = pm.sample(**FEW)
+        predicted = pm.sample_posterior_predictive(results, progressbar=False)
+    for result in (results, predicted):
+        assert ("seen" in getattr(result, "constant_data", {})) == there
+
+
 def test_observed_data_are_constant_data_too():
     with pm.Model():
         counts = pm.Data("counts", [1, 2, 3])

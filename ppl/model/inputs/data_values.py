@@ -49,9 +49,10 @@ def observed_data(model: Books) -> dict[str, np.ndarray]:
 
 
 def constant_data(model: Books) -> dict[str, np.ndarray]:
-    """All Data but those that are the observed values of a variable and nothing else, as in PyMC."""
+    """All Data but those that are the observed values of a variable and nothing else, as in PyMC. Whole numbers are
+    always there: PyMC keeps Data in 32 bits, and what is observed is a node of its own in 64."""
     known = [*model.basic_RVs, *model.deterministics, *model.potentials]
-    observed, behind = set(model.rvs_to_values.values()), ancestors(known)
+    observed, behind = {v for v in model.rvs_to_values.values() if v.dtype[0] == "f"}, ancestors(known)
     found = {v.name or "": v.get_value() for v in model.data_vars if v not in observed or v in behind}
     others = {*known, *model.data_vars}
     frozen = {name: v for name, v in model.named_vars.items() if v not in others and is_constant(v)}
