@@ -196,7 +196,7 @@ def test_whole_numbers_that_are_observed_are_constant_data_as_in_pymc(values, th
     """Also where their length is that of a dimension, so that nothing else asks for them."""
     with pm.Model(coords={"row": range(3)}):
         seen = pm.Data("seen", values, dims="row")
-        mu = pm.Exponential("mu", 1, dims="row")
+        mu = pm.Exponential("rate", 1) * pm.Data("x", [1.0, 2.0, 3.0], dims="row")
         pm.Poisson("y", mu, observed=seen, dims="row") if there else pm.Normal("y", mu, observed=seen, dims="row")
         results = pm.sample(**FEW)
         predicted = pm.sample_posterior_predictive(results, progressbar=False)
