@@ -89,6 +89,22 @@ def test_without_a_gradient_slices_move_what_it_uses_and_nuts_refuses_by_name():
     assert abs(float(results.posterior["mu"].mean() - by_populations.posterior["mu"].mean())) < 0.4
 
 
+def test_without_a_gradient_nuts_still_moves_what_it_does_not_use():
+    """What slices move stands in one vector with what NUTS moves, and no slope in it is asked for."""
+    with pm.Model():
+        mu, sigma = pm.Normal("mu", 0, 2), pm.LogNormal("sigma", 0, 0.5)
+        scale = pm.LogNormal("scale", 0, 0.3)
+        pm.Potential("rows", without(mu, sigma))
+        pm.StudentT("y", 4, mu * scale, scale, observed=[0.3, 1.2])
+        results = pm.sample(**FEW)
+        alone = pm.sample(**(FEW | {"chains": 8}), step=pm.DEMetropolisZ())
+    assert ">NUTS: [scale]" in results.posterior.attrs["drawn_by"] and ">Slice: [mu, sigma]" in str(
+        results.posterior.attrs
+    )
+    for name in ("mu", "scale"):
+        assert abs(float(results.posterior[name].mean() - alone.posterior[name].mean())) < 0.3
+
+
 def test_the_certificate_counts_the_digits_of_a_function_on_the_host():
     # a function that computes in single precision tells numbers 1e-7 apart, and rounding decides which of them
     rough = pm.from_numpy(lambda mu: np.float64(np.float32(mu) * np.float32(1e4) / 3), gradient=lambda mu: (1e4 / 3,))

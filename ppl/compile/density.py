@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -16,7 +16,7 @@ from ppl.graph.records import record
 from ppl.rewrites.values.folding import in_steps
 from ppl.tensor.tensor import Tensor
 from ppl.tensor.variables import VARIABLE
-from ppl.xla.later import jnp, wide
+from ppl.xla.later import jnp, lax, wide
 
 
 @record
@@ -73,7 +73,8 @@ def labels(slots: Sequence[Slot], names: Mapping[Tensor, str | tuple[str, ...]] 
 class FlatProgram:
     """Expressions of values as a pure JAX function of (position, *data); further inputs come after the position.
 
-    What depends on data alone is computed once, by `once`, before the program runs, and passed with the data.
+    What depends on data alone is computed once, by `once`, before the program runs, and passed with the data. Slopes are
+    taken in the variables `moved` alone, where these are given: a function without slopes may depend on the others.
     """
 
     def __init__(
@@ -82,8 +83,10 @@ class FlatProgram:
         slots: Sequence[Slot],
         extra: Sequence[Tensor] = (),
         once: Once = computed,
+        moved: Collection[Tensor] | None = None,
     ) -> None:
         self.slots, self._extra = list(slots), len(extra)
+        self._still = [moved is not None and slot.variable not in moved for slot in slots]
         inputs = [*[slot.variable for slot in slots], *extra]
         self.program = DataFirst(inputs, held_numbers(grouped(outputs, inputs), inputs), once)
 
@@ -95,11 +98,14 @@ class FlatProgram:
     @property
     def key(self) -> Hashable:
         """Stands for what is computed and for the layout of the vector."""
-        return self.program.key, tuple(slot.shape for slot in self.slots)
+        layout = tuple(slot.shape for slot in self.slots)
+        return (self.program.key, layout, *([tuple(self._still)] if any(self._still) else []))
 
     def __call__(self, position: Any, *data: Any) -> list[Any]:
         given, arrays = data[: self._extra], data[self._extra :]
-        return self.program([*[slot.read(position) for slot in self.slots], *given], *arrays)
+        values = [slot.read(position) for slot in self.slots]
+        values = [lax.stop_gradient(x) if still else x for x, still in zip(values, self._still, strict=True)]
+        return self.program([*values, *given], *arrays)
 
 
 def values_at(

@@ -76,9 +76,10 @@ class Task:
     def density(self) -> FlatProgram:
         """The log-density of all that is left, and the terms that a sweep looks at one by one."""
         posterior, terms, slots = self.posterior, self.palette.terms, self.starts.slots
-        key = ("density", *terms, *((slot.variable, slot.shape) for slot in slots))
+        moved = None if self.methods.only_nuts else tuple(self.methods.nuts)  # by gradients
+        key = ("density", moved, *terms, *((slot.variable, slot.shape) for slot in slots))
         found: FlatProgram = posterior.once(
-            key, lambda: FlatProgram([posterior.logp(), *terms], slots, once=posterior.of_data)
+            key, lambda: FlatProgram([posterior.logp(), *terms], slots, once=posterior.of_data, moved=moved)
         )
         return found
 
