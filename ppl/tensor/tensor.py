@@ -559,6 +559,12 @@ def constant(value: Any, name: str | None = None, ndim: int | None = None, dtype
     if dtype is None and array.dtype == np.float64 and not isinstance(value, np.ndarray | np.generic):
         array = array.astype(config.floatX)
     if _name_of(array.dtype) not in _DTYPES:
+        if type(value).__module__.partition(".")[0] in ("pytensor", "pymc"):
+            raise TypeError(
+                f"{value!r} is a variable of PyTensor, as another package makes that imports the real PyMC. Run the"
+                " program by `python -m ppl`, or import that package within `with ppl.as_pymc():`, so that it finds"
+                " ppl in PyMC's place; ppl.from_pymc takes whole models."
+            )
         raise TypeError(f"a tensor holds numbers and booleans, got {value!r} of dtype {array.dtype}")
     if ndim is not None and array.ndim != ndim:
         raise ValueError(f"asked for {ndim} dimensions, but {value!r} has {array.ndim}")
