@@ -418,5 +418,5 @@ def test_what_is_printed_in_pymc_is_printed_here(pm, capfd):
 
 def test_a_variable_of_pytensor_in_a_model_of_ppl_is_told_with_the_ways_on(pymc5):
     """As PreliZ makes it, which imports the real PyMC."""
-    with ppl.Model(), pytest.raises(TypeError, match=r"is a variable of PyTensor.*python -m ppl.*ppl\.from_pymc"):
-        ppl.Normal("x", pymc5.Normal.dist(), 1)
+    with pytest.raises(TypeError, match=r"is a variable of PyTensor.*python -m ppl.*ppl\.from_pymc"):
+        ppl.tensor.exp(pymc5.Normal.dist())
