@@ -73,8 +73,8 @@ def labels(slots: Sequence[Slot], names: Mapping[Tensor, str | tuple[str, ...]] 
 class FlatProgram:
     """Expressions of values as a pure JAX function of (position, *data); further inputs come after the position.
 
-    What depends on data alone is computed once, by `once`, before the program runs, and passed with the data. Slopes are
-    taken in the variables `moved` alone, where these are given: a function without slopes may depend on the others.
+    What depends on data alone is computed once, by `once`, before the program runs, and passed with the data. Where
+    variables `moved` are given, slopes are taken in these alone: a function without slopes may depend on the others.
     """
 
     def __init__(

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 import ppl.tensor as tt
+from ppl.graph.parameters import parameter_names
 from ppl.tensor.config import config
 from ppl.tensor.core.derivatives import grad
 from ppl.tensor.tensor import Tensor
@@ -57,7 +58,7 @@ def _optimizer(rule: Rule) -> Callable[..., Any]:
 
     @functools.wraps(rule)
     def by_position(loss_or_grads: Any = None, params: Any = None, *positional: Any, **settings: Any) -> Any:
-        names = rule.__code__.co_varnames[1 : rule.__code__.co_argcount]
+        names = parameter_names(rule)[1:]
         return optimizer(loss_or_grads, params, **dict(zip(names, positional, strict=False)), **settings)
 
     return by_position

@@ -22,6 +22,7 @@ import ppl.tensor as tt
 from ppl.distributions.declaration.change_of_variables import ChangeOfVariables
 from ppl.distributions.draws.draw import RandomVariable, is_draw
 from ppl.graph import Node, ancestors, substitute
+from ppl.graph.parameters import parameter_names
 from ppl.tensor.tensor import Tensor, TensorType, placeholder
 
 Step = Callable[[Any, Any], tuple[Any, Any]]
@@ -53,8 +54,7 @@ class Law:
 
     def __init__(self, expression: Callable[..., Any], decreasing: bool, words: str) -> None:
         self.expression, self.decreasing, self.words = expression, decreasing, words
-        code = expression.__code__
-        names = code.co_varnames[: code.co_argcount]
+        names = parameter_names(expression)
         given = [placeholder(TensorType("float64", ()), name) for name in names]
         x, draw = self.of(*given)
         self.base = draw.family

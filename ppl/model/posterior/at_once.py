@@ -15,6 +15,7 @@ from ppl.graph import Node, ancestors
 from ppl.rewrites.sharing.row_wise import for_rows
 from ppl.rewrites.values.by_numpy import calls, nan_without_factor, work
 from ppl.rewrites.values.steps import steps_of
+from ppl.samplers.independent.quadrature import padded
 from ppl.tensor.core.ops import Elementwise
 from ppl.tensor.sampling.draws import OF_ONE_WORD, Draw
 from ppl.xla.blas import bounded
@@ -49,7 +50,7 @@ class AtOnce:
             left = count - begin
             together = min(self._together, 1 << max(0, left - 1).bit_length())
             run = self.steps(together)
-            part = [_filled(x[begin : begin + together], together) for x in rows]
+            part = [padded(x[begin : begin + together], together) for x in rows]
             values = None if run is None else run([*part, *known])
             if values is None:
                 return None
@@ -98,13 +99,6 @@ def _rows_in_cache(nodes: Collection[Node], worth: float) -> int:
     widest = max([prod(getattr(node.type, "shape", ())) for node in nodes], default=1)
     wanted = int(min(MOST_ROWS, max(FEWEST_ROWS, IN_CACHE // max(1, widest), worth)))
     return 1 << wanted.bit_length() - 1
-
-
-def _filled(rows: np.ndarray, count: int) -> np.ndarray:
-    """As many rows: the first of them again where there are fewer."""
-    if len(rows) == count:
-        return rows
-    return np.concatenate([rows, np.repeat(rows[:1], count - len(rows), axis=0)])
 
 
 def _side(node: Node) -> int:

@@ -193,7 +193,7 @@ def batches(
     def by_program(part: np.ndarray) -> np.ndarray:
         program, known, buffer = compiled()
         with own_settings(), turn(program):
-            found = program(_filled(part, BATCH), known, np.int64(0), np.int64(len(part)), buffer)
+            found = program(padded(part, BATCH), known, np.int64(0), np.int64(len(part)), buffer)
             return np.asarray(found)[: len(part)]
 
     if at_once is None:
@@ -213,6 +213,6 @@ def batches(
     return evaluate
 
 
-def _filled(points: np.ndarray, size: int) -> np.ndarray:
+def padded(points: np.ndarray, size: int) -> np.ndarray:
     """As many points as that: the first of them again where there are fewer."""
-    return np.concatenate([points, np.repeat(points[:1], size - len(points), axis=0)])
+    return np.concatenate([points, np.repeat(points[:1], size - len(points), axis=0)]) if len(points) < size else points
