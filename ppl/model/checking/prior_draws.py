@@ -25,6 +25,7 @@ from ppl.tensor.variables import Variable
 
 DRAWS, FEWER, SEED = 64, 8, 20
 MOST_WORK = 2e7  # numbers that NumPy goes over, a twentieth of a second
+LITTLE = 8e6  # numbers for all draws at once, some hundredths of a second
 SOME, MOST_NODES = 16, 300  # draws and operations, some ten microseconds each, where draws are made one by one
 
 
@@ -95,7 +96,7 @@ def _stand_in(rv: RandomVariable, z: np.ndarray) -> np.ndarray:
 def _together(outputs: list[Tensor], inputs: list[Tensor], columns: list[np.ndarray]) -> list[np.ndarray] | None:
     """All draws as rows of arrays, where every operation has a form for rows."""
     keys = Subkeys(outputs, inputs[0])
-    program = RowProgram([keys.input, *inputs[1:]], keys.outputs)
+    program = RowProgram([keys.input, *inputs[1:]], keys.outputs, little=LITTLE)
     at_once = program.at_once(len(columns[0]))
     if at_once is None:
         return None

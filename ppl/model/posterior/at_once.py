@@ -23,6 +23,7 @@ from ppl.xla.blas import bounded
 LITTLE = 3e7  # numbers, about a nanosecond each
 CALL = 4000  # numbers that take as long as a call of NumPy, with what Python does for it
 IN_CACHE, FEWEST_ROWS, MOST_ROWS = 1 << 15, 16, 512  # numbers of the widest value for some rows; and how many rows
+FEWER = 4  # times fewer rows are worth steps of their own
 DEAR = 4  # times as much for each draw that is not of one word: it alone takes the compiler half a second
 
 
@@ -48,7 +49,8 @@ class AtOnce:
         found: list[list[np.ndarray]] = []
         for begin in range(0, count, self._together):
             left = count - begin
-            together = min(self._together, 1 << max(0, left - 1).bit_length())
+            few = left <= self._together // FEWER
+            together = 1 << max(0, left - 1).bit_length() if few else self._together
             run = self.steps(together)
             part = [padded(x[begin : begin + together], together) for x in rows]
             values = None if run is None else run([*part, *known])

@@ -1,11 +1,10 @@
 """The result of sampling: draws, statistics, and what happened on the way."""
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ppl.graph.records import record
 from ppl.xla.later import jax
 
 
@@ -16,7 +15,7 @@ class Divergence(NamedTuple):
     position: np.ndarray
 
 
-@record
+@dataclass(frozen=True)
 class ChainRecord:
     """The finished part of one chain."""
 
@@ -35,7 +34,7 @@ class ChainRecord:
         return len(self.positions)
 
 
-@record
+@dataclass(frozen=True)
 class Run:
     """Draws of all chains, cut to a common length when sampling was stopped early.
 
