@@ -32,7 +32,7 @@ def record(cls: type[T]) -> type[T]:
 
     def make() -> None:
         with _making:
-            if vars(cls).get("__init__") is first:
+            if isinstance(vars(cls).get("__dataclass_fields__"), _Later):
                 for name in _STAND_INS:
                     delattr(cls, name)
                 dataclasses.dataclass(frozen=True)(cls)
