@@ -159,11 +159,11 @@ def test_a_model_after_an_intervention(pm):
 
 # --- refusals ---------------------------------------------------------------------------------------------------------
 def refused(model, *words):
-    """The error in under a second, with what it has to name."""
-    start = time.process_time()
+    """The error in under a second of this thread (others of the process may still compile), with what it has to name."""
+    start = time.thread_time()
     with pytest.raises(NotConvertedError) as caught, nothing_compiled():
         ppl.from_pymc(model)
-    assert time.process_time() - start < 1.0
+    assert time.thread_time() - start < 1.0
     for word in words:
         assert word in str(caught.value)
 

@@ -77,7 +77,7 @@ def for_rows(
     >>> total.type
     float64[5]
     """
-    if any(None in x.type.shape for x in inputs):
+    if any(None in x.type.shape for x in [*inputs, *outputs]):
         return None
     rows: dict[Node, Tensor] = {x: placeholder(TensorType(x.dtype, (count, *x.type.shape)), "rows") for x in inputs}
     given = list(rows.values())
