@@ -159,7 +159,7 @@ def test_a_model_after_an_intervention(pm):
 
 # --- refusals ---------------------------------------------------------------------------------------------------------
 def refused(model, *words):
-    """The error in under a second of this thread (others of the process may still compile), with what it has to name."""
+    """The error in under a second of this thread, as others may still compile, with what it has to name."""
     start = time.thread_time()
     with pytest.raises(NotConvertedError) as caught, nothing_compiled():
         ppl.from_pymc(model)
