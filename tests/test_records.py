@@ -8,6 +8,7 @@ import inspect
 import pickle
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -93,5 +94,22 @@ def test_what_has_methods_of_its_own_is_refused():
         def __init__(self):
             pass
 
-    with pytest.raises(TypeError, match=r"Own has __init__ of its own"):
+    with pytest.raises(TypeError, match=r"Own has __new__ or __init__ of its own"):
         record(Own)
+
+
+def test_threads_that_make_the_first_instance_together_wait_for_the_class():
+    for _ in range(20):
+        Point, _, Below = kinds()
+        found, ready = [], threading.Barrier(8)
+
+        def first(cls, found=found, ready=ready):
+            ready.wait()
+            found.append(cls(1.0) == cls(1.0))
+
+        threads = [threading.Thread(target=first, args=(cls,)) for cls in (Point, Below) * 4]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert found == [True] * 8

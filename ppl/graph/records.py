@@ -8,6 +8,7 @@ importing takes.
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import threading
 from collections.abc import Callable
 from typing import Any, TypeVar, dataclass_transform
@@ -15,7 +16,6 @@ from typing import Any, TypeVar, dataclass_transform
 T = TypeVar("T")
 
 _making = threading.RLock()
-_STAND_INS = ("__init__", "__setstate__", "__signature__", "__dataclass_fields__")
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field,))
@@ -32,36 +32,46 @@ def record(cls: type[T]) -> type[T]:
 
     def make() -> None:
         with _making:
-            if isinstance(vars(cls).get("__dataclass_fields__"), _Later):
-                for name in _STAND_INS:
-                    delattr(cls, name)
+            if isinstance(vars(cls).get("__dataclass_fields__"), _Fields):
+                del cls.__dataclass_fields__  # type: ignore[attr-defined]
                 dataclasses.dataclass(frozen=True)(cls)
+                made.append(True)
 
-    def first(self: Any, *args: Any, **named: Any) -> None:
-        make()
-        self.__init__(*args, **named)
+    def new(kind: type[Any], *_: Any, **__: Any) -> Any:
+        """Whoever makes an instance, in whatever thread, finds the class whole before its `__init__` is looked up."""
+        if not made:
+            make()
+        return object.__new__(kind)
 
-    def restored(self: Any, state: dict[str, Any]) -> None:
-        make()
-        vars(self).update(state)
-
-    added: dict[str, Any] = {
-        "__init__": first, "__setstate__": restored, "__signature__": _Later(cls, "__signature__", make),
-        "__dataclass_fields__": _Later(cls, "__dataclass_fields__", make),
-    }  # fmt: skip
+    made: list[bool] = []
+    added = {"__new__": new, "__signature__": _Signature(make), "__dataclass_fields__": _Fields(cls, make)}
     for name, value in added.items():
-        if name in vars(cls):
-            raise TypeError(f"{cls.__qualname__} has {name} of its own: make it a dataclass")
+        if name in vars(cls) or "__init__" in vars(cls):
+            raise TypeError(f"{cls.__qualname__} has __new__ or __init__ of its own: make it a dataclass")
         setattr(cls, name, value)
     return cls
 
 
-class _Later:
-    """An attribute of a class that is not made yet."""
+class _Fields:
+    """The fields of a class that is not made yet."""
 
-    def __init__(self, cls: type, name: str, make: Callable[[], None]) -> None:
-        self._cls, self._name, self._make = cls, name, make
+    def __init__(self, cls: type, make: Callable[[], None]) -> None:
+        self._cls, self._make = cls, make
 
     def __get__(self, instance: Any, owner: type) -> Any:
         self._make()
-        return getattr(self._cls, self._name)
+        return self._cls.__dataclass_fields__  # type: ignore[attr-defined]
+
+
+class _Signature:
+    """The signature of a class, whose `__new__` takes anything."""
+
+    def __init__(self, make: Callable[[], None]) -> None:
+        self._make = make
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        if instance is not None:
+            raise AttributeError("__signature__")
+        self._make()
+        found = inspect.signature(owner.__init__)  # type: ignore[misc]
+        return found.replace(parameters=list(found.parameters.values())[1:])
