@@ -82,4 +82,6 @@ if __name__ == "__main__":
         for group in (found.warmup_posterior, found.posterior):
             for values in sorted(group.data_vars):
                 digest.update(np.ascontiguousarray(group[values].values).tobytes())
-        print("draws", digest.hexdigest()[:16], flush=True)
+        # one write, also where Python's output has no buffer: processes share the pipe, and pieces of lines would mix
+        sys.stdout.write(f"draws {digest.hexdigest()[:16]}\n")
+        sys.stdout.flush()

@@ -78,6 +78,9 @@ BAD = {
     "a gradient in whole numbers": (lambda: ppl.grad(y * n, n), TypeError, "no derivative with respect to", "int64"),
     "a gradient that is disconnected": (
         lambda: ppl.grad(x.sum(), y), ValueError, "does not depend on Input(name=y", "disconnected_inputs='ignore'"),
+    # inputs
+    "a shape given twice": (lambda: tt.tensor(shape=(2,), broadcastable=(False,)), TypeError, "shape= or broadcastable=", "not both"),
+    "as many axes as another shape": (lambda: tt.tensor(shape=(2, 3), ndim=3), TypeError, "ndim=3", "shape of 2 entries"),
     # names
     "two draws of one name": (
         lambda: [stream.normal(name="u") for stream in [tt.random.RandomStream(1)] for _ in "ab"], ValueError, 'called "u"'),

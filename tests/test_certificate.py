@@ -155,6 +155,32 @@ def test_what_rounding_decides_is_no_fault(monkeypatch):
             pm.sample(model=model, **FEW)
 
 
+@pytest.mark.parametrize("options", [{}, {"rewrite": False}])
+def test_numbers_beyond_the_largest_are_told_and_not_judged(options, caplog):
+    with pm.Model() as model:
+        pm.Normal("mu", 0, 1)
+        pm.InverseGamma("v", 0.001, 0.001)  # a half of it is beyond
+    found = pm.sample(model=model, **(FEW | {"draws": 100, "quiet": False} | options))
+    infinite = np.isinf(found.posterior.v.values)
+    assert 0.2 < infinite.mean() < 0.8
+    assert f'"v" is infinite in {infinite.sum()} of 200 draws' in caplog.text
+    assert "beyond 1.8e+308" in found.posterior.attrs["sampler_warnings"]
+    assert '"mu" is infinite' not in caplog.text
+    told = pm.explain(found)
+    assert told.certified
+    looked_at = infinite.reshape(-1)[np.linspace(0, 199, 32).round().astype(int)]
+    assert f"at {32 - looked_at.sum()} draws" in found.posterior.attrs["certificate"]
+
+
+def test_a_variable_that_is_infinite_in_nearly_all_draws_is_not_judged():
+    with pm.Model() as model:
+        pm.Pareto("x", 1e-7, 1.0, shape=50)
+        pm.Normal("mu", 0, 1)
+    assert (
+        "a variable is infinite at 32 of the 32 draws" in pm.sample(model=model, **FEW).posterior.attrs["certificate"]
+    )
+
+
 X = placeholder(TensorType("float64", (4,)), "x")
 A = np.random.default_rng(1).normal(size=(4, 4))
 

@@ -390,3 +390,17 @@ def test_the_truth_of_an_equation_is_identity():
     assert y in [x, y] and y not in [x]
     with pytest.raises(TypeError, match="not known before the program runs"):
         bool(y > 0)
+
+
+def test_expressions_of_other_shapes_are_others_and_no_numbers_to_compare():
+    x, y = tt.tensor("x", shape=(3,)), tt.tensor("y", shape=(2,))
+    assert x in [y, x] and x not in [y] and [y, x].index(x) == 1 and bool(x == y) is False and x != y
+    for use in (
+        lambda e: tt.switch(e, 1.0, 0.0),
+        lambda e: ~e,
+        lambda e: e & True,
+        lambda e: 1.0 * e,
+        lambda e: e.sum(),
+    ):
+        with pytest.raises(ValueError, match=r"equal: the shapes \(3,\) and \(2,\) do not broadcast"):
+            use(x == y)

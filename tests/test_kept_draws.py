@@ -100,7 +100,10 @@ def test_results_that_cannot_be_imported_stop_a_run_at_its_beginning(model, no_i
 
 
 def test_results_that_cannot_be_imported_keep_the_draws_of_a_run_in_the_background(model, no_imports):
-    run = pm.sample(20, model=model, blocking=False, **QUIET)
+    def until_the_import_failed(**_):  # a run that is done before leaves the import to whoever looks at the result
+        results._importing.join()
+
+    run = pm.sample(20, model=model, blocking=False, callback=until_the_import_failed, **QUIET)
     with pytest.raises(ResultError, match="importing it failed") as caught:
         run.wait()
     assert caught.value.draws["mu"].shape == (2, 20)

@@ -251,6 +251,30 @@ def test_joint_densities_of_dependent_variables_are_conditional():
                                normal(0.2, 0.3, 1.0) + normal(0.7, 0.4, 0.5), rtol=1e-12)  # fmt: skip
 
 
+def test_terms_by_values_as_in_pymc():
+    """`pm.conditional_logp` has the values as keys, knows laws of sums, and tells what it cannot tell apart."""
+    variance, v, y = pm.InverseGamma.dist(2.0, 1.0), tt.dscalar("v"), tt.dscalar("y")
+    terms = pm.conditional_logp({variance: v, Normal.dist(0.0, tt.sqrt(variance)): y})
+    assert list(terms) == [v, y]
+    got = [term.eval({v: 0.5, y: 0.7}) for term in terms.values()]
+    expected = [stats.invgamma.logpdf(0.5, 2.0), stats.norm.logpdf(0.7, 0.0, 0.5**0.5)]
+    np.testing.assert_allclose(got, expected, rtol=1e-12)
+    (term,) = pm.conditional_logp({Normal.dist(1.0, 3.0) + Normal.dist(2.0, 4.0): y}).values()
+    np.testing.assert_allclose(term.eval({y: 3.0}), stats.norm.logpdf(3.0, 3.0, 5.0), rtol=1e-12)
+    whole = tt.lscalar("whole")  # stays the key, and counts as a float
+    assert list(pm.conditional_logp({Normal.dist(0.0, 1.0): whole})) == [whole]
+    with pytest.warns(UserWarning, match="have no value"):
+        pm.conditional_logp({Normal.dist(Normal.dist(0.0, 1.0, name="a"), 1.0): y})
+    with pytest.raises(ValueError, match="two expressions have the same value"):
+        pm.conditional_logp({Normal.dist(0.0, 1.0): y, Normal.dist(1.0, 1.0): y})
+    with pytest.raises(TypeError, match="the keys are random variables"):
+        pm.conditional_logp({"x": y})
+    import ppl.logprob
+    import ppl.logprob.basic
+
+    assert ppl.logprob.conditional_logp is ppl.logprob.basic.conditional_logp is pm.conditional_logp
+
+
 MANY_VALUES = {
     "largest": (lambda: tt.max(y), 0),
     "smallest of rows": (lambda: tt.min(Gamma.dist(2.0, np.ones((2, 3))), axis=1), 1),

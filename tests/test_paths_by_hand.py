@@ -76,6 +76,15 @@ def test_a_function_of_that_name_stays_what_it_is():
     subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
 
 
+@pytest.mark.parametrize(
+    "path", ["gradient.DisconnectedType", "tensor.random.op.RandomVariable", "ode.ode.DifferentialEquation",
+             "logprob.transforms.LogTransform", "printing.str_for_model", "model.transform.basic"],
+)  # fmt: skip
+def test_names_are_reached_without_an_import_of_their_module(path):
+    program = f"import ppl; assert ppl.{path} is not None"
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+
+
 def test_what_is_nowhere_is_no_module():
     assert by_hand.row_of("ppl.nothing_of_this_name") is None
     with pytest.raises(ModuleNotFoundError, match="nothing_of_this_name"):

@@ -9,7 +9,18 @@ import pytest
 import scipy.stats
 
 import ppl.model as pm
-from ppl.distributions import Bernoulli, Beta, Censored, CustomDist, Flat, Gamma, HalfNormal, Normal, NormalMixture
+from ppl.distributions import (
+    Bernoulli,
+    Beta,
+    Censored,
+    CustomDist,
+    Dirichlet,
+    Flat,
+    Gamma,
+    HalfNormal,
+    Normal,
+    NormalMixture,
+)
 from ppl.samplers import PROGRAMS
 
 Y = np.array([0.9, 1.7, 0.4, 1.3, 0.2])
@@ -549,3 +560,11 @@ def test_quiet_runs_in_several_threads_leave_no_silence_behind(caplog):
     assert log.level > logging.CRITICAL
     second.__exit__(None, None, None)
     assert log.level == level
+
+
+def test_variables_of_several_shapes_beside_discrete_ones_move_as_written():
+    with pm.Model() as model:
+        z, level, shares = Bernoulli("z", 0.5, shape=4), Normal("level", 0, 1, shape=3), Dirichlet("p", [1, 1])
+        Normal("y", level.sum() + shares[0] + z, 1, observed=np.ones(4))
+    found = pm.sample(20, tune=20, chains=1, random_seed=1, model=model, rewrite=False, progressbar=False, quiet=True)
+    assert found.posterior["level"].shape == (1, 20, 3) and found.posterior["p"].shape == (1, 20, 2)

@@ -201,3 +201,10 @@ def test_functions_are_methods_too():
         assert getattr(x, name)() is getattr(tt, name)(x), name
     assert x.get_parents() == [] and x.exp().get_parents() == [tt.exp(x).owner]
     assert x.exp().dprint(file="str") == ppl.debugprint(tt.exp(x), file="str")
+
+
+def test_a_shape_by_the_axes_that_broadcast():
+    """The older way of PyTensor, with the type that its `tensor` has."""
+    x = tt.tensor("x", dtype="int64", broadcastable=(True, False))
+    assert x.type.shape == (1, None) and x.dtype == "int64" and x.type.broadcastable == (True, False)
+    assert tt.tensor(broadcastable=()).type.shape == ()

@@ -64,14 +64,23 @@ def enter() -> None:
     below = {parent for path in PATHS for parent in _parents(path)}
     for rest in {path.partition(".")[2] for path in PATHS}:
         name = f"ppl.{rest}" if rest else "ppl"
-        module = sys.modules.get(name)
+        module = _module(name)
         if module is None:
             continue
         if rest in below and not hasattr(module, "__path__"):
             module.__path__ = []  # type: ignore[attr-defined]
         row = row_of(name)
-        if row is not None and (row.names or _of_the_alias(row)):
+        if row is not None and (row.names or _of_the_alias(row) or rest in below):
             _look_up_in(module, row)
+
+
+def _module(name: str) -> ModuleType | None:
+    """The module of a path, which may stand in its parent alone, as `ppl.gradient` does; None without any."""
+    parent, _, last = name.rpartition(".")
+    held = sys.modules.get(name)
+    if held is None and parent in sys.modules:
+        held = vars(sys.modules[parent]).get(last)
+    return held if isinstance(held, ModuleType) and held.__name__.startswith("ppl") else None
 
 
 def _of_the_alias(row: Row) -> list[str]:

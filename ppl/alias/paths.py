@@ -83,7 +83,7 @@ PYMC = {
     "pymc.initial_point": """make_initial_point_fn=ppl.alias.starts.make_initial_point_fn
         !make_initial_point_expression""",
     "pymc.logprob.abstract": f"{DISPATCH} !MeasurableOp !MeasurableElemwise",
-    "pymc.logprob.basic": "*ppl.logprob.basic !conditional_logp !transformed_conditional_logp",
+    "pymc.logprob.basic": "*ppl.logprob.basic !transformed_conditional_logp",
     "pymc.logprob.transforms": """*ppl.distributions.transforms
         _default_transform=ppl.alias.own_families._default_transform !IntervalTransform""",
     "pymc.logprob.utils": "ParameterValueError !CheckParameterValue",

@@ -12,7 +12,7 @@ import numpy as np
 
 from ppl.compile.buckets import BucketedProgram
 from ppl.compile.closed import closed_program
-from ppl.compile.inputs import In, arranged, fitting
+from ppl.compile.inputs import In, arranged, fitting, without_generators
 from ppl.compile.maker import Maker
 from ppl.compile.modes import Mode, first_bad, is_bad, optimize
 from ppl.compile.outputs import Rebuild
@@ -21,6 +21,7 @@ from ppl.graph import Node, leaves, substitute
 from ppl.graph.printing import debugprint
 from ppl.graph.records import record
 from ppl.tensor.core.sizing import deciding
+from ppl.tensor.sampling.generators import is_key
 from ppl.tensor.tensor import Tensor
 from ppl.tensor.variables import VARIABLE, Cell, Variable
 from ppl.xla import backend
@@ -94,6 +95,7 @@ class Function:
         self._defaults = [each.value for each in plan.inputs]
         self._arity = len(plan.inputs)
         self._checks = [_check(each) for each in plan.inputs]
+        self._from_generators = any(is_key(each) for each in self.inputs)
         self._read = [*[v.attrs["cell"] for v in self.variables], *map(_fixed, constants)]
         self._changed = [(v.attrs["cell"], self._count + i) for i, v in enumerate(self.updates)]  # and whose result
         self._own = [(at, self._count + len(self._changed) + i) for i, at in enumerate(own)]  # defaults that change
@@ -116,6 +118,8 @@ class Function:
         """The outputs; as JAX's arrays, without waiting for them, where `device_get` is False."""
         if named or len(values) != self._arity:
             values = tuple(arranged(self._who, self.plan.inputs, self._defaults, values, named))
+        if self._from_generators:
+            values = tuple(without_generators(self.plan.inputs, values))
         if not self.trust_input:
             for value, (dtype, shape, axes) in zip(values, self._checks):  # noqa: B905  (strict= costs time here)
                 if (

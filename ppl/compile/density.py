@@ -86,7 +86,7 @@ class FlatProgram:
         moved: Collection[Tensor] | None = None,
     ) -> None:
         self.slots, self._extra = list(slots), len(extra)
-        self._still = [moved is not None and slot.variable not in moved for slot in slots]
+        self._still = [moved is not None and slot.variable not in set(moved) for slot in slots]
         inputs = [*[slot.variable for slot in slots], *extra]
         self.program = DataFirst(inputs, held_numbers(grouped(outputs, inputs), inputs), once)
 

@@ -20,7 +20,7 @@ from ppl.tensor.core.effects import Assert
 from ppl.tensor.core.labelled import takes_labelled
 from ppl.tensor.core.ops import cast_to
 from ppl.tensor.loops.substitution import replaced
-from ppl.tensor.sampling.draws import key_fold_in
+from ppl.tensor.sampling.generators import after, key_from
 from ppl.tensor.sampling.keys import numbers_of
 from ppl.tensor.tensor import INPUT, Tensor, TensorType, as_tensor
 from ppl.tensor.variables import Variable, fitting_update, shared
@@ -105,8 +105,8 @@ def _with_draws(
     if not any(is_draw(node) for node in ancestors(graphs)):
         return flat, changes, wrapped
     state = shared(numbers_of(int(np.random.SeedSequence().generate_state(1)[0]), "draws"), shape=(2,))
-    state.default_update = key_fold_in(state, 0)
-    drawn = expanded(graphs, key_fold_in(state, 1))
+    state.default_update = after(state)
+    drawn = expanded(graphs, key_from(state), generators=True)
     outputs = drawn.outputs
     for law, condition in drawn.conditions:
         check = Assert(f"{law.family.who(law.name)}: its parameters are outside their domains, so there are no draws")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ppl.tensor.sampling.generators import is_generator, is_key, numbers_from
 from ppl.tensor.tensor import Tensor, TensorType
 from ppl.tensor.variables import Variable
 from ppl.xla.later import Array
@@ -32,11 +33,11 @@ class In:
     update: Any = None
     strict: bool = False
     allow_downcast: bool | None = None
-    mutable: bool = False
+    mutable: bool = False  # of a generator: it moves on with each call
     borrow: bool = False
 
     def __post_init__(self) -> None:
-        if self.mutable:
+        if self.mutable and not is_key(self.variable):
             raise NotImplementedError(f"In({self.variable!r}): mutable=True is not supported, arrays are never changed")
         if self.update is not None and self.value is None:
             raise ValueError(f"In({self.variable!r}): an update needs value=, the value before the first call")
@@ -81,6 +82,14 @@ def arranged(
     return [
         filled[i] if i in filled else default.value if isinstance(default, Variable) else default
         for i, default in enumerate(defaults)
+    ]
+
+
+def without_generators(inputs: Sequence[In], values: Sequence[Any]) -> list[Any]:
+    """The values, with generators as the numbers of their keys."""
+    return [
+        numbers_from(value, moves=each.mutable) if is_key(each.variable) and is_generator(value) else value
+        for each, value in zip(inputs, values, strict=True)
     ]
 
 

@@ -11,6 +11,7 @@ from ppl.distributions.declaration.distribution import param as param
 from ppl.distributions.declaration.distribution import requires as requires
 from ppl.distributions.declaration.law import law_of as law_of
 from ppl.distributions.draws import draws_of_steps as _draws_of_steps  # noqa: F401  importing lets steps of loops draw
+from ppl.distributions.draws import random_laws as _random_laws  # noqa: F401  importing gives pt.random densities
 from ppl.distributions.draws.draw import DRAW as DRAW
 from ppl.distributions.draws.draw import RandomVariable as RandomVariable
 from ppl.distributions.draws.draw import is_draw as is_draw

@@ -51,6 +51,7 @@ from ppl.model.inputs.data import MutableData as MutableData
 from ppl.model.inputs.data import get_data as get_data
 from ppl.model.inputs.data import set_data as set_data
 from ppl.model.inputs.minibatches import Minibatch as Minibatch
+from ppl.model.logprob import conditional_logp as conditional_logp
 from ppl.model.logprob import icdf as icdf
 from ppl.model.logprob import logccdf as logccdf
 from ppl.model.logprob import logcdf as logcdf

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 from ppl.distributions import is_draw
@@ -80,6 +81,51 @@ def logp(rv: Any, value: Any, warn_rvs: bool = True) -> Tensor:
     -2.5284
     """
     return logprob.logp(_simplest(rv), value, warn_rvs)
+
+
+def conditional_logp(rv_values: Mapping[Any, Any], warn_rvs: bool = True) -> dict[Tensor, Tensor]:
+    """The log-densities of several random expressions that may depend on each other, each given the values of the
+    others.
+
+    Parameters
+    ----------
+    rv_values : dict
+        The value of each random variable or expression of some: a tensor, such as `pt.scalar()`, or a number.
+    warn_rvs : bool, default True
+        Whether to warn where the result is random itself, since a parameter is a draw without a value.
+
+    Returns
+    -------
+    dict
+        A log-density for each value; their sum is the joint log-density.
+
+    Raises
+    ------
+    NotImplementedError
+        Where no formula is known, saying which part and why.
+
+    Examples
+    --------
+    >>> import ppl.tensor as pt
+    >>> variance, v, y = pm.InverseGamma.dist(2, 1), pt.scalar("v"), pt.scalar("y")
+    >>> terms = pm.conditional_logp({variance: v, pm.Normal.dist(0, pt.sqrt(variance)): y})
+    >>> round(float(sum(terms.values()).eval({v: 0.5, y: 0.0})), 4)
+    -0.4929
+    """
+    for rv in rv_values:
+        if not isinstance(rv, Tensor):
+            raise TypeError(f"conditional_logp: the keys are random variables or expressions of some, got {rv!r}.")
+    random = {rv: sources(rv) for rv in rv_values}
+    shared = {rv: any(random[rv] & random[other] for other in random if other is not rv) for rv in random}
+    laws = {rv: rv if shared[rv] else _simplest(rv) for rv in rv_values}
+    values = {rv: logprob.numbers(value, rv) for rv, value in rv_values.items()}
+    if len(set(values.values())) < len(values):
+        raise ValueError(
+            "conditional_logp: two expressions have the same value, by which the terms are told apart. Give each a"
+            " variable of its own, such as pt.scalar()."
+        )
+    factors = logprob.conditional_logp({laws[rv]: value for rv, value in values.items()}, warn_rvs)
+    return {value: factors[laws[rv]] for rv, value in values.items()}
 
 
 @of_labelled

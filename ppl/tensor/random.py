@@ -24,9 +24,11 @@ from typing import Any
 from ppl.tensor.core.ops import cast_to
 from ppl.tensor.sampling.draws import key_fold_in as key_fold_in
 from ppl.tensor.sampling.draws import key_split as key_split
+from ppl.tensor.sampling.generators import after, is_generator, key_from, moves_on
 from ppl.tensor.sampling.keys import Key as Key
 from ppl.tensor.sampling.keys import numbers_of
 from ppl.tensor.sampling.random_laws import LAWS as LAWS
+from ppl.tensor.sampling.random_laws import drawn_with_density
 from ppl.tensor.tensor import Tensor, dtype_name
 from ppl.tensor.variables import Variable, shared
 
@@ -74,10 +76,9 @@ class RandomStream:
         if any(state.name == name for state, _ in self.state_updates):
             raise ValueError(f'the stream has a draw called "{name}" already: names tell draws apart')
         state = shared(numbers_of(self.default_instance_seed, name), name, shape=(2,))
-        after = key_fold_in(state, 0)
-        state.default_update = after
-        self.state_updates.append((state, after))
-        return key_fold_in(state, 1)
+        state.default_update = next_state = after(state)
+        self.state_updates.append((state, next_state))
+        return key_from(state).node
 
     def __getattr__(self, law: str) -> Callable[..., Tensor]:
         if law.startswith("_") or law not in LAWS:
@@ -91,39 +92,57 @@ _WITH_A_PARAMETER_SHAPE = frozenset(["gamma", "weibull", "invgamma"])
 
 
 def _called(stream: RandomStream, law: str, *params: Any, **options: Any) -> Tensor:
-    """The draw, with the older forms of the arguments translated: a tuple in front, or `shape=`, is the size."""
+    return stream.gen(law, *_by_size(law, params, options), **options)
+
+
+def _by_size(law: str, params: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, ...]:
+    """The parameters, with older forms of the arguments translated: a tuple in front, or `shape=`, is the size."""
     if "shape" in options and law not in _WITH_A_PARAMETER_SHAPE:
         options["size"] = options.pop("shape")
     if params and isinstance(params[0], tuple) and "size" not in options and law not in _NOT_BY_SIZE:
         options["size"], params = params[0], params[1:]
-    return stream.gen(law, *params, **options)
+    return params
 
 
-class _Unseeded:
-    """Where the draws of this module's functions get their seeds from when none is given."""
+class _Seeds:
+    """Where the draws of this module's functions get their seeds from when none is given; None until `seed` is called:
+    then what makes the draws has the seed."""
 
     def __init__(self) -> None:
-        self.seed, self.count = int.from_bytes(os.urandom(8), "little"), 0
+        self.seed: int | None = None
+        self.count = 0
 
     def stream(self) -> RandomStream:
+        if self.seed is None:
+            return RandomStream()
         self.count += 1
         return RandomStream(int.from_bytes(numbers_of(self.seed, self.count).tobytes(), "little"))
 
 
-_unseeded = _Unseeded()
+_seeds = _Seeds()
 
 
 def seed(number: int) -> None:
     """Make the draws that this module's functions build from now on repeatable."""
-    _unseeded.seed, _unseeded.count = int(number), 0
+    _seeds.seed, _seeds.count = int(number), 0
 
 
 def _of_module(law: str) -> Callable[..., Tensor]:
     def draw(*params: Any, seed: int | None = None, rng: Any = None, **options: Any) -> Tensor:
-        if rng is None:
-            return _called(_unseeded.stream() if seed is None else RandomStream(seed), law, *params, **options)
+        if is_generator(rng):
+            raise TypeError(
+                f"ppl.tensor.random.{law}: rng= is a tensor, got {rng!r}. Give ppl.shared(generator), or seed=."
+            )
+        if rng is None and (seed is not None or _seeds.seed is not None):
+            return _called(_seeds.stream() if seed is None else RandomStream(seed), law, *params, **options)
         if isinstance(rng, RandomStream):
             return _called(rng, law, *params, **options)
+        if rng is None or moves_on(rng):
+            found = drawn_with_density(law, _by_size(law, params, options), options, rng)
+            if found is not None:
+                return found
+            if rng is None:
+                return _called(_seeds.stream(), law, *params, **options)
         return LAWS[law](rng if isinstance(rng, Key) else Key(rng), *params, **options)
 
     draw.__name__, draw.__doc__ = law, LAWS[law].__doc__

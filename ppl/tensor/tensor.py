@@ -338,10 +338,10 @@ class Tensor(Node):
         return _binary("greater_equal", self, other)
 
     def __eq__(self, other: Any) -> Any:
-        return _binary("equal", self, other)
+        return _compared("equal", self, other)
 
     def __ne__(self, other: Any) -> Any:
-        return _binary("not_equal", self, other)
+        return _compared("not_equal", self, other)
 
     def __neg__(self) -> Tensor:
         return FUNCTIONS["negative"](self)
@@ -489,6 +489,42 @@ _ARRAYS = ("__array__", "__array_interface__", "__ppl_tensor__", "to_numpy")
 
 def _binary(name: str, left: Any, right: Any) -> Any:
     return NotImplemented if _is_foreign(name, left) or _is_foreign(name, right) else FUNCTIONS[name](left, right)
+
+
+def _compared(name: str, left: Any, right: Any) -> Any:
+    """`==` and `!=`, which programs also ask which of several expressions one is, as `x in variables` does."""
+    try:
+        return _binary(name, left, right)
+    except ValueError as error:
+        if not isinstance(right, Tensor):
+            raise
+        return _Unlike(name == "not_equal", error)
+
+
+class _Unlike:
+    """`a == b` of tensors whose shapes do not fit: they are two expressions, but what is compared entry by entry is
+    none."""
+
+    def __init__(self, truth: bool, error: ValueError) -> None:
+        self._truth, self._error = truth, error
+
+    def __bool__(self) -> bool:
+        return self._truth
+
+    def _refuse(self, *_: Any) -> NoReturn:
+        raise self._error
+
+    __ppl_tensor__ = __array__ = __invert__ = _refuse
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise self._error
+
+
+for _word in _REFLECTED.values():
+    setattr(_Unlike, f"__{_word}__", _Unlike._refuse)
+    setattr(_Unlike, f"__r{_word}__", _Unlike._refuse)
 
 
 def _is_foreign(name: str, operand: Any) -> bool:

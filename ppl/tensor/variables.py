@@ -23,6 +23,8 @@ from ppl.graph.node import Op, living
 from ppl.tensor.config import config
 from ppl.tensor.core.names import current_scope, first_in_scope, flat_name, matching, other_names
 from ppl.tensor.core.ops import cast_to
+from ppl.tensor.sampling.draws import KEY_TYPE
+from ppl.tensor.sampling.generators import is_generator, numbers_from
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, dtype_name, function, is_constant, told, value_of
 
 
@@ -75,6 +77,8 @@ class Variable(Tensor):
         """The present value; a copy unless `borrow`; as a JAX array with `return_internal_type`."""
         if return_internal_type:
             return self.cell.value
+        if self.attrs.get("generator"):
+            return np.random.default_rng(np.asarray(self.cell.value))
         return np.asarray(self.cell.value) if borrow else np.array(self.cell.value)
 
     def set_value(self, value: Any, borrow: bool = False) -> None:
@@ -110,6 +114,8 @@ class Variable(Tensor):
         self.cell.default_update = None if value is None else fitting_update(self, value)
 
     def _fitting(self, value: Any, copy: bool) -> np.ndarray:
+        if self.attrs.get("generator") and is_generator(value):
+            value = numbers_from(value)
         array = np.array(value) if copy else np.asarray(value)
         if array.dtype != self.dtype:
             if not _has(self.dtype, array):
@@ -170,11 +176,12 @@ def _variable(
     name: str | None,
     trainable: bool,
     borrow: bool = False,
+    **marks: Any,
 ) -> Variable:
     cell = Cell(None, initializer)
     named = {"name": name} if name is not None else {}
     node: Variable = Node(  # type: ignore[assignment]
-        VARIABLE, (), Attrs(type=type, cell=cell, trainable=trainable, scope=current_scope(), **named)
+        VARIABLE, (), Attrs(type=type, cell=cell, trainable=trainable, scope=current_scope(), **named, **marks)
     )
     node.set_value(value, borrow=borrow)
     _made[node.serial] = node
@@ -193,11 +200,16 @@ def shared(
 ) -> Variable:
     """A variable with the given value. Its lengths may change later unless `shape` fixes them (as in PyTensor).
 
+    The value may be a generator of random numbers, for draws that functions make from it.
+
     >>> state = shared(0, "state")
     >>> state.set_value(3)
     >>> state.get_value()
     array(3)
     """
+    if is_generator(value):
+        start = numbers_from(value)
+        return _variable(KEY_TYPE, start, lambda: start, name, trainable=False, generator=True)
     array = np.asarray(value)
     if strict and not isinstance(value, np.ndarray | np.generic):
         raise TypeError(f"shared(strict=True) takes a NumPy array, got {value!r}")

@@ -269,6 +269,16 @@ def test_a_regression_far_from_zero_keeps_its_digits():
     np.testing.assert_allclose(found[2], wanted[2], rtol=1e-9, atol=1e-9 * np.max(np.abs(wanted[2])))
 
 
+def test_a_regression_on_nearly_dependent_columns_keeps_its_digits():
+    """The columns of a basis of functions, whose least squares are numbers of many digits that cancel."""
+    x = np.linspace(0.4, 0.6, N)
+    columns = np.stack([x**0, x, x**2 * (1 + 1e-9)], axis=1) @ np.vander([1.0, 1 + 1e-6, 1 - 1e-6])
+    data = np.random.default_rng(0).normal(size=N)
+    full, short = rows_and_cells(Normal, data, mu=lambda a, b: tt.dot(columns, b), sigma=lambda a, b: a[0])
+    point = np.ones(4), np.array([0.3, -0.2, 0.5])
+    np.testing.assert_allclose(short(*point)[0], full(*point)[0], rtol=1e-13)
+
+
 @pytest.mark.parametrize("scale", [0.0, -1.0])
 def test_a_scale_outside_its_domain_is_as_impossible_as_before(scale):
     full, short = rows_and_cells(Normal, RNG.normal(size=N), mu=lambda a, b: tt.dot(WIDE, b), sigma=lambda a, b: a[0])

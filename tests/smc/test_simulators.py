@@ -94,3 +94,11 @@ def test_what_is_refused():
         pm.Simulator("s", normal, pm.Normal("mu"), observed=DATA)
     with pytest.raises(ValueError, match=r"simulations without a gradient: use pm\.smc\.IMH"):
         pm.sample_smc(10, pm.smc.HMC, model=model, chains=1, **QUIET)
+
+
+def test_without_smc_a_simulator_says_that_it_has_no_density():
+    with pm.Model() as model:
+        pm.Simulator("s", normal, pm.Normal("mu"), observed=DATA)
+    for fails in (lambda: pm.sample(10, model=model, **QUIET), lambda: model.logp(rewrite=True)):
+        with pytest.raises(NotImplementedError, match="Simulator s has no density, only simulations: use sample_smc"):
+            fails()

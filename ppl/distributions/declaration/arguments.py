@@ -14,6 +14,7 @@ from ppl.graph import Attrs, Node
 from ppl.tensor.core.labelled import Labelled
 from ppl.tensor.core.later import jnp
 from ppl.tensor.core.ops import TensorOp
+from ppl.tensor.sampling.generators import moves_on
 from ppl.tensor.tensor import FUNCTIONS, Tensor, as_tensor, is_constant, value_of
 
 
@@ -41,8 +42,8 @@ def as_parameter(value: Any, domain: Domain, who: str) -> Tensor:
 
 
 def tell_of_rng(who: str, rng: Any) -> None:
-    """Say that a generator has no effect on a draw."""
-    if rng is not None:
+    """Say that a generator has no effect on a draw, unless it is one of the graph."""
+    if rng is not None and not moves_on(rng):
         text = f"{who}: rng= has no effect: draws take their keys from the random_seed of what draws them."
         warnings.warn(text, UserWarning, stacklevel=4)
 

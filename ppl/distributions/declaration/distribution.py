@@ -54,12 +54,13 @@ from ppl.distributions.declaration.facts import Facts
 from ppl.distributions.declaration.law import Law
 from ppl.distributions.declaration.parametrized import Parametrized
 from ppl.distributions.declaration.signatures import DistMethod, FamilySignature
-from ppl.distributions.draws.draw import RandomVariable, batch_shape, draw, draw_dtype
+from ppl.distributions.draws.draw import RandomVariable, batch_shape, draw, draw_dtype, from_generator
 from ppl.distributions.draws.operation import InPyTensor as InPyTensor
 from ppl.distributions.draws.operation import OperationClass, OperationOfFamily
 from ppl.distributions.log_probability.evaluation import Evaluated
 from ppl.distributions.log_probability.evaluation import default_point as default_point
 from ppl.graph import Node
+from ppl.tensor.sampling.generators import moves_on
 from ppl.tensor.tensor import Dim, Tensor, TensorType
 
 FAMILIES: dict[str, type[Distribution]] = {}
@@ -150,6 +151,7 @@ class Distribution(Parametrized, Evaluated, Facts):
         tell_of_rng(cls.__name__, rng)
         options = cls.take_options(kwargs)
         made = cls.make(*args, shape=shape, size=size, name=name, **kwargs)
+        made = from_generator(made, rng) if moves_on(rng) else made
         return cls.result(made, lambda suffix, tensor: tensor, **options) if cls.result else made
 
     @classmethod

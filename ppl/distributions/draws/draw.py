@@ -127,6 +127,11 @@ def draw(family: Any, parameters: Any, size: Any = None, name: str | None = None
     )
 
 
+def from_generator(node: RandomVariable, generator: Tensor) -> RandomVariable:
+    """The same draw, which functions make from the state of a generator where nothing else gives it a seed."""
+    return Node(DRAW, node.inputs, node.attrs.but(generator=generator))  # type: ignore[return-value]
+
+
 def renamed(node: RandomVariable, name: str) -> RandomVariable:
     """The same draw under a name: the identity stays."""
     return Node(DRAW, node.inputs, node.attrs.but(name=name))  # type: ignore[return-value]

@@ -17,6 +17,7 @@ from ppl.distributions.log_probability.evaluation import default_point
 from ppl.graph import Node, bodies, rebuilt, topological
 from ppl.tensor.core.evaluate import to_jax
 from ppl.tensor.sampling.draws import KEY_TYPE
+from ppl.tensor.sampling.generators import key_from
 from ppl.tensor.sampling.keys import Key, numbers_of
 from ppl.tensor.tensor import FUNCTIONS, Tensor, as_tensor, placeholder
 
@@ -67,12 +68,17 @@ def expanded(
     key: Any,
     values: Mapping[Node, Node] | None = None,
     one: Callable[[RandomVariable, Key], Tensor] | None = None,
+    generators: bool = False,
 ) -> Expanded:
-    """`expand_draws`, with the laws of the draws that were made; `one` gives the value of one, if that is no sample."""
+    """`expand_draws`, with the laws of the draws that were made; `one` gives the value of one, if that is no sample.
+    With `generators`, draws that the user gave a generator are made from its state, and not from the key."""
     value_of_draw = one or sampled
     given = dict(values or {})
     order = topological(outputs, blockers=given)
     keys = subkeys([node for node in order if is_draw(node)], key if isinstance(key, Key) else Key(key))
+    if generators:
+        own = {node: node.attrs.get("generator") for node in keys}
+        keys |= {node: key_from(generator) for node, generator in own.items() if generator is not None}
     laws: dict[Node, Node] = {}  # the draws over expanded parameters, which stand for their laws
     results: dict[Node, Node] = dict(given)
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from ppl.graph import Application, Attrs, Node
 from ppl.graph.node import Op
+from ppl.tensor.sampling.generators import after, generator_input
 from ppl.tensor.tensor import FUNCTIONS, Tensor, as_tensor, constant
 
 
@@ -216,7 +217,9 @@ class Drawing(Application):
     @property
     def inputs(self) -> list[Any]:
         """Generator, size and parameters, in PyTensor's order."""
-        generator = Node(GENERATOR, (), Attrs(identity=self._node.attrs["identity"], step=0))
+        generator = self._node.attrs.get("generator")
+        if generator is None:
+            generator = Node(GENERATOR, (), Attrs(identity=self._node.attrs["identity"], step=0))
         _DRAWS[generator] = weakref.ref(self._node)
         parts = {"rng": [generator], "size": [self.size], "*": self.parameters}
         return [each for word in self._fact.inputs for each in parts[word]]
@@ -224,8 +227,12 @@ class Drawing(Application):
     @property
     def outputs(self) -> list[Node]:
         """The draw, and the generator's next state, in PyTensor's order."""
-        after = Node(GENERATOR, (), Attrs(identity=self._node.attrs["identity"], step=1))
-        return [self._node if word == "*" else after for word in self._fact.outputs]
+        generator = self._node.attrs.get("generator")
+        if generator is None:
+            moved = Node(GENERATOR, (), Attrs(identity=self._node.attrs["identity"], step=1))
+        else:
+            moved = after(generator)
+        return [self._node if word == "*" else moved for word in self._fact.outputs]
 
     @property
     def out(self) -> Node:
@@ -280,6 +287,12 @@ class BesideType:
 
 class RandomGeneratorType(BesideType):
     """The type of a generator of random numbers, PyTensor's `RandomType`."""
+
+    def __call__(self, name: str | None = None) -> Tensor:
+        """An input of functions that takes a generator."""
+        return generator_input(name)
+
+    make_variable = __call__
 
 
 class NoneTypeT(BesideType):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -127,10 +127,18 @@ class Notary:
             if not apart <= tolerance and not apart <= ROUNDING * unsteady()[name] and not apart <= allowed():
                 what = f"{name} of the result is not what follows from the variables: they differ by {apart:.1e}"
                 return Certificate("fails", len(picked), apart, what)
-        ended = _ended(result, len(picked)) | np.isneginf(sides.drawn)  # a law that a variable was drawn from is none
+        unlawful = np.isneginf(sides.drawn)  # a law that a variable was drawn from is none
+        ended = _any_entry(np.isnan, result, len(picked)) | unlawful
         unknown = np.isnan(sides.left) & ~ended  # a factor that fails by rounding in the model as written
-        known = np.isfinite(sampled) & ~unknown
-        if known.sum() < min(FEWEST, len(picked)):
+        random = {rv.name: result[rv.name] for rv in self.posterior.model.free_RVs if rv.name in result}
+        beyond = _any_entry(np.isinf, random, len(picked))  # its density is lost: the result has a warning of its own
+        known = np.isfinite(sampled) & ~unknown & ~beyond
+        enough = min(FEWEST, len(picked))
+        if (~beyond).sum() < enough:
+            return not_judged(
+                f"a variable is infinite at {beyond.sum()} of the {len(picked)} draws that were looked at"
+            )
+        if known.sum() < enough:
             return not_judged("the density of the model as written is not a number at the draws")
         if not np.isfinite(sides.left[known]).all():
             where = int(np.argmax(known & ~np.isfinite(sides.left)))
@@ -141,7 +149,7 @@ class Notary:
         size = 1.0 + (sides.size + abs(sampled))[known]
         error = _largest(apart, size)
         if error <= tolerance or error <= allowed():
-            return Certificate("holds", len(picked), error)
+            return Certificate("holds", len(picked) - int(beyond.sum()), error)
         if error * np.median(size) <= ROUNDING * self._rounding(identity, positions, result, keys):
             return not_judged(f"rounding in the log-density is as large as the difference found, {error:.0e}")
         what = (
@@ -206,9 +214,9 @@ def _largest(apart: np.ndarray, size: np.ndarray) -> float:
     return float(np.max(abs(apart - apart[best]) / size, initial=0.0)) if len(size) else 0.0
 
 
-def _ended(result: Mapping[str, np.ndarray], count: int) -> np.ndarray:
-    """At which draws a variable is nan."""
-    each = [np.isnan(x).reshape(count, -1).any(axis=1) for x in result.values() if x.dtype.kind == "f"]
+def _any_entry(what: Callable[[Any], Any], result: Mapping[str, np.ndarray], count: int) -> np.ndarray:
+    """At which draws an entry of a variable is nan, or infinite."""
+    each = [what(x).any(axis=tuple(range(1, x.ndim))) for x in result.values() if x.dtype.kind == "f"]
     return np.any(each, axis=0) if each else np.zeros(count, bool)
 
 

@@ -26,7 +26,7 @@ from ppl.model.output.multitrace import MultiTrace
 from ppl.model.output.result_in_zarr import keep_result
 from ppl.model.output.sample_stats import complete
 from ppl.model.output.sampler_report import SamplerReport
-from ppl.model.output.sampler_warnings import SamplerWarning, not_numbers, tell
+from ppl.model.output.sampler_warnings import SamplerWarning, infinite, not_numbers, tell
 from ppl.model.posterior.rewriting import Posterior
 from ppl.model.posterior.values import Remembered
 from ppl.model.prediction.draw_rows import RowProgram, compiled, draw_keys, over_draws
@@ -218,6 +218,7 @@ class Finisher:
         if failed is not None:
             found += checks.failed(failed.line())
             found += not_numbers(values)
+            found += infinite({rv.name: values[rv.name] for rv in model.free_RVs if rv.name in values})
         tell(found)
         stats = complete(run.stats, request.stat_names)
         certificate = self._certificate(run, stats, values) if final else not_judged("sampling goes on")

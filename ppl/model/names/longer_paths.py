@@ -37,8 +37,8 @@ MODULES = {
     "exceptions": """ImputationWarning IncorrectArgumentsError SamplingError ShapeError ShapeWarning
     TraceDirectoryError""",
     "func_utils": "find_constrained_prior",
-    "logprob": "basic icdf logccdf logcdf logp",
-    "logprob.basic": "icdf logccdf logcdf logp",
+    "logprob": "basic conditional_logp icdf logccdf logcdf logp",
+    "logprob.basic": "conditional_logp icdf logccdf logcdf logp",
     "model.core": "Deterministic Model Point Potential compile_fn modelcontext set_data",
     "model.fgraph": "clone_model",
     "model.transform": "conditioning optimization",

@@ -47,6 +47,23 @@ def not_numbers(values: Mapping[str, np.ndarray], what: str = "draws", lowest: f
     return found
 
 
+def infinite(values: Mapping[str, np.ndarray]) -> list[SamplerWarning]:
+    """Which random variables are infinite in some draws, (chains, draws, ...), and in how many."""
+    found = []
+    for name, value in values.items():
+        if value.dtype.kind != "f" or not np.isinf(value).any():
+            continue
+        bad = np.isinf(value).reshape(*value.shape[:2], -1).any(axis=2)
+        chain, draw = (int(i) for i in np.argwhere(bad)[0])
+        text = (
+            f'"{name}" is infinite in {int(bad.sum())} of {bad.size} draws, first in draw {draw} of chain {chain}: its'
+            f" distribution gives probability to numbers beyond {np.finfo(value.dtype).max:.2g}, which is the largest"
+            f" that {value.dtype.name} holds. Give it a prior with less weight far out."
+        )
+        found.append(SamplerWarning("warning", text))
+    return found
+
+
 def tell(found: Sequence[SamplerWarning]) -> None:
     """Log the findings."""
     for each in found:

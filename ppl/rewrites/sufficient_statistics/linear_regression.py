@@ -5,7 +5,9 @@ solution θ̂ leaves,
 
 .. math:: \sum_i (e_i - D_i θ)^2 = \lVert r - QQ'r \rVert^2 + \lVert R (θ - \hatθ) - Q'r \rVert^2
 
-for any θ and θ̂, also where D has not full rank. Only small numbers are squared, so digits are kept far from zero too.
+for any θ and θ̂, also where D has not full rank. Only small numbers are squared, so digits are kept far from zero too,
+and θ̂ is kept small: where columns of D nearly depend on each other, as those of a basis of functions do, the least
+squares need coefficients of many digits that cancel.
 The coefficients θ may be any expressions: products of scales and signs (a horseshoe prior) as well as variables.
 """
 
@@ -25,6 +27,8 @@ from ppl.rewrites.marginalization.expressions.maps import Affine, Select, writte
 from ppl.rewrites.marginalization.expressions.products import terms
 from ppl.rewrites.marginalization.program import NoMatch, Observation, Term, where_valid
 from ppl.tensor.tensor import Tensor, as_tensor
+
+_RIDGE = 1e-10  # θ̂ has at most 50,000 times the size of the data, and fits them to ten digits where columns differ
 
 
 def compact_linear(observation: Observation) -> tuple[Term, str]:
@@ -48,7 +52,7 @@ def compact_linear(observation: Observation) -> tuple[Term, str]:
     if weights is not None:
         explained, design = explained / weights, design / tt.expand_dims(weights, 1)
     q, r = tt.qr(tt.cast(design, "float64"))
-    best = tt.pinv(r) @ (q.T @ explained)
+    best = _nearly_best(r, q.T @ explained)
     rest = explained - design @ best
     projected = q.T @ rest
     theta = tt.concatenate([part.variable.reshape((-1,)) for part in form.parts], axis=0)
@@ -61,6 +65,15 @@ def compact_linear(observation: Observation) -> tuple[Term, str]:
         density = density - tt.sum(tt.log(weights))
     what = f"{count} rows of a linear predictor with {columns} columns, by the QR decomposition of its design matrix"
     return Term(f"squares of {variable.name}", where_valid(density, [scale > 0]), "rows"), what
+
+
+def _nearly_best(r: Tensor, projected: Tensor) -> Tensor:
+    """A solution θ̂ whose square costs little beside what it leaves (ridge regression on columns of length one)."""
+    lengths = tt.sqrt(tt.sum(r**2, axis=0))
+    lengths = tt.switch(lengths > 0, lengths, 1.0)
+    unit = r / lengths
+    products = unit.T @ unit + _RIDGE * tt.eye(unit.shape[1])
+    return tt.solve(products, unit.T @ projected, assume_a="pos") / lengths
 
 
 def scale_of(sigma: Any) -> tuple[Tensor, Tensor | None]:

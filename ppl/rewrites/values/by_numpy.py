@@ -415,7 +415,7 @@ def _solved(a: np.ndarray, b: np.ndarray, lower: bool = True, unit: bool = False
         a = np.tril(a) if lower else np.triu(a)
         return np.linalg.solve(a - a * np.eye(n) + np.eye(n) if unit else a, b)
     stack = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    x = np.empty((*stack, *b.shape[-2:]), np.result_type(a, b, np.float32))
+    x = np.empty((*stack, *b.shape[-2:]), np.result_type(a.dtype, b.dtype, np.float32))
     for i in range(n) if lower else reversed(range(n)):
         known = slice(0, i) if lower else slice(i + 1, n)
         rest = b[..., i, :] - (a[..., i, None, known] @ x[..., known, :])[..., 0, :]

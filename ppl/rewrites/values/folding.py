@@ -92,12 +92,17 @@ def _on_host(node: Node, inputs: list[Any], programs: bool, maps: bool) -> Any:
 
 def in_steps(outputs: Sequence[Node], given: Mapping[Node, Any]) -> list[Any]:
     """The values of expressions, finite or not, operation by operation: by NumPy, by JAX what NumPy does not have."""
-    values: dict[Node, Any] = dict(given)
+    values: dict[Node, Any] = {node: _of_numpy(value) for node, value in given.items()}
     for node in topological(outputs, blockers=values):
         if node not in values:
             found = _on_host(node, [values[x] for x in node.inputs], programs=False, maps=True)
-            values[node] = evaluate([node], values)[0] if found is None else found
+            values[node] = _of_numpy(evaluate([node], values)[0] if found is None else found)
     return [values[node] for node in outputs]
+
+
+def _of_numpy(value: Any) -> Any:
+    """JAX's arrays as NumPy's, so that no function of NumPy meets one. Keys of random numbers stay what they are."""
+    return np.asarray(value) if isinstance(getattr(value, "dtype", None), np.dtype) else value
 
 
 def _row_by_row(node: Node, inputs: list[np.ndarray]) -> np.ndarray | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,10 +30,24 @@ from ppl.xla.private import is_traced
 
 # --- inputs, by Theano's names
 @function()
-def tensor(name: Any = None, dtype: Any = None, shape: Any = None, *, ndim: int | None = None) -> Tensor:
-    """An input of the given dtype and shape (None for an unknown dimension)."""
+def tensor(
+    name: Any = None,
+    dtype: Any = None,
+    shape: Any = None,
+    *,
+    ndim: int | None = None,
+    broadcastable: Sequence[bool] | None = None,
+) -> Tensor:
+    """An input of the given dtype and shape (None for an unknown dimension). `broadcastable` is the older way to give a
+    shape: an axis is of length 1 where it is true, and of unknown length elsewhere."""
     if name is not None and dtype is not None and shape is None and not isinstance(dtype, str | type | np.dtype):
         name, dtype, shape = None, name, dtype
+    if broadcastable is not None:
+        if shape is not None:
+            raise TypeError(f"tensor() takes shape= or broadcastable=, not both: got {shape!r} and {broadcastable!r}")
+        shape = tuple(1 if one else None for one in broadcastable)
+    if ndim is not None and shape is not None and ndim != np.size(shape):
+        raise TypeError(f"tensor() has ndim={ndim} for a shape of {np.size(shape)} entries, {shape!r}")
     if shape is None:
         if ndim is None:
             raise TypeError("tensor() needs shape=(...) with None for unknown dimensions, or ndim=")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,23 @@ from ppl.tensor.sampling.keys import Key
 from ppl.tensor.tensor import FUNCTIONS, Tensor, as_tensor
 
 LAWS: dict[str, Callable[..., Tensor]] = {}
+WITH_DENSITY: dict[str, Callable[..., Tensor]] = {}  # draws of laws that are families, by size and parameters
+
+
+def drawn_with_density(law: str, parameters: tuple[Any, ...], options: dict[str, Any], rng: Any) -> Tensor | None:
+    """A draw of a law that is a family; None where it is none, or where a dtype, or another way to name parameters than
+    NumPy's, is asked for."""
+    draw, signature = WITH_DENSITY.get(law), inspect.signature(LAWS[law])
+    if draw is None or options.get("dtype") is not None:
+        return None
+    names = {"name": options.get("name"), "rng": rng}
+    given = signature.bind(None, *parameters, **{k: v for k, v in options.items() if k not in ("name", "dtype")})
+    given.apply_defaults()
+    said = dict(list(given.arguments.items())[1:])
+    size, named = said.pop("size"), {k: p for k, p in signature.parameters.items() if p.kind is p.KEYWORD_ONLY}
+    if any(said.pop(key) is not None for key in named):
+        return None
+    return draw({"size": None if size is None else sizes_of(size), **names}, **said)
 
 
 def _law(*also: str) -> Callable[[Callable[..., Tensor]], Callable[..., Tensor]]:

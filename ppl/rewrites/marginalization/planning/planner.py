@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from functools import partial
 
 from ppl.distributions import RandomVariable
@@ -253,4 +254,5 @@ def _estimate(written: Program, result: Plan) -> None:
     if any(rv.dtype[0] != "f" for rv in written.free):
         return
     free = result.program.free
-    result.gain = evaluation(written.factors) / evaluation(result.program.factors) if free else float("inf")
+    with suppress(NotImplementedError):  # a family without a density says so itself, to whoever asks for it
+        result.gain = evaluation(written.factors) / evaluation(result.program.factors) if free else float("inf")
