@@ -108,10 +108,12 @@ def models() -> list[str]:
         "f integrated out: y ~ KroneckerNormal with the noise σ, and f comes back in the basis of the factors |"
     )
     lines.append("| V ~ Wishart, y ~ MvNormal with tau = V | V integrated out: Wishart again, given y |")
-    for family in [name for name, family in FAMILIES.items() if family.thinned]:
+    for family in [name for name, family in sorted(FAMILIES.items()) if family.thinned]:
         lines.append(f"| N ~ {family}, y ~ Binomial(N, p) | y ~ {family}; the rest of N comes back |")
     changed = [
-        (name, to.base.__name__, to.words) for name, family in FAMILIES.items() if (to := family.change_of_variables)
+        (name, to.base.__name__, to.words)
+        for name, family in sorted(FAMILIES.items())
+        if (to := family.change_of_variables)
     ]
     for family, becomes, words in (*changed, ("Censored", "Poisson", END_SEEN)):
         lines.append(f"| observed {family} | {becomes} in {words.format('y')}, where that opens a theorem |")
