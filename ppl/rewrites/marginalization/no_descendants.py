@@ -21,8 +21,11 @@ def matches(search: Search) -> Iterator[Match]:
     needed: list[Factor] = [*stay, *program.observed, *program.terms]
     used = ancestors([n for f in needed for n in parts(f)])
     idle = [rv for rv in drawn if rv not in used]
+    conditions = {rv: open_conditions(rv) for rv in idle}
+    decide = ancestors([c for rv in idle for c in conditions[rv]])  # whether the law of another one exists
+    idle = [rv for rv in idle if rv not in decide]
     if idle:
-        terms = tuple(_domain(rv, conditions) for rv in idle if (conditions := open_conditions(rv)))
+        terms = tuple(_domain(rv, conditions[rv]) for rv in idle if conditions[rv])
         they = "it: it is" if len(idle) == 1 else "them: they are"
         last_first = sorted(idle, key=lambda rv: -rv.serial)
         back = tuple(Recovery(rv, rv) for rv in last_first)

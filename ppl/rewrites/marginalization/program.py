@@ -107,6 +107,12 @@ class Program:
         """All latent variables: those that are left, and those that come back."""
         return frozenset((*self.free, *(r.variable for r in self.recoveries)))
 
+    @property
+    def depends_on_eliminated(self) -> frozenset[RandomVariable]:
+        """The eliminated variables that a factor is still computed from: none, where theorems do as they should."""
+        gone = frozenset(r.variable for r in self.recoveries)
+        return gone & ancestors([n for factor in self.factors for n in parts(factor)], blockers=self._symbols)
+
     @cached_property
     def dependents(self) -> Mapping[Node, tuple[Factor, ...]]:
         """For each free variable the factors that depend on its value, its own apart."""

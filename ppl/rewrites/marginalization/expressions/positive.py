@@ -47,11 +47,11 @@ def known_positive(node: Any) -> bool:
 
 def known_inside(domain: Domain, node: Any) -> bool:
     """Whether an expression is proved to lie in a domain of numbers: by its value, or by the support of a draw."""
+    while not is_read(node) and node.op.name in ("named", "broadcast_to", "getitem", "reshape"):
+        node = node.inputs[0]  # entries are inside where all are
     if is_read(node):
         inside: Any = domain.contains(data_value(node))
         return bool(np.all(data_value(inside) if isinstance(inside, Tensor) else inside))
-    while node.op.name in ("named", "broadcast_to", "getitem", "reshape"):
-        node = node.inputs[0]
     if node.op.name == "draw" and node.dtype[0] == "f":
         support = node.family.support_for(node.parameters)
         return _reaches(support.lower, domain.lower, 1) and _reaches(support.upper, domain.upper, -1)

@@ -110,7 +110,10 @@ def _attempt(name: str, apply: Rewrite, result: Plan, protected: frozenset[Rando
     try:
         apply(result, protected, reasons)
         lost = before.variables - result.program.variables
-        assert not lost, f"it neither keeps nor brings back {', '.join(sorted(rv.name or 'a draw' for rv in lost))}"
+        assert not lost, f"it neither keeps nor brings back {_names(lost)}"
+        if result.program is not before:
+            needed = result.program.depends_on_eliminated
+            assert not needed, f"what it leaves depends on {_names(needed)}, which it eliminates"
     except Exception as error:
         if strict.on:
             raise
@@ -150,6 +153,10 @@ def _out_of_time(result: Plan) -> bool:
     if result.gone_through > LIMITS.nodes_gone_through:
         result.stopped = STOPPED.format(LIMITS.nodes_gone_through)
     return bool(result.stopped)
+
+
+def _names(variables: Collection[RandomVariable]) -> str:
+    return ", ".join(sorted(rv.name or "a draw" for rv in variables))
 
 
 _reported: set[str] = set()
