@@ -24,4 +24,4 @@ def test_a_wrong_recovery_is_found(fault):
         before.update(draws)
         return spoiled
 
-    assert calibration("lifetimes", 60, spoil=spoil).least < 1e-3
+    assert calibration("lifetimes", 100, spoil=spoil).least < 1e-3
