@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ppl.model.former import FUNCTIONS, hint
 from ppl.model.names.elsewhere import WHERE
 
 
@@ -15,6 +16,9 @@ class NotHereYet(ModuleNotFoundError):  # noqa: N818  (it says what is the case)
 
 def sentence(path: str, user: str = "") -> str:
     """That ppl has no `path`, with the reason where one is known; `user` is what stands on it."""
+    last = path.rpartition(".")[2]
+    if path.startswith("pymc") and last in FUNCTIONS:
+        return f"{path} is a name of PyMC 3 or 4{hint(last, FUNCTIONS)}"
     reasons = [WHERE[part] for part in reversed(path.split(".")[1:]) if part in WHERE]
     because = f": {reasons[0]}" if reasons else ""
     whose = f"{user}: " if user and not path.endswith(f".{user}") else ""

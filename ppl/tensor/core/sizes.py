@@ -27,6 +27,34 @@ class _DimOf(TensorOp):
 DIM = _DimOf("dim", lambda x, axis: np.int64(jnp.shape(x)[axis]))
 
 
+class Size(int):
+    """A length that is known: an int, which answers `eval` and `astype` as a symbolic one does. What +, -, * and // make
+    of it and an int is one too."""
+
+    def eval(self, givens: Any = None) -> np.ndarray:
+        """The number, whatever the inputs are."""
+        return np.asarray(int(self), np.int64)
+
+    def astype(self, dtype: Any) -> Tensor:
+        """The number as a tensor of another dtype."""
+        return as_tensor(int(self)).astype(dtype)
+
+    def _closed(name: str) -> Any:  # type: ignore[misc]  makes methods, while the class is made
+        of_int = getattr(int, name)
+
+        def method(self: int, other: Any) -> Any:
+            found = of_int(self, other)
+            return found if found is NotImplemented else Size(found)
+
+        return method
+
+    __add__, __radd__ = _closed("__add__"), _closed("__radd__")
+    __sub__, __rsub__ = _closed("__sub__"), _closed("__rsub__")
+    __mul__, __rmul__ = _closed("__mul__"), _closed("__rmul__")
+    __floordiv__, __rfloordiv__ = _closed("__floordiv__"), _closed("__rfloordiv__")
+    del _closed
+
+
 class Shape(tuple):
     """The shape of a tensor: ints where known, symbolic scalars where not."""
 
@@ -39,7 +67,7 @@ class Shape(tuple):
 def shape(x: Any) -> Shape:
     """The shape, an entry an axis: an int where it is known, a symbolic scalar where it is not."""
     x = as_tensor(x)
-    return Shape(DIM(x, axis=i) if dim is None else dim for i, dim in enumerate(x.type.shape))
+    return Shape(DIM(x, axis=i) if dim is None else Size(dim) for i, dim in enumerate(x.type.shape))
 
 
 @function()
@@ -47,7 +75,7 @@ def size(x: Any, axis: int | None = None) -> Any:
     """How many entries there are, in all or along one axis."""
     x = as_tensor(x)
     dims = shape(x)
-    return math.prod(dims) if axis is None else dims[normal_axis("size", x, axis)]
+    return math.prod(dims, start=Size(1)) if axis is None else dims[normal_axis("size", x, axis)]
 
 
 def size_along(x: Tensor, axis: Any) -> Any:
