@@ -157,6 +157,26 @@ def test_what_is_missing_is_named(alias, statement):
         exec(statement)
 
 
+@pytest.mark.parametrize(
+    ("module", "names"),
+    [
+        ("pymc", "Normal sample Model math"),
+        ("pymc.math", "logsumexp switch"),
+        ("pymc.distributions", "Normal transforms"),
+        ("pytensor.tensor", "dvector exp"),
+    ],
+)
+def test_all_names_of_a_module_are_taken_by_a_star(alias, module, names):
+    taken = {}
+    exec(f"from {module} import *", taken)
+    assert not set(names.split()) - taken.keys()
+
+
+def test_a_name_of_former_years_is_told_what_to_write_now(alias):
+    with pytest.raises((ImportError, AttributeError), match=r"Bound is a name of PyMC 3 or 4; write Truncated\("):
+        exec("from pymc import Bound")
+
+
 # --- the command
 
 PROGRAM = """

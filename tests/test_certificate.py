@@ -283,3 +283,13 @@ def test_a_sampler_that_stands_still_proves_nothing(monkeypatch):
         pm.Poisson("y", pm.math.exp(pm.Normal("a", 0, pm.HalfNormal("s", 1), shape=3)), observed=[1, 2, 3])
         found = pm.sample(**FEW).posterior.attrs["certificate"]
     assert found.startswith("not judged: the draws that were looked at are all the same")
+
+
+def test_a_density_as_written_that_is_no_number_is_told(monkeypatch):
+    """The draws may be right, but nothing tells: a user hears of it, and not only the attribute."""
+    without = certificates.not_judged(certificates.NO_DENSITY)
+    monkeypatch.setattr(certificates.Notary, "certify", lambda *given: without)
+    with pm.Model() as model:
+        pm.Normal("y", pm.Normal("a", 0, 1), 1, observed=0.3)
+    found = pm.sample(model=model, **FEW)
+    assert "nothing tells whether they come from it" in found.posterior.attrs["sampler_warnings"]

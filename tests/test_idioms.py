@@ -1,5 +1,7 @@
 """What programs written for PyMC do every day works here too, with a warning where something is doubtful."""
 
+from io import BytesIO
+
 import numpy as np
 import pytest
 
@@ -301,3 +303,47 @@ def test_nodes_of_pictures_are_formatted_by_pymcs_kinds():
     assert isinstance(picture := pm.model_to_graphviz(model, node_formatters=label), graphviz.Digraph)
     assert picture.body == ["\tx [label=<x>]\n"]
     assert dict(pm.model_to_networkx(model, node_formatters=label).nodes) == {"x": {"label": "<x>"}}
+
+
+# --- what a program of an earlier version says
+
+
+def test_labels_that_may_change_by_their_former_argument():
+    with pm.Model(coords={"row": ["a", "b"]}, coords_mutable={"group": [1, 2, 3]}) as model:
+        pm.Normal("x", dims=("row", "group"))
+    assert model["x"].type.shape == (2, 3) and list(model.coords["group"]) == [1, 2, 3]
+
+
+def test_a_mode_with_what_is_computed_there_is_a_start():
+    with pm.Model() as model:
+        mu = pm.Normal("mu", 0, 1)
+        pm.Deterministic("twice", 2 * mu)
+        pm.Normal("y", mu, 1, observed=[1.0, 2.0])
+    mode = pm.find_MAP(model=model, progressbar=False)
+    assert "twice" in mode
+    assert pm.sample(model=model, initvals=mode, **FEW).posterior["mu"].shape == (1, 20)
+    with pytest.raises(KeyError, match="no free variable 'twise'"):
+        pm.sample(model=model, initvals={"twise": 1.0}, **FEW)
+
+
+def test_example_data_are_downloaded_and_their_absence_is_told(monkeypatch):
+    asked = []
+
+    def answer(url, timeout):
+        asked.append(url)
+        if "absent" in url:
+            raise OSError("not found")
+        return BytesIO(b"a,b\n1,2\n")
+
+    monkeypatch.setattr("urllib.request.urlopen", answer)
+    assert pm.get_data("some file.csv").read() == b"a,b\n1,2\n"
+    assert asked == ["https://raw.githubusercontent.com/pymc-devs/pymc-examples/main/examples/data/some%20file.csv"]
+    with pytest.raises(OSError, match=r"get_data\('absent.csv'\).*not found.*Read it from disk"):
+        pm.get_data("absent.csv")
+
+
+def test_known_lengths_are_evaluated_as_unknown_ones_are():
+    x = pt.as_tensor(np.zeros((3, 2)))
+    assert x.shape[0].eval() == 3 and x.size.eval() == 6 and (2 * x.shape[0] - 1).eval() == 5
+    assert isinstance(x.shape[0], int) and x.shape[0].astype("float64").dtype == "float64"
+    assert x.shape[0] // 2 == 1 and x.shape[1] * [1] == [1, 1]

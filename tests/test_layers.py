@@ -51,7 +51,7 @@ ON_FIRST_USE = set(
     "jax scipy arviz matplotlib graphviz rich networkx pandas polars xarray zarr h5netcdf "
     "pyarrow obstore fsspec optax nutpie numpyro blackjax IPython pytest joblib cloudpickle".split()
 )
-SLOW_OF_PYTHON = {"importlib.metadata"}  # it brings the parsers of mails and of archives
+SLOW_OF_PYTHON = {"importlib.metadata", "urllib.parse", "urllib.request"}  # they bring parsers of mails and of archives
 # The bridge alone reaches for these: the user has handed over a model of PyMC, or asked it to know ppl.
 BY_THE_BRIDGE = {"pymc", "pytensor"}
 

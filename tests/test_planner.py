@@ -8,6 +8,7 @@ from ppl.model.posterior.rewriting import rewritten
 from ppl.rewrites import strict
 from ppl.rewrites.limits import LIMITS
 from ppl.rewrites.marginalization.planning import planner
+from ppl.rewrites.marginalization.program import Recovery
 from ppl.rewrites.marginalization.theorem import Match, Theorem
 
 
@@ -39,6 +40,40 @@ def test_a_theorem_that_loses_a_variable_is_reported_and_undone(monkeypatch):
         pm.Poisson("count", rate, observed=[1, 2])
     with pytest.warns(UserWarning, match="neither keeps nor brings back rate"):
         assert pm.explain(model).free == ("rate",)
+
+
+def test_a_theorem_that_leaves_what_it_needs_is_reported_and_undone(monkeypatch):
+    def half(program, variable):
+        return Match((variable,), (), recoveries=(Recovery(variable, variable),))
+
+    monkeypatch.setattr(planner, "THEOREMS", (Theorem("conjugate", half, lambda rv: True),))
+    monkeypatch.setattr(planner, "_reported", set())
+    monkeypatch.setattr(strict, "on", False)
+    with pm.Model() as model:
+        rate = pm.Gamma("rate", 2, 1)
+        pm.Poisson("count", rate, observed=[1, 2])
+    with pytest.warns(UserWarning, match="what is left still depends on rate, marginalized"):
+        assert pm.explain(model).free == ("rate",)
+
+
+def test_a_variable_that_decides_whether_another_law_exists_stays():
+    """The density as written is 0 where the scale of z is negative, though nothing observed depends on z."""
+    with pm.Model() as model:
+        s = pm.Normal("s", 1, 1)
+        pm.Normal("z", 0, s)
+        pm.Normal("y", 0, 1, observed=1.0)
+    assert pm.explain(model).free == ("s",)
+    assert pm.sample(100, tune=100, chains=1, model=model, progressbar=False, quiet=True).posterior["s"].min() >= 0
+
+
+def test_entries_of_known_numbers_lie_where_all_of_these_do():
+    with pm.Model() as model:
+        state = pm.DiscreteMarkovChain(
+            "state", P=[[0.6, 0.4], [0.3, 0.7]], init_dist=pm.Categorical.dist([0.5, 0.5]), shape=3
+        )
+        pm.Bernoulli("seen", pm.math.constant([0.1, 0.2])[state], shape=3)
+        pm.Normal("y", pm.Normal("m", 0, 1), 1, observed=1.0)
+    assert pm.explain(model).free == ()
 
 
 def test_labels_of_a_label_that_stays_stay_too():

@@ -92,6 +92,8 @@ class Facade(ModuleType):
             self.__version__ = version_of(name)
 
     def __getattr__(self, name: str) -> Any:
+        if name == "__all__":  # what `from pymc import *` takes
+            return [name for name in self.__dir__() if name[0] != "_" and hasattr(self, name)]
         if name.startswith("__"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         if name not in self._row.elsewhere and f"{self._path}.{name}" in PATHS:

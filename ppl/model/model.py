@@ -43,6 +43,8 @@ class Model(Registration):
         its shape, and results their labels.
     check_bounds : bool, default True
         PyMC's argument, kept as an attribute: parameters outside their domains have the density 0 in any case.
+    coords_mutable : dict, optional
+        Further labels, by the argument that earlier versions of PyMC had for those that may change; here all may.
     model : Model or None, optional
         The model around it; by default that of the `with` block, if there is one.
 

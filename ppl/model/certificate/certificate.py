@@ -14,6 +14,7 @@ from ppl.compile.density import Slot, flattened, layout
 from ppl.model.certificate.identity import Identity, NoIdentity, Sides
 from ppl.model.certificate.volumes import Degenerate, NoVolume
 from ppl.model.errors import CertificateError
+from ppl.model.output.sampler_warnings import SamplerWarning
 from ppl.model.posterior.rewriting import Posterior, rewritten
 from ppl.model.prediction.draw_rows import RowProgram, draw_keys, over_draws
 from ppl.rewrites.engine.engine import strict
@@ -25,6 +26,8 @@ TOLERANCE = {"float64": 1e-8, "float32": 1e-3}  # of the size of the terms
 ROUNDING = 50  # how many times less a difference may move when its inputs move by rounding, to be no rounding itself
 NEARBY = (4, 64, 1024)  # units in the last place of a number, by which inputs are moved to see what rounding does
 POINTS = 6  # at which the steps of a plan are tried one by one, where a certificate fails
+
+NO_DENSITY = "the density of the model as written is not a number at the draws"
 
 
 class Certificate(NamedTuple):
@@ -139,7 +142,7 @@ class Notary:
                 f"a variable is infinite at {beyond.sum()} of the {len(picked)} draws that were looked at"
             )
         if known.sum() < enough:
-            return not_judged("the density of the model as written is not a number at the draws")
+            return not_judged(NO_DENSITY)
         if not np.isfinite(sides.left[known]).all():
             where = int(np.argmax(known & ~np.isfinite(sides.left)))
             both = f"{sides.left[where]} in the model as written, and {sampled[where]} as sampled"
@@ -284,4 +287,15 @@ def failure(certificate: Certificate, posterior: Posterior, values: Mapping[str,
     )
 
 
-__all__ = ["Certificate", "CertificateError", "Notary", "failure", "not_judged"]
+def doubts(certificate: Certificate) -> list[SamplerWarning]:
+    """What a user should know about draws that could not be compared with the model as it is written."""
+    if certificate.reason != NO_DENSITY:
+        return []
+    text = (
+        "The log-density of the model as it is written is not a number at the draws, so nothing tells whether they come"
+        " from it. model.point_logps(point) shows at one of them which term is none."
+    )
+    return [SamplerWarning("warning", text)]
+
+
+__all__ = ["Certificate", "CertificateError", "Notary", "doubts", "failure", "not_judged"]

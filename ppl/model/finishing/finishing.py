@@ -13,7 +13,7 @@ from ppl.compile.density import Slot, labels
 from ppl.distributions import RandomVariable, is_draw
 from ppl.distributions.draws.drawing import expand_draws
 from ppl.graph import Node, ancestors, substitute
-from ppl.model.certificate.certificate import Certificate, CertificateError, Notary, failure, not_judged
+from ppl.model.certificate.certificate import Certificate, CertificateError, Notary, doubts, failure, not_judged
 from ppl.model.errors import SamplingError
 from ppl.model.finishing import checks
 from ppl.model.finishing.data_of_run import DataOfRun
@@ -219,9 +219,10 @@ class Finisher:
             found += checks.failed(failed.line())
             found += not_numbers(values)
             found += infinite({rv.name: values[rv.name] for rv in model.free_RVs if rv.name in values})
-        tell(found)
         stats = complete(run.stats, request.stat_names)
         certificate = self._certificate(run, stats, values) if final else not_judged("sampling goes on")
+        found += doubts(certificate)
+        tell(found)
         if not request.as_arviz:
             data = {v.name or "": v.get_value() for v in model.data_vars}
             length = next((value.shape[1] for value in values.values()), 0)

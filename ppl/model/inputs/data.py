@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from io import BytesIO
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,9 @@ from ppl.sources.source_rows import columns_of
 from ppl.tensor.config import config
 from ppl.tensor.core.names import named
 from ppl.tensor.variables import Variable, shared
+
+EXAMPLES = "https://raw.githubusercontent.com/pymc-devs/pymc-examples/main/examples/data/"
+SECONDS = 30.0  # that a server may take to answer
 
 
 def Data(
@@ -205,8 +209,15 @@ def _check_missing(name: str, old: np.ndarray, new: np.ndarray) -> None:
         )
 
 
-def get_data(filename: str) -> Any:
-    """PyMC's example data come over the network; here no program downloads anything at run time."""
-    raise FileNotFoundError(
-        f"get_data({filename!r}): data sets are not downloaded. Read the file from disk and pass its values."
-    )
+def get_data(filename: str) -> BytesIO:
+    """The content of one of the data files of PyMC's examples, which is downloaded from their repository."""
+    import urllib.parse
+    import urllib.request
+
+    try:
+        with urllib.request.urlopen(EXAMPLES + urllib.parse.quote(filename), timeout=SECONDS) as answer:
+            return BytesIO(answer.read())
+    except OSError as error:
+        raise OSError(
+            f"get_data({filename!r}): the file cannot be had from {EXAMPLES} ({error}). Read it from disk in its place."
+        ) from error

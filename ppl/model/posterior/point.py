@@ -141,11 +141,15 @@ def _in_image(unconstrained: Tensor) -> Tensor:
 
 
 def by_name(model: Books, initvals: Mapping[Any, Any]) -> dict[str, Any]:
-    """Starting values by name; keys may be variables."""
+    """Starting values by name; keys may be variables. What is computed from variables, as in a result of `find_MAP`,
+    starts where they do."""
+    computed = {v.name for v in model.deterministics}
     known = {rv.name for rv in model.free_RVs} | {v.name for v in model.value_vars}
     result = {}
     for key, value in initvals.items():
         name = key.name if isinstance(key, Tensor) else key
+        if name in computed - known:
+            continue
         if name not in known:
             close = difflib.get_close_matches(str(name), [str(k) for k in known], 1)
             hint = f" Did you mean {close[0]!r}?" if close else ""

@@ -71,7 +71,13 @@ class Books(metaclass=_MadeInItsBlock):
     )  # what a model can work out again
 
     def __init__(
-        self, name: str = "", coords: Mapping[str, Any] | None = None, check_bounds: bool = True, *, model: Any = UNSET
+        self,
+        name: str = "",
+        coords: Mapping[str, Any] | None = None,
+        check_bounds: bool = True,
+        *,
+        coords_mutable: Mapping[str, Any] | None = None,  # of earlier versions of PyMC; all coords may change
+        model: Any = UNSET,
     ) -> None:
         refuse_open_name(name)
         self.name = name
@@ -95,8 +101,8 @@ class Books(metaclass=_MadeInItsBlock):
         # Dimensions belong to all models of a tree.
         self._coords: dict[str, tuple[Any, ...] | None] = self.parent._coords if self.parent else {}
         self._dim_lengths: dict[str, Any] = self.parent._dim_lengths if self.parent else {}  # an int, or a symbol
-        if coords:
-            self.add_coords(coords)
+        if coords or coords_mutable:
+            self.add_coords({**(coords or {}), **(coords_mutable or {})})
 
     # --- pickles ----------------------------------------------------------------------------------------------------
     def __getstate__(self) -> dict[str, Any]:

@@ -27,9 +27,22 @@ class _DimOf(TensorOp):
 DIM = _DimOf("dim", lambda x, axis: np.int64(jnp.shape(x)[axis]))
 
 
+def _closed(name: str) -> Any:
+    """An operation of ints, whose results are sizes."""
+    of_int = getattr(int, name)
+
+    def method(self: int, other: Any) -> Any:
+        found = of_int(self, other)
+        return found if found is NotImplemented else Size(found)
+
+    return method
+
+
 class Size(int):
-    """A length that is known: an int, which answers `eval` and `astype` as a symbolic one does. What +, -, * and // make
-    of it and an int is one too."""
+    """A length that is known: an int, which answers `eval` and `astype` as a symbolic one does.
+
+    What +, -, * and // make of it and an int is one too.
+    """
 
     def eval(self, givens: Any = None) -> np.ndarray:
         """The number, whatever the inputs are."""
@@ -39,20 +52,10 @@ class Size(int):
         """The number as a tensor of another dtype."""
         return as_tensor(int(self)).astype(dtype)
 
-    def _closed(name: str) -> Any:  # type: ignore[misc]  makes methods, while the class is made
-        of_int = getattr(int, name)
-
-        def method(self: int, other: Any) -> Any:
-            found = of_int(self, other)
-            return found if found is NotImplemented else Size(found)
-
-        return method
-
     __add__, __radd__ = _closed("__add__"), _closed("__radd__")
     __sub__, __rsub__ = _closed("__sub__"), _closed("__rsub__")
     __mul__, __rmul__ = _closed("__mul__"), _closed("__rmul__")
     __floordiv__, __rfloordiv__ = _closed("__floordiv__"), _closed("__rfloordiv__")
-    del _closed
 
 
 class Shape(tuple):

@@ -16,7 +16,7 @@ class _KronTimes(TensorOp):
     """(A₁ ⊗ A₂ ⊗ ...) x for a stack of vectors x: n Σ mᵢ operations, and no product is formed."""
 
     def __call__(self, x: Any, *matrices: Any, name: str | None = None) -> Tensor:
-        product: Tensor = self.build(unify((x, *matrices), to_float=True), {}, name)
+        product: Tensor = self.build(unify((x, *matrices)), {}, name)
         return product
 
     def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType:
@@ -39,8 +39,9 @@ def _kron_times(x: Any, *matrices: Any) -> Any:
     """Each matrix takes the first axis of what is left and puts its result last, so that after all the order is as it
     was."""
     stack = x.shape[:-1]
-    for m in matrices:
-        columns = x.reshape((*stack, m.shape[1], x.shape[-1] // m.shape[1]))
+    for i, m in enumerate(matrices):
+        rest = prod(n.shape[1] for n in matrices[i + 1 :]) * prod(n.shape[0] for n in matrices[:i])
+        columns = x.reshape((*stack, m.shape[1], rest))
         rows = jnp.swapaxes(unrolled.matmul(m, columns), -1, -2)
         x = rows.reshape((*stack, rows.shape[-1] * rows.shape[-2]))
     return x

@@ -113,7 +113,7 @@ def _attempt(name: str, apply: Rewrite, result: Plan, protected: frozenset[Rando
         assert not lost, f"it neither keeps nor brings back {_names(lost)}"
         if result.program is not before:
             needed = result.program.depends_on_eliminated
-            assert not needed, f"what it leaves depends on {_names(needed)}, which it eliminates"
+            assert not needed, f"what is left still depends on {_names(needed)}, marginalized"
     except Exception as error:
         if strict.on:
             raise
