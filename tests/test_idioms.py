@@ -347,3 +347,27 @@ def test_known_lengths_are_evaluated_as_unknown_ones_are():
     assert x.shape[0].eval() == 3 and x.size.eval() == 6 and (2 * x.shape[0] - 1).eval() == 5
     assert isinstance(x.shape[0], int) and x.shape[0].astype("float64").dtype == "float64"
     assert x.shape[0] // 2 == 1 and x.shape[1] * [1] == [1, 1]
+
+
+def test_the_curvature_of_values_that_are_no_longer_transformed():
+    """Ports of Statistical Rethinking take transforms away and rename the values, for the Hessian of what they mean."""
+    y = np.random.default_rng(0).normal(3, 2, 50)
+    with pm.Model() as model:
+        mu, sigma = pm.Normal("mu", 0, 10), pm.Uniform("sigma", 0, 50)
+        pm.Deterministic("twice", 2 * mu)
+        pm.Normal("y", mu, sigma, observed=y)
+    mode = pm.find_MAP(model=model, progressbar=False)
+    for rv in model.unobserved_RVs:
+        model.rvs_to_transforms[rv] = None
+        if rv in model.rvs_to_values:
+            model.rvs_to_values[rv].name = rv.name
+    m, s = float(mode["mu"]), float(mode["sigma"])
+    cross = 2 * np.sum(y - m) / s**3
+    expected = [[50 / s**2 + 0.01, cross], [cross, 3 * np.sum((y - m) ** 2) / s**4 - 50 / s**2]]
+    np.testing.assert_allclose(pm.find_hessian(mode, vars=[mu, sigma], model=model), expected, rtol=1e-6)
+
+
+def test_an_input_is_called_by_the_name_that_it_was_given_last():
+    x = pt.dscalar("x")
+    x.name = "z"
+    assert x.name == "z" and pt.exp(x).eval({"z": 0.0}) == 1.0

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import ppl as pm
 import ppl.tensor as tt
 from ppl.compile import function
 from ppl.distributions import (
@@ -372,3 +373,47 @@ def test_parameters_without_a_law_are_as_impossible_as_before(law, parameters, v
     full, short = rows_and_cells(law, data, **parameters)
     point = np.full(4, value + 2.0), np.ones(3)
     assert full(*point)[0] == short(*point)[0] == -np.inf
+
+
+# --- densities that users write
+
+
+def total(value, mu):
+    return -0.5 * pm.math.sum(value - mu) ** 2
+
+
+def about_the_mean(value, mu):
+    return -0.5 * (value - mu + pm.math.mean(mu)) ** 2
+
+
+def row_by_row(value, mu):
+    return -0.5 * (value - mu) ** 2
+
+
+@pytest.mark.parametrize("logp", [total, about_the_mean, row_by_row])
+@pytest.mark.parametrize("groups", [1, 3])
+def test_rows_that_a_users_density_joins_are_not_counted(logp, groups):
+    """What a function of the user's makes of rows is known by its expression alone: a sum of them is one number."""
+    group = np.arange(60) % groups
+    with pm.Model() as model:
+        a = pm.Normal("a", 0, 1, shape=groups)
+        pm.CustomDist("y", a[group], logp=logp, observed=np.round(np.random.default_rng(1).normal(size=60)))
+    written, rewritten = model.compile_logp(), model.compile_logp(rewrite=True)
+    points = [{"a": np.full(groups, 0.3) * np.arange(1, groups + 1)}, {"a": np.linspace(-1.0, 2.0, groups)}]
+    ends = [written(p) for p in points], [rewritten(p) for p in points]
+    np.testing.assert_allclose(np.diff(ends[1]), np.diff(ends[0]), rtol=1e-10)
+    assert bool(pm.explain(model).steps) == (logp is not total)  # a mean is one number, which all rows share
+
+
+@pytest.mark.parametrize("logp", [total, about_the_mean, row_by_row])
+def test_labels_of_rows_that_a_users_density_joins_are_summed_together(logp):
+    with pm.Model() as model:
+        a = pm.Normal("a", 0, 1)
+        z = pm.Bernoulli("z", 0.3, shape=4)
+        pm.CustomDist("y", a + z, logp=logp, observed=np.array([0.0, 1.0, -1.0, 2.0]))
+    assert pm.explain(model).free == ("a",)
+    whole = model.compile_logp()
+    labels = np.array(np.meshgrid(*[[0, 1]] * 4)).reshape(4, -1).T
+    at = [np.logaddexp.reduce([whole({"a": a, "z": z}) for z in labels]) for a in (0.2, 1.1)]
+    rewritten = model.compile_logp(rewrite=True)
+    assert rewritten({"a": 1.1}) - rewritten({"a": 0.2}) == pytest.approx(at[1] - at[0], rel=1e-10)

@@ -86,6 +86,7 @@ class Distribution(Parametrized, Evaluated, Facts):
         tuple[str, ...]
     ] = ()  # parameters that must be known for the family to be exponential in the others
     order: ClassVar[tuple[str, ...]] = ()  # of positional arguments, where PyMC's differs from the declared one
+    written_by_user: ClassVar[bool] = False  # its log-density is a function of the user's, which may join rows
     in_pytensor: ClassVar[InPyTensor | None] = None  # where its name and parameters do not tell how PyTensor has it
     rv_type, rv_op = OperationClass(), OperationOfFamily()  # as programs written for PyMC ask
     __signature__ = FamilySignature()

@@ -89,6 +89,7 @@ class CustomDist(Distribution, abstract=True):
             for fact, f in (("logp", logp), ("logcdf", logcdf)):  # the user's come before what follows from `dist`
                 if f is not None:
                     setattr(family, fact, staticmethod(_as_function(f)))
+            family.written_by_user = logp is not None
         else:
             axes = (0,) * len(parameters) if axes is None else axes
             family = family_of_functions(class_name, axes, ndim_supp or 0, dtype_name(dtype), logp, logcdf, random)
@@ -187,6 +188,7 @@ def family_of_functions(
         "logp": logp or unknown("logp", "Pass logp=, or dist= from which it follows."),
         "sample": sample if random else unknown("random", "Pass random=, or dist= from which draws follow."),
         "dtype": dtype,
+        "written_by_user": True,
     }
     if logcdf is not None:
         facts["logcdf"] = logcdf

@@ -78,7 +78,7 @@ def at_present(model: Books) -> Present:
         unobserved_RVs=now(model.unobserved_RVs),
         potentials=now(model.potentials),
         rvs_to_values=values,
-        rvs_to_transforms={variables[rv]: transform for rv, transform in model.rvs_to_transforms.items()},
+        rvs_to_transforms={now: model.rvs_to_transforms.get(rv) for rv, now in variables.items()},
         rvs_to_total_sizes={variables[rv]: total for rv, total in model.rvs_to_total_sizes.items()},
         inputs=dict(zip(free, [model.rvs_to_values[rv] for rv in model.free_RVs], strict=True)),
     )

@@ -16,6 +16,7 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.distributions import RandomVariable
+from ppl.distributions.declaration.inner import laws_of
 from ppl.graph import Node, ancestors, substitute
 from ppl.graph.records import record
 from ppl.tensor.tensor import Tensor
@@ -204,6 +205,15 @@ def log_density(factor: Factor, values: Mapping[Any, Any] | None = None) -> Tens
     if not isinstance(factor, Observation) or factor.rows is None:
         return density
     return tt.switch(substitute(factor.rows, at), density, 0.0)
+
+
+def written_by_user(factor: Factor) -> bool:
+    """Whether a function of the user's says what the log-density is: it may join rows, as by a sum or a mean, and tells
+    only by its expression which number depends on what."""
+    if isinstance(factor, Term):
+        return False
+    owner = factor.variable if isinstance(factor, Observation) else factor
+    return any(law.family.written_by_user for law in (owner, *laws_of(owner)))
 
 
 def in_the_way(factor: RandomVariable | Term) -> str:

@@ -32,7 +32,7 @@ from ppl.rewrites.marginalization.expressions.data import NotAffine, data_value,
 from ppl.rewrites.marginalization.expressions.positive import known_positive, unproved
 from ppl.rewrites.marginalization.expressions.products import Product
 from ppl.rewrites.marginalization.gaussian.spectrum import compact_spectral
-from ppl.rewrites.marginalization.program import NoMatch, Observation, Program, Term, where_valid
+from ppl.rewrites.marginalization.program import NoMatch, Observation, Program, Term, where_valid, written_by_user
 from ppl.rewrites.sufficient_statistics.bounded import bounded
 from ppl.rewrites.sufficient_statistics.distinct_rows import Rows, cells, in_one_axis, looks
 from ppl.rewrites.sufficient_statistics.linear_regression import compact_linear
@@ -48,6 +48,8 @@ def compact(observation: Observation) -> tuple[Term, str]:
         raise NoMatch("which rows count, or their values, are not data")
     if variable.family is MvNormal and variable.ndim == 1:
         return compact_spectral(observation)
+    if written_by_user(observation):
+        return _counted_as_written(variable, value)
     observation = in_one_axis(observation)
     variable, value = observation.variable, observation.value
     count = known_shape(variable)[0] if variable.ndim > variable.event_ndim else 1
@@ -93,9 +95,28 @@ def compact(observation: Observation) -> tuple[Term, str]:
         ), f"{count} rows, sorted, by their running totals"
     columns.append(np.asarray(data_value(value), dtype=np.float64).reshape(count, -1))
     first, cell = cells(columns, count)
+    return _counted(variable, family.log_density(value[first], *at(first)), first, cell)
+
+
+def _counted_as_written(variable: Any, value: Any) -> tuple[Term, str]:
+    """Counted rows of a density that a user wrote: it may join them, in a sum or by a mean, so it is read itself."""
+    density = variable.family.log_density(value, *variable.parameters)
+    count = known_shape(variable)[0] if variable.ndim else 1
+    if count < LIMITS.least_rows:
+        raise NoMatch(f"{count} rows are few")
+    if variable.ndim != 1 or density.type.shape != (count,):
+        raise NoMatch("its log-density is not one number for each row")
+    rows, columns = Rows(count), []  # type: tuple[Rows, list[np.ndarray]]
+    rows.key(density, columns)
+    first, cell = cells(columns, count)
+    return _counted(variable, rows.at(density, first), first, cell)
+
+
+def _counted(variable: Any, densities: Tensor, first: np.ndarray, cell: np.ndarray) -> tuple[Term, str]:
+    """The log-densities of distinct rows, each as often as its row is there."""
     counts = np.bincount(cell, minlength=len(first)).astype(float)
-    density = tt.sum(as_tensor(counts) * family.log_density(value[first], *at(first)))
-    return Term(f"counts of {variable.name}", density, "rows"), f"{count} rows, {len(first)} of them distinct, counted"
+    words = f"{len(cell)} rows, {len(first)} of them distinct, counted"
+    return Term(f"counts of {variable.name}", tt.sum(as_tensor(counts) * densities), "rows"), words
 
 
 def is_exponential(variable: Any) -> bool:

@@ -94,8 +94,8 @@ NAMED = named = _Named("named", lambda x, name, scope: x)
 
 @function()
 def name_of(node: Node) -> str | None:
-    """The name a node carries, or the label it was given."""
-    return node.attrs.get("name") or _labels.get(node)
+    """The label a node was given by `x.name = ...`, or else the name it was made with."""
+    return _labels.get(node) or node.attrs.get("name")
 
 
 def label_of(node: Node) -> str | None:

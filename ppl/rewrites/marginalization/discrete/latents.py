@@ -13,7 +13,7 @@ from ppl.graph import Node
 from ppl.graph.records import record
 from ppl.rewrites.factorization.supports import Sites, Support, merged, over_last
 from ppl.rewrites.marginalization.expressions.data import known_shape
-from ppl.rewrites.marginalization.program import Factor, NoMatch, Observation, Term
+from ppl.rewrites.marginalization.program import Factor, NoMatch, Observation, Term, log_density, written_by_user
 from ppl.tensor.tensor import Tensor, as_tensor
 
 
@@ -60,6 +60,8 @@ def row_support(factor: Factor, labels: Labels) -> Support:
     sites = labels.sites
     if isinstance(factor, Term):
         found = sites.support(factor.density)
+    elif written_by_user(factor):
+        found = sites.support(log_density(factor))
     else:
         owner = factor.variable if isinstance(factor, Observation) else factor
         if None in owner.type.shape:
