@@ -738,7 +738,7 @@ FAULTS = [
     Fault("a normalizer counted for each cell", count_rows, compaction._of_statistics, "rows.counts * family",
           "family"),
     Fault("an exposure lost", exposed, products._multiply, "_times(p.data, q.data)", "q.data"),
-    Fault("counted once", counted, compaction.compact, "as_tensor(counts) * family", "family"),
+    Fault("counted once", counted, compaction._counted, "as_tensor(counts) * densities", "densities"),
     Fault("below is above", skewed_rows, AsymmetricLaplace.logp_of_distances, "kappa * above + below / kappa",
           "kappa * below + above / kappa"),
     Fault("a running total one off", sorted_rows, compaction._distances, "below * at - totals[k]",
