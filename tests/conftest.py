@@ -1,8 +1,8 @@
 """What every test shares: reproducible examples, and the oracle."""
 
 import functools
-import itertools
 import importlib
+import itertools
 import logging
 import os
 import sys
@@ -44,8 +44,6 @@ def _what_is_logged_stays():
 
 PLACES = Path("/proc/self/maps")  # on Linux
 MOST_PLACES = 20_000  # of the 65,530 places in memory that Linux gives a process; each program takes some for its code
-
-
 _tests_so_far = itertools.count(1)
 
 
