@@ -152,6 +152,25 @@ def test_what_needs_no_arviz_does_not_ask_for_it(monkeypatch):
 
 
 @ARVIZ_0
+@pytest.mark.parametrize("join", ["left", "right"])
+def test_one_result_takes_the_groups_of_another(join):
+    left, right = collect(groups()), collect({"posterior": posterior(20), "prior": posterior()})
+    left.extend(right, join=join)
+    theirs = arviz.InferenceData(**groups())
+    theirs.extend(arviz.InferenceData(posterior=posterior(20), prior=posterior()), join=join)
+    assert type(left) is InferenceData and left.groups() == theirs.groups()
+    assert all(left[name].identical(theirs[name]) for name in theirs.groups())
+
+
+@ARVIZ_0
+@pytest.mark.parametrize("asked", [{"join": "both"}, {"other": "no result"}])
+def test_what_a_result_cannot_be_extended_by_is_refused_as_by_arviz(asked):
+    for result in (collect(groups()), arviz.InferenceData(**groups())):
+        with pytest.raises(ValueError, match="two InferenceData objects only|either 'left' or 'right'"):
+            result.extend(**{"other": collect({"prior": posterior()}), **asked})
+
+
+@ARVIZ_0
 def test_where_arviz_cannot_be_imported_the_groups_are_there(monkeypatch):
     def failing(name):
         raise PermissionError(13, "Permission denied", "cache")
@@ -324,9 +343,12 @@ with pm.Model(coords={"k": range(3)}):
     mu = pm.Normal("mu")
     pm.Normal("y", mu, 1.0, observed=[0.1, 0.2, 0.3], dims="k")
     result = pm.sample(progressbar=False, random_seed=1)
-    pm.sample_posterior_predictive(result, progressbar=False, extend_inferencedata=True)
-assert {"posterior", "sample_stats", "posterior_predictive", "observed_data"} <= set(result)
+    result.extend(pm.sample_posterior_predictive(result, progressbar=False))
+    pm.sample_posterior_predictive(result, progressbar=False, predictions=True, extend_inferencedata=True)
+    pm.compute_log_likelihood(result, progressbar=False)
+assert {"posterior", "sample_stats", "posterior_predictive", "predictions", "log_likelihood"} <= set(result)
 table = pm.summary(result)
+print(*[m for m in ("pandas", "xarray") if m in sys.modules])
 assert list(table.columns) == "mean sd hdi_3% hdi_97% mcse_mean mcse_sd ess_bulk ess_tail r_hat".split()
 print(*[m for m in ("arviz", "matplotlib", "numba", "scipy.stats") if m in sys.modules])
 """

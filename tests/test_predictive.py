@@ -27,7 +27,7 @@ from ppl.distributions import (
 from ppl.graph import ancestors
 from ppl.model import bar
 from ppl.model.errors import ShapeError
-from ppl.model.output.results import collect, dataset, group_names, group_of
+from ppl.model.output.results import collect, group, group_names, group_of
 from ppl.model.prediction.draw_rows import RowProgram, draw_keys, over_draws
 from ppl.model.prediction.pointwise import log_likelihood_values
 from ppl.tensor.sampling.draws import KEY_TYPE, OF_ONE_WORD, key_fold_in
@@ -59,7 +59,7 @@ def idata(model):
         "height": rng.normal(0, 0.1, (2, 50, 2)),
         "noise": rng.uniform(0.5, 1, (2, 50)),
     }
-    return collect({"posterior": dataset(model, values), "constant_data": dataset(model, {"x": X}, ())})
+    return collect({"posterior": group(model, values), "constant_data": group(model, {"x": X}, ())})
 
 
 def test_every_draw_has_random_rows_of_its_own():
@@ -312,7 +312,7 @@ def test_data_decide_the_length_of_a_dimension_with_labels():
         slope = Normal("slope", 2.0, 1e-6)
         y = Normal("y", pm.Deterministic("mu", slope * x, dims="row"), 1e-3, observed=np.arange(4.0), dims="row")
         posterior = {"slope": np.full((2, 5), 2.0), "mu": np.zeros((2, 5, 4))}
-        given = collect({"posterior": dataset(model, posterior)})
+        given = collect({"posterior": group(model, posterior)})
         pm.set_data({"x": np.arange(6.0)}, coords={"row": list("abcdef")})
         found = pm.sample_posterior_predictive(given, predictions=True, random_seed=1)
     assert y.type.shape == (None,)
@@ -353,9 +353,9 @@ def test_predictive_draws_as_arrays_make_a_result():
     given = {"y": np.arange(24.0).reshape(3, 4, 2)}
     for values in (given, {"y": given["y"][0]}):
         found = pm.to_inference_data(posterior_predictive=values, model=model)
-        group = group_of(found, "posterior_predictive")
-        assert group.y.dims == ("chain", "draw", "y_dim_0") and group.sizes["draw"] == 4
-        assert np.array_equal(group.y[0], given["y"][0]) and y.name == "y"
+        drawn = group_of(found, "posterior_predictive")
+        assert drawn.y.dims == ("chain", "draw", "y_dim_0") and drawn.sizes["draw"] == 4
+        assert np.array_equal(drawn.y[0], given["y"][0]) and y.name == "y"
 
 
 def test_long_work_shows_how_far_it_is(monkeypatch):
@@ -368,7 +368,7 @@ def test_long_work_shows_how_far_it_is(monkeypatch):
         x = Normal("x")
         Normal("y", x, 1.0, observed=np.zeros(3))
         draws = {"x": np.zeros((2, 50))}
-        posterior = collect({"posterior": dataset(pm.modelcontext(None), draws)})
+        posterior = collect({"posterior": group(pm.modelcontext(None), draws)})
         for compute, word in (
             (pm.sample_posterior_predictive, "Sampling"),
             (pm.compute_log_likelihood, "log-likelihood"),
@@ -427,7 +427,7 @@ def test_no_draws_by_parameters_that_computation_put_outside_their_domains():
         with pytest.raises(ValueError, match=f"(?s){message}"):
             call()
     with pytest.raises(ValueError, match='Normal "x": sigma must be positive, got -2'):
-        values = collect({"posterior": dataset(model, {"sigma": np.array([[1.0, -2.0]])})})
+        values = collect({"posterior": group(model, {"sigma": np.array([[1.0, -2.0]])})})
         ppl.sample_posterior_predictive(values, model, var_names=["x"], progressbar=False)
     assert ppl.draw(ppl.Normal.dist(3.0, below * 0), random_seed=1).tolist() == [3.0, 3.0]
 

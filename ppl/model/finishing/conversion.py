@@ -56,7 +56,7 @@ def to_inference_data(
         ):
             if wanted is not False:
                 terms = compute(model, draws.values, None if wanted is True else wanted)
-                groups[name] = draws.as_dataset(model, terms, **more)
+                groups[name] = draws.as_group(model, terms, **more)
     if posterior_predictive is not None:
         groups["posterior_predictive"] = results.group(model, _by_chain(model, posterior_predictive), **more)
     if prior is not None:
@@ -74,12 +74,12 @@ def _groups_of(
 ) -> dict[str, Any]:
     """The posterior of a trace, and its statistics where it has some."""
     names = draws.values if include_transformed else shown(draws.values)
-    groups = {"posterior": draws.as_dataset(model, {name: draws.values[name] for name in names}, **more)}
+    groups = {"posterior": draws.as_group(model, {name: draws.values[name] for name in names}, **more)}
     if isinstance(trace, MultiTrace):
         stats = {
             name: np.stack(trace.get_sampler_stats(name, combine=False, squeeze=False)) for name in trace.stat_names
         }
-        groups["sample_stats"] = draws.as_dataset(model, complete(stats))
+        groups["sample_stats"] = draws.as_group(model, complete(stats))
     return groups
 
 

@@ -18,6 +18,11 @@ class Labeled(NamedTuple):
     dims: Sequence[str]
     values: np.ndarray
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The lengths of its axes."""
+        return self.values.shape
+
 
 class Group(NamedTuple):
     """Arrays by name, the labels along their dimensions, and attributes."""
@@ -25,6 +30,11 @@ class Group(NamedTuple):
     arrays: Mapping[str, Labeled]
     coords: Mapping[str, Any]
     attrs: Mapping[str, Any]
+
+    @property
+    def data_vars(self) -> Mapping[str, Labeled]:
+        """The arrays, under the name that a Dataset has for them."""
+        return self.arrays
 
     def dataset(self) -> Any:
         """The group as an xarray Dataset."""

@@ -58,6 +58,14 @@ class InferenceData(Mapping[str, Any]):
         """The names of all groups."""
         return sorted(vars(self)[HELD], key=lambda name: ORDER.get(name, len(ORDER)))
 
+    def extend(self, other: Any, join: str = "left", warn_on_custom_groups: bool = False) -> None:
+        """The groups of another result too; of a name that both have, the left one's is kept, or the right one's."""
+        if type(other) is not InferenceData or join not in ("left", "right") or warn_on_custom_groups:
+            turn_into_arviz(self).extend(other, join=join, warn_on_custom_groups=warn_on_custom_groups)
+            return
+        mine, theirs = vars(self)[HELD], vars(other)[HELD]
+        self.add({name: theirs[name] for name in theirs if join == "right" or name not in mine})
+
     def __getitem__(self, name: str) -> Any:
         groups = vars(self)[HELD]
         if name not in groups:

@@ -122,11 +122,6 @@ def _import_all() -> None:
         gc.set_threshold(*thresholds)
 
 
-def dataset(model: Model, values: Mapping[str, np.ndarray], *args: Any, **options: Any) -> Any:
-    """Arrays by name as an xarray Dataset; the other arguments are those of `group`."""
-    return group(model, values, *args, **options).dataset()
-
-
 def group(
     model: Model,
     values: Mapping[str, np.ndarray],
@@ -253,8 +248,15 @@ def group_names(result: Any) -> list[str]:
 
 def group_of(result: Any, name: str) -> Any:
     """One group as a Dataset; None where there is none."""
+    return dataset_of(arrays_of(result, name))
+
+
+def arrays_of(result: Any, name: str) -> Any:
+    """One group as it is held, with arrays by name in `data_vars`; None where there is none."""
     if name not in group_names(result):
         return None
+    if type(result) is InferenceData:
+        return result.held(name)
     group = result[name]
     return group.to_dataset() if hasattr(group, "to_dataset") else group
 

@@ -150,8 +150,8 @@ def _group(
 ) -> Any:
     draws = from_trace(idata, sample_dims)
     values = compute(model, draws.values, var_names)
-    group = draws.as_dataset(model, values)
-    return results.extend(idata, {name: group}) if extend else group
+    group = draws.as_group(model, values)
+    return results.extend(idata, {name: group}) if extend else group.dataset()
 
 
 def compute_deterministics(
@@ -184,5 +184,5 @@ def compute_deterministics(
     bar = Bar("Computing deterministics", progressbar)
     values = evaluated(joint, outputs, draws.values, bar) if outputs else {}
     tell(not_numbers(values))
-    found = draws.as_dataset(model, values)
+    found = draws.as_group(model, values).dataset()
     return dataset.assign({name: found[name] for name in found.data_vars}) if merge_dataset else found

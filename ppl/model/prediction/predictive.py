@@ -271,7 +271,7 @@ def sample_posterior_predictive(
     values = _drawn(model, names, draws, given, seed_of(random_seed), bar)
     if not return_inferencedata:
         return {name: draws.laid_out(value) for name, value in values.items()}
-    group = draws.as_dataset(model, values, **options)
+    group = draws.as_group(model, values, **options)
     name, constant, observed = ("predictions", "predictions_constant_data", None) if predictions else USUAL_GROUPS
     groups = {name: group, **results.given_groups(model, constant, observed, **options)}
     if not extend_inferencedata:

@@ -103,11 +103,18 @@ def _same_length(model: Model, draws: Draws, data: Variable, axis: int, before: 
 
 def relabeled(model: Model, trace: Any) -> set[str]:
     """Dimensions that have other labels now than in the draws: what was learned of the old ones is not theirs."""
-    kept = results.group_of(trace, "posterior") if hasattr(trace, "groups") else None
+    kept = results.arrays_of(trace, "posterior") if hasattr(trace, "groups") else None
     kept = trace if kept is None else kept  # the posterior by itself
     if not hasattr(kept, "coords"):
         return set()
+    now = {dim: labels for dim, labels in model.coords.items() if labels is not None and dim in kept.coords}
+    return {dim for dim, labels in now.items() if not _same_labels(np.asarray(kept.coords[dim]), labels)}
+
+
+def _same_labels(before: np.ndarray, now: Sequence[Any]) -> bool:
+    """Whether two axes have the same labels; pandas, which knows dates and missing labels, is asked about the rest."""
+    if before.tolist() == list(now):
+        return True
     import pandas as pd
 
-    now = {dim: labels for dim, labels in model.coords.items() if labels is not None and dim in kept.coords}
-    return {dim for dim, labels in now.items() if not pd.Index(labels).equals(pd.Index(kept.coords[dim].values))}
+    return pd.Index(before).equals(pd.Index(now))
