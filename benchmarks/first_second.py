@@ -8,8 +8,9 @@ processor, children counted. Byte code is there already. "Nothing kept" has an e
 disk" one that an earlier process has filled; rivals keep theirs in a folder of the same kind. "Other data" is a second
 model in one process, with other numbers of the same sizes. Rivals that are not installed are left out.
 
-Eight schools have normal rows or rows of Student's t. The logistic regression has 500 rows and 5 coefficients, counts are
-of 20 groups with negative binomial rows and predictive draws of each, and the conjugate model is a share of 100 trials.
+Eight schools have normal rows or rows of Student's t. The logistic regression has 500 rows and 5 coefficients, counts
+are of 20 groups with negative binomial rows and predictive draws of each, and the conjugate model is a share of 100
+trials.
 """
 
 from __future__ import annotations
@@ -143,7 +144,7 @@ def main() -> None:
     print(f"{'median (least) seconds':48}{'wall':>16}{'processor':>16}  load")
     for name, text in ROWS.items():
         rival = next((package for package in ("nutpie", "pymc") if name.startswith(package)), None)
-        if name.startswith(tuple(chosen.without)) or rival and not importlib.util.find_spec(rival):
+        if name.startswith(tuple(chosen.without)) or (rival and not importlib.util.find_spec(rival)):
             continue
         figures = list(zip(*row(name, text, chosen.repeats), strict=True))
         shown = "".join(f"{statistics.median(f):8.2f} ({min(f):.2f})" for f in figures)

@@ -166,7 +166,7 @@ def test_one_result_takes_the_groups_of_another(join):
 @pytest.mark.parametrize("asked", [{"join": "both"}, {"other": "no result"}])
 def test_what_a_result_cannot_be_extended_by_is_refused_as_by_arviz(asked):
     for result in (collect(groups()), arviz.InferenceData(**groups())):
-        with pytest.raises(ValueError, match="two InferenceData objects only|either 'left' or 'right'"):
+        with pytest.raises(ValueError, match=r"two InferenceData objects only|either 'left' or 'right'"):
             result.extend(**{"other": collect({"prior": posterior()}), **asked})
 
 

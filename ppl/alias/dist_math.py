@@ -66,6 +66,6 @@ def std_cdf(x: Any) -> Tensor:
     return tt.exp(tt.log_ndtr(x))
 
 
-def zvalue(value: Any, mu: Any, sigma: Any) -> Tensor:
+def zvalue(value: Any, sigma: Any, mu: Any) -> Tensor:
     """How many deviations a value is from its mean."""
     return (as_tensor(value) - mu) / sigma

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from ppl.compile import get_mode
-from ppl.graph import Node, between, depends_on, leaves, topological
+from ppl.graph import Node, between, leaves, topological
 from ppl.tensor.tensor import is_constant
 
 
@@ -20,9 +20,9 @@ def graph_inputs(graphs: Iterable[Any], blockers: Iterable[Any] | None = None) -
     return (node for node in ancestors(graphs, blockers) if not node.inputs)
 
 
-def explicit_graph_inputs(graphs: Any) -> Iterator[Node]:
+def explicit_graph_inputs(graph: Any) -> Iterator[Node]:
     """The inputs that a caller has to give: neither constants nor shared variables."""
-    found = leaves(list(graphs) if isinstance(graphs, list | tuple) else [graphs])
+    found = leaves(list(graph) if isinstance(graph, list | tuple) else [graph])
     return (node for node in found if not is_constant(node) and node.op.name == "input")
 
 
@@ -46,15 +46,15 @@ def io_toposort(inputs: Sequence[Any], outputs: Sequence[Any]) -> list[Node]:
     return [node for node in topological(list(outputs), blockers=stops) if node.inputs and node not in stops]
 
 
-def variable_depends_on(variable: Any, depends: Any) -> bool:
+def variable_depends_on(variable: Any, depends_on: Any) -> bool:
     """Whether a node is computed from one of others."""
-    others = list(depends) if isinstance(depends, list | tuple | set) else [depends]
+    others = list(depends_on) if isinstance(depends_on, list | tuple | set) else [depends_on]
     return any(depends_on(variable, other) for other in others)
 
 
-def vars_between(inputs: Sequence[Any], outputs: Sequence[Any]) -> Iterator[Node]:
+def vars_between(ins: Sequence[Any], outs: Sequence[Any]) -> Iterator[Node]:
     """The nodes between inputs and outputs, both included."""
-    return iter(between(list(inputs), list(outputs)))
+    return iter(between(list(ins), list(outs)))
 
 
 def constant_fold(xs: Sequence[Any], raise_not_constant: bool = True) -> tuple[Any, ...]:

@@ -26,17 +26,26 @@ STAGES: list[Callable[[list[Node]], list[Node]]] = [simplified]
 class Mode:
     """Whether graphs are rewritten before they are compiled, and which values of the results are errors.
 
+    `linker` and `optimizer` are PyTensor's: whatever the linker, it is JAX that compiles, and without an optimizer, or
+    with "fast_compile", graphs are compiled as they are written.
+
     >>> import ppl.tensor as tt
     >>> x = tt.dscalar("x")
     >>> ppl.function([x], tt.log(x), mode=ppl.Mode("as written", rewrites=False))(1.0).item()
     0.0
     """
 
-    name: str
+    name: str = "FAST_RUN"
     rewrites: bool = True
     nan_is_error: bool = False
     inf_is_error: bool = False
     own_rewriters: tuple[Any, ...] = ()
+    linker: Any = None
+    optimizer: Any = "default"
+
+    def __post_init__(self) -> None:
+        if self.optimizer in (None, "None", "fast_compile", "FAST_COMPILE"):
+            object.__setattr__(self, "rewrites", False)
 
     def excluding(self, *tags: str) -> Mode:
         """The same mode: the tags are those of PyTensor's rewrites, of which none is here."""

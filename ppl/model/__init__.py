@@ -10,10 +10,12 @@ from ppl.model.conditioning import freeze_dims_and_data as freeze_dims_and_data
 from ppl.model.conditioning import observe as observe
 from ppl.model.conditioning import remove_value_transforms as remove_value_transforms
 from ppl.model.context import modelcontext as modelcontext
+from ppl.model.errors import CertificateError as CertificateError
 from ppl.model.errors import DataError as DataError
 from ppl.model.errors import ImputationWarning as ImputationWarning
 from ppl.model.errors import IncorrectArgumentsError as IncorrectArgumentsError
 from ppl.model.errors import ParameterValueError as ParameterValueError
+from ppl.model.errors import ResultError as ResultError
 from ppl.model.errors import SamplingError as SamplingError
 from ppl.model.errors import ShapeError as ShapeError
 from ppl.model.errors import ShapeWarning as ShapeWarning

@@ -587,23 +587,23 @@ def _brief(x: Node) -> str:
     return told(x) if x.attrs.get("family") else f"{x.op.name}(...)"
 
 
-def constant(value: Any, name: str | None = None, ndim: int | None = None, dtype: Any = None) -> Tensor:
+def constant(x: Any, name: str | None = None, ndim: int | None = None, dtype: Any = None) -> Tensor:
     """The node of a value that is known now; the value is copied. Python numbers become int64, floatX or bool."""
-    if isinstance(value, Tensor):
-        return value
-    array = np.asarray(value, dtype=None if dtype is None else dtype_name(dtype))
-    if dtype is None and array.dtype == np.float64 and not isinstance(value, np.ndarray | np.generic):
+    if isinstance(x, Tensor):
+        return x
+    array = np.asarray(x, dtype=None if dtype is None else dtype_name(dtype))
+    if dtype is None and array.dtype == np.float64 and not isinstance(x, np.ndarray | np.generic):
         array = array.astype(config.floatX)
     if _name_of(array.dtype) not in _DTYPES:
-        if type(value).__module__.partition(".")[0] in ("pytensor", "pymc"):
+        if type(x).__module__.partition(".")[0] in ("pytensor", "pymc"):
             raise TypeError(
-                f"{value!r} is a variable of PyTensor, as another package makes that imports the real PyMC. Run the"
+                f"{x!r} is a variable of PyTensor, as another package makes that imports the real PyMC. Run the"
                 " program by `python -m ppl`, or import that package within `with ppl.as_pymc():`, so that it finds"
                 " ppl in PyMC's place; ppl.from_pymc takes whole models."
             )
-        raise TypeError(f"a tensor holds numbers and booleans, got {value!r} of dtype {array.dtype}")
+        raise TypeError(f"a tensor holds numbers and booleans, got {x!r} of dtype {array.dtype}")
     if ndim is not None and array.ndim != ndim:
-        raise ValueError(f"asked for {ndim} dimensions, but {value!r} has {array.ndim}")
+        raise ValueError(f"asked for {ndim} dimensions, but {x!r} has {array.ndim}")
     node: Tensor = Node(CONSTANT, (), Attrs(value=FrozenArray(array)))  # type: ignore[assignment]
     return node if name is None else FUNCTIONS["named"](node, name)
 
@@ -613,22 +613,22 @@ def known_as(name: str, array: np.ndarray) -> Tensor:
     return Node(CONSTANT, (), Attrs(value=FrozenArray(np.asarray(array)), name=name))  # type: ignore[return-value]
 
 
-def as_tensor(value: Any, name: str | None = None, ndim: int | None = None, dtype: Any = None) -> Tensor:
+def as_tensor(x: Any, name: str | None = None, ndim: int | None = None, dtype: Any = None) -> Tensor:
     """A tensor from a tensor, a number, an array, or a (nested) sequence that may hold tensors."""
-    if isinstance(value, Tensor):
-        tensor = viewed(value)
-    elif isinstance(value, Node):
-        raise TypeError(f"{value!r} has several results: take one, as {value.op.name}(...)[0]")
-    elif hasattr(value, "__ppl_tensor__"):
-        tensor = value.__ppl_tensor__()
-    elif isinstance(value, list | tuple) and _holds_tensor(value):
-        tensor = FUNCTIONS["stack"]([as_tensor(item) for item in value])
-    elif isinstance(value, Labelled):
-        value.refuse()
-    elif hasattr(value, "to_numpy") and not isinstance(value, np.ndarray):
-        tensor = constant(value.to_numpy())
+    if isinstance(x, Tensor):
+        tensor = viewed(x)
+    elif isinstance(x, Node):
+        raise TypeError(f"{x!r} has several results: take one, as {x.op.name}(...)[0]")
+    elif hasattr(x, "__ppl_tensor__"):
+        tensor = x.__ppl_tensor__()
+    elif isinstance(x, list | tuple) and _holds_tensor(x):
+        tensor = FUNCTIONS["stack"]([as_tensor(item) for item in x])
+    elif isinstance(x, Labelled):
+        x.refuse()
+    elif hasattr(x, "to_numpy") and not isinstance(x, np.ndarray):
+        tensor = constant(x.to_numpy())
     else:
-        tensor = constant(value, dtype=dtype)
+        tensor = constant(x, dtype=dtype)
     if dtype is not None and tensor.dtype != dtype_name(dtype):
         tensor = FUNCTIONS["cast"](tensor, dtype)
     if ndim is not None and tensor.ndim != ndim:

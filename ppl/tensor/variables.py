@@ -81,9 +81,9 @@ class Variable(Tensor):
             return np.random.default_rng(np.asarray(self.cell.value))
         return np.asarray(self.cell.value) if borrow else np.array(self.cell.value)
 
-    def set_value(self, value: Any, borrow: bool = False) -> None:
+    def set_value(self, new_value: Any, borrow: bool = False) -> None:
         """Give the variable another value of as many axes, of numbers that its dtype has; copied unless `borrow`."""
-        array = self._fitting(value, copy=not borrow)
+        array = self._fitting(new_value, copy=not borrow)
         if not borrow:
             array.flags.writeable = False  # nobody changes it any more: functions may keep it on the device
         with self.cell.lock:

@@ -27,8 +27,8 @@ SAME = "another name of a documented one"
 NEEDS = "needs the real PyMC, or changes the whole process"
 WITHOUT_EXAMPLE = {
     **dict.fromkeys(
-        "DataError GradientError GraphFileError ImputationWarning IncorrectArgumentsError ParameterValueError "
-        "SamplingError ShapeError ShapeWarning TraceDirectoryError".split(),
+        "CertificateError DataError GradientError GraphFileError ImputationWarning IncorrectArgumentsError "
+        "ParameterValueError ResultError SamplingError ShapeError ShapeWarning TraceDirectoryError".split(),
         ERROR,
     ),
     **dict.fromkeys(

@@ -15,7 +15,8 @@ class LogLogistic(Distribution):
 
     alpha, beta = param(positive), param(positive)
     support = positive
-    law = law_of(lambda alpha, beta: exp(Logistic.dist(log(alpha), 1 / beta)))
+    scale_parameter = alpha
+    law = law_of(lambda alpha, beta: exp(Logistic.dist(log(alpha), 1 / beta)), words="log {}")
 
     def mean(alpha, beta):
         return switch(beta > 1, alpha / sinc(1 / beta), np.inf)
@@ -32,3 +33,12 @@ class LogLogistic(Distribution):
 
     def support_point(alpha, beta):
         return alpha
+
+    def log_variance(beta):
+        return np.pi**2 / 3 / beta**2
+
+    def fisher_information(alpha, beta):
+        return {"alpha": (beta / alpha) ** 2 / 3.0}
+
+    def estimates(y, beta=1.0):
+        return {"beta": beta}

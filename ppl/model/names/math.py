@@ -141,14 +141,14 @@ def kron_diag(*diags: Any) -> Tensor:
     return reduce(flat_outer, diags)
 
 
-def batched_diag(x: Any) -> Tensor:
+def batched_diag(C: Any) -> Tensor:
     """Rows as stacked diagonal matrices, or the diagonals of stacked matrices."""
-    x = as_tensor(x)
-    if x.ndim == 2:
-        return tt.expand_dims(x, -1) * tt.eye(x.shape[1])
-    if x.ndim == 3:
-        return tt.sum(x * tt.eye(x.shape[-1]), axis=-1)
-    raise ValueError(f"batched_diag takes 2 or 3 axes, got {x!r}")
+    C = as_tensor(C)
+    if C.ndim == 2:
+        return tt.expand_dims(C, -1) * tt.eye(C.shape[1])
+    if C.ndim == 3:
+        return tt.sum(C * tt.eye(C.shape[-1]), axis=-1)
+    raise ValueError(f"batched_diag takes 2 or 3 axes, got {C!r}")
 
 
 def block_diagonal(matrices: Any, sparse: bool = False, format: str = "csr") -> Tensor:

@@ -214,8 +214,10 @@ class Books(metaclass=_MadeInItsBlock):
             return int(value_of(length)) if is_constant(length) else None
         return length
 
-    def add_coords(self, coords: Mapping[str, Any], *, lengths: Mapping[str, Any] | None = None) -> None:
-        """Declare several dimensions."""
+    def add_coords(self, coords: Mapping[str, Any] | None, *, lengths: Mapping[str, Any] | None = None) -> None:
+        """Declare several dimensions; none where there are no coords."""
+        if coords is None:
+            return
         if not isinstance(coords, Mapping):
             raise TypeError(f"coords is a dict from dimension to labels, got {coords!r}")
         for name, values in coords.items():

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ppl.tensor.arrays.creation import zeros_like
-from ppl.tensor.arrays.indexing import take_along_axis
+from ppl.tensor.arrays.indexing import inside, take_along_axis
 from ppl.tensor.arrays.shaping import broadcast_to, expand_dims, shape_padleft
 from ppl.tensor.core.elementwise import isinf, isnan, switch
 from ppl.tensor.core.ops import cast_to
@@ -17,19 +17,16 @@ from ppl.tensor.tensor import Tensor, as_tensor, function
 
 
 @function()
-def choose(positions: Any, choices: Any, mode: str = "raise") -> Tensor:
-    """Entry by entry from the array whose number stands in `positions`."""
-    if mode not in ("raise", "wrap", "clip"):
-        raise ValueError(f"choose: mode is 'raise', 'wrap' or 'clip', got {mode!r}")
+def choose(a: Any, choices: Any, mode: str = "raise") -> Tensor:
+    """Entry by entry from the array whose number stands in `a`."""
     stacked = as_tensor(choices if isinstance(choices, Tensor) else list(choices))
-    count, positions = shape_of(stacked)[0], as_tensor(positions)
-    if mode != "raise":
-        positions = positions % count if mode == "wrap" else positions.clip(0, count - 1)
-    rank = max(stacked.ndim - 1, positions.ndim)
+    count = shape_of(stacked)[0]
+    a = as_tensor(inside("choose", a, count, mode))
+    rank = max(stacked.ndim - 1, a.ndim)
     stacked = stacked.reshape((count, *[1] * (rank - stacked.ndim + 1), *shape_of(stacked)[1:]))
-    positions = expand_dims(shape_padleft(positions, rank - positions.ndim), 0)
-    common = shape_of(stacked[:1] * 0 + positions * 0)[1:]
-    picked = take_along_axis(broadcast_to(stacked, (count, *common)), broadcast_to(positions, (1, *common)), 0)
+    a = expand_dims(shape_padleft(a, rank - a.ndim), 0)
+    common = shape_of(stacked[:1] * 0 + a * 0)[1:]
+    picked = take_along_axis(broadcast_to(stacked, (count, *common)), broadcast_to(a, (1, *common)), 0)
     return picked[0]
 
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from ppl.tensor.arrays.reductions import sum as sum_along
 from ppl.tensor.arrays.shaping import expand_dims, moveaxis
-from ppl.tensor.core.ops import JaxOp, unify
+from ppl.tensor.core.ops import JaxOp, cast_to, unify
 from ppl.tensor.linear_algebra.products import matmul
-from ppl.tensor.tensor import Tensor, as_tensor, function
+from ppl.tensor.tensor import Tensor, as_tensor, dtype_name, function
 from ppl.xla.later import jnp
 
 _einsum = JaxOp(
@@ -33,21 +33,25 @@ def vdot(a: Any, b: Any) -> Tensor:
 
 
 @function()
-def vecdot(a: Any, b: Any, axis: int = -1) -> Tensor:
-    """The sum of products along an axis, those of `a` conjugated."""
-    return sum_along(as_tensor(a).conj() * as_tensor(b), axis)
+def vecdot(x1: Any, x2: Any, dtype: Any = None, *, axis: int = -1) -> Tensor:
+    """The sum of products along an axis, those of `x1` conjugated."""
+    return _as_dtype(sum_along(as_tensor(x1).conj() * as_tensor(x2), axis), dtype)
+
+
+def _as_dtype(x: Tensor, dtype: Any) -> Tensor:
+    return x if dtype is None else cast_to(x, dtype_name(dtype))
 
 
 @function()
-def matvec(a: Any, v: Any) -> Tensor:
+def matvec(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
     """Matrices times vectors, stacked."""
-    return matmul(a, expand_dims(v, -1))[..., 0]
+    return _as_dtype(matmul(x1, expand_dims(x2, -1))[..., 0], dtype)
 
 
 @function()
-def vecmat(v: Any, a: Any) -> Tensor:
+def vecmat(x1: Any, x2: Any, dtype: Any = None) -> Tensor:
     """Vectors times matrices, stacked."""
-    return matmul(expand_dims(as_tensor(v).conj(), -2), a)[..., 0, :]
+    return _as_dtype(matmul(expand_dims(as_tensor(x1).conj(), -2), x2)[..., 0, :], dtype)
 
 
 @function()
@@ -57,18 +61,18 @@ def dense_dot(a: Any, b: Any) -> Tensor:
 
 
 @function()
-def batched_tensordot(a: Any, b: Any, axes: Any = 2) -> Tensor:
+def batched_tensordot(x: Any, y: Any, axes: Any = 2) -> Tensor:
     """`tensordot` of each pair of slices along the first axis."""
-    a, b = as_tensor(a), as_tensor(b)
+    x, y = as_tensor(x), as_tensor(y)
     if isinstance(axes, int):
-        left, right = list(range(a.ndim - axes, a.ndim)), list(range(1, 1 + axes))
+        left, right = list(range(x.ndim - axes, x.ndim)), list(range(1, 1 + axes))
     else:
-        left, right = ([i % t.ndim for i in side] for side, t in zip(axes, (a, b), strict=True))
+        left, right = ([i % t.ndim for i in side] for side, t in zip(axes, (x, y), strict=True))
     letters = "abcdefghijklmnopqrstuvwxyz"
-    of_a = list(letters[1 : a.ndim])
-    of_b = [of_a[left[right.index(i)] - 1] if i in right else letters[a.ndim + i] for i in range(1, b.ndim)]
-    kept = [x for x in of_a if x not in of_b] + [x for x in of_b if x not in of_a]
-    return einsum(f"a{''.join(of_a)},a{''.join(of_b)}->a{''.join(kept)}", a, b)
+    of_a = list(letters[1 : x.ndim])
+    of_b = [of_a[left[right.index(i)] - 1] if i in right else letters[x.ndim + i] for i in range(1, y.ndim)]
+    kept = [i for i in of_a if i not in of_b] + [i for i in of_b if i not in of_a]
+    return einsum(f"a{''.join(of_a)},a{''.join(of_b)}->a{''.join(kept)}", x, y)
 
 
 @function()

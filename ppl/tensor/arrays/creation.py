@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ppl.graph import Attrs, Node
-from ppl.tensor.arrays.shaping import broadcast_to, expand_dims
+from ppl.tensor.arrays.shaping import broadcast_to, expand_dims, moveaxis
 from ppl.tensor.config import config
 from ppl.tensor.core.elementwise import maximum
 from ppl.tensor.core.ops import TensorOp, cast_to, floats, normal_axis, unify
@@ -147,27 +147,27 @@ def _like(x: Any, value: Any, dtype: Any) -> Tensor:
 
 
 @function()
-def empty_like(x: Any, dtype: Any = None) -> Tensor:
+def empty_like(prototype: Any, dtype: Any = None) -> Tensor:
     """An array of the shape of `x` whose values do not matter: zeros."""
-    return zeros_like(x, dtype)
+    return zeros_like(prototype, dtype)
 
 
 @function()
-def zeros_like(x: Any, dtype: Any = None) -> Tensor:
+def zeros_like(model: Any, dtype: Any = None) -> Tensor:
     """Zeros of the shape (and dtype) of `x`."""
-    return _like(x, 0, dtype)
+    return _like(model, 0, dtype)
 
 
 @function()
-def ones_like(x: Any, dtype: Any = None) -> Tensor:
+def ones_like(model: Any, dtype: Any = None) -> Tensor:
     """Ones of the shape (and dtype) of `x`."""
-    return _like(x, 1, dtype)
+    return _like(model, 1, dtype)
 
 
 @function()
-def full_like(x: Any, fill_value: Any, dtype: Any = None) -> Tensor:
+def full_like(a: Any, fill_value: Any, dtype: Any = None) -> Tensor:
     """`fill_value` everywhere, of the shape (and dtype) of `x`."""
-    return _like(x, fill_value, dtype)
+    return _like(a, fill_value, dtype)
 
 
 @function("second")
@@ -245,8 +245,16 @@ def identity_like(x: Any, dtype: Any = None) -> Tensor:
 
 
 @function()
-def linspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None) -> Tensor:
-    """`num` evenly spaced numbers from `start` to `stop`."""
+def linspace(
+    start: Any,
+    stop: Any,
+    num: Any = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
+    """`num` evenly spaced numbers from `start` to `stop`, along an axis; with `retstep` their distance too."""
     start, stop = unify(floats((start, stop)))
     last = num - 1 if endpoint else num
     steps = arange(num) / maximum(last, 1) if isinstance(num, Tensor) else as_tensor(np.arange(num) / max(last, 1))
@@ -254,13 +262,28 @@ def linspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype:
         cast_to(steps, np.finfo(start.dtype).dtype.name), tuple(range(1, 1 + max(start.ndim, stop.ndim)))
     )
     result = expand_dims(start, 0) * (1 - weights) + expand_dims(stop, 0) * weights
-    return result if dtype is None else cast_to(result, dtype_name(dtype))
+    result = first_axis_at(result if dtype is None else cast_to(result, dtype_name(dtype)), axis)
+    return (result, (stop - start) / maximum(last, 1)) if retstep else result
+
+
+def first_axis_at(x: Tensor, axis: int) -> Tensor:
+    """The first axis in another place."""
+    return moveaxis(x, 0, axis) if axis else x
 
 
 @function()
-def logspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, base: float = 10.0) -> Tensor:
-    """Numbers evenly spaced on a log scale."""
-    return base ** linspace(start, stop, num, endpoint)
+def logspace(
+    start: Any,
+    stop: Any,
+    num: Any = 50,
+    base: Any = 10.0,
+    endpoint: bool = True,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Tensor:
+    """Powers of `base`, whose exponents go evenly from `start` to `stop`."""
+    result = as_tensor(base) ** linspace(start, stop, num, endpoint, axis=axis)
+    return result if dtype is None else cast_to(result, dtype_name(dtype))
 
 
 @function()
@@ -277,21 +300,21 @@ def meshgrid(*axes: Any, indexing: str = "xy") -> list[Tensor]:
 
 
 @function()
-def repeat(x: Any, repeats: Any, axis: int | None = None) -> Tensor:
+def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tensor:
     """Each entry several times, along an axis or of the flattened array."""
-    x = as_tensor(x)
+    a = as_tensor(a)
     if axis is None:
-        x, axis = x.reshape((-1,)), 0
-    where = normal_axis("repeat", x, axis)
+        a, axis = a.reshape((-1,)), 0
+    where = normal_axis("repeat", a, axis)
     if isinstance(repeats, int | np.integer) or (isinstance(repeats, Tensor) and repeats.ndim == 0):
-        lifted = expand_dims(x, where + 1)
+        lifted = expand_dims(a, where + 1)
         sizes = list(shape(lifted))
         sizes[where + 1] = repeats
-        flat = list(shape(x))
+        flat = list(shape(a))
         flat[where] = flat[where] * repeats
         return broadcast_to(lifted, sizes).reshape(tuple(flat))
     counts = value_of(repeats) if isinstance(repeats, Tensor) and is_constant(repeats) else repeats
     if isinstance(counts, Tensor):
         raise TypeError("repeat: an array of counts must be constant, its sum is the size of the result")
     places = np.repeat(np.arange(len(counts)), counts)
-    return x[(slice(None),) * where + (places,)]
+    return a[(slice(None),) * where + (places,)]

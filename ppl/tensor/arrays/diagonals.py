@@ -50,21 +50,22 @@ _matrix_of = JaxOp(
 
 
 @function()
-def diag(x: Any, k: int = 0) -> Tensor:
+def diag(v: Any, k: int = 0) -> Tensor:
     """The diagonal of a matrix, or the matrix with a given diagonal."""
-    x = as_tensor(x)
-    if x.ndim == 1:
-        return _matrix_of(x, k=int(k))
-    if x.ndim == 2:
-        return diagonal(x, int(k))
-    raise ValueError(f"diag takes a vector or a matrix, got {x!r}; see alloc_diag and diagonal for stacks")
+    v = as_tensor(v)
+    if v.ndim == 1:
+        return _matrix_of(v, k=int(k))
+    if v.ndim == 2:
+        return diagonal(v, int(k))
+    raise ValueError(f"diag takes a vector or a matrix, got {v!r}; see alloc_diag and diagonal for stacks")
 
 
 @function("diagflat")
-def alloc_diag(x: Any, offset: int = 0, axis1: int = -2, axis2: int = -1) -> Tensor:
-    """Matrices with given diagonals, stacked like the vectors that hold them."""
-    matrices = _matrix_of(as_tensor(x), k=int(offset))
-    return matrices if (axis1, axis2) == (-2, -1) else FUNCTIONS["moveaxis"](matrices, (-2, -1), (axis1, axis2))
+def alloc_diag(diag: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
+    """Matrices with given diagonals; of a stack of vectors they lie along `axis1` and `axis2` of the result."""
+    matrices = _matrix_of(as_tensor(diag), k=int(offset))
+    last, given = (matrices.ndim - 2, matrices.ndim - 1), (axis1 % matrices.ndim, axis2 % matrices.ndim)
+    return matrices if given == last else FUNCTIONS["moveaxis"](matrices, (-2, -1), given)
 
 
 # --- triangles, of stacks of matrices
@@ -74,12 +75,12 @@ triu = JaxOp("triu", lambda x, *, k=0: jnp.triu(x, k), type_of=_of_triangle)
 
 
 @function()
-def tri(n: Any, m: Any = None, k: int = 0, dtype: Any = None) -> Tensor:
+def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = None) -> Tensor:
     """Ones on and below a diagonal."""
-    m, kind = n if m is None else m, dtype_name(dtype or config.floatX)
-    if isinstance(n, Tensor) or isinstance(m, Tensor):
-        return cast_to(greater_equal(arange(n)[:, None], arange(m) - k), kind)
-    return constant(np.tri(n, m, k, dtype=kind))
+    M, kind = N if M is None else M, dtype_name(dtype or config.floatX)
+    if isinstance(N, Tensor) or isinstance(M, Tensor):
+        return cast_to(greater_equal(arange(N)[:, None], arange(M) - k), kind)
+    return constant(np.tri(N, M, k, dtype=kind))
 
 
 @function()
@@ -104,16 +105,16 @@ def _known_matrix(name: str, x: Any) -> tuple[int, int]:
 
 
 @function()
-def tril_indices_from(x: Any, k: int = 0) -> tuple[Tensor, Tensor]:
+def tril_indices_from(a: Any, k: int = 0) -> tuple[Tensor, Tensor]:
     """Where the lower triangle of a matrix is."""
-    rows, columns = _known_matrix("tril_indices_from", x)
+    rows, columns = _known_matrix("tril_indices_from", a)
     return tril_indices(rows, k, columns)
 
 
 @function()
-def triu_indices_from(x: Any, k: int = 0) -> tuple[Tensor, Tensor]:
+def triu_indices_from(a: Any, k: int = 0) -> tuple[Tensor, Tensor]:
     """Where the upper triangle of a matrix is."""
-    rows, columns = _known_matrix("triu_indices_from", x)
+    rows, columns = _known_matrix("triu_indices_from", a)
     return triu_indices(rows, k, columns)
 
 
@@ -134,13 +135,13 @@ def diag_indices_from(x: Any) -> tuple[Tensor, ...]:
 
 
 @function()
-def fill_diagonal(a: Any, value: Any, wrap: bool = False) -> Tensor:
+def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> Tensor:
     """The array with `value` along its main diagonal, of a tall matrix too, where it does not `wrap` around."""
-    return fill_diagonal_offset(a, value, 0) if not wrap else _wrapped(as_tensor(a), value)
+    return fill_diagonal_offset(a, val, 0) if not wrap else _wrapped(as_tensor(a), val)
 
 
 @function()
-def fill_diagonal_offset(a: Any, value: Any, offset: int) -> Tensor:
+def fill_diagonal_offset(a: Any, val: Any, offset: int) -> Tensor:
     """The array with `value` along a diagonal."""
     a = as_tensor(a)
     if a.ndim < 2:
@@ -151,7 +152,7 @@ def fill_diagonal_offset(a: Any, value: Any, offset: int) -> Tensor:
     for axis, place in enumerate(places[1:], start=1):
         lined_up = first.reshape((-1, *[1] * (a.ndim - 1))) + (offset if a.ndim == 2 else 0)
         hit = (place.reshape((*[1] * axis, -1, *[1] * (a.ndim - 1 - axis))) == lined_up) & hit
-    return switch(hit, cast_to(as_tensor(value), a.dtype), a)
+    return switch(hit, cast_to(as_tensor(val), a.dtype), a)
 
 
 def _wrapped(a: Tensor, value: Any) -> Tensor:

@@ -17,7 +17,7 @@ import numpy as np
 from ppl.graph import Attrs, Node
 from ppl.tensor.core.elementwise import not_equal
 from ppl.tensor.core.ops import TensorOp, broadcast_shape, normal_axis, unify
-from ppl.tensor.core.sizes import filled, known_size, split_sizes
+from ppl.tensor.core.sizes import filled, known_size, size_along, split_sizes
 from ppl.tensor.tensor import (
     FUNCTIONS,
     WHOLE,
@@ -38,6 +38,7 @@ Plan = tuple[tuple[Any, ...], ...]
 def make_plan(x: Tensor, index: Any) -> tuple[Plan, list[Tensor]]:
     """The plan of an index into `x`, and its tensors."""
     of_parts = isinstance(index, tuple) or (isinstance(index, np.ndarray) and index.dtype == object)
+    of_parts = of_parts or (isinstance(index, list) and any(isinstance(part, slice) for part in index))
     parts = list(index) if of_parts else [index]
     if sum(part is Ellipsis for part in parts) > 1:
         raise IndexError("an index holds at most one ellipsis (...)")
@@ -319,17 +320,17 @@ def _updated(op: _Update, view: Any, y: Any) -> Tensor:
 
 
 @function()
-def set_subtensor(view: Any, y: Any, inplace: bool = False, tolerate_inplace_aliasing: bool = False) -> Tensor:
+def set_subtensor(x: Any, y: Any, inplace: bool = False, tolerate_inplace_aliasing: bool = False) -> Tensor:
     """x with x[i] = y, written set_subtensor(x[i], y); nothing is changed in place, whatever `inplace` says."""
-    return _updated(index_update, view, y)
+    return _updated(index_update, x, y)
 
 
 @function()
-def inc_subtensor(view: Any, y: Any, inplace: bool = False, ignore_duplicates: bool = False) -> Tensor:
+def inc_subtensor(x: Any, y: Any, inplace: bool = False, ignore_duplicates: bool = False) -> Tensor:
     """x with x[i] += y, repeated places added up."""
     if ignore_duplicates:
         raise NotImplementedError("inc_subtensor adds repeated places up: ignore_duplicates=True is not supported")
-    return _updated(index_add, view, y)
+    return _updated(index_add, x, y)
 
 
 @function()
@@ -354,24 +355,35 @@ class _Index:
 index = _Index()
 
 
+def inside(name: str, positions: Any, count: Any, mode: str) -> Any:
+    """Positions among `count` entries: those outside stay, and raise, or are brought inside by "wrap" or "clip"."""
+    if mode not in ("raise", "wrap", "clip"):
+        raise ValueError(f"{name}: mode is 'raise', 'wrap' or 'clip', got {mode!r}")
+    if mode == "raise":
+        return positions
+    return as_tensor(positions) % count if mode == "wrap" else as_tensor(positions).clip(0, count - 1)
+
+
 @function()
-def take(x: Any, indices: Any, axis: int | None = None) -> Tensor:
-    """Entries of `x` along an axis; of the flattened array where None."""
-    x = as_tensor(x)
+def take(a: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> Tensor:
+    """Entries of `a` along an axis; of the flattened array where None. A position outside is an error, or is brought
+    inside by `mode`: "wrap" counts on from the other end, "clip" takes the last one."""
+    a = as_tensor(a)
+    indices = inside("take", indices, size_along(a, axis), mode)
     if axis is None:
-        return getitem(x.reshape((-1,)), indices if isinstance(indices, Tensor) else np.asarray(indices))
-    where = normal_axis("take", x, axis)
-    return getitem(x, (slice(None),) * where + (indices if isinstance(indices, Tensor) else np.asarray(indices),))
+        return getitem(a.reshape((-1,)), indices if isinstance(indices, Tensor) else np.asarray(indices))
+    where = normal_axis("take", a, axis)
+    return getitem(a, (slice(None),) * where + (indices if isinstance(indices, Tensor) else np.asarray(indices),))
 
 
 class _TakeAlongAxis(TensorOp):
     """Entries of `x` picked along one axis by an array of positions of the same rank."""
 
-    def __call__(self, x: Any, indices: Any, axis: int = -1, *, name: str | None = None) -> Tensor:
-        x, indices = as_tensor(x), as_tensor(indices)
-        if indices.ndim != x.ndim or indices.dtype[0] not in "ui":
-            raise ValueError(f"take_along_axis: positions are integers with {x.ndim} axes, got {indices!r}")
-        return self.build((x, indices), {"axis": normal_axis(self.name, x, axis)}, name)
+    def __call__(self, arr: Any, indices: Any, axis: int = 0, *, name: str | None = None) -> Tensor:
+        arr, indices = as_tensor(arr), as_tensor(indices)
+        if indices.ndim != arr.ndim or indices.dtype[0] not in "ui":
+            raise ValueError(f"take_along_axis: positions are integers with {arr.ndim} axes, got {indices!r}")
+        return self.build((arr, indices), {"axis": normal_axis(self.name, arr, axis)}, name)
 
     def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType:
         (x, i), axis = (node.type for node in inputs), attrs["axis"]

@@ -53,9 +53,9 @@ def atleast_Nd(*tensors: Any, n: int = 1, left: bool = True) -> Any:
 
 
 @function()
-def shape_padaxis(x: Any, axis: int) -> Tensor:
+def shape_padaxis(t: Any, axis: int) -> Tensor:
     """An axis of length one at the given place."""
-    return expand_dims(x, axis)
+    return expand_dims(t, axis)
 
 
 # --- one after the other
@@ -97,9 +97,9 @@ def vertical_stack(*matrices: Any) -> Tensor:
 
 
 @function()
-def stacklists(nested: Any) -> Tensor:
+def stacklists(arg: Any) -> Tensor:
     """A tensor from nested lists of tensors."""
-    return as_tensor(nested)
+    return as_tensor(arg)
 
 
 @function()
@@ -110,11 +110,11 @@ def append(x: Any, values: Any, axis: int | None = None) -> Tensor:
 
 # --- the other way round
 @function()
-def flip(x: Any, axis: Any = None) -> Tensor:
+def flip(arr: Any, axis: Any = None) -> Tensor:
     """The order reversed along some axes, all where None."""
-    x = as_tensor(x)
-    axes = normal_axes("flip", x, axis)
-    return getitem(x, tuple(slice(None, None, -1) if a in axes else slice(None) for a in range(x.ndim)))
+    arr = as_tensor(arr)
+    axes = normal_axes("flip", arr, axis)
+    return getitem(arr, tuple(slice(None, None, -1) if a in axes else slice(None) for a in range(arr.ndim)))
 
 
 @function()
@@ -159,14 +159,14 @@ def matrix_transpose(x: Any) -> Tensor:
 
 # --- copies
 @function()
-def tile(x: Any, reps: Any) -> Tensor:
+def tile(A: Any, reps: Any) -> Tensor:
     """The array repeated as a whole, so often along each axis."""
-    x = as_tensor(x)
+    A = as_tensor(A)
     counts = list(reps) if isinstance(reps, list | tuple | np.ndarray) else [reps]
-    x = atleast(len(counts), x)
-    counts = [1] * (x.ndim - len(counts)) + counts
-    lengths = shape_of(x)
-    lifted = expand_dims(x, tuple(range(0, 2 * x.ndim, 2)))
+    A = atleast(len(counts), A)
+    counts = [1] * (A.ndim - len(counts)) + counts
+    lengths = shape_of(A)
+    lifted = expand_dims(A, tuple(range(0, 2 * A.ndim, 2)))
     spread = [n for pair in zip(counts, lengths, strict=True) for n in pair]
     whole = tuple(c * n for c, n in zip(counts, lengths, strict=True))
     return broadcast_to(lifted, spread).reshape(whole)
@@ -280,17 +280,17 @@ def resize(x: Any, new_shape: Any) -> Tensor:
 
 
 @function()
-def permute_row_elements(x: Any, order: Any) -> Tensor:
-    """Each row in the order given by the row of `order`."""
-    x, order = as_tensor(x), as_tensor(order)
-    rank = max(x.ndim, order.ndim)
-    return take_along_axis(atleast(rank, x), atleast(rank, order), -1)
+def permute_row_elements(x: Any, y: Any, inverse: bool = False) -> Tensor:
+    """Each row in the order that the row of `y` gives, or back out of it."""
+    x, y = as_tensor(x), as_tensor(y)
+    rank = max(x.ndim, y.ndim)
+    return take_along_axis(atleast(rank, x), atleast(rank, inverse_permutation(y) if inverse else y), -1)
 
 
 @function()
-def inverse_permutation(order: Any) -> Tensor:
+def inverse_permutation(perm: Any) -> Tensor:
     """The permutation that undoes one."""
-    return as_tensor(order).argsort(-1)
+    return as_tensor(perm).argsort(-1)
 
 
 @function()
@@ -323,9 +323,9 @@ def broadcast_shapes(*shapes: Any) -> tuple[Any, ...]:
 
 
 @function()
-def concat_with_broadcast(tensors: Sequence[Any], axis: int = 0) -> Tensor:
+def concat_with_broadcast(tensor_list: Sequence[Any], axis: int = 0) -> Tensor:
     """`concatenate` after broadcasting the other axes."""
-    parts = unify(tuple(as_tensor(t) for t in tensors))
+    parts = unify(tuple(as_tensor(t) for t in tensor_list))
     where = normal_axis("concat_with_broadcast", parts[0], axis)
     others = [tuple(1 if i == where else n for i, n in enumerate(shape_of(p))) for p in parts]
     common = broadcast_shapes(*others)

@@ -14,7 +14,7 @@ from ppl.tensor.core.elementwise import isnan, maximum, sqrt, square, switch
 from ppl.tensor.core.later import jnf, jsp
 from ppl.tensor.core.ops import Reduction, TensorOp, as_summed, cast_to, normal_axis
 from ppl.tensor.core.sizes import common_shape, size_along
-from ppl.tensor.tensor import Tensor, TensorType, as_tensor, function, told
+from ppl.tensor.tensor import Tensor, TensorType, as_tensor, dtype_name, function, told
 from ppl.xla.later import jax, jnp
 
 
@@ -36,9 +36,31 @@ def nan_of_empty(f: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-sum = Reduction("sum", _tupled(jnf.sum), "sum")
-prod = Reduction("prod", _tupled(jnf.prod), "sum", also=("product",))
-mean = Reduction("mean", _tupled(jnf.mean), "float")
+class Accumulation(Reduction):
+    """Adds or multiplies; with the arguments of NumPy and PyTensor, whose third one is the dtype of the result."""
+
+    def __call__(  # type: ignore[override]
+        self,
+        input: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        keepdims: bool = False,
+        acc_dtype: Any = None,
+        *,
+        name: str | None = None,
+    ) -> Tensor:
+        if isinstance(dtype, bool):  # `keepdims` stands third where there is no dtype, as in `max`
+            dtype, keepdims = None, dtype
+        if acc_dtype is None:
+            return super().__call__(input, axis, keepdims, dtype=dtype, name=name)
+        kind = dtype or super().__call__(input, axis, keepdims).dtype
+        result = cast_to(super().__call__(input, axis, keepdims, dtype=acc_dtype), dtype_name(kind))
+        return result if name is None else result.copy(name)
+
+
+sum = Accumulation("sum", _tupled(jnf.sum), "sum")
+prod = Accumulation("prod", _tupled(jnf.prod), "sum", also=("product",))
+mean = Accumulation("mean", _tupled(jnf.mean), "float")
 max = Reduction("max", _tupled(jnf.max), also=("amax",))
 min = Reduction("min", _tupled(jnf.min), also=("amin",))
 all = Reduction("all", _tupled(jnf.all), "bool")
@@ -119,11 +141,11 @@ def cumulative_prod(x: Any, axis: int | None = None) -> Tensor:
 
 
 @function()
-def var(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, *, name: str | None = None) -> Tensor:
+def var(input: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, *, name: str | None = None) -> Tensor:
     """The mean squared deviation from the mean; `ddof` is taken from the count."""
-    x = as_tensor(x)
-    squares = sum(square(x - mean(x, axis, keepdims=True)), axis, keepdims)
-    count = size_along(x, axis) - ddof
+    input = as_tensor(input)
+    squares = sum(square(input - mean(input, axis, keepdims=True)), axis, keepdims)
+    count = size_along(input, axis) - ddof
     if isinstance(count, Tensor):
         count = cast_to(maximum(count, 0), np.finfo(squares.dtype).dtype.name)
     else:
@@ -133,24 +155,24 @@ def var(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, *, name
 
 
 @function()
-def std(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, *, name: str | None = None) -> Tensor:
+def std(input: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, *, name: str | None = None) -> Tensor:
     """The square root of `var`."""
-    return sqrt(var(x, axis, ddof, keepdims), name=name)
+    return sqrt(var(input, axis, ddof, keepdims), name=name)
 
 
 @function()
-def ptp(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
+def ptp(a: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
     """Largest minus smallest."""
-    return max(x, axis, keepdims) - min(x, axis, keepdims)
+    return max(a, axis, keepdims) - min(a, axis, keepdims)
 
 
 class AlongAxes(TensorOp):
     """Keeps the shape; works along some axes, all where None."""
 
-    def __call__(self, x: Any, axis: Any = None, *, name: str | None = None) -> Tensor:
-        x = cast_to(as_tensor(x), np.result_type(as_tensor(x).dtype, np.float32).name)
-        axes = axis if isinstance(axis, tuple) else (tuple(range(x.ndim)) if axis is None else (axis,))
-        return self.build((x,), {"axis": tuple(normal_axis(self.name, x, a) for a in axes)}, name)
+    def __call__(self, c: Any, axis: Any = None, *, name: str | None = None) -> Tensor:
+        c = cast_to(as_tensor(c), np.result_type(as_tensor(c).dtype, np.float32).name)
+        axes = axis if isinstance(axis, tuple) else (tuple(range(c.ndim)) if axis is None else (axis,))
+        return self.build((c,), {"axis": tuple(normal_axis(self.name, c, a) for a in axes)}, name)
 
     def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType:
         return inputs[0].type

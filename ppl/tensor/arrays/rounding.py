@@ -14,11 +14,11 @@ from ppl.xla.later import jnp
 
 
 @function()
-def iround(x: Any, mode: str = "half_to_even") -> Tensor:
+def iround(a: Any, mode: str = "half_to_even") -> Tensor:
     """Rounded, as integers."""
     if mode not in ("half_to_even", "half_away_from_zero"):
         raise ValueError(f"iround: mode is 'half_to_even' or 'half_away_from_zero', got {mode!r}")
-    return cast_to(rint(x) if mode == "half_to_even" else round_half_away_from_zero(x), "int64")
+    return cast_to(rint(a) if mode == "half_to_even" else round_half_away_from_zero(a), "int64")
 
 
 @function()
@@ -48,9 +48,9 @@ def iceil(x: Any) -> Tensor:
 
 
 @function()
-def divmod(a: Any, b: Any) -> tuple[Tensor, Tensor]:
+def divmod(x: Any, y: Any) -> tuple[Tensor, Tensor]:
     """Quotient and remainder."""
-    return floor_divide(a, b), mod(a, b)
+    return floor_divide(x, y), mod(x, y)
 
 
 @function()

@@ -62,7 +62,7 @@ count_distinct = JaxOp("count_distinct", _count_distinct)
 
 @function()
 def unique(
-    x: Any,
+    ar: Any,
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
@@ -71,40 +71,40 @@ def unique(
     size: Any = None,
 ) -> Any:
     """The distinct entries in order; `size=` may say how many there are of a tensor that is computed."""
-    x = as_tensor(x)
-    if is_constant(x):
-        found: Any = np.unique(value_of(x), return_index, return_inverse, return_counts, axis)  # type: ignore[call-overload]
+    ar = as_tensor(ar)
+    if is_constant(ar):
+        found: Any = np.unique(value_of(ar), return_index, return_inverse, return_counts, axis)  # type: ignore[call-overload]
         return tuple(map(constant, found)) if isinstance(found, tuple) else constant(found)
     if return_index or return_inverse or return_counts or axis is not None:
-        raise TypeError(f"unique of {x!r}, which is computed, gives the values only: leave return_... and axis out")
-    return DISTINCT(x, count_distinct(x) if size is None else size)
+        raise TypeError(f"unique of {ar!r}, which is computed, gives the values only: leave return_... and axis out")
+    return DISTINCT(ar, count_distinct(ar) if size is None else size)
 
 
 @function()
-def nonzero(x: Any, return_matrix: bool = False, *, size: Any = None) -> Any:
+def nonzero(a: Any, return_matrix: bool = False, *, size: Any = None) -> Any:
     """The positions of the entries that are not zero, an array for each axis."""
-    x = as_tensor(x)
-    if not x.ndim:
-        raise ValueError(f"nonzero: a number has no positions, got {x!r}. Make it a vector, by atleast_1d(x).")
-    if is_constant(x):
-        places: Any = tuple(map(constant, np.nonzero(value_of(x))))
+    a = as_tensor(a)
+    if not a.ndim:
+        raise ValueError(f"nonzero: a number has no positions, got {a!r}. Make it a vector, by atleast_1d(x).")
+    if is_constant(a):
+        places: Any = tuple(map(constant, np.nonzero(value_of(a))))
     else:
-        places = tuple(PLACES(x, count_nonzero(x) if size is None else size))
+        places = tuple(PLACES(a, count_nonzero(a) if size is None else size))
     return as_tensor(list(places)) if return_matrix else places
 
 
 @function()
-def where(condition: Any, then: Any = None, otherwise: Any = None, *, name: str | None = None) -> Any:
+def where(cond: Any, ift: Any = None, iff: Any = None, *, name: str | None = None) -> Any:
     """Entry by entry `then` where the condition is true, else `otherwise`; with neither, the positions where it is."""
-    if (then is None) != (otherwise is None):
+    if (ift is None) != (iff is None):
         raise ValueError("where takes a condition and what to choose from, both or neither")
-    return nonzero(condition) if then is None else switch(condition, then, otherwise, name=name)
+    return nonzero(cond) if ift is None else switch(cond, ift, iff, name=name)
 
 
 @function()
-def flatnonzero(x: Any, *, size: Any = None) -> Tensor:
+def flatnonzero(a: Any, *, size: Any = None) -> Tensor:
     """The positions in the flattened array of the entries that are not zero."""
-    return nonzero(_flat(x), size=size)[0]
+    return nonzero(_flat(a), size=size)[0]
 
 
 def _flat(x: Any) -> Tensor:
@@ -114,9 +114,9 @@ def _flat(x: Any) -> Tensor:
 
 
 @function()
-def nonzero_values(x: Any, *, size: Any = None) -> Tensor:
+def nonzero_values(a: Any, *, size: Any = None) -> Tensor:
     """The entries that are not zero."""
-    flat = _flat(x)
+    flat = _flat(a)
     return flat[flatnonzero(flat, size=size)]
 
 

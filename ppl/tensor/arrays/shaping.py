@@ -71,14 +71,14 @@ TRANSPOSE = transpose = _Transpose("transpose", lambda x, axes: jnp.transpose(x,
 class _ExpandDims(TensorOp):
     """New axes of length one, at the given positions of the result."""
 
-    def __call__(self, x: Any, axis: Any, *, name: str | None = None) -> Tensor:
-        x = as_tensor(x)
+    def __call__(self, a: Any, axis: Any, *, name: str | None = None) -> Tensor:
+        a = as_tensor(a)
         given = tuple(axis) if isinstance(axis, tuple | list) else (axis,)
-        rank = x.ndim + len(given)
-        if any(not -rank <= a < rank for a in given) or len({a % rank for a in given}) < len(given):
+        rank = a.ndim + len(given)
+        if any(not -rank <= i < rank for i in given) or len({i % rank for i in given}) < len(given):
             raise ValueError(f"expand_dims: {axis!r} are no distinct positions among {rank} axes")
-        axes = tuple(sorted(a % rank for a in given))
-        return self.build((x,), {"axis": axes}, name) if axes else x
+        axes = tuple(sorted(i % rank for i in given))
+        return self.build((a,), {"axis": axes}, name) if axes else a
 
     def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType:
         x = inputs[0].type
@@ -142,11 +142,11 @@ BROADCAST_TO = broadcast_to = _BroadcastTo(
 class _Concatenate(TensorOp):
     """Arrays one after the other along an axis."""
 
-    def __call__(self, tensors: Any, axis: Any = 0, *, name: str | None = None) -> Tensor:
-        tensors = tuple(as_tensor(t) for t in tensors)
-        if not tensors:
+    def __call__(self, tensor_list: Any, axis: Any = 0, *, name: str | None = None) -> Tensor:
+        tensor_list = tuple(as_tensor(t) for t in tensor_list)
+        if not tensor_list:
             raise ValueError("concatenate needs at least one array")
-        parts = unify(tensors)
+        parts = unify(tensor_list)
         if axis is None:
             parts, axis = tuple(part.reshape((-1,)) for part in parts), 0
         return self.build(parts, {"axis": normal_axis("concatenate", parts[0], axis)}, name)
@@ -190,28 +190,28 @@ def stack(tensors: Any, axis: int = 0, *, name: str | None = None) -> Tensor:
 
 
 @function()
-def moveaxis(x: Any, source: Any, destination: Any) -> Tensor:
+def moveaxis(a: Any, source: Any, destination: Any) -> Tensor:
     """Some axes at other positions, the rest in their order."""
-    x = as_tensor(x)
-    sources = [normal_axis("moveaxis", x, a) for a in (source if isinstance(source, tuple | list) else (source,))]
+    a = as_tensor(a)
+    sources = [normal_axis("moveaxis", a, i) for i in (source if isinstance(source, tuple | list) else (source,))]
     targets = [
-        normal_axis("moveaxis", x, a)
-        for a in (destination if isinstance(destination, tuple | list) else (destination,))
+        normal_axis("moveaxis", a, i)
+        for i in (destination if isinstance(destination, tuple | list) else (destination,))
     ]
-    order = [a for a in range(x.ndim) if a not in sources]
+    order = [i for i in range(a.ndim) if i not in sources]
     for target, origin in sorted(zip(targets, sources, strict=True)):
         order.insert(target, origin)
-    return transpose(x, order)
+    return transpose(a, order)
 
 
 @function()
-def swapaxes(x: Any, axis1: int, axis2: int) -> Tensor:
+def swapaxes(y: Any, axis1: int, axis2: int) -> Tensor:
     """Two axes exchanged."""
-    x = as_tensor(x)
-    order = list(range(x.ndim))
-    a, b = normal_axis("swapaxes", x, axis1), normal_axis("swapaxes", x, axis2)
+    y = as_tensor(y)
+    order = list(range(y.ndim))
+    a, b = normal_axis("swapaxes", y, axis1), normal_axis("swapaxes", y, axis2)
     order[a], order[b] = order[b], order[a]
-    return transpose(x, order)
+    return transpose(y, order)
 
 
 @function()
@@ -285,15 +285,15 @@ def atleast(rank: int, *tensors: Any) -> Any:
 
 
 @function()
-def shape_padleft(x: Any, n_ones: int = 1) -> Tensor:
+def shape_padleft(t: Any, n_ones: int = 1) -> Tensor:
     """`n_ones` axes of length one in front."""
-    return expand_dims(x, tuple(range(n_ones)))
+    return expand_dims(t, tuple(range(n_ones)))
 
 
 @function()
-def shape_padright(x: Any, n_ones: int = 1) -> Tensor:
+def shape_padright(t: Any, n_ones: int = 1) -> Tensor:
     """`n_ones` axes of length one at the end."""
-    return expand_dims(x, tuple(range(-n_ones, 0)))
+    return expand_dims(t, tuple(range(-n_ones, 0)))
 
 
 class _SpecifyShape(TensorOp):

@@ -60,9 +60,9 @@ nanstd = JaxOp("nanstd", lambda x, *, axis=None, ddof=0, keepdims=False: jnp.nan
 
 
 @function()
-def max_and_argmax(x: Any, axis: Any = None, keepdims: bool = False) -> tuple[Tensor, Tensor]:
+def max_and_argmax(a: Any, axis: Any = None, keepdims: bool = False) -> tuple[Tensor, Tensor]:
     """The largest entry and its position."""
-    return max_along(x, axis, keepdims), argmax(x, axis, keepdims)
+    return max_along(a, axis, keepdims), argmax(a, axis, keepdims)
 
 
 @function()

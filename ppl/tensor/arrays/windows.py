@@ -8,30 +8,30 @@ from ppl.tensor.tensor import Tensor, constant, function
 
 
 @function()
-def bartlett(m: int) -> Tensor:
+def bartlett(M: int) -> Tensor:
     """The triangular window of `m` points."""
-    return constant(np.bartlett(m))
+    return constant(np.bartlett(M))
 
 
 @function()
-def blackman(m: int) -> Tensor:
+def blackman(M: int) -> Tensor:
     """Blackman's window of `m` points."""
-    return constant(np.blackman(m))
+    return constant(np.blackman(M))
 
 
 @function()
-def hamming(m: int) -> Tensor:
+def hamming(M: int) -> Tensor:
     """Hamming's window of `m` points."""
-    return constant(np.hamming(m))
+    return constant(np.hamming(M))
 
 
 @function()
-def hanning(m: int) -> Tensor:
+def hanning(M: int) -> Tensor:
     """Hann's window of `m` points."""
-    return constant(np.hanning(m))
+    return constant(np.hanning(M))
 
 
 @function()
-def kaiser(m: int, beta: float) -> Tensor:
+def kaiser(M: int, beta: float) -> Tensor:
     """Kaiser's window of `m` points."""
-    return constant(np.kaiser(m, beta))
+    return constant(np.kaiser(M, beta))

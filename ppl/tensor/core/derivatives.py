@@ -155,7 +155,7 @@ def _scalar(cost: Any) -> Tensor:
 
 @function()
 def value_and_grad(
-    cost: Any, wrt: Any, consider_constant: Any = (), disconnected_inputs: str = "raise"
+    cost: Any, wrt: Any, consider_constant: Any = None, disconnected_inputs: str = "raise"
 ) -> tuple[Tensor, Any]:
     """The cost and its gradient, computed together.
 
@@ -185,7 +185,8 @@ def _like_given(results: list[Any], wrt: Any) -> Any:
 
 
 def _held(cost: Tensor, constants: Any) -> Tensor:
-    held = list(constants) if isinstance(constants, list | tuple | set | frozenset) else [constants]
+    one = not isinstance(constants, list | tuple | set | frozenset | None)
+    held = [constants] if one else list(constants or ())
     return substitute(cost, {x: stop_gradient(x) for x in held}) if held else cost  # type: ignore[return-value]
 
 
@@ -194,9 +195,8 @@ def _held(cost: Tensor, constants: Any) -> Tensor:
 def grad(
     cost: Any,
     wrt: Any,
-    consider_constant: Any = (),
+    consider_constant: Any = None,
     disconnected_inputs: str = "raise",
-    *,
     known_grads: Mapping[Tensor, Any] | None = None,
     return_disconnected: str = "zero",
 ) -> Any:
@@ -232,7 +232,12 @@ def gradients(scalar: Any, variables: Any) -> Any:
 @function()
 @takes_labelled
 def jacobian(
-    expression: Any, wrt: Any, consider_constant: Any = (), disconnected_inputs: str = "raise", mode: str = "backward"
+    expression: Any,
+    wrt: Any,
+    consider_constant: Any = None,
+    disconnected_inputs: str = "raise",
+    *,
+    mode: str = "backward",
 ) -> Any:
     """All derivatives of all entries: shape of the expression, then shape of the variable.
 
@@ -267,7 +272,7 @@ def jacobians(tensor: Any, variables: Any, mode: str = "forward") -> Any:
 
 @function()
 @takes_labelled
-def hessian(cost: Any, wrt: Any, consider_constant: Any = (), disconnected_inputs: str = "raise") -> Any:
+def hessian(cost: Any, wrt: Any, consider_constant: Any = None, disconnected_inputs: str = "raise") -> Any:
     """All second derivatives of a scalar, one block for each variable with itself.
 
     >>> import ppl.tensor as tt
@@ -279,7 +284,7 @@ def hessian(cost: Any, wrt: Any, consider_constant: Any = (), disconnected_input
     points = _variables(wrt)
     slopes = grad(cost, points, consider_constant, disconnected_inputs)
     blocks = [
-        jacobian(slope, x, consider_constant, "ignore", "forward") for slope, x in zip(slopes, points, strict=True)
+        jacobian(slope, x, consider_constant, "ignore", mode="forward") for slope, x in zip(slopes, points, strict=True)
     ]
     return _like_given(blocks, wrt)
 

@@ -9,7 +9,7 @@ import numpy as np
 from ppl.tensor.arrays import steady
 from ppl.tensor.core.later import Functions, jnf, jsp
 from ppl.tensor.core.ops import Elementwise, JaxOp, cast_to, unify
-from ppl.tensor.tensor import Tensor, as_tensor, function
+from ppl.tensor.tensor import FUNCTIONS, Tensor, as_tensor, function
 from ppl.xla.either import xp
 from ppl.xla.later import custom_jvp, jax, jnp, lax
 
@@ -170,9 +170,9 @@ _complex = JaxOp("complex_op", lambda re, im: jax.lax.complex(*jnp.broadcast_arr
 class _Switch(Elementwise):
     """Entry by entry: the second input where the first is true, else the third."""
 
-    def __call__(self, condition: Any, then: Any, otherwise: Any, *, name: str | None = None) -> Tensor:
-        branches = unify((then, otherwise))
-        return self.build((cast_to(as_tensor(condition), "bool"), *branches), {}, name)
+    def __call__(self, cond: Any, ift: Any, iff: Any, *, name: str | None = None) -> Tensor:
+        branches = unify((ift, iff))
+        return self.build((cast_to(as_tensor(cond), "bool"), *branches), {}, name)
 
 
 switch = _Switch("switch", jnf.where)
@@ -193,15 +193,20 @@ clip = _Clip("clip", jnf.clip)
 
 
 @function("round_", "around")
-def round(x: Any, decimals: int = 0, *, name: str | None = None) -> Tensor:
-    """To the nearest even at `decimals` digits; integers stay as they are."""
-    x = as_tensor(x)
-    if x.dtype[0] in "ui":
-        return x
-    if decimals == 0:
-        return rint(x, name=name)
+def round(a: Any, mode: Any = None, *, decimals: int = 0, name: str | None = None) -> Tensor:
+    """To the nearest, halves to the even one or by `mode="half_away_from_zero"`; integers stay as they are. `decimals`
+    is the number of digits that stay, which NumPy has in the place of `mode`."""
+    if isinstance(mode, int | np.integer):
+        mode, decimals = None, int(mode)
+    if mode not in (None, "half_to_even", "half_away_from_zero"):
+        raise ValueError(f"round: mode is 'half_to_even' or 'half_away_from_zero', got {mode!r}")
+    a = as_tensor(a)
+    if a.dtype[0] in "ui":
+        return a
+    nearest = FUNCTIONS["round_half_away_from_zero"] if mode == "half_away_from_zero" else rint
     scale = 10.0**decimals
-    return true_divide(rint(x * scale), scale, name=name)
+    result = nearest(a) if decimals == 0 else true_divide(nearest(a * scale), scale)
+    return result if name is None else result.copy(name)
 
 
 @function()

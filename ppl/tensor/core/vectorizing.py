@@ -53,7 +53,7 @@ _SIGNATURE = re.compile(r"\(([^()]*)\)")
 
 
 @function()
-def vectorize(f: Callable[..., Any], signature: str | None = None) -> Callable[..., Any]:
+def vectorize(func: Callable[..., Any], signature: str | None = None) -> Callable[..., Any]:
     """`f`, a function of tensors, for stacks of them: "(n),(m,n)->(m)" says how many axes each has of its own.
 
     >>> import ppl.tensor as tt
@@ -71,7 +71,7 @@ def vectorize(f: Callable[..., Any], signature: str | None = None) -> Callable[.
         points = [
             placeholder(TensorType(x.dtype, x.type.shape[x.ndim - r :])) for x, r in zip(given, ranks, strict=True)
         ]
-        results = f(*points)
+        results = func(*points)
         several = isinstance(results, list | tuple)
         body, captured = close(points, [as_tensor(r) for r in (results if several else [results])])
         node = _built(body, [*given, *captured], ranks)

@@ -81,9 +81,9 @@ sqrtm = _linear("sqrtm", _stacked(jsl.sqrtm))
 
 
 @function()
-def matrix_power(a: Any, n: int) -> Tensor:
+def matrix_power(M: Any, n: int) -> Tensor:
     """A matrix times itself, `n` times; of whole numbers where `n` is not negative."""
-    return _matrix_power(*(unify(floats((a,))) if n < 0 else (as_tensor(a),)), n=int(n))
+    return _matrix_power(*(unify(floats((M,))) if n < 0 else (as_tensor(M),)), n=int(n))
 
 
 # --- decompositions
@@ -277,9 +277,11 @@ def cho_factor(a: Any, lower: bool = False) -> tuple[Tensor, bool]:
 
 
 @function()
-def lu_solve(lu_and_pivots: Any, b: Any, trans: int = 0) -> Tensor:
+def lu_solve(LU_and_pivots: Any, b: Any, trans: bool | int = False, check_finite: bool = False) -> Tensor:
     """x with a x = b, from `lu_factor(a)`."""
-    factor, pivots = lu_and_pivots
+    factor, pivots = LU_and_pivots
+    if check_finite:
+        factor, b = _checked_finite("lu_solve", factor), _checked_finite("lu_solve", b)
     return _lu_solve(*unify(floats((factor, b))), cast_to(as_tensor(pivots), "int32"), trans=int(trans))
 
 
@@ -290,27 +292,29 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> Any:
 
 
 @function()
-def solve_sylvester(a: Any, b: Any, q: Any) -> Tensor:
+def solve_sylvester(A: Any, B: Any, Q: Any) -> Tensor:
     """X with A X + X B = Q."""
-    a, b, q = unify(floats((a, b, q)))
-    m, n = shape_of(a)[-1], shape_of(b)[-1]
-    system = kron(a, eye(n, dtype=a.dtype)) + kron(eye(m, dtype=a.dtype), swapaxes(b, -1, -2))
-    return solve(system, q.reshape((m * n,))).reshape((m, n))
+    A, B, Q = unify(floats((A, B, Q)))
+    m, n = shape_of(A)[-1], shape_of(B)[-1]
+    system = kron(A, eye(n, dtype=A.dtype)) + kron(eye(m, dtype=A.dtype), swapaxes(B, -1, -2))
+    return solve(system, Q.reshape((m * n,))).reshape((m, n))
 
 
 @function()
-def solve_continuous_lyapunov(a: Any, q: Any) -> Tensor:
+def solve_continuous_lyapunov(A: Any, Q: Any) -> Tensor:
     """X with A X + X Aᵀ = Q."""
-    (a,) = unify(floats((a,)))
-    return solve_sylvester(a, swapaxes(a, -1, -2), q)
+    (A,) = unify(floats((A,)))
+    return solve_sylvester(A, swapaxes(A, -1, -2), Q)
 
 
 @function()
-def solve_discrete_lyapunov(a: Any, q: Any) -> Tensor:
-    """X with A X Aᵀ - X + Q = 0."""
-    a, q = unify(floats((a, q)))
-    n = shape_of(a)[-1]
-    return solve(eye(n * n, dtype=a.dtype) - kron(a, a), q.reshape((n * n,))).reshape((n, n))
+def solve_discrete_lyapunov(A: Any, Q: Any, method: str = "bilinear") -> Tensor:
+    """X with A X Aᵀ - X + Q = 0, by one linear system, which PyTensor calls "direct", whatever the method."""
+    if method not in ("direct", "bilinear"):
+        raise ValueError(f"solve_discrete_lyapunov: method is 'direct' or 'bilinear', got {method!r}")
+    A, Q = unify(floats((A, Q)))
+    n = shape_of(A)[-1]
+    return solve(eye(n * n, dtype=A.dtype) - kron(A, A), Q.reshape((n * n,))).reshape((n, n))
 
 
 # --- products

@@ -6,21 +6,21 @@ from typing import Any
 
 from ppl.graph import Attrs, Node
 from ppl.tensor.arrays.shaping import expand_dims, moveaxis, squeeze
-from ppl.tensor.core.ops import TensorOp, broadcast_shape, unify
+from ppl.tensor.core.ops import TensorOp, broadcast_shape, cast_to, unify
 from ppl.tensor.linear_algebra import unrolled
-from ppl.tensor.tensor import Dim, Tensor, TensorType, as_tensor, function, told
+from ppl.tensor.tensor import Dim, Tensor, TensorType, as_tensor, dtype_name, function, told
 
 
 class _MatMul(TensorOp):
     """The matrix product over the last two axes, broadcasting the others."""
 
-    def __call__(self, a: Any, b: Any, *, name: str | None = None) -> Tensor:
-        a, b = unify((a, b))
-        if a.ndim == 0 or b.ndim == 0:
-            raise ValueError(f"matmul: {a!r} @ {b!r}: a scalar is no matrix, use *")
-        _check_lengths(a, b)
-        row, column = a.ndim == 1, b.ndim == 1
-        product = self.build((expand_dims(a, 0) if row else a, expand_dims(b, 1) if column else b), {})
+    def __call__(self, x1: Any, x2: Any, dtype: Any = None, *, name: str | None = None) -> Tensor:
+        x1, x2 = unify((x1, x2) if dtype is None else [cast_to(as_tensor(x), dtype_name(dtype)) for x in (x1, x2)])
+        if x1.ndim == 0 or x2.ndim == 0:
+            raise ValueError(f"matmul: {x1!r} @ {x2!r}: a scalar is no matrix, use *")
+        _check_lengths(x1, x2)
+        row, column = x1.ndim == 1, x2.ndim == 1
+        product = self.build((expand_dims(x1, 0) if row else x1, expand_dims(x2, 1) if column else x2), {})
         product = (
             squeeze(product, tuple(axis for axis, drop in ((-2, row), (-1, column)) if drop))
             if row or column
@@ -65,15 +65,15 @@ MATMUL = matmul = _MatMul("matmul", unrolled.matmul)
 
 
 @function()
-def dot(a: Any, b: Any, *, name: str | None = None) -> Tensor:
-    """NumPy's dot: a product with scalars, else the last axis of `a` against the last but one of `b`."""
-    a, b = as_tensor(a), as_tensor(b)
-    if a.ndim == 0 or b.ndim == 0:
-        product = a * b
-    elif b.ndim <= 2 or a.ndim == 1:
-        product = matmul(a, b)
+def dot(l: Any, r: Any, *, name: str | None = None) -> Tensor:
+    """NumPy's dot: a product with scalars, else the last axis of `l` against the last but one of `r`."""
+    left, right = as_tensor(l), as_tensor(r)
+    if left.ndim == 0 or right.ndim == 0:
+        product = left * right
+    elif right.ndim <= 2 or left.ndim == 1:
+        product = matmul(left, right)
     else:
-        return tensordot(a, b, axes=((-1,), (-2,)))
+        return tensordot(left, right, axes=((-1,), (-2,)))
     return product if name is None else product.copy(name)
 
 
@@ -116,10 +116,10 @@ def batched_matmul(a: Any, b: Any) -> Tensor:
 
 
 @function()
-def outer(a: Any, b: Any) -> Tensor:
+def outer(x: Any, y: Any) -> Tensor:
     """All products of the entries of two vectors."""
-    a, b = as_tensor(a), as_tensor(b)
-    return a.reshape((-1, 1)) * b.reshape((1, -1))
+    x, y = as_tensor(x), as_tensor(y)
+    return x.reshape((-1, 1)) * y.reshape((1, -1))
 
 
 @function()
