@@ -187,7 +187,7 @@ CHECKLIST = [
     item(37, "log∣det∣ by structure, or by factors that are there",
          (tt.log(tt.abs(tt.det(A))), "slogdet(A).1"),
          (tt.slogdet(spd)[1], "2 * sum(log(diagonal_of(cholesky(S, lower=True))))"),
-         (tt.slogdet(A)[1] + tt.sum(tt.qr(A)[1]), "sum(qr(A, mode='reduced').1) + sum(log(abs(diagonal_of(qr(A, mode='reduced').1))))"),
+         (tt.slogdet(A)[1] + tt.sum(tt.qr(A)[1]), "sum(qr(A, mode='full').1) + sum(log(abs(diagonal_of(qr(A, mode='full').1))))"),
          (tt.det(tt.diag(q)), "prod(q)"),
          (tt.det(tt.block_diag(A, B)), "det(A) * det(B)"),
          (tt.det(tt.kron(A, B)), "square(square(det(A) * det(B)))")),

@@ -1,5 +1,6 @@
 """Programs that were written for PyMC run unmodified: `python -m ppl`, `ppl.as_pymc()`, `%load_ext ppl`."""
 
+import contextlib
 import importlib
 import importlib.metadata
 import subprocess
@@ -170,6 +171,21 @@ def test_all_names_of_a_module_are_taken_by_a_star(alias, module, names):
     taken = {}
     exec(f"from {module} import *", taken)
     assert not set(names.split()) - taken.keys()
+
+
+@pytest.mark.parametrize(
+    ("package", "name"),
+    [
+        ("pytensor", "scan"),
+        ("pytensor", "ifelse"),
+        *[("pytensor.tensor", n) for n in "shape sort var reshape pad".split()],
+    ],
+)
+def test_a_function_hides_the_module_of_its_name(alias, package, name):
+    """As in PyTensor, whatever has been imported of the module before."""
+    with contextlib.suppress(ImportError):
+        importlib.import_module(f"{package}.{name}")
+    assert callable(getattr(importlib.import_module(package), name))
 
 
 def test_a_name_of_former_years_is_told_what_to_write_now(alias):

@@ -36,10 +36,15 @@ ABSENT = {
     "add_names": "gradients have no names", "b_ndim": "lu_solve takes no stacks",
     "null_gradients": "no operation here has a gradient that is not defined",
     "vectorize": "the rows of a Jacobian are computed together always",
+    "kind": "a keyword: ways to the same result", "stable": "the same", "order": "arrays have no fields",
+    "sorter": "sorted arrays only", "pivoting": "not here yet", "lwork": "PyTensor ignores it",
+    "p_indices": "not here yet", "check_finite": "a keyword where it is there", "on_error": "the factor is nan",
+    "axes": "the last ones", "sort": "not here yet",
 }  # fmt: skip
 # Functions whose arguments differ on purpose.
 OTHERWISE = {
     "atleast_Nd": "takes several arrays, as NumPy's do", "split": "NumPy's order, by which sizes may be places too",
+    "extract_diag": "is `diagonal`", "trace": "has several axes", "eigvalsh": "takes one matrix, as NumPy's does",
 }  # fmt: skip
 # Defaults that say the same thing, or are spelled otherwise.
 ALIKE = {

@@ -1,5 +1,6 @@
 """Indexing and indexed updates against NumPy, drawn by hypothesis."""
 
+import jax
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,6 +9,7 @@ from hypothesis.extra import numpy as some_arrays
 
 import ppl
 import ppl.tensor as tt
+from ppl.xla.later import wide
 
 pytestmark = pytest.mark.usefixtures("module_compiled_quickly")
 
@@ -147,3 +149,55 @@ def test_iteration_and_length():
     assert len(x) == 3 and [row.type.shape for row in x] == [(2,)] * 3
     with pytest.raises(TypeError, match="only known when the program runs"):
         len(tt.dvector("y"))
+
+
+UNDER_A_MASK = {
+    "the array's own": (lambda x, v: x > 0, lambda x, v: 7.0),
+    "rows, by a number": (lambda x, v: v > 0, lambda x, v: 0.0),
+    "rows, by a row": (lambda x, v: v > 0, lambda x, v: v),
+    "rows, by a row of one": (lambda x, v: v > 0, lambda x, v: v[None, :]),
+    "columns": (lambda x, v: (slice(None), v > 0), lambda x, v: v[:, None]),
+    "the diagonal": (lambda x, v: (v > 0,) * 2, lambda x, v: 1.0),
+}
+
+
+@pytest.mark.parametrize("update", ["set_subtensor", "inc_subtensor"])
+@pytest.mark.parametrize("case", UNDER_A_MASK)
+def test_updates_under_a_mask_that_is_computed_compile(case, update):
+    """How many entries a mask picks is known to no compiled program; which ones change is a choice for each of them."""
+    rng = np.random.default_rng(3)
+    index, value = UNDER_A_MASK[case]
+    x, v = tt.dmatrix("x"), tt.dvector("v")
+    changed = getattr(tt, update)(x[index(x, v)], value(x, v))
+    compiled = jax.jit(lambda a, b: tt.to_jax([x, v], changed)(a, b))
+    for _ in range(3):
+        a, b = rng.normal(size=(4, 4)), rng.normal(size=4)
+        expected, there = a.copy(), index(a, b)
+        expected[there] = value(a, b) + (expected[there] if update == "inc_subtensor" else 0.0)
+        with wide():
+            np.testing.assert_allclose(compiled(a, b), expected)
+
+
+def test_a_mask_with_a_value_for_each_of_its_places_and_partial_ones():
+    x, v = tt.dmatrix("x"), tt.dvector("v")
+    a, b = np.random.default_rng(4).normal(size=(4, 4)), np.array([1.0, -1.0, 2.0, -3.0])
+    whole, part, one = a.copy(), a.copy(), a.copy()
+    whole[a > 0], part[b > 0, :2], one[b > 0, 1] = (2 * a)[a > 0], b[:2], 3.0
+    picked = [(x[x > 0], (2 * x)[x > 0]), (x[v > 0, :2], v[:2]), (x[v > 0, 1], 3.0)]
+    outputs = [tt.set_subtensor(view, value) for view, value in picked]
+    for found, expected in zip(ppl.function([x, v], outputs)(a, b), (whole, part, one), strict=True):
+        np.testing.assert_allclose(found, expected)
+
+
+def test_a_list_of_parts_is_an_index_of_several_axes():
+    x = tt.as_tensor(np.arange(12.0).reshape(3, 4))
+    np.testing.assert_array_equal(x[[slice(None), 0]].eval(), [0.0, 4.0, 8.0])
+    np.testing.assert_array_equal(x[[0, 2]].eval(), [[0, 1, 2, 3], [8, 9, 10, 11]])
+
+
+def test_positions_outside_are_brought_inside_on_request():
+    x, at = np.arange(5.0), np.array([-7, 3, 11])
+    for mode in ("wrap", "clip"):
+        np.testing.assert_array_equal(tt.take(tt.as_tensor(x), at, 0, mode).eval(), np.take(x, at, 0, mode=mode))
+    with pytest.raises(ValueError, match="mode is 'raise', 'wrap' or 'clip', got 'last'"):
+        tt.take(x, at, mode="last")

@@ -93,7 +93,7 @@ def test_shapes_of_usual_matrices_and_lengths_of_data_do_without_jax(monkeypatch
     monkeypatch.setattr(data_values, "evaluate", None)
     v, m = tt.dvector("v"), tt.tensor("m", dtype="float64", shape=(4, 3, 3))
     shapes = [tt.alloc_diag(m[0], 1).type.shape, tt.diag(v).type.shape, tt.linalg.det(m).type.shape]
-    assert [*shapes, tt.linalg.expm(m).type.shape] == [(3, 4, 4), (None, None), (4,), (4, 3, 3)]
+    assert [*shapes, tt.linalg.expm(m).type.shape] == [(4, 4, 3), (None, None), (4,), (4, 3, 3)]
     with ppl.Model():
         rows = ppl.Data("rows", np.zeros((5, 3)))[1:] @ tt.ones(3)
     assert data_values.value_now(tt.shape(rows)[0]) == 4

@@ -11,7 +11,15 @@ from ppl.alias.facade import Row
 from ppl.alias.fgraph import FunctionGraph, OpFromGraph, in2out, node_rewriter
 from ppl.alias.jax_functions import get_jaxified_logp, jax_funcify
 from ppl.alias.missing import NotHereYet
-from ppl.alias.own_families import Discrete, PositiveContinuous, RandomVariable, _logprob
+from ppl.alias.own_families import (
+    Continuous,
+    Discrete,
+    PositiveContinuous,
+    RandomVariable,
+    SymbolicRandomVariable,
+    _logprob,
+    normalize_rng_param,
+)
 from ppl.alias.own_ops import Apply, DisconnectedType, GradientError, Op, as_op, grad_not_implemented
 from ppl.alias.paths import PATHS
 from ppl.model.inference.steps.assignment import assign
@@ -283,6 +291,68 @@ def test_a_random_variable_with_a_registered_density():
     np.testing.assert_allclose(pm.logp(x, np.ones(3)).eval(), pm.logp(pm.HalfNormal.dist(2.0), np.ones(3)).eval())
     assert isinstance(x.owner.op, RandomVariable)
     assert not isinstance(pt.exp(x).op, RandomVariable)
+
+
+class ShiftedRV(SymbolicRandomVariable):
+    extended_signature = "[rng],(),()->[rng],()"
+    name = "shifted"
+
+
+class Shifted(Continuous):
+    """A law as a graph of another draw; its density follows from the graph."""
+
+    @classmethod
+    def dist(cls, mean, shift, times=1.0, **kwargs):
+        return super().dist([mean, shift], times=times, **kwargs)
+
+    @classmethod
+    def rv_op(cls, mean, shift, times=1.0, size=None, rng=None):
+        rng, mean_, shift_ = normalize_rng_param(rng), mean.type(), shift.type()
+        next_rng, y = pm.Exponential.dist(scale=mean_, size=size, rng=rng).owner.outputs
+        return ShiftedRV([rng, mean_, shift_], [next_rng, times * y + shift_])(rng, mean, shift)
+
+
+class KnownRV(SymbolicRandomVariable):
+    extended_signature = "(),[rng]->[rng],()"
+
+
+class Known(Continuous):
+    """The same with a density that is registered for the operation."""
+
+    @classmethod
+    def dist(cls, mean, **kwargs):
+        return super().dist([mean], **kwargs)
+
+    @classmethod
+    def rv_op(cls, mean, size=None, rng=None):
+        rng, mean_ = normalize_rng_param(rng), mean.type()
+        next_rng, y = pm.Exponential.dist(scale=mean_, size=size, rng=rng).owner.outputs
+        return KnownRV([mean_, rng], [next_rng, y])(mean, rng)
+
+
+def test_families_that_are_graphs_of_other_draws():
+    x = Shifted.dist(2.0, 10.0, times=3.0, size=4)
+    draws = pm.draw(x, 4000, random_seed=1)
+    assert draws.shape == (4000, 4) and draws.min() > 10 and abs(draws.mean() - 16) < 0.2
+    np.testing.assert_allclose(pm.logp(x, np.full(4, 16.0)).eval(), -1.0 - np.log(6.0))
+    with pm.Model() as model:
+        Shifted("y", pm.HalfNormal("mean"), 0.0, observed=[1.0, 2.0])
+    with pm.Model() as usual:
+        pm.Exponential("y", scale=pm.HalfNormal("mean"), observed=[1.0, 2.0])
+    point = {"mean_log__": np.array(0.3)}
+    np.testing.assert_allclose(model.compile_logp()(point), usual.compile_logp()(point))
+
+
+def test_a_graph_of_other_draws_with_a_registered_density():
+    @_logprob.register(KnownRV)
+    def density(op, values, mean, rng, **kwargs):
+        return -2.0 * values[0] / mean
+
+    assert pm.logp(Known.dist(2.0), 3.0).eval() == -3.0
+    draws = pm.draw(Known.dist(np.array([1.0, 5.0])), 4000, random_seed=1)
+    np.testing.assert_allclose(draws.mean(0), [1.0, 5.0], rtol=0.1)
+    with pytest.raises(TypeError, match="KnownRV: 2 inputs, and 1 are given in their place"):
+        KnownRV([pt.dscalar(), pt.dscalar()], [pt.dscalar()])(1.0)
 
 
 def test_the_operation_of_a_users_draw_is_the_users():

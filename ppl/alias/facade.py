@@ -105,6 +105,11 @@ class Facade(ModuleType):
         self.__dict__[name] = found
         return found
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        """What `import` does with a module below this one; a function of its name hides it, as in PyTensor."""
+        if not (isinstance(value, Facade) and name in self._row.elsewhere):
+            super().__setattr__(name, value)
+
     def __dir__(self) -> list[str]:
         below = [path.rpartition(".")[2] for path in PATHS if path.rpartition(".")[0] == self._path]
         return sorted({*self.__dict__, *below, *self._row.all_names()})

@@ -7,6 +7,7 @@ from typing import Any
 
 from ppl.compile import get_mode
 from ppl.graph import Node, between, leaves, topological
+from ppl.graph import depends_on as reaches
 from ppl.tensor.tensor import is_constant
 
 
@@ -49,7 +50,7 @@ def io_toposort(inputs: Sequence[Any], outputs: Sequence[Any]) -> list[Node]:
 def variable_depends_on(variable: Any, depends_on: Any) -> bool:
     """Whether a node is computed from one of others."""
     others = list(depends_on) if isinstance(depends_on, list | tuple | set) else [depends_on]
-    return any(depends_on(variable, other) for other in others)
+    return any(reaches(variable, other) for other in others)
 
 
 def vars_between(ins: Sequence[Any], outs: Sequence[Any]) -> Iterator[Node]:

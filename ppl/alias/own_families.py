@@ -15,16 +15,30 @@
 
         def logp(value, a, b): ...
 
-They become draws of `CustomDist`, with these functions.
+They become draws of `CustomDist`, with these functions. A law that is a graph of other draws is a
+`SymbolicRandomVariable`, which holds the graph, and a `rv_op` that builds it:
+
+    class ShiftedRV(SymbolicRandomVariable):
+        extended_signature = "[rng],(),()->[rng],()"
+
+    class Shifted(Continuous):
+        @classmethod
+        def rv_op(cls, mu, shift, size=None, rng=None):
+            mu_, shift_ = mu.type(), shift.type()
+            next_rng, y = pm.Exponential.dist(mu_, size=size, rng=rng).owner.outputs
+            return ShiftedRV([rng, mu_, shift_], [next_rng, y + shift_])(rng, mu, shift)
 """
 
 from __future__ import annotations
 
 import functools
-from typing import Any, ClassVar
+import inspect
+from contextvars import ContextVar
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
 
 import ppl.tensor as tt
-from ppl.alias.absent import Absent
 from ppl.alias.missing import NotHereYet, sentence
 from ppl.alias.own_ops import Op
 from ppl.distributions import CustomDist, transforms
@@ -32,7 +46,10 @@ from ppl.distributions.declaration.distribution import Distribution
 from ppl.distributions.declaration.inner import support_point_of
 from ppl.distributions.draws.operation import InPyTensor, RandomOperation
 from ppl.distributions.families.custom_dist import parsed
-from ppl.tensor.tensor import as_tensor
+from ppl.graph import substitute
+from ppl.tensor.sampling.generators import is_key
+from ppl.tensor.tensor import Tensor, as_tensor
+from ppl.tensor.variables import shared
 
 
 def _dispatch(path: str) -> Any:
@@ -84,17 +101,64 @@ class OfDraws(type):
         return type.__instancecheck__(cls, x) or of_draws
 
 
-class OfSymbolicDraws(Absent):
+class OfSymbolicDraws(type):
     """`isinstance(x.owner.op, SymbolicRandomVariable)` holds of draws that PyTensor makes of other draws."""
 
-    def __instancecheck__(self, x: object) -> bool:
-        of_draws = self is SymbolicRandomVariable and isinstance(x, RandomOperation) and x.symbolic
-        return type.__instancecheck__(self, x) or of_draws
+    def __instancecheck__(cls, x: object) -> bool:
+        of_draws = cls is SymbolicRandomVariable and isinstance(x, RandomOperation) and x.symbolic
+        return type.__instancecheck__(cls, x) or of_draws
 
 
-SymbolicRandomVariable = OfSymbolicDraws(
-    "SymbolicRandomVariable", (), {"path": "pymc.distributions.distribution.SymbolicRandomVariable"}
-)
+class Built(NamedTuple):
+    """A graph of draws that was built, by which operation, and of what."""
+
+    op: SymbolicRandomVariable
+    given: tuple[Any, ...]
+
+
+_built: ContextVar[list[Built] | None] = ContextVar("built", default=None)
+
+
+class SymbolicRandomVariable(metaclass=OfSymbolicDraws):
+    """A law that is a graph of other draws: `outputs` in terms of `inputs`, one of which is the draw.
+
+    Called with what takes the place of the inputs, it gives that output. `extended_signature` tells the axes of inputs
+    and outputs, generators and sizes in brackets.
+    """
+
+    extended_signature: str | None = None
+    ndim_supp: int | None = None
+    ndims_params: Any = None
+    default_output: int | None = None
+    name: str | None = None
+
+    def __init__(
+        self, inputs: Any, outputs: Any, extended_signature: str | None = None, ndim_supp: int | None = None
+    ) -> None:
+        self.inputs, self.outputs = list(inputs), list(outputs)
+        self.extended_signature = extended_signature or self.extended_signature
+        if self.extended_signature:
+            self.ndims_params, self.ndim_supp = parsed(self.extended_signature, type(self).__name__)
+        self.ndim_supp = self.ndim_supp if ndim_supp is None else ndim_supp
+        if self.default_output is None:
+            self.default_output = next(i for i, output in enumerate(self.outputs) if not is_key(output))
+
+    def __call__(self, *given: Any, name: str | None = None) -> Any:
+        if len(given) != len(self.inputs):
+            who = type(self).__name__
+            raise TypeError(f"{who}: {len(self.inputs)} inputs, and {len(given)} are given in their place")
+        places = {
+            x: as_tensor(y) for x, y in zip(self.inputs, given, strict=True) if isinstance(x, Tensor) and x is not y
+        }
+        built = _built.get()
+        if built is not None:
+            built.append(Built(self, given))
+        (draw,) = substitute([self.outputs[self.default_output]], places)
+        return draw if name is None else draw.copy(name)
+
+    def update(self, node: Any) -> dict[Any, Any]:
+        """PyTensor's generators and their next states; here draws take their keys from a seed."""
+        return {}
 
 
 class OfUser(InPyTensor):
@@ -161,7 +225,7 @@ class RandomVariable(Op, metaclass=OfDraws):
         return found
 
 
-def _is_registered(function: Any, op: Op) -> bool:
+def _is_registered(function: Any, op: Any) -> bool:
     return function.dispatch(type(op)) is not function.dispatch(object)
 
 
@@ -187,9 +251,59 @@ class OwnFamily(Distribution, abstract=True):
             raise NotImplementedError(f"{cls.__name__} does not say how it is drawn: set rv_op to a RandomVariable")
         options.pop("rng", None)
         functions = {key: getattr(cls, key) for key in ("logp", "logcdf", "support_point") if getattr(cls, key)}
+        if not isinstance(cls.rv_op, RandomVariable | type):
+            return cls._of_graph([as_tensor(p) for p in dist_params], functions, options)
         operation = cls.rv_op if isinstance(cls.rv_op, RandomVariable) else cls.rv_op()
         options.setdefault("dtype", operation.dtype or cls.own_dtype)
         return operation.draw(cls.__name__, [as_tensor(p) for p in dist_params], functions, **options)
+
+    @classmethod
+    def _of_graph(cls, params: list[Tensor], functions: dict[str, Any], options: dict[str, Any]) -> Any:
+        """A draw of a law that is a graph of other draws, which `rv_op` builds of the parameters."""
+        names = inspect.signature(cls.rv_op).parameters
+        further = {key: options.pop(key) for key in list(options) if key in names and key not in ("size", "name")}
+        token = _built.set([])
+        try:
+            cls.rv_op(*params, **further)
+            built = (_built.get() or [None])[-1]
+        finally:
+            _built.reset(token)
+        if built is not None:
+            options.setdefault("ndim_supp", built.op.ndim_supp)
+            functions |= {key: f for key, f in _registered_of(built, params).items() if key not in functions}
+
+        def graph(*values_and_size: Any) -> Any:
+            *values, size = values_and_size
+            return cls.rv_op(*values, size=size or None, **further)
+
+        options.pop("dtype", None)
+        return CustomDist.dist(*params, dist=graph, class_name=cls.__name__, **functions, **options)
+
+
+def _registered_of(built: Built, params: list[Tensor]) -> dict[str, Any]:
+    """The density and the cumulative distribution function that are registered for an operation."""
+
+    def called(function: Any, value: Any, values: Any) -> Any:
+        places = dict(zip(params, map(as_tensor, values), strict=True))
+        given = [substitute([x], places)[0] if isinstance(x, Tensor) else x for x in built.given]
+        return function(built.op, value, *given)
+
+    found: dict[str, Any] = {}
+    if _is_registered(_logprob, built.op):
+        found["logp"] = lambda value, *values: called(_logprob, (value,), values)
+    if _is_registered(_logcdf, built.op):
+        found["logcdf"] = lambda value, *values: called(_logcdf, value, values)
+    return found
+
+
+def normalize_rng_param(rng: Any = None) -> Any:
+    """A generator as a variable of the graph; a new one where none is given."""
+    return shared(np.random.default_rng()) if rng is None else as_tensor(rng)
+
+
+def normalize_size_param(size: Any) -> Any:
+    """A size as it is given."""
+    return size
 
 
 class Continuous(OwnFamily):

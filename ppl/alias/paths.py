@@ -103,8 +103,8 @@ PYMC = {
     "pymc.progress_bar": "!CustomProgress !ProgressBarManager !create_simple_progress !default_progress_theme",
     "pymc.pytensorf": """*ppl.pytensorf compile=ppl.function compile_pymc=ppl.function
         constant_fold=ppl.alias.graphs.constant_fold resolve_shapes=ppl.alias.graphs.resolve_shapes
-        !normalize_rng_param !rewrite_pregrad !toposort_replace !resolve_backend_compile_kwargs
-        !get_symbolic_rv_shapes""",
+        normalize_rng_param=ppl.alias.own_families.normalize_rng_param
+        !rewrite_pregrad !toposort_replace !resolve_backend_compile_kwargs !get_symbolic_rv_shapes""",
     "pymc.sampling.jax": f"*ppl.sampling.jax {IN_JAX} !_replace_shared_variables",
     "pymc.sampling.mcmc": "*ppl.sampling.mcmc !assign_step_methods !setup_cores_blas_cores",
     "pymc.sampling.parallel": "!ExceptionWithTraceback !_cpu_count !_initialize_multiprocessing_context",
@@ -124,7 +124,7 @@ PYMC = {
 }
 
 PYTENSOR = {
-    "pytensor": "*ppl Variable=ppl.alias.classes.Variable",
+    "pytensor": "*ppl Variable=ppl.alias.classes.Variable scan=ppl.scan ifelse=ppl.ifelse",
     "pytensor.assumptions": "!assume",
     "pytensor.compile": COMPILED,
     "pytensor.compile.builders": "OpFromGraph=ppl.alias.fgraph.OpFromGraph !SymbolicOp",
@@ -174,7 +174,8 @@ PYTENSOR = {
     "pytensor.sparse": "*ppl.alias.sparse",
     "pytensor.sparse.basic": "*ppl.alias.sparse",
     "pytensor.sparse.math": "*ppl.alias.sparse",
-    "pytensor.tensor": f"*ppl.tensor {TENSORS} {VARIABLES}",
+    "pytensor.tensor": f"""*ppl.tensor {TENSORS} {VARIABLES} shape=ppl.tensor.shape sort=ppl.tensor.sort
+        var=ppl.tensor.var""",
     "pytensor.tensor.basic": "*ppl.tensor.basic *ppl.tensor !infer_shape_db !ix_",
     "pytensor.tensor.blockwise": "!Blockwise",
     "pytensor.tensor.elemwise": "!CAReduce !DimShuffle !Elemwise",
@@ -188,7 +189,8 @@ PYTENSOR = {
     "pytensor.tensor.random.basic": f"*ppl.tensor.random {OPERATIONS}",
     "pytensor.tensor.random.op": DRAWN,
     "pytensor.tensor.random.type": OPERATIONS,
-    "pytensor.tensor.random.utils": "!normalize_size_param RandomStream=ppl.tensor.random.RandomStream",
+    "pytensor.tensor.random.utils": "normalize_size_param=ppl.alias.own_families.normalize_size_param "
+    "RandomStream=ppl.tensor.random.RandomStream",
     "pytensor.tensor.rewriting": "",
     "pytensor.tensor.rewriting.basic": "!broadcasted_by",
     "pytensor.tensor.rewriting.shape": "!ShapeFeature",

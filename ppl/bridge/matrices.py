@@ -83,8 +83,7 @@ def svd(at: Application) -> Value:
 def qr(at: Application) -> Value:
     if at.op.pivoting or at.op.mode not in ("full", "reduced", "economic", "r"):
         return by_jax(at)
-    mode = {"economic": "reduced", "full": "complete"}.get(at.op.mode, at.op.mode)
-    found = tt.qr(at.tensor(0), mode=mode)
+    found = tt.qr(at.tensor(0), mode=at.op.mode)
     return list(found) if isinstance(found, list | tuple) else found
 
 

@@ -161,6 +161,9 @@ def _found(rv: RandomVariable, axis: int, drops: Sequence[int], event: int) -> T
         if fits and parameter.type.shape[place] is None:
             inner = isinstance(parameter, RandomVariable)  # a law, which has no value
             return (shape_of_draw(parameter) if inner else FUNCTIONS["shape"](parameter))[place]
+    known = rv.family.event_shape(*rv.parameters)[axis] if axis >= -event and rv.family.event_shape else None
+    if known is not None:
+        return as_tensor(known)
     raise ValueError(f"{rv.family.__name__}: no parameter tells the length of axis {axis} of {rv!r}; give a size")
 
 

@@ -100,4 +100,8 @@ _law("integers", DiscreteUniform, lambda low, high: _below(low) if high is None 
 _law("categorical", Categorical, lambda p: {"p": p})
 _law("dirichlet", Dirichlet, lambda alphas: {"a": alphas})
 _law("multinomial", Multinomial, lambda n, p: {"n": n, "p": p})
-_law("multivariate_normal", MvNormal, lambda mean, cov: {"mu": mean, "cov": cov})
+_law(
+    "multivariate_normal",
+    MvNormal,
+    lambda mean, cov, method: {"mu": mean, "cov": cov, "method": method or "cholesky"},
+)

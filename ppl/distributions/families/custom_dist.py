@@ -22,6 +22,7 @@ from ppl.distributions.log_probability.logprob import the_law
 from ppl.distributions.log_probability.measure import Measure, NoDensityError, shown, sources
 from ppl.graph import ancestors, substitute
 from ppl.tensor.core.ops import broadcast_shape
+from ppl.tensor.core.sizes import shape as shape_of
 from ppl.tensor.core.sizes import sizes_of
 from ppl.tensor.sampling.host_draw import host_draw
 from ppl.tensor.tensor import Tensor, TensorType, as_tensor, dtype_name, placeholder
@@ -277,9 +278,17 @@ def family_of_expression(
         facts = {"logp": fact("logp"), "sample": sample}
     batch, event = example.type.shape[: example.ndim - domain.ndim], example.type.shape[example.ndim - domain.ndim :]
     center = lambda *parameters: centered(expression(parameters, None), parameters)
+
+    def event_shape(*parameters: Tensor) -> tuple[Any, ...]:
+        """The shape of one value; where data decide it, as an expression of the parameters."""
+        if None not in event:
+            return event
+        lengths = shape_of(expression(parameters, None))
+        return tuple(lengths[len(lengths) - domain.ndim :])
+
     facts |= {
         "dtype": example.dtype,
-        "event_shape": lambda *_: event,
+        "event_shape": event_shape,
         "drawable": staticmethod(drawable),
         "support_point": center,
     }

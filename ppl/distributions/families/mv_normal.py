@@ -124,7 +124,7 @@ class MvNormal(Distribution):
         n, width = y.type.shape
         d = y - y[:1]
         mean = average(d, axis=0)
-        _, triangle = qr(d - mean)
+        _, triangle = qr(d - mean, "reduced")
         spread = solve_triangular(chol, triangle.T, lower=True, b_ndim=2)
         off = solve_triangular(chol, (y[0] - mu) + mean, lower=True)
         squares = sum(spread**2) + n * sum(off**2)

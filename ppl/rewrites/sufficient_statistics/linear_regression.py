@@ -51,7 +51,7 @@ def compact_linear(observation: Observation) -> tuple[Term, str]:
     explained = tt.cast(as_tensor(value), "float64") - form.offset
     if weights is not None:
         explained, design = explained / weights, design / tt.expand_dims(weights, 1)
-    q, r = tt.qr(tt.cast(design, "float64"))
+    q, r = tt.qr(tt.cast(design, "float64"), "reduced")
     best = _nearly_best(r, q.T @ explained)
     rest = explained - design @ best
     projected = q.T @ rest

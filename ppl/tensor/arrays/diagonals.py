@@ -28,7 +28,7 @@ def _of_diagonal(x: TensorType, *, offset: Any, axis1: Any, axis2: Any) -> Tenso
 
 diagonal = JaxOp(
     "diagonal",
-    lambda x, *, offset=0, axis1=0, axis2=1: jnp.diagonal(x, offset, axis1, axis2),
+    lambda a, *, offset=0, axis1=0, axis2=1: jnp.diagonal(a, offset, axis1, axis2),
     ("extract_diag",),
     type_of=_of_diagonal,
 )
@@ -70,8 +70,8 @@ def alloc_diag(diag: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Te
 
 # --- triangles, of stacks of matrices
 _of_triangle = lambda x, *, k: x if x.ndim > 1 and isinstance(k, int) else None
-tril = JaxOp("tril", lambda x, *, k=0: jnp.tril(x, k), type_of=_of_triangle)
-triu = JaxOp("triu", lambda x, *, k=0: jnp.triu(x, k), type_of=_of_triangle)
+tril = JaxOp("tril", lambda m, *, k=0: jnp.tril(m, k), type_of=_of_triangle)
+triu = JaxOp("triu", lambda m, *, k=0: jnp.triu(m, k), type_of=_of_triangle)
 
 
 @function()

@@ -14,10 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from ppl.graph import Attrs, Node
-from ppl.tensor.core.elementwise import not_equal
+from ppl.graph import GET, Attrs, Node
+from ppl.tensor.arrays.shaping import expand_dims
+from ppl.tensor.core.elementwise import logical_and, not_equal
+from ppl.tensor.core.elementwise import switch as choice
 from ppl.tensor.core.ops import TensorOp, broadcast_shape, normal_axis, unify
 from ppl.tensor.core.sizes import filled, known_size, size_along, split_sizes
+from ppl.tensor.core.sizes import shape as shape_of
 from ppl.tensor.tensor import (
     FUNCTIONS,
     WHOLE,
@@ -271,9 +274,17 @@ class _Update(TensorOp):
 
     def __call__(self, x: Any, y: Any, index: Any, *, name: str | None = None) -> Tensor:
         x = as_tensor(x)
-        plan, tensors = make_plan(x, index)
+        result = self.at(x, y, *make_plan(x, index))
+        return result if name is None else result.copy(name)
+
+    def at(self, x: Tensor, y: Any, plan: Plan, tensors: Sequence[Tensor]) -> Tensor:
+        """The update by a plan. Where a mask that is computed decides which entries change, and `y` does not range over
+        them, it is a choice for each entry: how many there are is known to no compiled program."""
         x, y = unify((x, y))
-        return self.build((x, y, *tensors), {"plan": plan}, name)
+        whole = self.build((x, y, *tensors), {"plan": plan}, None)
+        changed = {"index_update": lambda old, new: new, "index_add": lambda old, new: old + new}.get(self.name)
+        masked = under_mask(x, y, plan, tensors) if changed else None
+        return whole if changed is None or masked is None else choice(masked[0], changed(x, masked[1]), x)
 
     def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType:
         x, y = inputs[:2]
@@ -315,8 +326,43 @@ def _place(view: Any, what: str) -> tuple[Tensor, Any]:
 
 def _updated(op: _Update, view: Any, y: Any) -> Tensor:
     x, where = _place(view, op.name)
-    x, y = unify((x, y))
-    return op.build((x, y, *where.inputs[1:]), {"plan": where.attrs["plan"]})
+    return op.at(x, y, where.attrs["plan"], where.inputs[1:])
+
+
+def under_mask(x: Tensor, y: Tensor, plan: Plan, tensors: Sequence[Any]) -> tuple[Tensor, Tensor] | None:
+    """Which entries of `x` a plan of whole axes and one mask picks, and `y` beside them; None of other plans, and where
+    `y` has an entry for each place of the mask."""
+    kinds = [part[0] for part in plan]
+    if len(plan) != x.ndim or "array" not in kinds or any(kind not in ("array", "slice") for kind in kinds):
+        return None
+    if any(part[1:] != (None, None, None) for part in plan if part[0] == "slice"):
+        return None
+    first, count = kinds.index("array"), len(tensors)
+    if kinds[first : first + count] != ["array"] * count or kinds.count("array") != count:
+        return None
+    after = x.ndim - first - count  # axes behind those of the mask
+    hit = _picked(tensors, x.shape[first])
+    if hit is None or (y.ndim > after and y.type.shape[y.ndim - after - 1] != 1):
+        return None
+    if y.ndim > after:
+        y = y.reshape((*shape_of(y)[: y.ndim - after - 1], *(1,) * count, *shape_of(y)[y.ndim - after :]))
+    return hit.reshape((*shape_of(hit), *(1,) * after)), y
+
+
+def _picked(positions: Sequence[Any], n: Any) -> Tensor | None:
+    """The mask whose places these positions are; of twice those of one vector, the diagonal under it."""
+    masks = [t.inputs[0].inputs[0] if t.op is GET and t.inputs[0].op.name == "nonzero_op" else None for t in positions]
+    if any(mask is None for mask in masks) or len({id(_unchecked(mask)) for mask in masks}) > 1:
+        return None
+    axes, mask = [t.attrs["position"] for t in positions], not_equal(masks[0], 0)
+    if axes == [0, 0] and mask.ndim == 1:
+        return logical_and(expand_dims(mask, 1), FUNCTIONS["eye"](n, dtype="bool"))
+    return mask if axes == list(range(mask.ndim)) else None
+
+
+def _unchecked(mask: Any) -> Node:
+    """A mask without the check of its length, which is another one for each axis."""
+    return mask.inputs[0] if isinstance(mask.op, _MaskOf) else mask
 
 
 @function()

@@ -8,8 +8,8 @@ from typing import Any
 
 from ppl.graph import Attrs, Node
 from ppl.tensor.core.ops import TensorOp, broadcast_shape, normal_axes, normal_axis, unify
-from ppl.tensor.core.sizes import common_shape, filled, shape, split_sizes
-from ppl.tensor.tensor import Dim, Tensor, TensorType, as_tensor, function
+from ppl.tensor.core.sizes import common_shape, filled, shape, sizes_of, split_sizes
+from ppl.tensor.tensor import Dim, Tensor, TensorType, as_tensor, function, is_constant, value_of
 from ppl.xla.later import jnp
 
 
@@ -297,10 +297,13 @@ def shape_padright(t: Any, n_ones: int = 1) -> Tensor:
 
 
 class _SpecifyShape(TensorOp):
-    """The same array with more of its shape known; the program checks it."""
+    """The same array with more of its shape known; the program checks it. A length that is None, or that is computed,
+    says nothing of the type."""
 
     def __call__(self, x: Any, shape: Any, *, name: str | None = None) -> Tensor:
-        return self.build((as_tensor(x),), {"shape": tuple(shape)}, name)
+        known = [value_of(n) if isinstance(n, Tensor) and is_constant(n) else n for n in sizes_of(shape)]
+        lengths = tuple(None if n is None or isinstance(n, Tensor) else int(n) for n in known)
+        return self.build((as_tensor(x),), {"shape": lengths}, name)
 
     def infer(self, inputs: tuple[Node, ...], attrs: Attrs) -> TensorType:
         x, wanted = inputs[0].type, attrs["shape"]

@@ -27,9 +27,9 @@ def _ranked(x: Any) -> Any:
 _quantile, _percentile = nan_of_empty(jnf.quantile), nan_of_empty(jnf.percentile)
 _nanquantile, _nanmedian = nan_of_empty(jnf.nanquantile), nan_of_empty(jnf.nanmedian)
 
-sort = JaxOp("sort", lambda x, *, axis=-1: jnp.sort(x, axis))
+sort = JaxOp("sort", lambda a, *, axis=-1: jnp.sort(a, axis), ways=("kind", "stable"))
 sort_complex = JaxOp("sort_complex", lambda x: jnp.sort_complex(x))
-argsort = JaxOp("argsort", lambda x, *, axis=-1, stable=True: jnp.argsort(x, axis, stable=stable))
+argsort = JaxOp("argsort", lambda a, *, axis=-1, stable=True: jnp.argsort(a, axis, stable=stable), ways=("kind",))
 lexsort = JaxOp("lexsort", lambda *keys, axis=-1: jnp.lexsort(keys, axis))
 partition = JaxOp("partition", lambda x, *, kth, axis=-1: jnp.partition(_ranked(x), kth, axis).astype(x.dtype))
 argpartition = JaxOp(

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ppl.graph import GET, Body, Identity, Node, ancestors, close, rebuilt, substitute, topological
-from ppl.tensor.tensor import CONSTANT, Tensor, TensorType, as_tensor, placeholder
+from ppl.graph import GET, Attrs, Body, Identity, Node, ancestors, close, rebuilt, substitute, topological
+from ppl.tensor.tensor import CONSTANT, INPUT, Tensor, TensorType, as_tensor, placeholder
 
 
 def hoisted(params: Sequence[Node], outputs: Sequence[Node], began: int | None = None) -> tuple[Body, list[Node]]:
@@ -106,7 +106,12 @@ def _closed(params: Sequence[Node], outputs: Sequence[Node], captured: list[Node
 
 
 def like(x: Tensor) -> Tensor:
-    """A fresh input that can stand for `x`."""
+    """A fresh input that can stand for `x`; for the state of a generator, another state of one."""
+    source: Node = x
+    while source.op.name == "key_fold_in":
+        source = source.inputs[0]
+    if source.attrs.get("generator"):
+        return Node(INPUT, (), Attrs(type=x.type, identity=Identity(), generator=True))  # type: ignore[return-value]
     return placeholder(x.type)
 
 

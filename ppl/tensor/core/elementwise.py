@@ -179,9 +179,19 @@ switch = _Switch("switch", jnf.where)
 
 
 class _Clip(Elementwise):
-    """Limited to an interval; a bound may be None."""
+    """Limited to an interval; a bound may be None. `a_min` and `a_max` are the bounds by NumPy's names."""
 
-    def __call__(self, x: Any, min: Any = None, max: Any = None, *, name: str | None = None) -> Tensor:
+    def __call__(
+        self,
+        x: Any,
+        min: Any = None,
+        max: Any = None,
+        *,
+        a_min: Any = None,
+        a_max: Any = None,
+        name: str | None = None,
+    ) -> Tensor:
+        min, max = a_min if min is None else min, a_max if max is None else max
         if min is None and max is None:
             return as_tensor(x)
         if min is None or max is None:

@@ -261,9 +261,10 @@ class JaxOp(TensorOp):
     by itself: `type_of(*types, **attrs)`, which gives None where it leaves the answer, or the error, to JAX.
 
     The keyword-only parameters of the function are constants (attributes of the node); users may also give them by
-    position, after the tensors. With `one_dtype`, the tensors get one dtype, by NumPy's promotion (JAX's would take
-    float32 for float32 with int64); with `to_float`, those that are no floats become floatX before that, as in NumPy's
-    linear algebra.
+    position, after the tensors, and tensors by the names that the function has for them. `ways` are arguments of NumPy
+    and PyTensor that choose among ways to the same result: taken, and left out. With `one_dtype`, the tensors get one
+    dtype, by NumPy's promotion (JAX's would take float32 for float32 with int64); with `to_float`, those that are no
+    floats become floatX before that, as in NumPy's linear algebra.
     """
 
     type_of: Callable[..., TensorType | TupleType | None] | None = None
@@ -276,17 +277,37 @@ class JaxOp(TensorOp):
         *,
         one_dtype: bool = False,
         to_float: bool = False,
+        ways: tuple[str, ...] = (),
         type_of: Callable[..., TensorType | TupleType | None] | None = None,
     ) -> None:
         super().__init__(name, lower, also)
-        self.one_dtype, self.to_float, self.type_of = one_dtype, to_float, type_of
+        self.one_dtype, self.to_float, self.ways, self.type_of = one_dtype, to_float, ways, type_of
         parameters = inspect.signature(lower).parameters.values()
         self.constants = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
-        open_ended = any(p.kind is p.VAR_POSITIONAL for p in parameters)
-        self.count = None if open_ended else sum(p.kind is p.POSITIONAL_OR_KEYWORD for p in parameters)
+        self.tensors = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+        self.count = None if any(p.kind is p.VAR_POSITIONAL for p in parameters) else len(self.tensors)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """What it is called with."""
+        Parameter = inspect.Parameter
+        tensors = [Parameter(each, Parameter.POSITIONAL_OR_KEYWORD) for each in self.tensors]
+        if self.count is None:
+            tensors = [Parameter("tensors", Parameter.VAR_POSITIONAL)]
+        kind = Parameter.KEYWORD_ONLY if self.count is None else Parameter.POSITIONAL_OR_KEYWORD
+        constants = [Parameter(key, kind, default=default) for key, default in self.constants.items()]
+        if any(c.default is Parameter.empty for c in constants[1:]):
+            constants = [c.replace(kind=Parameter.KEYWORD_ONLY) for c in constants]
+        further = [Parameter(key, Parameter.KEYWORD_ONLY, default=None) for key in (*self.ways, "name")]
+        return inspect.Signature([*tensors, *constants, *further])
 
     def __call__(self, *inputs: Any, **attrs: Any) -> Any:
         name = attrs.pop("name", None)
+        for way in self.ways:
+            attrs.pop(way, None)
+        if self.count is not None and len(inputs) < self.count:
+            rest = self.tensors[len(inputs) :]
+            inputs = (*inputs, *(attrs.pop(each) for each in rest if each in attrs))
         count = len(inputs) if self.count is None else self.count
         for constant_name, value in zip(self.constants, inputs[count:], strict=False):
             if constant_name in attrs:

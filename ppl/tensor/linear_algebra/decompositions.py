@@ -53,7 +53,7 @@ matrix_norm = _linear("matrix_norm", lambda x, *, keepdims=False, ord="fro": jnp
 polar = _linear("polar", lambda a, *, side="right": tuple(jsl.polar(a, side)))
 hessenberg = _linear("hessenberg", lambda a, *, calc_q=False: _plain_tuple(jsl.hessenberg(a, calc_q=calc_q)))
 det = NumberOfSquare("det", lambda a: jnp.linalg.det(a), to_float=True)
-slogdet = _linear("slogdet", lambda a: tuple(jnp.linalg.slogdet(a)))
+slogdet = _linear("slogdet", lambda x: tuple(jnp.linalg.slogdet(x)))
 matrix_rank = _linear("matrix_rank", lambda a: jnp.linalg.matrix_rank(a) if a.size else jnp.zeros(a.shape[:-2], int))
 cond_number = _linear("cond_number", lambda a, *, p=None: jnp.linalg.cond(a, p))
 norm = _linear("norm", lambda x, *, ord=None, axis=None, keepdims=False: jnp.linalg.norm(x, ord, axis, keepdims))
@@ -63,7 +63,7 @@ trace = JaxOp("trace", lambda a, *, offset=0, axis1=0, axis2=1: jnp.trace(a, off
 inv = OfSquare("inv", lambda a: jnp.linalg.inv(a), ("matrix_inverse",), to_float=True)
 pinv = _linear(
     "pinv",
-    lambda a, *, hermitian=False: jnp.linalg.pinv(a, hermitian=hermitian),
+    lambda x, *, hermitian=False: jnp.linalg.pinv(x, hermitian=hermitian),
     type_of=lambda a, **_: TensorType(a.dtype, (*a.shape[:-2], a.shape[-1], a.shape[-2])) if a.ndim > 1 else None,
 )
 _matrix_power = JaxOp("matrix_power_op", lambda a, *, n: jnp.linalg.matrix_power(a, n))
@@ -87,9 +87,9 @@ def matrix_power(M: Any, n: int) -> Tensor:
 
 
 # --- decompositions
-def _cholesky(a: Any, *, lower: bool = True) -> Any:
+def _cholesky(x: Any, *, lower: bool = True) -> Any:
     """The factor of the given triangle, which is all that is looked at (as in SciPy)."""
-    factor = unrolled.cholesky(a if lower else jnp.swapaxes(a, -1, -2).conj())
+    factor = unrolled.cholesky(x if lower else jnp.swapaxes(x, -1, -2).conj())
     return factor if lower else jnp.swapaxes(factor, -1, -2).conj()
 
 
@@ -109,9 +109,12 @@ def _of_eigenvectors(a: TensorType, *, UPLO: Any) -> TupleType | None:
     return TupleType((TensorType(a.dtype, a.shape[:-1]), a)) if known and UPLO in ("L", "U") else None
 
 
+QR_MODES: dict[Any, Any] = {"full": "complete", "economic": "reduced"}  # SciPy's and PyTensor's names for NumPy's
+
+
 def _of_orthogonal_factors(a: TensorType, *, mode: Any) -> TupleType | None:
     *stack, rows, columns = a.shape if a.ndim > 1 else (None, None)
-    if mode != "reduced" or rows is None or columns is None:
+    if QR_MODES.get(mode, mode) != "reduced" or rows is None or columns is None:
         return None
     least = min(rows, columns)
     return TupleType(tuple(TensorType(a.dtype, (*stack, *own)) for own in ((rows, least), (least, columns))))
@@ -119,14 +122,18 @@ def _of_orthogonal_factors(a: TensorType, *, mode: Any) -> TupleType | None:
 
 eigh = _linear("eigh", lambda a, *, UPLO="L": tuple(jnp.linalg.eigh(_mirrored(a, UPLO))), type_of=_of_eigenvectors)
 eigvalsh = _linear("eigvalsh", lambda a, *, UPLO="L": jnp.linalg.eigvalsh(_mirrored(a, UPLO)))
-eig = _linear("eig", lambda a: tuple(jnp.linalg.eig(a)))
+eig = _linear("eig", lambda x: tuple(jnp.linalg.eig(x)))
 eigvals = _linear("eigvals", lambda a: jnp.linalg.eigvals(a))
-qr = _linear("qr", lambda a, *, mode="reduced": _plain_tuple(jnp.linalg.qr(a, mode)), type_of=_of_orthogonal_factors)
+qr = _linear("qr", lambda A, *, mode="full": _qr(A, mode), type_of=_of_orthogonal_factors)
 svd = _linear("svd", lambda a, *, full_matrices=True, compute_uv=True: _plain_tuple(
     jnp.linalg.svd(a, full_matrices, compute_uv)))  # fmt: skip
 lu = _linear("lu", lambda a, *, permute_l=False: jsl.lu(a, permute_l))
 lu_factor = _linear("lu_factor", lambda a: jsl.lu_factor(a))
-schur = _linear("schur", lambda a, *, output="real": jsl.schur(a, output))
+schur = _linear("schur", lambda A, *, output="real": jsl.schur(A, output))
+
+
+def _qr(a: Any, mode: Any) -> Any:
+    return _plain_tuple(jnp.linalg.qr(a, QR_MODES.get(mode, mode)))
 
 
 def _plain_tuple(results: Any) -> Any:

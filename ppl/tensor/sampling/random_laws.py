@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ppl.tensor.core.elementwise import abs as absolute
-from ppl.tensor.core.elementwise import arctan2, cos, exp, expm1, log1p, power, sin, switch
+from ppl.tensor.core.elementwise import arctan2, cos, exp, expm1, log1p, maximum, power, sin, switch
 from ppl.tensor.core.elementwise import sqrt as root
 from ppl.tensor.core.ops import cast_to
 from ppl.tensor.core.sizes import common_shape, sizes_of
@@ -301,12 +301,22 @@ def _multinomial(key: Key, n: Any, p: Any, size: Any = None) -> Tensor:
 
 
 @_law()
-def _multivariate_normal(key: Key, mean: Any, cov: Any, size: Any = None) -> Tensor:
-    """Normal vectors with a covariance matrix."""
-    mean, factor = as_tensor(mean), FUNCTIONS["cholesky"](cov)
+def _multivariate_normal(key: Key, mean: Any, cov: Any, size: Any = None, method: str | None = None) -> Tensor:
+    """Normal vectors with a covariance matrix; by "svd" and "eigh" it may be singular."""
+    if method not in (None, "cholesky", "svd", "eigh"):
+        raise ValueError(f"multivariate_normal: method is 'cholesky', 'svd' or 'eigh', got {method!r}")
+    mean, factor = as_tensor(mean), _root(cov, of_singular=method in ("svd", "eigh"))
     stack = common_shape([mean[..., None], factor])[:-1]
     z = key.normal(stack if size is None else (*sizes_of(size), stack[-1]))
     return mean + matmul(factor, z[..., None])[..., 0]
+
+
+def _root(cov: Any, of_singular: bool) -> Tensor:
+    """A matrix whose product with its transpose is the covariance."""
+    if not of_singular:
+        return FUNCTIONS["cholesky"](cov)
+    roots, vectors = FUNCTIONS["eigh"](cov)
+    return vectors * root(maximum(roots, 0.0))[..., None, :]
 
 
 def _stacked(size: Any, params: Tensor) -> Any:

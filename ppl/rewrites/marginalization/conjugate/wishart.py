@@ -93,7 +93,9 @@ def _deviations(variable: RandomVariable, factor: Any) -> tuple[int, Tensor]:
     near = value - value[:1]  # far from zero a mean has not the digits of its distance from the rows
     mean = tt.mean(near, axis=0)
     off = (value[0] - mu) + mean
-    return count, tt.concatenate([tt.qr(near - mean)[1], float(np.sqrt(count)) * tt.expand_dims(off, 0)], axis=0)
+    return count, tt.concatenate(
+        [tt.qr(near - mean, "reduced")[1], float(np.sqrt(count)) * tt.expand_dims(off, 0)], axis=0
+    )
 
 
 def _is_factor_of_inverse(chol: Tensor, matrix: Tensor) -> bool:
