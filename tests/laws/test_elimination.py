@@ -7,6 +7,7 @@ import mpmath
 import numpy as np
 import pytest
 from by_numpy import by_numpy
+from rows_of_pairs import OTHERS, SEVEN_ROWS
 from scipy import stats
 
 import ppl as pm
@@ -47,27 +48,8 @@ EXAMPLES = {
     "Uniform": {"lower": 0.0, "upper": 1.0},
     "Dirichlet": {"a": [1.3, 0.6, 2.1]},
 }
-OTHERS = {
-    "Gamma": {"alpha": 1.9},
-    "Normal": {"mu": 0.4, "sigma": 0.8},
-    "Binomial": {"n": 5},
-    "NegativeBinomial": {"n": 3},
-    "Multinomial": {"n": 4},
-}
 ROWS = np.array([0, 2, 2, 0, 3, 2, 3])  # entry 1 has no child
 WEIGHTS = np.linspace(0.5, 2.0, 7)
-DATA = {
-    "Poisson": [1, 0, 4, 2, 7, 1, 0],
-    "Exponential": [0.3, 1.2, 0.05, 2.0, 0.7, 0.4, 0.9],
-    "Gamma": [0.3, 1.2, 0.05, 2.0, 0.7, 0.4, 0.9],
-    "Normal": [0.3, -1.2, 0.05, 2.0, 0.7, 0.4, -0.9],
-    "Bernoulli": [1, 0, 0, 1, 1, 0, 1],
-    "Binomial": [1, 0, 4, 2, 5, 1, 0],
-    "Geometric": [1, 3, 4, 2, 7, 1, 2],
-    "NegativeBinomial": [1, 3, 4, 2, 7, 1, 0],
-    "Categorical": [1, 0, 2, 2, 1, 1, 0],
-    "Multinomial": [[4, 0, 0], [1, 2, 1], [0, 4, 0], [2, 2, 0], [1, 1, 2], [0, 0, 4], [3, 1, 0]],
-}
 CASES = [(prior, pair) for prior, known in PRIORS.items() for pair in PAIRS if pair.prior == known.family]
 
 
@@ -79,7 +61,7 @@ def program_of_pair(prior, pair, reflected=False):
     slot = 1.0 - slot if reflected else slot
     others = {name: value for name, value in OTHERS.get(pair.child, {}).items() if name != pair.slot}
     child = FAMILIES[pair.child].dist(**{pair.slot: slot}, **others, name="y")
-    return variable, Observation(child, tt.as_tensor(np.array(DATA[pair.child])))
+    return variable, Observation(child, tt.as_tensor(np.array(SEVEN_ROWS[pair.child])))
 
 
 NUMBERS, SHARES = tt.dvector("numbers"), tt.dmatrix("shares")
@@ -181,7 +163,9 @@ def test_a_coefficient_is_a_scale_of_the_prior(size):
             x = FAMILIES[pair.prior].dist(prior["alpha"], beta, shape=(4,), name="x")
             others = {name: value for name, value in OTHERS.get(pair.child, {}).items() if name != pair.slot}
             slot = (x[ROWS] * c * WEIGHTS) ** pair.power
-            seen = Observation(FAMILIES[pair.child].dist(**{pair.slot: slot}, **others), tt.as_tensor(DATA[pair.child]))
+            seen = Observation(
+                FAMILIES[pair.child].dist(**{pair.slot: slot}, **others), tt.as_tensor(SEVEN_ROWS[pair.child])
+            )
             (term,) = integrated_out(Program((x,), (seen,)), x).terms
             found.append(float(term.density.eval()))
         np.testing.assert_allclose(*found, rtol=1e-13, err_msg=f"{pair.prior} and {pair.child}")

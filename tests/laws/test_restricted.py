@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from exact_elimination import both_sides, joint
 from proof_models import PROOFS
+from rows_of_pairs import OTHERS, SEVEN_ROWS
 from scipy import integrate, stats
 
 import ppl as pm
@@ -77,22 +78,6 @@ PRIORS = {
     "Beta": lambda t: pm.Beta("x", 2.0, 1.5, shape=3, default_transform=t),
     "Dirichlet": lambda t: pm.Dirichlet("x", [1.2, 2.0, 0.7], shape=(3, 3), transform=t),
 }
-OTHERS = {
-    "Gamma": {"alpha": 1.9},
-    "Normal": {"mu": 0.4},
-    "Binomial": {"n": 9},
-    "NegativeBinomial": {"n": 3},
-    "Multinomial": {"n": 4},
-}
-DATA = {
-    **dict.fromkeys(("Poisson", "Binomial", "NegativeBinomial", "Geometric"), 1 + COUNTS),
-    "Exponential": np.exp(NUMBERS),
-    "Gamma": np.exp(NUMBERS),
-    "Normal": NUMBERS,
-    "Bernoulli": COUNTS % 2,
-    "Categorical": COUNTS % 3,
-    "Multinomial": RNG.multinomial(4, [0.2, 0.3, 0.5], 6),
-}
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda p: f"{p.prior}-{p.child}")
@@ -101,7 +86,7 @@ def test_a_restricted_conjugate_variable_stays(pair):
         x = PRIORS[pair.prior](Interval(-1.0, 1.0) if pair.prior == "Dirichlet" else Interval(0.2, 0.6))
         slot = x[GROUP] if pair.power == 1.0 else x[GROUP] ** pair.power
         others = {key: value for key, value in OTHERS.get(pair.child, {}).items() if key != pair.slot}
-        getattr(pm, pair.child)("y", **{pair.slot: slot}, **others, observed=DATA[pair.child])
+        getattr(pm, pair.child)("y", **{pair.slot: slot}, **others, observed=SEVEN_ROWS[pair.child][:6])
     check(model, ["x"])
 
 

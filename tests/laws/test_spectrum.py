@@ -29,6 +29,7 @@ SUMS = {
         lambda t, s: pm.math.exp(t) * KERNEL + 1e-6 * EYE + s * 2.0 * EYE,
         lambda t, s: np.exp(t) * KERNEL + (1e-6 + 2 * s) * EYE,
     ),
+    "equal correlations": (lambda t, s: s**2 * EYE + t, lambda t, s: s**2 * EYE + t),
     "one matrix": (lambda t, s: BROWNIAN * t / s, lambda t, s: BROWNIAN * t / s),
     "two full matrices": (lambda t, s: t * BROWNIAN + KERNEL * s, lambda t, s: t * BROWNIAN + KERNEL * s),
     "a difference": (

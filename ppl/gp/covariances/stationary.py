@@ -50,11 +50,14 @@ class Stationary(Covariance):
 
     def full_from_distance(self, dist: Any, squared: bool = False) -> Tensor:
         """The kernel at distances, given as they are or squared."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} is no function of distances: define full_from_distance")
 
     def power_spectral_density(self, omega: Any) -> Tensor:
         """The spectral density at the rows of `omega`, a table of frequencies."""
-        raise NotImplementedError
+        raise NotImplementedError(
+            f"{type(self).__name__} has no spectral density, which HSGP needs: define power_spectral_density, or take "
+            "gp.Latent or gp.Marginal, which do without"
+        )
 
     def _lengths(self) -> Tensor:
         """A length scale for each coordinate."""
@@ -65,7 +68,7 @@ class CorrelationOfDistance(Stationary):
     """A stationary kernel that is one of the operations of `ppl.tensor.kernels.correlations`."""
 
     def _correlation(self, squares: Any) -> Tensor:
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} does not say which operation it is: define _correlation")
 
     def full_from_distance(self, dist: Any, squared: bool = False) -> Tensor:
         return self._correlation(dist if squared else as_tensor(dist) ** 2)

@@ -53,10 +53,10 @@ def compact_spectral(observation: Observation) -> tuple[Term, str]:
         raise NoMatch(f"its covariance is not written as a sum, or {n} numbers are few or too many")
     found: list[_Multiple] = []
     summands = terms(chol.inputs[0], sums=True)
-    if not all(is_data(x.data) and x.data.type.shape == chol.inputs[0].type.shape for x in summands):
+    if not all(is_data(x.data) and _is_matrix(x.data, n) for x in summands):
         raise NoMatch("its covariance is not a sum of multiples of known matrices")
     for number, matrix in summands:
-        known = np.asarray(data_value(matrix), dtype=float)
+        known = np.broadcast_to(np.asarray(data_value(matrix), dtype=float), (n, n))
         if np.any(known) and not any(m.takes(number, known) for m in found):
             found.append(_Multiple(number, known))
     if len(found) not in (1, 2):
@@ -73,6 +73,11 @@ def compact_spectral(observation: Observation) -> tuple[Term, str]:
     density = -0.5 * tt.sum(tt.log(d) + u**2 / d) - tt.sum(tt.log(tt.diagonal(lower))) - 0.5 * n * LOG_2PI
     words = f"{n} numbers, by the eigendecomposition of their covariance"
     return Term(f"spectrum of {variable.name}", where_valid(density, [d > 0]), "rows"), words
+
+
+def _is_matrix(data: Tensor, n: int) -> bool:
+    """Whether data are a matrix of n rows and columns, or one number in the place of all of its entries."""
+    return data.type.shape == (n, n) or (data.ndim <= 2 and set(data.type.shape) <= {1})
 
 
 def _spread(matrix: np.ndarray) -> float:
