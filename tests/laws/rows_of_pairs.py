@@ -1,5 +1,5 @@
-"""Rows of the children of conjugate pairs: seven of each family, and its parameters besides the one that holds the prior's
-variable. A pair with a child that no pair had before has a line in both tables."""
+"""Rows of the children of conjugate pairs: seven of each family, and its parameters besides the one that holds the
+prior's variable. A pair with a child that no pair had before has a line in both tables."""
 
 OTHERS = {
     "Gamma": {"alpha": 1.9},
