@@ -93,6 +93,14 @@ CALLS = {
 }  # fmt: skip
 # PyMC warns of the first, refuses such equations, and has the others by other families' operations.
 WITHOUT_ROW = {"Wishart", "EulerMaruyama", "MvGaussianRandomWalk", "MvStudentTRandomWalk"}
+# Parameters are laws, or PyMC has another class there.
+OF_LAWS = (
+    "Censored Truncated Mixture NormalMixture RandomWalk GaussianRandomWalk AR GARCH11 LKJCholeskyCov KroneckerNormal "
+    "ZeroInflatedPoisson HurdlePoisson OrderedLogistic OrderedProbit OrderedMultinomial ChiSquared CAR ICAR "
+    "Flat HalfFlat"
+).split()
+# PyMC 5.28 takes lam where the dispersion 1/lam belongs, and gives the least value no probability.
+WRONG_IN_PYMC = {("Wald", "logcdf"), ("DiscreteUniform", "logcdf")}
 OTHER_AXES = {"RandomWalk", "GaussianRandomWalk"}  # PyTensor has their number of steps as a vector of one
 
 
@@ -190,3 +198,36 @@ def test_transforms_take_the_inputs_of_a_draw():
     there = transform.forward(3.0, *x.owner.inputs)
     assert there.eval() == transform.forward(3.0, *x.parameters).eval()
     assert np.isclose(transform.backward(there, *x.owner.inputs).eval(), 3.0)
+
+
+def called(pm, name, fact, x, parameters):
+    """A fact of a family, called on its class with PyTensor's parameters."""
+    tensors = [pm.math.constant(p) if pm is ppl else pm.pytensorf.pt.as_tensor(p) for p in (x, *parameters)]
+    return np.asarray(value(pm, getattr(getattr(pm, name), fact)(*tensors)), "float64")
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("fact", ["logp", "logcdf", "icdf"])
+@pytest.mark.parametrize("name", [name for name in CALLS if name not in OF_LAWS])
+def test_facts_of_a_family_take_pytensors_parameters(name, fact):
+    """`pm.Gamma.logp(value, alpha, scale)` is called by programs."""
+    ours, family = made(ppl, name), getattr(ppl, name)
+    if not getattr(family, fact) or (name, fact) in WRONG_IN_PYMC:
+        pytest.skip("the family does not state it, or PyMC is wrong")
+    parameters = [np.asarray(value(ppl, p)) for p in ours.owner.op.dist_params(ours.owner) if hasattr(p.type, "ndim")]
+    x = 0.3 if fact == "icdf" else ppl.draw(ours, random_seed=1)
+    try:
+        expected = called(the_real(), name, fact, x, parameters)
+    except (AttributeError, NotImplementedError, TypeError, ValueError):
+        pytest.skip("PyMC does not have it")
+    np.testing.assert_allclose(called(ppl, name, fact, x, parameters), expected, rtol=1e-6, atol=1e-9)
+
+
+def test_facts_hold_everywhere_and_refuse_other_parameters():
+    assert ppl.Exponential.logp(-1.0, 2.0).eval() == -np.inf and ppl.Uniform.logcdf(3.0, 0.0, 1.0).eval() == 0.0
+    assert ppl.Gamma.logp(value=1.5, alpha=2.0, scale=3.0).eval() == ppl.logp(ppl.Gamma.dist(2.0, 1 / 3), 1.5).eval()
+    assert ppl.Normal.logccdf and not ppl.SkewNormal.icdf
+    with pytest.raises(TypeError, match=r"Normal\.logp\(value, mu, sigma\) got 1 parameters by place"):
+        ppl.Normal.logp(1.0, 0.0)
+    with pytest.raises(NotImplementedError, match=r"HalfNormal begins at 0, got loc=1\.0: subtract it from the value"):
+        ppl.HalfNormal.logp(1.0, 1.0, 2.0)

@@ -250,7 +250,8 @@ class OwnFamily(Distribution, abstract=True):
         if cls.rv_op is None:
             raise NotImplementedError(f"{cls.__name__} does not say how it is drawn: set rv_op to a RandomVariable")
         options.pop("rng", None)
-        functions = {key: getattr(cls, key) for key in ("logp", "logcdf", "support_point") if getattr(cls, key)}
+        stated = {"logp": cls.stated_logp, "logcdf": cls.stated_logcdf, "support_point": cls.support_point}
+        functions = {key: f for key, f in stated.items() if f}
         if not isinstance(cls.rv_op, RandomVariable | type):
             return cls._of_graph([as_tensor(p) for p in dist_params], functions, options)
         operation = cls.rv_op if isinstance(cls.rv_op, RandomVariable) else cls.rv_op()

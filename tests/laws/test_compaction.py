@@ -336,7 +336,7 @@ def test_the_base_measure_does_not_depend_on_free_parameters(exponential):
     found = {}
     for name in (None, *family.params):
         values = [tt.as_tensor(each[-1 if key == name else 0]) for key, each in inner.items()]
-        base = family.logp(x, *values) + family.log_normalizer(*values)
+        base = family.stated_logp(x, *values) + family.log_normalizer(*values)
         for w, t in zip(family.natural(*values), family.statistics(x), strict=True):
             base = base - w * t
         found[name] = base.eval()

@@ -28,7 +28,8 @@ shape of the whole value where one was asked for. A parameter whose domain is `a
 keeps a tensor under the draw's name with that suffix and returns it; the options are further arguments of the user.
 
 A fact is only ever asked inside the support and for valid parameters; `log_density`, `log_cdf`, `log_ccdf` and
-`inverse_cdf` put the checks around it and say what holds elsewhere.
+`inverse_cdf` put the checks around it and say what holds elsewhere. The functions that a family declares are kept as
+`stated_logp` and so on, for `Normal.logp(value, mu, sigma)` is PyMC's (`as_called.py`).
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ import numpy as np
 from ppl.distributions.declaration.arguments import as_parameter as as_parameter
 from ppl.distributions.declaration.arguments import require as require
 from ppl.distributions.declaration.arguments import tell_of_rng
+from ppl.distributions.declaration.as_called import STATED, AsCalled
 from ppl.distributions.declaration.declarations import Alternative, Missing, Requirement
 from ppl.distributions.declaration.declarations import Param as Param
 from ppl.distributions.declaration.declarations import alternative as alternative
@@ -91,10 +93,11 @@ class Distribution(Parametrized, Evaluated, Facts):
     rv_type, rv_op = OperationClass(), OperationOfFamily()  # as programs written for PyMC ask
     __signature__ = FamilySignature()
     support: Any
-    logp: Any
-    logcdf: Any
-    logccdf: Any
-    icdf: Any
+    logp, logcdf, logccdf, icdf = AsCalled(), AsCalled(), AsCalled(), AsCalled()  # with PyTensor's parameters
+    stated_logp: Any
+    stated_logcdf: Any
+    stated_logccdf: Any
+    stated_icdf: Any
     sample: Any
     mean: Any
     variance: Any
@@ -122,10 +125,13 @@ class Distribution(Parametrized, Evaluated, Facts):
                 cls.change_of_variables = own["change_of_variables"] = own["law"].change_of_variables()
         cls._declare(own)
         for fact in FACTS:
-            if fact in own and inspect.isfunction(own[fact]):
-                setattr(cls, fact, staticmethod(own[fact]))
-            elif not hasattr(cls, fact) or isinstance(getattr(cls, fact), Missing):
-                setattr(cls, fact, Missing(cls.__name__, fact))
+            kept = STATED.get(fact, fact)
+            if fact in own and (inspect.isfunction(own[fact]) or kept != fact):
+                setattr(cls, kept, staticmethod(own[fact]) if inspect.isfunction(own[fact]) else own[fact])
+                if kept != fact and fact in vars(cls):
+                    delattr(cls, fact)
+            elif not hasattr(cls, kept) or isinstance(getattr(cls, kept), Missing):
+                setattr(cls, kept, Missing(cls.__name__, fact))
         if inspect.isfunction(own.get("support")):
             cls.support = staticmethod(own["support"])
         if not abstract:
@@ -134,6 +140,11 @@ class Distribution(Parametrized, Evaluated, Facts):
                 names = [n for n in inspect.signature(cls.accept).parameters if n != "shape"]
             cls.order = own.get("order") or tuple(dict.fromkeys(names))
             FAMILIES[cls.__name__] = cls
+
+    @classmethod
+    def params_are_users(cls) -> bool:
+        """Whether a program has written the family, so that its parameters are those that it states."""
+        return FAMILIES.get(cls.__name__) is not cls
 
     # --- making draws ---------------------------------------------------------------------------------------------
     def __new__(cls, name: str, *args: Any, **kwargs: Any) -> Any:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 import ppl.tensor as tt
+from ppl.distributions.declaration.as_called import STATED
 from ppl.distributions.declaration.change_of_variables import ChangeOfVariables
 from ppl.distributions.draws.draw import RandomVariable, is_draw
 from ppl.graph import Node, ancestors, substitute
@@ -95,7 +96,7 @@ class Law:
 
     def logp(self, x: Any, *parameters: Any) -> Any:
         y, log_slope, draw = self.backward(x, *parameters)
-        return self.base.logp(y, *draw.parameters) + log_slope
+        return self.base.stated_logp(y, *draw.parameters) + log_slope
 
     def change_of_variables(self) -> ChangeOfVariables:
         """The family as the other one in what leads to the draw."""
@@ -109,13 +110,13 @@ class Law:
     def _tail(self, fact: str) -> Callable[..., Any]:
         def tail(x: Any, *parameters: Any) -> Any:
             y, _, draw = self.backward(x, *parameters)
-            return getattr(self.base, fact)(y, *draw.parameters)
+            return getattr(self.base, STATED[fact])(y, *draw.parameters)
 
         return tail
 
     def icdf(self, q: Any, *parameters: Any) -> Any:
         x, draw = self.of(*parameters)
-        return substitute([x], {draw: self.base.icdf(1 - q if self.decreasing else q, *draw.parameters)})[0]
+        return substitute([x], {draw: self.base.stated_icdf(1 - q if self.decreasing else q, *draw.parameters)})[0]
 
     def sample(self, key: Any, shape: Any, *parameters: Any) -> Any:
         x, draw = self.of(*parameters)

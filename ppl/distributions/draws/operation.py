@@ -84,9 +84,9 @@ class InPyTensor:
 
     `kind` is the operation's class, `name` and `shown` are its names, `signature` tells the axes of the parameters and
     of one value; `shown` and `signature` may be functions of the parameters. `parameters` gives PyTensor's parameters
-    from the family's. `inputs` says in which order a generator, a size and the parameters stand, `outputs` where the
-    draw stands beside the generator's next state. `same_as` gives a draw of the law that PyTensor makes instead, or
-    None.
+    from the family's, `given` the family's from PyTensor's. `inputs` says in which order a generator, a size and the
+    parameters stand, `outputs` where the draw stands beside the generator's next state. `same_as` gives a draw of the
+    law that PyTensor makes instead, or None.
     """
 
     assumed = False  # whether it is what the family's name tells, which holds for no family derived from it
@@ -99,6 +99,7 @@ class InPyTensor:
         shown: Any = "",
         signature: Any = None,
         parameters: Callable[..., Sequence[Any]] | None = None,
+        given: Callable[..., Sequence[Any]] | None = None,
         inputs: str = "rng size *",
         outputs: str = "",
         symbolic: bool = False,
@@ -106,7 +107,8 @@ class InPyTensor:
         base: type[RandomOperation] = RandomOperation,
     ) -> None:
         self.name, self.kind, self.shown, self.signature, self.base = name, kind, shown, signature, base
-        self.parameters, self.inputs, self.symbolic, self.same_as = parameters, inputs.split(), symbolic, same_as
+        self.parameters, self.given = parameters, given
+        self.inputs, self.symbolic, self.same_as = inputs.split(), symbolic, same_as
         self.outputs = (outputs or ("rng *" if "rng" in self.inputs else "*")).split()
         self._known: dict[Any, RandomOperation] = {}
 

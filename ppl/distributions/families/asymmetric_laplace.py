@@ -15,7 +15,9 @@ class AsymmetricLaplace(Distribution):
     support = real
     location_parameter = mu
     from_quantile = alternative(lambda q: {"kappa": sqrt(q / (1 - q))}, q=open_unit)
-    in_pytensor = InPyTensor(parameters=lambda kappa, mu, b: (b, kappa, mu), symbolic=True)
+    in_pytensor = InPyTensor(
+        parameters=lambda kappa, mu, b: (b, kappa, mu), given=lambda b, kappa, mu: (kappa, mu, b), symbolic=True
+    )
 
     def logp(x, kappa, mu, b):
         return log(b) - log(kappa + 1 / kappa) - b * _fall(x - mu, kappa)

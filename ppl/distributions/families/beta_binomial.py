@@ -13,7 +13,11 @@ class BetaBinomial(Distribution):
     """
 
     alpha, beta, n = param(positive), param(positive), param(natural)
-    in_pytensor = InPyTensor("beta_binomial", parameters=lambda alpha, beta, n: (n, alpha, beta))
+    in_pytensor = InPyTensor(
+        "beta_binomial",
+        parameters=lambda alpha, beta, n: (n, alpha, beta),
+        given=lambda n, alpha, beta: (alpha, beta, n),
+    )
 
     def support(alpha, beta, n):
         return integers_between(0, n)

@@ -11,6 +11,7 @@ import numpy as np
 
 import ppl.tensor as tt
 from ppl.distributions.declaration.arguments import tell_of_rng
+from ppl.distributions.declaration.as_called import STATED
 from ppl.distributions.declaration.distribution import Distribution, InPyTensor, Param
 from ppl.distributions.declaration.domains import Domain
 from ppl.distributions.declaration.inner import laws_of
@@ -89,7 +90,7 @@ class CustomDist(Distribution, abstract=True):
                 size = own
             for fact, f in (("logp", logp), ("logcdf", logcdf)):  # the user's come before what follows from `dist`
                 if f is not None:
-                    setattr(family, fact, staticmethod(_as_function(f)))
+                    setattr(family, STATED[fact], staticmethod(_as_function(f)))
             family.written_by_user = logp is not None
         else:
             axes = (0,) * len(parameters) if axes is None else axes
@@ -155,11 +156,11 @@ class Custom(Distribution, abstract=True):
 
     @classmethod
     def log_density(cls, x: Any, *parameters: Any, checked: bool = True) -> Tensor:
-        return as_tensor(cls.logp(as_tensor(x), *parameters))
+        return as_tensor(cls.stated_logp(as_tensor(x), *parameters))
 
     @classmethod
     def log_cdf(cls, x: Any, *parameters: Any) -> Tensor:
-        return as_tensor(cls.logcdf(as_tensor(x), *parameters))
+        return as_tensor(cls.stated_logcdf(as_tensor(x), *parameters))
 
     @classmethod
     def log_ccdf(cls, x: Any, *parameters: Any) -> Tensor:
@@ -167,7 +168,11 @@ class Custom(Distribution, abstract=True):
 
     @classmethod
     def inverse_cdf(cls, q: Any, *parameters: Any) -> Tensor:
-        return as_tensor(cls.icdf(as_tensor(q), *parameters)) if cls.icdf else super().inverse_cdf(q, *parameters)
+        return (
+            as_tensor(cls.stated_icdf(as_tensor(q), *parameters))
+            if cls.stated_icdf
+            else super().inverse_cdf(q, *parameters)
+        )
 
 
 def family_of_functions(

@@ -26,7 +26,9 @@ class DirichletMultinomial(Distribution):
     def logp(x, n, a):
         total = sum(a, axis=-1)
         p = total / (total + maximum(n, 1))  # the same for any p; with this one, each is near its mean
-        return sum(NegativeBinomial.logp(x, a, expand_dims(p, -1)), axis=-1) - NegativeBinomial.logp(n, total, p)
+        return sum(NegativeBinomial.stated_logp(x, a, expand_dims(p, -1)), axis=-1) - NegativeBinomial.stated_logp(
+            n, total, p
+        )
 
     def sample(key, shape, n, a):
         return key.multinomial(n, key.dirichlet(a, shape), shape)

@@ -16,7 +16,7 @@ class Exponential(Distribution):
     support = nonnegative
     rate_parameter = lam
     from_scale = alternative(lambda scale: {"lam": reciprocal(scale)}, scale=positive)
-    in_pytensor = InPyTensor(parameters=lambda lam: (reciprocal(lam),))
+    in_pytensor = InPyTensor(parameters=lambda lam: (reciprocal(lam),), given=lambda mu: (reciprocal(mu),))
 
     def logp(x, lam):
         return log(lam) - lam * x

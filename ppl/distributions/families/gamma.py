@@ -28,7 +28,9 @@ class Gamma(Distribution):
     from_moments = alternative(
         lambda mu, sigma: {"alpha": sign(sigma) * (mu / sigma) ** 2, "beta": mu / sigma**2}, mu=positive, sigma=positive
     )
-    in_pytensor = InPyTensor(parameters=lambda alpha, beta: (alpha, reciprocal(beta)))
+    in_pytensor = InPyTensor(
+        parameters=lambda alpha, beta: (alpha, reciprocal(beta)), given=lambda alpha, scale: (alpha, reciprocal(scale))
+    )
 
     def logp(x, alpha, beta):
         inside = switch(x > 0, x, 1.0)

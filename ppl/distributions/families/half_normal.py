@@ -6,6 +6,13 @@ from ppl.distributions.declaration.distribution import Distribution, InPyTensor,
 from ppl.distributions.declaration.domains import nonnegative, positive
 from ppl.distributions.families.normal import Normal
 from ppl.tensor import abs, erf, erfinv, log, log_ndtr, rsqrt
+from ppl.tensor.tensor import as_tensor, is_constant, value_of
+
+
+def _at_zero(loc, sigma):
+    if not is_constant(as_tensor(loc)) or np.any(value_of(as_tensor(loc))):
+        raise NotImplementedError(f"HalfNormal begins at 0, got loc={loc!r}: subtract it from the value")
+    return (sigma,)
 
 
 class HalfNormal(Distribution):
@@ -18,7 +25,7 @@ class HalfNormal(Distribution):
     support = nonnegative
     scale_parameter = sigma
     from_tau = alternative(lambda tau: {"sigma": rsqrt(tau)}, tau=positive)
-    in_pytensor = InPyTensor(parameters=lambda sigma: (0.0, sigma))
+    in_pytensor = InPyTensor(parameters=lambda sigma: (0.0, sigma), given=lambda loc, sigma: _at_zero(loc, sigma))
 
     def logp(x, sigma):
         return -0.5 * (x / sigma) ** 2 - log(sigma) + LOG_2 - 0.5 * LOG_2PI

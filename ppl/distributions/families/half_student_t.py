@@ -20,7 +20,7 @@ class HalfStudentT(Distribution):
     in_pytensor = InPyTensor(symbolic=True)
 
     def logp(x, nu, sigma):
-        return LOG_2 + StudentT.logp(x, nu, 0.0, sigma)
+        return LOG_2 + StudentT.stated_logp(x, nu, 0.0, sigma)
 
     def logcdf(x, nu, sigma):
         return log_beta_cdf(0.5, nu / 2, 2 * log(x / sigma) - log(nu))

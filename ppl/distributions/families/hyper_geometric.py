@@ -14,7 +14,7 @@ class HyperGeometric(Distribution):
     N, k, n = param(natural), param(natural), param(natural)
     good = requires(lambda N, k: k <= N, "k must not be above N", "give the number of good ones among N as k")
     taken = requires(lambda N, n: n <= N, "n must not be above N", "take no more than there are")
-    in_pytensor = InPyTensor(parameters=lambda N, k, n: (k, N - k, n))
+    in_pytensor = InPyTensor(parameters=lambda N, k, n: (k, N - k, n), given=lambda good, bad, n: (good + bad, good, n))
 
     def support(N, k, n):
         return integers_between(maximum(0, n + k - N), minimum(k, n))

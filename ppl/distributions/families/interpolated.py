@@ -15,7 +15,11 @@ class Interpolated(Distribution):
     risen = requires(
         lambda pdf_points: np.any(pdf_points > 0, axis=-1), "pdf_points must not all be 0", "give some point a height"
     )
-    in_pytensor = InPyTensor(signature="(x),(x),(x)->()", parameters=lambda x, y: _in_pytensor(x, y))
+    in_pytensor = InPyTensor(
+        signature="(x),(x),(x)->()",
+        parameters=lambda x, y: _in_pytensor(x, y),
+        given=lambda x_points, pdf_points, cdf_points: (x_points, pdf_points),
+    )
 
     def accept(x_points, pdf_points):
         points, heights = as_tensor(x_points).type.shape, as_tensor(pdf_points).type.shape
@@ -49,7 +53,7 @@ class Interpolated(Distribution):
         return x_points[i] + 2 * rest / clip(height + root, 1e-300, None)
 
     def sample(key, shape, x_points, pdf_points):
-        return Interpolated.icdf(key.uniform(shape), x_points, pdf_points)
+        return Interpolated.stated_icdf(key.uniform(shape), x_points, pdf_points)
 
     def mean(x_points, pdf_points):
         return _moment(lambda x: x, x_points, pdf_points)

@@ -44,6 +44,7 @@ class MvNormal(Distribution):
         shown="MultivariateNormal",
         signature="(n),(n,n)->(n)",
         parameters=lambda mu, chol: (mu, square_of(chol)),
+        given=lambda mu, cov: (mu, factor_from("MvNormal", cov=cov)),
     )
 
     def accept(mu=0.0, cov=None, *, tau=None, chol=None, lower=True, method="cholesky"):

@@ -36,6 +36,7 @@ class MvStudentT(Distribution):
         "multivariate_studentt",
         signature="(),(n),(n,n)->(n)",
         parameters=lambda nu, mu, chol: (nu, mu, square_of(chol)),
+        given=lambda nu, mu, scale: (nu, mu, factor_from("MvStudentT", scale=scale)),
         symbolic=True,
     )
 

@@ -23,7 +23,7 @@ class OrderedMultinomial(Distribution):
         return (cutpoints.shape[-1] + 1,)
 
     def logp(x, eta, cutpoints, n):
-        return Multinomial.logp(x, n, OrderedLogistic.probabilities(eta, cutpoints))
+        return Multinomial.stated_logp(x, n, OrderedLogistic.probabilities(eta, cutpoints))
 
     def sample(key, shape, eta, cutpoints, n):
         return key.multinomial(n, OrderedLogistic.probabilities(eta, cutpoints), shape)

@@ -15,7 +15,9 @@ class Rice(Distribution):
     support = positive
     from_ratio = alternative(lambda b: {"nu": b}, b=nonnegative)
     from_ratio_and_scale = alternative(lambda b, sigma: {"nu": b * sigma, "sigma": sigma}, b=nonnegative)
-    in_pytensor = InPyTensor(parameters=lambda nu, sigma: (nu / sigma, sigma))
+    in_pytensor = InPyTensor(
+        parameters=lambda nu, sigma: (nu / sigma, sigma), given=lambda b, sigma: (b * sigma, sigma)
+    )
 
     def logp(x, nu, sigma):
         return log(x) - 2 * log(sigma) - 0.5 * ((x - nu) / sigma) ** 2 + log_i0e(x / sigma * (nu / sigma))

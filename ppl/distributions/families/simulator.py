@@ -133,7 +133,7 @@ class Simulator(CustomDist, abstract=True):
             """The logarithm of the weight that sequential Monte Carlo gives to a simulation."""
             return far(as_tensor(epsilon), summary(observed), summary(simulated))
 
-        family.sample, family.logp = staticmethod(sample), staticmethod(logp)
+        family.sample, family.stated_logp = staticmethod(sample), staticmethod(logp)
         family.closeness, family.simulation = staticmethod(closeness), staticmethod(simulation)
         wanted = shape if shape is not None else size
         wanted = (wanted,) if isinstance(wanted, int) else wanted

@@ -17,10 +17,12 @@ class SkewNormal(Distribution):
     support = real
     location_scale = mu, sigma
     from_tau = alternative(lambda tau: {"sigma": rsqrt(tau)}, tau=positive)
-    in_pytensor = InPyTensor(parameters=lambda alpha, mu, sigma: (mu, sigma, alpha))
+    in_pytensor = InPyTensor(
+        parameters=lambda alpha, mu, sigma: (mu, sigma, alpha), given=lambda mu, sigma, alpha: (alpha, mu, sigma)
+    )
 
     def logp(x, alpha, mu, sigma):
-        return LOG_2 + Normal.logp(x, mu, sigma) + log_ndtr(alpha * (x - mu) / sigma)
+        return LOG_2 + Normal.stated_logp(x, mu, sigma) + log_ndtr(alpha * (x - mu) / sigma)
 
     def logcdf(x, alpha, mu, sigma):
         return log_skew_ndtr(alpha, (x - mu) / sigma)

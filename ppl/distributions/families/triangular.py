@@ -17,7 +17,9 @@ class Triangular(Distribution):
         "c must lie between lower and upper",
         "put the three in order",
     )
-    in_pytensor = InPyTensor(parameters=lambda lower, upper, c: (lower, c, upper))
+    in_pytensor = InPyTensor(
+        parameters=lambda lower, upper, c: (lower, c, upper), given=lambda lower, c, upper: (lower, upper, c)
+    )
 
     def support(lower, upper, c):
         return between(lower, upper)
@@ -44,7 +46,7 @@ class Triangular(Distribution):
         return switch(left, lower + sqrt(area), upper - sqrt(area))
 
     def sample(key, shape, lower, upper, c):
-        return Triangular.icdf(key.uniform(shape), lower, upper, c)
+        return Triangular.stated_icdf(key.uniform(shape), lower, upper, c)
 
     def mean(lower, upper, c):
         return (lower + upper + c) / 3

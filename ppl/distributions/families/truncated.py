@@ -173,5 +173,5 @@ def sample_between(key, shape, law, lower=-np.inf, upper=np.inf):
     like = full(shape, 0, dtype=law.dtype)
     drawn = draw_until(key, lambda key, shape: sample_law(key, law, shape), inside, like, alike=one_law)
     if law.dtype[0] == "f":
-        drawn = carried_root(drawn, lambda x: Truncated.logcdf(x, law, lower, upper))
+        drawn = carried_root(drawn, lambda x: Truncated.stated_logcdf(x, law, lower, upper))
     return or_searched(~often, lambda rare: _inverted(u, law, lower, upper, rare), drawn)

@@ -22,7 +22,11 @@ class Wishart(Distribution):
         "nu must exceed the number of rows of V, of which chol is the factor, less 1",
         "raise nu",
     )
-    in_pytensor = InPyTensor(signature="(),(p,p)->(p,p)", parameters=lambda nu, chol: (nu, square_of(chol)))
+    in_pytensor = InPyTensor(
+        signature="(),(p,p)->(p,p)",
+        parameters=lambda nu, chol: (nu, square_of(chol)),
+        given=lambda nu, V: (nu, factor_from("Wishart", V=V)),
+    )
 
     def accept(nu, V):
         return {"nu": nu, "chol": factor_from("Wishart", V=V)}

@@ -47,20 +47,20 @@ class Evaluated:
             safe = tt.switch(_over_event(inside, domain.ndim), x, cls.safe_point(parameters, domain, x))
             valid = inside if valid is None else inside & valid
             x = safe
-        density = cls.logp(x, *parameters)
+        density = cls.stated_logp(x, *parameters)
         return density if valid is None else tt.switch(valid, density, outside)
 
     @classmethod
     def log_cdf(cls, x: Any, *parameters: Any) -> Tensor:
         """log P(X ≤ x): -inf below the support, 0 above it, -inf for parameters outside their domains."""
-        return cls._log_tail(cls.logcdf, x, parameters, (-np.inf, 0.0))
+        return cls._log_tail(cls.stated_logcdf, x, parameters, (-np.inf, 0.0))
 
     @classmethod
     def log_ccdf(cls, x: Any, *parameters: Any) -> Tensor:
         """log P(X > x); from the distribution function where the family does not say it better."""
-        if not cls.logccdf and cls.logcdf:
+        if not cls.stated_logccdf and cls.stated_logcdf:
             return tt.log1mexp(tt.minimum(cls.log_cdf(x, *parameters), 0.0))  # rounded, it may be above
-        return cls._log_tail(cls.logccdf, x, parameters, (0.0, -np.inf))
+        return cls._log_tail(cls.stated_logccdf, x, parameters, (0.0, -np.inf))
 
     @classmethod
     def _log_tail(cls, fact: Any, x: Any, parameters: Any, ends: tuple[float, float]) -> Tensor:
@@ -91,9 +91,9 @@ class Evaluated:
         """What quantiles are found from."""
         domain = cls.support_for(parameters)
         return Number(
-            (lambda x: cls.log_cdf(x, *parameters)) if cls.logcdf else None,
-            (lambda x: cls.log_ccdf(x, *parameters)) if cls.logcdf else None,
-            (lambda q: cls.icdf(q, *parameters)) if cls.icdf else None,
+            (lambda x: cls.log_cdf(x, *parameters)) if cls.stated_logcdf else None,
+            (lambda x: cls.log_ccdf(x, *parameters)) if cls.stated_logcdf else None,
+            (lambda q: cls.stated_icdf(q, *parameters)) if cls.stated_icdf else None,
             (domain.lower, domain.upper),
             domain.discrete,
         )
@@ -101,7 +101,7 @@ class Evaluated:
     @classmethod
     def has_quantile(cls, parameters: Any) -> bool:
         """Whether quantiles can be had: by a formula, or from the distribution function."""
-        return bool(cls.icdf) or (bool(cls.logcdf) and cls.support_for(parameters).ndim == 0)
+        return bool(cls.stated_icdf) or (bool(cls.stated_logcdf) and cls.support_for(parameters).ndim == 0)
 
     @classmethod
     def safe_point(cls, parameters: Any, domain: Domain, x: Tensor) -> Tensor:

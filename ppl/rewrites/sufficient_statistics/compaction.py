@@ -233,7 +233,7 @@ def base_of_rows(variable: Any, y: Tensor, count: int) -> Tensor:
         p if is_data(p) else _example(declared.domain, p)
         for p, declared in zip(variable.parameters, family.params.values(), strict=True)
     ]
-    base = tt.broadcast_to(as_tensor(family.log_normalizer(*reference)), (count,)) + family.logp(y, *reference)
+    base = tt.broadcast_to(as_tensor(family.log_normalizer(*reference)), (count,)) + family.stated_logp(y, *reference)
     for w, t in zip(family.natural(*reference), family.statistics(y), strict=True):
         term = as_tensor(w * t)
         base = base - (term if term.ndim < 2 else tt.sum(term, axis=tuple(range(1, term.ndim))))
