@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import itertools
+import pkgutil
 import re
 import zlib
 
@@ -14,10 +16,10 @@ from high_precision import NoTruthError, UndefinedError, true_slopes, truth
 from rule_cases import case, gradients, run, values_for
 
 from ppl.graph import ancestors
-from ppl.rewrites import Trace, everything, strict
+from ppl.rewrites import Trace, books, everything, strict
 from ppl.rewrites.books.simplify import normal_forms
 from ppl.rewrites.engine.book import Book
-from ppl.rewrites.engine.rule import Equation, Procedure, Safety
+from ppl.rewrites.engine.rule import Equation, Procedure, Rule, Safety
 from ppl.rewrites.facts.facts import CONDITIONS
 from ppl.rewrites.sharing.lower import lowered
 
@@ -54,6 +56,13 @@ ANY = 100  # operations, of a rule that does not look at which one it is
 def _strict(monkeypatch):
     monkeypatch.setattr(strict, "on", True)
     monkeypatch.setattr(strict, "check_measure", True)
+
+
+def test_every_rule_stands_in_a_book():
+    """A rule that is written and not entered in the book at the foot of its file is never tried."""
+    modules = [importlib.import_module(f"{books.__name__}.{m.name}") for m in pkgutil.iter_modules(books.__path__)]
+    written = {name for module in modules for name, value in vars(module).items() if isinstance(value, Rule)}
+    assert len(written) > 100 and written - {rule.name for rule in everything} == set()
 
 
 def book_for(rule) -> Book:
