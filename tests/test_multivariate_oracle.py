@@ -440,3 +440,19 @@ def test_a_computed_factor_with_numbers_above_its_diagonal_has_no_density_and_no
     assert ppl.logp(upper, np.zeros(2)).eval() == -np.inf
     with pytest.raises(ValueError, match="MvNormal: chol must be a lower triangular"):
         ppl.draw(upper)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("method", ["svd", "eigh"])
+def test_singular_covariances_are_drawn_by_the_methods_that_pymc_has_for_them(method):
+    rank_one, zeros = np.array([[1.0, 2.0], [2.0, 4.0]]), np.zeros((2, 2))
+    draws = ppl.draw(pd.MvNormal.dist(np.ones(2), rank_one, method=method), 4000, random_seed=1)
+    np.testing.assert_allclose(np.cov(draws.T), rank_one, rtol=0.1)
+    np.testing.assert_allclose(draws[:, 1] - 1.0, 2 * (draws[:, 0] - 1.0), atol=1e-3)
+    np.testing.assert_allclose(ppl.draw(pd.MvNormal.dist(np.ones(2), zeros, method=method), random_seed=1), 1.0)
+    regular = pd.MvNormal.dist(np.ones(2), np.eye(2) + rank_one, method=method)
+    plain = pd.MvNormal.dist(np.ones(2), np.eye(2) + rank_one)
+    np.testing.assert_allclose(ppl.logp(regular, np.zeros(2)).eval(), ppl.logp(plain, np.zeros(2)).eval())
+    for refused, options in (([[1.0, 2.0], [2.0, 1.0]], {"method": method}), (rank_one, {})):
+        with pytest.raises(ValueError, match="cov must be positive definite"):
+            pd.MvNormal.dist(np.ones(2), refused, **options)

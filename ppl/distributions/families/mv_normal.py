@@ -48,10 +48,11 @@ class MvNormal(Distribution):
     )
 
     def accept(mu=0.0, cov=None, *, tau=None, chol=None, lower=True, method="cholesky"):
-        """`method` is PyMC's choice of a factor for draws; the law is the same, and here they are by Cholesky's."""
+        """`method` is PyMC's choice of a factor for draws. Here they are by Cholesky's, which a singular covariance does
+        not have: for "eigh" and "svd", by which it is drawn in PyMC, it gets a small multiple of the identity then."""
         if method not in ("cholesky", "eigh", "svd"):
             raise ValueError(f"MvNormal: method is 'cholesky', 'eigh' or 'svd', got {method!r}")
-        factor = factor_from("MvNormal", lower, cov=cov, tau=tau, chol=chol)
+        factor = factor_from("MvNormal", lower, cov=cov, tau=tau, chol=chol, singular=method != "cholesky")
         return {"mu": vector_like("MvNormal", mu, factor), "chol": factor}
 
     @classmethod

@@ -13,10 +13,11 @@ from ppl.tensor.tensor import Tensor, as_tensor, is_constant, value_of
 from ppl.tensor.variables import VARIABLE
 
 
-def factor_from(who: str, lower: bool = True, chol: Any = None, **matrices: Any) -> Tensor:
+def factor_from(who: str, lower: bool = True, chol: Any = None, singular: bool = False, **matrices: Any) -> Tensor:
     """The Cholesky factor of a covariance, given as itself, as the matrix, or as `tau`, its inverse: one of them.
 
-    What is constant is checked and factored now.
+    What is constant is checked and factored now. A covariance that may be `singular` gets a small multiple of the
+    identity where it has no factor.
     """
     given = {key: value for key, value in {**matrices, "chol": chol}.items() if value is not None}
     if len(given) != 1:
@@ -27,8 +28,11 @@ def factor_from(who: str, lower: bool = True, chol: Any = None, **matrices: Any)
     square_matrix(f"{who}: {key}", matrix)
     if key == "chol":
         return tt.cast(matrix if lower else matrix.mT, "floatX" if matrix.dtype[0] != "f" else matrix.dtype)
+    singular = singular and key != "tau"
     if is_constant(matrix):
-        check_positive_definite(f"{who}: {key}", value_of(matrix))
+        check_positive_definite(f"{who}: {key}", value_of(matrix), singular)
+    if singular:
+        return tt.cholesky_lifted(matrix)
     return tt.cholesky_of_inverse(matrix) if key == "tau" else tt.cholesky_of(matrix)
 
 
@@ -56,7 +60,7 @@ def square_matrix(who: str, matrix: Tensor) -> None:
         raise ValueError(f"{who} must be a square matrix, got shape {shape}")
 
 
-def check_positive_definite(who: str, array: np.ndarray) -> None:
+def check_positive_definite(who: str, array: np.ndarray, or_singular: bool = False) -> None:
     """Refuse matrices that are not symmetric and positive definite, with the number that shows it."""
     if not np.isfinite(array).all():
         at = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
@@ -71,7 +75,8 @@ def check_positive_definite(who: str, array: np.ndarray) -> None:
         )
     smallest = np.linalg.eigvalsh((array + np.swapaxes(array, -1, -2)) / 2)[..., 0]
     largest = np.abs(array).max() * array.shape[-1]
-    if (smallest <= np.finfo(float).eps * largest).any():
+    eps = np.finfo(float).eps * largest
+    if (smallest < -1e3 * eps if or_singular else smallest <= eps).any():
         lift = max(1e-10 * largest, -2 * smallest.min())
         raise ValueError(
             f"{who} must be positive definite, but its smallest eigenvalue is {smallest.min():.6g}. Look for "

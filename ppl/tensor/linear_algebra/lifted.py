@@ -1,7 +1,8 @@
 r"""The Cholesky factor of a covariance that rounding may have left a little below positive definite.
 
 Where there is no factor, a multiple of the identity is added that grows tenfold: 1e-10, 1e-9, ... of the mean of the
-diagonal, up to `MOST`. A matrix that has none then is no covariance, and its factor is nan. With LL' = A + jI,
+diagonal, up to `MOST`. A matrix that has none then is no covariance, and its factor is nan; that of zeros is next to
+zero. With LL' = A + jI,
 
 .. math:: dL = L\,Φ(L^{-1}\,dA\,L'^{-1}),\qquad Φ: \text{the lower triangle, half of its diagonal}
 """
@@ -24,7 +25,7 @@ def _plain(a: Any) -> Any:
 
 def _factor(a: Any) -> Any:
     eye = jnp.eye(a.shape[-1], dtype=a.dtype)
-    scale = jnp.mean(jnp.diagonal(a))
+    scale = jnp.maximum(jnp.mean(jnp.diagonal(a)), 100 * jnp.finfo(a.dtype).tiny / LEAST)  # of zeros too
 
     def failed(state: Any) -> Any:
         lower, share = state

@@ -120,10 +120,12 @@ def surely_lower(x: Node) -> bool:
         return bool(x.attrs["lower"])
     if x.op is tril:
         return int(x.attrs["k"]) <= 0
+    if x.op.name not in ("multiply", "matmul", "named", "cast", "true_divide"):
+        return x.op.name == "cholesky_lifted"
     alike = [each.type.shape[-2:] == x.type.shape[-2:] and surely_lower(each) for each in x.inputs]
     if x.op.name == "multiply":
         return any(alike)
-    return all(alike) if x.op.name == "matmul" else x.op.name in ("named", "cast", "true_divide") and alike[0]
+    return all(alike) if x.op.name == "matmul" else alike[0]
 
 
 @function()
