@@ -48,8 +48,8 @@ class MvNormal(Distribution):
     )
 
     def accept(mu=0.0, cov=None, *, tau=None, chol=None, lower=True, method="cholesky"):
-        """`method` is PyMC's choice of a factor for draws. Here they are by Cholesky's, which a singular covariance does
-        not have: for "eigh" and "svd", by which it is drawn in PyMC, it gets a small multiple of the identity then."""
+        """`method` is PyMC's choice of a factor for draws. Here they are by Cholesky's, which a singular covariance
+        does not have: for "eigh" and "svd", by which PyMC draws it, a small multiple of the identity is added then."""
         if method not in ("cholesky", "eigh", "svd"):
             raise ValueError(f"MvNormal: method is 'cholesky', 'eigh' or 'svd', got {method!r}")
         factor = factor_from("MvNormal", lower, cov=cov, tau=tau, chol=chol, singular=method != "cholesky")
