@@ -343,6 +343,21 @@ def test_families_that_are_graphs_of_other_draws():
     np.testing.assert_allclose(model.compile_logp()(point), usual.compile_logp()(point))
 
 
+def test_a_graph_of_other_draws_needs_no_generator_but_a_draw():
+    class Plain(Shifted):
+        @classmethod
+        def rv_op(cls, mean, shift, times=1.0, size=None, rng=None):
+            mean_, shift_ = mean.type(), shift.type()
+            next_rng, y = pm.Exponential.dist(scale=mean_, size=size, rng=rng).owner.outputs
+            return ShiftedRV([rng, mean_, shift_], [next_rng, y + shift_])(rng, mean, shift)
+
+    x = Plain.dist(2.0, 10.0, size=3)
+    assert pm.draw(x, random_seed=1).min() > 10
+    np.testing.assert_allclose(pm.logp(x, np.full(3, 12.0)).eval(), -1.0 - np.log(2.0))
+    with pytest.raises(TypeError, match="ShiftedRV: one of the outputs is the draw"):
+        ShiftedRV([], [normalize_rng_param()])
+
+
 def test_a_graph_of_other_draws_with_a_registered_density():
     @_logprob.register(KnownRV)
     def density(op, values, mean, rng, **kwargs):

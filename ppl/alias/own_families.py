@@ -25,7 +25,7 @@ They become draws of `CustomDist`, with these functions. A law that is a graph o
         @classmethod
         def rv_op(cls, mu, shift, size=None, rng=None):
             mu_, shift_ = mu.type(), shift.type()
-            next_rng, y = pm.Exponential.dist(mu_, size=size, rng=rng).owner.outputs
+            next_rng, y = pm.Exponential.dist(scale=mu_, size=size, rng=rng).owner.outputs
             return ShiftedRV([rng, mu_, shift_], [next_rng, y + shift_])(rng, mu, shift)
 """
 
@@ -48,7 +48,7 @@ from ppl.distributions.draws.operation import InPyTensor, RandomOperation
 from ppl.distributions.families.custom_dist import parsed
 from ppl.graph import substitute
 from ppl.tensor.sampling.generators import is_key
-from ppl.tensor.tensor import Tensor, as_tensor
+from ppl.tensor.tensor import Tensor, TensorType, as_tensor
 from ppl.tensor.variables import shared
 
 
@@ -141,7 +141,10 @@ class SymbolicRandomVariable(metaclass=OfSymbolicDraws):
             self.ndims_params, self.ndim_supp = parsed(self.extended_signature, type(self).__name__)
         self.ndim_supp = self.ndim_supp if ndim_supp is None else ndim_supp
         if self.default_output is None:
-            self.default_output = next(i for i, output in enumerate(self.outputs) if not is_key(output))
+            values = [i for i, x in enumerate(self.outputs) if isinstance(x.type, TensorType) and not is_key(x)]
+            if not values:
+                raise TypeError(f"{type(self).__name__}: one of the outputs is the draw, got {self.outputs}")
+            self.default_output = values[0]
 
     def __call__(self, *given: Any, name: str | None = None) -> Any:
         if len(given) != len(self.inputs):
